@@ -8,7 +8,8 @@ text is what tests/pages/test_export_in_step.py proves. The others are
 its ends, and must move the picture.
 
 A run of everything leaves out the notebooks that passed in one before, where nothing
-that they depend on has changed since (tests/kept.py); what is asked for by name is run.
+that they depend on has changed since (tests/helpers/kept.py); what is asked for by name
+is run.
 """
 
 import gc
@@ -43,7 +44,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parent / "tests"))
+sys.path.append(str(Path(__file__).resolve().parent / "tests/helpers"))
 import kept
 
 ROOT = Path(__file__).resolve().parent

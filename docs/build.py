@@ -4,9 +4,9 @@
     python docs/build.py 12 23 saving   the index and these
 
 Notebooks with widgets that move without Python are run afresh, for what these show is
-not committed, unless a build before has kept it (tests/kept.py); the others come with
-the outputs of the repository, which the tests have run. All are
-translated (translate.py), joined by a landing page and an API reference (pages.py), and
+not committed, unless a build before has kept it (tests/helpers/kept.py); the others
+come with the outputs of the repository, which the tests have run. All are translated
+(translate.py), joined by a landing page and an API reference (pages.py), and
 handed to Sphinx, for which every warning is an error. Browser scripts are npm packages
 pinned in package.json; the site serves them itself and asks nothing of the network when
 opened.
@@ -30,7 +30,7 @@ from nbclient import NotebookClient
 DOCS = Path(__file__).resolve().parent
 # the package of this checkout, whatever else is installed
 sys.path.insert(1, str(DOCS.parent))
-sys.path.append(str(DOCS.parent / "tests"))
+sys.path.append(str(DOCS.parent / "tests/helpers"))
 
 import kept
 from kernels import forked

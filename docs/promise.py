@@ -34,7 +34,7 @@ def found():
     """Load {design: {method: (share of true features, false ones, no neighbours)}}."""
     table = {}
     for file, methods in KEPT.items():
-        with np.load(ROOT / "tests" / "truth_control" / f"{file}.npz") as kept:
+        with np.load(ROOT / "tests" / "truth/control" / f"{file}.npz") as kept:
             for design in kept.files:
                 effects = 30 if design.startswith("thirty") else 10
                 means = kept[design].astype(float).mean(0)

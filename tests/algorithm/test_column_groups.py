@@ -41,7 +41,7 @@ from rvamp_nb.inference.turns import ExactByTurns
 from rvamp_nb.messages import Mixed, Natural, natural_to_moment
 from rvamp_nb.resampling import FixedFactor
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "truth_column_groups"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "truth/column_groups"))
 from make_column_groups_truth import DESIGNS, halves, load, refits, table
 
 sys.path.pop(0)

@@ -42,7 +42,7 @@ from rvamp_nb.select.planning import (
     q_needed,
 )
 
-PLACE = Path(__file__).parents[1] / "truth_evolution" / "make_evolution_truth.py"
+PLACE = Path(__file__).parents[1] / "truth/evolution" / "make_evolution_truth.py"
 spec = importlib.util.spec_from_file_location("make_evolution_truth", PLACE)
 truth = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(truth)

@@ -9,10 +9,10 @@ from unittest import mock
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from truth_energy.make_energy_truth import COLUMNS, load, objective, problems, slab_fit
-from truth_trust.make_trust_truth import load as load_table
-from truth_trust.make_trust_truth import problem as table_problem
-from truth_trust.make_trust_truth import solve as solve_table
+from truth.energy.make_energy_truth import COLUMNS, load, objective, problems, slab_fit
+from truth.trust.make_trust_truth import load as load_table
+from truth.trust.make_trust_truth import problem as table_problem
+from truth.trust.make_trust_truth import solve as solve_table
 
 import rvamp_nb.lmmse
 from rvamp_nb.bootstrap import naive_bootstrap
@@ -49,7 +49,7 @@ X_0 = 2 * RNG.normal(size=N) * (RNG.random(N) < 0.15)
 Y = A @ X_0 + 0.2 * RNG.normal(size=M)
 LABELS = (Y > 0) * 1.0
 EVENTS = RNG.poisson(np.exp(0.5 * np.clip(A @ X_0, -2, 2))).astype(float)
-# at 40 rows -G is 0.1 to 1 % low, for half-sampling 1.36 ± 0.08 % (truth_energy)
+# at 40 rows -G is 0.1 to 1 % low, for half-sampling 1.36 ± 0.08 % (tests/truth/energy)
 BIAS = 0.012
 LAM = 0.1 * np.abs(A.T @ Y).max()
 TALL = RNG.normal(size=(80, 30)) / 80**0.5

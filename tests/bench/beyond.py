@@ -1,9 +1,9 @@
 """What columns in blocks and rows counted are worth, and at what cost.
 
-    python tests/bench/beyond.py              # all truths of tests/truth_beyond
+    python tests/bench/beyond.py              # all truths of tests/truth/beyond
     python tests/bench/beyond.py NAME ...     # these again
 
-By hand: some minutes. The table goes to tests/truth_beyond/worths.json, which chapter
+By hand: some minutes. The table goes to tests/truth/beyond/worths.json, which chapter
 4.7 prints and chapter 4.6 draws. For each truth: the worth of Π in refits (the number
 whose own error is as large; the truth's own error subtracted; null where nothing is
 left but that) of the fit, of the fit in blocks, of four rows counted, and of these in
@@ -29,14 +29,14 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "truth_beyond"))
+sys.path.insert(0, str(HERE.parent / "truth/beyond"))
 import make_beyond_truth as refitted
 
 from rvamp_nb.clusters import find_clusters
 from rvamp_nb.inference.conditioning import condition_on_rows, row_scores
 from rvamp_nb.solver import rvamp, with_clusters
 
-TABLE = HERE.parent / "truth_beyond" / "worths.json"
+TABLE = HERE.parent / "truth/beyond" / "worths.json"
 # the tables that were looked at before the constants of `rows` stood
 CHOSEN_ON = "riboflavin_50 riboflavin_15 outlier_08 heavy_tails factors".split()
 CHOSEN_ON += "few_rows toeplitz_95 leverage diabetes pairs".split()
@@ -122,7 +122,7 @@ def main():
     names = sys.argv[1:] or [
         name
         for name in refitted.NAMES
-        if (HERE.parent / "truth_beyond" / f"{name}.npz").exists()
+        if (HERE.parent / "truth/beyond" / f"{name}.npz").exists()
     ]
     table = json.loads(TABLE.read_text()) if TABLE.exists() else []
     kept = {line["name"]: line for line in table}

@@ -32,7 +32,7 @@ from sklearn import datasets as shipped
 from tqdm.std import tqdm
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent / "helpers"))
 import designs  # noqa: E402
 
 from rvamp_nb import StabilitySelection, datasets  # noqa: E402

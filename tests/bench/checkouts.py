@@ -90,8 +90,9 @@ def fitted(name):
 def answers(root):
     """Commands from the standard input, pickled answers to the standard output."""
     pipe, sys.stdout = sys.stdout.buffer, sys.stderr
-    folders = "tests", "tests/bench", "tests/truth_beyond"
-    sys.path[:0] = [str(root), *(str(root / folder) for folder in folders)]
+    folders = "tests/helpers", "tests/bench", "tests/truth/beyond"
+    before = "tests", "tests/truth_beyond"  # where they lay in older commits
+    sys.path[:0] = [str(root), *(str(root / folder) for folder in folders + before)]
     warnings.simplefilter("ignore")
     if (root / "rvamp_nb" / "inference").exists():
         from rvamp_nb.inference.refinement import refine, resamples

@@ -13,7 +13,7 @@ celer), and for ipss (L1): how many true and how many other columns are selected
 several nominal numbers of false selections, and how many true ones stand before the
 first, second, ... false one. `null`: nothing is related to anything; with independent
 rows, with thirty patients of eight rows, and with a rare class, the last two by refits
-of whole patients and of halves of each class. Summaries go to `tests/truth_control`; a
+of whole patients and of halves of each class. Summaries go to `tests/truth/control`; a
 data set depends on (the recipe, its number) only. celer and ipss are development
 extras.
 """
@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent)]
+sys.path[:0] = [str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 
 from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402
@@ -39,7 +39,7 @@ from rvamp_nb.resampling import FixedFactor, Grouped, Poisson, Stratified, Subsa
 from rvamp_nb.select.error_control import _common_factors, resolve_error_control  # noqa: E402
 from rvamp_nb.solver import rvamp_path  # noqa: E402
 
-KEPT = HERE.parent / "truth_control"
+KEPT = HERE.parent / "truth/control"
 LEVELS = (1.0, 2.0, 4.0)  # variance of the signal over that of the noise
 NOMINAL = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 TARGETS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.8)  # for decoys

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from tqdm.std import tqdm
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "helpers"))
 from designs import (  # noqa: E402
     FRACTIONS,
     LAWS,

@@ -1,4 +1,4 @@
-"""How often the lights are wrong on two hundred small tables (tests/truth_light).
+"""How often the lights are wrong on two hundred small tables (tests/truth/light).
 
     python tests/bench/light.py           # by group of kinds
     python tests/bench/light.py --kinds   # and each kind
@@ -20,8 +20,7 @@ import numpy as np
 
 from rvamp_nb.inference import diagnostics
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "truth_light"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "truth/light"))
 import make_group_truth  # noqa: E402
 from make_light_truth import load_signs  # noqa: E402
 

@@ -41,7 +41,7 @@ import numpy as np  # noqa: E402
 from costs import simulated_genotypes, simulated_trait  # noqa: E402
 from scipy import sparse  # noqa: E402
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "helpers"))
 import designs  # noqa: E402
 
 from rvamp_nb import StabilitySelection, datasets, rvamp  # noqa: E402

@@ -50,7 +50,7 @@ import numpy as np  # noqa: E402
 from tqdm.std import tqdm  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent)]
+sys.path[:0] = [str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 
 from rvamp_nb import StabilitySelection, datasets  # noqa: E402
@@ -66,7 +66,7 @@ FILES = dict(
     lists="effect_lists",
 )
 KEPT = {
-    what: HERE.parent / "truth_control" / f"{file}.npz" for what, file in FILES.items()
+    what: HERE.parent / "truth/control" / f"{file}.npz" for what, file in FILES.items()
 }
 PROMISES = [(0.6, 1.0), (0.75, 0.1), (0.75, 1.0), (0.75, 5.0), (0.9, 1.0)]
 BATCH = dict(null=50, refits=5, effects=10, peers=2, lists=2)

@@ -19,7 +19,7 @@ import numpy as np
 from rvamp_nb import StabilitySelection
 from rvamp_nb.select.error_control import DECOYS
 
-KEPT = Path(__file__).resolve().parent.parent / "truth_control" / "qvalues.json"
+KEPT = Path(__file__).resolve().parent.parent / "truth/control" / "qvalues.json"
 TABLES, REMADE = 400, 5  # how many of each kind; of how many all numbers are kept
 ALPHAS = 0.1, 0.2, 0.5
 DESIGNS = {  # how many columns matter; the common factor's share of their variance

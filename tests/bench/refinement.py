@@ -1,10 +1,10 @@
 """What `refine` is worth, what it says of itself, and what it costs.
 
-    python tests/bench/refinement.py              # all truths of tests/truth_beyond
+    python tests/bench/refinement.py              # all truths of tests/truth/beyond
     python tests/bench/refinement.py NAME ...     # these again
     python tests/bench/refinement.py --seeds 60 NAME ...   # these, and the file stays
 
-By hand: ten minutes. The table goes to tests/truth_beyond/refined.json and into chapter
+By hand: ten minutes. The table goes to tests/truth/beyond/refined.json and into chapter
 4.4. For each truth, over three seeds: the worth of `refine(fit)` in refits (the number
 whose own error is as large; the truth's own error subtracted; null where nothing is
 left but that), that of the fit before, and what the answer says it is worth; the share
@@ -28,7 +28,7 @@ from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.refinement import refine
 from rvamp_nb.solver import rvamp, with_clusters
 
-TABLE = Path(__file__).resolve().parent.parent / "truth_beyond" / "refined.json"
+TABLE = Path(__file__).resolve().parent.parent / "truth/beyond" / "refined.json"
 SEEDS, THRESHOLD = (0, 1, 2), 0.75
 # kinds on which the constants were chosen: every second one by name
 CHOSEN_ON = "breast_cancer dct factors heavy_tails leverage one_hot outlier_08".split()

@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 from sklearn.datasets import load_breast_cancer  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "helpers")]
 import experiments  # noqa: E402
 import speed  # noqa: E402
 

@@ -94,7 +94,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import lasso_path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 import experiments  # noqa: E402
 import speed  # noqa: E402

@@ -37,7 +37,7 @@ from joblib import cpu_count
 from threadpoolctl import threadpool_info, threadpool_limits
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 import experiments  # noqa: E402
 

@@ -1,6 +1,6 @@
 """What refits through the same messages are worth, and whether intervals hold.
 
-    python tests/bench/turns.py                  # half-samples of tests/truth_beyond
+    python tests/bench/turns.py                  # half-samples of tests/truth/beyond
     python tests/bench/turns.py NAME ...         # these
     python tests/bench/turns.py --small [K ...]  # 15 tables with 3 to 32 columns
 
@@ -36,7 +36,7 @@ from beyond import refitted
 from refinement import CHOSEN_ON, held
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent / "helpers"))
 import designs  # noqa: E402
 
 from rvamp_nb import datasets  # noqa: E402
@@ -163,7 +163,7 @@ def main():
             found.append(shown(name, fit, truth, asked.seeds or 40))
         return summary(found)
     there = [n for n in refitted.NAMES if n.endswith("_half")]
-    there = [n for n in there if (HERE.parent / "truth_beyond" / f"{n}.npz").exists()]
+    there = [n for n in there if (HERE.parent / "truth/beyond" / f"{n}.npz").exists()]
     for name in asked.names or there:
         design, _, law = name.rpartition("_")
         (A, y, _), (Pi, mean, var, n) = refitted.problem(design), refitted.load(name)

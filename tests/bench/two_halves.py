@@ -35,7 +35,7 @@ from rvamp_nb import StabilitySelection, complementary_pairs  # noqa: E402
 from rvamp_nb.inference.diagnostics import RED_OWN, largest_single_share  # noqa: E402
 from rvamp_nb.select.penalty import tracking_search  # noqa: E402
 
-KEPT = Path(__file__).parents[1] / "truth_control" / "two_halves.npz"
+KEPT = Path(__file__).parents[1] / "truth/control" / "two_halves.npz"
 PROMISES = [(0.75, 1.0), (0.9, 1.0), (0.75, 5.0), (0.9, 5.0)]
 SHOWN = 3  # of them; a q of a third of the rows meets the last, and is that before
 UPPER = 0.9  # quantile of rho over noise-like features

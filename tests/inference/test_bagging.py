@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import stats
-from truth_bagging.make_bagging_truth import (
+from truth.bagging.make_bagging_truth import (
     EDGES,
     MODERATE,
     RECIPES,

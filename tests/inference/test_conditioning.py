@@ -38,7 +38,7 @@ from rvamp_nb.resampling import (
 from rvamp_nb.solver import rvamp, with_clusters
 from rvamp_nb.weighted import WeightedLoss
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "truth_beyond"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "truth/beyond"))
 import make_beyond_truth as refitted
 from make_beyond_truth import worth
 

@@ -28,13 +28,13 @@ from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Poisson, Subsample
 from rvamp_nb.tables.chunked import ChunkedTable
 
-TRUTH = Path(__file__).resolve().parents[1] / "truth_trust"
+TRUTH = Path(__file__).resolve().parents[1] / "truth/trust"
 sys.path.insert(0, str(TRUTH))
 import make_repeats_truth as repeats  # noqa: E402
 import make_trust_truth as bench  # noqa: E402
 
-SMALL = TRUTH.parent / "truth_light"
-sys.path[:0] = [str(TRUTH.parent / "bench"), str(SMALL)]
+SMALL = TRUTH.parent / "light"
+sys.path[:0] = [str(TRUTH.parents[1] / "bench"), str(SMALL)]
 import make_group_truth as group_truth  # noqa: E402
 import make_light_truth as small_truth  # noqa: E402
 import make_slab_truth as slab_truth  # noqa: E402

@@ -40,7 +40,7 @@ from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.messages import Natural
 
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / "truth_halves"), str(TESTS / "bench")]
+sys.path[:0] = [str(TESTS / "truth/halves"), str(TESTS / "bench")]
 import make_halves_truth as pairs  # noqa: E402
 import two_halves  # noqa: E402
 

@@ -38,7 +38,7 @@ from rvamp_nb.inference.several_classes import (
 from rvamp_nb.inference.turns import ExactByTurns
 from rvamp_nb.resampling import FixedFactor
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "truth_several_classes"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "truth/several_classes"))
 from make_several_classes_truth import load, refits, table
 
 sys.path.pop(0)

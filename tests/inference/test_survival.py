@@ -39,7 +39,7 @@ from rvamp_nb.solver import ConvergenceWarning, rvamp
 from rvamp_nb.step import WithIntercept, initial_state
 from rvamp_nb.weighted import WeightedLoss
 
-TRUTH = Path(__file__).parents[1] / "truth_survival"
+TRUTH = Path(__file__).parents[1] / "truth/survival"
 sys.path.insert(0, str(TRUTH))
 from make_survival_truth import breslow, half, piecewise_fit, refits, table  # noqa: E402
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parent.parent
-SCRIPTS = sorted([*TESTS.glob("bench/*.py"), *TESTS.glob("truth*/*.py")])
+SCRIPTS = sorted([*TESTS.glob("bench/*.py"), *TESTS.glob("truth/*/*.py")])
 
 
 def defined(path):
@@ -29,7 +29,7 @@ def test_a_script_imports_what_there_is(path):
         if not isinstance(node, ast.ImportFrom):
             continue
         names = {name.name for name in node.names}
-        folders = path.parent, TESTS, TESTS / "bench"
+        folders = path.parent, TESTS / "helpers", TESTS / "bench"
         beside = [up / f"{node.module}.py" for up in folders]
         if node.module.split(".")[0] == "rvamp_nb":
             room = importlib.import_module(node.module)

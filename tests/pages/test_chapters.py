@@ -279,7 +279,7 @@ def too_long(nb, in_workshop=False):
 
 @each_notebook
 def test_exported_cells_are_short(path):
-    """One idea a cell: python tests/minutes.py --cells lists the long ones."""
+    """One idea a cell: python tests/helpers/minutes.py --cells lists the long ones."""
     assert [*too_long(notebook(path), path in WORKSHOP)] == []
 
 
@@ -359,7 +359,7 @@ def test_exports_are_seen():
 
 @each_chapter
 def test_a_chapter_names_honest_minutes(path):
-    """python tests/minutes.py says what to write."""
+    """python tests/helpers/minutes.py says what to write."""
     nb = notebook(path)
     counted = minutes.count(nb)
     assert minutes.is_honest(nb), (
@@ -516,7 +516,7 @@ def prose_of_the_repository(repository_files):
 NUMBERED = {path: chapter_number(path) for path in COURSE}
 MADE_UP = {  # files with links to nowhere
     "docs/translate.py",
-    "tests/routes.py",
+    "tests/helpers/routes.py",
     "tests/pages/test_routes.py",
     "tests/pages/test_site.py",
 }

@@ -39,7 +39,7 @@ def text(name):
 
 def refined():
     """What README and chapter 4.4 say of the tables on which `refine` was measured."""
-    file = ROOT / "tests" / "truth_beyond" / "refined.json"
+    file = ROOT / "tests" / "truth/beyond" / "refined.json"
     lines = json.loads(file.read_text(encoding="utf-8"))
     worth = np.array([line["worth"] or 30 * line["truth"] for line in lines])
     seconds = np.array([line["seconds"] for line in lines])
@@ -72,7 +72,7 @@ def stated():
     tables, kinds, refits = table["tables"], table["kinds"], table["refits"]
     median, largest, smallest = table["gain"]
     others, real, same = certified()
-    with np.load(ROOT / "tests" / "truth_light" / "signs.npz") as light:
+    with np.load(ROOT / "tests" / "truth/light" / "signs.npz") as light:
         of_small = light["kinds"]
     public = [getattr(rvamp_nb, name) for name in rvamp_nb.__all__]
     drawn = [kind for kind in public if hasattr(kind, "draw")]

@@ -1,4 +1,4 @@
-"""The house grows slowly: what tests/house.py counts, beside the last release."""
+"""The house grows slowly, by tests/helpers/house.py, beside the last release."""
 
 import ast
 
@@ -37,7 +37,7 @@ def test_what_only_a_type_checker_imports_is_no_arrow():
 
 def test_no_room_is_too_large(counted):
     tokens = {room: counted["size"][room][0] for room in counted["size"]}
-    remedy = "merge what two rooms do (python tests/house.py), or release first"
+    remedy = "merge what two rooms do (python tests/helpers/house.py), or release first"
     assert sum(tokens.values()) <= ROOM * TOKENS, remedy
     large = [room for room in tokens if tokens[room] > LARGEST]
     assert not large, f"two purposes in one room? {large}"

@@ -1,5 +1,5 @@
-"""The list of mistakes that the suite must see (tests/sabotages.py) is not stale. Each
-is made by hand: python tests/sabotages.py takes some minutes.
+"""The list of mistakes that the suite must see is not stale. They are made by hand:
+python tests/helpers/sabotages.py takes some minutes.
 """
 
 from notebooks import ROOT
@@ -17,7 +17,7 @@ def test_they_are_all_over_the_house():
 
 
 def test_whoever_must_see_them_is_there():
-    """A test that was renamed would stop python tests/sabotages.py before it begins."""
+    """A test that was renamed would stop helpers/sabotages.py before it begins."""
     tests = {test for s in SABOTAGES for test in s.tests.split()}
     missing = [test for test in sorted(tests) if not is_there(test)]
     assert missing == []

@@ -28,7 +28,7 @@ from rvamp_nb.select.error_control import (
 )
 
 HERE = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(HERE / "bench"), str(HERE)]
+sys.path.insert(0, str(HERE / "bench"))
 import control  # noqa: E402
 import qvalues  # noqa: E402
 from control import (  # noqa: E402

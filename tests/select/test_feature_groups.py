@@ -11,7 +11,7 @@ from rvamp_nb import GroupLasso, StabilitySelection, TwoPoint, p1, p2
 from rvamp_nb.select import report, wording
 from rvamp_nb.select.penalty import coarse_path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "truth_column_groups"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "truth/column_groups"))
 from make_column_groups_truth import halves, refits
 
 M = 160

@@ -9,7 +9,7 @@ import pytest
 from rvamp_nb.inference.diagnostics import RED_OWN
 
 HERE = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(HERE / "bench"), str(HERE)]
+sys.path.insert(0, str(HERE / "bench"))
 import null_fields  # noqa: E402
 
 KEPT = null_fields.load("null")

@@ -21,7 +21,7 @@ from rvamp_nb import (
 from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.select import report, wording
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "truth_several_classes"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "truth/several_classes"))
 from make_several_classes_truth import halves, refits, softmax
 
 sys.path.pop(0)

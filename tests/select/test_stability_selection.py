@@ -47,11 +47,11 @@ from rvamp_nb.select.features import NEAR, near_copies, residual_lengths
 from rvamp_nb.select.substitutes import shared_signal
 
 HERE = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(HERE / "truth"))
+sys.path.insert(0, str(HERE / "truth/one_fit"))
 from make_truth import load_truth  # noqa: E402
 
 SIMULATION = runpy.run_path(
-    str(HERE / "truth_stability" / "make_stability_truth.py"), run_name="truth"
+    str(HERE / "truth/stability" / "make_stability_truth.py"), run_name="truth"
 )
 
 
@@ -724,7 +724,7 @@ def test_what_cannot_be_spent_is_said_with_numbers():
 
 
 POWER = runpy.run_path(
-    str(HERE / "truth_stability" / "make_power.py"), run_name="truth"
+    str(HERE / "truth/stability" / "make_power.py"), run_name="truth"
 )
 
 

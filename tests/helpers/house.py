@@ -1,0 +1,282 @@
+"""The house, counted: python tests/helpers/house.py
+
+Tokens of code a room, and tokens a line (docstrings and comments are free; lines are
+free, too: nobody has to write two things on one); floors, circles and arrows back of
+its imports; what is defined in two rooms; private functions of less than four lines
+that are called once; classes deeper than three.
+
+    python tests/helpers/house.py --crossings
+
+counts how often the data pass from one room to another, and how many functions of the
+house wait for each other at most, in one fit by `rvamp` and in the default job of
+`StabilitySelection`, and names the busiest corridors.
+"""
+
+import ast
+import re
+import sys
+from collections import Counter
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from io import StringIO
+from pathlib import Path
+from tokenize import NAME, NUMBER, OP, STRING, generate_tokens
+
+HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
+STOREYS = ("ground", "tables", "algorithm", "inference", "select", "cli")
+LISTED = re.compile(r"^__all__ = \[[^\]]*\]", re.MULTILINE)
+HIDDEN = re.compile(r"""import_module\(f?["']rvamp_nb""")
+GROUND = {
+    "environment",
+    "interface",
+    "typing",
+    "validation",
+}  # what even a table may use
+
+
+def rooms():
+    """{dotted name: its text} of every exported module."""
+    found = {}
+    for path in sorted(HOUSE.rglob("[!_]*.py")):
+        name = ".".join(path.relative_to(HOUSE).with_suffix("").parts)
+        found[name] = path.read_text(encoding="utf-8")
+    return found
+
+
+@cache
+def nodes_of(tree):
+    """All of a tree, which several counts look through."""
+    return [*ast.walk(tree)]
+
+
+def storey(room):
+    """Which of STOREYS a room stands on."""
+    package = room.partition(".")[0] if "." in room else ""
+    if room in GROUND:
+        return 0
+    return STOREYS.index("cli" if room.startswith("cli") else package or "algorithm")
+
+
+def imported(room, tree, others):
+    """The rooms that a room imports from, wherever in it that is written, but for what
+    is imported for a type checker alone.
+    """
+    unseen = {
+        line
+        for node in nodes_of(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for part in node.body
+        for line in ast.walk(part)
+    }
+    for node in set(nodes_of(tree)) - unseen:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            inside = ["rvamp_nb", *room.split(".")]
+            start = inside[: -node.level] if node.level else []
+            module = ".".join([*start, *filter(None, [node.module])])
+            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        yield from (name.partition(".")[2] for name in names if name[:9] == "rvamp_nb.")
+
+
+def graph(trees):
+    """{room: the rooms that it imports from}."""
+    found = {room: set(imported(room, tree, trees)) for room, tree in trees.items()}
+    return {room: (others & set(trees)) - {room} for room, others in found.items()}
+
+
+def floors(uses):
+    """How many rooms stand on each other at most; None where there is a circle."""
+    try:
+        order = [*TopologicalSorter(uses).static_order()]
+    except CycleError:
+        return None
+    height = {}
+    for room in order:
+        height[room] = 1 + max((height[other] for other in uses[room]), default=0)
+    return max(height.values())
+
+
+def defined(tree):
+    """The names that a room defines at its top."""
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            targets = [n for t in node.targets for n in ast.walk(t)]
+            yield from (n.id for n in targets if isinstance(n, ast.Name))
+
+
+def folded(name):
+    """A name without case, underscores and a plural s: what a search confuses."""
+    bare = name.replace("_", "").lower()
+    return bare.removesuffix("s") if not bare.endswith("ss") else bare
+
+
+def alike(trees):
+    """The names that several rooms define so that they differ by that, those with an
+    underscore in front left out; each as "room.name room.name".
+    """
+    homes = {}
+    for room, tree in trees.items():
+        for name in {*defined(tree)} - {"__all__"}:
+            if not name.startswith("_"):
+                homes.setdefault(folded(name), []).append((room, name))
+    several = (h for h in homes.values() if len({room for room, _ in h}) > 1)
+    return sorted(" ".join(".".join(one) for one in sorted(h)) for h in several)
+
+
+def code_size(text):
+    """The tokens of a room's code, and the lines that they stand on: without blank
+    lines, comments and docstrings.
+    """
+    free, tokens, lines = set(), 0, set()
+    for node in ast.walk(ast.parse(text)):
+        kinds = ast.Module, ast.FunctionDef, ast.ClassDef
+        if isinstance(node, kinds) and ast.get_docstring(node) is not None:
+            free |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    for token in generate_tokens(StringIO(text).readline):
+        if token.type in (NAME, NUMBER, OP, STRING) and token.start[0] not in free:
+            tokens += 1
+            lines |= set(range(token.start[0], token.end[0] + 1))
+    return tokens, len(lines)
+
+
+def small_and_called_once(tree):
+    """Private functions of less than four lines that are called once."""
+    uses = Counter(n.id for n in nodes_of(tree) if isinstance(n, ast.Name))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("_"):
+            body = node.body[ast.get_docstring(node) is not None :]
+            lines = sum(part.end_lineno - part.lineno + 1 for part in body)
+            if lines < 4 and uses[node.name] == 1:
+                yield node.name
+
+
+def depths(trees):
+    """{class: how many classes of the house stand in a row above and with it}."""
+    bases = {
+        node.name: [
+            getattr(base, "id", getattr(base, "attr", "")) for base in node.bases
+        ]
+        for tree in trees.values()
+        for node in nodes_of(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def depth(name):
+        return 1 + max((depth(b) for b in bases[name] if b in bases), default=0)
+
+    return {name: depth(name) for name in bases}
+
+
+def count():
+    """All of it, {what: number or list}."""
+    texts = rooms()
+    trees = {room: ast.parse(text) for room, text in texts.items()}
+    uses = graph(trees)
+    once = [trees[room] for room in trees if room != "micro"]  # the whole once more
+    homes = Counter(name for tree in once for name in {*defined(tree)})
+    private = {room: [*small_and_called_once(tree)] for room, tree in trees.items()}
+    return dict(
+        # nbdev writes its list of names
+        size={r: code_size(LISTED.sub("", text)) for r, text in texts.items()},
+        floors=floors(uses),
+        back=[
+            f"{room} -> {other}"
+            for room in uses
+            for other in sorted(uses[room])
+            if storey(other) > storey(room)
+        ],
+        hidden=[room for room, text in texts.items() if HIDDEN.search(text)],
+        twice=sorted(name for name, n in homes.items() if n > 1 and name != "__all__"),
+        alike=alike({room: tree for room, tree in trees.items() if room != "micro"}),
+        once=[f"{room}.{name}" for room in private for name in private[room]],
+        deep=sorted(name for name, n in depths(trees).items() if n > 3),
+    )
+
+
+def crossings(job):
+    """{(room, other): how often a function of the one calls one of the other} while
+    a job, a function without arguments, is done; and how many functions of the house
+    wait for each other at most.
+    """
+    start, found = f"{HOUSE}/", Counter()
+    frames, most = 0, 0
+
+    def see(frame, event, _):
+        nonlocal frames, most
+        room = frame.f_code.co_filename
+        if not room.startswith(start) or event not in ("call", "return"):
+            return
+        frames += 1 if event == "call" else -1
+        most = max(most, frames)
+        if event == "call" and frame.f_back:
+            caller = frame.f_back.f_code.co_filename
+            if caller != room and caller.startswith(start):
+                found[tuple(r.removeprefix(start)[:-3] for r in (caller, room))] += 1
+
+    sys.setprofile(see)
+    try:
+        job()
+    finally:
+        sys.setprofile(None)
+    pairs = {pair: n for pair, n in found.items() if "__init__" not in pair}
+    return Counter(pairs), most
+
+
+def jobs():
+    """{name: job}: one fit of a table of 442 x 64, and the default job on 569 x 30."""
+    from sklearn.datasets import load_breast_cancer
+
+    from rvamp_nb import StabilitySelection, datasets, rvamp
+
+    A, y, *_ = datasets.load_diabetes()
+    X, target = load_breast_cancer(return_X_y=True)
+    return {
+        "rvamp": lambda: rvamp(A, y, 0.2),
+        "StabilitySelection": lambda: StabilitySelection().fit(X, target),
+    }
+
+
+def print_crossings():
+    """Print those of both jobs, each done once before: what is kept is asked once."""
+    import warnings
+
+    warnings.simplefilter("ignore")  # what is found is not the matter here
+    for name, job in jobs().items():
+        job()
+        found, frames = crossings(job)
+        print(f"{sum(found.values()):6}  crossings between rooms in {name}")
+        print(f"{frames:6}  functions of the house wait for each other at most")
+        for (room, other), n in found.most_common(12):
+            print(f"{n:6}    {room} -> {other}")
+
+
+def main():
+    """Print what is counted."""
+    found = count()
+    for room, (tokens, lines) in sorted(
+        found["size"].items(), key=lambda item: -item[1][0]
+    ):
+        print(f"{tokens:6}  {tokens / max(lines, 1):4.1f} a line  {room}")
+    tokens, lines = map(sum, zip(*found["size"].values()))
+    print(
+        f"{tokens:6}  tokens in {len(found['size'])} rooms, {tokens / lines:.1f} a line"
+    )
+    print(f"{found['floors'] or 'a circle, no':>6}  floors")
+    for what, text in (
+        ("back", "arrows back"),
+        ("hidden", "rooms that hide an import"),
+        ("twice", "names that stand in two rooms"),
+        ("alike", "names that differ by case, underscore or a plural"),
+        ("once", "small private functions that are called once"),
+        ("deep", "classes deeper than three"),
+    ):
+        print(f"{len(found[what]):6}  {text}: {', '.join(found[what])}")
+
+
+if __name__ == "__main__":
+    print_crossings() if "--crossings" in sys.argv else main()

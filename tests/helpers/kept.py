@@ -1,0 +1,85 @@
+"""What the run of a notebook leaves to the next one, in .kept/: that it passed, and for
+the site what it drew.
+
+It is kept under a key, a hash of all that a run depends on. Where anything of it has
+changed, nothing is found, and the notebook runs again; .kept/ may be deleted at any
+time.
+"""
+
+import hashlib
+import json
+import os
+import sys
+from functools import cache
+from importlib.metadata import distributions
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / ".kept"
+ALONE = {"course", "workshop", "howto"}  # notebooks elsewhere read other notebooks
+
+
+def whole_files():
+    """List what any notebook may read: the package, what runs the notebooks, and the
+    tables and helpers of the tests.
+    """
+    found = [path for top in ("rvamp_nb", "tests") for path in (ROOT / top).rglob("*")]
+    ours = [
+        path
+        for path in found
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and not path.name.startswith("test_")
+    ]
+    return sorted([*ours, ROOT / "conftest.py", *(ROOT / "docs").glob("*.py")])
+
+
+@cache  # a run of the tests asks for each notebook
+def surroundings():
+    """Hash all but the notebook: the files, Python and the installed packages."""
+    found = hashlib.sha256(sys.version.encode())
+    installed = {f"{each.name} {each.version}" for each in distributions()}
+    data = os.environ.get("RVAMP_NB_RIBOFLAVIN", "")
+    found.update(json.dumps([data, sorted(installed)]).encode())
+    for path in whole_files():
+        found.update(f"\0{path.relative_to(ROOT).as_posix()}\0".encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def cells(path):
+    """Read the cells of a notebook without what they have printed."""
+    read = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [[cell["cell_type"], "".join(cell["source"])] for cell in read]
+
+
+def key(path):
+    """Return the hash under which a run of the notebook at ``path`` is kept."""
+    alone = path.parent.name in ALONE
+    paths = [path] if alone else sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
+    text = json.dumps([str(path), surroundings(), *map(cells, paths)])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def place(path, kind):
+    """Name the file of a notebook; ``kind`` is who keeps it."""
+    return FOLDER / kind / f"{path.parent.name}.{path.stem}"
+
+
+def find(path, kind, key):
+    """Find the text that was kept under this key, or None."""
+    try:
+        text = place(path, kind).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    first, _, rest = text.partition("\n")
+    return rest if first == key else None
+
+
+def keep(path, kind, key, text=""):
+    """Keep a text in place of what was kept before; whole, or not at all."""
+    file = place(path, kind)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
+    beside.write_text(f"{key}\n{text}", encoding="utf-8")
+    os.replace(beside, file)

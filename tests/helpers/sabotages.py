@@ -1,0 +1,2305 @@
+"""Does the suite notice a mistake? Mistakes that could be made, and who must see them.
+
+    python tests/helpers/sabotages.py                  all of them
+    python tests/helpers/sabotages.py prior solver.py  those of some rooms
+    python tests/helpers/sabotages.py --tree FOLDER    those of another working tree
+
+Each sabotage breaks one place of one room, the way a real mistake would, and names the
+tests that must fail then. All is done in a copy of the repository's files: first the
+tests are run as the rooms stand, and must pass; then each room is broken in turn, its
+tests are run, and the room is mended. A line for each says which test saw it. The exit
+code is 1 where a mistake was not seen.
+
+A room that changes may lose the text that is broken here: `misplaced` says so, and the
+suite asks it.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = "rvamp_nb"
+PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider")
+SAW = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+
+
+class Sabotage(NamedTuple):
+    room: str  # file of the package
+    what: str  # the mistake, in a few words
+    right: str  # a piece of the room's text that is there exactly once
+    wrong: str  # what it becomes
+    tests: str  # what must fail, arguments of pytest
+
+
+SABOTAGES = [
+    # --- counts -----------------------------------------------------------------------
+    Sabotage(
+        "resampling.py",
+        "a count without replacement varies like a Poisson count",
+        "return self.tau * (1 - self.tau)",
+        "return self.tau",
+        "tests/algorithm/test_resampling.py::test_mean_and_variance_agree_with_the_nodes",
+    ),
+    Sabotage(
+        "resampling.py",
+        "the weakness multiplies the penalty in place of dividing it",
+        "return 1 / (self.w + (1 - self.w) * (x + 1) / 2), weights / 2",
+        "return self.w + (1 - self.w) * (x + 1) / 2, weights / 2",
+        "nbs/workshop/resampling.ipynb::module",
+    ),
+    Sabotage(
+        "resampling.py",
+        "rows of a group are drawn one by one",
+        "return self.of_groups.draw(len(self.names), rng)[self.index]",
+        "return self.law.draw(M, rng)",
+        "tests/algorithm/test_resampling.py::test_a_group_has_one_count",
+    ),
+    # --- data sets --------------------------------------------------------------------
+    Sabotage(
+        "datasets.py",
+        "the penalty of a mean is taken for that of a sum",
+        "return float(len(y) * search.fit(A, y).alpha_)",
+        "return float(search.fit(A, y).alpha_)",
+        "tests/algorithm/test_datasets.py::test_choose_lambda_is_m_times_alpha",
+    ),
+    # --- refits -----------------------------------------------------------------------
+    Sabotage(
+        "bootstrap.py",
+        "rows are multiplied by their counts, not by the roots",
+        "root = np.sqrt(counts[rows])",
+        "root = counts[rows]",
+        "tests/algorithm/test_bootstrap.py::test_refits_meet_the_conditions_closely",
+    ),
+    Sabotage(
+        "bootstrap.py",
+        "the variance is divided by n",
+        "np.maximum(two - off**2, 0) * n / (n - 1)",
+        "np.maximum(two - off**2, 0)",
+        "tests/algorithm/test_bootstrap.py::test_against_an_independent_implementation",
+    ),
+    Sabotage(
+        "batch_glm.py",
+        "where refits go on, their columns are not in use",
+        "used, sign = always[w] | (z != 0)",
+        "used, sign = always[w] | (z != z)",
+        "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
+    ),
+    Sabotage(
+        "batch_glm.py",
+        "a refit that has not arrived is passed on",
+        "if not gap[0] <= GAP:",
+        "if False:",
+        "tests/algorithm/test_bootstrap_general.py"
+        "::test_what_is_not_reached_is_an_error_that_says_by_how_much",
+    ),
+    Sabotage(
+        "batch_glm.py",
+        "columns outside the guess are not looked at again",
+        "again[new[0]] = True",
+        "again[new[0]] = False",
+        "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "refits of a million columns are made dense",
+        "both.sparse_draws[:, among] != 0",
+        "both.draws[:, among] != 0",
+        "tests/select/test_memory.py::test_refits_of_a_table_in_blocks_are_held_where_they_are_not_zero",
+    ),
+    Sabotage(
+        "solver.py",
+        "a fit and the selector that asks for it each have a table",
+        'table if kept else np.array(table, order="C")',
+        'np.array(table, order="C")',
+        "tests/select/test_memory.py::test_a_fitted_selector_keeps_one_table",
+    ),
+    # --- messages ---------------------------------------------------------------------
+    Sabotage(
+        "rs_gaussian.py",
+        "the log-partition function forgets what the replicas share",
+        "+ n * beta * h**2 / (2 * left)",
+        "+ n * beta * h**2 / (2 * Q_hat)",
+        "nbs/course/23_rs_gaussian.ipynb::module",
+    ),
+    Sabotage(
+        "messages.py",
+        "a variance is divided once by what it has twice",
+        "out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar**2",
+        "out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar",
+        "tests/algorithm/test_messages.py::test_mixed_agrees_with_plain_on_any_set",
+    ),
+    # --- prior ------------------------------------------------------------------------
+    Sabotage(
+        "prior.py",
+        "a probability alone forgets the other side",
+        "near + (not positive) * far",
+        "near + 0 * far",
+        "tests/algorithm/test_prior.py::test_a_probability_alone_is_that_of_the_whole_channel",
+    ),
+    Sabotage(
+        "prior.py",
+        "next to no threshold a probability exceeds 1",
+        "np.minimum(near + (not positive) * far, 1)",
+        "near + (not positive) * far",
+        "tests/algorithm/test_prior.py::test_a_probability_alone_is_that_of_the_whole_channel",
+    ),
+    Sabotage(
+        "prior.py",
+        "the variance forgets that penalties differ",
+        "return first + shift, chi, var + between, rho, rho_bar",
+        "return first + shift, chi, var, rho, rho_bar",
+        "tests/algorithm/test_prior.py::test_against_a_million_draws",
+    ),
+    Sabotage(
+        "prior.py",
+        "the variance counts the product of the two means once",
+        "var = chi_hat * v.sum(0) + 2 * m_up * m_down",
+        "var = chi_hat * v.sum(0) + m_up * m_down",
+        "tests/algorithm/test_prior.py::test_against_a_million_draws",
+    ),
+    Sabotage(
+        "prior.py",
+        "an added precision is left out of 1 - rho",
+        "rho_bar = (Q_hat * Pi_bar + k) / Q",
+        "rho_bar = Q_hat * Pi_bar / Q",
+        "tests/algorithm/test_channels.py::test_a_priors_moments_are_derivatives",
+    ),
+    Sabotage(
+        "select/networks.py",
+        "a column may be its own neighbour",
+        "        new[target == j] = 0\n",
+        "        new[target == j] *= 1\n",
+        "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
+    ),
+    Sabotage(
+        "select/networks.py",
+        "the penalty is forgotten where signs are given",
+        "at] - lam * np.sign(old)) * real",
+        "at] - 0 * np.sign(old)) * real",
+        "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
+    ),
+    Sabotage(
+        "select/networks.py",
+        "what is beyond the penalty elsewhere is not looked at",
+        "solved[going] = there & ~beyond.any(1)",
+        "solved[going] = there",
+        "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
+    ),
+    Sabotage(
+        "select/networks.py",
+        "either regression is enough",
+        'join = np.logical_and if rule == "and" else np.logical_or',
+        'join = np.logical_or if rule == "and" else np.logical_or',
+        "tests/select/test_networks.py::test_and_asks_for_both",
+    ),
+    Sabotage(
+        "select/networks.py",
+        "both regressions of an edge are one",
+        "found = join(found, np.swapaxes(found, 1, 2))",
+        "found = join(found, found)",
+        "tests/select/test_networks.py::test_edges_against_the_naive_bootstrap",
+    ),
+    Sabotage(
+        "select/networks.py",
+        "the error is that of halves, not of pairs",
+        "np.maximum(squares / n - Pi**2, 0) / (n - 1))",
+        "np.maximum(squares / n - Pi**2, 0) / (2 * n - 1))",
+        "tests/select/test_networks.py::test_the_standard_error_is_that_of_repetitions",
+    ),
+    Sabotage(
+        "select/networks.py",
+        "the bound counts columns",
+        "p = A.shape[1] * (A.shape[1] - 1) // 2",
+        "p = A.shape[1]",
+        "tests/select/test_networks.py::test_q_edges_are_selected_and_the_bound_counts_edges",
+    ),
+    Sabotage(
+        "select/networks.py",
+        "a copy is a node",
+        "stands = np.where(constant, -1, near_copies(A))",
+        "stands = np.where(constant, -1, np.arange(len(constant)))",
+        "tests/select/test_networks.py::test_columns_that_are_no_nodes",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "the root of the size is forgotten",
+        "        return np.sqrt(sizes[index])",
+        "        return 1.0 + 0 * sizes[index]",
+        "tests/algorithm/test_column_groups.py::test_weights_are_roots_by_default",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "the variance along the field is taken for that across it",
+        "var = of.tangential[at] + (of.radial - of.tangential)[at] * along**2",
+        "var = of.radial[at] + (of.tangential - of.radial)[at] * along**2",
+        "tests/algorithm/test_column_groups.py::test_the_channel_against_draws",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "the response forgets that directions are shared",
+        "bent = (k - 1) / k *",
+        "bent = (k - 1) / 1 *",
+        "tests/algorithm/test_column_groups.py::test_the_mean_response_is_the_divergence_over_the_size",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "fields are taken as they are, with another precision",
+        "h + (Q - Q_hat) * x, noise)",
+        "h, noise)",
+        "tests/algorithm/test_column_groups.py::test_the_message_matches_averages",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "uneven responses bring no noise",
+        "noise = (mean(w**2 * chi_hat) + uneven) / mean(w) ** 2",
+        "noise = mean(w**2 * chi_hat) / mean(w) ** 2",
+        "tests/algorithm/test_column_groups.py::test_the_message_matches_averages",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "a column may be in two groups",
+        "            if i in label:",
+        "            if i in label and False:",
+        "tests/algorithm/test_column_groups.py::test_what_is_refused",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "the way back forgets the lengths",
+        "turn = (V[:rank] / values[:rank, None] / size).ravel()",
+        "turn = (V[:rank] / size).ravel()",
+        "tests/algorithm/test_column_groups.py::test_orthonormal_groups_and_the_way_back",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "one member is alone with its field",
+        "return np.where(k > 1, s * (m + u), 0.0), w / w.sum(0)",
+        "return np.where(k > 2, s * (m + u), 0.0), w / w.sum(0)",
+        "tests/algorithm/test_column_groups.py::test_the_density_of_a_member_against_draws",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "a length begins at its threshold",
+        "return GroupNorm(float(k), size / s, (t - size) / s, Q / s)",
+        "return GroupNorm(float(k), size / s, -size / s, Q / s)",
+        "tests/algorithm/test_column_groups.py::test_the_density_of_a_length_against_draws",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "a combination forgets its length",
+        "unit, h = unit * take(length), take(direction)",
+        "unit, h = unit * 1, take(direction)",
+        "tests/select/test_feature_groups.py::test_densities_of_members",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "no group is looked at",
+        "for g in np.flatnonzero(sizes > 1):",
+        "for g in np.flatnonzero(sizes > 99):",
+        "tests/algorithm/test_column_groups.py::test_columns_that_are_not_orthonormal_are_named",
+    ),
+    Sabotage(
+        "select/feature_groups.py",
+        "the penalty counts no directions",
+        "factors * np.sqrt(sizes[index])",
+        "factors * 1.0",
+        "tests/select/test_feature_groups.py::test_probabilities_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/feature_groups.py",
+        "row weights are forgotten in the basis",
+        "made, lost = orthonormal(as_weighed(seen, weight)[:, inside]",
+        "made, lost = orthonormal(seen[:, inside]",
+        "tests/select/test_feature_groups.py::test_weights_and_groups_of_rows",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "each column of a group is counted",
+        "stands = np.isin(np.arange(self.A.shape[1]), self.columns.where)",
+        "stands = np.arange(self.A.shape[1]) >= 0",
+        "tests/select/test_feature_groups.py::test_groups_are_counted",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "the covariances within a group are forgotten",
+        "of(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)",
+        "np.where(own < np.inf, both.var, 0) @ square",
+        "tests/select/test_several_classes_selected.py"
+        "::test_coefficients_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/networks.py",
+        "the bound of a network ends above the one asked for",
+        "threshold = max(threshold, min((1 + size**2 / (p * pfer)) / 2, 1.0))",
+        "threshold = max(threshold, 0.5)",
+        "tests/select/test_networks.py::test_the_bound_is_kept_where_halves_select_more",
+    ),
+    Sabotage(
+        "select/feature_groups.py",
+        "groups are counted where one has lost its columns",
+        "first = firsts[np.searchsorted(left, made.groups)]",
+        "first = firsts[made.groups]",
+        "tests/select/test_feature_groups.py::test_idle_and_lonely_columns",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "the way back forgets the units",
+        "turn = (V[:rank] / values[:rank, None] / size).ravel()",
+        "turn = (V[:rank] / values[:rank, None]).ravel()",
+        "tests/algorithm/test_column_groups.py::test_units_make_no_column_dependent",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "any strata keep every class in",
+        "mixed = len({*zip(strata, index)}) > len({*strata})",
+        "mixed = not isinstance(counts, Stratified)",
+        "tests/inference/test_several_classes.py"
+        "::test_what_no_fit_or_refit_can_tell_is_refused",
+    ),
+    Sabotage(
+        "prior.py",
+        "penalties are the caller's array, not a copy",
+        "values = np.array(check_array(name, given))",
+        "values = check_array(name, given)",
+        "tests/algorithm/test_prior.py::test_the_callers_penalties_are_copied",
+    ),
+    Sabotage(
+        "prior.py",
+        "a penalty that is multiplied is no longer drawn",
+        "_with_penalty(self, self.lam * factor, self.randomize)",
+        "_with_penalty(self, self.lam * factor)",
+        "tests/algorithm/test_convergence.py::test_paths_take_few_steps_and_agree_with_single_fits",
+    ),
+    Sabotage(
+        "prior.py",
+        "penalties that go together mix up whose weight is whose",
+        "_mixture(weights, np.moveaxis(parts, 1, 0))",
+        "_mixture(weights[::-1], np.moveaxis(parts, 1, 0))",
+        "tests/algorithm/test_prior.py::test_against_a_million_draws",
+    ),
+    # --- likelihood -------------------------------------------------------------------
+    Sabotage(
+        "likelihood.py",
+        "a loss that bends on a short scale has the nodes of any other",
+        "max(1.0, 0.36 / loss.length_scale)",
+        "1.0",
+        "tests/algorithm/test_channels.py"
+        "::test_a_narrow_loss_has_nodes_as_close_as_its_scale",
+    ),
+    Sabotage(
+        "likelihood.py",
+        "a row without a response takes all digits from the others",
+        "chi = np.maximum(chi, max(_FAINT * chi.max(), FAINTEST))",
+        "chi = np.maximum(chi, FAINTEST)",
+        "tests/algorithm/test_convergence.py"
+        "::test_rows_far_beyond_the_bend_leave_the_others_their_digits",
+    ),
+    Sabotage(
+        "likelihood.py",
+        "the prediction is taken with the wrong sign",
+        "noise = spread * ((y + h) ** 2 + chi_hat)",
+        "noise = spread * ((y - h) ** 2 + chi_hat)",
+        "tests/algorithm/test_likelihood.py::test_against_a_million_draws",
+    ),
+    Sabotage(
+        "likelihood.py",
+        "a row's stiffness forgets the square of sigma",
+        "_gain(V, c / self.sigma**2, w)",
+        "_gain(V, c / self.sigma, w)",
+        "tests/algorithm/test_general_input.py::test_laws_at_the_edge_are_the_data_as_they_are",
+    ),
+    Sabotage(
+        "likelihood.py",
+        "the noise forgets that responses differ from count to count",
+        "squares = excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2",
+        "squares = excess + (m_c - mean) ** 2",
+        "tests/algorithm/test_channels.py::test_a_losses_moments_are_derivatives",
+    ),
+    # --- coupling ---------------------------------------------------------------------
+    Sabotage(
+        "linalg.py",
+        "a triangle that is mirrored has its diagonal twice",
+        "corner + np.tril(corner, -1).T",
+        "corner + corner.T",
+        "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
+    ),
+    Sabotage(
+        "coupling.py",
+        "a coefficient receives its own mean in its field",
+        "back = Natural(s / free, (solved.Atu + s * r) / free, others / free**2)",
+        "back = Natural(s / free, solved.Atu / free, others / free**2)",
+        "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
+    ),
+    Sabotage(
+        "coupling.py",
+        "the fit goes back to the rows with the wrong sign",
+        "back = Natural(V, V * u - solved.Ax, others / chi**2)",
+        "back = Natural(V, V * u + solved.Ax, others / chi**2)",
+        "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
+    ),
+    Sabotage(
+        "lmmse.py",
+        "the noise of the moment view does not reach the coefficients",
+        "return from_h @ self.Sigma_x + (X_r * prior.T) @ X_r.T",
+        "return from_h @ self.Sigma_x",
+        "tests/algorithm/test_groups.py::test_the_coupling_is_that_of_dense_matrices",
+    ),
+    Sabotage(
+        "lmmse.py",
+        "each receives its own noise",
+        "    np.fill_diagonal(squares, 0)\n",
+        "",
+        "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
+    ),
+    Sabotage(
+        "lmmse.py",
+        "a row of the wide form receives its own noise",
+        "_without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))",
+        "_without_own(row_dots(outer, outer), 0 * chi_hat, len(chi))",
+        "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
+    ),
+    Sabotage(
+        "lmmse.py",
+        "where a row's own noise outweighs, what R brings is forgotten",
+        "chi_hat @ half**2 + row_dots(seen.T, F[few])",
+        "chi_hat @ half**2",
+        "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
+    ),
+    Sabotage(
+        "lmmse.py",
+        "views are changed in the message that was given",
+        "out = Mixed(*(view.copy() for view in prior))",
+        "out = Mixed(*prior)",
+        "tests/algorithm/test_coupling.py::test_inputs_are_not_modified",
+    ),
+    Sabotage(
+        "rectified.py",
+        "the variance of a ramp forgets the mean that is above 0",
+        "np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2,",
+        "np.where(a > 0, 1 - lift2 - lift**2,",
+        "tests/algorithm/test_prior.py",
+    ),
+    Sabotage(
+        "rectified.py",
+        "the tail's second moment takes the first ratio twice",
+        "np.array([r, 2 * r * r_next])",
+        "np.array([r, 2 * r * r])",
+        "nbs/workshop/rectified.ipynb::module",
+    ),
+    # --- the answer in a notebook -----------------------------------------------------
+    Sabotage(
+        "select/html.py",
+        "the name of a column is taken for markup",
+        "yield plain_text(name), bar",
+        "yield name, bar",
+        "tests/pages/test_html.py::test_a_name_is_text",
+    ),
+    Sabotage(
+        "select/html.py",
+        "what is undecided looks as what is selected",
+        '_COLOURS.get(words[i], "amber")',
+        '_COLOURS.get(words[i], "blue")',
+        "tests/pages/test_html.py::test_what_is_undecided_is_marked_by_a_word_and_a_colour",
+    ),
+    Sabotage(
+        "select/wording.py",
+        "a bound that is none is printed",
+        "if kept and np.isnan(s.pfer_bound):",
+        "if False:",
+        "tests/pages/test_html.py::test_nothing_is_printed_that_is_no_number",
+    ),
+    Sabotage(
+        "select/frames.py",
+        "the class that was asked for is the other one",
+        "(np.array(words) == yes)",
+        "(np.array(words) != yes)",
+        "tests/command/test_cli.py::test_the_class_that_is_modelled_can_be_chosen",
+    ),
+    Sabotage(
+        "cli.py",
+        "a second target is refused its files",
+        'if earlier["target"] != target:',
+        "if False:",
+        "tests/command/test_cli.py::test_a_second_target_has_files_of_its_own",
+    ),
+    Sabotage(
+        "select/html.py",
+        "a bar ends at the lower end of its error",
+        'H{x(Pi)}"',
+        'H{low}"',
+        "tests/pages/test_html.py::test_bars_are_as_long_as_Pi_with_the_ends_of_a_standard_error",
+    ),
+    Sabotage(
+        "select/html.py",
+        "parameters that were changed look like the defaults",
+        "if repr(value) != repr(defaults[name]):",
+        "if not value:",
+        "tests/pages/test_html.py::test_parameters_that_were_changed_are_bold_and_the_others_are_the"
+        "_defaults",
+    ),
+    Sabotage(
+        "sketch.py",
+        "numbers stand to the left",
+        '"right" if _NUMBER.fullmatch(part) else "left"',
+        '"left"',
+        "tests/pages/test_html.py::test_numbers_stand_to_the_right_and_words_to_the_left",
+    ),
+    Sabotage(
+        "sketch.py",
+        "numbers have digits that nobody knows",
+        "texts = (digits(values[first], spread[first]) for",
+        "texts = (digits(values[first], 0 * spread[first]) for",
+        "tests/pages/test_html.py::test_a_page_has_the_numbers_to_the_digits_that_are_known",
+    ),
+    Sabotage(
+        "solver.py",
+        "a fit that has not converged looks as if it had",
+        '("not converged", "red")',
+        '("not converged", "green")',
+        "tests/pages/test_html.py::test_a_result_is_a_line_and_a_page",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "refits that were interrupted are complete",
+        '("interrupted", "amber") if self.interrupted',
+        '("interrupted", "amber") if False',
+        "tests/pages/test_html.py::test_a_result_is_a_line_and_a_page",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "effects without an interval look well",
+        '{1: "green", 0: "red"}',
+        '{1: "green", 0: "green"}',
+        "tests/pages/test_html.py::test_a_result_is_a_line_and_a_page",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "the lines for the table of a selector do not run",
+        "datasets.choose_lambda(A, y)",
+        "choose_lambda(A)",
+        "tests/algorithm/test_validation.py::test_effects_of_the_table_of_a_selector_are_those_of_the_lines"
+        "_in_the_refusal",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "a plan without an answer looks like one",
+        'else ("no answer", "red")',
+        'else ("no answer", "green")',
+        "tests/pages/test_html.py::test_a_result_is_a_line_and_a_page",
+    ),
+    Sabotage(
+        "energy.py",
+        "who gives a selector does not learn what to pass",
+        " (of a fitted selector: selector.fit_)",
+        "",
+        "tests/algorithm/test_validation.py::test_who_gives_a_selector_is_told_what_to_pass",
+    ),
+    Sabotage(
+        "select/wording.py",
+        "a pfer that nobody asked for was asked for",
+        '" (default: 1)"',
+        '" (asked for 1)"',
+        "tests/select/test_report.py::test_a_promise_counts_what_was_selected_and_names_a_bound_that"
+        "_holds",
+    ),
+    Sabotage(
+        "select/report.py",
+        "a bound that says next to nothing looks like a promise",
+        "if s.pfer_bound > kept / 2 > 0:",
+        "if False:",
+        "tests/select/test_report.py::test_a_bound_that_says_next_to_nothing_is_named",
+    ),
+    Sabotage(
+        "select/html.py",
+        "a parameter is taken for markup",
+        "{plain_text(printable(repr(value)))}",
+        "{printable(repr(value))}",
+        "tests/pages/test_html.py::test_parameters_are_text_and_folded",
+    ),
+    Sabotage(
+        "select/wording.py",
+        "a threshold stands where q should",
+        "a resample selects {reached}",
+        "a resample selected {reached}",
+        "tests/pages/test_html.py::test_facts_are_those_of_the_answer",
+    ),
+    Sabotage(
+        "select/report.py",
+        "what is undecided is not marked",
+        'reached[s.undecided] += ", undecided"',
+        "pass",
+        "tests/pages/test_html.py::test_the_words_are_those_of_the_answer",
+    ),
+    Sabotage(
+        "select/report.py",
+        "Π of the short table is cut at the digits of rVAMP alone",
+        "2 if s.refined is None else 3",
+        "2",
+        "tests/pages/test_html.py::test_the_table_to_be_read",
+    ),
+    Sabotage(
+        "select/question.py",
+        "a path of no penalty at all is let in",
+        "n_lambdas=1,",
+        "n_lambdas=0,",
+        "tests/select/test_estimator_input.py",
+    ),
+    Sabotage(
+        "select/remarks.py",
+        "an answer without refits does not say so",
+        "    if found.refit_error:\n",
+        "    if False:\n",
+        "tests/select/test_selection.py::test_what_cannot_be_refitted_is_said_and"
+        "_rvamp_reported",
+    ),
+    Sabotage(
+        "select/estimator.py",
+        "what is not fitted has a page",
+        'if "selection_" not in vars(self)',
+        "if not vars(self)",
+        "tests/pages/test_html.py::test_what_is_not_fitted_shows_scikit_learns_diagram",
+    ),
+    Sabotage(
+        "select/estimator.py",
+        "the display that was asked for is ignored",
+        'if "text/html" in found',
+        "if found",
+        "tests/pages/test_html.py::test_scikit_learns_display_as_text_is_respected",
+    ),
+    Sabotage(
+        "sketch.py",
+        "a poor reliability is called doubtful",
+        'red="poor"',
+        'red="doubtful"',
+        "tests/pages/test_html.py::test_reliability_has_a_word_and_a_colour",
+    ),
+    Sabotage(
+        "sketch.py",
+        "bright letters stand on a bright ground",
+        'amber=("#E5B800", _DARK)',
+        'amber=("#E5B800", "white")',
+        "tests/pages/test_html.py::test_words_can_be_read_on_bright_and_dark_pages",
+    ),
+    Sabotage(
+        "sketch.py",
+        "large numbers are not rounded",
+        "np.where(digits < 0, coarse, fine)",
+        "np.where(digits < 0, values, fine)",
+        "tests/pages/test_html.py::test_numbers_are_rounded_to_the_second_digit_of_their_spread",
+    ),
+    Sabotage(
+        "inference/diagnostics.py",
+        "the reliability of Π is left out",
+        "reliability of Π {Pi}, of sd {sd})",
+        "reliability of sd {sd})",
+        "tests/pages/test_html.py::test_diagnostics_and_an_answer_are_a_line_and_a_small_table",
+    ),
+    Sabotage(
+        "environment.py",
+        "a bar that ends early stays where it was",
+        "self.total and self.n",
+        "self.total",
+        "tests/select/test_estimator_progress.py"
+        "::test_a_bar_ends_where_the_work_does_full_and_green",
+    ),
+    Sabotage(
+        "select/plots.py",
+        "a feature that is undecided looks as the others in the picture",
+        "s.undecided is not None and s.undecided[which[k]]",
+        "False",
+        "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
+    ),
+    # --- densities by name ------------------------------------------------------------
+    Sabotage(
+        "sketch.py",
+        "the bar at zero is as high as Π, not as the atom",
+        "(HIGH - 3) * (1 - Pi)",
+        "(HIGH - 3) * Pi",
+        "tests/pages/test_by_name.py::test_a_bar_is_as_high_as_the_atom",
+    ),
+    Sabotage(
+        "sketch.py",
+        "a name is taken for markup",
+        "body.append((plain_text(name), *cells))",
+        "body.append((name, *cells))",
+        "tests/pages/test_by_name.py::test_many_are_shown_by_the_first_of_them",
+    ),
+    Sabotage(
+        "densities.py",
+        "a copy with the other sign keeps the field of the first",
+        "h=incoming.h * np.where(unit < 0, -1, 1)",
+        "h=incoming.h * np.where(unit < 0, 1, 1)",
+        "tests/pages/test_by_name.py::test_a_copy_of_the_other_sign_has_the_mirrored_density",
+    ),
+    Sabotage(
+        "densities.py",
+        "the heights of a density stay those of another unit",
+        "np.where(s > 0, Q / np.where(s > 0, s, 1), 0) / self.unit",
+        "np.where(s > 0, Q / np.where(s > 0, s, 1), 0)",
+        "tests/pages/test_by_name.py::test_a_density_in_another_unit_is_still_one",
+    ),
+    Sabotage(
+        "densities.py",
+        "the covariance of p2 stays that of standardised columns",
+        "[part * units for part in _covariances(self._fit, self._rows)]",
+        "_covariances(self._fit, self._rows)",
+        "tests/pages/test_by_name.py::test_the_scale_is_that_of_the_table",
+    ),
+    Sabotage(
+        "select/features.py",
+        "a mask of truth values is taken for numbers",
+        "if any(isinstance(label, (bool, np.bool_)) for label in labels):",
+        "if False:",
+        "tests/pages/test_by_name.py::test_what_is_no_column_is_refused_by_name",
+    ),
+    Sabotage(
+        "select/features.py",
+        "a variable of several columns is no more than an unknown name",
+        "if str(variable) in labels and str(variable) not in called:",
+        "if False:",
+        "tests/pages/test_by_name.py::test_a_variable_of_several_columns_is_refused_by_name",
+    ),
+    Sabotage(
+        "select/features.py",
+        "a name that may be meant is not suggested",
+        "which is no column of X{near}",
+        "which is no column of X",
+        "tests/pages/test_by_name.py::test_what_is_no_column_is_refused_by_name",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "a density of what has not converged",
+        'if not s.fit.converged:\n        raise ValueError(f"nothing converged, there',
+        'if False:\n        raise ValueError(f"nothing converged, there',
+        "tests/pages/test_by_name.py::test_without_an_answer_there_is_no_density",
+    ),
+    Sabotage(
+        "select/plots.py",
+        "the title has rVAMP's probability, not the reported one",
+        "Pi = s.probabilities[i]\n    if s.question",
+        "Pi = s.fit.Pi[s.question.columns.where[i]]\n    if s.question",
+        "tests/pages/test_by_name.py"
+        "::test_the_title_has_the_reported_probability_and_the_curve_is_rvamps",
+    ),
+    Sabotage(
+        "select/plots.py",
+        "a ridgeline is not in standard deviations of the columns",
+        "sd, law = columns.scale[which] / rows**0.5,",
+        "sd, law = columns.scale[which],",
+        "tests/pages/test_by_name.py::test_the_ridgeline_has_the_rows_of_the_bars",
+    ),
+    Sabotage(
+        "select/plots.py",
+        "a column is asked for by its number where a number is a name",
+        "p1(s, str(_names(s, i)))",
+        "p1(s, int(i))",
+        "tests/pages/test_by_name.py::test_a_number_that_is_a_name_is_drawn_as_that",
+    ),
+    Sabotage(
+        "select/plots.py",
+        "the second ellipse is the first",
+        "ring = _ring(joint.mean, joint.covariance, k)",
+        "ring = _ring(joint.mean, joint.covariance, 1)",
+        "tests/pages/test_by_name.py::test_a_pair_has_its_ellipses_and_its_correlations",
+    ),
+    # --- step, iteration, solver ------------------------------------------------------
+    Sabotage(
+        "problem.py",
+        "a problem is at temperature 1 where none is asked for",
+        "beta: float = np.inf  # inverse temperature",
+        "beta: float = 1.0  # inverse temperature",
+        "nbs/course/35_until_it_stops.ipynb::module",
+    ),
+    Sabotage(
+        "iteration.py",
+        "it has converged when the messages stand still, whatever the factors say",
+        "if max(change, delta) < tol:",
+        "if change < tol:",
+        "tests/algorithm/test_convergence.py::test_the_status_names_what_fails",
+    ),
+    Sabotage(
+        "iteration.py",
+        "a bad accelerated step is kept",
+        "if current and not (fast and current.change > 3 * good.change):",
+        "if current:",
+        "tests/algorithm/test_convergence.py::test_a_bad_acceleration_is_undone",
+    ),
+    Sabotage(
+        "step.py",
+        "the intercept's variance is divided by its precision once",
+        "last = h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0",
+        "last = h / Q_hat, 1 / Q_hat, chi_hat / Q_hat, 1.0, 0.0",
+        "tests/inference/test_bagging.py::test_a_bagged_prediction_against_refits",
+    ),
+    Sabotage(
+        "select/in_play.py",
+        "the columns outside do not hear the noise of those in play",
+        "noise += view.T @ (c - form.C @ b) ** 2",
+        "noise += 0 * view.T @ (c - form.C @ b) ** 2",
+        "tests/select/test_in_play.py::test_all_columns_receive_what_the_matrices_say",
+    ),
+    Sabotage(
+        "select/in_play.py",
+        "rows that are drawn together are taken apart",
+        "if isinstance(question.counts, Grouped) or question.columns.together:",
+        "if question.columns.together:",
+        "tests/select/test_in_play.py::test_where_all_columns_are_taken_from_the_start",
+    ),
+    Sabotage(
+        "active.py",
+        "a group of columns is cut in two",
+        "together = prior.column_groups",
+        "together = None",
+        "tests/algorithm/test_column_groups.py::test_a_wide_table_in_chunks_takes_whole_groups",
+    ),
+    Sabotage(
+        "prior.py",
+        "the few columns have the penalties of the first ones",
+        "vars(part).update({k: np.asarray(v)[which] for k",
+        "vars(part).update({k: np.asarray(v)[: len(which)] for k",
+        "tests/algorithm/test_lmmse.py::test_most_columns_keep_still_and_the_answer_is_the_same",
+    ),
+    Sabotage(
+        "protocols.py",
+        "a prior whose chi is not the derivative of its mean is taken",
+        "if len(wrong) > N // 2:",
+        "if len(wrong) > N:",
+        "tests/algorithm/test_protocols.py::test_a_wrong_prior_is_refused_at_the_call",
+    ),
+    Sabotage(
+        "lattice.py",
+        "the top of the largest count does not enter the spacing",
+        "left, right = np.minimum(left, top), np.maximum(right, top)",
+        "left, right = left, right",
+        "tests/algorithm/test_lattice.py::test_half_the_spacing_says_the_same",
+    ),
+    Sabotage(
+        "solver.py",
+        "a fit is asked whether it has Pi",
+        "        if self.selects:",
+        '        if hasattr(self, "Pi"):',
+        "tests/algorithm/test_protocols.py::test_own_objects_are_not_asked_what_they_offer",
+    ),
+    Sabotage(
+        "solver.py",
+        "the table is the caller's array, not a copy",
+        "table.base is None and not table.flags.writeable",
+        "True",
+        "tests/algorithm/test_solver_input.py::test_the_caller_may_reuse_what_was_passed_in",
+    ),
+    # --- what is read off a fit -------------------------------------------------------
+    Sabotage(
+        "densities.py",
+        "an interval leaves out at each end what it may leave out in all",
+        "quantile(np.array([(1 - level) / 2, (1 + level) / 2]))",
+        "quantile(np.array([1 - level, level]))",
+        "tests/algorithm/test_densities.py::test_an_interval_is_two_quantiles",
+    ),
+    Sabotage(
+        "densities.py",
+        "a covariance forgets a cross term",
+        "across = from_S + L_w @ G @ L_w.T + own_T - X - X.T",
+        "across = from_S + L_w @ G @ L_w.T + own_T - X",
+        "tests/algorithm/test_densities.py::test_the_two_densities_share_their_diagonal_moments",
+    ),
+    Sabotage(
+        "energy.py",
+        "the rows enter the free energy with the wrong sign",
+        "return (from_prior.h @ x.mean - u.mean @ drive + noise) / 2",
+        "return (from_prior.h @ x.mean + u.mean @ drive + noise) / 2",
+        "tests/algorithm/test_free_energy.py::test_without_randomness_minus_G_is_the_objective",
+    ),
+    Sabotage(
+        "evolution.py",
+        "a message holds the noise that came in",
+        "psi, chi_hat = (through @ np.maximum(sent - came_in, 0.0)).T",
+        "psi, chi_hat = (through @ np.maximum(sent, 0.0)).T",
+        "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
+    ),
+    Sabotage(
+        "inference/diagnostics.py",
+        "one pair of columns stands for two groups",
+        "np.linalg.norm(products[:, where], 2)",
+        "np.abs(products[:, where]).max()",
+        "tests/inference/test_diagnostics.py"
+        "::test_canonical_correlations_are_those_of_scipy_s_angles",
+    ),
+    Sabotage(
+        "inference/diagnostics.py",
+        "a row's part in a group depends on the group's basis",
+        "_of_parts(fit.prior.pooled(squares(A[:, :N])), doubt)",
+        "_of_parts(squares(A[:, :N]), doubt)",
+        "tests/inference/test_diagnostics.py"
+        "::test_no_basis_of_a_group_changes_what_is_found",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "the pilot's own error is left out of a plan",
+        "power_se=float(np.hypot(study.power_se, error))",
+        "power_se=study.power_se",
+        "tests/algorithm/test_evolution.py"
+        "::test_a_plan_from_a_short_pilot_of_neighbours_names_what_it_may_lose",
+    ),
+    Sabotage(
+        "inference/diagnostics.py",
+        "a path that failed above the answer is not held against it",
+        "    if path_failed:\n",
+        "    if path_failed and not fit.converged:\n",
+        "tests/inference/test_diagnostics.py::test_a_path_that_failed_or_ended_early_is_red",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "a factor that is not known is used",
+        "error > BLURRED * factor",
+        "np.isinf(error)",
+        "tests/inference/test_effects.py::test_a_factor_that_is_not_known_gives_no_interval",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "the noise of a row is that of the row left out",
+        "return (off * share) ** 2 / left, left.sum()",
+        "return off**2, left.sum()",
+        "tests/inference/test_effects.py",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "a copy has an interval",
+        " & (alike.closest <= COPY)",
+        "",
+        "tests/inference/test_effects.py::test_copies_are_refused_and_whoever_resembles_them_is_not",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "the noise of a twin in the joint field is left out of its error",
+        "w[:, i] = W_B @ first",
+        "w[:, i] = W_B[:, 0] * first[0]",
+        "tests/inference/test_effects.py::test_intervals_of_twins_hold_as_often_as_they_say",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "the rows' degrees of freedom are not what is left",
+        "/ left, left.sum()",
+        "/ left, (1 - left).sum()",
+        "tests/inference/test_effects.py",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "two copies that are both kept spoil the weights of all columns",
+        "UNBOUNDED = 1e6",
+        "UNBOUNDED = 1e300",
+        "tests/inference/test_effects.py::test_copies_that_are_both_kept_leave_the_others_alone",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "the pull on a column is what its estimate is not",
+        "pull = estimate - w.T @ last.likelihood_message.h",
+        "pull = estimate",
+        "tests/inference/test_effects.py::test_who_is_pulled_far_is_refused",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "each column has all degrees of freedom",
+        "return 1 / (1 / left + uneven)",
+        "return left + 0 * uneven",
+        "tests/inference/test_effects.py::test_a_column_of_few_rows_has_few_degrees_of_freedom",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "a mean that was taken off is no coefficient",
+        "left = share - all(map(np.all, means)) / len(y)",
+        "left = share",
+        "tests/inference/test_effects.py::test_a_mean_that_was_taken_off_is_an_intercept",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "the pull is left out of an estimate's own error",
+        "pull = np.where(by_residuals, EASED * pull, 0)",
+        "pull = np.where(by_residuals, 0, 0)",
+        "tests/inference/test_effects.py::test_where_many_columns_are_kept_intervals_are_not_too_wide",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "logistic rows do not bend",
+        "factor = noise.sum() / slope.sum()",
+        "factor = slope.sum() / slope.sum()",
+        "tests/inference/test_effects.py::test_rows_that_bend",
+    ),
+    Sabotage(
+        "select/error_control.py",
+        "the one for a decoy that may lead is forgotten",
+        "estimates = (1 + behind)",
+        "estimates = (0 + behind)",
+        "tests/select/test_error_control.py",
+    ),
+    Sabotage(
+        "select/decoys.py",
+        "the list ends one decoy late",
+        "len(lead)) - 1] if v",
+        "len(lead) - 1)] if v",
+        "tests/select/test_decoys.py::test_who_is_kept_leads_before_the_vth_decoy",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "a feature enters where the promise is one stride larger",
+        "(promises[0] / promises[1]) ** share",
+        "(promises[1] / promises[0]) ** share",
+        "tests/select/test_selection.py::test_a_feature_enters_at_the_least_pfer_that_the_summary_names",
+    ),
+    Sabotage(
+        "select/decoys.py",
+        "decoys are pooled, not held against their own",
+        "return ours - theirs if",
+        "return ours - np.sort(theirs) if",
+        "tests/select/test_error_control.py",
+    ),
+    Sabotage(
+        "exercises.py",
+        "an answer is right when its sign is not",
+        '({"Right.": right} |',
+        '({"Right.": -right} |',
+        "tests/pages/test_students.py::test_what_is_wrong_with_an_answer_is_said",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "what the prior sends is not what its metric says",
+        "x -= D * push  # r",
+        "x -= 1.1 * D * push",
+        "tests/inference/test_turns.py::test_settled_turns_are_refits",
+    ),
+    Sabotage(
+        "tables/standardize.py",
+        "columns are squared in the units in which they come",
+        "B = A / np.where(size > 0, size, 1)",
+        "B, size = 1 * A, 1.0",
+        "tests/select/test_units.py::test_columns_in_any_units",
+    ),
+    Sabotage(
+        "tables/standardize.py",
+        "an offset takes the digits of a table that is read in blocks",
+        "center = center + total / M * size",
+        "center = np.float32(center + total / M * size)",
+        "tests/select/test_units.py::test_tables_that_are_read_in_blocks_in_any_units",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "hazards of single resamples stay what they are after four turns",
+        "self.own(batch.of(moves))",
+        "batch.of(moves)",
+        "tests/inference/test_turns.py"
+        "::test_with_hazards_of_their_own_turns_are_cox_fits",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "hazards of single resamples have a level of their own",
+        "hazard *= (risk @ self.hazard / (risk * hazard).sum(1))[:, None]",
+        "",
+        "tests/inference/test_turns.py"
+        "::test_with_hazards_of_their_own_turns_are_cox_fits",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "an offset is left out where a row answers",
+        "omega, cV = np.broadcast_to(offset - batch.h_u, c.shape), c * V",
+        "omega, cV = np.broadcast_to(-batch.h_u, c.shape), c * V",
+        "tests/inference/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "Newton's steps leave the count out",
+        "d -= cV * slope",
+        "d -= V * slope",
+        "tests/inference/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "the one metric is not the same on both sides of a row",
+        "np.sqrt(V * q), np.sqrt(V * q))",
+        "V, 100 * q)",
+        "tests/inference/test_turns.py::test_rvamps_metric_runs_away_between_near_copies_and_one"
+        "_metric_does_not",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "what has not moved at the first look has settled, and all else, too",
+        "going[moves], self.own(batch.of(moves)), x[moves]",
+        "going[:0], self.own(batch.of(moves)), x[moves]",
+        "tests/inference/test_turns.py::test_settled_turns_are_refits",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "the one curvature is that of all rows, and not of those drawn on average",
+        "(X.T * (p.counts.mean * weight * bend)) @ X",
+        "(X.T * (weight * bend)) @ X",
+        "tests/inference/test_turns.py::test_of_many_rows_one_curvature_is_nearly_the_refit",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "with one curvature the rows' weights are left out of their pull",
+        "self.scores = X * -(weight * slope)[:, None]",
+        "self.scores = X * -slope[:, None]",
+        "tests/inference/test_turns.py::test_one_curvature_meets_the_conditions_of_its_parabola",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "one multiplier of the penalty serves all columns",
+        'factor = factor.take(every, axis=1, mode="clip")',
+        "factor = factor[:, :1]",
+        "tests/inference/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "of many rows exact refits are all there is",
+        "self.turns = OneCurvature(fit, self.kept)",
+        "self.turns = None",
+        "tests/inference/test_refinement.py::test_of_many_rows_a_few_exact_refits_suffice",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "the exact refits are left out of the standard error",
+        "error + weight**2 * var / n",
+        "error + weight**2 * var / n * (x is not exact)",
+        "tests/inference/test_refinement.py::test_each_level_enters_value_and_error",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "a level is compared with other resamples than its own",
+        "control[: z.shape[0]]",
+        "control[-z.shape[0] :]",
+        "tests/inference/test_refinement.py::test_each_level_enters_value_and_error",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "rVAMP's answer is believed as if chance were no part of it",
+        "most = np.mean((off / unit)[among]) * freedom / chi2.ppf(CHANCE, freedom)",
+        "most = np.mean((off / unit)[among])",
+        "tests/inference/test_refinement.py::test_of_a_dozen_features_rvamps_error_is_not_taken_for_less_than_it_may_be",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "a resample depends on where its range begins",
+        "some = slice(numbers.start - first * each, numbers.stop - first * each)",
+        "some = slice(0, len(numbers))",
+        "tests/inference/test_refinement.py::test_a_resample_depends_on_its_number_alone",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "sums of sparse levels are not centered",
+        "means, lost = (m * m, m * c, c * c), len(one)",
+        "means, lost = (m * m, m * c, c * c), 0",
+        "tests/inference/test_refinement.py::test_sparse_levels_give_what_arrays_give",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "a feature that stands out is believed",
+        "weight[off > CONTRADICTED**2 * (error + tau2)] = 0.0",
+        "weight[off > 1e9 * (error + tau2)] = 0.0",
+        "tests/inference/test_refinement.py::test_a_feature_whose_resamples_contradict_rvamp_keeps_the_refits_answer",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "later refits draw what the first have drawn",
+        "draw = resamples(self.fit, numbers, self.seed)\n        x, level",
+        "draw = resamples(self.fit, range(len(numbers)), self.seed)\n        x, level",
+        "tests/inference/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "the counts that turns receive are shifted by a row",
+        "self.turns.levels(*draw, settle)",
+        "self.turns.levels(np.roll(draw[0], 1, axis=1), draw[1], settle)",
+        "tests/inference/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "the counts that exact refits receive are shifted by a row",
+        "self.refit(*draw, led",
+        "self.refit(np.roll(draw[0], 1, axis=1), draw[1], led",
+        "tests/inference/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "levels without variance divide by it",
+        "max(np.sum(parts / done), 1e-300)",
+        "np.sum(parts / done)",
+        "tests/inference/test_refinement.py::test_whatever_variances_and_costs_are_the_refits_end",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "columns that turns do not know stay out",
+        "new = np.setdiff1d(levels[2][:, :-1].indices, samples.kept)",
+        "new = np.zeros(0, dtype=int)",
+        "tests/inference/test_refinement.py::test_a_column_that_rvamp_leaves_out_is_found_by_exact_refits",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "the accuracy of the worst feature is enough",
+        "max(self.square_error.sum() / doubt, self.square_error.max())",
+        "self.square_error.max()",
+        "tests/inference/test_refinement.py::test_refits_go_on_until_all_together_are_worth_enough",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "refits that failed leave their turns behind",
+        "levels = [x[np.delete(np.arange(x.shape[0]), lost)] for x in levels]",
+        "levels = [x[: x.shape[0] - len(lost)] for x in levels]",
+        "tests/inference/test_refinement.py::test_refits_that_fail_are_left_out_and_named",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "a coefficient that nobody has seen has no spread",
+        "events >= FEW_SEEN",
+        "events >= 0",
+        "tests/inference/test_refinement.py::test_what_is_sometimes_0_has_a_spread",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "Cox refits are taken for settled turns",
+        "vstack([exact[~lost], samples.settled[len(lost) :]]",
+        "vstack([samples.settled[: len(lost)], samples.settled[len(lost) :]]",
+        "tests/inference/test_refinement.py::test_survival_times_are_refitted_by_cox_fits",
+    ),
+    Sabotage(
+        "batch_glm.py",
+        "a refit ends where it was to begin",
+        "start = None if start is None else table.there(start)",
+        "start = None if start is None else table.there(start) * np.nan",
+        "tests/inference/test_refinement.py::test_where_an_exact_refit_begins_moves_no_digit",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "a coefficient is part of its own field",
+        'W = U / (1 - view.D * np.einsum("mi,mi->i", U, A))',
+        "W = U",
+        "tests/inference/test_refinement.py::test_fields_move_as_the_coupling_says",
+    ),
+    Sabotage(
+        "inference/conditioning.py",
+        "what a row did is done the other way round",
+        "begin = from_coordinates(z + side @ moves, state)",
+        "begin = from_coordinates(z - side @ moves, state)",
+        "tests/inference/test_conditioning.py::test_a_pattern_begins_where_its_row_was_moved_before",
+    ),
+    Sabotage(
+        "inference/conditioning.py",
+        "the pieces of a law are taken for equally probable",
+        "[(w[p].sum() / w.sum(), Discrete(",
+        "[(1 / len(best), Discrete(",
+        "tests/inference/test_conditioning.py::test_pieces_make_up_their_law",
+    ),
+    Sabotage(
+        "inference/conditioning.py",
+        "patterns are weighed as if rows were drawn one by one",
+        "weight *= (places[k] if inside else left[k] - places[k]) / left[k]",
+        "weight *= 0.5",
+        "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
+    ),
+    Sabotage(
+        "inference/conditioning.py",
+        "the other rows' rate does not move with the pattern",
+        "(*places / np.maximum(left, 1), 0, 1)",
+        "(*drawn / sizes, 0, 1)",
+        "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
+    ),
+    Sabotage(
+        "inference/conditioning.py",
+        "rows that are in are taken for out",
+        "which[rows] = len(laws) - pieces + np.array(chosen, dtype=int)",
+        "which[rows] = len(laws) - 1 - np.array(chosen, dtype=int)",
+        "tests/inference/test_conditioning.py::test_all_rows_counted_are_every_half_sample",
+    ),
+    Sabotage(
+        "inference/halves.py",
+        "the second field is not moved by the first",
+        "moved = h + s * correlation * xi",
+        "moved = h",
+        "tests/inference/test_halves.py::test_two_thresholds_agree_with_the_bivariate_normal",
+    ),
+    Sabotage(
+        "inference/halves.py",
+        "the rows send no covariance of their mean pulls",
+        "product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_hat[1]",
+        "product / u.chi / u.chi - gamma_hat[1]",
+        "tests/inference/test_halves.py::test_ridge_has_the_covariance_of_all_pairs",
+    ),
+    Sabotage(
+        "inference/halves.py",
+        "halves that are drawn from fewer rows share the rest",
+        "np.array([[1 - 2 * share, share], [share, 0.0]])",
+        "np.array([[0.0, share], [share, 1 - 2 * share]])",
+        "tests/inference/test_halves.py::test_disjoint_thirds_leave_rows_out",
+    ),
+    Sabotage(
+        "clusters.py",
+        "all blocks are read in the field of the first",
+        "one_cavity = CavityInput(*(part[[b]] for part in cavity))",
+        "one_cavity = CavityInput(*(part[[0]] for part in cavity))",
+        "tests/algorithm/test_clusters.py"
+        "::test_both_factors_agree_at_the_fixed_point_of_blocks[30-options0]",
+    ),
+    Sabotage(
+        "clusters.py",
+        "a block's own noise is not taken out of what it sees",
+        "E @ (P - (B * T[..., None, :]) @ B) @ transposed(E)",
+        "E @ P @ transposed(E)",
+        "tests/algorithm/test_clusters.py::test_both_factors_agree_at_the_fixed_point_of_blocks",
+    ),
+    Sabotage(
+        "clusters.py",
+        "what a block says is not symmetric",
+        "D, T = (symmetric(X) for X in (L @ chi, L @ bent @ transposed(L)))",
+        "D, T = L @ np.triu(chi), symmetric(L @ bent @ transposed(L))",
+        "tests/algorithm/test_clusters.py::test_a_gaussian_with_the_message_has_the_moments_of_the"
+        "_block",
+    ),
+    Sabotage(
+        "clusters.py",
+        "a block's response by its diagonal",
+        "_possible(nodes.response, Q)",
+        "_possible(nodes.response * np.eye(h.shape[1]), Q)",
+        "tests/inference/test_conditioning.py::test_what_is_counted_is_worth_more[pairs_half]",
+    ),
+    Sabotage(
+        "clusters.py",
+        "a block's response is read off x in the wrong units",
+        "both / (roots**2 + least)",
+        "both / (roots + least)",
+        "tests/algorithm/test_clusters.py::test_moments_are_derivatives_of_the_gain",
+    ),
+    Sabotage(
+        "densities.py",
+        "the table is not turned with the sums asked for",
+        "A, F = prior.turn(A), prior.turn(F)",
+        "F = prior.turn(F)",
+        "tests/algorithm/test_clusters.py::test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian",
+    ),
+    Sabotage(
+        "clusters.py",
+        "a response of a block is held too low",
+        "np.clip(values, 0, 1 - ALWAYS)",
+        "np.clip(values, 0, 0.9)",
+        "tests/algorithm/test_clusters.py::test_a_pair_that_is_always_selected_is_the_linear_one",
+    ),
+    Sabotage(
+        "inference/conditioning.py",
+        "patterns on some columns forget the blocks",
+        "put_in_clusters(p._replace(A=A, prior=prior), state, blocks, len(columns))",
+        "p._replace(A=A, prior=prior), state",
+        "tests/inference/test_conditioning.py::test_blocks_stay_blocks_where_few_columns_are_in_play",
+    ),
+    Sabotage(
+        "energy.py",
+        "rows that cannot be moved have a response of their own in the radius",
+        "/ fit.last.u.chi**2",
+        "/ np.where(mean > 0, mean, 1) ** 2",
+        "tests/algorithm/test_free_energy.py::test_rows_whose_pull_is_clipped_in_nearly_every"
+        "_resample_do_not_blow_up",
+    ),
+    Sabotage(
+        "resampling.py",
+        "half-samples of odd numbers are too large",
+        '_size_of(self, "M", M) + 1e-9)',
+        '_size_of(self, "M", M) + 0.5)',
+        "tests/algorithm/test_resampling.py",
+    ),
+    # --- rows of their own kinds ------------------------------------------------------
+    Sabotage(
+        "groups.py",
+        "the noise of a group forgets that its counts differ",
+        '    noise += np.einsum("k,kgi,kgj->gij", p, moved, moved)\n',
+        "",
+        "tests/algorithm/test_groups.py::test_a_groups_moments_are_those_of_draws",
+    ),
+    Sabotage(
+        "weighted.py",
+        "a weighted row's variance forgets the square of the weight",
+        "back = Moments(weight * mean, chi, weight**2 * var, rho, rho_bar)",
+        "back = Moments(weight * mean, chi, weight * var, rho, rho_bar)",
+        "tests/inference/test_survival.py::test_two_ways_to_a_weighted_row_agree",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "at risk are those who left before, not those who are still there",
+        "sums = self._sums(weights, True)[..., self.first]",
+        "sums = self._sums(weights, False)[..., self.first]",
+        "tests/inference/test_survival.py::test_a_cox_refit_meets_its_conditions",
+    ),
+    Sabotage(
+        "inference/softmax.py",
+        "scores vary by twice as much",
+        "joint.predict(np.kron(rows, np.eye(d)))[1]",
+        "4 * joint.predict(np.kron(rows, np.eye(d)))[1]",
+        "tests/select/test_several_classes_selected.py::test_predictions_are_those_of_refits",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "a class is the reference",
+        "    return B / np.sqrt(j * (j + 1))",
+        "    return np.eye(K)[:, 1:]",
+        "tests/inference/test_several_classes.py::test_no_class_comes_first",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "a sample's curvature is that of classes one by one",
+        "B.T @ (p[..., None] * B) - outer",
+        "B.T @ (p[..., None] * B)",
+        "tests/inference/test_several_classes.py::test_slope_and_curvature_are_derivatives",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "a group of classes pays the root of its size",
+        "weights = np.append(np.repeat(factors, d), np.zeros(d))",
+        "weights = np.append(np.repeat(factors * d**0.5, d), np.zeros(d))",
+        "tests/select/test_several_classes_selected.py::test_probabilities_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/features.py",
+        "the intercepts of classes are those at the mean",
+        "return x[..., 1 - self.K :] @ self.basis.T - on_table @ middle",
+        "return x[..., 1 - self.K :] @ self.basis.T",
+        "tests/select/test_several_classes_selected.py::test_coefficients_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/estimator.py",
+        "classes are predicted in another order",
+        "lambda scores: softmax(scores, axis=1))[0]",
+        "lambda scores: softmax(scores, axis=1))[0][:, ::-1]",
+        "tests/select/test_several_classes_selected.py::test_predictions_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "directions of a feature count one by one",
+        "/ 3 / (each if columns.groups else 1)",
+        "/ 3 / each",
+        "tests/select/test_several_classes_selected.py::test_copies_constants_and_covariates",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "Newton's steps are taken in full",
+        "u + np.log1p(r) / np.maximum(r, 1e-300) * move",
+        "u + move",
+        "tests/inference/test_several_classes.py::test_pulls_solve_their_equation",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "the label is left out of the minimum of a refit",
+        "a = (self.samples(omega) + v * self.samples(y)) @ B.T",
+        "a = self.samples(omega) @ B.T",
+        "tests/inference/test_several_classes.py::test_both_minima_are_one",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "intercepts are penalised",
+        "np.zeros(d))",
+        "np.ones(d))",
+        "tests/inference/test_several_classes.py::test_without_resampling_it_is_the_refit",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "a class may be lost",
+        "    if lost > LOST and",
+        "    if lost > 1 and",
+        "tests/inference/test_several_classes.py::test_what_is_refused",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "variances along the field and across it are swapped",
+        "across * (1 - 1 / len(B)) + (radial - across)",
+        "radial * (1 - 1 / len(B)) + (across - radial)",
+        "tests/inference/test_several_classes.py::test_two_classes_are_the_logistic_loss",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "the rows of a sample have metrics of their own",
+        "Metric(Q, D, loss.pooled(V), loss.pooled(q))",
+        "Metric(Q, D, V, q)",
+        "tests/inference/test_several_classes.py::test_a_refit_by_turns_is_exact",
+    ),
+    Sabotage(
+        "groups.py",
+        "a joint loss responds row by row",
+        "inverse = inverse @ C if loss.joint else",
+        "inverse = inverse * C.diagonal(0, -2, -1)[..., None, :] if loss.joint else",
+        "tests/inference/test_several_classes.py::test_the_answer_of_rows_is_an_average_of_pulls",
+    ),
+    Sabotage(
+        "inference/survival.py",
+        "the baseline that goes along is forgotten",
+        "base, fit = moving.base, replace(fit, last=last or fit.last)",
+        "base, fit = base.updated(fit.last.u), replace(fit, last=last or fit.last)",
+        "tests/inference/test_survival.py"
+        "::test_the_baseline_goes_along_with_the_messages",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "a baseline that goes along stays where it is",
+        "        self.base = self.base.updated(u)\n",
+        "",
+        "tests/select/test_selection.py"
+        "::test_penalty_and_baseline_are_found_in_one_run",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "odd powers of a share of the risk come with the wrong sign",
+        "share[1::2] *= -(a**0.5)",
+        "share[1::2] *= a**0.5",
+        "nbs/course/53_survival.ipynb::module",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "powers leave the range of numbers where hardly any risk is left",
+        "/ LARGE, 1e-20 * at_risk[0])",
+        "/ LARGE, 0 * at_risk[0])",
+        "tests/inference/test_survival.py"
+        "::test_rows_that_weigh_next_to_nothing_leave_the_others_as_they_are",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "a group holds no more of the risk than its next member",
+        "        held[at - 1] += held[at]\n",
+        "        pass\n",
+        "nbs/course/53_survival.ipynb::module",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "of those who leave together each is at risk alone",
+        "self.first = np.searchsorted(stop, stop)",
+        "self.first = np.arange(len(stop))",
+        "tests/inference/test_survival.py::test_a_cox_refit_meets_its_conditions",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "the baseline of a Cox refit does not give way",
+        " - mean @ np.swapaxes(mean, -1, -2)",
+        "",
+        "tests/inference/test_survival.py"
+        "::test_a_cox_refit_takes_few_steps_also_where_hardly_a_penalty_holds_it",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "all strata share one clock",
+        "return_inverse=True)[1] * (len(known) + 1)",
+        "return_inverse=True)[1] * 0",
+        "tests/inference/test_survival.py"
+        "::test_refits_with_strata_and_entries_meet_their_conditions",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "who enters at a death is at risk there",
+        "self.come = np.searchsorted(start[self.order], stop)",
+        'self.come = np.searchsorted(start[self.order], stop, "right")',
+        "tests/inference/test_survival.py"
+        "::test_refits_with_strata_and_entries_meet_their_conditions",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "sums of a stratum begin where those of the one before end",
+        "ends = [0, *(np.flatnonzero(rest[1:] >= stop[:-1]) + 1), len(stop)]",
+        "ends = [0, len(stop)]",
+        "tests/inference/test_survival.py::test_strata_take_no_digits_from_each_other",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "a patient's second row has met the deaths of the first, too",
+        "seen[: len(time)] - seen[len(time) :] if late else seen",
+        "seen[: len(time)]",
+        "tests/inference/test_survival.py"
+        "::test_a_row_that_is_cut_in_two_is_the_same_patient",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "deaths with little and with much at risk share running sums",
+        "size = np.floor(np.log2(at_risk)) * grows",
+        "size = 0 * at_risk",
+        "tests/inference/test_survival.py::test_a_risk_that_rises_by_powers_of_ten",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "the frozen baselines see columns that differ between strata",
+        'return within_strata(check_array("A", A), self.strata, self.sample_weight)',
+        "return A",
+        "tests/select/test_estimator_input.py"
+        "::test_what_is_constant_inside_every_stratum_is_named",
+    ),
+    Sabotage(
+        "inference/refits.py",
+        "refits have one baseline for all strata",
+        "sets = dict(strata=baseline.strata, entry=baseline.entry)",
+        "sets = {}",
+        "tests/select/test_estimator_input.py"
+        "::test_strata_of_survival_times_have_a_hazard_each",
+    ),
+    Sabotage(
+        "select/target.py",
+        "strata without an event are passed over",
+        "for n, text in enumerate(what)",
+        "for n, text in enumerate(what, 1)",
+        "tests/select/test_estimator_input.py"
+        "::test_strata_with_an_event_or_none_are_named",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "a coefficient that runs away is passed on as far as it got",
+        "((gap <= GAP) & (spread < 20))[:, None]",
+        "(gap <= GAP)[:, None]",
+        "tests/inference/test_survival.py"
+        "::test_an_unpenalised_column_that_nothing_bounds_is_no_answer",
+    ),
+    # --- the estimator ----------------------------------------------------------------
+    Sabotage(
+        "select/selection.py",
+        "the threshold itself is not enough",
+        "kept = among & (Pi >= threshold)",
+        "kept = among & (Pi > threshold)",
+        "tests/select/test_estimator.py"
+        "::test_a_probability_equal_to_the_threshold_is_enough",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "a bound is promised of resamples for which none holds",
+        "    if not draws_halves(question.counts):\n        return np.nan\n",
+        "",
+        "tests/select/test_estimator.py::test_laws",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "an effect does not grow with the root of the rows",
+        "signal = ConstantSignal(size * np.sqrt(rows), n_effects / n_features)",
+        "signal = ConstantSignal(size * rows, n_effects / n_features)",
+        "tests/algorithm/test_evolution.py::test_planned_studies_do_what_was_planned",
+    ),
+    Sabotage(
+        "evolution.py",
+        "the threshold of a group before the data has no root of its size",
+        "prior.lam * prior.weights[0], np.abs(x_0)",
+        "prior.lam, np.abs(x_0)",
+        "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
+    ),
+    Sabotage(
+        "evolution.py",
+        "variance along the field stands for that across it",
+        "(radial + (d - 1) * across) / d",
+        "(radial + (d - 1) * radial) / d",
+        "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
+    ),
+    Sabotage(
+        "evolution.py",
+        "the noise of a group has one direction",
+        "radii(d, m, t / s - m, 16)",
+        "radii(1, m, t / s - m, 16)",
+        "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
+    ),
+    Sabotage(
+        "evolution.py",
+        "every column of a group has its whole effect",
+        "(share @ x_0**2) / _columns_of(prior)",
+        "(share @ x_0**2)",
+        "tests/algorithm/test_evolution.py::test_with_many_rows_the_fit_of_groups_is_the_true_one",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "a feature of several columns is one column",
+        "rows / n_features / columns, **asked",
+        "rows / n_features, **asked",
+        "tests/algorithm/test_evolution.py::test_planned_studies_of_features_with_several_columns",
+    ),
+    Sabotage(
+        "groups.py",
+        "a row of zeros in a group receives what is left of rounding",
+        "(moved[layout.row] & moved[layout.col])",
+        "(moved[layout.row] | True)",
+        "tests/algorithm/test_groups.py::test_a_weight_of_zero_inside_a_group_has_an_answer",
+    ),
+    Sabotage(
+        "select/feature_groups.py",
+        "labels that look alike are one group",
+        "kept.setdefault(str(label), label)) != label",
+        "kept.setdefault(str(label), label)) is None",
+        "tests/select/test_feature_groups.py::test_what_will_not_do",
+    ),
+    Sabotage(
+        "select/target.py",
+        "rows of no weight are company for a death",
+        "np.abs(left[base.sample_weight > 0]).max()",
+        "np.abs(left).max()",
+        "tests/select/test_estimator_input.py::test_deaths_that_are_compared_with_nobody_are_refused",
+    ),
+    Sabotage(
+        "select/target.py",
+        "entries that never overlap are fitted in silence",
+        "(many := base.mean_at_risk) < 5",
+        "not one and (many := base.mean_at_risk) < 5",
+        "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "a table has the eigenvalues of the population",
+        "s = np.maximum(1 / m - total(m), least)",
+        "s = np.maximum(1 / m - total(0 * m), least)",
+        "tests/algorithm/test_evolution.py::test_eigenvalues_of_a_table_are_those_of_the_pilot_s_population",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "a factor is as strong as the pilot shows it",
+        "return rest * (half + np.sqrt(half**2 - shown) - 1)",
+        "return rest * (shown - 1)",
+        "tests/algorithm/test_evolution.py::test_a_pilot_shows_its_factors",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "the line points the wrong way",
+        "lambda power: middle + (power - share.mean()) / slope",
+        "lambda power: middle - (power - share.mean()) / slope",
+        "tests/algorithm/test_evolution.py::test_a_plan_from_a_pilot_is_carried_out_by_refits",
+    ),
+    Sabotage(
+        "cli_options.py",
+        "a limit that is open lets its end in",
+        'return _reader(kind, lambda value: low < value <= high, f"is not {what}")',
+        'return _reader(kind, lambda value: low <= value <= high, f"is not {what}")',
+        "tests/command/test_cli.py::test_bad_numbers_name_their_argument",
+    ),
+    Sabotage(
+        "cli.py",
+        "a red light is exit code 0",
+        "return 3 if s.refit_error or red else 0",
+        "return 3 if s.refit_error else 0",
+        "tests/command/test_cli.py::test_a_row_that_decides_is_exit_code_3",
+    ),
+    Sabotage(
+        "micro.py",
+        "a coefficient receives its own variance",
+        "others = (B - np.diag(b)) ** 2 @ T + back**2 @ chi_hat",
+        "others = B**2 @ T + back**2 @ chi_hat",
+        "tests/algorithm/test_micro.py",
+    ),
+    Sabotage(
+        "select/predictions.py",
+        "many new rows are predicted without an intercept",
+        "np.column_stack([Z, 1 - Z.sum(1)])",
+        "np.column_stack([Z, 0 * Z.sum(1)])",
+        "tests/select/test_selection.py::test_many_new_rows_have_the_spreads_of_each",
+    ),
+    Sabotage(
+        "clusters.py",
+        "a block grows beyond what it may hold",
+        "            size[a] += size[b]\n",
+        "",
+        "tests/algorithm/test_clusters.py",
+    ),
+    # --- rooms that serve the others --------------------------------------------------
+    Sabotage(
+        "plot_style.py",
+        "what goes wrong while a slider moves is not shown",
+        'out.outputs = (dict(output_type="error", **error),)',
+        "out.outputs = ()",
+        "tests/pages/test_plot_style.py::test_error_of_a_callback_is_visible_and_goes_away",
+    ),
+    Sabotage(
+        "widgets.py",
+        "a small refit becomes a zero, and the atom grows",
+        "np.minimum(np.ceil(np.abs(draws) / unit), 127)",
+        "np.minimum(np.floor(np.abs(draws) / unit), 127)",
+        "tests/pages/test_widgets.py::test_a_byte_for_a_refit_keeps_zeros_signs_and_order",
+    ),
+    Sabotage(
+        "interface.py",
+        "an object that lacks a part is taken",
+        "if not hasattr(value, part)]",
+        "if False]",
+        "tests/algorithm/test_validation.py tests/algorithm/test_resampling.py",
+    ),
+    Sabotage(
+        "typing.py",
+        "an argument of yesterday is called what it was",
+        "{old}= is called {_NOW[old]}= now",
+        "{old}= is called {old}= now",
+        "tests/pages/test_language.py::test_an_old_argument_names_that_of_today",
+    ),
+    Sabotage(
+        "saving.py",
+        "a public function does not say what it gives",
+        "def load_state(path: FilePath) -> State:",
+        "def load_state(path: FilePath):",
+        "tests/pages/test_signatures.py::test_a_signature_says_its_types",
+    ),
+    Sabotage(
+        "validation.py",
+        "an open end of an interval is let in",
+        "if not (low < number < high or at_end):",
+        "if not (low <= number < high or at_end):",
+        "tests/algorithm/test_validation.py::test_ends_of_an_interval",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "the bound forgets the sum that the refits have",
+        "sums, sizes = (s.fit.Pi, both.Pi), question.size(",
+        "sums, sizes = (s.fit.Pi,), question.size(",
+        "tests/select/test_report.py::test_the_bound_holds_for_the_largest_of_the_sums",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "a refit that ctrl-C ended is called whole",
+        "interrupted=both.interrupted, refined",
+        "interrupted=False, refined",
+        "tests/command/test_cli.py::test_ctrl_c_in_the_refits_keeps_those_that_were_made",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "coefficients of refits with the intercept of rVAMP",
+        "own, level = both.mean, np.mean(both.intercepts)",
+        "own, level = both.mean, s.fit.intercept",
+        "tests/select/test_selection.py"
+        "::test_probabilities_of_classes_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "the threshold stays where refits select more than q",
+        "threshold, bound, _ = error_control.error_control(p, **given)",
+        "pass",
+        "tests/select/test_selection.py"
+        "::test_no_bound_is_above_the_pfer_that_was_asked_for",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "one standard error is called decided",
+        "low, high = both.interval(TWO_ERRORS).T",
+        "low, high = both.interval(0.68).T",
+        "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "the bound has the error of one resample's number, not of their mean",
+        "error = np.std(sizes) / np.sqrt(len(sizes))",
+        "error = np.std(sizes)",
+        "tests/select/test_selection.py",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "a list that is longer moves the stability as if chance did not know it",
+        "draws @ (2 * Pi - 1 + lost * (1 - 2 * share))",
+        "draws @ (2 * Pi - 1)",
+        "tests/select/test_selection.py::test_the_stability_index_is_nogueiras",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "the stability takes the error of an estimate for instability",
+        "lost = np.mean(Pi * (1 - Pi) + np.square(Pi_se)) / by_chance",
+        "lost = np.mean(Pi * (1 - Pi)) / by_chance",
+        "tests/select/test_selection.py::test_the_stability_index_is_nogueiras",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "the least probable features are kept",
+        "np.where(among, -Pi, 1)",
+        "np.where(among, Pi, 9)",
+        "tests/select/test_selection.py::test_so_many_features_are_kept_at_least",
+    ),
+    Sabotage(
+        "select/predictions.py",
+        "a row's prediction out of bag has the wrong sign",
+        "return s.question.target.level - message.h",
+        "return s.question.target.level + message.h",
+        "tests/select/test_selection.py"
+        "::test_intervals_of_new_targets_hold_what_they_name",
+    ),
+    Sabotage(
+        "select/predictions.py",
+        "the error of a new row is the mean one",
+        "return np.sort(off)[k - 1]",
+        "return np.sort(off)[len(off) // 2]",
+        "tests/select/test_selection.py"
+        "::test_intervals_of_new_targets_hold_what_they_name",
+    ),
+    Sabotage(
+        "select/substitutes.py",
+        "a family is as accurate as the refits that are there",
+        "if accuracy and errors.max() > accuracy and not refined.interrupted:",
+        "if False:",
+        "tests/select/test_selection.py::test_the_error_of_a_family_is_within_the_accuracy",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "all of a family must be selected, not any",
+        "hits = [x[:, some] @ np.ones(len(some)) > 0 for some in families]",
+        "hits = [x[:, some] @ np.ones(len(some)) == len(some) for some in families]",
+        "tests/select/test_selection.py::test_how_often_any_of_a_family_is_selected",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "a law may draw what it likes",
+        'counts = drawn("counts", fit.problem.counts, M, rngs, each)[some]',
+        "counts = np.array([fit.problem.counts.draw(M, g) for g in rngs])",
+        "tests/inference/test_refinement.py::test_a_law_that_draws_nonsense_is_refused",
+    ),
+    Sabotage(
+        "inference/conditioning.py",
+        "a pattern of groups starts anew without blocks",
+        "    initial_message = property(lambda self: self.loss.initial_message)",
+        "    of_blocks = property(lambda self: self.loss.initial_message)",
+        "tests/inference/test_conditioning.py::test_a_pattern_of_groups_that_starts_anew_is_answered",
+    ),
+    Sabotage(
+        "groups.py",
+        "messages that ran away are answered step by step",
+        "if not np.isfinite(omega).all():",
+        "if False:",
+        "tests/algorithm/test_groups.py::test_messages_that_ran_away_take_no_step",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "a size without an answer is too small",
+        "if found.converged or not bridges or middle in (rows, there):",
+        "if True:",
+        "tests/algorithm/test_evolution.py"
+        "::test_a_size_without_an_answer_is_reached_by_way_of_sizes_between",
+    ),
+    Sabotage(
+        "select/frames.py",
+        "patients without a role are not looked at",
+        "if _OWNER.search(name) and name not in known]",
+        "if _OWNER.search(name) and name in known]",
+        "tests/select/test_frames.py::test_numbers_of_patients_and_of_rows_are_suspected",
+    ),
+    Sabotage(
+        "select/report.py",
+        "repeated rows are decided by refits",
+        "if s.diagnostics.repeated and red:",
+        "if False:",
+        "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
+    ),
+    Sabotage(
+        "select/error_control.py",
+        "a threshold is lowered to where the bound hangs on a digit",
+        "LEAST_THRESHOLD = 0.6",
+        "LEAST_THRESHOLD = 0.5",
+        "tests/select/test_stability_selection.py",
+    ),
+    Sabotage(
+        "select/report.py",
+        "what is undecided is called decided",
+        "if s.undecided.any():",
+        "if s.undecided.all():",
+        "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
+    ),
+    Sabotage(
+        "select/wording.py",
+        "those who are hardly ever selected lead",
+        "columns[np.argsort(-s.probabilities[columns]",
+        "columns[np.argsort(s.probabilities[columns]",
+        "tests/select/test_report.py::test_bars_are_those_of_the_leaders_with_their_intervals",
+    ),
+    Sabotage(
+        "select/results.py",
+        "predictions are made where nothing has converged",
+        "if not self._known.fit.converged:",
+        "if self._known.fit is None:",
+        "tests/select/test_stability_selection.py",
+    ),
+    Sabotage(
+        "select/target.py",
+        "weights are not divided by the mean of those above 0",
+        "weight=rows.weight / rows.with_weight(rows.weight).mean())",
+        "weight=rows.weight)",
+        "tests/select/test_selection.py",
+    ),
+    Sabotage(
+        "sketch.py",
+        "the first names stand beside the leading rows",
+        "np.asarray(names)[first]",
+        "np.asarray(names)[: len(first)]",
+        "tests/inference/test_effects.py::test_effects_have_names_and_a_level",
+    ),
+    Sabotage(
+        "select/question.py",
+        "columns of 0 and 1 are taken for normal ones",
+        "1 + np.count_nonzero(steps, axis=0)",
+        "2 + np.count_nonzero(steps, axis=0)",
+        "tests/select/test_estimator.py"
+        "::test_normal_decoys_of_few_values_are_warned_of",
+    ),
+    Sabotage(
+        "select/frames.py",
+        "a step ends where the next begins",
+        "labels.isin(reached[x]).astype(float)",
+        "(labels == x).astype(float)",
+        "tests/select/test_frames.py"
+        "::test_an_ordered_category_has_a_column_for_each_step",
+    ),
+    Sabotage(
+        "select/frames.py",
+        "an exposure is added to the linear predictor as it is",
+        "np.log(values[ask.exposure].to_numpy())",
+        "values[ask.exposure].to_numpy()",
+        "tests/select/test_frames.py::test_an_exposure_is_an_offset",
+    ),
+    Sabotage(
+        "select/target.py",
+        "a row of many trials weighs as one trial",
+        "weight = rows.trials * (1.0 if",
+        "weight = rows.trials**0 * (1.0 if",
+        "tests/select/test_estimator_input.py"
+        "::test_trials_are_rows_that_are_drawn_together",
+    ),
+    Sabotage(
+        "select/target.py",
+        "a share between the labels can be separated",
+        "[0, 1] if target.loss",
+        "y if target.loss",
+        "tests/select/test_estimator_input.py"
+        "::test_a_share_between_labels_separates_nothing",
+    ),
+    Sabotage(
+        "select/features.py",
+        "near copies share a coefficient twice",
+        "return first, where, sign / copies[where], np.ones(len(first))",
+        "return first, where, sign, np.ones(len(first))",
+        "tests/select/test_stability_selection.py",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "the answer has the baseline at which the search began",
+        "base, question = moving.base, question.with_baseline(moving.base)",
+        "pass",
+        "tests/select/test_selection.py"
+        "::test_penalty_and_baseline_are_found_in_one_run",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "the answer may select more than q",
+        "if trial.converged and question.size(trial.Pi) <= q:",
+        "if trial.converged and question.size(trial.Pi) <= 1.1 * q:",
+        "tests/select/test_stability_selection.py",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "the penalty goes away from where q are selected",
+        "move, before = np.clip(off / self.fall, -1, 1), off",
+        "move, before = np.clip(-off / self.fall, -1, 1), off",
+        "tests/select/test_stability_selection.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
+    ),
+    Sabotage(
+        "select/estimator.py",
+        "between the steps of a small table every thread is awake",
+        "with threads(X):",
+        "if True:",
+        "tests/algorithm/test_convergence.py::test_between_the_steps_a_small_table_has_one_thread_too",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "a penalty that goes along with some columns forgets the others",
+        "few.others = self.others + seen.sum() - seen[which].sum()",
+        "pass",
+        "tests/select/test_stability_selection.py::test_a_penalty_that_goes_along_with_some_columns_counts_the_others",
+    ),
+    Sabotage(
+        "active.py",
+        "a penalty that goes along waits for the whole table",
+        ' or "of_columns" in vars(type(prior))',
+        "",
+        "tests/select/test_estimator_storage.py::test_few_columns_settle_while_the_penalty_goes_along",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "the penalty that goes along aims beyond q",
+        "self.goal = 0.9985 * q",
+        "self.goal = 1.01 * q",
+        "tests/select/test_stability_selection.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "a search that did not settle is taken for a start",
+        "return last.new if last and changes[-1] < SETTLED else None",
+        "return last.new if last else None",
+        "tests/select/test_selection.py"
+        "::test_what_does_not_settle_with_rows_alike_is_not_begun_there",
+    ),
+    Sabotage(
+        "resampling.py",
+        "of very many rows those that are missing are drawn among the drawn",
+        "counts == (missing < 0)",
+        "counts == (missing > 0)",
+        "tests/algorithm/test_resampling.py"
+        "::test_subsample_takes_every_subset_equally_often",
+    ),
+    Sabotage(
+        "lmmse.py",
+        "in 32 bits the last panel stands for all",
+        "return np.add(total, ssyrk(1.0, X, trans=turned, lower=1), out=total)",
+        "return np.copyto(total, ssyrk(1.0, X, trans=turned, lower=1))",
+        "tests/algorithm/test_lmmse.py::test_a_table_in_32_bits_gives_six_digits_in_64",
+    ),
+    Sabotage(
+        "active.py",
+        "32 bits are taken of tall tables, too",
+        "plain = is_wide(A) and not",
+        "plain = not",
+        "tests/select/test_selection.py"
+        "::test_a_penalty_is_looked_for_in_32_bits_and_answered_in_64",
+    ),
+    Sabotage(
+        "lmmse.py",
+        "rows that answer alike are twice as noisy",
+        "kappa = Q * np.sum(",
+        "kappa = 2 * Q * np.sum(",
+        "nbs/workshop/lmmse.ipynb::module",
+    ),
+    Sabotage(
+        "inference/refits.py",
+        "a column that the refits missed stays out",
+        "if not missed.any():",
+        "if True:",
+        "tests/select/test_estimator_storage.py::test_a_column_that_the_refits_miss_is_found",
+    ),
+    Sabotage(
+        "select/predictions.py",
+        "a bagged count is that of the mean linear predictor",
+        "each = f(mean[at][..., None] + each)",
+        "each = f(mean[at][..., None]) + each",
+        "tests/select/test_estimator.py",
+    ),
+    Sabotage(
+        "select/readers.py",
+        "a level of a category is taken for a gap",
+        "    if words <= GAP_WORDS:",
+        "    if True:",
+        "tests/select/test_frames.py::test_a_word_among_words_is_a_level_unless_it_is_named",
+    ),
+    Sabotage(
+        "select/frames.py",
+        "the reference level has a column, too",
+        'return coded.drop(columns=f"{name}={reference}"), reference',
+        "return coded, reference",
+        "tests/select/test_frames.py::test_levels_are_columns_against_the_reference",
+    ),
+    Sabotage(
+        "tables/chunked.py",
+        "zeros that are not stored do not count in a centred column's length",
+        "squares = S.power(2).sum(0) + absent * zero**2",
+        "squares = S.power(2).sum(0)",
+        "tests/tables/test_chunked.py::test_every_kind_is_the_array",
+    ),
+    Sabotage(
+        "tables/standardize.py",
+        "the mean is mended in the wrong unit",
+        "center = center + total / M * size",
+        "center = center + total / M",
+        "tests/tables/test_standardize.py::test_standardised_lazily_is_standardised",
+    ),
+    Sabotage(
+        "tables/dispatch.py",
+        "a large file that is mapped is taken for an array in memory",
+        "here = A.dtype == float and not isinstance(A, np.memmap)",
+        "here = A.dtype == float",
+        "tests/tables/test_chunked.py::test_which_tables_are_read_in_blocks",
+    ),
+    Sabotage(
+        "tables/dask_table.py",
+        "a chunk is asked for columns by their numbers in the table",
+        "lines = None if wanted is None else j - self.slices[k].start",
+        "lines = None if wanted is None else j",
+        "tests/tables/test_dask_table.py::test_every_kind_of_chunks",
+    ),
+    Sabotage(
+        "saving.py",
+        "a file may hold a pickle, which is a program",
+        "np.load(raw, allow_pickle=False) as file:",
+        "np.load(raw, allow_pickle=True) as file:",
+        "tests/algorithm/test_saving.py::test_arrays_of_objects_are_not_unpickled",
+    ),
+    Sabotage(
+        "__init__.py",
+        "an unknown name is an error that hasattr does not know",
+        'raise AttributeError(f"module',
+        'raise KeyError(f"module',
+        "tests/pages/test_imports.py::test_an_unknown_name_is_an_attribute_error",
+    ),
+]
+
+
+def misplaced(root=ROOT):
+    """The sabotages whose text is not there exactly once in their room."""
+    rooms = Path(root) / PACKAGE
+    text = lambda room: (rooms / room).read_text(encoding="utf-8")
+    return [s for s in SABOTAGES if text(s.room).count(s.right) != 1]
+
+
+def copied(tree, place):
+    """The files that a commit of everything in a tree would hold, in another place."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    said = subprocess.run(command, cwd=tree, capture_output=True, check=True).stdout
+    for name in filter(None, said.decode().split("\0")):
+        if (tree / name).is_file():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(tree / name, place / name)
+
+
+def run(place, tests):
+    """Run some tests in a copy: whether they passed, the first that failed ("" where
+    none has), and all that pytest said.
+    """
+    env = os.environ | {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*PYTEST, *tests], cwd=place, env=env, capture_output=True, text=True
+    )
+    said = done.stdout + done.stderr
+    first = SAW.search(said) if done.returncode == 1 else None  # 1: tests were run
+    return done.returncode == 0, first[1] if first else "", said
+
+
+def seen(place, sabotage):
+    """The first test that fails when a copy is sabotaged; "" where none does."""
+    room = place / PACKAGE / sabotage.room
+    text = room.read_text(encoding="utf-8")
+    room.write_text(text.replace(sabotage.right, sabotage.wrong), encoding="utf-8")
+    try:
+        return run(place, sabotage.tests.split())[1]
+    finally:
+        room.write_text(text, encoding="utf-8")
+
+
+def chosen(rooms):
+    """The sabotages of these rooms, with or without .py; all, if none is named."""
+    known = {Path(s.room).stem for s in SABOTAGES}
+    wanted = {room.removesuffix(".py") for room in rooms}
+    if wanted - known:
+        raise SystemExit(f"no sabotage of {', '.join(sorted(wanted - known))}")
+    return [s for s in SABOTAGES if not wanted or Path(s.room).stem in wanted]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rooms", nargs="*", metavar="ROOM", help="such as prior")
+    parser.add_argument("--tree", type=Path, default=ROOT, metavar="FOLDER")
+    args = parser.parse_args()
+    tree, sabotages = args.tree.resolve(), chosen(args.rooms)
+    stale = [s for s in misplaced(tree) if s in sabotages]
+    for s in stale:
+        print(f"{s.room}: {s.what}: the text is not there exactly once: {s.right!r}")
+    sabotages, unseen = [s for s in sabotages if s not in stale], 0
+    if not sabotages:
+        sys.exit(1)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder).resolve()
+        copied(tree, place)
+        tests = list(dict.fromkeys(test for s in sabotages for test in s.tests.split()))
+        fine, _, said = run(place, tests)
+        if not fine:
+            sys.exit(f"{said}\nthe tests fail before anything is sabotaged")
+        print(f"{len(tests)} tests pass as the rooms stand", flush=True)
+        for s in sabotages:
+            test = seen(place, s)
+            unseen += not test
+            result = f"seen by {test}" if test else "NOT SEEN"
+            print(f"{s.room}: {s.what}: {result}", flush=True)
+    print(f"{len(sabotages) - unseen} of {len(sabotages)} mistakes are seen")
+    sys.exit(bool(unseen or stale))
+
+
+if __name__ == "__main__":
+    main()
