@@ -308,9 +308,21 @@ def _definite(Q):
     more = (COPIES - 2 * np.minimum(least, 0)) * scale**2
     return Q + more[..., None] * np.eye(Q.shape[-1])
 
-# %% ../nbs/course/47_clusters.ipynb #b10ck006
-class _InClusters(Prior):
-    """Which columns answer together, and what they see."""
+# %% ../nbs/course/47_clusters.ipynb #b10ck012
+def _of_clusters(prior, m, N, cavity):
+    """Moments of clusters, (B, d) each; their turn; what they say in it: D, r and T."""
+    (mean, chi, v), (D, r, T) = cluster_message(
+        at_quadrature(prior, m, N, cavity), cavity
+    )
+    turn, t = decorrelating_basis(D, T)
+    chi, v, rho = map(diagonal, (chi, v, chi @ cavity.Sigma))
+    return (mean, chi, v, rho, 1 - rho), turn, (1.0, times(turn[1], r), t)
+
+# %% ../nbs/course/47_clusters.ipynb #b10ck007
+class ClusteredPrior(Prior):
+    """A penalty, or WithIntercept of one, under which the coefficients of some of N
+    columns answer cluster by cluster; clusters are int arrays, with no column in two.
+    """
 
     whole = None
 
@@ -344,22 +356,6 @@ class _InClusters(Prior):
         for m, (Q, C) in zip(self.layout.members, matrices):
             if m.shape[1] > 1:
                 yield m, CavityInput(incoming.h[m], _definite(Q), C)
-
-# %% ../nbs/course/47_clusters.ipynb #b10ck012
-def _of_clusters(prior, m, N, cavity):
-    """Moments of clusters, (B, d) each; their turn; what they say in it: D, r and T."""
-    (mean, chi, v), (D, r, T) = cluster_message(
-        at_quadrature(prior, m, N, cavity), cavity
-    )
-    turn, t = decorrelating_basis(D, T)
-    chi, v, rho = map(diagonal, (chi, v, chi @ cavity.Sigma))
-    return (mean, chi, v, rho, 1 - rho), turn, (1.0, times(turn[1], r), t)
-
-# %% ../nbs/course/47_clusters.ipynb #b10ck007
-class ClusteredPrior(_InClusters):
-    """A penalty, or WithIntercept of one, under which the coefficients of some of N
-    columns answer cluster by cluster; clusters are int arrays, with no column in two.
-    """
 
     def three(self, incoming, n=NODES, start=0):
         """Π, mean and mean square, (3, N), those of the clusters by n nodes."""

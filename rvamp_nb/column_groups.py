@@ -128,6 +128,22 @@ def radial_moments(k, size, chi_hat, t):
     rates = Pi - bent, rest + bent, Pi, s**2 * log_z
     return GroupMoments(s * mean, chi_hat * var, chi_hat * across, *rates)
 
+# %% ../nbs/course/58_column_groups.ipynb #c5800092
+def _isotropic(sent, message, mean):
+    """What the coupling returns, Natural, as one message for each group, after the
+    Mixed that was sent to it (`isotropic-message`); mean averages over the groups.
+    """
+    S, (Q_hat, h, chi_hat) = sent.S, message
+    J, W = np.where(S, sent.Q_hat, 1), np.where(S, 1, sent.D)
+    w = 1 / (J + W * Q_hat)  # in units of chi_2, the same within a group
+    x = w * (np.where(S, sent.h, sent.r) + W * h)
+    other = np.where(S, w, w * Q_hat)
+    uneven = np.maximum(mean(other**2) - mean(other) ** 2, 0)
+    uneven *= np.where(S, sent.chi_hat, sent.T)
+    Q = mean(w * Q_hat) / mean(w)
+    noise = (mean(w**2 * chi_hat) + uneven) / mean(w) ** 2
+    return Natural(Q, h + (Q - Q_hat) * x, noise)
+
 # %% ../nbs/course/58_column_groups.ipynb #c5800024
 class ColumnGroups(NamedTuple):
     """Which of N columns belong to which of G groups."""
@@ -216,11 +232,63 @@ def _group_weights(weights, labels):
         raise ValueError(f"weights must be {wanted}, got {weights!r:.60}")
     return weights
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800029
-class _Isotropic:
-    """The messages of columns that answer together: one precision, one noise for all
-    the columns of a group.
+
+def _far_group(A, groups):
+    """The name of the first of some `ColumnGroups` whose columns of an array A (M, N)
+    are far from orthonormal; None if they are not.
     """
+    names, index, sizes, _ = groups
+    for g in np.flatnonzero(sizes > 1):
+        part = A[:, index == g]
+        products = part.T @ part
+        most = np.trace(products) / sizes[g]
+        if np.abs(products - most * np.eye(sizes[g])).max() > FAR_OFF * most:
+            return names[g]
+    return None
+
+# %% ../nbs/course/58_column_groups.ipynb #c5800033
+@dataclass(frozen=True, eq=False)
+class GroupLasso(Prior):
+    """Penalise groups of columns by lam w_g |x_g|, the length of the coefficients of a
+    group: all of them are zero, or none. Π of a column is that of its group, and
+    `of_groups` gives it per group, in the order of `column_groups.names`. At beta = inf
+    by one radial integral, to ten digits.
+
+    Parameters
+    ----------
+    lam : float > 0
+        On the scale of sum_mu c_mu l(y_mu, a_mu'x); it is not drawn at random.
+    groups : (N,) labels, text or whole numbers, or {name: list of columns}
+        A column belongs to one group. The columns of a group are expected to be
+        orthonormal (`orthonormal_groups`): the message of a group is one for all
+        directions, and Π of other columns is less exact. A fit warns where products of
+        two of them are above half of a column's square.
+    weights : (N,) array of numbers >= 0, optional
+        w_g at each of its columns, by default the root of their number; 0 leaves a
+        group unpenalised.
+
+    A TypeError or ValueError for others, names of no column, and at finite beta.
+
+    Examples
+    --------
+    >>> from rvamp_nb import GroupLasso, orthonormal_groups, rvamp
+    >>> from rvamp_nb.datasets import random_dct
+    >>> A, y, *_ = random_dct(N=64, ratio=0.5)
+    >>> made = orthonormal_groups(A, [i // 2 for i in range(64)])
+    >>> fit = rvamp(made.A, y, prior=GroupLasso(0.2, made.groups))
+    >>> print(fit.prior.of_groups(fit.Pi)[:4].round(3))
+    [0.061 0.127 0.16  0.173]
+    """
+
+    lam: float
+    groups: ArrayLike
+    weights: ArrayLike | None = None
+
+    def __post_init__(self):
+        check_field(self, "lam", 0)
+        labels = group_labels(self.groups)
+        given = dict(groups=labels, weights=_group_weights(self.weights, labels))
+        vars(self).update(given)
 
     @property
     def column_groups(self) -> ColumnGroups:
@@ -237,20 +305,49 @@ class _Isotropic:
 
     def received(self, sent: Mixed, message: Natural) -> Natural:
         """As `Prior.received`, by `isotropic-message`."""
-        S, (Q_hat, h, chi_hat), mean = sent.S, message, self.pooled
-        J, W = np.where(S, sent.Q_hat, 1), np.where(S, 1, sent.D)
-        w = 1 / (J + W * Q_hat)  # in units of chi_2, the same within a group
-        x = w * (np.where(S, sent.h, sent.r) + W * h)
-        other = np.where(S, w, w * Q_hat)
-        uneven = np.maximum(mean(other**2) - mean(other) ** 2, 0)
-        uneven *= np.where(S, sent.chi_hat, sent.T)
-        Q = mean(w * Q_hat) / mean(w)
-        noise = (mean(w**2 * chi_hat) + uneven) / mean(w) ** 2
-        return Natural(Q, h + (Q - Q_hat) * x, noise)
+        return _isotropic(sent, message, self.pooled)
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800031
-class _GroupChannel:
-    """What groups of columns answer under lam w_g |x_g|."""
+    def check(self, N: int, beta: float) -> None:
+        """As `Prior.check`."""
+        if len(self.groups) != N:
+            found = f"groups has {len(self.groups)} columns, A has {N}"
+            raise ValueError(f"GroupLasso: {found}: give each column of A its group")
+        if np.isfinite(beta):
+            raise ValueError(f"GroupLasso is for beta = inf, got beta = {beta:g}")
+
+    def check_table(self, A: TableLike) -> None:
+        """Warn (UserWarning) of the first group whose columns are far from orthonormal
+        once unpenalised columns are projected out. Tables in chunks are not checked.
+        """
+        if not isinstance(A, np.ndarray):
+            return
+        kept = np.flatnonzero(self.is_unpenalized())
+        if len(kept):
+            A = project_out(A, kept)
+        name = _far_group(A, self.column_groups)
+        if name is not None:
+            what = f"the columns of group {name!s} are not orthonormal"
+            remedy = "Π can be far off; take those of orthonormal_groups"
+            warnings.warn(f"GroupLasso: {what}: {remedy}", stacklevel=5)
+
+    def scaled(self, factor: float) -> "GroupLasso":
+        """As `Prior.scaled`."""
+        return GroupLasso(self.lam * factor, self.groups, self.weights)
+
+    @property
+    def penalty_factor(self) -> Array:
+        """The weights in units of the default ones, (N,)."""
+        return self.weights / np.sqrt(
+            self.column_groups.sizes[self.column_groups.index]
+        )
+
+    def is_unpenalized(self) -> Bools:
+        """As `Prior.is_unpenalized`: where the weight is 0."""
+        return self.weights == 0
+
+    def threshold(self) -> Array:
+        """As `Prior.threshold`, (N,)."""
+        return self.lam * self.penalty_factor
 
     def fields(self, incoming: Natural) -> tuple[Array, ...]:
         """Of each group the columns k, the length of its mean field, the variance of
@@ -294,98 +391,6 @@ class _GroupChannel:
         response = (on + (k - 1) * shrink) / k / Q_hat
         beyond = np.maximum(length - t, 0)
         return beyond**2 / (2 * k * Q_hat), shrink * field / Q_hat, response
-
-# %% ../nbs/course/58_column_groups.ipynb #c5800033
-@dataclass(frozen=True, eq=False)
-class GroupLasso(_GroupChannel, _Isotropic, Prior):
-    """Penalise groups of columns by lam w_g |x_g|, the length of the coefficients of a
-    group: all of them are zero, or none. Π of a column is that of its group, and
-    `of_groups` gives it per group, in the order of `column_groups.names`. At beta = inf
-    by one radial integral, to ten digits.
-
-    Parameters
-    ----------
-    lam : float > 0
-        On the scale of sum_mu c_mu l(y_mu, a_mu'x); it is not drawn at random.
-    groups : (N,) labels, text or whole numbers, or {name: list of columns}
-        A column belongs to one group. The columns of a group are expected to be
-        orthonormal (`orthonormal_groups`): the message of a group is one for all
-        directions, and Π of other columns is less exact. A fit warns where products of
-        two of them are above half of a column's square.
-    weights : (N,) array of numbers >= 0, optional
-        w_g at each of its columns, by default the root of their number; 0 leaves a
-        group unpenalised.
-
-    A TypeError or ValueError for others, names of no column, and at finite beta.
-
-    Examples
-    --------
-    >>> from rvamp_nb import GroupLasso, orthonormal_groups, rvamp
-    >>> from rvamp_nb.datasets import random_dct
-    >>> A, y, *_ = random_dct(N=64, ratio=0.5)
-    >>> made = orthonormal_groups(A, [i // 2 for i in range(64)])
-    >>> fit = rvamp(made.A, y, prior=GroupLasso(0.2, made.groups))
-    >>> print(fit.prior.of_groups(fit.Pi)[:4].round(3))
-    [0.061 0.127 0.16  0.173]
-    """
-
-    lam: float
-    groups: ArrayLike
-    weights: ArrayLike | None = None
-
-    def __post_init__(self):
-        check_field(self, "lam", 0)
-        labels = group_labels(self.groups)
-        given = dict(groups=labels, weights=_group_weights(self.weights, labels))
-        vars(self).update(given)
-
-    def check(self, N: int, beta: float) -> None:
-        """As `Prior.check`."""
-        if len(self.groups) != N:
-            found = f"groups has {len(self.groups)} columns, A has {N}"
-            raise ValueError(f"GroupLasso: {found}: give each column of A its group")
-        if np.isfinite(beta):
-            raise ValueError(f"GroupLasso is for beta = inf, got beta = {beta:g}")
-
-    def check_table(self, A: TableLike) -> None:
-        """Warn (UserWarning) of the first group whose columns are far from orthonormal
-        once unpenalised columns are projected out. Tables in chunks are not checked.
-        """
-        index, sizes = self.column_groups[1:3]
-        if not isinstance(A, np.ndarray):
-            return
-        kept = np.flatnonzero(self.is_unpenalized())
-        if len(kept):
-            A = project_out(A, kept)
-        for g in np.flatnonzero(sizes > 1):
-            part = A[:, index == g]
-            products = part.T @ part
-            most = np.trace(products) / sizes[g]
-            off = np.abs(products - most * np.eye(sizes[g])).max()
-            if off > FAR_OFF * most:
-                what = f"the columns of group {self.column_groups.names[g]!s} are not"
-                remedy = "Π can be far off; take those of orthonormal_groups"
-                warnings.warn(f"GroupLasso: {what} orthonormal: {remedy}", stacklevel=5)
-                return
-
-    def scaled(self, factor: float) -> "GroupLasso":
-        """As `Prior.scaled`."""
-        return GroupLasso(self.lam * factor, self.groups, self.weights)
-
-    @property
-    def penalty_factor(self) -> Array:
-        """The weights in units of the default ones, (N,)."""
-        return self.weights / np.sqrt(
-            self.column_groups.sizes[self.column_groups.index]
-        )
-
-    def is_unpenalized(self) -> Bools:
-        """As `Prior.is_unpenalized`: where the weight is 0."""
-        return self.weights == 0
-
-    def threshold(self) -> Array:
-        """As `Prior.threshold`, (N,)."""
-        return self.lam * self.penalty_factor
 
     def marginals(
         self, incoming: Natural, mix: csr_array, unit: Array, names: ArrayLike
@@ -494,18 +499,9 @@ def field_of_value(y, b, t):
             break
     return a, slope
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800090
-class _InUnits:
-    """Moments of members in their units, from those in the unit 1."""
-
-    mean: Array = property(lambda self: self.moments[0] * self.unit)
-    std: Array = property(lambda self: np.sqrt(self.moments[1]) * self.unit)
-    var: Array = property(lambda self: self.std**2)
-    scale: Array = property(lambda self: self.unit / self.Q_hat)  # of x, by its field
-
 # %% ../nbs/course/58_column_groups.ipynb #c5800055
 @dataclass(frozen=True, eq=False, repr=False)
-class P1InGroup(_InUnits):
+class P1InGroup:
     """p̄₁ of some columns whose groups answer together: an atom at zero and a density,
     made by `p1`. All arrays are () or (n,); results have that shape, followed by the
     argument's.
@@ -521,6 +517,26 @@ class P1InGroup(_InUnits):
     atom: Array  # P[x = 0]
     moments: tuple[Array, Array]  # mean and variance in the unit 1
     names: ArrayLike | None = None
+
+    @property
+    def mean(self) -> Array:
+        """E x."""
+        return self.moments[0] * self.unit
+
+    @property
+    def std(self) -> Array:
+        """Standard deviation across resamples."""
+        return np.sqrt(self.moments[1]) * self.unit
+
+    @property
+    def var(self) -> Array:
+        """Variance across resamples."""
+        return self.std**2
+
+    @property
+    def scale(self) -> Array:
+        """The unit of a coefficient, divided by that of its field."""
+        return self.unit / self.Q_hat
 
     @cached_property
     def _others(self):

@@ -65,63 +65,12 @@ def _widen(v, extra):
     """v with `extra` axes of length 1 at the end."""
     return np.asarray(v)[(...,) + (None,) * extra]
 
-# %% ../nbs/course/37_densities.ipynb #d4f4923e
-class _Mixture:
-    """A threshold for each penalty that may be drawn; x has `extra` axes of its own."""
-
-    @cached_property
-    def terms(self) -> tuple[Array, ...]:
-        """Q_hat + k, h, s and t; first and last for each penalty, (K, ...)."""
-        Q_hat, h, chi_hat = self.incoming
-        splits = (case.split() for _, case in self.prior.cases())
-        t, Q = zip(*((t + 0 * h, k + Q_hat) for t, k in splits))
-        return np.array(Q), h, np.sqrt(chi_hat), np.array(t)
-
-    @property
-    def weights(self) -> Array:
-        """The probabilities of the penalties, (K,)."""
-        return self.prior.randomize.nodes()[1]
-
-    @np.errstate(under="ignore")
-    def distance(self, x: Array, extra: int) -> Array:
-        """z for every penalty, (K, ...); +-inf without field noise."""
-        Q, h, s, t = (_widen(part, extra) for part in self.terms)
-        gap = Q * x + t * np.where(x < 0, -1, 1) - h
-        step = np.where(gap < 0, -np.inf, np.inf)
-        z = np.where(s > 0, gap / np.where(s > 0, s, 1), step)
-        return np.where((x < 0) & self.prior.positive, -np.inf, z)
-
-    def below(self, x: Array, extra: int) -> Array:
-        """P[coefficient <= x], averaged over the penalties."""
-        return np.tensordot(self.weights, ndtr(self.distance(x, extra)), 1)
-
 # %% ../nbs/course/37_densities.ipynb #352553f2
 def _soft(field, t, positive=False):
     """The soft threshold; one-sided if positive."""
     if positive:
         return np.maximum(field - t, 0)
     return np.sign(field) * np.maximum(np.abs(field) - t, 0)
-
-# %% ../nbs/course/37_densities.ipynb #a242a372
-class _Draws:
-    """Its atom, and draws from it."""
-
-    @property
-    def atom(self) -> Array:
-        """P[x = 0] = 1 - Pi."""
-        prior, t = self.prior, self.terms[-1]
-        shares = [prior.in_noise(self.incoming, each)[3] for each in t]
-        return self.weights @ np.where(np.equal(t, 0) & (not prior.positive), 0, shares)
-
-    def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """`size` exact draws; the coordinates' shape, then (size,)."""
-        prior, shape = self.prior, np.shape(self.incoming.h) + (size,)
-        parts = (v + 0 * self.incoming.h for v in (*self.incoming, *prior.split()))
-        Q_hat, h, chi_hat, t, k = (_widen(part, 1) for part in parts)
-        factor = prior.randomize.draw(int(np.prod(shape)), rng).reshape(shape)
-        field = h + np.sqrt(chi_hat) * rng.normal(size=shape)
-        x = _soft(field, t * factor, prior.positive) / (Q_hat + k * factor)
-        return x * _widen(self.unit, 1)
 
 # %% ../nbs/course/37_densities.ipynb #h5mv
 class _Moments:
@@ -160,7 +109,7 @@ class _Moments:
 
 # %% ../nbs/course/37_densities.ipynb #h5p1
 @dataclass(frozen=True, eq=False, repr=False)
-class P1(_Draws, _Mixture, _Moments):
+class P1(_Moments):
     """p̄₁ of some coefficients at beta = inf (`eq:approximate_one`): an atom at zero
     and a density, made by `p1`. The prior and the message to it are those at these
     coordinates, () or (n,); results have that shape, followed by the argument's. They
@@ -172,6 +121,39 @@ class P1(_Draws, _Mixture, _Moments):
     unit: float | Array = 1.0
     names: ArrayLike | None = None
     beta = np.inf
+
+    @cached_property
+    def terms(self) -> tuple[Array, ...]:
+        """Q_hat + k, h, s and t; first and last for each penalty, (K, ...)."""
+        Q_hat, h, chi_hat = self.incoming
+        splits = (case.split() for _, case in self.prior.cases())
+        t, Q = zip(*((t + 0 * h, k + Q_hat) for t, k in splits))
+        return np.array(Q), h, np.sqrt(chi_hat), np.array(t)
+
+    @property
+    def weights(self) -> Array:
+        """The probabilities of the penalties, (K,)."""
+        return self.prior.randomize.nodes()[1]
+
+    @np.errstate(under="ignore")
+    def distance(self, x: Array, extra: int) -> Array:
+        """z for every penalty, (K, ...); +-inf without field noise."""
+        Q, h, s, t = (_widen(part, extra) for part in self.terms)
+        gap = Q * x + t * np.where(x < 0, -1, 1) - h
+        step = np.where(gap < 0, -np.inf, np.inf)
+        z = np.where(s > 0, gap / np.where(s > 0, s, 1), step)
+        return np.where((x < 0) & self.prior.positive, -np.inf, z)
+
+    def below(self, x: Array, extra: int) -> Array:
+        """P[coefficient <= x], averaged over the penalties."""
+        return np.tensordot(self.weights, ndtr(self.distance(x, extra)), 1)
+
+    @property
+    def atom(self) -> Array:
+        """P[x = 0] = 1 - Pi."""
+        prior, t = self.prior, self.terms[-1]
+        shares = [prior.in_noise(self.incoming, each)[3] for each in t]
+        return self.weights @ np.where(np.equal(t, 0) & (not prior.positive), 0, shares)
 
     def cdf(self, x: ArrayLike) -> Array:
         """P[coefficient <= x], the atom included from x = 0 on."""
@@ -196,6 +178,16 @@ class P1(_Draws, _Mixture, _Moments):
         heights = phi(self.distance(x / _widen(self.unit, x.ndim), x.ndim))
         return np.tensordot(self.weights, _widen(slope, x.ndim) * heights, 1)
 
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """`size` exact draws; the coordinates' shape, then (size,)."""
+        prior, shape = self.prior, np.shape(self.incoming.h) + (size,)
+        parts = (v + 0 * self.incoming.h for v in (*self.incoming, *prior.split()))
+        Q_hat, h, chi_hat, t, k = (_widen(part, 1) for part in parts)
+        factor = prior.randomize.draw(int(np.prod(shape)), rng).reshape(shape)
+        field = h + np.sqrt(chi_hat) * rng.normal(size=shape)
+        x = _soft(field, t * factor, prior.positive) / (Q_hat + k * factor)
+        return x * _widen(self.unit, 1)
+
 # %% ../nbs/course/37_densities.ipynb #13b10ck0
 def _by_nearest(v, x):
     """The density at x of sorted values, beside 0, by the nearest 200 of them."""
@@ -207,27 +199,9 @@ def _by_nearest(v, x):
     density = (high - low) / len(v) / np.maximum(nonzero[high] - nonzero[low], 1e-300)
     return np.where((x >= nonzero[0]) & (x <= nonzero[-1]), density, 0)
 
-# %% ../nbs/course/37_densities.ipynb #7a9e3701
-class _Parts:
-    """What a P1Clustered is asked, put together from those alone and those inside."""
-
-    atom: Array = property(
-        lambda self: self._of(self.alone.atom, lambda v: (v == 0).mean())
-    )
-    mean: Array = property(lambda self: self._of(self.alone.mean, np.mean))
-    var: Array = property(lambda self: self._of(self.alone.var, np.var))
-    std: Array = property(lambda self: self._of(self.alone.std, np.std))
-    names: ArrayLike | None = property(lambda self: self.alone.names)
-    __repr__, _repr_html_ = _Moments.__repr__, _Moments._repr_html_
-
-    def _of(self, answers, inner):
-        answers = np.array(answers, dtype=float)
-        answers[self.inside] = [inner(values) for values in self.points]
-        return answers[()]
-
 # %% ../nbs/course/37_densities.ipynb #13b10ck1
 @dataclass(frozen=True, eq=False, repr=False)
-class P1Clustered(_Parts):
+class P1Clustered:
     """p̄₁ of some coefficients of which some are in blocks of columns: as a P1,
     `alone`, and where `inside` holds, a bool for each, as K equally likely `points`,
     (n, K), sorted.
@@ -236,6 +210,38 @@ class P1Clustered(_Parts):
     alone: P1
     inside: Array
     points: Array
+
+    __repr__, _repr_html_ = _Moments.__repr__, _Moments._repr_html_
+
+    def _of(self, answers, inner):
+        answers = np.array(answers, dtype=float)
+        answers[self.inside] = [inner(values) for values in self.points]
+        return answers[()]
+
+    @property
+    def names(self) -> ArrayLike | None:
+        """As of a P1."""
+        return self.alone.names
+
+    @property
+    def atom(self) -> Array:
+        """As of a P1."""
+        return self._of(self.alone.atom, lambda v: (v == 0).mean())
+
+    @property
+    def mean(self) -> Array:
+        """As of a P1."""
+        return self._of(self.alone.mean, np.mean)
+
+    @property
+    def std(self) -> Array:
+        """As of a P1."""
+        return self._of(self.alone.std, np.std)
+
+    @property
+    def var(self) -> Array:
+        """As of a P1."""
+        return self._of(self.alone.var, np.var)
 
     def cdf(self, x: ArrayLike) -> Array:
         """As of a P1."""

@@ -186,77 +186,6 @@ def check_prior(prior):
     wanted = "an object such as Laplace(0.1), or of a subclass of Prior"
     check_interface("prior", prior, (), wanted, Prior)
 
-# %% ../nbs/course/31_prior.ipynb #7a7c8d4b
-class _TwoTerms:
-    """The channel of the penalty t_i |x_i| + k_i x_i^2 / 2; `split` gives t and k."""
-
-    def in_noise(self, incoming: Natural, t: float | Array) -> tuple[Array, ...]:
-        """`thresholded`, or `one_sided` where x >= 0 is imposed."""
-        return (one_sided if self.positive else thresholded)(incoming, t)
-
-    def inner(
-        self, field: Array, Q_hat: Array, beta: float
-    ) -> tuple[Array, Array, Array]:
-        return _in_field(field, *self.split(), Q_hat, beta, self.positive)
-
-    def bends(
-        self, Q_hat: Array, beta: float
-    ) -> list[tuple[Array, Array]]:  # at the threshold, over the posterior's width
-        t, k = self.split()
-        width = np.sqrt((Q_hat + k) / beta)
-        return [(t, width)] if self.positive else [(t, width), (-t, width)]
-
-    def log_density(self, x: Array) -> Array:
-        """log p_0(x) up to the constant that `inner` leaves out, too."""
-        t, k = self.split()
-        return np.where((x < 0) & self.positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
-
-    def channel(self, incoming: Natural, beta: float) -> Array:
-        (Q_hat, h, chi_hat), (t, k) = incoming, self.split()
-        Q, straight = Q_hat + k + 0 * t, np.equal(t, 0) & (not self.positive)
-        if np.isinf(beta) or np.all(straight):
-            mean, var, Pi, Pi_bar = self.in_noise(Natural(Q_hat + k, h, chi_hat), t)
-            rho_bar = (Q_hat * Pi_bar + k) / Q
-            bent = np.array([mean, Pi / Q, var, Pi * (Q_hat / Q), rho_bar])
-        else:
-            bent = super().channel(incoming, beta)
-        if straight.any():
-            linear = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
-            bent = np.where(straight, linear, bent)
-        return bent
-
-# %% ../nbs/course/31_prior.ipynb #8d4a3c11
-class _Drawn:
-    """What a random factor on the penalty makes of the channel of one penalty."""
-
-    def cases(self) -> list[tuple[float, Prior]]:
-        drawn = zip(*self.randomize.nodes())
-        return [(w, _with_penalty(self, self.lam * factor)) for factor, w in drawn]
-
-    @np.errstate(under="ignore")
-    def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
-        # beyond the cache, all penalties together save no time, and take memory
-        if np.isfinite(beta) or np.size(incoming.h) > 4096:
-            return super().moments(incoming, beta)
-        factors, weights = self.randomize.nodes()
-        factors = factors.reshape(-1, *[1] * np.ndim(incoming.h))
-        parts = _with_penalty(self, factors * self.lam).channel(incoming, beta)
-        return Moments(*_mixture(weights, np.moveaxis(parts, 1, 0)))
-
-    @np.errstate(under="ignore")
-    def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
-        """Selection probability P[x != 0], (N,), at beta = inf and with a threshold;
-        else an AttributeError, for nothing is ever exactly zero.
-        """
-        if not self.selects(beta):
-            return super().Pi(incoming, beta)
-        of = lambda case: selected(incoming, case.split()[0], self.positive)
-        return sum(weight * of(case) for weight, case in self.cases())
-
-    def selects(self, beta: float) -> bool:
-        """As `Prior.selects`."""
-        return bool(np.isinf(beta) and np.any(self.split()[0]))
-
 # %% ../nbs/course/31_prior.ipynb #5a33160e
 def _check_fields(prior, name, fits, wanted, owner="", remedy=""):
     """Make one number, or a vector of such, a float or floats of the prior's own."""
@@ -276,12 +205,12 @@ def _check_sizes(prior, N: int, beta: float) -> None:
             wanted = f"one number or one for each of the {N} columns of A"
             raise ValueError(f"{name} must be {wanted}, got shape {np.shape(value)}")
 
-# %% ../nbs/course/31_prior.ipynb #ca7e9f54
+
 _OF_THE_PAPER = TwoPoint()
 
 # %% ../nbs/course/31_prior.ipynb #ca7e9fs1
 @dataclass(frozen=True, eq=False)
-class Penalty(_Drawn, _TwoTerms, Prior):
+class Penalty(Prior):
     """Penalties t_i |x_i| + k_i x_i^2 / 2: what `Laplace`, `Ridge`, `ElasticNet` and
     `NonNegative` share.
 
@@ -333,6 +262,72 @@ class Penalty(_Drawn, _TwoTerms, Prior):
     def scaled(self, factor: float) -> "Penalty":
         """As `Prior.scaled`."""
         return _with_penalty(self, self.lam * factor, self.randomize)
+
+    def in_noise(self, incoming: Natural, t: float | Array) -> tuple[Array, ...]:
+        """`thresholded`, or `one_sided` where x >= 0 is imposed."""
+        return (one_sided if self.positive else thresholded)(incoming, t)
+
+    def inner(
+        self, field: Array, Q_hat: Array, beta: float
+    ) -> tuple[Array, Array, Array]:
+        """As `Prior.inner`."""
+        return _in_field(field, *self.split(), Q_hat, beta, self.positive)
+
+    def bends(self, Q_hat: Array, beta: float) -> list[tuple[Array, Array]]:
+        """As `Prior.bends`: at the threshold, over the posterior's width."""
+        t, k = self.split()
+        width = np.sqrt((Q_hat + k) / beta)
+        return [(t, width)] if self.positive else [(t, width), (-t, width)]
+
+    def log_density(self, x: Array) -> Array:
+        """log p_0(x) up to the constant that `inner` leaves out, too."""
+        t, k = self.split()
+        return np.where((x < 0) & self.positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
+
+    def channel(self, incoming: Natural, beta: float) -> Array:
+        """As `Prior.channel`, in closed form at beta = inf or without a threshold."""
+        (Q_hat, h, chi_hat), (t, k) = incoming, self.split()
+        Q, straight = Q_hat + k + 0 * t, np.equal(t, 0) & (not self.positive)
+        if np.isinf(beta) or np.all(straight):
+            mean, var, Pi, Pi_bar = self.in_noise(Natural(Q_hat + k, h, chi_hat), t)
+            rho_bar = (Q_hat * Pi_bar + k) / Q
+            bent = np.array([mean, Pi / Q, var, Pi * (Q_hat / Q), rho_bar])
+        else:
+            bent = super().channel(incoming, beta)
+        if straight.any():
+            linear = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
+            bent = np.where(straight, linear, bent)
+        return bent
+
+    def cases(self) -> list[tuple[float, Prior]]:
+        """As `Prior.cases`: the values of the random factor."""
+        drawn = zip(*self.randomize.nodes())
+        return [(w, _with_penalty(self, self.lam * factor)) for factor, w in drawn]
+
+    @np.errstate(under="ignore")
+    def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
+        """As `Prior.moments`."""
+        # beyond the cache, all penalties together save no time, and take memory
+        if np.isfinite(beta) or np.size(incoming.h) > 4096:
+            return super().moments(incoming, beta)
+        factors, weights = self.randomize.nodes()
+        factors = factors.reshape(-1, *[1] * np.ndim(incoming.h))
+        parts = _with_penalty(self, factors * self.lam).channel(incoming, beta)
+        return Moments(*_mixture(weights, np.moveaxis(parts, 1, 0)))
+
+    @np.errstate(under="ignore")
+    def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
+        """Selection probability P[x != 0], (N,), at beta = inf and with a threshold;
+        else an AttributeError, for nothing is ever exactly zero.
+        """
+        if not self.selects(beta):
+            return super().Pi(incoming, beta)
+        of = lambda case: selected(incoming, case.split()[0], self.positive)
+        return sum(weight * of(case) for weight, case in self.cases())
+
+    def selects(self, beta: float) -> bool:
+        """As `Prior.selects`."""
+        return bool(np.isinf(beta) and np.any(self.split()[0]))
 
 # %% ../nbs/course/31_prior.ipynb #f57654e6
 def _with_penalty(prior, lam, randomize=FixedFactor()):
@@ -502,46 +497,9 @@ class ElasticNet(Penalty):
         super().__post_init__()
         check_field(self, "l1_ratio", 0, 1, closed="[]")
 
-# %% ../nbs/course/31_prior.ipynb #a5ca68a5
-class _TwoParts:
-    """The channel of a spike at zero and a Gaussian slab."""
-
-    def _log_odds(self, field, Q_hat):
-        with np.errstate(divide="ignore"):
-            prior = np.log(self.inclusion) - np.log1p(-self.inclusion)
-        Q = Q_hat + 1 / self.slab_variance
-        return prior - np.log1p(self.slab_variance * Q_hat) / 2 + field**2 / (2 * Q)
-
-    def inner(
-        self, field: Array, Q_hat: Array, beta: float
-    ) -> tuple[Array, Array, Array]:
-        Q, odds = Q_hat + 1 / self.slab_variance, self._log_odds(field, Q_hat)
-        w, slab = expit(odds), field / Q
-        log_z = np.log1p(-self.inclusion * (self.inclusion < 1)) + np.logaddexp(0, odds)
-        return log_z, w * slab, w / Q + w * (1 - w) * slab**2
-
-    def log_density(self, x: Array) -> Array:
-        """log of the slab's part at x; the spike is an atom of its own."""
-        V = self.slab_variance
-        return np.log(self.inclusion) - (x**2 / V + np.log(2 * np.pi * V)) / 2
-
-    def bends(
-        self, Q_hat: Array, beta: float
-    ) -> list[tuple[Array, Array]]:  # where spike and slab are equally probable
-        Q, at_zero = Q_hat + 1 / self.slab_variance, self._log_odds(0.0, Q_hat)
-        place = np.sqrt(2 * Q * np.maximum(-at_zero, 0))
-        width = Q / np.maximum(place, np.sqrt(Q))
-        return [(place, width), (-place, width)]
-
-    def Pi(self, incoming: Natural, beta: float = 1.0) -> Array:
-        """Mean inclusion probability, (N,), in [0, 1]."""
-        xi, w = field_nodes(incoming, self.bends(incoming.Q_hat, beta))
-        field = incoming.h + np.sqrt(incoming.chi_hat) * xi
-        return (w * expit(self._log_odds(field, incoming.Q_hat))).sum(0)
-
 # %% ../nbs/course/31_prior.ipynb #87dedce4
 @dataclass(frozen=True, eq=False)
-class SpikeSlab(_TwoParts, Prior):
+class SpikeSlab(Prior):
     """Assume that each coefficient is zero, or normal with a probability `inclusion`,
     at beta = 1: (1 - inclusion) delta(x) + inclusion N(0, slab_variance). Pi is the
     mean inclusion probability. `inclusion`, in (0, 1], is the prior probability that a
@@ -573,3 +531,36 @@ class SpikeSlab(_TwoParts, Prior):
             why = "a power of a spike means nothing"
             raise ValueError(f"SpikeSlab is for beta = 1 ({why}), {remedy}")
         _check_sizes(self, N, beta)
+
+    def _log_odds(self, field, Q_hat):
+        with np.errstate(divide="ignore"):
+            prior = np.log(self.inclusion) - np.log1p(-self.inclusion)
+        Q = Q_hat + 1 / self.slab_variance
+        return prior - np.log1p(self.slab_variance * Q_hat) / 2 + field**2 / (2 * Q)
+
+    def inner(
+        self, field: Array, Q_hat: Array, beta: float
+    ) -> tuple[Array, Array, Array]:
+        """As `Prior.inner`."""
+        Q, odds = Q_hat + 1 / self.slab_variance, self._log_odds(field, Q_hat)
+        w, slab = expit(odds), field / Q
+        log_z = np.log1p(-self.inclusion * (self.inclusion < 1)) + np.logaddexp(0, odds)
+        return log_z, w * slab, w / Q + w * (1 - w) * slab**2
+
+    def log_density(self, x: Array) -> Array:
+        """log of the slab's part at x; the spike is an atom of its own."""
+        V = self.slab_variance
+        return np.log(self.inclusion) - (x**2 / V + np.log(2 * np.pi * V)) / 2
+
+    def bends(self, Q_hat: Array, beta: float) -> list[tuple[Array, Array]]:
+        """As `Prior.bends`: where spike and slab are equally probable."""
+        Q, at_zero = Q_hat + 1 / self.slab_variance, self._log_odds(0.0, Q_hat)
+        place = np.sqrt(2 * Q * np.maximum(-at_zero, 0))
+        width = Q / np.maximum(place, np.sqrt(Q))
+        return [(place, width), (-place, width)]
+
+    def Pi(self, incoming: Natural, beta: float = 1.0) -> Array:
+        """Mean inclusion probability, (N,), in [0, 1]."""
+        xi, w = field_nodes(incoming, self.bends(incoming.Q_hat, beta))
+        field = incoming.h + np.sqrt(incoming.chi_hat) * xi
+        return (w * expit(self._log_odds(field, incoming.Q_hat))).sum(0)

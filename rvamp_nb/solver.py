@@ -35,54 +35,6 @@ from .tables.dispatch import as_chunked
 from .typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
 from .validation import check_array, check_number, check_size
 
-# %% ../nbs/workshop/solver.ipynb #a7d10e05
-class _Answer:
-    """What a Fit reads off its last step."""
-
-    has_intercept: bool = property(lambda self: isinstance(self._whole, WithIntercept))
-    # columns that are one coordinate, int arrays (chapter 4.7), and the prior of all
-    column_clusters: list[Ints] = property(
-        lambda self: [*self.problem.prior.column_clusters]
-    )
-    # the Fit under a fit of another kind
-    base: "Fit" = property(lambda self: self)
-    # whether it has `Pi`
-    selects: bool = property(lambda self: self.problem.prior.selects(self.problem.beta))
-    posterior_var: Array = property(
-        lambda self: self.var + self.chi / self.problem.beta
-    )
-    mean: Array = property(lambda self: self._x.mean[: self._size])
-    var: Array = property(lambda self: self._x.var[: self._size])
-    chi: Array = property(lambda self: self._x.chi[: self._size])
-    intercept: float = property(lambda self: self._at_end(self._x.mean))
-    intercept_var: float = property(lambda self: self._at_end(self._x.var))
-    messages: State | None = property(lambda self: self.last and self.last.new)
-    _size = property(lambda self: self.problem.A.shape[1] - self.has_intercept)
-
-    @cached_property
-    def _whole(self):
-        return self.problem.prior.whole
-
-    @property
-    def prior(self) -> Prior:
-        """That of the coefficients, without the intercept."""
-        return self._whole.prior if self.has_intercept else self._whole
-
-    @property
-    def _x(self):
-        """Moments of all coefficients, an intercept last; NaN without any step."""
-        if self.last is None:
-            return Moments(*np.full((3, self.problem.A.shape[1]), np.nan))
-        return self._read[1] if self.column_clusters else self.last.x
-
-    @cached_property
-    def _read(self):
-        """Π, and moments of x, of columns in blocks."""
-        return self.problem.prior.read(self.last)
-
-    def _at_end(self, part):
-        return float(part[-1]) if self.last and self.has_intercept else 0.0
-
 # %% ../nbs/workshop/solver.ipynb #12000606
 def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
     """Read a Fit from a file of `save_fit`, and take its last step again, which is the
@@ -131,7 +83,7 @@ def _judged(path, header, change):
 
 # %% ../nbs/workshop/solver.ipynb #4c3650d9
 @dataclass(frozen=True, repr=False)
-class Fit(_Answer):
+class Fit:
     """Hold what `rvamp` found: moments across resamples, messages, and how it ended.
     `fit.save(path)` is `save_fit`, `Fit.load` is `load_fit`.
 
@@ -166,6 +118,56 @@ class Fit(_Answer):
 
     save, load = save_fit, staticmethod(load_fit)
 
+    @property
+    def has_intercept(self) -> bool:
+        """Whether an intercept was fitted."""
+        return isinstance(self._whole, WithIntercept)
+
+    @property
+    def column_clusters(self) -> list[Ints]:
+        """Columns that are one coordinate, int arrays (chapter 4.7)."""
+        return [*self.problem.prior.column_clusters]
+
+    @property
+    def base(self) -> "Fit":
+        """The Fit under a fit of another kind."""
+        return self
+
+    @property
+    def selects(self) -> bool:
+        """Whether it has `Pi`."""
+        return self.problem.prior.selects(self.problem.beta)
+
+    @property
+    def prior(self) -> Prior:
+        """That of the coefficients, without the intercept."""
+        return self._whole.prior if self.has_intercept else self._whole
+
+    @property
+    def messages(self) -> State | None:
+        """What to go on from; None if no step could be taken."""
+        return self.last and self.last.new
+
+    @property
+    def mean(self) -> Array:
+        """Means across resamples, (N,)."""
+        return self._x.mean[: self._size]
+
+    @property
+    def var(self) -> Array:
+        """Variances across resamples, (N,)."""
+        return self._x.var[: self._size]
+
+    @property
+    def chi(self) -> Array:
+        """Responses, (N,)."""
+        return self._x.chi[: self._size]
+
+    @property
+    def posterior_var(self) -> Array:
+        """Variances of a draw from the posterior of a random resample, (N,)."""
+        return self.var + self.chi / self.problem.beta
+
     @cached_property
     def Pi(self) -> Array:
         """Selection probabilities, (N,); an AttributeError where there are none."""
@@ -174,6 +176,39 @@ class Fit(_Answer):
         if self.column_clusters:
             return self._read[0]
         return self.problem.prior.Pi(self.last.state.to_prior, self.problem.beta)
+
+    @property
+    def intercept(self) -> float:
+        """Mean of the intercept; 0 without one."""
+        return self._at_end(self._x.mean)
+
+    @property
+    def intercept_var(self) -> float:
+        """Variance of the intercept; 0 without one."""
+        return self._at_end(self._x.var)
+
+    @cached_property
+    def _whole(self):
+        return self.problem.prior.whole
+
+    @property
+    def _size(self):
+        return self.problem.A.shape[1] - self.has_intercept
+
+    @property
+    def _x(self):
+        """Moments of all coefficients, an intercept last; NaN without any step."""
+        if self.last is None:
+            return Moments(*np.full((3, self.problem.A.shape[1]), np.nan))
+        return self._read[1] if self.column_clusters else self.last.x
+
+    @cached_property
+    def _read(self):
+        """Π, and moments of x, of columns in blocks."""
+        return self.problem.prior.read(self.last)
+
+    def _at_end(self, part):
+        return float(part[-1]) if self.last and self.has_intercept else 0.0
 
     def __repr__(self):
         words = f"Fit({self.status}; {len(self.mean)} coefficients"

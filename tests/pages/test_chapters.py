@@ -38,8 +38,8 @@ MACHINE = re.compile(
 )
 PICTURE = re.compile(r'"image/(?:png|jpeg)": "[^"]*"')
 LONGEST, MEDIAN = 25, 13  # lines of code in an exported cell of a chapter
-A_CLASS = 60  # in such a cell that holds one class, which is not cut into pieces
 ONE_THOUGHT = 80  # in a room of the workshop, and in a cell that a chapter folds
+A_CLASS = 90  # in any cell that holds one class, which is not cut into pieces
 SHOWN, BARE = 0.70, 0.15  # exported cells with a demo at once; lines without a sentence
 LETTERED = [path for path in COURSE if path.stem[0] in "2345"]  # with a box of letters
 WIDTH = 88  # columns of printed output
@@ -264,10 +264,9 @@ def test_minutes_are_read_and_written(named, text):
 
 def most_lines(cell, in_workshop):
     """How many lines of code an exported cell may have."""
-    if in_workshop or minutes.is_folded(cell):
-        return ONE_THOUGHT
-    is_class = [type(part) for part in ast.parse(cell.source).body] == [ast.ClassDef]
-    return A_CLASS if is_class else LONGEST
+    if [type(part) for part in ast.parse(cell.source).body] == [ast.ClassDef]:
+        return A_CLASS
+    return ONE_THOUGHT if in_workshop or minutes.is_folded(cell) else LONGEST
 
 
 def too_long(nb, in_workshop=False):
@@ -291,8 +290,12 @@ def test_exported_cells_are_short(path):
         ("def f():", 80, True, False, True),
         ("def f():", 81, True, False, False),
         ("def f():", 80, False, True, True),
-        ("class A:", 50, False, False, True),
-        ("class A:", 70, False, False, False),
+        ("def f():", 81, False, True, False),
+        ("class A:", 90, False, False, True),
+        ("class A:", 90, True, False, True),
+        ("class A:", 90, False, True, True),
+        ("class A:", 91, False, False, False),
+        ("class A:", 91, False, True, False),
         ("x = 1\nclass A:", 50, False, False, False),
     ],
 )
