@@ -167,6 +167,11 @@ def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0
     return UnitTable(X[:-1], y, t, k, lowest, RefitLoss(loss, delta, offset), *back)
 
 # %% ../nbs/workshop/batch_glm.ipynb #70000013
+def _small(bend):
+    """What is small beside 1 and beside the second derivatives of a parabola."""
+    return np.clip(1e-6 * bend, 1e-100, 1e-12)
+
+
 class _Many(NamedTuple):
     """Some refits on some columns of a `UnitTable`."""
 
@@ -189,6 +194,12 @@ class _Many(NamedTuple):
         y, counts = self.y[:, rows], self.counts[:, rows]
         loss, X = self.loss.of(rows), self.X.take(rows, axis=1)
         return self._replace(X=X, loss=loss, y=y, counts=counts), rows
+
+    def small(self):
+        """What may be added to second derivatives, (b, n): by it none is singular, and
+        no step is much shorter, even if a column is not 0 in faint rows only.
+        """
+        return _small(self.counts @ (self.X**2).T)
 
     def on_average(self):
         """One refit with the mean counts and penalties of all."""
@@ -247,7 +258,7 @@ def _length(p, t, k, f, along, z, step, whole):
     return length
 
 
-def _newton_step(p, going, pull, z, used, sign, f, calm, lent):
+def _newton_step(p, going, pull, z, used, sign, f, calm, lent, small):
     """One Newton step of the refits that are going, on their faces, in place."""
     rows, columns = np.nonzero(used[going])
     size, face = np.bincount(rows, minlength=len(going)), (going[rows], columns)
@@ -259,7 +270,7 @@ def _newton_step(p, going, pull, z, used, sign, f, calm, lent):
     X[~real], was, s = 0, z[here] * real, sign[here] * real
     downhill = pull[mine] * real - k * was - t * s
     G = p.loss.hessian(X, p.y, f[going], p.counts, lent[going, None])
-    np.einsum("bii->bi", G)[:] += np.where(real, k + 1e-12, 1.0)
+    np.einsum("bii->bi", G)[:] += np.where(real, k + small[here], 1.0)
     step = np.linalg.solve(G, downhill[..., None])[..., 0]
     new, calm[going], leaving = _line_step(G, downhill, s, was, step)
     if p.loss.name != "squared":
@@ -302,6 +313,7 @@ def _on_few(p, z, used, sign):
     """All refits to their minimisers on the columns of p, in place; which got there."""
     there, going = np.full(len(z), z.size == 0), np.arange(len(z))
     f, calm, lent = z @ p.X, np.ones(len(z), dtype=bool), np.ones(len(z))
+    small = p.small()
     for _ in range(_TURNS * (z.size > 0)):
         pull = -p.loss.slope(p.y, f[going], p.counts) @ p.X.T
         at, left = np.nonzero(used[going]), np.zeros(len(going))
@@ -322,7 +334,7 @@ def _on_few(p, z, used, sign):
             break
         going, p, pull = going[go], p.of_refits(go), pull[go]
         try:
-            _newton_step(p, going, pull, z, used, sign, f, calm, lent)
+            _newton_step(p, going, pull, z, used, sign, f, calm, lent, small)
         except np.linalg.LinAlgError:
             break
     return there
@@ -339,7 +351,8 @@ def _polish(p, b, used, z, f):
         at = v @ X
         downhill = -(X @ p.loss.slope(y, at, c)) - k * v - push
         if size == np.inf:
-            root, wrong = dpotrf(p.loss.hessian(X, y, at, c, 0.0) + np.diag(k + 1e-12))
+            G = p.loss.hessian(X, y, at, c, 0.0) + np.diag(k + _small(X**2 @ c))
+            root, wrong = dpotrf(G)
             if wrong:
                 return False
         step = dpotrs(root, downhill)[0]

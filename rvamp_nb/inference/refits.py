@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..batch_glm import penalised_fit, refit, unit_table
+from ..batch_glm import GAP, penalised_fit, refit, unit_table
 from ..environment import is_interactive
 from ..groups import GroupedLoss
 from .cox import cox_fits
@@ -89,8 +89,11 @@ class _Few:
             start = start.toarray()
             likely = start.any(0)
         (X, y, t, k), counts = self.args, counts * self.weight
-        x, _, sure, _ = refit(self.table, counts, factor, likely, start)
-        for b in np.flatnonzero(~sure):
+        x, _, sure, gap = refit(self.table, counts, factor, likely, start)
+        odd = np.flatnonzero(~sure)
+        if len(odd):  # once more, without a guess
+            x[odd], _, _, gap[odd] = refit(self.table, counts[odd], factor[odd])
+        for b in odd[~(gap[odd] <= GAP)]:
             again, x[b] = (X, y, t * factor[b], k * factor[b], counts[b]), np.nan
             if self.lost < MOST_LOST:
                 try:
