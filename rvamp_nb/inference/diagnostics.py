@@ -388,9 +388,7 @@ def _signs_of_the_table(twins, names, repeated, M, called):
         share = repeats * M / min(M, _ROWS_SEEN) ** 2
         groups = f" ({len(repeated)} such groups)" if len(repeated) > 1 else ""
         light = "red" if share > RED_REPEATS else "amber"
-        what = (
-            f"rows {format_list(called, repeated[0])} look like repeated samples of"
-        )
+        what = f"rows {format_list(called, repeated[0])} look like repeated samples of"
         what += (
             f" one unit{groups}: the bound on false selections needs independent rows"
         )

@@ -3,6 +3,7 @@ statement a line, a docstring on all that is public; notebooks included.
 """
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,15 +50,13 @@ def findings():
 
 @pytest.fixture(scope="module")
 def unformatted():
-    """The files that `ruff format` would change."""
+    """The files that `ruff format` would change: ruff has named them in two ways."""
     answer = ruff("format", "--check", ".")
     assert answer.returncode in (0, 1), answer.stderr
-    start = "Would reformat: "
-    return {
-        line.removeprefix(start)
-        for line in answer.stdout.splitlines()
-        if line.startswith(start)
-    }
+    named = r"^(?:Would reformat: | *--> )([^:\n]+)"
+    found = set(re.findall(named, answer.stdout, re.MULTILINE))
+    assert bool(found) == answer.returncode, answer.stdout
+    return found
 
 
 def test_ruff_finds_nothing(findings, unformatted):
