@@ -99,6 +99,14 @@ class GroupMoments(NamedTuple):
     Pi: np.ndarray
     log_z: np.ndarray  # mean of the largest h'x - |x|^2 / 2 - t |x|
 
+    def of_members(self, h, size, Q):
+        """Mean and variance of members of mean fields h, at a precision Q, where the
+        mean fields of their groups have a length, `size`; arrays of one shape.
+        """
+        along = h / np.where(size > 0, size, 1.0)
+        var = self.tangential + (self.radial - self.tangential) * along**2
+        return self.mean * along / Q, var / Q**2
+
 # %% ../nbs/course/58_column_groups.ipynb #c5800018
 FAINT_NOISE = 1e-8  # of field and threshold: less noise than that is taken as that much
 
@@ -364,12 +372,11 @@ class GroupLasso(Prior):
 
     def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
         """As `Prior.moments`: chi is the mean response of a group, (N,)."""
-        (of, Q, size), at = self.in_groups(incoming), self.column_groups.index
-        along = incoming.h / np.where(size > 0, size, 1.0)[at]
-        var = of.tangential[at] + (of.radial - of.tangential)[at] * along**2
-        mean = of.mean[at] * along / Q[at]
-        rates = (v[at] for v in (of.rho, of.rho_bar))
-        return Moments(mean, (of.rho / Q)[at], var / Q[at] ** 2, *rates)
+        of, Q, size = self.in_groups(incoming)
+        at = self.column_groups.index
+        of, Q = GroupMoments(*(v[at] for v in of)), Q[at]
+        mean, var = of.of_members(incoming.h, size[at], Q)
+        return Moments(mean, of.rho / Q, var, of.rho, of.rho_bar)
 
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
         """Selection probability of each column's group, (N,)."""
@@ -407,9 +414,7 @@ class GroupLasso(Prior):
         rest = np.sqrt(np.maximum(size**2 - h**2, 0))
         shape = Q, h, rest, noise_in(size, chi_hat, t), t, k
         of = GroupMoments(*(take(v[g]) for v in self.in_groups(incoming)[0]))
-        along = h / np.where(size > 0, size, 1)
-        var = of.tangential + (of.radial - of.tangential) * along**2
-        known = 1 - np.minimum(of.Pi, 1), (of.mean * along / Q, var / Q**2)
+        known = 1 - np.minimum(of.Pi, 1), of.of_members(h, size, Q)
         unit = np.where(unit == 0, 1, np.abs(unit))  # of zeros any
         return P1InGroup(unit, *shape, *known, names)
 

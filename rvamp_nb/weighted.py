@@ -66,28 +66,6 @@ class _Numbered(_Weighted, Loss):
         y, weight, offset = self.known(y)
         return self.loss.proximal(y, omega + offset, weight * cV) - offset
 
-# %% ../nbs/workshop/weighted.ipynb #sb1eab83
-def _translates(rows, beta):
-    """Whether the plain loss can answer, at this beta."""
-    alike = rows.sample_weight is None or np.all(np.equal(rows.sample_weight, 1))
-    return np.isinf(beta) or alike or isinstance(rows.loss, Squared)
-
-
-def _check_target(rows, y, beta):
-    """See `WeightedLoss.check`."""
-    _, weight, offset = rows.known(y)
-    rows.loss.check(y[weight > FAINTEST], beta)
-    far, most = np.abs(offset[weight > FAINTEST]).max(), rows.loss.most_offset
-    if far > most:
-        what = (
-            f"up to {far:g} in size: it must lie within {most:g} of 0 on the scale of"
-        )
-        what += " log odds; a constant is the intercept's"
-        raise ValueError(f"WeightedLoss: offset is {what}")
-    if not (_translates(rows, beta) or rows.loss.generic):
-        what = f"{type(rows.loss).__name__} has a channel with one beta for all; with"
-        raise ValueError(f"WeightedLoss: {what} weights beta must be inf, got {beta:g}")
-
 # %% ../nbs/workshop/weighted.ipynb #s430cf87
 @dataclass(frozen=True, eq=False)
 class WeightedLoss(_Weighted, Loss):
@@ -148,9 +126,15 @@ class WeightedLoss(_Weighted, Loss):
         weight = np.ones(M) if weight is None else np.maximum(weight, FAINTEST)
         return y, weight, np.zeros(M) if offset is None else offset
 
+    def translates(self, beta: float) -> bool:
+        """Whether the plain loss can answer, at this beta."""
+        weight = self.sample_weight
+        alike = weight is None or np.all(np.equal(weight, 1))
+        return np.isinf(beta) or alike or isinstance(self.loss, Squared)
+
     def asked(self, y: Array, beta: float) -> tuple[Any, ...]:
         """The loss that answers, what it takes for y, and w and o to translate by."""
-        if _translates(self, beta):
+        if self.translates(beta):
             return self.loss, *self.known(y)
         return *self.numbered(y), 1.0, 0.0
 
@@ -158,7 +142,17 @@ class WeightedLoss(_Weighted, Loss):
         """Refuse lengths that do not fit, and what the plain loss refuses in the rows
         that weigh something.
         """
-        _check_target(self, y, beta)
+        _, weight, offset = self.known(y)
+        self.loss.check(y[weight > FAINTEST], beta)
+        far, most = np.abs(offset[weight > FAINTEST]).max(), self.loss.most_offset
+        if far > most:
+            what = f"up to {far:g} in size: it must lie within {most:g} of 0 on the"
+            what += " scale of log odds; a constant is the intercept's"
+            raise ValueError(f"WeightedLoss: offset is {what}")
+        if not (self.translates(beta) or self.loss.generic):
+            what = f"{type(self.loss).__name__} has a channel with one beta for all;"
+            what += f" with weights beta must be inf, got {beta:g}"
+            raise ValueError(f"WeightedLoss: {what}")
 
     def numbered(self, y: Array) -> tuple[Loss, Array]:
         """The loss of numbered rows, and their numbers as floats."""

@@ -3,7 +3,8 @@
 Tokens of code a room, and tokens a line (docstrings and comments are free; lines are
 free, too: nobody has to write two things on one); floors, circles and arrows back of
 its imports; what is defined in two rooms; private functions of less than four lines
-that are called once; classes deeper than three.
+that are called once; private classes that are half of another; classes deeper than
+three.
 
     python tests/helpers/house.py --crossings
 
@@ -155,6 +156,16 @@ def small_and_called_once(tree):
                 yield node.name
 
 
+def halves(trees):
+    """Private classes that are named once: as the base of another."""
+    nodes = [node for tree in trees.values() for node in nodes_of(tree)]
+    uses = Counter(node.id for node in nodes if isinstance(node, ast.Name))
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    bases = {getattr(base, "id", "") for node in classes for base in node.bases}
+    names = {node.name for node in classes if node.name.startswith("_")}
+    return sorted(name for name in names & bases if uses[name] == 1)
+
+
 def depths(trees):
     """{class: how many classes of the house stand in a row above and with it}."""
     bases = {
@@ -194,6 +205,7 @@ def count():
         twice=sorted(name for name, n in homes.items() if n > 1 and name != "__all__"),
         alike=alike({room: tree for room, tree in trees.items() if room != "micro"}),
         once=[f"{room}.{name}" for room in private for name in private[room]],
+        halves=halves(trees),
         deep=sorted(name for name, n in depths(trees).items() if n > 3),
     )
 
@@ -273,6 +285,7 @@ def main():
         ("twice", "names that stand in two rooms"),
         ("alike", "names that differ by case, underscore or a plural"),
         ("once", "small private functions that are called once"),
+        ("halves", "private classes that are half of another"),
         ("deep", "classes deeper than three"),
     ):
         print(f"{len(found[what]):6}  {text}: {', '.join(found[what])}")

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from house import code_size, count, crossings, folded, imported, jobs
+from house import code_size, count, crossings, folded, halves, imported, jobs
 
 TOKENS = 165_996  # of the last release; lines are free, a token is what is read
 # how far beyond the last release: .05 is 690 lines of 12 tokens, for contributions; the
@@ -15,6 +15,9 @@ FRAMES = dict(rvamp=20, StabilitySelection=30)  # functions that wait for each o
 # names that several rooms have but for case, underscore or plural: most are a tuple and
 # the function that fills it (Step and step, CountLaw and count_law, Refits and refit)
 ALIKE = 6
+# classes in two parts, and why: a cell has 90 lines of code at most, and a NamedTuple
+# has no place for what a property keeps
+HALVES = {"_Fitted": "90 lines", "_Fixed": "NamedTuple"}
 LARGEST = 6_000  # tokens, beyond which a room has two purposes
 
 
@@ -53,6 +56,19 @@ def test_names_have_one_meaning_and_small_things_stand_where_they_are_used(count
     assert len(counted["once"]) <= ONCE, f"called once: {counted['once']}"
     assert counted["deep"] == [], "classes stand three deep at most: take a base above"
     assert len(counted["alike"]) <= ALIKE, f"names alike: {counted['alike']}"
+
+
+def test_a_class_is_whole(counted):
+    found = [name for name in counted["halves"] if name not in HALVES]
+    assert not found, f"merge these with the classes that derive from them: {found}"
+
+
+@pytest.mark.parametrize(
+    "more, found", [("", ["_A"]), ("class C(_A): x = 1", []), ("a = _A()", [])]
+)
+def test_half_a_class_is_found(more, found):
+    code = f"class _A:\n    x = 1\nclass B(_A):\n    y = 2\n{more}"
+    assert halves({"a": ast.parse(code)}) == found
 
 
 def test_names_are_compared_without_case_underscore_and_plural():
