@@ -1152,3 +1152,23 @@ def test_offsets_go_with_the_rows_that_are_drawn(monkeypatch):
     x, *_ = refit(table, counts, np.ones((12, 1)))
     alone = penalised_fit(A, y, t, 0 * t, counts[3], "logistic", offset=offset)
     np.testing.assert_allclose(x[3], alone, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_columns_that_only_faint_rows_see_take_no_more_steps(loss, monkeypatch):
+    """Where the largest weight of all, 1e12, is about a row of zeros, as projections
+    make it: what keeps a step regular is small beside the other rows' curvature.
+    """
+    A, y = problem(loss)
+    A[0], y[0] = 0, 0
+    t, k, _ = PENALTIES["lasso"]
+    counts = np.array([COUNTS["fractions"], np.ones(M)])
+    given = unit_table(A, y, t[:N], k[:N], loss), counts, np.ones((2, 1))
+    same = refit(*given)[0]
+    counts[:, 0] = 1e12
+    taken, step = [], batch_glm._newton_step
+    watch = lambda *given: taken.append(1) or step(*given)
+    monkeypatch.setattr(batch_glm, "_newton_step", watch)
+    x, _, sure, _ = refit(*given)
+    assert sure.all() and len(taken) < 20
+    np.testing.assert_allclose(x, same, rtol=1e-9, atol=1e-12)

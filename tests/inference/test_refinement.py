@@ -961,7 +961,7 @@ def test_only_so_many_refits_are_tried_again_in_vain(monkeypatch):
             np.zeros((len(counts), 12)),
             None,
             np.zeros(len(counts), dtype=bool),
-            None,
+            np.ones(len(counts)),
         )
 
     monkeypatch.setattr(refits, "penalised_fit", nowhere)
@@ -974,6 +974,24 @@ def test_only_so_many_refits_are_tried_again_in_vain(monkeypatch):
         x, _ = again(np.ones((40, 30)), np.ones((40, 1)))
         assert np.isnan(x).all()
     assert len(tried) == refits.MOST_LOST
+
+
+def test_refits_that_are_not_sure_are_tried_again_side_by_side(monkeypatch):
+    """Of columns that are equal the same are taken, whatever the guess, and no refit
+    goes by itself.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 6))
+    X = np.hstack([X, X])
+    y = X[:, 0] + rng.normal(size=30)
+    fit = rvamp(X, y - y.mean(), 5.0, counts=HALF)
+    counts, factor = room.resamples(fit, range(20), 0)
+    none, given = np.zeros(12), (X, fit.problem.y)
+    alone = [penalised_fit(*given, 5.0 * f, none, c) for f, c in zip(factor, counts)]
+    monkeypatch.delattr(refits, "penalised_fit")
+    guess = np.tile(np.append(np.zeros(6), np.ones(7)), (20, 1))
+    x, _ = refitter(fit)(counts, factor, csr_array(guess))
+    np.testing.assert_allclose(x, alone, atol=1e-12)
 
 
 def test_rounds_of_a_refit_that_repeat_each_other_end(monkeypatch):
