@@ -3,7 +3,7 @@
 Tokens of code a room, and tokens a line (docstrings and comments are free; lines are
 free, too: nobody has to write two things on one); floors, circles and arrows back of
 its imports; what is defined in two rooms; private functions of less than four lines
-that are called once; classes deeper than three.
+that are called once; classes deeper than three; questions where a table lies.
 
     python tests/house.py --crossings
 
@@ -155,6 +155,23 @@ def small_and_called_once(tree):
                 yield node.name
 
 
+def where_it_lies(tree):
+    """The lines that ask whether a table is in chunks: `isinstance(…, ChunkedTable)`,
+    and those that ask for its `chunk_axis`.
+    """
+    by_type, by_axis = [], []
+    for node in nodes_of(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        names = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(node)}
+        asked = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if asked == "isinstance" and "ChunkedTable" in names:
+            by_type.append(node.lineno)
+        if asked == "chunk_axis":
+            by_axis.append(node.lineno)
+    return by_type, by_axis
+
+
 def depths(trees):
     """{class: how many classes of the house stand in a row above and with it}."""
     bases = {
@@ -179,6 +196,7 @@ def count():
     uses = graph(trees)
     once = [trees[room] for room in trees if room != "micro"]  # the whole once more
     homes = Counter(name for tree in once for name in {*defined(tree)})
+    asked = {r: where_it_lies(trees[r]) for r in trees if r[:7] != "tables."}
     private = {room: [*small_and_called_once(tree)] for room, tree in trees.items()}
     return dict(
         # nbdev writes its list of names
@@ -194,6 +212,8 @@ def count():
         twice=sorted(name for name, n in homes.items() if n > 1 and name != "__all__"),
         alike=alike({room: tree for room, tree in trees.items() if room != "micro"}),
         once=[f"{room}.{name}" for room in private for name in private[room]],
+        by_type=[f"{r}:{line}" for r in asked for line in asked[r][0]],
+        by_axis=[f"{r}:{line}" for r in asked for line in asked[r][1]],
         deep=sorted(name for name, n in depths(trees).items() if n > 3),
     )
 
@@ -274,6 +294,8 @@ def main():
         ("alike", "names that differ by case, underscore or a plural"),
         ("once", "small private functions that are called once"),
         ("deep", "classes deeper than three"),
+        ("by_type", "lines outside tables/ that ask for ChunkedTable"),
+        ("by_axis", "lines outside tables/ that ask for chunk_axis"),
     ):
         print(f"{len(found[what]):6}  {text}: {', '.join(found[what])}")
 

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from house import code_size, count, crossings, folded, imported, jobs
+from house import code_size, count, crossings, folded, imported, jobs, where_it_lies
 
 TOKENS = 165_996  # of the last release; lines are free, a token is what is read
 # how far beyond the last release: .05 is 690 lines of 12 tokens, for contributions; the
@@ -16,6 +16,9 @@ FRAMES = dict(rvamp=20, StabilitySelection=30)  # functions that wait for each o
 # the function that fills it (Step and step, CountLaw and count_law, Refits and refit)
 ALIKE = 6
 LARGEST = 6_000  # tokens, beyond which a room has two purposes
+# lines outside tables/ that ask where a table lies: by its class, and by its chunks (as
+# where a pass over these is dear)
+BY_TYPE, BY_AXIS = 10, 15
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +56,19 @@ def test_names_have_one_meaning_and_small_things_stand_where_they_are_used(count
     assert len(counted["once"]) <= ONCE, f"called once: {counted['once']}"
     assert counted["deep"] == [], "classes stand three deep at most: take a base above"
     assert len(counted["alike"]) <= ALIKE, f"names alike: {counted['alike']}"
+
+
+def test_tables_are_worked_with_alike_wherever_they_lie(counted):
+    use = "call what takes arrays and chunks (map_chunks, take_columns, with_ones, ...)"
+    remedy = f"{use} of rvamp_nb.tables.chunked, or write one there: "
+    assert len(counted["by_type"]) <= BY_TYPE, remedy + ", ".join(counted["by_type"])
+    assert len(counted["by_axis"]) <= BY_AXIS, remedy + ", ".join(counted["by_axis"])
+
+
+def test_lines_that_ask_where_a_table_lies_are_found():
+    code = "isinstance(A, ChunkedTable)\nisinstance(p.A, (list, tables.ChunkedTable))"
+    code += "\nisinstance(A, list)\nChunkedTable(A)\nchunk_axis(A) == 0"
+    assert where_it_lies(ast.parse(code)) == ([1, 2], [5])
 
 
 def test_names_are_compared_without_case_underscore_and_plural():
