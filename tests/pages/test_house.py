@@ -18,7 +18,7 @@ ALIKE = 6
 LARGEST = 6_000  # tokens, beyond which a room has two purposes
 # lines outside tables/ that ask where a table lies: by its class, and by its chunks (as
 # where a pass over these is dear)
-BY_TYPE, BY_AXIS = 10, 15
+BY_TYPE, BY_AXIS = 10, 14
 
 
 @pytest.fixture(scope="module")
