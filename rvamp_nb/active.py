@@ -17,7 +17,7 @@ from .messages import Mixed, Moments, Natural
 from .prior import Prior
 from .problem import NEGLIGIBLE, Breakdown, State
 from .step import WithIntercept, coupling_step, factor_replies, step, threads
-from .tables.chunked import ChunkedTable
+from .tables.chunked import chunk_axis
 
 # %% ../nbs/workshop/active.ipynb #12000203
 class _SurrogateColumns(Prior):
@@ -128,7 +128,7 @@ def active_set_step(problem, state):
 def step_for(A):
     """The step that a table is best taken through: this one, or the plain `step`."""
     M, N = A.shape
-    by_sets = isinstance(A, ChunkedTable) and N >= ACTIVE_FROM_RATIO * M
+    by_sets = N >= ACTIVE_FROM_RATIO * M and chunk_axis(A) is not None
     return active_set_step if by_sets else step
 
 # %% ../nbs/workshop/active.ipynb #12000213
@@ -141,7 +141,7 @@ def in_32_bits(problem):
     columns, products of columns would lose twice the digits.
     """
     A, blocks = problem.A, problem.prior.column_groups or problem.likelihood.layout
-    plain = is_wide(A) and not (blocks or isinstance(A, ChunkedTable))
+    plain = is_wide(A) and not blocks and chunk_axis(A) is None
     pays = plain and len(A) * A.size >= IN_32_BITS_FROM
     fine = pays and 1e-6 < np.abs(problem.y).max() < 1e6
     return problem._replace(A=A.astype(np.float32)) if fine else problem

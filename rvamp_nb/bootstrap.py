@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from .batch_glm import RefitLoss, check_target, penalised_fit, refit, unit_table
 from .environment import numpy_errors, progress_bar
 from .resampling import CountLaw, Poisson, TwoPoint, check_law, drawn
-from .tables.chunked import ChunkedTable
+from .tables.chunked import check_in_memory
 from .typing import Array, ArrayLike, renamed
 from .validation import check_array, check_number, check_size, kind_of
 
@@ -103,9 +103,10 @@ def _check_rows(A, y, weight, offset):
     """A (M, N), y (M,), weights, not all 0, and offsets, as floats; no None is left."""
     held = {"sparse": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
     what, ending = held.get(kind_of(A).removesuffix(" frame"), ("", ""))
-    if what or isinstance(A, ChunkedTable):
-        remedy = f"refit on columns in memory, A[:, columns]{ending}, or on some rows"
-        raise TypeError(f"A is {what or 'read in chunks'}: {remedy}")
+    remedy = f"refit on A[:, columns]{ending}, or on some rows"
+    if what:
+        raise TypeError(f"A is {what}, and is needed in memory; {remedy}")
+    check_in_memory(A, "A is read in chunks, and is needed", remedy)
     A, y = check_array("A", A), check_array("y", y)
     if A.ndim != 2 or A.size == 0:
         raise ValueError(f"A must be a table of rows and columns, got shape {A.shape}")

@@ -23,7 +23,7 @@ from .messages import Mixed, Moments, MomentView
 from .prior import Prior
 from .problem import MATTERS, Breakdown
 from .step import WithIntercept, message_to_coupling, reply
-from .tables.chunked import ChunkedTable
+from .tables.chunked import check_in_memory, chunk_axis
 
 # %% ../nbs/course/47_clusters.ipynb #d8145bd2
 ALWAYS = 1e-3  # the least share of its precision that a coefficient owes to the prior
@@ -414,7 +414,7 @@ def find_clusters(A, Pi):
     now and then, by Π, (N,), and close to each other, the closest pairs first; none
     where the table is read in parts.
     """
-    if isinstance(A, ChunkedTable):
+    if chunk_axis(A) is not None:
         return []
     columns = np.flatnonzero(Pi > MATTERS)
     X = A[:, columns]
@@ -451,7 +451,7 @@ def check_clusters(clusters, problem, N):
     """The clusters of some of the N columns of a problem as a list of int arrays, or
     "auto"; a TypeError or ValueError where they cannot be had.
     """
-    stored, prior = isinstance(problem.A, ChunkedTable), problem.prior
+    prior = problem.prior
     if isinstance(clusters, str) and clusters == "auto":
         wanted = clusters
     elif not np.iterable(clusters) or isinstance(clusters, str):
@@ -464,9 +464,9 @@ def check_clusters(clusters, problem, N):
         if (widest := max(map(len, wanted), default=0)) > WIDEST:
             found = f"got one of {widest}; give the closest of them"
             raise ValueError(f"a cluster holds at most {WIDEST} columns, {found}")
-        if stored and wanted:
-            why = "since a step turns their columns; give an array, or []"
-            raise TypeError(f"column_clusters need the table in memory, {why}")
+        if wanted:
+            why = "column_clusters: a step turns the columns of the table"
+            check_in_memory(problem.A, why, "give an array, or []")
         wanted = [cluster for cluster in wanted if len(cluster) > 1]
     selects = np.any(prior.split()[0]) and np.isinf(problem.beta)
     if len(wanted) and not selects:

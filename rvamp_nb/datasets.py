@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .environment import import_extra
-from .tables.chunked import ChunkedTable
+from .tables.chunked import check_in_memory
 from .tables.dispatch import as_chunked, names_of
 from .tables.standardize import unit_columns
 from .typing import Array, ArrayLike, FilePath, TableLike
@@ -313,10 +313,9 @@ def choose_lambda(A: TableLike, y: ArrayLike, cv: int = 10, seed: int = 0) -> fl
         raise ValueError("y must not be None or constant: there is nothing to predict")
     if check_size("choose_lambda", "cv", cv, least=2) > len(y):
         raise ValueError(f"cv = {cv} folds need at least as many rows, got {len(y)}")
-    if isinstance(A, ChunkedTable):
-        some = "give some of its rows or columns as an array"
-        path = "follow a path of penalties (rvamp_path, StabilitySelection)"
-        raise TypeError(f"choose_lambda needs A in memory: {some}, or {path}")
+    remedy = "give some of its rows or columns as an array, or follow a path of"
+    remedy += " penalties (rvamp_path, StabilitySelection)"
+    check_in_memory(A, "choose_lambda: A is cut into folds", remedy)
     if not np.ptp(A, axis=0).any():
         raise ValueError("A has constant columns only: nothing to predict with")
     folds = KFold(cv, shuffle=True, random_state=seed)

@@ -20,7 +20,7 @@ from .messages import Natural
 from .prior import Penalty, Prior, SpikeSlab, field_nodes
 from .rectified import halved, phi
 from .solver import Fit
-from .tables.chunked import ChunkedTable
+from .tables.chunked import chunk_axis
 from .typing import Array, ArrayLike
 from .validation import check_array, check_number
 
@@ -436,7 +436,7 @@ def _covariances(fit, F):
     """Of F x, or coordinates F, under p̄₂: across resamples and within one, (n, n)."""
     A, beta = fit.problem.A, fit.problem.beta
     (M, N), n = A.shape, len(F)
-    if isinstance(A, ChunkedTable) and F.ndim == 1 and n * n > M * N:
+    if chunk_axis(A) is not None and F.ndim == 1 and n * n > M * N:
         what = f"{n} x {n} numbers, more than the table in blocks has ({M} x {N})"
         raise ValueError(f"p2 of {n} coefficients is {what}: choose rows")
     prior, likelihood = fit.last.prior_message, fit.last.likelihood_message

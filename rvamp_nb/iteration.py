@@ -16,7 +16,7 @@ from .likelihood import WORK, Squared
 from .messages import Natural, coordinates, from_coordinates
 from .problem import Breakdown, Step
 from .step import initial_state, lambda_max_factor, step
-from .tables.chunked import ChunkedTable
+from .tables.chunked import chunk_axis
 
 # %% ../nbs/course/35_until_it_stops.ipynb #e77decbf
 def damp(old, new, damping):
@@ -43,7 +43,7 @@ class Anderson:
 
     def __init__(self, A=None):
         # of a table in blocks, moves would be the largest thing that is held
-        self.dtype = np.float32 if isinstance(A, ChunkedTable) else float
+        self.dtype = float if chunk_axis(A) is None else np.float32
         self.free = None
         self.reset()
 

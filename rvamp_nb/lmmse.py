@@ -21,6 +21,10 @@ from .messages import Mixed, natural_to_moment
 from .tables.chunked import ChunkedTable, SparseBlock, square_lengths
 
 # %% ../nbs/workshop/lmmse.ipynb #85000e07
+def _in_chunks(A):
+    return isinstance(A, ChunkedTable)
+
+
 def map_chunks(A, work, cut=(), whole=()):
     """One pass over a table, (M, N) array or ChunkedTable: for each chunk something
     small. ``work(X, *parts, *whole)`` returns two tuples of arrays: those that are put
@@ -28,7 +32,7 @@ def map_chunks(A, work, cut=(), whole=()):
     returned. Of the arrays in `cut`, one entry for each column (of a table in rows:
     each row), a chunk receives its part; of `whole` every chunk receives all.
     """
-    if isinstance(A, ChunkedTable):
+    if _in_chunks(A):
         return A.map_chunks(work, cut, whole)
     if A.dtype != np.float32:
         return work(A, *cut, *whole)
@@ -103,7 +107,7 @@ def _sweep(F, X, weights):
 
 
 def _is_sparse(A):
-    return isinstance(A, ChunkedTable) and A.is_sparse
+    return _in_chunks(A) and A.is_sparse
 
 
 def _rooted(A, F, square=None):
@@ -262,7 +266,7 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     """The diagonals by `mixed-form` and `triangle-form`; about 4 M^2 N operations."""
     S, chi_hat_S, chi_hat_u = prior.S, prior.chi_hat[prior.S], likelihood.chi_hat
     if gathered is None:  # of an array the noise comes with the sweep
-        noise = prior.T if isinstance(A, ChunkedTable) else None
+        noise = prior.T if _in_chunks(A) else None
         gathered = first_pass(A, S, prior.D, prior.r, noise)
     wide, F = _wide_system(gathered, prior, likelihood)
     A_S, _, Ar, noise = gathered
@@ -430,7 +434,7 @@ def tall_form(A, prior, likelihood):
 # %% ../nbs/workshop/lmmse.ipynb #11000111
 def is_wide(A):
     """Whether an array or ChunkedTable is solved in the wide form, by columns."""
-    return bool(A.axis) if isinstance(A, ChunkedTable) else A.shape[0] <= A.shape[1]
+    return bool(A.axis) if _in_chunks(A) else A.shape[0] <= A.shape[1]
 
 # %% ../nbs/workshop/lmmse.ipynb #b86811aa
 def at_most_2M(A, prior):

@@ -30,7 +30,7 @@ from .resampling import CountLaw, Poisson, check_law, law_of_one
 from .saving import FileError, check_same, save_fit, saved_settings
 from .sketch import as_page, leading_moments
 from .step import WithIntercept, lambda_max_factor, threads
-from .tables.chunked import ChunkedTable
+from .tables.chunked import chunk_axis, with_ones
 from .tables.dispatch import as_chunked
 from .typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
 from .validation import check_array, check_number, check_size
@@ -325,7 +325,7 @@ def _prior(lam, prior, N, beta):
 def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     """The problem, checked; a column of ones is added for an intercept."""
     A = _matrix(A)
-    y, N, stored = _target(y, len(A)), A.shape[1], isinstance(A, ChunkedTable)
+    y, N, stored = _target(y, len(A)), A.shape[1], chunk_axis(A) is not None
     beta = check_number("rvamp", "beta", beta, 0, closed="]")
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
@@ -341,10 +341,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     check_own_loss(likelihood, y, counts, beta)
     likelihood = group_loss(likelihood, counts, A, y, beta)  # chapter 5.2
     if intercept:
-        if stored and A.intercept:
-            raise ValueError("A has a column of ones, and intercept=True adds one")
-        A = A.with_ones if stored else np.column_stack([A, np.ones(len(A))])
-        prior = WithIntercept(prior, N)
+        A, prior = with_ones(A), WithIntercept(prior, N)
     if stored:
         _check_stored(A)
     problem = Problem(A, y, prior, likelihood, counts, beta)

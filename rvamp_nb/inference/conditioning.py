@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['DELETED_BELOW', 'PATTERN_TOL', 'MOST_STEPS', 'MIN_ROWS', 'MAX_CHOSEN_ROWS', 'OWNER', 'split_law', 'PerRowLoss',
-           'sampling_units', 'Pattern', 'patterns', 'some_columns', 'restrict', 'active_set', 'PatternFit',
-           'solve_patterns', 'moments_of', 'row_scores', 'ConditionedFit', 'condition_on_rows']
+           'sampling_units', 'Pattern', 'patterns', 'restrict', 'active_set', 'PatternFit', 'solve_patterns',
+           'moments_of', 'row_scores', 'ConditionedFit', 'condition_on_rows']
 
 # %% ../../nbs/course/46_conditioning.ipynb #170a0004
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from ..problem import NEGLIGIBLE, Breakdown
 from ..resampling import Discrete, Grouped, Stratified, Subsample
 from ..solver import Fit
 from ..step import WithIntercept, relative_change
-from ..tables.chunked import is_row_chunked
+from ..tables.chunked import pick_columns, with_ones
 from ..typing import Array, Ints
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt002
@@ -157,15 +157,6 @@ PATTERN_TOL = 1.5e-2  # the relative change at which a pattern has settled
 MOST_STEPS = 100  # before it is given up
 
 
-def some_columns(A, which):
-    """The table of some of the columns, (n,) int array; an (M, n) array, or
-    ChunkedTable where A is read in rows.
-    """
-    return (
-        A.take_columns(which).with_options(axis=0) if is_row_chunked(A) else A[:, which]
-    )
-
-
 def restrict(fit, columns):
     """The problem of some columns, (n,) int array, and the messages to begin with: a
     Problem and a State.
@@ -175,10 +166,10 @@ def restrict(fit, columns):
         return p, fit.messages
     given = {name: vars(prior)[name] for name in ("lam", "penalty_factor")}
     restricted = {k: v[columns] if np.ndim(v) else v for k, v in given.items()}
-    A, prior = some_columns(p.A, columns), replace(prior, **restricted)
+    A, prior = pick_columns(p.A, columns), replace(prior, **restricted)
     if fit.has_intercept:
-        A = A.with_ones if is_row_chunked(A) else np.column_stack([A, np.ones(len(A))])
-        prior, at = WithIntercept(prior, len(columns)), np.append(columns, len(fit.Pi))
+        A, prior = with_ones(A), WithIntercept(prior, len(columns))
+        at = np.append(columns, len(fit.Pi))
     to_prior = Natural(*(part[at] for part in fit.messages.to_prior.alone()))
     state = fit.messages._replace(to_prior=to_prior)
     blocks = [columns.searchsorted(block) for block in fit.column_clusters]
@@ -263,7 +254,7 @@ def row_scores(fit, columns):
     if isinstance(loss, GroupedLoss):
         parts = noise_of_groups(fit)[:, columns]
         return (parts / np.maximum(parts.sum(0), 1e-300)) ** 2 @ doubt
-    A, var = some_columns(fit.problem.A, columns), fit.last.u.var
+    A, var = pick_columns(fit.problem.A, columns), fit.last.u.var
     _, (noise,) = map_chunks(A, lambda X, var: ((), (var @ X[:, :] ** 2,)), (var,))
     weight = doubt / np.maximum(noise, 1e-150) ** 2
     of_rows = lambda X, var: ((var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ())

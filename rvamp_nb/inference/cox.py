@@ -17,7 +17,7 @@ from ..groups import group_loss
 from ..likelihood import FAINTEST, Logistic, PoissonLoss, Squared
 from ..messages import Moments, Natural
 from ..resampling import CountLaw, Grouped, Stratified, Subsample, law_of_one
-from ..tables.chunked import ChunkedTable
+from ..tables.chunked import check_in_memory
 from ..typing import Array, TableLike
 from ..validation import check_array, kind_of
 from ..weighted import WeightedLoss
@@ -419,13 +419,12 @@ class BaselineHazard:
 
     def within_strata(self, A: TableLike) -> TableLike:
         """A, (M, N), less the mean of each column in each stratum (`within`); as it is
-        without strata. A ValueError for a table in chunks.
+        without strata. A TypeError for a table in chunks.
         """
         if self.strata is None:
             return A
-        if isinstance(A, ChunkedTable):
-            why = "strata with a baseline each: the columns are centred in each"
-            raise ValueError(f"{why}, in memory; give X as an array")
+        why = "strata with a baseline each: the columns are centred in each"
+        check_in_memory(A, why)
         return within_strata(check_array("A", A), self.strata, self.sample_weight)
 
     def updated(self, u: Moments) -> "BaselineHazard":

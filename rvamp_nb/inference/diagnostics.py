@@ -25,7 +25,7 @@ from ..prior import SpikeSlab
 from ..problem import MATTERS
 from ..sketch import GRADES, graded, rows_of_html
 from ..solver import Fit
-from ..tables.chunked import ChunkedTable, SparseBlock, is_row_chunked
+from ..tables.chunked import ChunkedTable, SparseBlock, chunk_axis, pick_columns
 from ..tables.standardize import unit_columns
 from ..typing import Ints
 from ..validation import format_list
@@ -97,7 +97,7 @@ def _noise(fit):
         doubt = np.append(doubt, np.zeros(A.shape[1] - N))  # an intercept has none
         found = (
             _in_two_passes(A, doubt, varies * u.var)
-            if is_row_chunked(A)
+            if chunk_axis(A) == 0
             else map_chunks(A, lambda X, doubt: _of_parts(squares(X), doubt), (doubt,))
         )
     (total, largest), (made,) = found
@@ -166,7 +166,7 @@ def column_effective_rows(fit):
         fitted = A[:, : len(fit.mean)] * fit.mean @ members.sums
         return _rows_that_carry(_thickness(fitted)[..., None], len(A))[members.index]
     # chunks of rows: (3, N, K)
-    place = np.s_[..., None] if is_row_chunked(A) else np.s_[...]
+    place = np.s_[..., None] if chunk_axis(A) == 0 else np.s_[...]
     (parts,), _ = map_chunks(A, lambda X: ((_thickness(X)[place],), ()))
     rows = _rows_that_carry(parts.reshape(3, A.shape[1], -1), len(A))
     return rows[: len(fit.mean)]
@@ -216,10 +216,9 @@ def max_correlation(fit):
         return partner
 
     def products(X):
-        X = X[:, play]
-        return (), (X.T @ X,)
+        return (), (X[:, :].T @ X[:, :],)
 
-    alike = (A.map_chunks(products) if is_row_chunked(A) else products(A))[1][0]
+    alike = map_chunks(pick_columns(A, play), products)[1][0]
     length = np.sqrt(alike.diagonal())
     length = np.where(length > 0, length, 1)
     alike = np.abs(alike / length / length[:, None])
@@ -530,7 +529,7 @@ def _varying(A):
 
 def _rows_seen(A, seen, rng):
     """Some rows, compared; of a table in columns by one pass and 200 columns."""
-    if not isinstance(A, ChunkedTable) or is_row_chunked(A):
+    if chunk_axis(A) != 1:
         some = seen if len(seen) < len(A) else slice(None)  # all without a copy
         return _compared(_varying(A[some])[0], rng)
 

@@ -12,7 +12,7 @@ from scipy.sparse import csc_array, kron, vstack
 from ..column_groups import MOST_MEMBERS, GroupLasso, groups_of, orthonormal
 from ..inference.several_classes import in_directions
 from .features import as_weighed, family_of
-from ..tables.chunked import ChunkedTable
+from ..tables.chunked import check_in_memory
 from ..tables.standardize import project_out
 from ..validation import kind_of
 
@@ -77,12 +77,10 @@ def group_numbers(groups, names, factors):
 def in_groups(A, prior, columns, names, weight):
     """A table (M, n), its prior and its `Columns` with the columns of each of the
     groups with these names made orthonormal, under row weights, (M,) or None, once
-    unpenalised columns are projected out of them. A ValueError for a table in chunks,
-    and for a group that is too large.
+    unpenalised columns are projected out of them. A TypeError for a table in chunks, a
+    ValueError for a group that is too large.
     """
-    if isinstance(A, ChunkedTable):
-        what = "the columns of a group are made orthonormal, in memory"
-        raise ValueError(f"column_groups: {what}; give X as an array")
+    check_in_memory(A, "column_groups: the columns of a group are made orthonormal")
     at, turn = columns.group[columns.first], columns.turn.tocsr()
     alone, inside = np.flatnonzero(at < 0), np.flatnonzero(at >= 0)
     for g, size in enumerate(np.bincount(at[inside])):
@@ -113,12 +111,11 @@ def in_groups(A, prior, columns, names, weight):
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000016
 def in_classes(A, prior, columns, basis):
     """A table (M, n), its prior and its `Columns` for a target of K classes with such
-    contrasts, (K, d): (M d, (n + 1) d), d intercepts last. A ValueError for a table in
+    contrasts, (K, d): (M d, (n + 1) d), d intercepts last. A TypeError for a table in
     chunks.
     """
-    if isinstance(A, ChunkedTable):
-        what = "a column becomes one for each class but one, in memory"
-        raise ValueError(f"loss='softmax': {what}; give X as an array")
+    what = "a column becomes one for each class but one"
+    check_in_memory(A, f"loss='softmax': {what}")
     d, turn = basis.shape[1], kron(columns.turn, basis.T)
     turn = csc_array(vstack([turn, csc_array((d, turn.shape[1]))]))
     A, prior = in_directions(A, prior.penalty_factor, d)

@@ -18,7 +18,7 @@ from scipy.sparse import csc_array
 from scipy.spatial import cKDTree
 
 from .readers import meant
-from ..tables.chunked import CHUNK_NUMBERS, ChunkedTable
+from ..tables.chunked import CHUNK_NUMBERS, chunk_axis, scale_rows
 from ..tables.dispatch import as_chunked
 from ..tables.standardize import along, less, project_out, weighted_unit_columns
 from ..validation import format_list, kind_of
@@ -31,6 +31,9 @@ def read_X(X):
     missing values, two columns of one name; a ChunkError for a block that cannot be
     read.
     """
+    if chunk_axis(X) is not None:
+        _check_raw(X)
+        return X, None
     if np.ma.is_masked(X):
         raise ValueError("X is a masked array with entries masked: drop or fill them")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
@@ -52,7 +55,7 @@ def read_X(X):
     A = as_chunked(source)
     if A is None:
         return X, None
-    if isinstance(X, ChunkedTable) or A.shape[0] * A.shape[1] > CHUNK_NUMBERS:
+    if A.shape[0] * A.shape[1] > CHUNK_NUMBERS:
         return A, names
     whole = source.toarray() if sparse.issparse(source) else A[:, :]
     return (whole if names is None else as_frame(whole, names)), None
@@ -140,14 +143,17 @@ def _like_a_number(value):
     return True
 
 # %% ../../nbs/workshop/features.ipynb #720000s7
+def _check_raw(X):
+    """Refuse by name a ChunkedTable that is no table as it is, or cannot be read."""
+    if X.intercept or any(p is not None for p in (X.center, X.scale, X.row_scale)):
+        what = "X is centred or scaled, or has a column of ones: give ChunkedTable"
+        rest = "of the table as it is, the estimator standardises it"
+        raise ValueError(f"{what} {rest}")
+    _check_readable(X.source)
+
+
 def _check_readable(X):
     """Refuse by name what cannot be read in chunks."""
-    if isinstance(X, ChunkedTable):
-        if X.intercept or any(p is not None for p in (X.center, X.scale, X.row_scale)):
-            what = "X is centred or scaled, or has a column of ones: give ChunkedTable"
-            rest = "of the table as it is, the estimator standardises it"
-            raise ValueError(f"{what} {rest}")
-        X = X.source
     if kind_of(X) not in ("sparse", "dask"):
         return
     if X.ndim != 2:
@@ -501,7 +507,7 @@ def prepare_columns(
     kind = np.select([*kinds.values()], [*kinds], "")
     if not (kind == "").any():
         raise ValueError("unpenalised columns explain all others: penalise some")
-    stored = isinstance(A, ChunkedTable)
+    stored = chunk_axis(A) is not None
     if not stored:
         A[:, idle] = 0
         A /= length
@@ -551,8 +557,4 @@ def check_finite(A, length, names):
 # %% ../../nbs/workshop/features.ipynb #72000030
 def as_weighed(A, weight):
     """The table as a squared loss sees it, its rows times the roots of weights."""
-    if weight is None:
-        return A
-    root = np.sqrt(weight)
-    stored = isinstance(A, ChunkedTable)
-    return A.with_options(row_scale=root) if stored else A * root[:, None]
+    return A if weight is None else scale_rows(A, np.sqrt(weight))

@@ -18,7 +18,7 @@ from ..messages import Mixed, Natural
 from ..problem import State
 from ..resampling import Grouped
 from ..step import initial_state
-from ..tables.chunked import ChunkedTable, column_sums
+from ..tables.chunked import column_sums, is_at_hand, map_columns, take_columns
 
 # %% ../../nbs/workshop/in_play.ipynb #68play06
 def received_by_all(A, fit, which):
@@ -43,8 +43,7 @@ def received_by_all(A, fit, which):
         s[s <= 0] = 1.0  # a column of zeros
         return s, h, np.maximum(noise, 0)
 
-    by_columns = isinstance(A, ChunkedTable) and A.axis  # a chunk of these at a time
-    parts = A.map_chunks(lambda X: (received(X), ()))[0] if by_columns else received(A)
+    parts = map_columns(A, received)
     for part, theirs in zip(parts, last.new.to_prior):
         part[which] = theirs[:n]
     return Natural(*map(np.append, parts, (v[n:] for v in last.new.to_prior)))
@@ -60,20 +59,16 @@ ROUNDS = 8  # at most
 
 def has_few_in_play(question, q):
     """Whether few columns of a `SelectionProblem` can find the penalty for all."""
-    A, here = question.A, not isinstance(question.A, ChunkedTable)
+    A = question.A
     if isinstance(question.counts, Grouped) or question.columns.together:
         return False
-    here = here or A.is_sparse
-    return here and min(A.shape) >= SMALL_PART * PER_SELECTED * q
+    return is_at_hand(A) and min(A.shape) >= SMALL_PART * PER_SELECTED * q
 
 
 def _question_of(question, which):
     """The question of some of its columns, (n,) ints."""
     prior = question.prior.of_columns(which, question.A.shape[1])
-    A = question.A  # in memory, or a sparse table, which stays one
-    stored = isinstance(A, ChunkedTable)
-    A = A.take_columns(which) if stored else np.ascontiguousarray(A[:, which])
-    part = dict(A=A, prior=prior)
+    part = dict(A=take_columns(question.A, which), prior=prior)
     part |= dict(columns=question.columns.of(which), tol=max(LAST_DIGITS, question.tol))
     return replace(question, taken=[], progress=False, **part)
 

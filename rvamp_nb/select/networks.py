@@ -17,7 +17,7 @@ from ..environment import progress_bar
 from ..plot_style import COLOURS
 from .error_control import pfer_bound, resolve_error_control
 from .features import column_names, near_copies, read_X
-from ..tables.chunked import ChunkedTable
+from ..tables.chunked import check_in_memory
 from ..tables.standardize import unit_columns
 from ..typing import Array, Bools, Ints, TableLike
 from ..validation import check_array, check_size, format_list, kind_of
@@ -202,9 +202,8 @@ def read_nodes(X):
     """
     X = read_X(X)[0]
     names = column_names(X) if "frame" in kind_of(X) else None
-    if isinstance(X, ChunkedTable):
-        what = "neighbourhoods: X is read in chunks, and is needed in memory"
-        raise TypeError(f"{what}: give some of its columns as an array")
+    why = "neighbourhoods: each column of X is explained by all others"
+    check_in_memory(X, why, "give some of its columns as an array")
     A = check_array("X", X)
     if A.ndim != 2 or len(A) < 4:
         what = "a table of four rows or more"

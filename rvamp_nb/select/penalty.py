@@ -37,7 +37,7 @@ from .in_play import FEW_FROM, in_play
 from .target import Target, draws_halves
 from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
 from ..step import WithIntercept, initial_state, lambda_max_factor, step
-from ..tables.chunked import ChunkedTable
+from ..tables.chunked import chunk_axis, is_sparse, with_ones
 from ..tables.standardize import project_out
 from ..validation import check_array
 
@@ -269,9 +269,7 @@ def _empty(question):
     """The problem of a plain Lasso with these thresholds; penalties, in strides."""
     A, thresholds = question.A, question.prior.threshold()
     if question.intercept:  # which is not penalised
-        stored = isinstance(A, ChunkedTable)
-        A = A.with_ones if stored else np.column_stack([A, np.ones(len(A))])
-        thresholds = np.append(thresholds, 0.0)
+        A, thresholds = with_ones(A), np.append(thresholds, 0.0)
     prior, target = Laplace(1.0, question.prior.randomize, thresholds), question.target
     y, counts = target.of_rows(question.counts)
     problem = Problem(A, y, prior, target.likelihood, counts)
@@ -411,7 +409,8 @@ def _with_rows_alike(question, along):
     None where it does not, or where that does not pay.
     """
     A = question.A
-    if isinstance(A, ChunkedTable) or is_wide(A) or A.size * A.shape[1] < ALIKE_FROM:
+    wide = is_wide(A) or chunk_axis(A) == 0
+    if wide or A.size * A.shape[1] < ALIKE_FROM:
         return None
     problem = _empty(question)[0]._replace(prior=question.inside(along))
     _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
@@ -585,8 +584,9 @@ def search(question, steer, q):
     """
     of = question.target
     check_own_loss(of.likelihood, *of.of_rows(question.counts))
-    filled = isinstance(question.A, ChunkedTable) and question.A.is_sparse
-    A = question.A if filled else question.residuals(question.A, question.prior)
+    A = question.A
+    if not is_sparse(A):
+        A = question.residuals(A, question.prior)
     if A is question.A:  # or its zeros would be filled
         return _search_or_end(question, steer, q)
     found, path, answer = _search_or_end(replace(question, A=A), steer, q)

@@ -16,7 +16,7 @@ from .features import by_name, prepare_columns
 from .frames import far_numbers
 from .penalty import SelectionProblem, read_penalty, resolved_target
 from .target import check_estimable, count_law, read_target, row_roles
-from ..tables.chunked import ChunkedTable
+from ..tables.chunked import check_in_memory, chunk_axis
 from ..validation import check_array, check_number, check_size, format_list
 
 # %% ../../nbs/workshop/question.ipynb #64table1
@@ -76,7 +76,7 @@ FEW_VALUES = 3  # values of a column: 0 and 1, or the copies of an allele
 def _unlike_normal(question, kind):
     """A note on columns of few values, which no normal decoy is like, or ""."""
     A, columns = question.A, question.columns
-    if str(kind) != "gaussian" or isinstance(A, ChunkedTable):
+    if str(kind) != "gaussian":
         return ""
     steps = np.diff(np.sort(A, axis=0), axis=0)
     few = (1 + np.count_nonzero(steps, axis=0) <= FEW_VALUES) & question.candidates
@@ -95,12 +95,13 @@ def read_question(X, y, names, roles, asked):
     rows = row_roles(len(X), **roles)
     counts = count_law(asked["resampling"], rows)
     drawn("resampling", counts, len(X), [np.random.default_rng(0)])
-    if isinstance(X, ChunkedTable) and isinstance(counts, Grouped):
-        why = "rows that are drawn together are turned into independent ones"
-        raise ValueError(f"groups: {why}, in memory (chapter 5.2); give X as an array")
+    if isinstance(counts, Grouped):  # chapter 5.2
+        why = "groups: rows that are drawn together are turned into independent ones"
+        check_in_memory(X, why)
     target = read_target(y, asked["loss"], rows, counts)
     A, prior, columns = _read_columns(X, names, target, counts, asked)
-    if isinstance(A, np.ndarray):
+    here = chunk_axis(A) is None
+    if here:
         A.flags.writeable = False  # so that a fit needs no copy of its own
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     if columns.basis is not None:  # of a feature's columns the first
@@ -115,11 +116,11 @@ def read_question(X, y, names, roles, asked):
         check_refittable(A, prior, *loss)
     wanted = (asked[name] for name in ("threshold", "pfer", "q", "bound"))
     *promise, note = resolved_target(question, *wanted)
-    codes = () if isinstance(X, ChunkedTable) else far_numbers(X, names)
+    codes = far_numbers(X, names) if here else ()
     remedy = ": if it stands for a gap, fill it in, or leave out the rows"
     codes = (what + remedy for _, what in codes)
-    notes = target.note, *columns.notes, *codes, apart, note
-    return question, promise, (*notes, _unlike_normal(question, asked["decoys"]))
+    unlike = _unlike_normal(question, asked["decoys"]) if here else ""
+    return question, promise, (target.note, *columns.notes, *codes, apart, note, unlike)
 
 
 def _read_columns(X, names, target, counts, asked):

@@ -29,7 +29,7 @@ from .readers import pd, printable
 from .substitutes import duplicates, family_probabilities, substitutes
 from .wording import methods_text, promised, size_reported, size_selected
 from ..sketch import rounded
-from ..tables.chunked import ChunkedTable
+from ..tables.chunked import read_blocks
 
 # %% ../../nbs/workshop/report.ipynb #c27359fd
 def summary_table(s, families=None):
@@ -359,14 +359,11 @@ def fingerprint(question):
     """
     A, target = question.A, question.target
     digest = hashlib.sha256("\n".join(map(str, question.columns.names)).encode())
-    pieces = [A]
-    if isinstance(A, ChunkedTable):
-        blocks = (A.reading(k)[:, :] for k in range(len(A.slices)))
-        pieces = (X.T for X in blocks) if A.axis else blocks
     rest, base = [target.y], target.baseline
     if base is not None:
         rest += [part for part in (base.time, base.entry) if part is not None]
-    for part in chain(pieces, (np.asarray(values, dtype=float) for values in rest)):
+    numbers = (np.asarray(values, dtype=float) for values in rest)
+    for part in chain(read_blocks(A), numbers):
         digest.update(np.ascontiguousarray(np.round(part, 8) + 0.0).tobytes())
     return digest.hexdigest()
 

@@ -18,7 +18,7 @@ from ..densities import located
 from ..environment import numpy_errors
 from . import plots, report, substitutes
 from .decoys import share_kept
-from ..tables.chunked import ChunkedTable
+from ..tables.chunked import chunk_axis
 from ..typing import Array, Bools, FilePath
 
 if TYPE_CHECKING:  # none of these is loaded for a signature
@@ -282,9 +282,9 @@ class Results:
         """
         if full or families is not None:
             return report.summary_table(self._known, families)
-        if isinstance(self._known.question.A, ChunkedTable):
-            return report.short_table(self._known)
-        return report.short_table(self._known, self._known.enters_at_pfer)
+        known = self._known
+        here = chunk_axis(known.question.A) is None
+        return report.short_table(known, known.enters_at_pfer if here else None)
 
     def select_by_decoys(
         self,

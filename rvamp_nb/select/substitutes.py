@@ -13,7 +13,7 @@ import numpy as np
 from ..clusters import find_clusters
 from ..densities import p2
 from .features import family_of
-from ..tables.chunked import ChunkedTable
+from ..tables.chunked import read_small
 from ..validation import format_list
 
 # %% ../../nbs/workshop/substitutes.ipynb #c0b966ba
@@ -28,8 +28,9 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
     features = np.asarray(features, dtype=int)
     rows = np.union1d(features, np.argsort(-Pi, kind="stable")[:most])
     rows = rows[(Pi[rows] > 0.01) | np.isin(rows, features)]
-    if isinstance(A, ChunkedTable) and A.shape[0] * A.shape[1] <= len(rows) ** 2:
-        fit = replace(fit, problem=fit.problem._replace(A=A[:, :]))
+    here = read_small(A, len(rows) ** 2)
+    if here is not A:
+        fit = replace(fit, problem=fit.problem._replace(A=here))
     C = p2(fit, rows).covariance
     sd = np.sqrt(np.maximum(np.diag(C), 1e-300))
     columns = A[:, rows].T @ A[:, rows]

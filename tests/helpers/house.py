@@ -4,7 +4,7 @@ Tokens of code a room, and tokens a line (docstrings and comments are free; line
 free, too: nobody has to write two things on one); floors, circles and arrows back of
 its imports; what is defined in two rooms; private functions of less than four lines
 that are called once; private classes that are half of another; classes deeper than
-three.
+three; questions where a table lies.
 
     python tests/helpers/house.py --crossings
 
@@ -166,6 +166,23 @@ def halves(trees):
     return sorted(name for name in names & bases if uses[name] == 1)
 
 
+def where_it_lies(tree):
+    """The lines that ask whether a table is in chunks: `isinstance(…, ChunkedTable)`,
+    and those that ask for its `chunk_axis`.
+    """
+    by_type, by_axis = [], []
+    for node in nodes_of(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        names = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(node)}
+        asked = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if asked == "isinstance" and "ChunkedTable" in names:
+            by_type.append(node.lineno)
+        if asked == "chunk_axis":
+            by_axis.append(node.lineno)
+    return by_type, by_axis
+
+
 def depths(trees):
     """{class: how many classes of the house stand in a row above and with it}."""
     bases = {
@@ -190,6 +207,7 @@ def count():
     uses = graph(trees)
     once = [trees[room] for room in trees if room != "micro"]  # the whole once more
     homes = Counter(name for tree in once for name in {*defined(tree)})
+    asked = {r: where_it_lies(trees[r]) for r in trees if r[:7] != "tables."}
     private = {room: [*small_and_called_once(tree)] for room, tree in trees.items()}
     return dict(
         # nbdev writes its list of names
@@ -206,6 +224,8 @@ def count():
         alike=alike({room: tree for room, tree in trees.items() if room != "micro"}),
         once=[f"{room}.{name}" for room in private for name in private[room]],
         halves=halves(trees),
+        by_type=[f"{r}:{line}" for r in asked for line in asked[r][0]],
+        by_axis=[f"{r}:{line}" for r in asked for line in asked[r][1]],
         deep=sorted(name for name, n in depths(trees).items() if n > 3),
     )
 
@@ -287,6 +307,8 @@ def main():
         ("once", "small private functions that are called once"),
         ("halves", "private classes that are half of another"),
         ("deep", "classes deeper than three"),
+        ("by_type", "lines outside tables/ that ask for ChunkedTable"),
+        ("by_axis", "lines outside tables/ that ask for chunk_axis"),
     ):
         print(f"{len(found[what]):6}  {text}: {', '.join(found[what])}")
 

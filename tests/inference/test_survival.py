@@ -764,7 +764,7 @@ def test_a_table_in_chunks_has_one_baseline():
     A, time, event, given = sites("strata", 4)
     from rvamp_nb import ChunkedTable
 
-    with pytest.raises(ValueError, match="centred in each, in memory"):
+    with pytest.raises(TypeError, match="centred in each, in memory; give X"):
         survival_fit(ChunkedTable(A), time, event, 1.0, strata=given["strata"])
 
 

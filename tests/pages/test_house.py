@@ -3,7 +3,16 @@
 import ast
 
 import pytest
-from house import code_size, count, crossings, folded, halves, imported, jobs
+from house import (
+    code_size,
+    count,
+    crossings,
+    folded,
+    halves,
+    imported,
+    jobs,
+    where_it_lies,
+)
 
 TOKENS = 165_996  # of the last release; lines are free, a token is what is read
 # how far beyond the last release: .05 is 690 lines of 12 tokens, for contributions; the
@@ -19,6 +28,9 @@ ALIKE = 6
 # has no place for what a property keeps
 HALVES = {"_Fitted": "90 lines", "_Fixed": "NamedTuple"}
 LARGEST = 6_000  # tokens, beyond which a room has two purposes
+# lines outside tables/ that ask where a table lies: by its class, and by its chunks (as
+# where a pass over these is dear)
+BY_TYPE, BY_AXIS = 10, 14
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +81,19 @@ def test_a_class_is_whole(counted):
 def test_half_a_class_is_found(more, found):
     code = f"class _A:\n    x = 1\nclass B(_A):\n    y = 2\n{more}"
     assert halves({"a": ast.parse(code)}) == found
+
+
+def test_tables_are_worked_with_alike_wherever_they_lie(counted):
+    use = "call what takes arrays and chunks (map_chunks, take_columns, with_ones, ...)"
+    remedy = f"{use} of rvamp_nb.tables.chunked, or write one there: "
+    assert len(counted["by_type"]) <= BY_TYPE, remedy + ", ".join(counted["by_type"])
+    assert len(counted["by_axis"]) <= BY_AXIS, remedy + ", ".join(counted["by_axis"])
+
+
+def test_lines_that_ask_where_a_table_lies_are_found():
+    code = "isinstance(A, ChunkedTable)\nisinstance(p.A, (list, tables.ChunkedTable))"
+    code += "\nisinstance(A, list)\nChunkedTable(A)\nchunk_axis(A) == 0"
+    assert where_it_lies(ast.parse(code)) == ([1, 2], [5])
 
 
 def test_names_are_compared_without_case_underscore_and_plural():

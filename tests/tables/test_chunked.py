@@ -13,7 +13,7 @@ from scipy import sparse
 from rvamp_nb import rvamp
 from rvamp_nb.datasets import standardize
 from rvamp_nb.likelihood import Logistic, PoissonLoss
-from rvamp_nb.lmmse import map_chunks
+from rvamp_nb.lmmse import is_wide, map_chunks
 from rvamp_nb.resampling import Subsample
 from rvamp_nb.tables import chunked, dispatch
 from rvamp_nb.tables.chunked import (
@@ -21,7 +21,19 @@ from rvamp_nb.tables.chunked import (
     ChunkError,
     SparseBlock,
     as_block,
+    check_in_memory,
+    chunk_axis,
+    column_sums,
+    is_at_hand,
+    is_sparse,
+    map_columns,
+    pick_columns,
+    read_blocks,
+    read_small,
+    scale_rows,
     square_lengths,
+    take_columns,
+    with_ones,
 )
 from rvamp_nb.tables.dispatch import as_chunked
 from rvamp_nb.tables.standardize import unit_columns
@@ -484,6 +496,64 @@ def test_the_table_with_ones_knows_its_sizes():
     assert A.with_ones.passes == 0
     for found, expected in zip(sizes, A.with_options(intercept=True).sizes):
         assert_allclose(found, expected)
+
+
+WHICH, FACTOR = np.array([4, 0, 5]), np.linspace(0.5, 2, 6)
+ALIKE = {
+    "take_columns": lambda A: take_columns(A, WHICH)[:, :],
+    "pick_columns": lambda A: pick_columns(A, WHICH)[:, :],
+    "with_ones": lambda A: with_ones(A)[:, :],
+    "scale_rows": lambda A: scale_rows(A, FACTOR)[:, :],
+    "read_small": lambda A: read_small(A, 10**6),
+    "map_columns": lambda A: map_columns(A, lambda X: (FACTOR @ X,))[0],
+    "square_lengths": square_lengths,
+    "column_sums": lambda A: column_sums(A, [FACTOR], [FACTOR]),
+}
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("what", ALIKE)
+def test_an_array_and_chunks_are_worked_with_alike(what, make, axis):
+    values = integers(6, 20).astype(float)
+    A = ChunkedTable(make(values), axis=axis, chunk_size=25)
+    assert_allclose(ALIKE[what](A), ALIKE[what](values), atol=1e-12)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_what_stays_in_chunks_and_what_is_read(axis):
+    values = integers(6, 20)
+    A = ChunkedTable(sparse.csr_array(values), axis=axis, chunk_size=3)
+    for view in take_columns(A, WHICH), with_ones(A), scale_rows(A, FACTOR):
+        assert isinstance(view, ChunkedTable) and view.is_sparse
+    assert chunk_axis(pick_columns(A, WHICH)) == (None if axis else 0)
+    assert pick_columns(A, np.arange(0)).shape == (6, 0)
+    assert read_small(A, 119) is A and chunk_axis(read_small(A, 120)) is None
+    blocks = [*read_blocks(A)]
+    assert len(blocks) == len(A.slices)
+    assert_array_equal(np.concatenate(blocks), values.T if axis else values)
+    (whole,) = read_blocks(values)
+    assert whole is values
+    assert (chunk_axis(A), chunk_axis(values)) == (axis, None)
+    assert is_wide(A) == axis and is_wide(values) and not is_wide(values.T)
+    assert is_sparse(A) and not is_sparse(values)
+    assert is_at_hand(A) and is_at_hand(values)
+    assert not is_at_hand(ChunkedTable(values))
+
+
+def test_a_table_that_must_be_in_memory():
+    check_in_memory(np.ones((2, 3)), "of an array nothing is asked")
+    with pytest.raises(
+        TypeError, match="^folds: rows are drawn, in memory; take some$"
+    ):
+        check_in_memory(
+            ChunkedTable(np.ones((2, 3))), "folds: rows are drawn", "take some"
+        )
+
+
+def test_a_second_column_of_ones_is_refused():
+    with pytest.raises(ValueError, match="has a column of ones, and intercept=True"):
+        with_ones(with_ones(ChunkedTable(np.ones((2, 3)))))
 
 
 def test_the_driver_never_holds_the_table(tmp_path):
