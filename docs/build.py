@@ -34,7 +34,7 @@ sys.path.append(str(DOCS.parent / "tests/helpers"))
 
 import kept
 from kernels import forked
-from pages import api, explorer, landing, not_found, releases
+from pages import api, explorer, landing, not_found, releases, sections
 from translate import (
     NOTEBOOKS,
     README,
@@ -77,8 +77,10 @@ def main(wanted):
     repository = f"{settings()['git_url']}/blob/{settings()['branch']}"
     translator = Translator(pages, known, repository)
     # of the notebooks as they still are
-    front = translator.markdown(landing(pages), "index")
-    texts = api(pages) | {"index": front.replace("<explorer>", explorer())}
+    made = {"index": landing()} | sections(pages)
+    made = {name: translator.markdown(text, "index") for name, text in made.items()}
+    made["index"] = made["index"].replace("<explorer>", explorer())
+    texts = api(pages) | made
     texts |= releases() | {"404": translator.markdown(not_found(), "index")}
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():

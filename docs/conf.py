@@ -11,12 +11,13 @@ sys.modules.setdefault("rfc3987_syntax", None)
 
 import nbformat
 from docutils.nodes import paragraph
+from furo.navigation import get_navigation_tree
 from sphinx.domains.math import MathDomain
 
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
-from translate import LABEL, chapter_number, labels, notebook_files, settings
+from translate import LABEL, SECTIONS, chapter_number, labels, notebook_files, settings
 
 import rvamp_nb
 
@@ -47,7 +48,16 @@ html_favicon = html_logo = "static/icon.svg"
 # what is copied from an example is its code, without prompts and answers
 copybutton_prompt_text, copybutton_prompt_is_regexp = r">>> |\.\.\. ", True
 html_copy_source = html_show_sourcelink = False
+# The bar of sections is furo's announcement (templates/page.html). pydata's theme
+# brings such a bar, and with it three times the scripts, the search index on each page,
+# and a style that takes more of ours to hold lines of 88 letters.
+templates_path = ["templates"]
+html_context = {
+    "bar": {page: title for page, (title, _) in SECTIONS.items()},
+    "repository": settings()["git_url"],
+}
 html_theme_options = {
+    "announcement": "sections",
     "light_css_variables": {
         "color-brand-primary": "#005687",
         "color-brand-content": "#005687",
@@ -181,16 +191,18 @@ def describe(app, pagename, templatename, context, doctree):
     context["metatags"] = context.get("metatags", "") + tag
 
 
-def name_parts(app, pagename, templatename, context, doctree):
+def name_folds(app, pagename, templatename, context, doctree):
     """For those who listen to a page: a fold over code is called what is written on it
-    (myst-nb calls them all "Toggle hidden content"), and the parts of the menu are
-    headings of the second level (Sphinx does not say of which).
+    (myst-nb calls them all "Toggle hidden content").
     """
-    fold, menu = '<summary aria-label="Toggle hidden content">', "furo_navigation_tree"
+    fold = '<summary aria-label="Toggle hidden content">'
     context["body"] = context.get("body", "").replace(fold, "<summary>")
-    context[menu] = context[menu].replace(
-        'role="heading"', 'role="heading" aria-level="2"'
-    )
+
+
+def open_one_section(app, pagename, templatename, context, doctree):
+    """The menu has the sections, and of these the one of the page is open."""
+    tree = context["toctree"](collapse=True, titles_only=True, includehidden=True)
+    context["furo_navigation_tree"] = get_navigation_tree(tree)
 
 
 def lead_home(app, pagename, templatename, context, doctree):
@@ -222,4 +234,5 @@ def setup(app):
     app.connect("env-updated", lead_back_to_the_reference)
     app.connect("html-page-context", describe)
     app.connect("html-page-context", lead_home)  # after describe
-    app.connect("html-page-context", name_parts, priority=900)  # after furo
+    app.connect("html-page-context", name_folds)
+    app.connect("html-page-context", open_one_section, priority=900)  # after furo

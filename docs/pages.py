@@ -1,5 +1,5 @@
-"""The pages of the site that are not notebooks: the landing page with its table of
-contents, the API reference, the versions, and what stands where there is no page.
+"""The pages of the site that are not notebooks: the landing page, the sections of the
+bar, the API reference, the versions, and what stands where there is no page.
 """
 
 import json
@@ -9,17 +9,18 @@ from pathlib import Path
 from reference import by_task
 from translate import (
     CAPTIONS,
-    README,
+    SECTIONS,
     TITLE,
     caption,
     page_name,
     page_title,
     published_modules,
+    section,
+    settings,
 )
 
 from rvamp_nb.widgets import diabetes_explorer
 
-ROUTES = "appendix/routes"  # the ways through the course: first on the site
 LANDING = Path(__file__).resolve().parent / "landing.md"
 CHANGELOG = LANDING.parent.parent / "CHANGELOG.md"
 NOT_FOUND = LANDING.parent / "404.md"
@@ -58,24 +59,31 @@ def name_of(stem, nb):
     return page_title(stem, title), lead
 
 
-def landing(notebooks):
-    """landing.md with the list of all chapters where ``<chapters>`` stands."""
-    parts = in_parts(notebooks)
+def landing():
+    """landing.md with the address of the repository, and the bar as its contents."""
+    text = LANDING.read_text(encoding="utf-8")
+    return text.replace("<repository>", settings()["git_url"]) + toctree(SECTIONS)
+
+
+def sections(notebooks):
+    """{page: text} of the sections but the reference: part by part, each notebook with
+    its one line.
+    """
     named = {stem: name_of(stem, nb) for stem, nb in notebooks.items()}
-    chapters = "\n".join(
-        f"## {name}\n\n{{.chapters}}\n{leads(stems, named)}"
-        for name, stems in parts.items()
-    )
-    text = LANDING.read_text(encoding="utf-8").replace("<chapters>", chapters)
-    start = [stem for stem in (ROUTES, README) if stem in notebooks]
-    trees = {"Start here": start} | parts
-    trees = {
-        name: [page_name(stem) for stem in stems if stem not in start or stems is start]
-        for name, stems in trees.items()
-    } | {"Look up": ["api"], "Versions": [*releases()]}
-    return (
-        text + "\n" + "\n".join(toctree(name, pages) for name, pages in trees.items())
-    )
+    texts = {}
+    for page, (title, line) in SECTIONS.items():
+        parts = {}
+        for stem in notebooks:
+            if section(stem) == page:
+                parts.setdefault(caption(stem), []).append(stem)
+        text = f"# {title}\n\n{{.lead}}\n{line}\n"
+        for name, stems in parts.items():
+            heading = f"\n## {name}\n" if page == "course" else ""
+            text += f"{heading}\n{{.chapters}}\n{leads(stems, named)}"
+        pages = [page_name(stem) for stems in parts.values() for stem in stems]
+        texts[page] = text + toctree([*pages, *(releases() if page == "start" else ())])
+    del texts["api"]
+    return texts
 
 
 def explorer():
@@ -118,12 +126,10 @@ def leads(stems, named):
     )
 
 
-def toctree(caption, pages):
-    return (
-        f"```{{toctree}}\n:caption: {caption}\n:hidden:\n\n"
-        + "\n".join(pages)
-        + "\n```\n"
-    )
+def toctree(pages):
+    """What the menu shows under a page; nothing of it stands on the page."""
+    listed = "\n".join(pages)
+    return f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n" if listed else ""
 
 
 def api(notebooks):
@@ -148,7 +154,7 @@ def api(notebooks):
             for module in modules[stem]
         )
     overview = "\n".join([PUBLIC, by_task(), *inside, "\n"])
-    return {"api": overview + toctree("Parts", texts)} | texts
+    return {"api": overview + toctree(texts)} | texts
 
 
 def room(module, stem, nb):

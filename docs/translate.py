@@ -46,6 +46,24 @@ CAPTIONS = {  # how the path of a notebook begins, in reading order, and what th
     "howto/": "How to",
     "appendix/": "Appendices",
 }
+# The entries of the bar above each page: its page, what that is called, and one line.
+SECTIONS = {
+    "start": ("Start", "Install the package, try it, and find your way."),
+    "how-to": ("How to", "One task a page, and the lines that do it."),
+    "course": (
+        "Course",
+        "From a resample counted by hand to the algorithm: every step is on the page,"
+        " and every equation is checked by a cell.",
+    ),
+    "api": (
+        "Reference",
+        "What `from rvamp_nb import ...` offers: a page for each name.",
+    ),
+    "workshop": (
+        "Workshop",
+        "How the package is built: what is engineering, for those who extend it.",
+    ),
+}
 # nbs/index.ipynb is the README; the site has an index of its own, and there this is ...
 README = "index"
 QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
@@ -56,7 +74,7 @@ NEEDS_PYTHON = (
     " notebook. Below stands one of their pictures."
 )
 EXPORTED = {"export", "exporti", "exports"}
-BESIDE = {"api.md"}  # pages that are made, not found
+BESIDE = {f"{page}.md" for page in SECTIONS}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
 FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
 EQUATION = re.compile(
@@ -114,6 +132,13 @@ def directives(source):
 def caption(stem):
     """What a notebook is a part of; None for the README."""
     return next((CAPTIONS[start] for start in CAPTIONS if stem.startswith(start)), None)
+
+
+def section(stem):
+    """The page of the section that a notebook belongs to."""
+    start = {README, "appendix/routes", "appendix/contents"}
+    rooms = {"howto": "how-to", "workshop": "workshop"}
+    return "start" if stem in start else rooms.get(stem.partition("/")[0], "course")
 
 
 def chapter_number(stem):

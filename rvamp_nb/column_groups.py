@@ -262,6 +262,9 @@ class GroupLasso(Prior):
     `of_groups` gives it per group, in the order of `column_groups.names`. At beta = inf
     by one radial integral, to ten digits.
 
+    A TypeError or ValueError for other arguments, names of no column, and at finite
+    beta.
+
     Parameters
     ----------
     lam : float > 0
@@ -274,8 +277,6 @@ class GroupLasso(Prior):
     weights : (N,) array of numbers >= 0, optional
         w_g at each of its columns, by default the root of their number; 0 leaves a
         group unpenalised.
-
-    A TypeError or ValueError for others, names of no column, and at finite beta.
 
     Examples
     --------
@@ -462,13 +463,13 @@ def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
     groups for `rvamp` and `coefficients` for the way back. A group spans the same
     space; where its columns are linearly dependent it has fewer, with a UserWarning.
 
+    A ValueError for a group of zeros, and for labels of another length.
+
     Parameters
     ----------
     A : (M, N) array-like of finite numbers
         Center its columns before, where a fit has an intercept.
     groups : as for `GroupLasso`
-
-    A ValueError for a group of zeros, and for labels of another length.
 
     Examples
     --------

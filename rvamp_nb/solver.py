@@ -457,8 +457,9 @@ def rvamp(
 
     Parameters
     ----------
-    A : (M, N) array-like of finite numbers; or a table that is read in chunks: a sparse
-    matrix, a Dask array, ChunkedTable, a large numpy.memmap or array of smaller numbers
+    A : (M, N) array-like of finite numbers, or a table that is read in chunks
+        A sparse matrix, a Dask array, ChunkedTable, a large numpy.memmap or array of
+        smaller numbers.
     y : (M,) array-like of finite numbers
     lam : float > 0 or (N,) array, optional
         The paper's prior: each lam_i is lam or 2 lam with probability 1/2.
@@ -638,6 +639,8 @@ def rvamp_path(
     lams : (L,) array-like of positive numbers, optional
         By default `n_lambdas` >= 1 from the penalty that empties (nearly) every
         resample down to `lambda_min_ratio` in (0, 1) of it, in even ratios.
+    n_lambdas, lambda_min_ratio : int >= 1, float in (0, 1)
+        Of the default `lams`.
     prior : Laplace, ElasticNet, NonNegative, or Ridge (which needs lams)
         Its `lam` is multiplied by each penalty.
     progress : bool, whether a bar is shown when it takes more than two seconds

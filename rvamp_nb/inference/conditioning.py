@@ -398,9 +398,10 @@ def condition_on_rows(fit: Fit, rows: int | Sequence[int] = 4) -> ConditionedFit
 
     Returns
     -------
-    ConditionedFit. A TypeError or ValueError for no fit, one that has not converged, a
-    finite beta, a prior without a selection probability, fewer than 8 rows, and rows
-    that are not there.
+    ConditionedFit
+        A TypeError or ValueError for no fit, one that has not converged, a finite beta,
+        a prior without a selection probability, fewer than 8 rows, and rows that are
+        not there.
 
     Examples
     --------

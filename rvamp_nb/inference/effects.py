@@ -547,14 +547,15 @@ def debiased_effects(
 
     Returns
     -------
-    Effects, on the scale of the columns of A. Where a column resembles too many others,
-    or is pulled too far by them, its `status` is "none" and there are no numbers; a
-    ReliabilityWarning if no column has an interval. Where columns add up, nearly, their
-    intervals are those of all columns together if M >= 2 N, else of the columns that
-    add up; a ReliabilityWarning names them where the data determine none. Very small
-    p-values come more often than they should (at most 1/300: twice as often, where
-    columns correlate like .5^|i-j|). A TypeError or ValueError for another kind of fit,
-    or one that has not converged.
+    Effects
+        On the scale of the columns of A. Where a column resembles too many others, or
+        is pulled too far by them, its `status` is "none" and there are no numbers; a
+        ReliabilityWarning if no column has an interval. Where columns add up, nearly,
+        their intervals are those of all columns together if M >= 2 N, else of the
+        columns that add up; a ReliabilityWarning names them where the data determine
+        none. Very small p-values come more often than they should (at most 1/300: twice
+        as often, where columns correlate like .5^|i-j|). A TypeError or ValueError for
+        another kind of fit, or one that has not converged.
 
     Examples
     --------

@@ -265,10 +265,11 @@ def complementary_pairs(
 
     Returns
     -------
-    ComplementaryPairs. A TypeError or ValueError for no fit or one that has not
-    converged; for rows in groups, columns in groups or clusters and the softmax loss;
-    for counts that are no halves, and a joint law that does not fit them. Not
-    converging is a `ConvergenceWarning`.
+    ComplementaryPairs
+        A TypeError or ValueError for no fit or one that has not converged; for rows in
+        groups, columns in groups or clusters and the softmax loss; for counts that are
+        no halves, and a joint law that does not fit them. Not converging is a
+        `ConvergenceWarning`.
 
     Examples
     --------

@@ -627,8 +627,9 @@ def refine(
 
     Returns
     -------
-    RefinedFit. A TypeError for no fit; a ValueError for arguments out of range, and for
-    a loss, penalty or table that cannot be refitted.
+    RefinedFit
+        A TypeError for no fit; a ValueError for arguments out of range, and for a loss,
+        penalty or table that cannot be refitted.
 
     Examples
     --------

@@ -85,8 +85,9 @@ def survival_fit(
 
     Returns
     -------
-    Fit, BaselineHazard. The intercept of the fit is the level of the log hazard. A
-    TypeError or ValueError for arguments out of range, and for too few events.
+    Fit, BaselineHazard
+        The intercept of the fit is the level of the log hazard. A TypeError or
+        ValueError for arguments out of range, and for too few events.
 
     Examples
     --------

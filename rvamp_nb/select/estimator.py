@@ -63,9 +63,10 @@ class BaggedPredictor(Results):
 
         Returns
         -------
-        (m,) array of intercept + x'coef without an offset, (m, K) of the scores of
-        classes for loss="softmax"; with return_std a pair of them. A ValueError for
-        other columns, missing values, and where nothing converged.
+        (m,) or (m, K) array, or a pair of them
+            The intercept + x'coef without an offset, or for loss="softmax" the scores
+            of classes; with return_std a pair of them. A ValueError for other columns,
+            missing values, and where nothing converged.
 
         Examples
         --------
@@ -110,9 +111,10 @@ class BaggedPredictor(Results):
 
         Returns
         -------
-        (m,) array: the mean, the most probable class, the expected share of successes
-        (with `n_trials`) or the expected count; log hazards for survival, the linear
-        predictor for a loss of your own.
+        (m,) array
+            The mean, the most probable class, the expected share of successes (with
+            `n_trials`) or the expected count; log hazards for survival, the linear
+            predictor for a loss of your own.
 
         Examples
         --------
@@ -178,8 +180,9 @@ class BaggedPredictor(Results):
 
         Returns
         -------
-        (m, K) array, its columns in the order of `classes_`; with `n_trials` of failure
-        and success.
+        (m, K) array
+            Its columns are in the order of `classes_`; with `n_trials` of failure and
+            success.
 
         Examples
         --------

@@ -132,8 +132,9 @@ def predict_study(
 
     Returns
     -------
-    Study, with NaN selections where there is no answer. A TypeError or ValueError for
-    arguments out of range.
+    Study
+        Its selections are NaN where there is no answer. A TypeError or ValueError for
+        arguments out of range.
 
     Examples
     --------

@@ -137,8 +137,8 @@ class Results:
 
         Returns
         -------
-        The Axes. A ValueError for a feature that is not there, and where nothing
-        converged.
+        Axes
+            A ValueError for a feature that is not there, and where nothing converged.
 
         Examples
         --------
@@ -165,8 +165,9 @@ class Results:
 
         Returns
         -------
-        The Axes. A ValueError for a feature that is not there, for several classes, and
-        where nothing converged.
+        Axes
+            A ValueError for a feature that is not there, for several classes, and where
+            nothing converged.
 
         Examples
         --------
@@ -263,14 +264,15 @@ class Results:
 
         Returns
         -------
-        DataFrame of N rows: Π, its standard error, whether selected, the least pfer at
-        which the feature enters, mean and standard deviation of the coefficient across
-        resamples, in the digits that are known; of several classes the mean for each.
+        DataFrame of N rows
+            Π, its standard error, whether selected, the least pfer at which the feature
+            enters, mean and standard deviation of the coefficient across resamples, in
+            the digits that are known; of several classes the mean for each.
 
-        The least pfer is by rVAMP alone, along the path, which is made for it if there
-        is none (of a table in chunks only with `full`); nan where the feature does not
-        enter on it. Where q or one penalty was given, that stays, and the threshold
-        moves. No such column where no bound holds.
+            The least pfer is by rVAMP alone, along the path, which is made for it if
+            there is none (of a table in chunks only with `full`); nan where the feature
+            does not enter on it. Where q or one penalty was given, that stays, and the
+            threshold moves. No such column where no bound holds.
 
         Examples
         --------
@@ -316,9 +318,10 @@ class Results:
 
         Returns
         -------
-        DataFrame of N rows, the most often kept first: the share of draws in which a
-        feature is kept, and whether it is selected. A ValueError for groups, strata,
-        weights, unpenalised columns, and tables in chunks.
+        DataFrame
+            N rows, the most often kept first: the share of draws in which a feature is
+            kept, and whether it is selected. A ValueError for groups, strata, weights,
+            unpenalised columns, and tables in chunks.
 
         Examples
         --------
@@ -346,9 +349,10 @@ class Results:
 
         Returns
         -------
-        DataFrame with a row for each family, the most probable first: leader, members,
-        expected (how many of them a resample selects), probability, probability_se. A
-        ValueError where there are no refits.
+        DataFrame
+            A row for each family, the most probable first: leader, members, expected
+            (how many of them a resample selects), probability, probability_se. A
+            ValueError where there are no refits.
 
         Examples
         --------
@@ -384,8 +388,9 @@ class Results:
 
         Returns
         -------
-        (N,) list of str, up to three names separated by commas; empty for a feature
-        that is not selected, or has no such substitute.
+        (N,) list of str
+            Up to three names separated by commas; empty for a feature that is not
+            selected, or has no such substitute.
 
         Examples
         --------

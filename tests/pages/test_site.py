@@ -21,6 +21,7 @@ from notebooks import COURSE, PATHS
 from translate import (
     CAPTIONS,
     NEEDS_PYTHON,
+    SECTIONS,
     STATE,
     WIDGET,
     Translator,
@@ -29,6 +30,7 @@ from translate import (
     labels,
     notebook_files,
     page_name,
+    settings,
 )
 
 
@@ -287,41 +289,51 @@ def notebooks():
         "The prior", "#| default_exp prior", "#| export\nclass Laplace: pass"
     )
     return {
+        "index": chapter("rvamp_nb"),
         "course/23_rs_gaussian": chapter("Gaussians"),
         "course/31_prior": prior,
         "workshop/cli": chapter("Commands"),
         "howto/one": chapter("Do it"),
         "appendix/errata": chapter("Errata"),
         "appendix/routes": chapter("Ways"),
-        "index": chapter("rvamp_nb"),
     }
 
 
-def test_the_landing_page_lists_every_chapter_in_its_part(notebooks):
-    text = pages.landing(notebooks)
+def menu(text):
+    """What a page lists for the menu."""
+    [listed] = re.findall(r"^```{toctree}\n:hidden:\n\n(.*?)\n```$", text, re.S | re.M)
+    return listed.split("\n")
+
+
+def test_each_notebook_is_listed_in_its_section_and_part(notebooks):
+    texts = pages.sections(notebooks)
+    assert {page: menu(text) for page, text in texts.items()} == {
+        "start": ["quickstart", "routes", *pages.releases()],
+        "how-to": ["one"],
+        "course": ["23_rs_gaussian", "31_prior", "errata"],
+        "workshop": ["cli"],
+    }
+    text = texts["course"]
     part = text[text.index("## II. The theory") : text.index("## III. The algorithm")]
-    assert (
-        "[2.3 Gaussians](course/23_rs_gaussian.ipynb)\n: About it." in part
-        and "course/31_prior" not in part
-    )
-    assert "[Do it](howto/one.ipynb)\n: About it." in text
-    assert re.findall(
-        r"^([\w-]+)$",
-        "".join(re.findall(r":hidden:\n\n(.*?)```", text, re.DOTALL)),
-        re.MULTILINE,
-    ) == [
-        "routes",
-        "quickstart",
-        "23_rs_gaussian",
-        "31_prior",
-        "cli",
-        "one",
-        "errata",
-        "api",
-        *pages.releases(),
-    ]
+    assert "[2.3 Gaussians](course/23_rs_gaussian.ipynb)\n: About it." in part
+    assert "course/31_prior" not in part
+    assert texts["how-to"].startswith("# How to\n\n{.lead}\n")
+    assert "[Do it](howto/one.ipynb)\n: About it." in texts["how-to"]
     assert [*pages.releases()][-1] == "version-0-1-0"
-    assert "<" not in re.sub("<genindex>|<explorer>", "", text)  # no list left unfilled
+
+
+def test_a_section_without_a_notebook_is_a_page(notebooks):
+    """Where one chapter is built alone."""
+    alone = {"index": notebooks["index"]}
+    assert "toctree" not in pages.sections(alone)["workshop"]
+
+
+def test_the_landing_page_has_the_address_to_install_from_and_the_bar():
+    text = pages.landing()
+    assert f"pip install git+{settings()['git_url']}\n" in text
+    assert menu(text) == [*SECTIONS] and len(SECTIONS) == 5
+    doors = re.findall(r"{grid-item-card} \[(.+?)\]\((.+?)\)", text)
+    assert [name for name, _ in doors] == ["Learn", "Use", "Look up"]
 
 
 def test_the_reference_has_a_page_for_each_room_with_code(notebooks):

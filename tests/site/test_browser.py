@@ -85,6 +85,27 @@ def test_every_control_of_the_explorer_moves_its_picture(tab, address, name, wid
     assert complaints == []
 
 
+LAST = """selector => Math.max(...[...document.querySelectorAll(selector)].map(
+    node => node.getBoundingClientRect().bottom))"""
+
+
+@pytest.mark.parametrize("width, height", [(1440, 900), (390, 844)])
+def test_the_first_screen_has_the_line_to_copy_three_doors_and_a_slider(
+    tab, address, width, height
+):
+    tab.set_viewport_size(dict(width=width, height=height))
+    tab.goto(f"{address}index.html")
+    tab.evaluate(SETTLED)
+    assert tab.locator(".front pre").text_content().startswith("pip install ")
+    assert tab.locator(".doors .sd-card").count() == 3
+    shown = ".bar, .lead, .front pre, .doors .sd-card, .rvx [data-key=lam]"
+    for part in shown.split(", "):
+        assert 0 < tab.evaluate(LAST, part) < height, part
+    for link in tab.locator(".bar a").all():
+        box = link.bounding_box()
+        assert 0 <= box["x"] and box["x"] + box["width"] <= width
+
+
 MOVES = """box => {
     const times = [];
     for (const tab of box.querySelectorAll("[role=tab]")) {

@@ -235,10 +235,34 @@ def test_every_chapter_is_a_page_and_can_be_taken_home():
         )
 
 
+SECTIONS = ["start", "how-to", "course", "api", "workshop"]
+
+
 def test_the_landing_page_leads_everywhere():
-    found = {urldefrag(link)[0] for link in links("index.html")}
-    assert found >= {f"{page}.html" for page in NOTEBOOKS} | {
-        "quickstart.html",
-        "api.html",
-        "genindex.html",
-    }
+    """By way of the sections, to which its bar leads."""
+    first = {urldefrag(link)[0] for link in links("index.html")}
+    bar = {f"{page}.html" for page in SECTIONS}
+    assert first >= bar | {"quickstart.html", "genindex.html"}
+    found = {urldefrag(link)[0] for page in bar for link in links(page)}
+    assert found >= {f"{page}.html" for page in NOTEBOOKS}
+
+
+@each_page
+def test_a_page_has_the_bar_and_a_menu_of_its_section_alone(name):
+    html = text(name)
+    [bar] = re.findall('<nav class="bar".*?</nav>', html, re.DOTALL)
+    leads = [urljoin(name, link) for link in re.findall('href="([^"]+)"', bar)]
+    repository = "https://github.com/rvamp-nb/rvamp_nb"
+    assert leads == [*(f"{page}.html" for page in SECTIONS), repository]
+    assert bar.count("aria-current") <= 1
+    menu = html[html.index('<div class="sidebar-tree">') :].partition("</div>")[0]
+    top = re.findall('<li class="toctree-l1[^"]*', menu)
+    assert len(top) == 5 and sum("has-children" in each for each in top) <= 1
+
+
+def test_the_bar_marks_the_section_of_a_page():
+    inside = {"37_densities": "Course", "cli": "Workshop", "api": "Reference"}
+    for name, section in inside.items():
+        marked = re.findall('aria-current="true">([^<]+)</a>', text(f"{name}.html"))
+        assert marked == [section]
+    assert "aria-current" not in text("index.html")
