@@ -87,9 +87,17 @@ def _arrived(small, state, most=30):
         return None
 
 # %% ../nbs/workshop/active.ipynb #12000208
+def _replaced(old, which, new):
+    """A tuple of vectors as a copy in which some entries are those of `new`."""
+    parts = [part.copy() for part in old]
+    for part, some in zip(parts, new):
+        part[which] = some
+    return type(old)(*parts)
+
+
 def _after_active_step(replies, which, gathered, small, last):
     """The messages and what is gathered, with what the columns `which` have come to."""
-    M, few = len(small.y), factor_replies(small, last.state)
+    M, few = len(small.y), factor_replies(small, last.state)  # M stand-ins come first
     try:
         message = at_most_2M(small.A, few.prior_message)
     except np.linalg.LinAlgError:
@@ -97,12 +105,15 @@ def _after_active_step(replies, which, gathered, small, last):
     theirs = Mixed(*(part[M:] for part in message))
     now = first_pass(gathered.A_S, theirs.S, theirs.D, theirs.r, theirs.T)
     sums = (a + b for a, b in zip(gathered[1:], now[1:]))
-    new = [part.copy() for part in (*replies.x, *replies.prior_message, replies.ridge)]
-    for part, some in zip(new, [*(part[M:] for part in few.x), *theirs, few.ridge[M:]]):
-        part[which] = some
-    x, message, ridge = Moments(*new[:5]), Mixed(*new[5:-1]), new[-1]
-    replies = replies._replace(x=x, prior_message=message, ridge=ridge)
-    replies = replies._replace(u=few.u, likelihood_message=few.likelihood_message)
+    ridge = replies.ridge.copy()
+    ridge[which] = few.ridge[M:]
+    replies = replies._replace(
+        x=_replaced(replies.x, which, (part[M:] for part in few.x)),
+        prior_message=_replaced(replies.prior_message, which, theirs),
+        ridge=ridge,
+        u=few.u,
+        likelihood_message=few.likelihood_message,
+    )
     return replies, FirstPass(now.A_S, *sums)
 
 # %% ../nbs/workshop/active.ipynb #12000207
