@@ -163,7 +163,7 @@ def column_effective_rows(fit):
     A = fit.problem.A
     if _selects_groups(fit):
         members = fit.prior.column_groups
-        fitted = A[:, : len(fit.mean)] * fit.mean @ members.sums
+        fitted = A[:, : len(fit.mean)] * fit.mean @ members.sums.T
         return _rows_that_carry(_thickness(fitted)[..., None], len(A))[members.index]
     # chunks of rows: (3, N, K)
     place = np.s_[..., None] if chunk_axis(A) == 0 else np.s_[...]

@@ -24,7 +24,7 @@ from ..clusters import moment_view, residual_response  # chapter 4.7
 from ..environment import numpy_errors, progress_bar
 from .conditioning import ConditionedFit, active_set  # chapter 4.6
 from .cox import BaselineHazard  # chapter 5.3
-from .refits import AT_ONCE, in_turn, refitter
+from .refits import AT_ONCE, SIDE, in_turn, refitter
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
 from ..resampling import check_law, drawn
@@ -226,7 +226,9 @@ class Samples:
                     self._send(range(at, min(at + size, n_settled)), True)
                 for at in range(self.few.shape[0], n_few, size):
                     self._send(range(at, min(at + size, n_few)), False)
-            for some in in_turn(self.fit.problem.A, range(exact, n_exact), progress):
+            side = size if isinstance(self.refit, ExactByTurns) else SIDE
+            rest = range(exact, n_exact)
+            for some in in_turn(self.fit.problem.A, rest, progress, side):
                 if self.spent and self.done[0] >= LEAST_EXACT:
                     break
                 self._refit(some)

@@ -200,9 +200,9 @@ AT_ONCE, SIDE = 5e6, 32  # counts in memory; exact refits made side by side
 ANNOUNCED = 30  # seconds without a bar
 
 
-def in_turn(A, numbers, progress):
+def in_turn(A, numbers, progress, side=SIDE):
     """A range of numbers of refits, in pieces that are made at once."""
-    few = max(10, min(SIDE, int(AT_ONCE // len(A))))
+    few = max(10, min(side, int(AT_ONCE // len(A))))
     few = len(numbers) if isinstance(A, ChunkedTable) else few
     start = time.perf_counter()
     for done in range(0, len(numbers), max(few, 1)):

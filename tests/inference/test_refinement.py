@@ -920,12 +920,23 @@ def grouped_fit():
     return rvamp(X, y - y.mean(), prior=prior, counts=HALF)
 
 
+def test_refits_by_turns_are_made_side_by_side(monkeypatch):
+    """As many at once as turns hold, for all share the turns that are left."""
+    made, called = [], turns.ExactByTurns.__call__
+    watch = lambda refit, counts, *rest: (
+        made.append(len(counts)) or called(refit, counts, *rest)
+    )
+    monkeypatch.setattr(turns.ExactByTurns, "__call__", watch)
+    assert refine(grouped_fit(), 0.05, progress=False).n_failed == 0
+    assert made[0] == room.LEAST_EXACT > refits.SIDE
+
+
 def test_no_more_refits_are_made_when_their_turns_are_used_up(monkeypatch):
     fit = grouped_fit()
     plenty = refine(fit, 0.01, progress=False)
     assert plenty.n_failed == 0
     monkeypatch.setattr(turns, "MOST_TURNS", 0)
-    monkeypatch.setattr(turns, "LATE_TURNS", 200)
+    monkeypatch.setattr(turns, "LATE_TURNS", 72)
     few = refine(fit, 0.01, progress=False)
     made = few.n_exact + few.n_failed
     assert room.LEAST_EXACT <= made < room.LEAST_EXACT + 40 < plenty.n_exact
