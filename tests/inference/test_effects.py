@@ -555,7 +555,7 @@ def test_a_selector_gets_the_recipe_of_its_loss(loss, words):
         "softmax": np.digitize(y, [-0.5, 0.5]),
         "survival": np.array(times, dtype=kind),
     }.get(str(loss), y)
-    selector = StabilitySelection(loss=loss, verbose=0).fit(A, y)
+    selector = StabilitySelection(loss=loss, n_resamples=0).fit(A, y)
     name = getattr(loss, "name", loss)
     with pytest.raises(TypeError, match=f"the loss is {name}: .*{words}") as error:
         debiased_effects(selector)
@@ -569,7 +569,7 @@ def test_the_recipe_of_the_logistic_loss_gives_effects():
     rng = np.random.default_rng(18)
     X = 3 + 2 * rng.normal(size=(200, 4))
     labels = np.where(rng.logistic(size=200) < X[:, 0] - 3, "ill", "well")
-    selector = StabilitySelection(verbose=0).fit(X, labels)
+    selector = StabilitySelection(n_resamples=0).fit(X, labels)
     with pytest.raises(TypeError) as error:
         debiased_effects(selector)
     recipe = str(error.value).partition(" write ")[2]
