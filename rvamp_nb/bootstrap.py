@@ -107,26 +107,20 @@ def _check_rows(A, y, weight, offset):
     if what:
         raise TypeError(f"A is {what}, and is needed in memory; {remedy}")
     check_in_memory(A, "A is read in chunks, and is needed", remedy)
-    A, y = check_array("A", A), check_array("y", y)
-    if A.ndim != 2 or A.size == 0:
-        raise ValueError(f"A must be a table of rows and columns, got shape {A.shape}")
-    M = len(A)
-    w = 1.0 if weight is None else _check_vector("sample_weight", weight, M)
-    offset = 0.0 if offset is None else _check_vector("offset", offset, M)
-    if np.min(w) < 0 or not np.any(w):
-        found = f"its smallest and largest entries are {w.min():g} and {w.max():g}"
-        raise ValueError(f"sample_weight must be >= 0 and not 0 in every row, {found}")
-    return A, _check_vector("y", y, M), w, offset
+    A = check_array("A", A, ("M", "N"))
+    each = (len(A),)
+    if weight is not None:
+        weight = check_array("sample_weight", weight, each, 0, some=True)
+    if offset is not None:
+        offset = check_array("offset", offset, each)
+    w, offset = 1.0 if weight is None else weight, 0.0 if offset is None else offset
+    return A, check_array("y", y, each), w, offset
 
 # %% ../nbs/course/14_bootstrap.ipynb #a13b647a
-def _check_vector(name, given, size, each="row", scalar=False):
-    """One number for each row or column of A, or one for all, as floats."""
-    v = check_array(name, given)
-    if v.shape != (size,) and not (scalar and v.shape == ()):
-        wanted = f"{'be one number or ' * scalar}have shape ({size},)"
-        problem = f"one number a {each} of A, got shape {v.shape}"
-        raise ValueError(f"{name} must {wanted}, {problem}")
-    return np.broadcast_to(v, (size,))
+def _each_column(name, given, N, **rules):
+    """One number >= 0 for each column of A, or one for all, as floats, (N,)."""
+    v = check_array(name, given, low=0, of="column", **rules)
+    return check_array(name, v, (N,), of="column of A") if v.ndim else np.full(N, v)
 
 # %% ../nbs/course/14_bootstrap.ipynb #15bf7a14
 def _check_penalties(A, lam, factor, intercept):
@@ -134,14 +128,9 @@ def _check_penalties(A, lam, factor, intercept):
     if lam is None or isinstance(lam, (bool, np.bool_)):
         hint = "give a number > 0, for example datasets.choose_lambda(A, y)"
         raise TypeError(f"lam is {lam!r}; {hint}")
-    lam = _check_vector("lam", lam, A.shape[1], "column", scalar=True)
-    if lam.min() <= 0:
-        hint = "for columns without a penalty give a penalty_factor of 0"
-        raise ValueError(f"lam must be > 0, got {lam.min():g}; {hint}")
-    factor = 1.0 if factor is None else factor
-    factor = _check_vector("penalty_factor", factor, A.shape[1], "column", scalar=True)
-    if (factor < 0).any():
-        raise ValueError(f"penalty_factor must be >= 0, got {factor.min():g}")
+    hint = "for columns without a penalty give a penalty_factor of 0"
+    lam = _each_column("lam", lam, A.shape[1], above=True, remedy=hint)
+    factor = _each_column("penalty_factor", 1 if factor is None else factor, A.shape[1])
     free = np.column_stack([A[:, factor == 0], np.ones((len(A), int(intercept)))])
     free = free / np.maximum(np.abs(free).max(0, initial=0), 1e-300)
     if free.size and np.linalg.matrix_rank(free) < free.shape[1]:

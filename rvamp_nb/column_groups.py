@@ -480,10 +480,8 @@ def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
     >>> print(made.A.shape, made.groups, made.coefficients([0, 0, 3.0]).round(3))
     (3, 3) [1 1 2] [0. 0. 1.]
     """
-    A, labels = check_array("A", A), group_labels(groups)
-    if A.shape[1:] != labels.shape or not len(A):
-        wanted = f"(M, {len(labels)}), one column for each of groups, got {A.shape}"
-        raise ValueError(f"orthonormal_groups: A must have shape {wanted}")
+    labels = group_labels(groups)
+    A = check_array("orthonormal_groups: A", A, ("M", len(labels)))
     made, lost = orthonormal(A, labels)
     for name, (k, rank) in lost.items():
         if rank == 0:

@@ -52,17 +52,12 @@ def _check_table(A, y=None, names=None):
     """A (M, N), y (M,) or None, N names or None; a frame has its own."""
     names = names_of(A) if names is None else names
     panels = as_chunked(A)
-    A = check_array("A", A) if panels is None else panels
-    if A.ndim != 2 or 0 in A.shape:
-        raise ValueError(f"A must be a table of rows and columns, got shape {A.shape}")
+    A = check_array("A", A, ("M", "N")) if panels is None else panels
     M, N = A.shape
     names = None if names is None else tuple(names)
     if names is not None and len(names) != N:
         raise ValueError(f"names has {len(names)} entries for the {N} columns of A")
-    y = None if y is None else check_array("y", y)
-    if y is not None and y.shape != (M,):
-        raise ValueError(f"y must have shape ({M},), one value a row, got {y.shape}")
-    return A, y, names
+    return A, None if y is None else check_array("y", y, (M,)), names
 
 # %% ../nbs/course/13_datasets.ipynb #98943ea9
 def standardize(

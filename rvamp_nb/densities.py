@@ -20,7 +20,7 @@ from .messages import Natural
 from .prior import Penalty, Prior, SpikeSlab, field_nodes
 from .rectified import halved, phi
 from .solver import Fit
-from .tables.chunked import chunk_axis
+from .tables.chunked import chunk_axis, with_ones
 from .typing import Array, ArrayLike
 from .validation import check_array, check_number
 
@@ -451,10 +451,10 @@ def _covariances(fit, F):
 # %% ../nbs/course/37_densities.ipynb #390b6909
 def _new_rows(fit, A_new):
     """New rows of features, (m, N), with a column of ones for an intercept."""
-    A_new, N = check_array("A_new", A_new), len(fit.mean)
-    if A_new.shape[1:] != (N,):
-        raise ValueError(f"A_new must have shape (m, {N}), got {A_new.shape}")
-    return np.column_stack([A_new, np.ones(len(A_new))]) if fit.has_intercept else A_new
+    A_new = check_array("A_new", A_new, ("m", len(fit.mean)))
+    if fit.has_intercept:
+        A_new = with_ones(A_new)
+    return A_new
 
 # %% ../nbs/course/37_densities.ipynb #30db549c
 class P2:

@@ -572,10 +572,8 @@ def spectrum_of(singular_values, ratio):
     """The `Spectrum` of M = ratio N rows, from all singular values or some that stand
     for them; for columns of unit norm their squares have the mean N / min(M, N).
     """
-    values = check_array("spectrum", singular_values)
-    if values.ndim != 1 or not (values >= 0).all() or not values.any():
-        problem = "must be singular values >= 0, a vector that is not all 0"
-        raise ValueError(f"spectrum: {problem}, got shape {values.shape}")
+    rules = dict(some=True, of="singular value")
+    values = check_array("spectrum", singular_values, ("N",), 0, **rules)
     each = np.full(len(values), 1 / len(values))
     there = min(1.0, ratio), min(1.0, 1 / ratio)  # the share that is not 0
     shares = (np.r_[1 - share, share * each] for share in there)

@@ -307,16 +307,11 @@ class Discrete:
 # %% ../nbs/workshop/resampling.ipynb #ac5efe6d
 def _as_law(what, values, probabilities, positive=False):
     """Both as vectors of floats, (K,), or a refusal that says what is wrong."""
-    c = check_array(f"{what}: values", values)
-    w = check_array(f"{what}: probabilities", probabilities)
-    if c.ndim != 1 or c.shape != w.shape or not c.size:
-        wanted = "values and probabilities must be vectors of one length"
-        raise ValueError(f"{what}: {wanted}, got shapes {c.shape} and {w.shape}")
-    low, least = (c.min() <= 0, "> 0") if positive else (c.min() < 0, ">= 0")
+    rules = dict(above=positive, of="value")
+    c = check_array(f"{what}: values", values, ("K",), 0, **rules)
+    w = check_array(f"{what}: probabilities", probabilities, c.shape, 0, of="value")
     for wrong, problem in (
-        (w.min() < 0, f"probabilities must be >= 0, one is {w.min():g}"),
         (abs(w.sum() - 1) > 1e-6, f"probabilities must sum to 1, not to {w.sum():g}"),
-        (low, f"values must be {least}, one is {c.min():g}"),
         (not c @ w > 0, "every count would be 0: give probability to a positive value"),
         (not 1e-100 < c @ w < 1e100, f"their mean, {c @ w:g}, cannot be squared"),
     ):

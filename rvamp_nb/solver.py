@@ -274,23 +274,11 @@ def _matrix(A):
     """
     table = as_chunked(A)
     if table is None:
-        table = check_array("A", A)
+        table = check_array("A", A, ("M", "N"))
         kept = table.base is None and not table.flags.writeable
         table = table if kept else np.array(table, order="C")  # one layout, one answer
-        if table.ndim != 2 or not table.size:
-            raise ValueError(f"A must have shape (M, N), both >= 1, got {table.shape}")
         _check_scale("A", table)
     return table
-
-
-def _target(y, M):
-    """y as a finite (M,) float64 array of our own."""
-    y = np.array(check_array("y", y))
-    if y.shape != (M,):
-        what = f"y must have shape ({M},), one value for each row of A"
-        raise ValueError(f"{what}, got {y.shape}")
-    _check_scale("y", y)
-    return y
 
 # %% ../nbs/workshop/solver.ipynb #12000191
 def _check_stored(A):
@@ -325,7 +313,9 @@ def _prior(lam, prior, N, beta):
 def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     """The problem, checked; a column of ones is added for an intercept."""
     A = _matrix(A)
-    y, N, stored = _target(y, len(A)), A.shape[1], chunk_axis(A) is not None
+    N, stored = A.shape[1], chunk_axis(A) is not None
+    y = np.array(check_array("y", y, (len(A),), of="row of A"))  # of our own
+    _check_scale("y", y)
     beta = check_number("rvamp", "beta", beta, 0, closed="]")
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
@@ -536,10 +526,8 @@ def foreseen(past, log_lam):
 def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
     """The penalties of a path, decreasing, each once."""
     if lams is not None:
-        lams = np.unique(check_array("lams", lams))[::-1]
-        if not len(lams) or not (lams > 0).all():
-            raise ValueError(f"lams must be positive finite numbers, got {lams}")
-        return lams
+        lams = check_array("lams", lams, ("K",), 0, above=True, of="penalty")
+        return np.unique(lams)[::-1]
     n_lambdas = check_size("rvamp_path", "n_lambdas", n_lambdas)
     least = check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
     top = lambda_max_factor(problem)

@@ -82,10 +82,12 @@ def shape_of(X):
     return getattr(X, "shape", ())
 
 # %% ../nbs/workshop/validation.ipynb #bd38962a
-def check_array(name, value):
+def check_array(name, value, shape=None, low=None, **rules):
     """The value as a dense array of finite 64-bit floats, not copied where it is one
     already. A TypeError or ValueError with its name for None, and what is sparse,
-    masked, ragged, not numbers or truth values, or not finite.
+    masked, ragged, not numbers or truth values, or not finite; and, where a shape or a
+    least number is asked for, or rules, for what `_check_shape` or `_check_values`
+    refuses.
     """
     if value is None:
         raise TypeError(f"{name} is None; pass a number or an array of numbers")
@@ -114,12 +116,48 @@ def check_array(name, value):
         remedy = "turn text, dates or complex numbers into numbers first"
         raise TypeError(f"{name} must hold real numbers only; {remedy}")
     finite = np.isfinite(value)
-    if finite.all():
-        return value
-    if not value.ndim:
-        raise ValueError(f"{name} must be a finite number, got {value}")
-    problem = f"NaN or infinite values, the first at {np.argwhere(~finite)[0].tolist()}"
-    raise ValueError(f"{name} has {problem}; drop or fill them first")
+    if not finite.all():
+        if not value.ndim:
+            raise ValueError(f"{name} must be a finite number, got {value}")
+        first = np.argwhere(~finite)[0].tolist()
+        problem = f"NaN or infinite values, the first at {first}"
+        raise ValueError(f"{name} has {problem}; drop or fill them first")
+    if shape is not None:
+        _check_shape(name, value, shape, rules.get("of", "row"))
+    if low is not None:
+        _check_values(name, value, low, **rules)
+    return value
+
+
+def _check_shape(name, value, shape, of):
+    """Refuse (ValueError) another shape than (3,) or ("M", "N"): a letter in it stands
+    for any length from 1 on, or, where it is small, from 0 on.
+    """
+    fits = value.ndim == len(shape)
+    for found, wanted in zip(value.shape, shape):
+        free = isinstance(wanted, str)
+        fits &= found >= wanted.isupper() if free else found == wanted
+    if not fits:
+        kind = f"one number for each {of}" if len(shape) == 1 else "a table of numbers"
+        wanted = str(shape).replace("'", "")
+        raise ValueError(f"{name} must have shape {wanted}, {kind}, got {value.shape}")
+
+
+def _check_values(
+    name, v, low, of="row", above=False, whole=False, some=False, remedy=""
+):
+    """Refuse (ValueError) numbers below `low`, or, if `above`, at it; if `whole`, those
+    with a fraction; if `some`, nothing but zeros. The first wrong one is named.
+    """
+    wrong = (v < low) | (above & (v == low)) | (whole & (v != np.rint(v)))
+    for at in np.argwhere(wrong)[:1].tolist():
+        wanted = "hold whole numbers" if whole else "be"
+        wanted = f"{wanted} {'>' if above else '>='} {low:g}"
+        where = f" in {of} {at[0]} (counted from 0)" if at else ""
+        end = f": {remedy}" if remedy else ""
+        raise ValueError(f"{name} must {wanted}, got {v[tuple(at)]:g}{where}{end}")
+    if some and not v.any():
+        raise ValueError(f"{name} must be >= 0 and not all 0, and all {v.size} are 0")
 
 # %% ../nbs/workshop/validation.ipynb #19418845
 def format_list(names, which, most=4):

@@ -101,19 +101,9 @@ class WeightedLoss(_Weighted, Loss):
         check_loss("WeightedLoss: loss", self.loss)
         given = dict(sample_weight=self.sample_weight, offset=self.offset)
         for name in [name for name in given if given[name] is not None]:
-            v = vars(self)[name] = check_array(
-                f"WeightedLoss: {name}", given[name]
-            ).copy()
-            if v.ndim != 1 or not v.size:
-                raise ValueError(
-                    f"WeightedLoss: {name} must be a vector, got shape {v.shape}"
-                )
-        w = self.sample_weight
-        if w is not None and ((w < 0).any() or not w.any()):
-            least = f"got numbers from {w.min():g} to {w.max():g}"
-            raise ValueError(
-                f"WeightedLoss: sample_weight must be >= 0 and not all 0, {least}"
-            )
+            what, low = f"WeightedLoss: {name}", 0 if name == "sample_weight" else None
+            v = check_array(what, given[name], ("M",), low, some=True)
+            vars(self)[name] = v.copy()
 
     def known(self, y: Array) -> tuple[Array, Array, Array]:
         """y, and weight and offset of each row; a ValueError for another length."""

@@ -272,7 +272,7 @@ def survival_target(y):
         where = "the first column, or the one that holds 0 and 1 alone"
         remedy = "True where it was seen and False where not (of codes 1, 2: y == 2)"
         raise ValueError(f"y: the event is {where}; it must be {remedy}")
-    time = _check_time(check_array("y: time", ends[-1]))
+    time = check_array("y: time", ends[-1], ("M",), 0)
     entries = [_check_entry(check_array("y: start", v), time) for v in ends[:-1]]
     return time, event.astype(float), *entries
 
@@ -293,15 +293,6 @@ def _parts_of(y):
     return parts
 
 
-def _check_time(time, name="time"):
-    """Times as floats, none below 0."""
-    if time.ndim != 1:
-        raise ValueError(f"{name} must be a vector, got shape {time.shape}")
-    if (time < 0).any():
-        raise ValueError(f"{name} must be >= 0, its smallest value is {time.min():g}")
-    return time
-
-
 def _check_entry(entry, time):
     """The same of entries, before the times at which their rows end."""
     if entry.shape == time.shape and len(at := np.flatnonzero(entry >= time)):
@@ -310,21 +301,20 @@ def _check_entry(entry, time):
         row = f"row {row} (counted from 0) {ends}"
         what = f"start must be before stop: {row} ({len(at)} rows are such)"
         raise ValueError(f"{what}; drop who was never at risk, or give them in order")
-    return _check_time(entry, "start")
+    return check_array("start", entry, time.shape, 0)
 
 # %% ../../nbs/course/53_survival.ipynb #s98f86ec
 def _check_baseline(base):
     """Float arrays (M,), and so many events that hardly a resample has none."""
     fields = vars(base)
-    fields["time"] = time = _check_time(check_array("time", base.time))
+    fields["time"] = time = check_array("time", base.time, ("M",), 0)
     ones = np.ones(len(time))
     usual = dict(event=None, sample_weight=ones, offset=0 * ones)
     usual |= {} if base.entry is None else dict(entry=None)
     for name, default in usual.items():
         given = default if fields[name] is None else fields[name]
-        fields[name] = value = check_array(name, given)
-        if value.shape != time.shape:
-            raise ValueError(f"{name} must have shape {time.shape}, got {value.shape}")
+        low = 0 if name == "sample_weight" else None
+        fields[name] = check_array(name, given, time.shape, low)
     if base.entry is not None:
         _check_entry(base.entry, time)
     if base.strata is not None:
@@ -332,8 +322,7 @@ def _check_baseline(base):
         if base.strata.shape != time.shape:
             what = f"one label for each of {len(time)} rows, got {len(base.strata)}"
             raise ValueError(f"strata must hold {what}")
-    if ((weight := base.sample_weight) < 0).any():
-        raise ValueError(f"sample_weight must be >= 0, got {weight.min():g}")
+    weight = base.sample_weight
     fields["counts"] = law_of_one(base.counts, len(time))
     if base.risk is None:
         fields["risk"] = base.counts.mean * (weight * np.exp(base.offset))

@@ -154,11 +154,8 @@ def joint_law(counts, joint=None):
             raise ValueError(f"{CALLER}: {what}; {remedy}")
         share = weights[1]
         return np.array([[1 - 2 * share, share], [share, 0.0]])
-    joint = check_array(f"{CALLER}: joint", joint)
-    K = len(values)
-    if joint.shape != (K, K) or joint.min() < 0:
-        wanted = f"probabilities of shape ({K}, {K}), one for each pair of counts"
-        raise ValueError(f"{CALLER}: joint must hold {wanted}, got {joint.shape}")
+    each = (len(values), len(values))
+    joint = check_array(f"{CALLER}: joint", joint, each, 0, of="count")
     off = max(np.abs(joint.sum(side) - weights).max() for side in (0, 1))
     if off > 1e-6:
         what = f"the sums of joint must be the law of one count, {weights.round(4)}"

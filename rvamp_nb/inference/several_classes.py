@@ -184,9 +184,8 @@ def softmax_problem(
     and its arguments A (M d, (N + 1) d), the intercepts' columns last, y, prior,
     likelihood and counts. Arguments and errors are those of `softmax_fit`.
     """
-    A, lam = check_array("A", A), check_number("softmax_fit", "lam", lam, 0)
-    if A.ndim != 2 or not A.size:
-        raise ValueError(f"A must have shape (M, N), both >= 1, got {A.shape}")
+    A = check_array("A", A, ("M", "N"))
+    lam = check_number("softmax_fit", "lam", lam, 0)
     classes, index = check_classes(y, counts, len(A))
     flat = np.flatnonzero((np.ptp(A, axis=0) == 0) & A.any(0))
     if len(flat):

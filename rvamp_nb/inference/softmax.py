@@ -108,9 +108,7 @@ class SoftmaxFit:
         """Probabilities of the classes averaged over resamples, (m, K), of new rows
         (m, N); a ValueError for another shape.
         """
-        A_new, N = check_array("A_new", A_new), len(self.Pi)
-        if A_new.ndim != 2 or A_new.shape[1] != N:
-            raise ValueError(f"A_new must have shape (m, {N}), got {A_new.shape}")
+        A_new = check_array("A_new", A_new, ("m", len(self.Pi)))
         of = self._by_refits() if self.refined else self._by_density
         rows = np.c_[A_new, np.ones(len(A_new))]
         return _in_pieces(of, rows, len(self.classes))

@@ -92,12 +92,8 @@ def _one_each(penalty_factor, names):
     if isinstance(penalty_factor, dict):
         check_named("penalty_factor", penalty_factor, names, set(names))
         penalty_factor = [penalty_factor.get(name, 1.0) for name in names]
-    factors = check_array("penalty_factor", penalty_factor)
-    if factors.shape != (len(names),):
-        what = f"one number for each of the {len(names)} columns of X"
-        raise ValueError(f"penalty_factor must hold {what}, got shape {factors.shape}")
-    if (factors < 0).any():
-        raise ValueError(f"penalty_factor must be >= 0, got {factors.min():g}")
+    each = (len(names),)
+    factors = check_array("penalty_factor", penalty_factor, each, 0, of="column")
     faint = factors[(factors > 0) & (factors < 1e-70)]
     if faint.size:
         wanted = "0 (unpenalised), or 1e-70 or more"

@@ -190,13 +190,12 @@ def _check_pilot(pilot, n_features):
     if not isinstance(pilot, Pilot):
         wanted = "a Pilot (pilot_of makes one)"
         raise TypeError(f"pilot must be {wanted}, not {pilot!r:.60}")
-    loadings = check_array("pilot: loadings", pilot.loadings)
-    noise_var = check_array("pilot: noise_var", pilot.noise_var)
-    if loadings.shape[1:] != noise_var.shape or not (noise_var > 0).all():
-        what = "loadings must be (K, N), and noise_var (N,) numbers above 0"
-        raise ValueError(f"pilot: {what}")
-    if len(noise_var) != n_features:
-        raise ValueError(f"pilot needs n_features = {len(noise_var)}, got {n_features}")
+    loadings = check_array("pilot: loadings", pilot.loadings, ("k", "N"))
+    each, rules = loadings.shape[1:], dict(above=True, of="feature")
+    noise_var = check_array("pilot: noise_var", pilot.noise_var, each, 0, **rules)
+    N = len(noise_var)
+    if N != n_features:
+        raise ValueError(f"pilot needs n_features = {N}, got {n_features}")
     neighbours = check_number("pilot", "neighbours", pilot.neighbours, 0, 1, "[")
     return Pilot(loadings, noise_var, neighbours)
 

@@ -56,15 +56,11 @@ def path_options(asked):
     names = "lambdas", "n_lambdas", "lambda_min_ratio"
     lambdas, n, ratio = (asked.get(name) for name in names)
     if lambdas is not None:
-        lambdas, wanted = check_array("lambdas", lambdas), ""
-        if lambdas.ndim != 1 or not lambdas.size:
-            wanted = f"a list of at least one number, got shape {lambdas.shape}"
-        elif (lambdas <= 0).any():
-            wanted = f"> 0, the smallest is {lambdas.min():g}"
-        elif (np.diff(lambdas) >= 0).any():
-            wanted = "decreasing, each once: sort them, the largest first"
-        if wanted:
-            raise ValueError(f"lambdas must be {wanted}")
+        rules = dict(above=True, of="penalty")
+        lambdas = check_array("lambdas", lambdas, ("K",), 0, **rules)
+        if (np.diff(lambdas) >= 0).any():
+            remedy = "sort them, the largest first"
+            raise ValueError(f"lambdas must be decreasing, each once: {remedy}")
     elif n is ratio is None:
         return None
     return dict(zip(names, (lambdas, n or 50, float(ratio or 0.05))))

@@ -68,12 +68,10 @@ def row_roles(
             raise ValueError(f"{name} must hold {wanted}, got shape {values.shape}")
     rows = RowMetadata(*row.values(), labels)
     if rows.weight is not None:
-        low, high = rows.weight.min(), rows.weight.max()
-        if low < 0 or high == 0:
-            given = f"and not all of them zero; got numbers from {low:g} to {high:g}"
-            raise ValueError(f"sample_weight must be >= 0, {given}")
+        check_array("sample_weight", rows.weight, low=0, some=True)
     if rows.trials is not None:
-        _check_whole("n_trials", rows.trials, 1, "drop rows without a trial")
+        rules = dict(whole=True, remedy="drop rows without a trial")
+        check_array("n_trials", rows.trials, low=1, **rules)
         weight = rows.trials * (1.0 if rows.weight is None else rows.weight)
         rows = rows._replace(weight=weight)
     if rows.weight is not None:
@@ -84,14 +82,6 @@ def row_roles(
         remedy = "halves are drawn of them, and there must be 4 at least"
         raise ValueError(f"{what}, of those that weigh something: {remedy}")
     return rows
-
-
-def _check_whole(name, values, least, remedy):
-    """Refuse (ValueError) the first number that is not whole, or below the least."""
-    wrong = np.flatnonzero((values != np.rint(values)) | (values < least))
-    for row in wrong[:1]:
-        got = f"got {values[row]:g} in row {row} (counted from 0)"
-        raise ValueError(f"{name} must hold whole numbers >= {least}, {got}: {remedy}")
 
 
 def count_law(resampling, rows):
@@ -462,8 +452,8 @@ def _success_shares(y, loss, rows):
         what = "of successes out of trials the loss is 'logistic' (or 'auto')"
         remedy = "leave n_trials out, or the loss; of counts that have an exposure give"
         raise ValueError(f"n_trials: {what}, got {name!r}: {remedy} offset=np.log(it)")
-    y = check_array("y", _numbers_or_names(y))
-    _check_whole("y", y, 0, "with n_trials it counts successes (n_trials * share)")
+    remedy = "with n_trials it counts successes (n_trials * share)"
+    y = check_array("y", _numbers_or_names(y), low=0, whole=True, remedy=remedy)
     for row in np.flatnonzero(y > rows.trials)[:1]:
         got = f"{y[row]:g} of {rows.trials[row]:g} in row {row} (counted from 0)"
         raise ValueError(f"y must be at most n_trials, got {got}: drop or mend the row")

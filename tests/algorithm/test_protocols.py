@@ -359,7 +359,7 @@ WRONG_LAWS = {
     "nodes of two lengths": (
         law_with(nodes=lambda self: ([0, 1], [1.0])),
         ValueError,
-        "vectors of one length",
+        r"probabilities must have shape \(2,\), .* got \(1,\)",
     ),
     "a mean of NaN": (law_with(mean=np.nan), ValueError, "mean = nan"),
 }

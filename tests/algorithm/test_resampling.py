@@ -284,13 +284,13 @@ class Own:
 
 
 WRONG = [
-    (Own([0, 1], [1.5, 1.0]), "probabilities must sum to 1, not to 2.5"),
-    (Own([0, 1], [1.5, -0.5]), "probabilities must be >= 0, one is -0.5"),
-    (Own([0, -1], [0.5, 0.5]), "must be >= 0, one is -1|must be > 0, one is -1"),
-    (Own([0, 1, 2], [0.5, 0.5]), "vectors of one length"),
+    (Own([1, 2], [1.5, 1.0]), "probabilities must sum to 1, not to 2.5"),
+    (Own([1, 2], [1.5, -0.5]), "probabilities must be >= 0, got -0.5 in value 1"),
+    (Own([1, -1], [0.5, 0.5]), "values must be >=? 0, got -1 in value 1"),
+    (Own([1, 2, 3], [0.5, 0.5]), r"shape \(3,\), one number for each value"),
     (Own([0, np.nan], [0.5, 0.5]), "NaN"),
     (Own([0.0], [1.0]), "every count would be 0|must be > 0"),
-    (Own([], []), "vectors of one length"),
+    (Own([], []), r"values must have shape \(K,\), .* got \(0,\)"),
 ]
 
 
@@ -326,7 +326,7 @@ def test_laws_that_are_laws_pass():
     for law in (Poisson, 0.5, None, "Poisson"):
         with pytest.raises(TypeError, match="^counts must be a law such as Poisson"):
             check_law("counts", law)
-    with pytest.raises(ValueError, match="> 0, one is 0"):
+    with pytest.raises(ValueError, match="> 0, got 0 in value 0"):
         check_law("randomize", Own([0, 1], [0.5, 0.5]), positive=True)
 
 

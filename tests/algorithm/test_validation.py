@@ -117,6 +117,51 @@ def test_arrays_are_refused_by_name(value, error, words):
         check_array("A", value)
 
 
+@pytest.mark.parametrize(
+    "value, asked, words",
+    [
+        (
+            [1, 2],
+            dict(shape=(3,)),
+            r"shape \(3,\), one number for each row, got \(2,\)",
+        ),
+        ([1, 2], dict(shape=(2, 1)), r"shape \(2, 1\), a table of numbers, got \(2,\)"),
+        ([], dict(shape=("M",)), r"shape \(M,\), .* got \(0,\)"),
+        ([[]], dict(shape=("M", "N")), r"shape \(M, N\), .* got \(1, 0\)"),
+        ([[1]], dict(shape=("m", 2)), r"shape \(m, 2\), .* got \(1, 1\)"),
+        (1.0, dict(shape=("M",), of="column"), r"number for each column, got \(\)"),
+        ([0, -2], dict(low=0), r"be >= 0, got -2 in row 1 \(counted from 0\)$"),
+        ([[1, 0]], dict(low=0, above=True, of="value"), "be > 0, got 0 in value 0"),
+        (-1, dict(low=0), "must be >= 0, got -1$"),
+        (
+            [1, 1.5],
+            dict(low=1, whole=True),
+            "hold whole numbers >= 1, got 1.5 in row 1",
+        ),
+        ([0, 0], dict(low=0, some=True), "be >= 0 and not all 0, and all 2 are 0"),
+        ([1, -1], dict(low=0, remedy="drop it"), r"\(counted from 0\): drop it$"),
+        ([np.nan, -1], dict(low=0, shape=(2,)), "has NaN or infinite"),
+    ],
+)
+def test_shapes_and_least_numbers_are_asked_by_name(value, asked, words):
+    with pytest.raises(ValueError, match=f"^A .*{words}"):
+        check_array("A", value, **asked)
+
+
+@pytest.mark.parametrize(
+    "value, asked",
+    [
+        (np.ones(3), dict(shape=(3,), low=0, above=True, whole=True, some=True)),
+        (np.ones((0, 2)), dict(shape=("m", 2), low=0)),
+        (np.zeros((1, 1)), dict(shape=("M", "N"), low=0)),
+        (np.array(2.0), dict(shape=(), low=2)),
+        (-np.ones(2), dict(shape=("M",), some=True)),
+    ],
+)
+def test_what_has_the_shape_and_is_large_enough_is_not_copied(value, asked):
+    assert check_array("A", value, **asked) is value
+
+
 def test_arrays_are_taken_as_they_are():
     given = np.arange(3.0)
     given.flags.writeable = False
@@ -434,7 +479,7 @@ def chosen(**how):
         (lambda: stability_radius("x"), "fit must be a Fit, from rvamp .*, got 'x'"),
         (
             lambda: WeightedLoss(Squared(), []),
-            r"WeightedLoss: sample_weight must be .* got shape \(0,\)",
+            r"WeightedLoss: sample_weight must have shape .* got \(0,\)",
         ),
         (
             lambda: chosen(n_resamples=np.ones(2)),

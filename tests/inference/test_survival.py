@@ -866,7 +866,11 @@ def test_survival_that_cannot_work_is_refused_by_name(change, word):
         ((Logistic(), -np.ones(M)), ValueError, "sample_weight must be >= 0"),
         ((Logistic(), np.zeros(M)), ValueError, "not all 0"),
         ((Logistic(), np.full(M, np.nan)), ValueError, "weight"),
-        ((Logistic(), None, np.ones((M, 1))), ValueError, "offset must be a vector"),
+        (
+            (Logistic(), None, np.ones((M, 1))),
+            ValueError,
+            r"offset must have shape \(M,\), one",
+        ),
     ],
 )
 def test_rows_that_are_none(arguments, error, word):
