@@ -34,7 +34,7 @@ sys.path.append(str(DOCS.parent / "tests"))
 
 import kept
 from kernels import forked
-from pages import api, explorer, landing, not_found, releases, sections
+from pages import explorer, landing, not_found, releases, sections
 from translate import (
     NOTEBOOKS,
     README,
@@ -80,14 +80,13 @@ def main(wanted):
     made = {"index": landing()} | sections(pages)
     made = {name: translator.markdown(text, "index") for name, text in made.items()}
     made["index"] = made["index"].replace("<explorer>", explorer())
-    texts = api(pages) | made
-    texts |= releases() | {"404": translator.markdown(not_found(), "index")}
+    made |= releases() | {"404": translator.markdown(not_found(), "index")}
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():
         translator.notebook(nb, stem)
         number_lines(nb)
         nbformat.write(nb, BUILD / "pages" / f"{page_name(stem)}.ipynb")
-    for name, text in texts.items():
+    for name, text in made.items():
         (BUILD / "pages" / f"{name}.md").write_text(text, encoding="utf-8")
 
     command = [
@@ -108,7 +107,7 @@ def main(wanted):
         sys.exit("the site was not built: see the warnings above")
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.move(BUILD / "html", SITE)
-    print(f"{len(pages) + len(texts)} pages in {SITE.relative_to(ROOT)}/")
+    print(f"{len([*SITE.rglob('*.html')])} pages in {SITE.relative_to(ROOT)}/")
 
 
 def fetch_scripts(folder):
