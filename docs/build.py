@@ -18,7 +18,6 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 sys.modules.setdefault("rfc3987_syntax", None)  # three seconds for nothing: see conf.py
@@ -33,7 +32,6 @@ sys.path.insert(1, str(DOCS.parent))
 sys.path.append(str(DOCS.parent / "tests"))
 
 import kept
-from kernels import forked
 from pages import explorer, landing, not_found, releases, sections
 from translate import (
     NOTEBOOKS,
@@ -180,8 +178,7 @@ async def execute_all(pages, flags):
                 return failure(stem, nb, begun, error)
             print(f"{time.time() - start:6.1f} s  {stem}", flush=True)
 
-    with forked() if sys.platform == "linux" else nullcontext():
-        results = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
+    results = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
     if failures := [text for text in results if text]:
         sys.exit("\n\n".join(failures))
 
