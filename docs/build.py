@@ -18,7 +18,6 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 sys.modules.setdefault("rfc3987_syntax", None)  # three seconds for nothing: see conf.py
@@ -33,8 +32,7 @@ sys.path.insert(1, str(DOCS.parent))
 sys.path.append(str(DOCS.parent / "tests/helpers"))
 
 import kept
-from kernels import forked
-from pages import api, explorer, landing, not_found, releases, sections
+from pages import explorer, landing, not_found, releases, sections
 from translate import (
     NOTEBOOKS,
     README,
@@ -80,14 +78,13 @@ def main(wanted):
     made = {"index": landing()} | sections(pages)
     made = {name: translator.markdown(text, "index") for name, text in made.items()}
     made["index"] = made["index"].replace("<explorer>", explorer())
-    texts = api(pages) | made
-    texts |= releases() | {"404": translator.markdown(not_found(), "index")}
+    made |= releases() | {"404": translator.markdown(not_found(), "index")}
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():
         translator.notebook(nb, stem)
         number_lines(nb)
         nbformat.write(nb, BUILD / "pages" / f"{page_name(stem)}.ipynb")
-    for name, text in texts.items():
+    for name, text in made.items():
         (BUILD / "pages" / f"{name}.md").write_text(text, encoding="utf-8")
 
     command = [
@@ -108,7 +105,7 @@ def main(wanted):
         sys.exit("the site was not built: see the warnings above")
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.move(BUILD / "html", SITE)
-    print(f"{len(pages) + len(texts)} pages in {SITE.relative_to(ROOT)}/")
+    print(f"{len([*SITE.rglob('*.html')])} pages in {SITE.relative_to(ROOT)}/")
 
 
 def fetch_scripts(folder):
@@ -181,8 +178,7 @@ async def execute_all(pages, flags):
                 return failure(stem, nb, begun, error)
             print(f"{time.time() - start:6.1f} s  {stem}", flush=True)
 
-    with forked() if sys.platform == "linux" else nullcontext():
-        results = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
+    results = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
     if failures := [text for text in results if text]:
         sys.exit("\n\n".join(failures))
 

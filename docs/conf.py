@@ -4,6 +4,7 @@ import re
 import sys
 from html import escape
 from pathlib import Path
+from pkgutil import resolve_name
 
 # nbformat brings jsonschema, and that a checker of addresses that compiles its grammars
 # for three seconds: nobody asks it anything here.
@@ -17,9 +18,20 @@ from sphinx.domains.math import MathDomain
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
-from translate import LABEL, SECTIONS, chapter_number, labels, notebook_files, settings
+from pages import releases
+from reference import beside
+from translate import (
+    LABEL,
+    SECTIONS,
+    chapter_number,
+    labels,
+    notebook_files,
+    page_name,
+    settings,
+)
 
 import rvamp_nb
+from rvamp_nb._modidx import d
 
 project, release = "rvamp_nb", rvamp_nb.__version__
 html_title = f"{project} {release}"  # above the menu, and in the title of every page
@@ -35,12 +47,19 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_design",
     "sphinx_copybutton",
+    "sphinx_sitemap",
+    "sphinxext.opengraph",
     "words",
 ]
 html_theme = "furo"
 # Every colour of these two reads well on their backgrounds (tests/site counts it).
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
+html_baseurl = ogp_site_url = "{doc_host}{doc_baseurl}/".format_map(settings())
+sitemap_url_scheme = "{link}"
+sitemap_excludes = ["404.html", "genindex.html", "search.html", "_modules/*"]
+ogp_image = "_static/front.png"
+ogp_image_alt = "Histograms of 4,000 refits, and on each one run of rVAMP."
 html_static_path = ["static", "_build/scripts"]
 html_css_files = ["style.css"]
 html_search_scorer = str(DOCS / "scorer.js")  # weighs the words that words.py counts
@@ -51,7 +70,7 @@ html_copy_source = html_show_sourcelink = False
 # The bar of sections is furo's announcement (templates/page.html). pydata's theme
 # brings such a bar, and with it three times the scripts, the search index on each page,
 # and a style that takes more of ours to hold lines of 88 letters.
-templates_path = ["templates"]
+templates_path = [str(DOCS / "templates")]  # autosummary looks beside the pages
 html_context = {
     "bar": {page: title for page, (title, _) in SECTIONS.items()},
     "repository": settings()["git_url"],
@@ -84,6 +103,22 @@ myst_enable_extensions = [
     "dollarmath",
 ]
 
+
+def derived():
+    """{a public name: the page of the notebook that exports it}, if that is built."""
+    built = {path.stem for path in (DOCS / "_build" / "pages").glob("*.ipynb")}
+    pages = {re.sub(r"/\d+_", "/", stem): page_name(stem) for stem in notebook_files()}
+    places = {name: at for room in d["syms"].values() for name, (at, _) in room.items()}
+    found = {}
+    for name in beside():
+        thing = resolve_name(name)
+        place = places.get(f"{thing.__module__}.{thing.__name__}", "")
+        page = pages.get(place.partition(".html")[0])
+        if page in built:
+            found[name] = page
+    return found
+
+
 # Docstrings are numpydoc; in them `x` is code, unless x is the label of an equation
 # (see read_docstring).
 LABELS = {
@@ -94,10 +129,13 @@ LABELS = {
 default_role = "literal"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-autosummary_generate = False
+autosummary_generate = ["api.md"]
+autosummary_context = {"beside": beside(), "derived": derived()}
 add_module_names = False
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 
 # Every script is served by the site itself.
@@ -120,12 +158,19 @@ class ChapterMath(MathDomain):
             self.equations[labelid] = docname, f"{chapter}.{number}"
 
 
-def equation_not_on_this_site(app, env, node, contnode):
+def find_elsewhere(app, env, node, contnode):
     """A reference to an equation of a chapter that is not built stays what it is in
-    the notebook: code.
+    the notebook: code. A type that a signature names leads to the page of its public
+    name.
     """
     if node["refdomain"] == "math" and node["reftype"] == "eq":
         return contnode
+    name = "rvamp_nb." + node["reftarget"].rpartition(".")[2]
+    if node["refdomain"] == "py" and name in env.get_domain("py").objects:
+        target = node["reftarget"] = name
+        return env.get_domain("py").resolve_xref(
+            env, node["refdoc"], app.builder, "obj", target, node, contnode
+        )
 
 
 def read_docstring(app, what, name, obj, options, lines):
@@ -159,44 +204,70 @@ def index_properties_once(app, what, name, obj, options, lines):
 
 
 def lead_back_to_the_reference(app, env):
-    """From its source, a function's link leads to the API reference, also where a
+    """From its source, the link of a public name leads to its page, also where a
     notebook with its signature, which has no anchors, was read after that.
     """
     objects = env.get_domain("py").objects
     for module, entry in env._viewcode_modules.items():
-        _, _, pages, _ = entry or (None, None, {}, None)
-        for name in pages:
-            pages[name] = objects[f"{module}.{name}"].docname
+        if entry:
+            code, tags, used, _ = entry
+            homes = ({n: f"{home}.{n}" for n in used} for home in ("rvamp_nb", module))
+            found = [
+                {
+                    n: objects[full].docname
+                    for n, full in home.items()
+                    if full in objects
+                }
+                for home in homes
+            ]
+            home = "rvamp_nb" if found[0] else module
+            env._viewcode_modules[module] = code, tags, found[0] or found[1], home
 
 
 def skip_field(app, what, name, obj, skip, options):
-    """Left out: the fields of a named tuple, which its own docstring tells, and the
-    metadata methods that scikit-learn adds to every estimator.
+    """Left out: the fields of a named tuple, which its own docstring tells, and what
+    scikit-learn adds to every estimator.
     """
-    return (
-        True
-        if type(obj).__name__ == "_tuplegetter"
-        or re.fullmatch(r"(set_\w+_request|get_metadata_routing)", name)
-        else None
-    )
+    theirs = (getattr(obj, "__module__", None) or "").startswith("sklearn.")
+    named = re.fullmatch(r"(set_\w+_request|get_metadata_routing)", name)
+    return True if type(obj).__name__ == "_tuplegetter" or theirs or named else None
 
 
 def describe(app, pagename, templatename, context, doctree):
-    """What a search engine shows: the page's title and its first paragraph."""
+    """What a search engine shows, and who sends the page on: its title and its first
+    paragraph.
+    """
     first = doctree and next(doctree.findall(paragraph), None)
     text = first.astext() if first else rvamp_nb.__doc__.partition("\n")[0]
     title = re.sub("<.*?>", "", context.get("title", project)).replace('"', "&quot;")
     said = f"{title}: {escape(' '.join(text.split())[:300])}"
     tag = f'<meta name="description" content="{said}">'
-    context["metatags"] = context.get("metatags", "") + tag
+    # of docutils and furo one tells how wide a page is
+    kept = re.sub('<meta name="viewport".*?>', "", context.get("metatags", ""))
+    context["metatags"] = kept + tag
+    context["meta"] = (context.get("meta") or {}) | {"og:description": said}
+
+
+def lead_to_the_source(app, pagename, templatename, context, doctree):
+    """The pencil above a page leads to the file that it is made of."""
+    name = pagename.removeprefix("api/")
+    files = {page_name(stem): f"nbs/{stem}.ipynb" for stem in notebook_files()}
+    files |= {"index": "docs/landing.md", "404": "docs/404.md"}
+    files |= {version: "CHANGELOG.md" for version in releases()}
+    file = files.get(app.config.autosummary_context["derived"].get(name, name))
+    if file:
+        place = f"{settings()['git_url']}/edit/{settings()['branch']}/{file}"
+        context["theme_source_edit_link"] = place
 
 
 def name_folds(app, pagename, templatename, context, doctree):
     """For those who listen to a page: a fold over code is called what is written on it
-    (myst-nb calls them all "Toggle hidden content").
+    (myst-nb calls them all "Toggle hidden content"), and the lines of a signature are
+    no list of definitions.
     """
-    fold = '<summary aria-label="Toggle hidden content">'
-    context["body"] = context.get("body", "").replace(fold, "<summary>")
+    fold, lines = '<summary aria-label="Toggle hidden content">', "<dl>\n<dd><em"
+    body = context.get("body", "").replace(fold, "<summary>")
+    context["body"] = body.replace(lines, lines.replace("dl", 'dl role="presentation"'))
 
 
 def open_one_section(app, pagename, templatename, context, doctree):
@@ -225,14 +296,15 @@ addEventListener("DOMContentLoaded", () => {{  // what leads to this page itself
 
 def setup(app):
     app.add_domain(ChapterMath, override=True)
-    app.connect("missing-reference", equation_not_on_this_site)
+    app.connect("missing-reference", find_elsewhere)
     # before napoleon adds markup of its own
     app.connect("autodoc-process-docstring", read_docstring, priority=400)
     # after it
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)
     app.connect("autodoc-skip-member", skip_field)
     app.connect("env-updated", lead_back_to_the_reference)
-    app.connect("html-page-context", describe)
+    app.connect("html-page-context", describe, priority=400)  # before opengraph
+    app.connect("html-page-context", lead_to_the_source)
     app.connect("html-page-context", lead_home)  # after describe
     app.connect("html-page-context", name_folds)
     app.connect("html-page-context", open_one_section, priority=900)  # after furo

@@ -6,49 +6,14 @@ import json
 import re
 from pathlib import Path
 
-from reference import by_task
-from translate import (
-    CAPTIONS,
-    SECTIONS,
-    TITLE,
-    caption,
-    page_name,
-    page_title,
-    published_modules,
-    section,
-    settings,
-)
+from reference import by_task, from_a_to_z
+from translate import SECTIONS, TITLE, caption, page_name, page_title, section, settings
 
 from rvamp_nb.widgets import diabetes_explorer
 
 LANDING = Path(__file__).resolve().parent / "landing.md"
 CHANGELOG = LANDING.parent.parent / "CHANGELOG.md"
 NOT_FOUND = LANDING.parent / "404.md"
-PUBLIC = """\
-# API reference
-
-{.lead}
-What `from rvamp_nb import ...` offers, by task: one line and one example each.
-
-These names stay. All else that the modules hold is internal, and stands on the pages \
-of the parts, at the end.
-"""
-INTERNAL = """\
-{.lead}
-All that the modules of this part hold. What is not on the page of the [public names](\
-api.md) is internal: it may change with any version.
-"""
-
-
-def in_parts(notebooks):
-    """{caption: the stems of its notebooks}, in reading order; what is empty is left
-    out.
-    """
-    parts = {
-        name: [stem for stem in notebooks if caption(stem) == name]
-        for name in CAPTIONS.values()
-    }
-    return {name: stems for name, stems in parts.items() if stems}
 
 
 def name_of(stem, nb):
@@ -66,12 +31,12 @@ def landing():
 
 
 def sections(notebooks):
-    """{page: text} of the sections but the reference: part by part, each notebook with
-    its one line.
-    """
+    """{page: text} of the sections: part by part, each notebook with its one line."""
     named = {stem: name_of(stem, nb) for stem, nb in notebooks.items()}
-    texts = {}
+    texts = {"api": api()}
     for page, (title, line) in SECTIONS.items():
+        if page in texts:
+            continue
         parts = {}
         for stem in notebooks:
             if section(stem) == page:
@@ -82,7 +47,6 @@ def sections(notebooks):
             text += f"{heading}\n{{.chapters}}\n{leads(stems, named)}"
         pages = [page_name(stem) for stems in parts.values() for stem in stems]
         texts[page] = text + toctree([*pages, *(releases() if page == "start" else ())])
-    del texts["api"]
     return texts
 
 
@@ -132,35 +96,8 @@ def toctree(pages):
     return f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n" if listed else ""
 
 
-def api(notebooks):
-    """{page: text} of the API reference: the public names by task, and a page for each
-    part with all that its modules have.
-    """
-    modules = {
-        stem: found
-        for stem, nb in notebooks.items()
-        if (found := published_modules(nb))
-    }
-    inside, texts = ["## All modules, part by part\n"], {}
-    for title, stems in in_parts(modules).items():
-        title = re.sub(r"^[IVX]+\. ", "", title)
-        page = "api-" + re.sub(r"\W+", "-", title.removeprefix("The ").lower())
-        here = [module for stem in stems for module in modules[stem]]
-        links = ", ".join(f"{{py:mod}}`{module}`" for module in here)
-        inside.append(f"- [{title}]({page}.md): {links}")
-        texts[page] = f"# API: {title}\n\n{INTERNAL}\n" + "\n".join(
-            room(module, stem, notebooks[stem])
-            for stem in stems
-            for module in modules[stem]
-        )
-    overview = "\n".join([PUBLIC, by_task(), *inside, "\n"])
-    return {"api": overview + toctree(texts)} | texts
-
-
-def room(module, stem, nb):
-    """A module, all of it, with the way back to the chapter that derives it."""
-    chapter = f"[{name_of(stem, nb)[0]}]({page_name(stem)}.ipynb)"
-    return (
-        f"## {module.partition('.')[2]}\n\nFrom {chapter}.\n\n```{{eval-rst}}\n.."
-        f" automodule:: {module}\n   :members:\n```\n"
-    )
+def api():
+    """The reference; its pages of names are made from it."""
+    title, line = SECTIONS["api"]
+    head = f"# {title}\n\n{{.lead}}\n{line}\n"
+    return "\n".join([head, by_task(), "## From A to Z\n", from_a_to_z(), ""])

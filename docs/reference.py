@@ -1,10 +1,10 @@
-"""The page of the public names by task, made from their docstrings: of each its first
-sentence and its example (tests/pages/test_docstrings.py holds them to that).
+"""The reference: the public names by task, then from A to Z. Autosummary makes the
+tables, and for each name a page of its docstring (templates/name.rst;
+tests/pages/test_docstrings.py holds these).
 """
 
 import inspect
 import re
-from operator import attrgetter
 
 import rvamp_nb
 
@@ -42,7 +42,28 @@ TASKS = {
     ),
     "Plan": "plan_study predict_study state_evolution ConstantSignal GaussianSignal",
     "Extend": "Prior Loss",
+    "What comes back": (
+        "solver.Path bootstrap.Refits densities.P1 densities.P2 densities.P1Clustered"
+        " densities.P1Posterior column_groups.P1InGroup column_groups.GroupNorm"
+        " inference.refinement.RefinedFit inference.conditioning.ConditionedFit"
+        " inference.diagnostics.Diagnostics inference.effects.Effects"
+        " inference.survival.BaselineHazard select.networks.Network"
+        " select.planning.Study evolution.Evolution"
+    ),
 }
+TABLE = """\
+## {}
+
+```{{eval-rst}}
+.. currentmodule:: rvamp_nb
+.. autosummary::
+   :toctree: api
+   :template: name.rst
+   :nosignatures:
+
+   {}
+```
+"""
 
 
 def public():
@@ -70,29 +91,20 @@ def first_sentence(text):
     return re.sub(r" \((`\w+[:-][\w:-]+`(, )?)+\)", "", sentence)
 
 
-def example(text):
-    """The lines of a docstring's Examples; nothing where it has none."""
-    return text.partition("\nExamples\n--------\n")[2].partition("\n\n")[0]
-
-
-def entry(name):
-    """A public name on the page: heading, first sentence, example, and the way to the
-    parameters.
-    """
-    thing = attrgetter(name)(rvamp_nb)
-    text = inspect.getdoc(thing)
-    # outside code, what Markdown would read as markup is what it is
-    sentence = re.sub(
-        r"(`[^`]*`)|([*_$<|])", lambda m: m[1] or "\\" + m[2], first_sentence(text)
-    )
-    more = f"{{py:obj}}`More about {name} <{thing.__module__}.{thing.__name__}>`"
-    code = f"```pycon\n{example(text)}\n```\n" if example(text) else ""
-    return f"### `{name}`\n\n{sentence} {more}.\n\n{code}"
-
-
 def by_task():
-    """The page: a section for each task."""
+    """The tables of the reference: one for each task."""
     return "\n".join(
-        f"## {task}\n\n" + "\n".join(map(entry, names.split()))
-        for task, names in TASKS.items()
+        TABLE.format(task, "\n   ".join(names.split())) for task, names in TASKS.items()
     )
+
+
+def from_a_to_z():
+    """A link to each name, in a line."""
+    names = sorted(" ".join(TASKS.values()).split(), key=str.lower)
+    return ", ".join(f"{{py:obj}}`{name} <rvamp_nb.{name}>`" for name in names)
+
+
+def beside():
+    """{a name as Python knows it: the others of its task}."""
+    tasks = [[f"rvamp_nb.{n}" for n in names.split()] for names in TASKS.values()]
+    return {name: [n for n in names if n != name] for names in tasks for name in names}

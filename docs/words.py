@@ -67,7 +67,11 @@ def weigh(app, error):
                     [number, round(22 * rarity * share)]
                 )
     table = json.dumps(
-        {"pages": [*pages], "weights": weights},
+        {
+            "pages": [*pages],
+            "weights": weights,
+            "workshop": app.env.toctree_includes.get("workshop", []),
+        },
         separators=(",", ":"),
         sort_keys=True,
         ensure_ascii=False,

@@ -3,7 +3,6 @@ docs/pages.py); tests/site looks at the built site.
 """
 
 import asyncio
-import inspect
 import json
 import re
 import sys
@@ -307,6 +306,7 @@ def menu(text):
 
 def test_each_notebook_is_listed_in_its_section_and_part(notebooks):
     texts = pages.sections(notebooks)
+    assert texts.pop("api") == pages.api()
     assert {page: menu(text) for page, text in texts.items()} == {
         "start": ["quickstart", "routes", *pages.releases()],
         "how-to": ["one"],
@@ -336,43 +336,23 @@ def test_the_landing_page_has_the_address_to_install_from_and_the_bar():
     assert [name for name, _ in doors] == ["Learn", "Use", "Look up"]
 
 
-def test_the_reference_has_a_page_for_each_room_with_code(notebooks):
-    texts = pages.api(notebooks)
-    page = "api-algorithm"
-    assert list(texts) == ["api", page]
-    assert texts[page].startswith("# API: The algorithm\n")
-    assert (
-        "From [3.1 The prior](31_prior.ipynb)." in texts[page]
-        and ".. automodule:: rvamp_nb.prior" in texts[page]
-    )
-    assert "it may change with any version" in texts[page]
-    assert (
-        "check_prior" not in texts["api"] and "{py:mod}`rvamp_nb.prior`" in texts["api"]
-    )
+def test_the_reference_has_every_public_name_once_by_task():
+    """And after these the types of what comes back; then all from A to Z."""
+    text, az = pages.api().split("## From A to Z")
+    listed = re.findall(r"^   ([\w.]+)$", text, re.M)
+    back = reference.TASKS["What comes back"].split()
+    assert sorted(listed) == sorted([*reference.public(), *back])
+    assert re.findall(r"^## (.+)$", text, re.M) == [*reference.TASKS]
+    names = re.findall(r"{py:obj}`([\w.]+) <rvamp_nb\.\1>`", az)
+    assert names == sorted(listed, key=str.lower)
 
 
-def test_the_reference_begins_with_every_public_name_by_task(notebooks):
-    """Each once, with the first sentence and the example of its docstring."""
-    page = pages.api(notebooks)["api"]
-    entries = dict(re.findall(r"^### `([\w.]+)`\n\n(.*?)(?=^##|\Z)", page, re.M | re.S))
-    listed = [name for names in reference.TASKS.values() for name in names.split()]
-    assert list(entries) == listed and sorted(listed) == sorted(reference.public())
-    for name, thing in reference.public().items():
-        text = inspect.getdoc(thing)
-        said = entries[name].partition(" {py:obj}")[0].replace("\\", "")
-        assert said == reference.first_sentence(text)
-        assert f"<{thing.__module__}.{thing.__name__}>" in entries[name]
-        assert ("```pycon\n>>> " in entries[name]) == (">>> " in text)
+def test_beside_a_name_stand_the_others_of_its_task():
+    others = reference.beside()["rvamp_nb.TwoPoint"]
+    assert others == ["rvamp_nb.Weakness", "rvamp_nb.FixedFactor"]
 
 
-def test_an_entry_of_the_reference_shows_what_the_docstring_has():
-    assert reference.entry("datasets.toy") == (
-        "### `datasets.toy`\n\nMake the running example, a `Dataset` of three points,"
-        " not standardised. {py:obj}`More about datasets.toy <rvamp_nb.datasets.toy>`."
-        "\n\n```pycon\n>>> from rvamp_nb.datasets import toy\n>>> print(toy().y)\n"
-        "[ 1.2 -0.3  0.4]\n```\n"
-    )
-    assert r"lam\_i \|x\_i\|" in reference.entry("Laplace")
+def test_a_first_sentence_is_without_labels():
     text = "Take one (`eq:one`, `in-two`), as\n`p1` (`Fit`). More.\n\nExamples"
     assert reference.first_sentence(text) == "Take one, as `p1` (`Fit`)."
 

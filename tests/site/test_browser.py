@@ -282,7 +282,8 @@ def test_code_is_legible(tab, address, theme):
         "quickstart",
         "23_rs_gaussian",
         "widgets",
-        "api-algorithm",
+        "api",
+        "api/rvamp_nb.StabilitySelection",
         "select_features_in_a_csv",
     ],
 )

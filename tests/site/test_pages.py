@@ -5,6 +5,7 @@ tests/site.
 import asyncio
 import os
 import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,10 @@ import pytest
 from browsing import HANGS, PAGES, ROOT, SETTLED, SITE, WINDOW, listen
 
 import rvamp_nb
+
+sys.path.insert(0, str(ROOT / "docs"))
+from reference import beside
+from sphinx.util import inventory as soi
 
 NOTEBOOKS = {
     path.stem: path
@@ -135,6 +140,46 @@ def test_a_page_says_its_version_and_what_it_is_about_and_is_light(name):
     assert len(html) - sum(map(len, drawn)) < 1_000_000
 
 
+PUBLISHED = "https://rvamp-nb.github.io/rvamp_nb/"
+
+
+@each_page
+def test_a_page_says_where_it_is_published_and_what_is_seen_of_it_elsewhere(name):
+    html = text(name)
+    assert re.findall('rel="canonical" href="([^"]+)"', html) == [PUBLISHED + name]
+    assert html.count('name="viewport"') == html.count('rel="shortcut icon"') == 1
+    if 'property="og:title"' in html:  # a page with a text
+        tags = dict(re.findall('<meta property="og:(.*?)" content="(.*?)"', html))
+        [what] = re.findall('<meta name="description" content="(.*?)"', html)
+        assert tags["description"] == what and tags["url"] == PUBLISHED + name
+        picture = tags["image"].removeprefix(PUBLISHED)
+        assert (SITE / picture).is_file() and tags["image:alt"]
+
+
+def test_the_map_of_the_site_has_every_page_to_be_found():
+    xml = (SITE / "sitemap.xml").read_text(encoding="utf-8")
+    apart = {"404.html", "genindex.html", "search.html"}
+    listed = {name for name in PAGES if not name.startswith("_modules")} - apart
+    places = re.findall("<loc>(.*?)</loc>", xml)
+    assert sorted(places) == sorted(PUBLISHED + name for name in listed)
+
+
+def test_a_page_leads_to_its_file_and_to_its_neighbours():
+    """A name of the reference leads to the notebook that exports it."""
+    made_of = {
+        "37_densities": "nbs/course/37_densities.ipynb",
+        "quickstart": "nbs/index.ipynb",
+        "api/rvamp_nb.p1": "nbs/course/37_densities.ipynb",
+        "index": "docs/landing.md",
+    }
+    for name, file in made_of.items():
+        pencil = re.findall(r'href="([^"]+)" rel="edit"', text(f"{name}.html"))
+        assert pencil == [f"https://github.com/rvamp-nb/rvamp_nb/edit/main/{file}"]
+        assert (ROOT / file).is_file()
+    page = text("37_densities.html")
+    assert 'class="next-page"' in page and 'class="prev-page"' in page
+
+
 @each_page
 def test_nothing_raw_is_left(pages, name):
     page = pages[name]
@@ -191,7 +236,9 @@ def arrives(link, address):
     """
     link, anchor = urldefrag(link)
     if not link.startswith(address):
-        in_repository = re.search(r"github\.com/rvamp-nb/rvamp_nb/blob/main/(.+)", link)
+        in_repository = re.search(
+            r"github\.com/rvamp-nb/rvamp_nb/(?:blob|edit)/main/(.+)", link
+        )
         return (
             (ROOT / in_repository[1]).exists()
             if in_repository
@@ -218,8 +265,8 @@ def links(name):
 
 def test_stars_bars_and_underscores_of_docstrings_stand_as_they_are():
     """In examples, in code, and at the end of a name: no backslash of ours is left."""
-    names = [path.name for path in SITE.glob("api*.html")]
-    assert len(names) > 5
+    names = [name for name in PAGES if name.startswith("api")]
+    assert len(names) > 50
     for name in names:
         prose = re.sub("<[^>]+>", "", text(name))  # colours split code into parts
         assert re.findall(r".{,20}\\[*_|].{,20}", prose) == [], name
@@ -266,3 +313,30 @@ def test_the_bar_marks_the_section_of_a_page():
         marked = re.findall('aria-current="true">([^<]+)</a>', text(f"{name}.html"))
         assert marked == [section]
     assert "aria-current" not in text("index.html")
+
+
+def test_each_public_name_has_a_page_and_nothing_else_is_in_the_reference():
+    """Each with its docstring and its example, where it is derived, and what it goes
+    with; no other object is in the index, nor in what the search finds.
+    """
+    names = beside()
+    found = {Path(name).stem for name in PAGES if name.startswith("api/")}
+    assert found == {*names}
+    for name, others in names.items():
+        html = text(f"api/{name}.html")
+        assert f'id="{name}"' in html
+        assert ("doctest" in html) or name.count(".") > 1, name
+        assert all(f"{other}.html" in html for other in others), name
+    derived = [
+        name for name in names if "Where it is derived" in text(f"api/{name}.html")
+    ]
+    assert len(derived) == len(names), {*names} - {*derived}
+    inventory = soi.InventoryFile.loads((SITE / "objects.inv").read_bytes(), uri="")
+    objects = {
+        name
+        for kind, found in inventory.data.items()
+        for name in found
+        if kind.startswith("py:")
+    }
+    starts = tuple(f"{name}." for name in names)
+    assert [o for o in objects - {*names} if not o.startswith(starts)] == []
