@@ -41,11 +41,15 @@ def _collected_warnings():
     warned += dict.fromkeys(" ".join(str(message).split()) for message in found)
 
 
-def _fitted(name, table, options):
-    """The `Selection`; what the estimator refuses is bad input."""
-    estimator = rvamp_nb.StabilitySelection(**options, **table.options)
+def _fitted(name, table, options, with_effects):
+    """The `Selection`, and the effects of an answer where they are asked for, or None;
+    what the estimator refuses is bad input.
+    """
+    found, estimator = None, rvamp_nb.StabilitySelection(**options, **table.options)
     try:
         s = estimator.fit(table.X, table.y, **table.rows).selection_
+        if with_effects and s.fit.converged:
+            found = estimator.debiased_effects()
     except (ValueError, TypeError) as e:
         lines = table.X.index
         line = lambda row: (
@@ -57,7 +61,7 @@ def _fitted(name, table, options):
     if table.classes and s.question.target.classes is not None:
         target = s.question.target._replace(classes=np.array(table.classes))
         s = replace(s, question=replace(s.question, target=target))
-    return s
+    return s, found
 
 
 def _all_warnings(table, warned):
@@ -70,11 +74,14 @@ def _all_warnings(table, warned):
     return warned
 
 # %% ../nbs/workshop/cli.ipynb #575d4ea5
-_ENDS = "-selection.csv -selection.json -selection.png -path.csv -path.png".split()
+_ENDS = "-selection.csv -selection.json -selection.png -path.csv -path.png -effects.csv"
+_ENDS = _ENDS.split()
 
 
-def _contents(s, with_path, source, table, warned):
-    """{end of a file: its bytes}, and the exit code; `warned` receives what fails."""
+def _contents(s, with_path, source, table, warned, found):
+    """{end of a file: its bytes}, and the exit code; `warned` receives what fails;
+    found are effects, or None.
+    """
     made, stopped = _reports.report_files(s, []), s.interrupted
     ends = {"bars": "-selection.png", "path": "-path.png"}
     pictures = list(ends)[: 1 + with_path] if s.fit.converged and not stopped else []
@@ -86,6 +93,9 @@ def _contents(s, with_path, source, table, warned):
     path = lambda: {"-path.csv": _reports.csv_file(_reports.path_table(s))}
     extras = [("the path", path)] * with_path + [("the pictures", drawn)]
     contents, missing = {"-selection.csv": made["table.csv"]}, []
+    if found is not None:
+        effects = found.summary().rename_axis("feature")
+        contents[_ENDS[-1]] = _reports.csv_file(effects)
     try:
         for what, make in extras:
             try:
@@ -96,10 +106,13 @@ def _contents(s, with_path, source, table, warned):
         stopped = True
     columns, code = s.question.columns, 3 if missing else _code(s, stopped)
     warned += missing
-    done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
-    done |= _some(table, "categories references")
-    kept = list(columns.names[columns.kind == "covariate"])
-    done |= dict(kept=kept, notes=table.notes)
+    done = dict(
+        rows_left_out=table.left_out,
+        gaps_filled=table.filled,
+        **_some(table, "categories references"),
+        kept=list(columns.names[columns.kind == "covariate"]),
+        notes=table.notes,
+    )
     ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
     settings = json.loads(made["settings.json"]) | source
     settings |= dict(table=done, warnings=warned, exit_code=code)
@@ -140,7 +153,7 @@ def _saved(name, contents, out):
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
-    titles = dict(zip(_ENDS, ("table", "settings", "picture", "path", "path")))
+    titles = dict(zip(_ENDS, "table settings picture path path effects".split()))
     labels = {place(end): titles[end] for end in _ENDS if end in contents}
     labels |= {place(end): "of an earlier run, not of this one" for end in left}
     return [f"{what}: {printable(file, 1000)}" for file, what in labels.items()]
@@ -245,8 +258,7 @@ def _settle(stream):
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
 _ASK = "target time event entry positive id groups strata weights offset exposure"
-_ASK += " trials"
-_ASK += " drop keep categorical missing na"
+_ASK += " trials drop keep categorical missing na"
 _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
 
 
@@ -338,11 +350,13 @@ def _run(argv):
         _check_place(args.report, "--report")
     _announce(options)
     with _collected_warnings() as warned:
-        s = _fitted(source["name"], table, options)
+        s, found = _fitted(source["name"], table, options, args.effects)
     warned = _all_warnings(table, warned)
     s = _by_lines(s, table)
-    contents, code = _contents(s, args.path, source, table, warned)
+    contents, code = _contents(s, args.path, source, table, warned, found)
     lines = _reports.console(s, source["name"], table.notes, warned)
+    if found is not None:
+        lines += ["", *_reports.effects_lines(found)]
     try:
         lines += ["", *_saved(source["name"], contents, args.out)]
         if args.report is not None and code != 130:

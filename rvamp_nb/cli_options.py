@@ -132,6 +132,7 @@ writes into DIR, whole or not at all:
   NAME-selection.csv   all features, the most probable first
   NAME-selection.json  every setting of the answer, reliability, status, warnings
   NAME-selection.png   (not after ctrl-C)
+  NAME-effects.csv     with --effects
   NAME-path.csv, .png  with --path: Π at every penalty, empty where not converged
 NAME is that of FILE; for a second target it ends in the target. Files that are there
 are replaced with --force only. A constant column has Π = 0. Text, dates and missing
@@ -204,6 +205,8 @@ _SELECT_MORE = """\
   --decoys {permuted,gaussian}  a q-value for each feature, by decoys that are entries
       in another order, or follow common factors
 the results
+  --effects  write the effects of the selected columns, with intervals, for the losses
+      squared and logistic; they were chosen on the same rows (chapter 5.6)
   --path  write Π along the whole path of penalties, too, and draw it
   --out DIR  folder for the results (default: %(default)s)
   --report FOLDER  write a page for a paper, too: methods, settings, tables and pictures
@@ -233,7 +236,7 @@ _RULES = {  # of an option, beside its line in a table
     "--report": dict(type=_folder),
     "--name": dict(type=_base),
     "--features": dict(type=_whole),
-    "--effects": dict(type=_whole, required=True),
+    "--effects N": dict(type=_whole, required=True),
     "--size": dict(type=_positive, required=True),
     "--noise": dict(type=_positive, default="1"),
     "--columns-per-feature": dict(type=_whole, default=1),
@@ -252,7 +255,9 @@ def _add_options(parser, table):
             group = parser.add_argument_group(option)
             continue
         name, _, value = option.partition(" ")
-        rules = dict(help=" ".join(text.split()), **_RULES.get(name, {}))
+        rules = dict(
+            help=" ".join(text.split()), **_RULES.get(option, _RULES.get(name, {}))
+        )
         if value.startswith("{"):
             rules["choices"] = value[1:-1].split(",")
         elif value:
@@ -298,7 +303,7 @@ def arguments(version):
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
     out = _RULES["--out"]["default"]
-    parser.set_defaults(out=out, path=False, report=None, force=True)
+    parser.set_defaults(out=out, path=False, effects=False, report=None, force=True)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     select = commands.add_parser("select", **about, **shape)

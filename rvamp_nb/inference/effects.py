@@ -7,7 +7,7 @@ __all__ = ['UNBOUNDED', 'JITTER', 'RESEMBLING', 'TOGETHER', 'CLAIM', 'SURPRISE',
            'EASED', 'ROWS_PER_COLUMN', 'BLURRED', 'CAUTIOUS', 'COPY', 'NEAREST', 'PULL', 'leave_one_out',
            'noise_of_rows', 'freedom', 'centred', 'debiased', 'joint_field', 'debiased_together', 'Resemblance',
            'largest_first', 'resemblance', 'share_left_over', 'claimed_too_much', 'squares_beside', 'own_direction',
-           'interval_ends', 'bending', 'calibration_slope', 'Effects', 'debiased_effects']
+           'interval_ends', 'bending', 'left_out_predictions', 'calibration_slope', 'Effects', 'debiased_effects']
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0004
 import warnings
@@ -119,7 +119,8 @@ def debiased_together(fit, together):
         if len(members) > 1:
             W_B = joint_field(A[:, members], W[:, members], D[members])
             Q_B = W_B.T @ A[:, members]
-            Q_B += JITTER * np.diag(np.diag(Q_B))
+            # a column of zeros, which is among all columns, has a zero there
+            Q_B += JITTER * np.diag(np.maximum(np.diag(Q_B), 1e-100))
             first = np.linalg.inv(Q_B)[0]
             estimate[i] = fit.mean[i] + first @ force[members]
             w[:, i] = W_B @ first
@@ -322,21 +323,29 @@ def bending(fit):
 CAUTIOUS = 1.2  # the calibration slope up to which the factor is believed
 
 
+def left_out_predictions(fit):
+    """Predict the linear predictor of each row by a fit without it, (M,), to one Newton
+    step (`calibration`).
+    """
+    problem = fit.problem
+    z = problem.A @ np.append(fit.mean, [fit.intercept] * fit.has_intercept)
+    slope, curvature = problem.likelihood.derivatives(problem.y, z)
+    return z + (1 / leave_one_out(fit)[1] - 1) / curvature * slope
+
+
 def calibration_slope(fit):
     """The slope of a logistic regression of the responses on the predictions of rows
     left out, to one Newton step from 1 (`calibration`): above 1 the penalty has made
     predictions too cautious; infinite if it has left no coefficient. 1 for a squared
     loss, for which they may be.
     """
-    A, y, loss = fit.problem.A, fit.problem.y, fit.problem.likelihood
+    loss = fit.problem.likelihood
     if not isinstance(loss, Logistic):
         return 1.0
     if not fit.mean.any():
         return np.inf
-    z = A @ np.append(fit.mean, [fit.intercept] * fit.has_intercept)
-    slope, curvature = loss.derivatives(y, z)
-    z = z + (1 / leave_one_out(fit)[1] - 1) / curvature * slope
-    slope, curvature = loss.derivatives(y, z)
+    z = left_out_predictions(fit)
+    slope, curvature = loss.derivatives(fit.problem.y, z)
     if fit.has_intercept:
         z = z - curvature @ z / curvature.sum()
     return float(1 - z @ slope / (curvature @ z**2))
@@ -365,23 +374,35 @@ class Effects(NamedTuple):
     level: float = 0.95  # of the intervals
     names: np.ndarray | None = None  # of the columns; None: their numbers
     adds_up: Sequence[Ints] = ()  # the columns that each adds up with, where it matters
+    reasons: Sequence[str] = ()  # of a selector: why there is no interval, or ""
+    note: str = ""  # of a selector: what choosing columns on the same rows costs
+    odds: bool = False  # whether exp(estimate) is an odds ratio
 
     def summary(self) -> "DataFrame":
         """Show all in a table, a row for each column, by its name or number.
 
         Returns
         -------
-        DataFrame of N rows: estimate, se, ci_low, ci_high, p_value, status.
+        DataFrame of N rows: estimate, se, ci_low, ci_high, p_value, status. Of a
+        selector also odds_ratio, odds_low and odds_high (logistic), and the reason
+        where there is no interval.
         """
         from pandas import DataFrame
 
         columns = dict(zip(self._fields[:6], self))
+        if self.odds:
+            logs = self.estimate, self.ci_low, self.ci_high
+            ratios = np.exp(np.minimum(logs, 700))  # where 1e304 overflows next
+            columns.update(zip(("odds_ratio", "odds_low", "odds_high"), ratios))
+        if len(self.reasons):
+            columns["reason"] = self.reasons
         return DataFrame(columns, index=self.names)
 
     def __repr__(self):
         held, some = (sum(self.status == kind) for kind in ("interval", "p-value only"))
         what = f"{held} of {len(self.status)} with a {100 * self.level:g} % interval"
-        return f"Effects({what}, {some} with a p-value only)"
+        note = f"; {self.note}" * bool(self.note)
+        return f"Effects({what}, {some} with a p-value only{note})"
 
     def _repr_html_(self):
         share = np.mean(self.status == "interval")

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['KINDS', 'FILES', 'summary_table', 'path_table', 'draws_table', 'short_table', 'decisions', 'settings', 'headline',
-           'console', 'fingerprint', 'picture_files', 'to_json', 'csv_file', 'json_file', 'report_files',
-           'write_report', 'write_files']
+           'console', 'effects_lines', 'fingerprint', 'picture_files', 'to_json', 'csv_file', 'json_file',
+           'report_files', 'write_report', 'write_files']
 
 # %% ../../nbs/workshop/report.ipynb #28438cdb
 import hashlib
@@ -20,7 +20,6 @@ from textwrap import TextWrapper
 import numpy as np
 
 import rvamp_nb
-from ..likelihood import Logistic, Squared
 from ..plot_style import style
 from ..saving import unwritten_named, written_whole
 from . import wording
@@ -295,7 +294,7 @@ _COLUMNS = (
 )
 _SINGLE = "mean, sd: of its coefficient"
 _EACH = "The other columns are its mean coefficients for each class"
-_EFFECTS = " (with intervals: rvamp_nb.debiased_effects)"
+_EFFECTS = " (these have intervals: selector.debiased_effects(), or --effects)"
 _ERROR = " s.e.: the standard error of Π."
 _UNDECIDED = " undecided: Π is within two standard errors of the threshold."
 _OF_DECOYS = (
@@ -335,14 +334,7 @@ def _leading(s, most):
         yield f"{name:{wide}}{''.join(cells)}  {word}"
     if len(table) > most:
         yield f"... and {wording.number_of(len(table) - most, 'more feature')}"
-    question = s.question
-    has_effects = (
-        question.target.rows.groups is None
-        and not question.columns.together
-        and type(question.A) is np.ndarray
-        and type(question.target.likelihood) in (Squared, Logistic)
-    )
-    effects = _EFFECTS if has_effects else ""
+    effects = "" if wording.why_no_effects(s) else _EFFECTS
     legend = _COLUMNS.format(_SINGLE if "sd" in known else _EACH, effects)
     if s.refined is not None:
         legend += _ERROR
@@ -351,6 +343,15 @@ def _leading(s, most):
     if np.any(s.undecided):
         legend += _UNDECIDED
     yield from _wrapped([legend], 0)
+
+# %% ../../nbs/workshop/report.ipynb #83eff012
+def effects_lines(found):
+    """Write `Effects` for a screen: a line for each, and the note."""
+    table = found.summary().rename(index=lambda name: printable(name, 24))
+    shown = table.columns[6:9] if found.odds else table.columns[[0, 2, 3]]
+    text = table[[*shown, "p_value", "reason"]].to_string(float_format="{:.3g}".format)
+    ends = f"{100 * found.level:g} %: {found.note}"
+    yield from _wrapped([*text.splitlines(), ends])
 
 # %% ../../nbs/workshop/report.ipynb #c2f630e0
 def fingerprint(question):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # none of these is loaded for a signature
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
+    from rvamp_nb.inference.effects import Effects
     from rvamp_nb.inference.refinement import RefinedFit
 
 # %% ../../nbs/workshop/results.ipynb #4b4b11f0
@@ -75,6 +76,47 @@ class Results:
         """
         asked = dict(n_resamples=n_resamples, seed=seed, progress=progress)
         return self._answered().refine(accuracy=accuracy, **asked)
+
+    def debiased_effects(
+        self,
+        features: str | int | Sequence[str | int] | None = None,
+        level: float = 0.95,
+    ) -> "Effects":
+        """Estimate how large effects are, without the bias of the penalty, with
+        intervals and p-values, in a model of all columns (`rvamp_nb.debiased_effects`).
+        Intervals are for features that were named beforehand: of those that are
+        selected falsely on the same rows .09 hold, not .95.
+
+        Parameters
+        ----------
+        features : name or number, or list of such, optional
+            By default the selected features, and columns that are never penalised;
+            X.columns, or range(N), for all.
+        level : float in (0, 1)
+            How often an interval should hold the true effect. If R of N features are
+            shown, 1 - 0.05 R / N makes about 0.05 of the intervals miss.
+
+        Returns
+        -------
+        Effects: the change of the target per unit of a column; with two classes that of
+        the log odds of the second, and `summary()` has odds ratios. Columns that are
+        never penalised are in the model. The penalty is the one that predicts rows best
+        by fits without them. Where there is no interval, `reasons` says why. A
+        ValueError for another loss than squared or logistic, for `groups` of rows,
+        weights, trials, an offset of a logistic model, `column_groups`, a table in
+        chunks, and where nothing converged.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.debiased_effects().summary()[["ci_low", "ci_high"]].round(-1)
+            ci_low  ci_high
+        x2   390.0    660.0
+        x8   430.0   1080.0
+        """
+        return self._answered().debiased_effects(features, level)
 
     def plot_path(self, ax: "Axes | None" = None, leaders: int = 8) -> "Axes":
         """Draw the selection probabilities along the path of penalties.

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['candidates', 'leaders_of', 'size_reported', 'size_selected', 'promised', 'number_of', 'listed', 'stability_words',
-           'versions_used', 'methods_text', 'facts', 'grades_of']
+           'versions_used', 'methods_text', 'facts', 'grades_of', 'why_no_effects']
 
 # %% ../../nbs/workshop/wording.ipynb #ddaed06a
 import platform
@@ -443,3 +443,32 @@ def grades_of(diagnostics, both):
     if why := "; ".join(diagnostics.spread_reasons):
         text += f". The column sd: {GRADES[diagnostics.spread_reliability]} ({why})"
     return text
+
+# %% ../../nbs/workshop/wording.ipynb #83eff002
+_NO_EFFECTS = {  # what has none: the remedy
+    "huber": "give loss='squared', whose standard errors allow for unequal noise",
+    "softmax": "take one class against the rest, with loss='logistic'",
+    "poisson": "select on one half of the rows, fit a Poisson regression on the other",
+    "survival": "select on one half of the rows, fit a Cox regression on the other",
+    "groups": "rows of one group are not independent: take their mean, or one of each",
+    "weight": "fit without sample_weight; where rows count trials give a row for each",
+    "offset": "select on one half of the rows, fit a logistic regression on the other",
+    "column_groups": "an effect is of a single column: fit without them",
+    "chunks": "give some of the columns, with the selected ones, as an array",
+}
+
+
+def why_no_effects(s):
+    """Return why a `Selection` has no effects, and a remedy; "" where it has."""
+    question, loss = s.question, s.question.target.loss
+    known = dict(
+        question.target.rows._asdict(),
+        column_groups=question.columns.groups or None,
+        chunks=None if type(question.A) is np.ndarray else "",
+    )
+    found = [] if loss in ("squared", "logistic") else [loss]
+    found += [name for name in _NO_EFFECTS if known.get(name) is not None]
+    if not found:
+        return ""
+    other = "select on one half of the rows, fit a regression with it on the other"
+    return f"no effects are known with {found[0]}: {_NO_EFFECTS.get(found[0], other)}"

@@ -2076,3 +2076,45 @@ def test_a_folder_without_a_name_is_not_the_working_folder(capsys, option):
     line = refused(capsys, "select", "data.csv", "--target", "y", option, " ")
     assert f"argument {option}: ' ' names no folder" in line
     assert sorted(Path().iterdir()) == before
+
+
+# Effects ------------------------------------------------------------------------------
+
+
+def test_effects_of_what_is_selected(capsys):
+    X, y = table(extra=[("one", np.ones(150)), ("age", np.arange(150) % 7)])
+    line = "select data.csv --target y --keep age --resamples 0 --effects"
+    assert exit_code(line.split()) == 0
+    screen = unwrapped(capsys.readouterr().out)
+    assert "estimate ci_low ci_high p_value reason" in screen
+    assert "selected falsely on the same rows .09 hold" in screen
+    assert "effects: rvamp-nb-out/data-effects.csv" in screen
+    assert settings()["files"][-1] == "data-effects.csv"
+    found = pd.read_csv("rvamp-nb-out/data-effects.csv", index_col="feature")
+    frame = pd.read_csv("data.csv").drop(columns="y")
+    s = StabilitySelection(n_resamples=0, verbose=0, penalty_factor={"age": 0})
+    with pytest.warns(UserWarning, match="constant"):
+        s.fit(frame, y)
+    expected = s.debiased_effects().summary()
+    assert [*found.index] == [*s.get_feature_names_out()] and "age" in found.index
+    np.testing.assert_allclose(found.estimate, expected.estimate, rtol=1e-5)
+    assert exit_code([*QUICK.split(), "--name", "without"]) == 0
+    assert "without-effects.csv" not in listed()
+
+
+def test_effects_of_classes_are_odds_ratios(capsys):
+    _, y = table("plain.csv")
+    frame = pd.read_csv("plain.csv").assign(y=np.where(y > 0, "well", "ill"))
+    frame.to_csv("data.csv", index=False)
+    assert exit_code([*QUICK.split(), "--effects"]) == 0
+    assert "odds_ratio odds_low odds_high p_value" in unwrapped(capsys.readouterr().out)
+    found = pd.read_csv("rvamp-nb-out/data-effects.csv", index_col="feature")
+    np.testing.assert_allclose(found.odds_ratio, np.exp(found.estimate), rtol=1e-4)
+
+
+def test_effects_that_are_not_known_are_refused_and_nothing_is_written(capsys):
+    table()
+    assert exit_code([*QUICK.split(), "--effects", "--loss", "huber"]) == 2
+    error = capsys.readouterr().err
+    assert "data: no effects are known with huber: give loss='squared'" in error
+    assert not Path("rvamp-nb-out").exists()

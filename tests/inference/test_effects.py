@@ -799,3 +799,18 @@ def test_independent_columns_do_not_add_up(M, N):
     for seed in range(5):
         A, y, _ = adds_up(seed, "none", M, N)
         assert not any(map(len, debiased_effects(plain(A, y, 2.0)).adds_up))
+
+
+def test_a_column_of_zeros_beside_columns_that_add_up():
+    """All columns together had a row of zeros, and no inverse."""
+    A, y, _ = problem(71, M=60, N=8)
+    A[:, 7] = A[:, :3].sum(1) / 3**0.5
+    with_zeros = np.insert(A, 5, 0, axis=1)
+    with pytest.warns(ReliabilityWarning, match="0, 1, 2, 8 add up"):
+        found = debiased_effects(plain(with_zeros, y, 2.0, tol=1e-10))
+    with pytest.warns(ReliabilityWarning, match="0, 1, 2, 7 add up"):
+        alone = debiased_effects(plain(A, y, 2.0, tol=1e-10))
+    assert found.status[5] == "none"
+    np.testing.assert_array_equal(np.delete(found.status, 5), alone.status)
+    others = np.delete(found.estimate, 5)
+    np.testing.assert_allclose(others, alone.estimate, rtol=1e-6)

@@ -480,7 +480,7 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     assert f"reliability: {GRADES[s.diagnostics.reliability]} (" in text
     alone = ", by rVAMP alone; the refits correct that, but no wrong row"
     assert (alone in text) == bool(s.refined is not None and s.diagnostics.reasons)
-    assert "and 25 more features" in text and "rvamp_nb.debiased_effects)" in text
+    assert "and 25 more features" in text and "selector.debiased_effects(), or" in text
     assert ("refits: none" in text) == (s.refined is None) != ("±" in text)
     if s.refined is not None:
         refits = (
@@ -700,4 +700,4 @@ def test_the_legend_points_to_effects_where_they_can_be_had(
         found = s.set_params(**options).fit(X, target, **roles).selection_
     text = " ".join(" ".join(console(found, "t", [], [], 5)).split())
     assert "no effect sizes" in text
-    assert ("rvamp_nb.debiased_effects" in text) == there
+    assert ("selector.debiased_effects()" in text) == there
