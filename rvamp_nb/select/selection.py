@@ -18,15 +18,9 @@ from scipy.interpolate import PchipInterpolator
 from scipy.special import ndtri
 
 from ..densities import Located, located, p1
-from ..inference import diagnostics
+from ..inference import diagnostics, effects
 from ..inference.diagnostics import diagnose
-from rvamp_nb.inference.effects import (
-    CAUTIOUS,
-    Effects,
-    calibration_slope,
-    debiased_effects,
-    left_out_predictions,
-)
+from ..inference.effects import Effects, debiased_effects, left_out_predictions
 from ..inference.refinement import refine
 from ..resampling import DrawError, FixedFactor, NoResampling
 from . import error_control, penalty
@@ -525,7 +519,7 @@ def fit_for_effects(question):
     def enough(fit):
         problem = fit.problem
         error = problem.likelihood.value(problem.y, left_out_predictions(fit)).sum()
-        seen.append((calibration_slope(fit) > CAUTIOUS, error))
+        seen.append((effects.calibration_slope(fit) > effects.CAUTIOUS, error))
         return error > RISEN * min(seen)[1]
 
     path = question.path(None, penalty.COARSE_TOL, until=enough, lambda_min_ratio=1e-3)
