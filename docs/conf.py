@@ -203,25 +203,31 @@ def index_properties_once(app, what, name, obj, options, lines):
             lines.insert(k + 1, f"{attribute[1]}   :no-index:")
 
 
-def lead_back_to_the_reference(app, env):
-    """From its source, the link of a public name leads to its page, also where a
-    notebook with its signature, which has no anchors, was read after that.
+def lead_back_to_the_reference(app, pagename, templatename, context, doctree):
+    """From its source, the link of a public name leads to its page; what is internal
+    has none.
     """
-    objects = env.get_domain("py").objects
-    for module, entry in env._viewcode_modules.items():
-        if entry:
-            code, tags, used, _ = entry
-            homes = ({n: f"{home}.{n}" for n in used} for home in ("rvamp_nb", module))
-            found = [
-                {
-                    n: objects[full].docname
-                    for n, full in home.items()
-                    if full in objects
-                }
-                for home in homes
-            ]
-            home = "rvamp_nb" if found[0] else module
-            env._viewcode_modules[module] = code, tags, found[0] or found[1], home
+    if pagename.startswith("_modules/"):
+        objects = app.env.get_domain("py").objects
+        module = pagename.removeprefix("_modules/").replace("/", ".")
+
+        def way(found):
+            start, name = found.groups()
+            homes = (f"{home}.{name}" for home in ("rvamp_nb", module))
+            full = next((home for home in homes if home in objects), None)
+            page = full and app.builder.get_relative_uri(
+                pagename, objects[full].docname
+            )
+            at = full and objects[full].node_id
+            back = f'<a class="viewcode-back" href="{page}#{at}">[docs]</a>'
+            return start + (back if full else "")
+
+        context["body"] = re.sub(
+            r'(<div class="viewcode-block" id="([\w.]+)">\n)'
+            r'<a class="viewcode-back".*?</a>',
+            way,
+            context["body"],
+        )
 
 
 def skip_field(app, what, name, obj, skip, options):
@@ -302,7 +308,7 @@ def setup(app):
     # after it
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)
     app.connect("autodoc-skip-member", skip_field)
-    app.connect("env-updated", lead_back_to_the_reference)
+    app.connect("html-page-context", lead_back_to_the_reference)
     app.connect("html-page-context", describe, priority=400)  # before opengraph
     app.connect("html-page-context", lead_to_the_source)
     app.connect("html-page-context", lead_home)  # after describe
