@@ -85,7 +85,7 @@ class Results:
         """Estimate how large effects are, without the bias of the penalty, with
         intervals and p-values, in a model of all columns (`rvamp_nb.debiased_effects`).
         Intervals are for features that were named beforehand: of those that are
-        selected falsely on the same rows .09 hold, not .95.
+        selected falsely on the same rows a tenth hold, not .95.
 
         Parameters
         ----------

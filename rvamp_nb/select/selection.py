@@ -552,7 +552,7 @@ def _reason(columns, found, copies, i):
 # %% ../../nbs/workshop/selection.ipynb #83eff007
 AFTER = (
     "intervals are for features named beforehand: of those selected falsely on the same"
-    " rows .09 hold, not .95; of all R of N that are shown about .05 miss with"
+    " rows a tenth hold, not .95; of all R of N that are shown about .05 miss with"
     " level=1-.05*R/N (chapter 5.6)"
 )
 

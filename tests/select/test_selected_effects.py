@@ -206,7 +206,7 @@ def test_what_is_shown_says_that_it_is_after_selection(squared):
     found = s.debiased_effects()
     assert "2 of 2 with a 95 % interval" in repr(found)
     for text in (repr(found), found._repr_html_()):
-        assert "selected falsely on the same rows .09 hold, not .95" in text
+        assert "selected falsely on the same rows a tenth hold, not .95" in text
     assert "same rows" not in repr(debiased_effects(s_fit()))
 
 
