@@ -157,7 +157,8 @@ def _check_values(
         end = f": {remedy}" if remedy else ""
         raise ValueError(f"{name} must {wanted}, got {v[tuple(at)]:g}{where}{end}")
     if some and not v.any():
-        raise ValueError(f"{name} must be >= 0 and not all 0, and all {v.size} are 0")
+        got = f"and all {v.size} are 0"
+        raise ValueError(f"{name} must be >= 0 and not all zero, {got}")
 
 # %% ../nbs/workshop/validation.ipynb #19418845
 def format_list(names, which, most=4):

@@ -383,9 +383,10 @@ class Effects(NamedTuple):
 
         Returns
         -------
-        DataFrame of N rows: estimate, se, ci_low, ci_high, p_value, status. Of a
-        selector also odds_ratio, odds_low and odds_high (logistic), and the reason
-        where there is no interval.
+        DataFrame of N rows
+            estimate, se, ci_low, ci_high, p_value, status. Of a selector also
+            odds_ratio, odds_low and odds_high (logistic), and the reason where there is
+            no interval.
         """
         from pandas import DataFrame
 

@@ -98,13 +98,14 @@ class Results:
 
         Returns
         -------
-        Effects: the change of the target per unit of a column; with two classes that of
-        the log odds of the second, and `summary()` has odds ratios. Columns that are
-        never penalised are in the model. The penalty is the one that predicts rows best
-        by fits without them. Where there is no interval, `reasons` says why. A
-        ValueError for another loss than squared or logistic, for `groups` of rows,
-        weights, trials, an offset of a logistic model, `column_groups`, a table in
-        chunks, and where nothing converged.
+        Effects
+            The change of the target per unit of a column; with two classes that of the
+            log odds of the second, and `summary()` has odds ratios. Columns that are
+            never penalised are in the model. The penalty is the one that predicts rows
+            best by fits without them. Where there is no interval, `reasons` says why.
+            A ValueError for another loss than squared or logistic, for `groups` of
+            rows, weights, trials, an offset of a logistic model, `column_groups`, a
+            table in chunks, and where nothing converged.
 
         Examples
         --------

@@ -138,7 +138,7 @@ def test_arrays_are_refused_by_name(value, error, words):
             dict(low=1, whole=True),
             "hold whole numbers >= 1, got 1.5 in row 1",
         ),
-        ([0, 0], dict(low=0, some=True), "be >= 0 and not all 0, and all 2 are 0"),
+        ([0, 0], dict(low=0, some=True), "be >= 0 and not all zero, and all 2 are 0"),
         ([1, -1], dict(low=0, remedy="drop it"), r"\(counted from 0\): drop it$"),
         ([np.nan, -1], dict(low=0, shape=(2,)), "has NaN or infinite"),
     ],

@@ -864,7 +864,7 @@ def test_survival_that_cannot_work_is_refused_by_name(change, word):
     [
         (("logistic",), TypeError, "loss must be .* subclass of Loss"),
         ((Logistic(), -np.ones(M)), ValueError, "sample_weight must be >= 0"),
-        ((Logistic(), np.zeros(M)), ValueError, "not all 0"),
+        ((Logistic(), np.zeros(M)), ValueError, "not all zero"),
         ((Logistic(), np.full(M, np.nan)), ValueError, "weight"),
         (
             (Logistic(), None, np.ones((M, 1))),

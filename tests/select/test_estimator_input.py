@@ -433,7 +433,7 @@ BAD = {
         with_rows(sample_weight=-np.ones(40)),
         "sample_weight must be >= 0",
     ),
-    "sample_weight all 0": (with_rows(sample_weight=np.zeros(40)), "not all 0"),
+    "sample_weight all 0": (with_rows(sample_weight=np.zeros(40)), "not all zero"),
     "sample_weight NaN": (with_rows(sample_weight=with_y(np.nan)), "sample_weight has"),
     "sample_weight a number": (with_rows(sample_weight=2.0), "sample_weight"),
     "sample_weight text": (with_rows(sample_weight=["a"] * 40), "sample_weight"),
