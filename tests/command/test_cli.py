@@ -2087,7 +2087,7 @@ def test_effects_of_what_is_selected(capsys):
     assert exit_code(line.split()) == 0
     screen = unwrapped(capsys.readouterr().out)
     assert "estimate ci_low ci_high p_value reason" in screen
-    assert "selected falsely on the same rows .09 hold" in screen
+    assert "selected falsely on the same rows a tenth hold" in screen
     assert "effects: rvamp-nb-out/data-effects.csv" in screen
     assert settings()["files"][-1] == "data-effects.csv"
     found = pd.read_csv("rvamp-nb-out/data-effects.csv", index_col="feature")
