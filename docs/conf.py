@@ -246,12 +246,12 @@ def describe(app, pagename, templatename, context, doctree):
     first = doctree and next(doctree.findall(paragraph), None)
     text = first.astext() if first else rvamp_nb.__doc__.partition("\n")[0]
     title = re.sub("<.*?>", "", context.get("title", project)).replace('"', "&quot;")
-    said = f"{title}: {escape(' '.join(text.split())[:300])}"
-    tag = f'<meta name="description" content="{said}">'
-    # of docutils and furo one tells how wide a page is
+    summary = f"{title}: {escape(' '.join(text.split())[:300])}"
+    tag = f'<meta name="description" content="{summary}">'
+    # docutils and furo each write how wide a page is: once is enough
     kept = re.sub('<meta name="viewport".*?>', "", context.get("metatags", ""))
     context["metatags"] = kept + tag
-    context["meta"] = (context.get("meta") or {}) | {"og:description": said}
+    context["meta"] = (context.get("meta") or {}) | {"og:description": summary}
 
 
 def lead_to_the_source(app, pagename, templatename, context, doctree):

@@ -22,7 +22,7 @@ var Scorer = {
       if (place >= 0) score += found[place + 1];
       if (of_title.includes(word)) score += 50 / words.length;
     }
-    // where things are looked up, were told of once, or are made, after where they are explained
+    // where things are looked up, were announced once, or are made, after where they are explained
     const after = /^(api|version|bibliography|errata|notation|teaching)/.test(page) || WORDS.workshop.includes(page);
     return score * (after ? 0.6 : 1);
   },

@@ -88,7 +88,7 @@ def _arrived(small, state, most=30):
 
 # %% ../nbs/workshop/active.ipynb #12000208
 def _replaced(old, which, new):
-    """A tuple of vectors as a copy in which some entries are those of `new`."""
+    """Copy a tuple of vectors, with some entries from `new`."""
     parts = [part.copy() for part in old]
     for part, some in zip(parts, new):
         part[which] = some
@@ -97,7 +97,8 @@ def _replaced(old, which, new):
 
 def _after_active_step(replies, which, gathered, small, last):
     """The messages and what is gathered, with what the columns `which` have come to."""
-    M, few = len(small.y), factor_replies(small, last.state)  # M stand-ins come first
+    M = len(small.y)  # stand-ins come first
+    few = factor_replies(small, last.state)
     try:
         message = at_most_2M(small.A, few.prior_message)
     except np.linalg.LinAlgError:

@@ -168,7 +168,7 @@ def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0
 
 # %% ../nbs/workshop/batch_glm.ipynb #70000013
 def _small(bend):
-    """What is small beside 1 and beside the second derivatives of a parabola."""
+    """Return what is small beside 1 and beside a parabola's second derivatives."""
     return np.clip(1e-6 * bend, 1e-100, 1e-12)
 
 
@@ -196,7 +196,7 @@ class _Many(NamedTuple):
         return self._replace(X=X, loss=loss, y=y, counts=counts), rows
 
     def small(self):
-        """What may be added to second derivatives, (b, n): by it none is singular, and
+        """Return what to add to second derivatives, (b, n), so that none is singular:
         no step is much shorter, even if a column is not 0 in faint rows only.
         """
         return _small(self.counts @ (self.X**2).T)

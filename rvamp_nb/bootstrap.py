@@ -100,7 +100,7 @@ def _share_error(selected, n):
 
 # %% ../nbs/course/14_bootstrap.ipynb #03000101
 def _check_rows(A, y, weight, offset):
-    """A (M, N), y (M,), weights, not all 0, and offsets, as floats; no None is left."""
+    """Return A (M, N), y (M,), weights and offsets as floats; no None is left."""
     held = {"sparse": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
     what, ending = held.get(kind_of(A).removesuffix(" frame"), ("", ""))
     remedy = f"refit on A[:, columns]{ending}, or on some rows"
@@ -113,12 +113,14 @@ def _check_rows(A, y, weight, offset):
         weight = check_array("sample_weight", weight, each, 0, some=True)
     if offset is not None:
         offset = check_array("offset", offset, each)
-    w, offset = 1.0 if weight is None else weight, 0.0 if offset is None else offset
-    return A, check_array("y", y, each), w, offset
+    y = check_array("y", y, each)
+    weight = 1.0 if weight is None else weight
+    offset = 0.0 if offset is None else offset
+    return A, y, weight, offset
 
 # %% ../nbs/course/14_bootstrap.ipynb #a13b647a
 def _each_column(name, given, N, **rules):
-    """One number >= 0 for each column of A, or one for all, as floats, (N,)."""
+    """Return a number >= 0 for each column of A, (N,), of as many or one for all."""
     v = check_array(name, given, low=0, of="column", **rules)
     return check_array(name, v, (N,), of="column of A") if v.ndim else np.full(N, v)
 

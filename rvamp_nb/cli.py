@@ -42,10 +42,11 @@ def _collected_warnings():
 
 
 def _fitted(name, table, options, with_effects):
-    """The `Selection`, and the effects of an answer where they are asked for, or None;
-    what the estimator refuses is bad input.
+    """Return the `Selection`, and its effects where they are asked for, or None; what
+    the estimator refuses is bad input.
     """
-    found, estimator = None, rvamp_nb.StabilitySelection(**options, **table.options)
+    found = None
+    estimator = rvamp_nb.StabilitySelection(**options, **table.options)
     try:
         s = estimator.fit(table.X, table.y, **table.rows).selection_
         if with_effects and s.fit.converged:
@@ -74,15 +75,18 @@ def _all_warnings(table, warned):
     return warned
 
 # %% ../nbs/workshop/cli.ipynb #575d4ea5
-_ENDS = "-selection.csv -selection.json -selection.png -path.csv -path.png -effects.csv"
-_ENDS = _ENDS.split()
+_ENDS = [
+    *("-selection.csv", "-selection.json", "-selection.png"),
+    *("-path.csv", "-path.png", "-effects.csv"),
+]
 
 
 def _contents(s, with_path, source, table, warned, found):
-    """{end of a file: its bytes}, and the exit code; `warned` receives what fails;
-    found are effects, or None.
+    """Return {end of a file: its bytes}, and the exit code; `warned` receives what
+    fails; found are effects, or None.
     """
-    made, stopped = _reports.report_files(s, []), s.interrupted
+    made = _reports.report_files(s, [])
+    stopped = s.interrupted
     ends = {"bars": "-selection.png", "path": "-path.png"}
     pictures = list(ends)[: 1 + with_path] if s.fit.converged and not stopped else []
 

@@ -100,7 +100,7 @@ class GroupMoments(NamedTuple):
     log_z: np.ndarray  # mean of the largest h'x - |x|^2 / 2 - t |x|
 
     def of_members(self, h, size, Q):
-        """Mean and variance of members of mean fields h, at a precision Q, where the
+        """Compute mean and variance of members of mean fields h, at a precision Q: the
         mean fields of their groups have a length, `size`; arrays of one shape.
         """
         along = h / np.where(size > 0, size, 1.0)
@@ -138,11 +138,13 @@ def radial_moments(k, size, chi_hat, t):
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800092
 def _isotropic(sent, message, mean):
-    """What the coupling returns, Natural, as one message for each group, after the
+    """Make one message for each group, Natural, of what the coupling returns after the
     Mixed that was sent to it (`isotropic-message`); mean averages over the groups.
     """
-    S, (Q_hat, h, chi_hat) = sent.S, message
-    J, W = np.where(S, sent.Q_hat, 1), np.where(S, 1, sent.D)
+    S = sent.S
+    Q_hat, h, chi_hat = message
+    J = np.where(S, sent.Q_hat, 1)
+    W = np.where(S, 1, sent.D)
     w = 1 / (J + W * Q_hat)  # in units of chi_2, the same within a group
     x = w * (np.where(S, sent.h, sent.r) + W * h)
     other = np.where(S, w, w * Q_hat)
@@ -242,16 +244,16 @@ def _group_weights(weights, labels):
 
 
 def _far_group(A, groups):
-    """The name of the first of some `ColumnGroups` whose columns of an array A (M, N)
-    are far from orthonormal; None if they are not.
+    """Name the first of some `ColumnGroups` whose columns of an array A (M, N) are far
+    from orthonormal; None if there is none.
     """
-    names, index, sizes, _ = groups
-    for g in np.flatnonzero(sizes > 1):
-        part = A[:, index == g]
+    for g in np.flatnonzero(groups.sizes > 1):
+        part = A[:, groups.index == g]
         products = part.T @ part
-        most = np.trace(products) / sizes[g]
-        if np.abs(products - most * np.eye(sizes[g])).max() > FAR_OFF * most:
-            return names[g]
+        size = groups.sizes[g]
+        most = np.trace(products) / size
+        if np.abs(products - most * np.eye(size)).max() > FAR_OFF * most:
+            return groups.names[g]
     return None
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800033
@@ -310,15 +312,15 @@ class GroupLasso(Prior):
         return sums / self.column_groups.sizes
 
     def pooled(self, values: Array) -> Array:
-        """As `Prior.pooled`: means over each group, (..., N)."""
+        """See `Prior.pooled`: means over each group, (..., N)."""
         return self.of_groups(values)[..., self.column_groups.index]
 
     def received(self, sent: Mixed, message: Natural) -> Natural:
-        """As `Prior.received`, by `isotropic-message`."""
+        """See `Prior.received`, by `isotropic-message`."""
         return _isotropic(sent, message, self.pooled)
 
     def check(self, N: int, beta: float) -> None:
-        """As `Prior.check`."""
+        """See `Prior.check`."""
         if len(self.groups) != N:
             found = f"groups has {len(self.groups)} columns, A has {N}"
             raise ValueError(f"GroupLasso: {found}: give each column of A its group")
@@ -341,7 +343,7 @@ class GroupLasso(Prior):
             warnings.warn(f"GroupLasso: {what}: {remedy}", stacklevel=5)
 
     def scaled(self, factor: float) -> "GroupLasso":
-        """As `Prior.scaled`."""
+        """See `Prior.scaled`."""
         return GroupLasso(self.lam * factor, self.groups, self.weights)
 
     @property
@@ -352,11 +354,11 @@ class GroupLasso(Prior):
         )
 
     def is_unpenalized(self) -> Bools:
-        """As `Prior.is_unpenalized`: where the weight is 0."""
+        """See `Prior.is_unpenalized`: where the weight is 0."""
         return self.weights == 0
 
     def threshold(self) -> Array:
-        """As `Prior.threshold`, (N,)."""
+        """See `Prior.threshold`, (N,)."""
         return self.lam * self.penalty_factor
 
     def fields(self, incoming: Natural) -> tuple[Array, ...]:
@@ -373,12 +375,12 @@ class GroupLasso(Prior):
         return radial_moments(*field), Q, field[1]
 
     def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
-        """As `Prior.moments`: chi is the mean response of a group, (N,)."""
-        of, Q, size = self.in_groups(incoming)
+        """See `Prior.moments`: chi is the mean response of a group, (N,)."""
+        groups, Q, size = self.in_groups(incoming)
         at = self.column_groups.index
-        of, Q = GroupMoments(*(v[at] for v in of)), Q[at]
-        mean, var = of.of_members(incoming.h, size[at], Q)
-        return Moments(mean, of.rho / Q, var, of.rho, of.rho_bar)
+        of = GroupMoments(*(v[at] for v in groups))
+        mean, var = of.of_members(incoming.h, size[at], Q[at])
+        return Moments(mean, of.rho / Q[at], var, of.rho, of.rho_bar)
 
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
         """Selection probability of each column's group, (N,)."""
@@ -392,7 +394,7 @@ class GroupLasso(Prior):
     def inner(
         self, field: Array, Q_hat: Array, beta: float
     ) -> tuple[Array, Array, Array]:
-        """As `Prior.inner`: the threshold of blocks (`block-threshold`)."""
+        """See `Prior.inner`: the threshold of blocks (`block-threshold`)."""
         k = self.column_groups.sizes[self.column_groups.index]
         length, t = np.sqrt(k * self.pooled(field**2)), self.lam * self.weights
         on = length > t

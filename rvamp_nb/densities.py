@@ -220,41 +220,41 @@ class P1Clustered:
 
     @property
     def names(self) -> ArrayLike | None:
-        """As of a P1."""
+        """See `P1`."""
         return self.alone.names
 
     @property
     def atom(self) -> Array:
-        """As of a P1."""
+        """See `P1`."""
         return self._of(self.alone.atom, lambda v: (v == 0).mean())
 
     @property
     def mean(self) -> Array:
-        """As of a P1."""
+        """See `P1`."""
         return self._of(self.alone.mean, np.mean)
 
     @property
     def std(self) -> Array:
-        """As of a P1."""
+        """See `P1`."""
         return self._of(self.alone.std, np.std)
 
     @property
     def var(self) -> Array:
-        """As of a P1."""
+        """See `P1`."""
         return self._of(self.alone.var, np.var)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """As of a P1."""
+        """See `P1`."""
         below = lambda v: np.searchsorted(v, x, side="right") / len(v)
         return self._of(self.alone.cdf(x), below)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """As of a P1."""
+        """See `P1`."""
         at = lambda v: v[np.ceil(np.multiply(q, len(v)) - 1e-9).astype(int) - 1]
         return self._of(self.alone.quantile(q), at)
 
     def pdf(self, x: ArrayLike) -> Array:
-        """As of a P1."""
+        """See `P1`."""
         return self._of(self.alone.pdf(x), lambda v: _by_nearest(v, x))
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:

@@ -317,8 +317,8 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
 
 # %% ../nbs/course/52_groups.ipynb #19000037
 def general_blocks(loss, y, incoming, V, X, fields, counts):
-    """As `squared_block`, size by size, for any convex loss at beta = inf; V and X are
-    what comes in, lists of (G_n, n, n) arrays, and fields the `different_fields`.
+    """Do what `squared_block` does, size by size, for any convex loss at beta = inf; V
+    and X come in, lists of (G_n, n, n) arrays, and fields are `different_fields`.
     """
     (c, p), least = counts.nodes(), 1e-6 * np.abs(y).max()
     c, p = c[p > RARE], p[p > RARE] / p[p > RARE].sum()
@@ -365,7 +365,7 @@ class GroupedLoss(Loss):
         self.value, self.derivatives = loss.value, loss.derivatives
 
     def message(self, y, incoming, counts, beta=np.inf):
-        """As `Loss.message`, with both messages in Blocks."""
+        """See `Loss.message`, with both messages in Blocks."""
         V, X = map(self.layout.blocks, (incoming.Q_hat, incoming.chi_hat))
         if not isinstance(self.loss, Squared):
             fields = self.fields

@@ -322,7 +322,7 @@ class Logistic(Loss):
     name, model, most_offset = "logistic", "a logistic regression", 30
 
     def value(self, y: Array, f: Array) -> Array:
-        """As `Loss.value`."""
+        """See `Loss.value`."""
         return np.maximum(f, 0) + np.log1p(np.exp(-np.abs(f))) - y * f
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
@@ -333,7 +333,7 @@ class Logistic(Loss):
         return np.where(f > 0, (1 - y) - q, q - y), q * p
 
     def guess(self, y: Array, omega: Array, cV: Array) -> Array:
-        """As `Loss.guess`, as if p were 1/2 + f/4 between 0 and 1."""
+        """See `Loss.guess`, as if p were 1/2 + f/4 between 0 and 1."""
         middle = (omega + cV * (y - 0.5)) / (1 + cV / 4)
         return np.where(np.abs(middle) <= 2, middle, omega + cV * (y - (middle > 0)))
 
@@ -457,12 +457,12 @@ class PoissonLoss(Loss):
     name, model = "poisson", "a Poisson regression with a logarithmic link"
 
     def value(self, y: Array, f: Array) -> Array:
-        """As `Loss.value`."""
+        """See `Loss.value`."""
         with np.errstate(over="ignore"):
             return np.exp(f) - y * f
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """As `Loss.derivatives`."""
+        """See `Loss.derivatives`."""
         with np.errstate(over="ignore"):
             rate = np.exp(f)
         return rate - y, rate
@@ -475,7 +475,7 @@ class PoissonLoss(Loss):
             raise ValueError("y is 0 in every row: the Poisson loss has no finite fit")
 
     def proximal(self, y: Array, omega: Array, cV: Array) -> Array:
-        """As `Loss.proximal`, by the Wright function."""
+        """See `Loss.proximal`, by the Wright function."""
         right = omega + cV * y
         with np.errstate(divide="ignore"):
             x = wrightomega(right + np.log(cV))
@@ -500,7 +500,7 @@ def _clipped(m, s, delta):
 def _least_huber(
     huber, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
 ) -> Array:
-    """As `Loss.log_partition`, in closed form."""
+    """See `Loss.log_partition`, in closed form."""
     (V, h, chi_hat), (c, w) = incoming, counts.nodes()
     s, mean, give = np.sqrt(chi_hat), y + h, 1 + np.multiply.outer(c, V)
     a = np.array([mean, -mean])[:, None] - huber.delta * give
@@ -546,20 +546,20 @@ class Huber(Loss):
             raise ValueError(f"Huber loss is for beta = inf, got {beta:g}: {remedy}")
 
     def value(self, y: Array, f: Array) -> Array:
-        """As `Loss.value`."""
+        """See `Loss.value`."""
         near = np.minimum(np.abs(y - f), self.delta)
         return near * (np.abs(y - f) - near / 2)
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """As `Loss.derivatives`."""
+        """See `Loss.derivatives`."""
         return np.clip(f - y, -self.delta, self.delta), 1.0 * (abs(y - f) <= self.delta)
 
     def proximal(self, y: Array, omega: Array, cV: Array) -> Array:
-        """As `Loss.proximal`, in closed form."""
+        """See `Loss.proximal`, in closed form."""
         return omega + cV * np.clip((y - omega) / (1 + cV), -self.delta, self.delta)
 
     def channel(self, y: Array, incoming: Natural, c: float, beta: float) -> Array:
-        """As `Loss.channel`, in closed form."""
+        """See `Loss.channel`, in closed form."""
         _, h, chi_hat = incoming
         soft = 1 / (1 + c * incoming.Q_hat)
         z = (y + h) * soft, np.sqrt(chi_hat) * soft

@@ -199,7 +199,7 @@ def _check_fields(prior, name, fits, wanted, owner="", remedy=""):
 
 
 def _check_sizes(prior, N: int, beta: float) -> None:
-    """As `Prior.check`: one number, or one for each column."""
+    """See `Prior.check`: one number, or one for each column."""
     for name, value in vars(prior).items():
         if np.shape(value) not in ((), (N,)):
             wanted = f"one number or one for each of the {N} columns of A"
@@ -250,17 +250,17 @@ class Penalty(Prior):
         return self.l1_ratio * full, (1 - self.l1_ratio) * full
 
     def check(self, N: int, beta: float) -> None:
-        """As `Prior.check`."""
+        """See `Prior.check`."""
         _check_sizes(self, N, beta)
         if (largest := np.max(self.lam)) > 1e140:
             raise ValueError(f"lam = {largest:.3g} overflows when squared: give less")
 
     def is_unpenalized(self) -> bool | Bools:
-        """As `Prior.is_unpenalized`: where the penalty factor is 0."""
+        """See `Prior.is_unpenalized`: where the penalty factor is 0."""
         return np.equal(self.penalty_factor, 0) & (not self.positive)
 
     def scaled(self, factor: float) -> "Penalty":
-        """As `Prior.scaled`."""
+        """See `Prior.scaled`."""
         return _with_penalty(self, self.lam * factor, self.randomize)
 
     def in_noise(self, incoming: Natural, t: float | Array) -> tuple[Array, ...]:
@@ -270,11 +270,11 @@ class Penalty(Prior):
     def inner(
         self, field: Array, Q_hat: Array, beta: float
     ) -> tuple[Array, Array, Array]:
-        """As `Prior.inner`."""
+        """See `Prior.inner`."""
         return _in_field(field, *self.split(), Q_hat, beta, self.positive)
 
     def bends(self, Q_hat: Array, beta: float) -> list[tuple[Array, Array]]:
-        """As `Prior.bends`: at the threshold, over the posterior's width."""
+        """See `Prior.bends`: at the threshold, over the posterior's width."""
         t, k = self.split()
         width = np.sqrt((Q_hat + k) / beta)
         return [(t, width)] if self.positive else [(t, width), (-t, width)]
@@ -285,7 +285,7 @@ class Penalty(Prior):
         return np.where((x < 0) & self.positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
 
     def channel(self, incoming: Natural, beta: float) -> Array:
-        """As `Prior.channel`, in closed form at beta = inf or without a threshold."""
+        """See `Prior.channel`, in closed form at beta = inf or without a threshold."""
         (Q_hat, h, chi_hat), (t, k) = incoming, self.split()
         Q, straight = Q_hat + k + 0 * t, np.equal(t, 0) & (not self.positive)
         if np.isinf(beta) or np.all(straight):
@@ -300,13 +300,13 @@ class Penalty(Prior):
         return bent
 
     def cases(self) -> list[tuple[float, Prior]]:
-        """As `Prior.cases`: the values of the random factor."""
+        """See `Prior.cases`: the values of the random factor."""
         drawn = zip(*self.randomize.nodes())
         return [(w, _with_penalty(self, self.lam * factor)) for factor, w in drawn]
 
     @np.errstate(under="ignore")
     def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
-        """As `Prior.moments`."""
+        """See `Prior.moments`."""
         # beyond the cache, all penalties together save no time, and take memory
         if np.isfinite(beta) or np.size(incoming.h) > 4096:
             return super().moments(incoming, beta)
@@ -326,7 +326,7 @@ class Penalty(Prior):
         return sum(weight * of(case) for weight, case in self.cases())
 
     def selects(self, beta: float) -> bool:
-        """As `Prior.selects`."""
+        """See `Prior.selects`."""
         return bool(np.isinf(beta) and np.any(self.split()[0]))
 
 # %% ../nbs/course/31_prior.ipynb #f57654e6
@@ -525,7 +525,7 @@ class SpikeSlab(Prior):
             _check_fields(self, name, fits, wanted, "SpikeSlab: ")
 
     def check(self, N: int, beta: float) -> None:
-        """As `Prior.check`: only beta = 1 will do."""
+        """See `Prior.check`: only beta = 1 will do."""
         if beta != 1:
             remedy = f"got beta = {beta:g}: pass beta=1.0, or a Laplace prior"
             why = "a power of a spike means nothing"
@@ -541,7 +541,7 @@ class SpikeSlab(Prior):
     def inner(
         self, field: Array, Q_hat: Array, beta: float
     ) -> tuple[Array, Array, Array]:
-        """As `Prior.inner`."""
+        """See `Prior.inner`."""
         Q, odds = Q_hat + 1 / self.slab_variance, self._log_odds(field, Q_hat)
         w, slab = expit(odds), field / Q
         log_z = np.log1p(-self.inclusion * (self.inclusion < 1)) + np.logaddexp(0, odds)
@@ -553,7 +553,7 @@ class SpikeSlab(Prior):
         return np.log(self.inclusion) - (x**2 / V + np.log(2 * np.pi * V)) / 2
 
     def bends(self, Q_hat: Array, beta: float) -> list[tuple[Array, Array]]:
-        """As `Prior.bends`: where spike and slab are equally probable."""
+        """See `Prior.bends`: where spike and slab are equally probable."""
         Q, at_zero = Q_hat + 1 / self.slab_variance, self._log_odds(0.0, Q_hat)
         place = np.sqrt(2 * Q * np.maximum(-at_zero, 0))
         width = Q / np.maximum(place, np.sqrt(Q))

@@ -17,7 +17,7 @@ from .tables.chunked import square_lengths
 
 # %% ../nbs/workshop/problem.ipynb #d46cb71a
 class _Fixed(NamedTuple):
-    """The parts of a `Problem`, which keeps more: a NamedTuple has no place for it."""
+    """Hold the parts of a `Problem`, which keeps more than a NamedTuple can."""
 
     A: np.ndarray  # (M, N), or ChunkedTable: a table that is read in blocks
     y: np.ndarray  # (M,)

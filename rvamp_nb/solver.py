@@ -311,9 +311,10 @@ def _prior(lam, prior, N, beta):
 
 # %% ../nbs/workshop/solver.ipynb #4b0737b7
 def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
-    """The problem, checked; a column of ones is added for an intercept."""
+    """Make the problem, checked; a column of ones is added for an intercept."""
     A = _matrix(A)
-    N, stored = A.shape[1], chunk_axis(A) is not None
+    N = A.shape[1]
+    stored = chunk_axis(A) is not None
     y = np.array(check_array("y", y, (len(A),), of="row of A"))  # of our own
     _check_scale("y", y)
     beta = check_number("rvamp", "beta", beta, 0, closed="]")
@@ -331,7 +332,8 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     check_own_loss(likelihood, y, counts, beta)
     likelihood = group_loss(likelihood, counts, A, y, beta)  # chapter 5.2
     if intercept:
-        A, prior = with_ones(A), WithIntercept(prior, N)
+        A = with_ones(A)
+        prior = WithIntercept(prior, N)
     if stored:
         _check_stored(A)
     problem = Problem(A, y, prior, likelihood, counts, beta)

@@ -279,22 +279,22 @@ class WithIntercept(Prior):
         self.column_groups = prior.column_groups
 
     def moments(self, incoming, beta=np.inf):
-        """As `Prior.moments`."""
+        """See `Prior.moments`."""
         x = self.prior.moments(Natural(*(part[:-1] for part in incoming)), beta)
         Q_hat, h, chi_hat = (part[-1] for part in incoming)
         last = h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0
         return Moments(*map(np.append, x, last))
 
     def Pi(self, incoming, beta=np.inf):
-        """As `Prior.Pi`: of the others."""
+        """See `Prior.Pi`: of the others."""
         return self.prior.Pi(Natural(*(part[:-1] for part in incoming)), beta)
 
     def pooled(self, values):
-        """As `Prior.pooled`."""
+        """See `Prior.pooled`."""
         return np.append(self.prior.pooled(values[:-1]), values[-1:])
 
     def received(self, sent, message):
-        """As `Prior.received`."""
+        """See `Prior.received`."""
         parts = Mixed(*(v[:-1] for v in sent)), Natural(*(v[:-1] for v in message))
         ends = (v[-1:] for v in message)
         return Natural(*map(np.append, self.prior.received(*parts), ends))
@@ -304,7 +304,7 @@ class WithIntercept(Prior):
         return np.append(np.broadcast_to(self.prior.threshold(), self.n), 0.0)
 
     def is_unpenalized(self):
-        """As `Prior.unpenalised`."""
+        """See `Prior.is_unpenalized`."""
         return np.append(np.broadcast_to(self.prior.is_unpenalized(), self.n), True)
 
     def split(self):
@@ -313,6 +313,6 @@ class WithIntercept(Prior):
         return tuple(np.append(part, 0.0) for part in parts)
 
     def scaled(self, factor):
-        """As `Prior.scaled`."""
+        """See `Prior.scaled`."""
         scaled = self.prior.scaled(factor)
         return None if scaled is None else WithIntercept(scaled, self.n)

@@ -40,12 +40,12 @@ class _Weighted:
     plain: Loss = property(lambda self: self.loss.plain)
 
     def value(self, y: Array, f: Array) -> Array:
-        """As `Loss.value`."""
+        """See `Loss.value`."""
         y, weight, offset = self.known(y)
         return weight * self.loss.value(y, f + offset)
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """As `Loss.derivatives`."""
+        """See `Loss.derivatives`."""
         y, weight, offset = self.known(y)
         slope, curvature = self.loss.derivatives(y, f + offset)
         return weight * slope, weight * curvature
@@ -62,7 +62,7 @@ class _Numbered(_Weighted, Loss):
         return self.rows[:, y.astype(int)]
 
     def proximal(self, y, omega, cV):
-        """As `Loss.proximal`, by that of the plain loss."""
+        """See `Loss.proximal`, by that of the plain loss."""
         y, weight, offset = self.known(y)
         return self.loss.proximal(y, omega + offset, weight * cV) - offset
 
@@ -101,7 +101,8 @@ class WeightedLoss(_Weighted, Loss):
         check_loss("WeightedLoss: loss", self.loss)
         given = dict(sample_weight=self.sample_weight, offset=self.offset)
         for name in [name for name in given if given[name] is not None]:
-            what, low = f"WeightedLoss: {name}", 0 if name == "sample_weight" else None
+            low = 0 if name == "sample_weight" else None
+            what = f"WeightedLoss: {name}"
             v = check_array(what, given[name], ("M",), low, some=True)
             vars(self)[name] = v.copy()
 
@@ -134,7 +135,8 @@ class WeightedLoss(_Weighted, Loss):
         """
         _, weight, offset = self.known(y)
         self.loss.check(y[weight > FAINTEST], beta)
-        far, most = np.abs(offset[weight > FAINTEST]).max(), self.loss.most_offset
+        far = np.abs(offset[weight > FAINTEST]).max()
+        most = self.loss.most_offset
         if far > most:
             what = f"up to {far:g} in size: it must lie within {most:g} of 0 on the"
             what += " scale of log odds; a constant is the intercept's"
@@ -151,7 +153,7 @@ class WeightedLoss(_Weighted, Loss):
     def message(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
     ) -> tuple[Moments, Natural]:
-        """As `Loss.message`."""
+        """See `Loss.message`."""
         loss, y, *known = self.asked(y, beta)
         question = _plain_question(incoming, *known)
         return _translated(*loss.message(y, question, counts, beta), *known)

@@ -166,9 +166,11 @@ def restrict(fit, columns):
         return p, fit.messages
     given = {name: vars(prior)[name] for name in ("lam", "penalty_factor")}
     restricted = {k: v[columns] if np.ndim(v) else v for k, v in given.items()}
-    A, prior = pick_columns(p.A, columns), replace(prior, **restricted)
+    A = pick_columns(p.A, columns)
+    prior = replace(prior, **restricted)
     if fit.has_intercept:
-        A, prior = with_ones(A), WithIntercept(prior, len(columns))
+        A = with_ones(A)
+        prior = WithIntercept(prior, len(columns))
         at = np.append(columns, len(fit.Pi))
     to_prior = Natural(*(part[at] for part in fit.messages.to_prior.alone()))
     state = fit.messages._replace(to_prior=to_prior)
@@ -254,7 +256,8 @@ def row_scores(fit, columns):
     if isinstance(loss, GroupedLoss):
         parts = noise_of_groups(fit)[:, columns]
         return (parts / np.maximum(parts.sum(0), 1e-300)) ** 2 @ doubt
-    A, var = pick_columns(fit.problem.A, columns), fit.last.u.var
+    A = pick_columns(fit.problem.A, columns)
+    var = fit.last.u.var
     _, (noise,) = map_chunks(A, lambda X, var: ((), (var @ X[:, :] ** 2,)), (var,))
     weight = doubt / np.maximum(noise, 1e-150) ** 2
     of_rows = lambda X, var: ((var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ())

@@ -307,7 +307,8 @@ def _check_entry(entry, time):
 def _check_baseline(base):
     """Float arrays (M,), and so many events that hardly a resample has none."""
     fields = vars(base)
-    fields["time"] = time = check_array("time", base.time, ("M",), 0)
+    time = check_array("time", base.time, ("M",), 0)
+    fields["time"] = time
     ones = np.ones(len(time))
     usual = dict(event=None, sample_weight=ones, offset=0 * ones)
     usual |= {} if base.entry is None else dict(entry=None)

@@ -402,7 +402,7 @@ class Effects(NamedTuple):
     def __repr__(self):
         held, some = (sum(self.status == kind) for kind in ("interval", "p-value only"))
         what = f"{held} of {len(self.status)} with a {100 * self.level:g} % interval"
-        note = f"; {self.note}" * bool(self.note)
+        note = f"; {self.note}" if self.note else ""
         return f"Effects({what}, {some} with a p-value only{note})"
 
     def _repr_html_(self):

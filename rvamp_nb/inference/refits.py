@@ -88,13 +88,15 @@ class _Few:
         if start is not None:
             start = start.toarray()
             likely = start.any(0)
-        (X, y, t, k), counts = self.args, counts * self.weight
+        X, y, t, k = self.args
+        counts = counts * self.weight
         x, _, sure, gap = refit(self.table, counts, factor, likely, start)
         odd = np.flatnonzero(~sure)
         if len(odd):  # once more, without a guess
             x[odd], _, _, gap[odd] = refit(self.table, counts[odd], factor[odd])
         for b in odd[~(gap[odd] <= GAP)]:
-            again, x[b] = (X, y, t * factor[b], k * factor[b], counts[b]), np.nan
+            again = X, y, t * factor[b], k * factor[b], counts[b]
+            x[b] = np.nan
             if self.lost < MOST_LOST:
                 try:
                     x[b] = penalised_fit(*again, **self.options)

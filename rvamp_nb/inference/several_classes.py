@@ -105,12 +105,12 @@ class Softmax(Loss):
         return softmax_terms(self.basis, self.samples(y), self.samples(f))
 
     def value(self, y: Array, f: Array) -> Array:
-        """As `Loss.value`: of each row an equal share."""
+        """See `Loss.value`: of each row an equal share."""
         d = self.basis.shape[1]
         return np.repeat(self._terms(y, f)[0] / d, d, axis=-1)
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """As `Loss.derivatives`, of each row by itself."""
+        """See `Loss.derivatives`, of each row by itself."""
         _, slope, curvature = self._terms(y, f)
         return slope.reshape(f.shape), diagonal(curvature).reshape(f.shape)
 
@@ -124,7 +124,7 @@ class Softmax(Loss):
         return np.repeat(self.samples(values).mean(-1), d, axis=-1)
 
     def proximal(self, y: Array, omega: Array, cV: Array) -> Array:
-        """As `Loss.proximal`, for cV that are the same for all rows of a sample."""
+        """See `Loss.proximal`, for cV that are the same for all rows of a sample."""
         B = self.basis.astype(omega.dtype)
         v = self.samples(np.broadcast_to(cV, omega.shape))[..., :1]
         a = (self.samples(omega) + v * self.samples(y)) @ B.T

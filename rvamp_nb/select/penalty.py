@@ -262,10 +262,12 @@ def coarse_path(question, q):
 
 
 def _empty(question):
-    """The problem of a plain Lasso with these thresholds; penalties, in strides."""
-    A, thresholds = question.A, question.prior.threshold()
+    """Make a plain Lasso with these thresholds, and penalties in strides."""
+    A = question.A
+    thresholds = question.prior.threshold()
     if question.intercept:  # which is not penalised
-        A, thresholds = with_ones(A), np.append(thresholds, 0.0)
+        A = with_ones(A)
+        thresholds = np.append(thresholds, 0.0)
     prior, target = Laplace(1.0, question.prior.randomize, thresholds), question.target
     y, counts = target.of_rows(question.counts)
     problem = Problem(A, y, prior, target.likelihood, counts)
@@ -295,7 +297,7 @@ class _TrackingPrior(Prior):
         return np.log(max((self.others + Pi[self.candidates].sum()) / self.goal, 1e-3))
 
     def of_columns(self, which, N):
-        """As `Prior.of_columns`, while the others go on as they were seen last."""
+        """See `Prior.of_columns`, while the others go on as they were seen last."""
         few, seen = copy(self), self.candidates * self.Pi
         few.prior = self.prior.of_columns(which, N)
         few.candidates = self.candidates[which]
@@ -303,7 +305,7 @@ class _TrackingPrior(Prior):
         return few
 
     def moments(self, incoming, beta=np.inf):
-        """As `Prior.moments`, at the penalty of the moment, found by secants."""
+        """See `Prior.moments`, at the penalty of the moment, found by secants."""
         at = lambda x: self.prior.scaled(np.exp(x))
         x = np.log(self.lam)
         off = self.beyond(at(x).Pi(incoming))

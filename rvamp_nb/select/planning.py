@@ -191,8 +191,8 @@ def _check_pilot(pilot, n_features):
         wanted = "a Pilot (pilot_of makes one)"
         raise TypeError(f"pilot must be {wanted}, not {pilot!r:.60}")
     loadings = check_array("pilot: loadings", pilot.loadings, ("k", "N"))
-    each, rules = loadings.shape[1:], dict(above=True, of="feature")
-    noise_var = check_array("pilot: noise_var", pilot.noise_var, each, 0, **rules)
+    rules = dict(shape=loadings.shape[1:], low=0, above=True, of="feature")
+    noise_var = check_array("pilot: noise_var", pilot.noise_var, **rules)
     N = len(noise_var)
     if N != n_features:
         raise ValueError(f"pilot needs n_features = {N}, got {n_features}")

@@ -513,8 +513,9 @@ def fit_for_effects(question):
     """Fit all rows once, without resampling, at the penalty that predicts rows best by
     fits without them, of those whose predictions are not too cautious (`calibration`).
     """
-    prior, seen = replace(question.prior, randomize=FixedFactor()), []
+    prior = replace(question.prior, randomize=FixedFactor())
     question = replace(question, prior=prior, counts=NoResampling())
+    seen = []
 
     def enough(fit):
         problem = fit.problem
@@ -541,7 +542,8 @@ def _reason(columns, found, copies, i):
     columns and the names of its near copies.
     """
     at = columns.where[i]
-    others, status = found.adds_up[at], found.status[at]
+    others = found.adds_up[at]
+    status = found.status[at]
     if copies:
         return f"near copy of {copies}"
     if len(others) and status == "none":
@@ -561,7 +563,8 @@ def effects_by_name(s, features=None, level=0.95):
     """Estimate effects of some features of a `Selection`, on the scale of its table, as
     `Effects`. A ValueError as by `why_no_effects`.
     """
-    columns, which = s.question.columns, np.flatnonzero(s.support)
+    columns = s.question.columns
+    which = np.flatnonzero(s.support)
     if features is not None:
         chosen = chosen_columns(columns.names, features, s.asked["categories"])
         which = np.atleast_1d(chosen)
@@ -571,7 +574,8 @@ def effects_by_name(s, features=None, level=0.95):
     found = debiased_effects(
         fit_for_effects(s.question), level, columns.names[columns.first]
     )
-    at, copies = columns.where[which], np.array(duplicates(columns))[which]
+    at = columns.where[which]
+    copies = np.array(duplicates(columns))[which]
     numbers = np.where(copies == "", np.array(found[:5])[:, at], np.nan)
     numbers[:4] *= columns.unit[which]
     status = np.where(copies == "", found.status[at], "none")

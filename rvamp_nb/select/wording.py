@@ -460,7 +460,8 @@ _NO_EFFECTS = {  # what has none: the remedy
 
 def why_no_effects(s):
     """Return why a `Selection` has no effects, and a remedy; "" where it has."""
-    question, loss = s.question, s.question.target.loss
+    question = s.question
+    loss = question.target.loss
     known = dict(
         question.target.rows._asdict(),
         column_groups=question.columns.groups or None,

@@ -395,12 +395,12 @@ class ChunkedTable(_Blocks):
         cut: Sequence[Array] = (),
         whole: Sequence[Any] = (),
     ) -> tuple[Any, Any]:
-        """One pass; arguments and answer as of the function `lmmse.map_chunks`."""
+        """Make one pass; arguments and answer as of the function `lmmse.map_chunks`."""
         self.passes += 1
         return self._ask(work, cut, whole)
 
     def _ask(self, work, cut, whole, wanted=None):
-        """What `map_chunks` says of all lines, or those wanted (ascending numbers)."""
+        """Do `map_chunks` for all lines, or those wanted (ascending numbers)."""
         joined, total = [], None
         for k, j in self._lines(wanted):
             some, parts = work(self.reading(k, j), *(part[j] for part in cut), *whole)
@@ -456,7 +456,7 @@ class ChunkedTable(_Blocks):
 
     @cached_property
     def with_ones(self) -> "ChunkedTable":
-        """The same table with a column of ones behind it; a ValueError for a second."""
+        """Put a column of ones behind the table; a ValueError for a second."""
         if self.intercept:
             raise ValueError("A has a column of ones, and intercept=True adds one")
         more = self.with_options(intercept=True)

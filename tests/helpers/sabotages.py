@@ -300,8 +300,8 @@ SABOTAGES = [
     Sabotage(
         "column_groups.py",
         "no group is looked at",
-        "for g in np.flatnonzero(sizes > 1):",
-        "for g in np.flatnonzero(sizes > 99):",
+        "for g in np.flatnonzero(groups.sizes > 1):",
+        "for g in np.flatnonzero(groups.sizes > 99):",
         "tests/algorithm/test_column_groups.py::test_columns_that_are_not_orthonormal_are_named",
     ),
     Sabotage(
@@ -1943,6 +1943,27 @@ SABOTAGES = [
         "    initial_message = property(lambda self: self.loss.initial_message)",
         "    of_blocks = property(lambda self: self.loss.initial_message)",
         "tests/inference/test_conditioning.py::test_a_pattern_of_groups_that_starts_anew_is_answered",
+    ),
+    Sabotage(
+        "groups.py",
+        "a copy of a row has a direction of its own",
+        "first = np.argmax(copies, axis=2)",
+        "first = np.arange(m.shape[1]) + 0 * np.argmax(copies, axis=2)",
+        "tests/algorithm/test_groups.py::test_a_row_that_is_split_in_two_changes_nothing",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "effects stay in units of unit columns",
+        "numbers[:4] *= columns.unit[which]",
+        "numbers[:4] *= 1",
+        "tests/select/test_selected_effects.py::test_units_of_columns_and_of_the_target",
+    ),
+    Sabotage(
+        "inference/refits.py",
+        "refits that are not sure are not tried again side by side",
+        "if len(odd):  # once more, without a guess",
+        "if False:  # once more, without a guess",
+        "tests/inference/test_refinement.py::test_refits_that_are_not_sure_are_tried_again_side_by_side",
     ),
     Sabotage(
         "groups.py",

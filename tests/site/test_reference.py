@@ -31,7 +31,7 @@ THINGS = documented()
 
 def faults(name, thing):
     """What numpydoc finds: a parameter that is not there (PR02), or is left out where
-    others are told of (PR01), and an answer that falls into pieces.
+    others are named in prose (PR01), and an answer that falls into pieces.
     """
     read = get_doc_object(thing)
     codes = {"PR01", "PR02"} if read["Parameters"] else {"PR02"}
