@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
-           'LATE_TURNS', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch',
-           'thresholds', 'Factors', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns', 'OneCurvature']
+           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling',
+           'Batch', 'thresholds', 'Factors', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns', 'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -16,7 +16,7 @@ import numpy as np
 
 from .cox import RiskSets, one_clock  # chapter 5.3
 from .refits import penalty_terms, row_loss
-from ..likelihood import Loss, PoissonLoss, Squared
+from ..likelihood import WORK, Loss, PoissonLoss, Squared
 from ..linalg import inverse_and_root, mirrored
 from ..lmmse import half_gram
 from ..prior import Penalty
@@ -342,11 +342,16 @@ class Turns:
 # Of five hostile ones (tests/bench/budget.py) two use them up: half as many take half
 # the time for errors that are 1.7 times as large, twice as many change neither
 LATE_TURNS = 10_000
+# evaluations of a loss that take as long as a turn of a small table. Two hostile tables
+# of classes take 5 and 2 s; 5 and 12 with four times as many; with half as many 3 and
+# 1, but so few refits that a share moves by .05; 15 and 30 if all turns count alike
+A_TURN = 5_000
 
 
 class ExactByTurns:
     """Refits by turns in 64 bits, called as what `refitter` returns. When `LATE_TURNS`
-    are used up, resamples that have not settled after `MOST_TURNS` are lost.
+    are used up, resamples that have not settled after `MOST_TURNS` are lost. A turn
+    whose loss is dear (that of classes) counts as several.
     """
 
     def __init__(self, fit):
@@ -355,11 +360,14 @@ class ExactByTurns:
 
     def __call__(self, counts, factor, start=None):
         """Coefficients (b, N), nan of what has not settled, and intercepts (b,)."""
+        before = WORK.get()
         batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
-        most = MOST_TURNS + min(self.late, 3600)
+        work = (WORK.get() - before) / FIRST_LEVEL
+        price = 1 + work / (A_TURN + counts.size)
+        most = MOST_TURNS + int(np.ceil(min(self.late / price, 3600)))
         before = self.turns.taken
         x, settled = self.turns.settle(batch, tol=1e-9, most=most)
-        self.late -= max(self.turns.taken - before - OWN - MOST_TURNS, 0)
+        self.late -= price * max(self.turns.taken - before - OWN - MOST_TURNS, 0)
         x[~settled] = np.nan
         return x[:, : self.N], x[:, self.N :].sum(1)
 

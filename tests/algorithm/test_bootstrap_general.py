@@ -1172,3 +1172,23 @@ def test_columns_that_only_faint_rows_see_take_no_more_steps(loss, monkeypatch):
     x, _, sure, _ = refit(*given)
     assert sure.all() and len(taken) < 20
     np.testing.assert_allclose(x, same, rtol=1e-9, atol=1e-12)
+
+
+def test_one_far_target_of_huber_leaves_the_others_their_digits(monkeypatch):
+    rng = np.random.default_rng(0)
+    A = np.column_stack([rng.normal(size=(47, 4)), np.ones(47)])
+    y, counts = A[:, 0] + rng.normal(size=47), rng.poisson(1, size=(20, 47))
+    counts[:, 0] = 1
+    t = np.array([3.0, 3, 3, 3, 0])  # an intercept spreads the far target over all rows
+    steps, found = [], []
+    newton_step = batch_glm._newton_step
+    watch = lambda *given: steps.append(1) or newton_step(*given)
+    monkeypatch.setattr(batch_glm, "_newton_step", watch)
+    for far in (1e3, 1e9):  # it pulls by delta wherever it is
+        y[0] = far
+        table = unit_table(A, y, t, 0 * t, "huber")
+        x, _, _, gap = refit(table, counts, np.ones((20, 1)))
+        assert gap.max() < batch_glm.GAP
+        found.append(x)
+    np.testing.assert_allclose(found[1], found[0], atol=1e-5)
+    assert len(steps) < 150

@@ -25,7 +25,8 @@ from rvamp_nb import (
     softmax_fit,
 )
 from rvamp_nb.groups import BlockNatural, GroupedLoss
-from rvamp_nb.inference import several_classes
+from rvamp_nb.inference import several_classes, turns
+from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.several_classes import (
     Softmax,
     contrasts,
@@ -335,3 +336,23 @@ def test_what_no_fit_or_refit_can_tell_is_refused():
     with pytest.raises(ValueError, match="of the resamples have none"):
         softmax_fit(A, y, 1.0, counts=Stratified(Subsample(0.5), np.zeros(60)))
     softmax_fit(A, y, 5.0, counts=Stratified(Subsample(0.5), y))
+
+
+def test_a_late_turn_of_classes_counts_as_the_work_that_it_is(iris, monkeypatch):
+    some, allowed = resamples(iris.fit, range(100), 0), []
+    for numbers in (turns.A_TURN, np.inf):  # with the second each counts as one
+        monkeypatch.setattr(turns, "A_TURN", numbers)
+        refit = turns.ExactByTurns(iris.fit)
+
+        def nothing_settles(batch, tol, most):
+            allowed.append(most - turns.MOST_TURNS)
+            refit.turns.taken += turns.OWN + most
+            return refit.turns.coefficients(batch), np.zeros(len(batch.h), dtype=bool)
+
+        refit.turns.settle = nothing_settles
+        for _ in range(4):
+            assert np.isnan(refit(*some)[0]).all()
+        assert refit.late <= 0
+    of_classes, of_one = np.reshape(allowed, (2, 4))
+    assert of_one.tolist() == [3600, 3600, 2800, 0]
+    assert 0 < of_classes.sum() < turns.LATE_TURNS / 3
