@@ -207,7 +207,37 @@ def _chunks(plan, likely, n_resamples, n_jobs):
 
 # %% ../nbs/course/14_bootstrap.ipynb #85163584
 class Refits(NamedTuple):
-    """What a naive bootstrap saw; see `naive_bootstrap`."""
+    """Hold what a naive bootstrap found, as `naive_bootstrap` returns it.
+
+    Attributes
+    ----------
+    mean, var, Pi : (N,) arrays
+        Mean, unbiased variance and share of refits with a coefficient other than 0.
+    mean_se, var_se, Pi_se : (N,) arrays
+        Their standard errors (Pi_se at 0 and 1: as if half a refit had gone the other
+        way).
+    u_mean, u_se : (M,) arrays
+        Mean of the weighted residuals -c w l'(y, f + o), and its standard error.
+    n_resamples, seed : int
+        As given.
+    draws : (n_resamples, len(keep)) array, or None
+        Coefficients of the columns in `keep`, a row for each refit.
+    intercept_mean, intercept_var, intercept_se : float
+        Of the intercept; nan without one.
+
+    See Also
+    --------
+    naive_bootstrap : Make the refits.
+    Fit : The same moments without refits.
+
+    Examples
+    --------
+    >>> from rvamp_nb import naive_bootstrap
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> naive_bootstrap(A, y, 0.6, n_resamples=200, keep=[0]).draws.shape
+    (200, 1)
+    """
 
     mean: Array
     var: Array
@@ -280,40 +310,62 @@ def naive_bootstrap(
 
     Parameters
     ----------
-    A : (M, N) array of finite numbers, in memory: else give the columns of interest
+    A : (M, N) array of finite numbers, in memory
+        Of a larger table give the columns of interest.
     y : (M,) array of finite numbers
-    lam : float > 0, or (N,) array of such; the losses are sums over data, not means
-    loss : "squared", "logistic" (y in {0, 1}), "poisson" (log link, y >= 0) or "huber"
-    l1_ratio : float in [0, 1]; 1 is the Lasso, 0 is ridge
-    positive : bool; whether to keep the coefficients (not an intercept) at least 0
-    penalty_factor : float, or (N,) array, at least 0; 0 leaves a column unpenalised
-    intercept : bool; whether to refit an unpenalised intercept in every resample
-    delta : float > 0; where the Huber loss turns linear
+        The target, as `loss` asks for it.
+    lam : float > 0, or (N,) array of such
+        The losses are sums over data, not means.
+    loss : "squared", "logistic", "poisson" or "huber"
+        "logistic" is for y in {0, 1}, "poisson" (log link) for y >= 0.
+    l1_ratio : float in [0, 1]
+        1 is the Lasso, 0 is ridge.
+    positive : bool
+        Whether to keep the coefficients (not an intercept) at least 0.
+    penalty_factor : float, or (N,) array, at least 0; optional
+        0 leaves a column unpenalised.
+    intercept : bool
+        Whether to refit an unpenalised intercept in every resample.
+    delta : float > 0
+        Where the Huber loss turns linear.
     counts, randomize : laws of the occupation numbers and of the multipliers of lam
         From rvamp_nb.resampling, or any object with draw(size, rng) -> (size,) numbers
         >= 0 (multipliers > 0). If it has nodes(), they must be a law (`check_law`).
     sample_weight : (M,) array of numbers >= 0, not all 0; optional
-        w: what a row weighs whenever it is drawn. 0 leaves the row out of every fit,
+        What a row weighs (w) whenever it is drawn. 0 leaves the row out of every fit,
         though not out of the draw.
-    offset : (M,) array of finite numbers, optional; o, added to the linear predictor
-    n_resamples, seed, n_jobs : int >= 1, int >= 0; processes, as joblib counts them
+    offset : (M,) array of finite numbers, optional
+        What is added to the linear predictor (o).
+    n_resamples : int >= 1
+        How many refits.
+    seed : int >= 0
         Refit b depends on (seed, b) only: not on n_jobs, and not on n_resamples.
-    keep : list of column numbers whose coefficients are returned for every refit
+    n_jobs : int
+        Processes, as joblib counts them.
+    keep : list of column numbers, optional
+        Whose coefficients are returned for every refit.
     columns : list of column numbers that are likely to be selected, optional
         A hint: it changes time, no result, as every refit is checked on all columns.
-    progress : bool; show a progress bar when it takes more than two seconds
+    progress : bool
+        Whether a bar is shown when it takes more than two seconds.
 
     Returns
     -------
     Refits
-        mean, var, Pi : (N,), mean, unbiased variance and share of refits with a
-        coefficient other than 0; mean_se, var_se, Pi_se : (N,), their standard errors
-        (Pi_se at 0 and 1: as if half a refit had gone the other way);
-        u_mean, u_se : (M,), mean of the weighted residuals -c w l'(y, f + o), and its
-        standard error; n_resamples, seed : as given; draws : (n_resamples, len(keep))
-        or None; intercept_mean, intercept_var, intercept_se : floats, nan without one.
-        With one resample the variances and their errors are nan. A refit that does not
-        reach its optimality conditions is a RuntimeError.
+        Moments with their errors; with one resample the variances and their errors are
+        nan.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where an argument is not as above.
+    RuntimeError
+        Where a refit does not reach its optimality conditions.
+
+    See Also
+    --------
+    rvamp : Compute the same averages without refits.
+    refine : Combine few refits with rVAMP.
 
     Examples
     --------

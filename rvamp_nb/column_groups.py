@@ -264,9 +264,6 @@ class GroupLasso(Prior):
     `of_groups` gives it per group, in the order of `column_groups.names`. At beta = inf
     by one radial integral, to ten digits.
 
-    A TypeError or ValueError for other arguments, names of no column, and at finite
-    beta.
-
     Parameters
     ----------
     lam : float > 0
@@ -277,8 +274,18 @@ class GroupLasso(Prior):
         directions, and Π of other columns is less exact. A fit warns where products of
         two of them are above half of a column's square.
     weights : (N,) array of numbers >= 0, optional
-        w_g at each of its columns, by default the root of their number; 0 leaves a
+        The w_g at each of its columns, by default the root of their number; 0 leaves a
         group unpenalised.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other arguments, names of no column, and at finite beta.
+
+    See Also
+    --------
+    orthonormal_groups : Make the columns of each group orthonormal.
+    group_norm : Take the density of the length of a group.
 
     Examples
     --------
@@ -307,7 +314,18 @@ class GroupLasso(Prior):
         return groups_of(self.groups)
 
     def of_groups(self, values: Array) -> Array:
-        """Means over the columns of each group, (..., G), of numbers (..., N)."""
+        """Average numbers of columns over each group.
+
+        Parameters
+        ----------
+        values : (..., N) array
+            One for each column.
+
+        Returns
+        -------
+        (..., G) array
+            Means, in the order of `column_groups.names`.
+        """
         sums = (self.column_groups.sums @ values.T).T  # six times as fast as the other
         return sums / self.column_groups.sizes
 
@@ -328,8 +346,9 @@ class GroupLasso(Prior):
             raise ValueError(f"GroupLasso is for beta = inf, got beta = {beta:g}")
 
     def check_table(self, A: TableLike) -> None:
-        """Warn (UserWarning) of the first group whose columns are far from orthonormal
-        once unpenalised columns are projected out. Tables in chunks are not checked.
+        """See `Prior.check_table`: of the first group whose columns are far from
+        orthonormal once unpenalised columns are projected out. Tables in chunks are not
+        checked.
         """
         if not isinstance(A, np.ndarray):
             return
@@ -362,15 +381,38 @@ class GroupLasso(Prior):
         return self.lam * self.penalty_factor
 
     def fields(self, incoming: Natural) -> tuple[Array, ...]:
-        """Of each group the columns k, the length of its mean field, the variance of
-        the noise in each direction, threshold and precision; (G,) each.
+        """Compute the field of each group.
+
+        Parameters
+        ----------
+        incoming : Natural
+            The message, (N,) each.
+
+        Returns
+        -------
+        tuple of (G,) arrays
+            Columns k, length of the mean field, variance of the noise in each
+            direction, threshold and precision.
         """
         (Q_hat, h, chi_hat), mean = incoming, self.of_groups
         k, t = self.column_groups.sizes, self.lam * mean(self.weights)
         return k, np.sqrt(k * mean(h**2)), mean(chi_hat), t, mean(Q_hat)
 
     def in_groups(self, incoming: Natural) -> tuple[GroupMoments, Array, Array]:
-        """`GroupMoments`, precision, and length of the mean field; (G,) each."""
+        """Compute the moments of each group.
+
+        Parameters
+        ----------
+        incoming : Natural
+            The message, (N,) each.
+
+        Returns
+        -------
+        moments : GroupMoments
+            At precision 1; (G,) each.
+        precision, length : (G,) arrays
+            Of the field, and of its mean.
+        """
         *field, Q = self.fields(incoming)
         return radial_moments(*field), Q, field[1]
 
@@ -383,11 +425,11 @@ class GroupLasso(Prior):
         return Moments(mean, of.rho / Q[at], var, of.rho, of.rho_bar)
 
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
-        """Selection probability of each column's group, (N,)."""
+        """See `Prior.Pi`: of each column's group."""
         return np.minimum(self.in_groups(incoming)[0].Pi, 1)[self.column_groups.index]
 
     def log_partition(self, incoming: Natural, beta: float = np.inf) -> Array:
-        """As `Prior.log_partition`; each column has an equal share of its group's."""
+        """See `Prior.log_partition`: each column has an equal share of its group's."""
         of, Q, _ = self.in_groups(incoming)
         return (of.log_z / Q / self.column_groups.sizes)[self.column_groups.index]
 
@@ -406,8 +448,23 @@ class GroupLasso(Prior):
     def marginals(
         self, incoming: Natural, mix: csr_array, unit: Array, names: ArrayLike
     ) -> "P1InGroup":
-        """The `P1InGroup` of combinations of coefficients, each within a group: the
-        rows of mix, (n, N), in units, (n,) or () of one.
+        """Compute p̄₁ of combinations of coefficients, each within a group.
+
+        Parameters
+        ----------
+        incoming : Natural
+            The message, (N,) each.
+        mix : (n, N) sparse array
+            A row for each combination.
+        unit : (n,) array, or () of one
+            What its values are multiplied by.
+        names : (n,) array, or one name
+            What the combinations are called.
+
+        Returns
+        -------
+        P1InGroup
+            Of the n combinations.
         """
         take = lambda v: np.reshape(v, np.shape(unit))
         g = self.column_groups.index[mix.indices[mix.indptr[:-1]]]
@@ -462,17 +519,34 @@ def orthonormal(A, labels):
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800038
 def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
-    """Make the columns of each group orthonormal: an `OrthonormalGroups`, with A and
-    groups for `rvamp` and `coefficients` for the way back. A group spans the same
-    space; where its columns are linearly dependent it has fewer, with a UserWarning.
-
-    A ValueError for a group of zeros, and for labels of another length.
+    """Make the columns of each group orthonormal. A group spans the same space; where
+    its columns are linearly dependent it has fewer.
 
     Parameters
     ----------
     A : (M, N) array-like of finite numbers
         Center its columns before, where a fit has an intercept.
-    groups : as for `GroupLasso`
+    groups : (N,) labels, or {name: list of columns}
+        As for `GroupLasso`.
+
+    Returns
+    -------
+    OrthonormalGroups
+        Its A and groups are for `rvamp`, its `coefficients` are for the way back.
+
+    Raises
+    ------
+    ValueError
+        For a group of zeros, and for labels of another length.
+
+    Warns
+    -----
+    UserWarning
+        Where columns of a group are linearly dependent.
+
+    See Also
+    --------
+    GroupLasso : Penalise these groups.
 
     Examples
     --------
@@ -509,20 +583,54 @@ def field_of_value(y, b, t):
 # %% ../nbs/course/58_column_groups.ipynb #c5800055
 @dataclass(frozen=True, eq=False, repr=False)
 class P1InGroup:
-    """p̄₁ of some columns whose groups answer together: an atom at zero and a density,
-    made by `p1`. All arrays are () or (n,); results have that shape, followed by the
-    argument's.
+    """Hold p̄₁ of some columns whose groups answer together, an atom at zero and a
+    density, as `p1` returns it. All arrays are () or (n,); results have that shape,
+    followed by the argument's.
+
+    Attributes
+    ----------
+    unit : array > 0
+        What a coefficient is multiplied by.
+    Q_hat : array
+        Precision of the field.
+    h, rest : arrays
+        Mean field of the column, and length of the others' mean fields.
+    s : array
+        Standard deviation of each field.
+    t, k : arrays
+        Threshold and number of columns of the group.
+    atom : array
+        P[x = 0].
+    moments : pair of arrays
+        Mean and variance in the unit 1.
+    names : array, optional
+        What the columns are called.
+
+    See Also
+    --------
+    p1 : Take it from a fit.
+    group_norm : Take the density of the length of a group.
+
+    Examples
+    --------
+    >>> from rvamp_nb import GroupLasso, orthonormal_groups, p1, rvamp
+    >>> from rvamp_nb.datasets import random_dct
+    >>> A, y, *_ = random_dct(N=64, ratio=0.5)
+    >>> made = orthonormal_groups(A, [i // 2 for i in range(64)])
+    >>> fit = rvamp(made.A, y, prior=GroupLasso(0.2, made.groups))
+    >>> p1(fit, [0, 1]).atom.round(3)
+    array([0.939, 0.939])
     """
 
-    unit: Array  # above 0: what a coefficient is multiplied by
-    Q_hat: Array  # precision of the field
-    h: Array  # mean field of the column
-    rest: Array  # length of the others' mean fields
-    s: Array  # standard deviation of each field
-    t: Array  # threshold of the group
-    k: Array  # columns of the group
-    atom: Array  # P[x = 0]
-    moments: tuple[Array, Array]  # mean and variance in the unit 1
+    unit: Array
+    Q_hat: Array
+    h: Array
+    rest: Array
+    s: Array
+    t: Array
+    k: Array
+    atom: Array
+    moments: tuple[Array, Array]
     names: ArrayLike | None = None
 
     @property
@@ -569,15 +677,15 @@ class P1InGroup:
         return self._average(x.reshape(1, -1), law).reshape(np.shape(self.h) + x.shape)
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Density beside the atom; at 0 from the right."""
+        """See `P1.pdf`."""
         return self._of(x, lambda z, slope: phi(z) / slope)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """P[coefficient <= x], the atom included from x = 0 on."""
+        """See `P1.cdf`."""
         return self._of(x, lambda z, slope: ndtr(z))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Smallest x with cdf(x) >= q, for q in (0, 1); exactly 0 on the atom."""
+        """See `P1.quantile`: exactly 0 on the atom."""
         q = np.asarray(q, dtype=float)
         if not ((q > 0) & (q < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
@@ -601,24 +709,71 @@ class P1InGroup:
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800057
 class GroupNorm(NamedTuple):
-    """p̄₁ of the length |x_g| of one group: an atom at zero and a density, made by
-    `group_norm`.
+    """Hold p̄₁ of the length |x_g| of one group, an atom at zero and a density, as
+    `group_norm` returns it.
+
+    Attributes
+    ----------
+    k : float
+        Columns of the group.
+    m : float >= 0
+        Length of the mean field, in units of the noise.
+    cut : float
+        The threshold beyond that, in these units.
+    slope : float > 0
+        Of the field's length, in these units, by the coefficients' length.
+
+    See Also
+    --------
+    group_norm : Take it from a fit.
+
+    Examples
+    --------
+    >>> from rvamp_nb import GroupLasso, group_norm, orthonormal_groups, rvamp
+    >>> from rvamp_nb.datasets import random_dct
+    >>> A, y, *_ = random_dct(N=64, ratio=0.5)
+    >>> made = orthonormal_groups(A, [i // 2 for i in range(64)])
+    >>> fit = rvamp(made.A, y, prior=GroupLasso(0.2, made.groups))
+    >>> group_norm(fit, 0).pdf([0.1, 0.5]).shape
+    (2,)
     """
 
-    k: float  # columns of the group
-    m: float  # length of the mean field in units of the noise
-    cut: float  # the threshold beyond that, in these units
-    slope: float  # of the field's length, in these units, by the coefficients' length
+    k: float
+    m: float
+    cut: float
+    slope: float
 
     def cdf(self, x: ArrayLike) -> Array:
-        """P[|x_g| <= x], the atom included from x = 0 on."""
+        """Compute P[|x_g| <= x].
+
+        Parameters
+        ----------
+        x : float >= 0, or array of such
+            Lengths.
+
+        Returns
+        -------
+        array of the shape of x
+            The atom is included from x = 0 on.
+        """
         cut = np.ravel(self.cut + self.slope * np.asarray(x))
         u, w = length_nodes(self.k, np.full(len(cut), self.m), cut)
         below = w * length_law(self.k, self.m, u)[0] * (u <= cut)
         return (below.sum(0) * (cut >= self.cut)).reshape(np.shape(x))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Density beside the atom; at 0 from the right."""
+        """Compute the density beside the atom.
+
+        Parameters
+        ----------
+        x : float >= 0, or array of such
+            Lengths.
+
+        Returns
+        -------
+        array of the shape of x
+            At 0 from the right.
+        """
         u = np.atleast_1d(self.cut + self.slope * np.clip(np.float64(x), -1e99, 1e99))
         density = length_law(self.k, self.m, u)[0] * (u >= self.cut) * self.slope
         return density.reshape(np.shape(x))
@@ -626,13 +781,31 @@ class GroupNorm(NamedTuple):
 
 def group_norm(fit: "Fit", name: str | int) -> GroupNorm:
     """Take the density of the length |x_g| of a group of coefficients across resamples
-    from a fit under a `GroupLasso`: a `GroupNorm`, whose `cdf(0)` is the atom.
+    from a fit under a `GroupLasso`.
 
     Parameters
     ----------
     fit : Fit
-        From `rvamp`, with prior=GroupLasso(...); a TypeError for another.
-    name : label of the group; a ValueError for one that is no group's
+        From `rvamp`, with prior=GroupLasso(...).
+    name : str or int
+        Label of the group.
+
+    Returns
+    -------
+    GroupNorm
+        Its `cdf(0)` is the atom.
+
+    Raises
+    ------
+    TypeError
+        For another fit.
+    ValueError
+        For a name that is no group's.
+
+    See Also
+    --------
+    p1 : Take the density of a coefficient.
+    GroupLasso : Penalise groups.
 
     Examples
     --------

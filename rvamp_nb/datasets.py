@@ -36,7 +36,17 @@ class Dataset(NamedTuple):
 
 # %% ../nbs/course/13_datasets.ipynb #49b58f54
 def toy() -> Dataset:
-    """Make the running example, a `Dataset` of three points, not standardised.
+    """Make the running example, three points that are not standardised.
+
+    Returns
+    -------
+    Dataset
+        A (3, 1), y (3,), no x0, and a name.
+
+    See Also
+    --------
+    datasets.random_dct : Draw the paper's synthetic data.
+    datasets.load_diabetes : Load real data.
 
     Examples
     --------
@@ -64,19 +74,40 @@ def standardize(
     A: TableLike, y: ArrayLike | None = None, names: Sequence[str] | None = None
 ) -> tuple[Any, Any]:
     """Centre the columns, give them unit norm, and centre the response. On this scale
-    one penalty is fair to all (`column-scaling`). Returns A and y, or None for it.
-    Constant columns become zero, and a UserWarning names them. A table in chunks is not
-    copied: its columns are centred and scaled as they are read. A TypeError or
-    ValueError where A or y is not as below.
+    one penalty is fair to all (`column-scaling`).
 
     Parameters
     ----------
-    A : (M, N) array of finite numbers, or a DataFrame; a sparse matrix, a Dask array,
-        ChunkedTable, or an array that is read in chunks
-        (`rvamp_nb.tables.dispatch.as_chunked`)
-    y : (M,) array of finite numbers, or None
-    names : sequence of N strings, or None
+    A : (M, N) array of finite numbers, a DataFrame, or a table that is read in chunks
+        A sparse matrix, a Dask array, ChunkedTable, or an array that
+        `rvamp_nb.tables.dispatch.as_chunked` knows. It is not copied: its columns are
+        centred and scaled as they are read.
+    y : (M,) array of finite numbers, optional
+        The response.
+    names : sequence of N strings, optional
         For the warning; by default the columns of a DataFrame, else x[0], x[1], ...
+
+    Returns
+    -------
+    A : (M, N) array or ChunkedTable
+        Its constant columns are zero.
+    y : (M,) array, or None
+        With mean zero; None if none was given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where A or y is not as above.
+
+    Warns
+    -----
+    UserWarning
+        Where columns are constant: it names them.
+
+    See Also
+    --------
+    datasets.choose_lambda : Choose a penalty on this scale.
+    StabilitySelection : Select features; it standardises by itself.
 
     Examples
     --------
@@ -126,18 +157,35 @@ def random_dct(
     seed: int | np.random.Generator = 0,
 ) -> Dataset:
     """Draw the paper's synthetic data: random rows of a cosine matrix, Bernoulli-Gauss
-    coefficients, standardised; a `Dataset` with x0 on the scale of A. A TypeError or
-    ValueError where an argument is not as below.
+    coefficients, standardised.
 
     Parameters
     ----------
-    N : int, at least 2
+    N : int >= 2
+        Number of columns.
     ratio : float in (0, 1]
         M = round(ratio N) rows are drawn without replacement, at least two.
-    density : float in [0, 1]; probability that a coefficient is not zero
-    noise : float, at least 0
+    density : float in [0, 1]
+        Probability that a coefficient is not zero.
+    noise : float >= 0
         Its standard deviation; a row has unit norm, so the signal has variance density.
     seed : int, or anything numpy.random.default_rng takes
+        Decides the draw.
+
+    Returns
+    -------
+    Dataset
+        A (M, N), y (M,), x0 (N,) on the scale of A, and N names.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where an argument is not as above.
+
+    See Also
+    --------
+    datasets.gaussian_design : Draw correlated columns.
+    state_evolution : Predict a fit to such data.
 
     Examples
     --------
@@ -170,15 +218,33 @@ def gaussian_design(
     seed: int | np.random.Generator = 0,
 ) -> Dataset:
     """Draw Gaussian rows, of norm about 1, with Toeplitz correlation rho^|i-j| between
-    columns, Bernoulli-Gauss coefficients, standardised; a `Dataset`. A TypeError or
-    ValueError where an argument is not as below.
+    columns, Bernoulli-Gauss coefficients, standardised.
 
     Parameters
     ----------
-    M, N : int, at least 2 and at least 1
-    rho : float in (-1, 1); correlation of neighbouring columns, 0 for independent ones
+    M : int >= 2
+        Number of rows.
+    N : int >= 1
+        Number of columns.
+    rho : float in (-1, 1)
+        Correlation of neighbouring columns, 0 for independent ones.
     density, noise, seed
         As for `random_dct`.
+
+    Returns
+    -------
+    Dataset
+        A (M, N), y (M,), x0 (N,) on the scale of A, and N names.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where an argument is not as above.
+
+    See Also
+    --------
+    datasets.random_dct : Draw rows of a cosine matrix.
+    datasets.standardize : Centre and scale columns of your own.
 
     Examples
     --------
@@ -198,10 +264,19 @@ def gaussian_design(
 
 # %% ../nbs/course/13_datasets.ipynb #b31f9349
 def load_diabetes() -> Dataset:
-    """Load the diabetes data of scikit-learn with all interactions and squares, a
-    `Dataset` of 442 patients and 64 features such as "bmi", "bmi*bp" and "bmi^2",
+    """Load the diabetes data of scikit-learn with all interactions and squares,
     standardised. The square of `sex`, which has two values, is left out: it would
     repeat `sex`.
+
+    Returns
+    -------
+    Dataset
+        442 patients and 64 features such as "bmi", "bmi*bp" and "bmi^2"; no x0.
+
+    See Also
+    --------
+    datasets.load_riboflavin : Load a table with many more columns than rows.
+    datasets.toy : Make three points.
 
     Examples
     --------
@@ -255,11 +330,30 @@ def _riboflavin_file(path):
 # %% ../nbs/course/13_datasets.ipynb #be971a69
 def load_riboflavin(path: FilePath | None = None) -> Dataset:
     """Load the riboflavin data of the R package hdi: 71 samples, 4,088 gene
-    expressions, standardised; a `Dataset` with the names of the genes, and no x0.
-    `path` is a copy of riboflavin.RData (a ValueError if its SHA-256 is another, a
-    FileNotFoundError if there is none); without it the file that the environment
-    variable RVAMP_NB_RIBOFLAVIN names is taken, else a download, which is kept in the
-    user's cache.
+    expressions, standardised.
+
+    Parameters
+    ----------
+    path : str or path, optional
+        A copy of riboflavin.RData. Without it the file that the environment variable
+        RVAMP_NB_RIBOFLAVIN names is taken, else a download, which is kept in the user's
+        cache.
+
+    Returns
+    -------
+    Dataset
+        A (71, 4088), y (71,) and the names of the genes; no x0.
+
+    Raises
+    ------
+    ValueError
+        If the SHA-256 of the file is another.
+    FileNotFoundError
+        If there is no such file.
+
+    See Also
+    --------
+    datasets.load_diabetes : Load a table that comes with scikit-learn.
 
     Examples
     --------
@@ -283,15 +377,34 @@ def choose_lambda(A: TableLike, y: ArrayLike, cv: int = 10, seed: int = 0) -> fl
     """Choose the penalty that predicts best in cross-validation. It is on the scale of
     this package, lam = M alpha (`sum-or-average`), for half the sum of squares plus lam
     times the sum of absolute coefficients. The same for {lam, 2 lam} of stability
-    selection. A TypeError or ValueError where an argument is not as below.
+    selection.
 
     Parameters
     ----------
     A : (M, N) array of finite numbers, or a DataFrame, not in chunks
         The columns as they will be fitted; standardise them first.
     y : (M,) array of finite numbers, not constant
-    cv : int from 2 to M; number of folds
-    seed : int; shuffles the rows into folds
+        The target, on any scale.
+    cv : int from 2 to M
+        Number of folds.
+    seed : int
+        Shuffles the rows into folds.
+
+    Returns
+    -------
+    float
+        The penalty, above 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where an argument is not as above.
+
+    See Also
+    --------
+    datasets.standardize : Centre and scale the columns.
+    rvamp : Fit at this penalty.
+    rvamp_path : Fit at many.
 
     Examples
     --------

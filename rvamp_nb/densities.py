@@ -26,17 +26,31 @@ from .validation import check_array, check_number
 
 # %% ../nbs/course/37_densities.ipynb #c0ef1e01
 def coefficient_interval(fit: Fit, level: float = 0.9) -> Array:
-    """Find where a coefficient lies in a share `level` of the resamples: quantiles of
-    p̄₁, (N, 2), lower and upper; exactly 0 where an end falls on the atom. Not a
-    confidence interval for an effect, which the penalty has shrunk and the selection
-    has favoured: for that see `debiased_effects`.
+    """Find where a coefficient lies in a share `level` of the resamples, by quantiles
+    of p̄₁. Not a confidence interval for an effect, which the penalty has shrunk and
+    the selection has favoured: for that see `debiased_effects`.
 
     Parameters
     ----------
     fit : Fit
-        From `rvamp`, at beta = inf: else p̄₁ is a law of posterior draws (TypeError).
+        From `rvamp`, at beta = inf.
     level : float in (0, 1)
         As much is left out below as above: (1 - level) / 2, or less at an atom.
+
+    Returns
+    -------
+    (N, 2) array
+        Lower and upper ends; exactly 0 where an end falls on the atom.
+
+    Raises
+    ------
+    TypeError
+        At finite beta, where p̄₁ is a law of posterior draws.
+
+    See Also
+    --------
+    p1 : Take the density itself.
+    debiased_effects : Estimate effects, with confidence intervals.
 
     Examples
     --------
@@ -98,7 +112,18 @@ class _Moments:
         return (moments.var + moments.chi / self.beta) * self.unit**2
 
     def quantile(self, share: ArrayLike) -> Array:
-        """Refuse (TypeError): that of a posterior draw is not known in closed form."""
+        """Refuse quantiles: those of a posterior draw are not known in closed form.
+
+        Parameters
+        ----------
+        share : float in (0, 1), or array of such
+            Not used.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
         raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")
 
     def __repr__(self):
@@ -110,10 +135,33 @@ class _Moments:
 # %% ../nbs/course/37_densities.ipynb #h5p1
 @dataclass(frozen=True, eq=False, repr=False)
 class P1(_Moments):
-    """p̄₁ of some coefficients at beta = inf (`eq:approximate_one`): an atom at zero
-    and a density, made by `p1`. The prior and the message to it are those at these
-    coordinates, () or (n,); results have that shape, followed by the argument's. They
-    are in units of `unit` > 0, of that shape or one for all; `names` are for reprs.
+    """Hold p̄₁ of some coefficients at beta = inf (`eq:approximate_one`), an atom at
+    zero and a density, as `p1` returns it. Results have the shape of the coordinates,
+    () or (n,), followed by the argument's.
+
+    Parameters
+    ----------
+    prior : Penalty
+        At these coordinates.
+    incoming : Natural
+        The message to it; () or (n,) each.
+    unit : float > 0, or (n,) array of such
+        What coefficients are multiplied by.
+    names : name, or (n,) array; optional
+        What they are called where this is shown.
+
+    See Also
+    --------
+    p1 : Take it from a fit.
+    P2 : Hold the joint density.
+
+    Examples
+    --------
+    >>> from rvamp_nb import p1, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> density = p1(rvamp(*toy()[:2], 0.6), 0)
+    >>> print(density.atom.round(3), density.quantile([0.05, 0.95]).round(3))
+    0.742 [-0.13   0.782]
     """
 
     prior: Penalty
@@ -137,7 +185,21 @@ class P1(_Moments):
 
     @np.errstate(under="ignore")
     def distance(self, x: Array, extra: int) -> Array:
-        """z for every penalty, (K, ...); +-inf without field noise."""
+        """Compute z, the distance to x in units of the field's noise, for every
+        penalty.
+
+        Parameters
+        ----------
+        x : array
+            Coefficients, in the unit 1.
+        extra : int
+            How many axes of x follow those of the coordinates.
+
+        Returns
+        -------
+        (K, ...) array
+            +-inf without field noise.
+        """
         Q, h, s, t = (_widen(part, extra) for part in self.terms)
         gap = Q * x + t * np.where(x < 0, -1, 1) - h
         step = np.where(gap < 0, -np.inf, np.inf)
@@ -145,7 +207,18 @@ class P1(_Moments):
         return np.where((x < 0) & self.prior.positive, -np.inf, z)
 
     def below(self, x: Array, extra: int) -> Array:
-        """P[coefficient <= x], averaged over the penalties."""
+        """Compute P[coefficient <= x], averaged over the penalties.
+
+        Parameters
+        ----------
+        x, extra
+            As for `distance`.
+
+        Returns
+        -------
+        array
+            Coordinates' shape, then that of x.
+        """
         return np.tensordot(self.weights, ndtr(self.distance(x, extra)), 1)
 
     @property
@@ -156,12 +229,34 @@ class P1(_Moments):
         return self.weights @ np.where(np.equal(t, 0) & (not prior.positive), 0, shares)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """P[coefficient <= x], the atom included from x = 0 on."""
+        """Compute P[coefficient <= x].
+
+        Parameters
+        ----------
+        x : float, or array
+            Coefficients.
+
+        Returns
+        -------
+        array
+            Coordinates' shape, then that of x; the atom is included from x = 0 on.
+        """
         x = np.asarray(x, dtype=float)
         return self.below(x / _widen(self.unit, x.ndim), x.ndim)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Smallest x with cdf(x) >= q, for q in (0, 1)."""
+        """Find the smallest x with cdf(x) >= q.
+
+        Parameters
+        ----------
+        q : float in (0, 1), or array of such
+            A ValueError for others.
+
+        Returns
+        -------
+        array
+            Coordinates' shape, then that of q.
+        """
         q = np.asarray(q, dtype=float)
         if not ((q > 0) & (q < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
@@ -172,14 +267,39 @@ class P1(_Moments):
 
     @np.errstate(under="ignore")
     def pdf(self, x: ArrayLike) -> Array:
-        """Density beside the atom; at 0 from the right. Zero without field noise."""
+        """Compute the density beside the atom.
+
+        Parameters
+        ----------
+        x : float, or array
+            Coefficients.
+
+        Returns
+        -------
+        array
+            Coordinates' shape, then that of x; at 0 from the right, and 0 without field
+            noise.
+        """
         x, (Q, _, s, _) = np.asarray(x, dtype=float), self.terms
         slope = np.where(s > 0, Q / np.where(s > 0, s, 1), 0) / self.unit
         heights = phi(self.distance(x / _widen(self.unit, x.ndim), x.ndim))
         return np.tensordot(self.weights, _widen(slope, x.ndim) * heights, 1)
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """`size` exact draws; the coordinates' shape, then (size,)."""
+        """Draw coefficients, exactly.
+
+        Parameters
+        ----------
+        size : int
+            How many draws.
+        rng : numpy.random.Generator
+            Where the numbers are drawn from.
+
+        Returns
+        -------
+        array
+            Coordinates' shape, then (size,).
+        """
         prior, shape = self.prior, np.shape(self.incoming.h) + (size,)
         parts = (v + 0 * self.incoming.h for v in (*self.incoming, *prior.split()))
         Q_hat, h, chi_hat, t, k = (_widen(part, 1) for part in parts)
@@ -202,9 +322,32 @@ def _by_nearest(v, x):
 # %% ../nbs/course/37_densities.ipynb #13b10ck1
 @dataclass(frozen=True, eq=False, repr=False)
 class P1Clustered:
-    """p̄₁ of some coefficients of which some are in blocks of columns: as a P1,
-    `alone`, and where `inside` holds, a bool for each, as K equally likely `points`,
-    (n, K), sorted.
+    """Hold p̄₁ of some coefficients of which some are in blocks of columns, as `p1`
+    returns it.
+
+    Parameters
+    ----------
+    alone : P1
+        As if each column were alone.
+    inside : (n,) bool array
+        Which are in a block.
+    points : (n, K) array
+        K equally likely values of each that is, sorted.
+
+    See Also
+    --------
+    p1 : Take it from a fit.
+    P1 : Hold the density of columns that are alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import p1, rvamp
+    >>> from rvamp_nb.datasets import gaussian_design
+    >>> A, y, *_ = gaussian_design(100, 4, density=0.5)
+    >>> fit = rvamp(A, y, 0.3, column_clusters=[[0, 1]])
+    >>> type(p1(fit, [0, 1])).__name__
+    'P1Clustered'
     """
 
     alone: P1
@@ -220,45 +363,45 @@ class P1Clustered:
 
     @property
     def names(self) -> ArrayLike | None:
-        """See `P1`."""
+        """See `P1.names`."""
         return self.alone.names
 
     @property
     def atom(self) -> Array:
-        """See `P1`."""
+        """See `P1.atom`."""
         return self._of(self.alone.atom, lambda v: (v == 0).mean())
 
     @property
     def mean(self) -> Array:
-        """See `P1`."""
+        """See `P1.mean`."""
         return self._of(self.alone.mean, np.mean)
 
     @property
     def std(self) -> Array:
-        """See `P1`."""
+        """See `P1.std`."""
         return self._of(self.alone.std, np.std)
 
     @property
     def var(self) -> Array:
-        """See `P1`."""
+        """See `P1.var`."""
         return self._of(self.alone.var, np.var)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """See `P1`."""
+        """See `P1.cdf`."""
         below = lambda v: np.searchsorted(v, x, side="right") / len(v)
         return self._of(self.alone.cdf(x), below)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """See `P1`."""
+        """See `P1.quantile`."""
         at = lambda v: v[np.ceil(np.multiply(q, len(v)) - 1e-9).astype(int) - 1]
         return self._of(self.alone.quantile(q), at)
 
     def pdf(self, x: ArrayLike) -> Array:
-        """See `P1`."""
+        """See `P1.pdf`."""
         return self._of(self.alone.pdf(x), lambda v: _by_nearest(v, x))
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """`size` draws; the coordinates' shape, then (size,)."""
+        """See `P1.sample`."""
         return self._of(self.alone.sample(size, rng), lambda v: rng.choice(v, size))
 
 # %% ../nbs/course/37_densities.ipynb #514bfe15
@@ -276,8 +419,30 @@ def _inner_pdf(prior, incoming, beta, x, xi):
 # %% ../nbs/course/37_densities.ipynb #5a2ef957
 @dataclass(frozen=True, eq=False, repr=False)
 class P1Posterior(_Moments):
-    """p̄₁ of some coefficients at finite beta (`eq:approximate_one`): posteriors,
-    averaged over resamples. Made by `p1`; `prior` and `incoming` as for `P1`.
+    """Hold p̄₁ of some coefficients at finite beta (`eq:approximate_one`), posteriors
+    averaged over resamples, as `p1` returns it.
+
+    Parameters
+    ----------
+    prior, incoming
+        As for `P1`.
+    beta : float > 0
+        Inverse temperature.
+    names : name, or (n,) array; optional
+        What they are called where this is shown.
+
+    See Also
+    --------
+    p1 : Take it from a fit.
+    SpikeSlab : A prior whose posterior has an atom.
+
+    Examples
+    --------
+    >>> from rvamp_nb import SpikeSlab, p1, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> fit = rvamp(*toy()[:2], prior=SpikeSlab(inclusion=0.5), beta=1.0)
+    >>> p1(fit, 0).atom.round(3)
+    0.533
     """
 
     prior: Prior
@@ -294,7 +459,7 @@ class P1Posterior(_Moments):
 
     @np.errstate(under="ignore")
     def pdf(self, x: ArrayLike) -> Array:
-        """Density of the continuous part at x; coordinates' shape, then that of x."""
+        """See `P1.pdf`: of the continuous part."""
         incoming, beta, total = self.incoming, self.beta, 0.0
         close = 15 * np.max(np.sqrt(beta * incoming.chi_hat / incoming.Q_hat))
         for share, case in self.prior.cases():
@@ -311,20 +476,37 @@ def p1(
     fit: Fit | Selector, i: ArrayLike | None = None
 ) -> P1 | P1Clustered | P1InGroup | P1Posterior:
     """Take the density p̄₁ of coefficients across resamples from a fit, with its atom
-    at zero. It is a P1, at finite beta a P1Posterior, of columns in clusters a
-    P1Clustered, of a `GroupLasso` a P1InGroup (`eq:approximate_one`). It is always
-    rVAMP's: where an estimator's answer is combined with refits, its probabilities and
-    means differ from these a little.
+    at zero (`eq:approximate_one`). It is always rVAMP's: where an estimator's answer is
+    combined with refits, its probabilities and means differ from these a little.
 
     Parameters
     ----------
     fit : Fit, or a fitted StabilitySelection
         From `rvamp`: coefficients are on the scale of its columns; of an estimator on
-        that of its table, as `coef_mean_`. ValueError: nothing there has converged, or
-        a table has no such column (IndexError: a fit has none); TypeError: p̄₁ does not
-        know the prior.
+        that of its table, as `coef_mean_`.
     i : int, name, or (n,) of them, optional
         Which coefficients; all if not given. An estimator knows names, too.
+
+    Returns
+    -------
+    P1, P1Posterior, P1Clustered or P1InGroup
+        P1, but at finite beta P1Posterior, of columns in clusters P1Clustered, and of a
+        `GroupLasso` P1InGroup.
+
+    Raises
+    ------
+    ValueError
+        Where nothing has converged, or a table has no such column.
+    IndexError
+        Where a fit has no such column.
+    TypeError
+        Where p̄₁ does not know the prior.
+
+    See Also
+    --------
+    p2 : Take the joint density.
+    coefficient_interval : Find its quantiles for all coefficients.
+    StabilitySelection.plot_density : Draw it.
 
     Examples
     --------
@@ -458,8 +640,32 @@ def _new_rows(fit, A_new):
 
 # %% ../nbs/course/37_densities.ipynb #30db549c
 class P2:
-    """p̄₂ (`eq:approximate_two`): a Gaussian over coefficients that move together. Made
-    by `p2`; the covariances are computed when one is first asked for.
+    """Hold p̄₂ (`eq:approximate_two`), a Gaussian over coefficients that move together,
+    as `p2` returns it. The covariances are computed when one is first asked for.
+
+    Parameters
+    ----------
+    fit : Fit
+        From `rvamp`.
+    rows : (n,) int array, or (n, N) array
+        Which coefficients, or combinations of them.
+    unit : float, or (n,) array
+        What they are multiplied by.
+    names : (n,) array, optional
+        What they are called where this is shown.
+
+    See Also
+    --------
+    p2 : Take it from a fit.
+    P1 : Hold the density of one coefficient.
+
+    Examples
+    --------
+    >>> from rvamp_nb import p2, rvamp
+    >>> from rvamp_nb.datasets import gaussian_design
+    >>> A, y, *_ = gaussian_design(100, 4, density=0.5)
+    >>> p2(rvamp(A, y, 0.3), [0, 1]).covariance.shape
+    (2, 2)
     """
 
     atom = None  # a Gaussian has none
@@ -488,7 +694,18 @@ class P2:
         return np.sqrt((x.var + x.chi / beta)[self._rows]) * np.abs(self.unit)
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Density of each that varies, alone; (n,), then the shape of x."""
+        """Compute the density of each coefficient that varies, alone.
+
+        Parameters
+        ----------
+        x : float, or array
+            Coefficients.
+
+        Returns
+        -------
+        array
+            Shape (n,), then that of x.
+        """
         m, s = (_widen(v, np.ndim(x)) for v in (self.mean, self.std))
         return phi((x - m) / s) / s
 
@@ -513,12 +730,41 @@ class P2:
         return [part * units for part in _covariances(self._fit, self._rows)]
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """`size` draws of the coefficients asked for, (size, n)."""
+        """Draw the coefficients together.
+
+        Parameters
+        ----------
+        size : int
+            How many draws.
+        rng : numpy.random.Generator
+            Where the numbers are drawn from.
+
+        Returns
+        -------
+        (size, n) array
+            A row for each draw.
+        """
         return rng.multivariate_normal(self.mean, self.covariance, size, method="eigh")
 
     def predict(self, A_new: ArrayLike) -> tuple[Array, Array]:
-        """Mean, (m,), and covariance, (m, m), of A_new x (and intercept), for an A_new
-        of shape (m, N). ValueError: of an estimator, whose `linear_predictor` it is.
+        """Predict A_new x (and intercept).
+
+        Parameters
+        ----------
+        A_new : (m, N) array
+            New rows, on the scale of the fit.
+
+        Returns
+        -------
+        mean : (m,) array
+            Of the linear predictor.
+        covariance : (m, m) array
+            Across resamples and within.
+
+        Raises
+        ------
+        ValueError
+            Of an estimator, whose `linear_predictor` it is.
         """
         if np.any(self.unit != 1):
             remedy = "use linear_predictor(A_new, return_std=True) of the estimator"
@@ -535,16 +781,30 @@ class P2:
 # %% ../nbs/course/37_densities.ipynb #114beb3f
 def p2(fit: Fit | Selector, rows: ArrayLike | None = None) -> P2:
     """Take the joint density p̄₂ of some coefficients from a fit: how they move
-    together across resamples and within a posterior. It is a P2 (`eq:approximate_two`),
-    and rVAMP's, as `p1`.
+    together across resamples and within a posterior (`eq:approximate_two`). It is
+    rVAMP's, as `p1`.
 
     Parameters
     ----------
     fit : Fit, or a fitted StabilitySelection
         As for `p1`, on the same scales.
     rows : int, name, or (n,) of them, optional
-        Which coefficients; all if not given (the covariance is then N x N, and refused
-        for a table in chunks with N > M, a ValueError).
+        Which coefficients; all if not given (the covariance is then N x N).
+
+    Returns
+    -------
+    P2
+        Mean (n,), covariances (n, n).
+
+    Raises
+    ------
+    ValueError
+        For all coefficients of a table in chunks with N > M; else as for `p1`.
+
+    See Also
+    --------
+    p1 : Take the density of one coefficient, with its atom.
+    StabilitySelection.plot_pair : Draw the density of two.
 
     Examples
     --------

@@ -153,8 +153,27 @@ def free_energy(fit: Fit) -> float:
     is the mean over counts and penalties of the least value of sum_mu c_mu l(y_mu,
     a_mu'x) plus the penalty. At finite beta, beta G is the mean of the logarithm of the
     integral of exp(-beta (that)) over x, the spike-and-slab prior normalised and all
-    others not. Errors of messages enter squared. A TypeError for rows in groups
-    (`Grouped`), and for columns in clusters.
+    others not.
+
+    Parameters
+    ----------
+    fit : Fit
+        Of `rvamp`, converged: errors of messages enter squared.
+
+    Returns
+    -------
+    float
+        G, for the whole table.
+
+    Raises
+    ------
+    TypeError
+        For rows in groups (`Grouped`), and for columns in clusters.
+
+    See Also
+    --------
+    stability_radius : Compute whether the fixed point is stable.
+    rvamp : Make the fit.
 
     Examples
     --------
@@ -242,9 +261,7 @@ def _has_arrived(growth, tol):
 @numpy_errors(under="ignore")
 def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float:
     """Compute the spectral radius of one round's action on differences between copies.
-    Below 1 the replica-symmetric point of a converged fit is stable; it is 0 where
-    nothing is random (`factor-replicon`). A TypeError for rows in groups (`Grouped`),
-    and for columns in clusters. Not arriving is a RuntimeWarning.
+    Below 1 the replica-symmetric point of a converged fit is stable.
 
     Parameters
     ----------
@@ -253,8 +270,28 @@ def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float
     tol : float in (0, 1)
         On the radius, relative; a radius below it is given as 0.
     max_iter : int >= 3
-        Turns; each costs one call of `couple`: two or three passes over a table that
-        is read in chunks.
+        Turns; each costs one call of `couple`: two or three passes over a table that is
+        read in chunks.
+
+    Returns
+    -------
+    float
+        The radius, at least 0; 0 where nothing is random (`factor-replicon`).
+
+    Raises
+    ------
+    TypeError
+        For rows in groups (`Grouped`), and for columns in clusters.
+
+    Warns
+    -----
+    RuntimeWarning
+        Where `max_iter` turns are not enough.
+
+    See Also
+    --------
+    free_energy : Compute the free energy at this point.
+    Diagnostics : Report how reliable a selection is.
 
     Examples
     --------

@@ -42,6 +42,11 @@ class ConstantSignal:
     two_sided : bool
         Whether half of them are negative, which most penalties cannot tell.
 
+    See Also
+    --------
+    GaussianSignal : Describe normal coefficients.
+    state_evolution : Predict a fit.
+
     Examples
     --------
     >>> from rvamp_nb import ConstantSignal
@@ -59,7 +64,15 @@ class ConstantSignal:
         check_field(self, "density", 0, 1, closed="]")
 
     def nodes(self) -> tuple[Array, Array]:
-        """Values (K,), the first of them 0, and their probabilities."""
+        """Return the values of a coefficient and their probabilities.
+
+        Returns
+        -------
+        values : (K,) array
+            The first of them is 0.
+        probabilities : (K,) array
+            They sum to 1.
+        """
         signs = np.array([1.0, -1.0] if self.two_sided else [1.0])
         share = np.full(len(signs), self.density / len(signs))
         return np.r_[0.0, self.size * signs], np.r_[1 - self.density, share]
@@ -77,6 +90,11 @@ class GaussianSignal:
     density : float in (0, 1]
         Share of the features that are true.
 
+    See Also
+    --------
+    ConstantSignal : Describe coefficients of one size.
+    state_evolution : Predict a fit.
+
     Examples
     --------
     >>> from rvamp_nb import GaussianSignal
@@ -93,7 +111,7 @@ class GaussianSignal:
         check_field(self, "density", 0, 1, closed="]")
 
     def nodes(self) -> tuple[Array, Array]:
-        """Values (41,), the first of them 0, and their probabilities."""
+        """See `ConstantSignal.nodes`; there are 41 of them."""
         x, w = np.polynomial.legendre.leggauss(40)
         w = w * np.exp(-((5 * x) ** 2) / 2)
         w = w / w.sum()
@@ -352,18 +370,48 @@ class PiLaw:
 # %% ../nbs/course/43_state_evolution.ipynb #41386114
 @dataclass(frozen=True, eq=False)
 class Evolution:
-    """What to expect of a fit, before there are data."""
+    """Hold what to expect of a fit, before there are data, as `state_evolution` returns
+    it.
 
-    mse: float  # mean square of the mean coefficient minus the true one
-    var: float  # mean variance across resamples
-    chi: float  # mean response
-    Pi_null: PiLaw  # the law of the selection probabilities of null features
-    Pi_true: PiLaw  # ... and of true ones
-    density: float  # share of true features
+    Attributes
+    ----------
+    mse : float
+        Mean square of the mean coefficient minus the true one.
+    var, chi : float
+        Mean variance across resamples, and mean response.
+    Pi_null, Pi_true : PiLaw
+        Laws of the selection probabilities of null features, and of true ones.
+    density : float in (0, 1]
+        Share of true features.
+    converged, status, n_iter : bool, str, int
+        How it ended, and after how many turns.
+    macro : OrderParameters
+        The numbers themselves; also where to start a neighbouring problem.
+
+    See Also
+    --------
+    state_evolution : Make the prediction.
+    Study : What to expect of a selection.
+
+    Examples
+    --------
+    >>> from rvamp_nb import ConstantSignal, state_evolution
+    >>> signal = ConstantSignal(size=3.0, density=0.1)
+    >>> found = state_evolution(0.5, 0.5, signal=signal, noise=1.0)
+    >>> print(round(float(found.power(0.9)), 2), round(found.selected, 2))
+    0 0
+    """
+
+    mse: float
+    var: float
+    chi: float
+    Pi_null: PiLaw
+    Pi_true: PiLaw
+    density: float
     converged: bool
     status: str
     n_iter: int
-    macro: OrderParameters  # also where to start a neighbouring problem
+    macro: OrderParameters
 
     @property
     def lam(self) -> float | Array:
@@ -376,11 +424,35 @@ class Evolution:
         return (1 - self.density) * self.Pi_null.mean + self.density * self.Pi_true.mean
 
     def false_selections(self, threshold: ArrayLike, n: int) -> Array:
-        """Expected number of null features with Pi >= threshold, among n features."""
+        """Compute the expected number of null features that reach a threshold.
+
+        Parameters
+        ----------
+        threshold : float in (0, 1], or array of such
+            On the selection probability.
+        n : int
+            Number of features, null and true.
+
+        Returns
+        -------
+        array of the shape of threshold
+            Of n features, how many are null and have Pi >= threshold.
+        """
         return n * (1 - self.density) * self.Pi_null.at_least(threshold)
 
     def power(self, threshold: ArrayLike) -> Array:
-        """Expected share of the true features with Pi >= threshold."""
+        """Compute the expected share of the true features that reach a threshold.
+
+        Parameters
+        ----------
+        threshold : float in (0, 1], or array of such
+            On the selection probability.
+
+        Returns
+        -------
+        array of the shape of threshold
+            The share with Pi >= threshold, in [0, 1].
+        """
         return self.Pi_true.at_least(threshold)
 
     def __repr__(self):
@@ -408,33 +480,62 @@ def state_evolution(
     """Predict what `rvamp` will find on large data with y = A x_0 + noise (or y drawn
     given A x_0, for the logistic and the Poisson loss), before there are any. Columns
     have unit norm on average; A has independent entries or singular vectors that point
-    anywhere. Returns an `Evolution`; where it does not converge, that has
-    `converged=False`, and there is a `ConvergenceWarning`. A TypeError or ValueError
-    where an argument is not as below.
+    anywhere.
 
     Parameters
     ----------
     ratio : float in (1e-6, 1e6)
         Rows per column, M/N.
-    lam, prior, likelihood, counts, beta
-        As for `rvamp`; one penalty for all coefficients; the likelihood is Squared,
-        Huber, Logistic or PoissonLoss. A `GroupLasso` has one group, which stands for
-        all: its columns are a feature, true coefficients are lengths of a group's, and
-        mse, var and chi are means over columns.
+    lam : float > 0, optional
+        As for `rvamp`; one penalty for all coefficients.
     signal : ConstantSignal or GaussianSignal
         The law of the true coefficients; your own needs `density` and `nodes()`.
     noise : float >= 0
         Standard deviation of y's Gaussian noise; needed for Squared and Huber.
+    prior : Prior, optional
+        As for `rvamp`. A `GroupLasso` has one group, which stands for all: its columns
+        are a feature, true coefficients are lengths of a group's, and mse, var and chi
+        are means over columns.
+    likelihood : Squared, Huber, Logistic or PoissonLoss
+        The loss of a row.
+    counts
+        As for `rvamp`.
     spectrum : None, "orthogonal", (K,) array of singular values, or Spectrum
         None: independent entries. "orthogonal": equal singular values, such as random
         rows of a cosine matrix. An array: those of A, or some that stand for them.
+    beta
+        As for `rvamp`.
     selected : float in (0, 1), optional
         Share of the features that one resample is to select on average: lam, or the
         prior's penalty, is only where the search begins.
-    tol, max_iter : float in (0, 1), int >= 1
-        On the relative change of the eight numbers in one turn, and how many turns.
+    tol : float in (0, 1)
+        On the relative change of the eight numbers in one turn.
+    max_iter : int >= 1
+        Turns at most.
     start : Evolution, optional
         Of a problem nearby.
+
+    Returns
+    -------
+    Evolution
+        Errors, variances and laws of the selection probabilities; where it does not
+        converge, that has `converged=False`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where an argument is not as above.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where it does not converge.
+
+    See Also
+    --------
+    plan_study : Find how many rows a study needs.
+    ConstantSignal : Describe true coefficients of one size.
+    rvamp : Fit data that are there.
 
     Examples
     --------

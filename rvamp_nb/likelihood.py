@@ -39,46 +39,166 @@ class _Row:
     generic = False  # whether `value` and `derivatives` are all that makes its message
 
     def check(self, y: Array, beta: float) -> None:
-        """Refuse observations, or a beta, that this loss is not made for."""
+        """Refuse observations, or a beta, that this loss is not made for.
+
+        Parameters
+        ----------
+        y : (M,) array
+            The target.
+        beta : float > 0
+            Inverse temperature.
+
+        Raises
+        ------
+        ValueError
+            It says which they may be.
+        """
 
     def value(self, y: Array, f: Array) -> Array:
-        """The loss l(y, f), of the shape of f."""
+        """Compute the loss l(y, f).
+
+        Parameters
+        ----------
+        y : (M,) array
+            The target.
+        f : array of M, or of (..., M), numbers
+            Linear predictors.
+
+        Returns
+        -------
+        array of the shape of f
+            The loss of each row.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no value(y, f)")
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """First and second derivative of l in f, each of the shape of f."""
+        """Compute the first and second derivative of l in f.
+
+        Parameters
+        ----------
+        y : (M,) array
+            The target.
+        f : array of M, or of (..., M), numbers
+            Linear predictors.
+
+        Returns
+        -------
+        slope : array of the shape of f
+            The first, l'(y, f).
+        curvature : array of the shape of f
+            The second, at least 0.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
 
     def refit_options(self) -> tuple[float, dict[str, float]]:
-        """A scale, whose square divides the weights, and options of `penalised_fit`."""
+        """Return what exact refits need to know of this loss.
+
+        Returns
+        -------
+        scale : float
+            Its square divides the weights.
+        options : dict
+            Of `penalised_fit`.
+        """
         return 1.0, dict(delta=1.0)
 
     def of(self, rows: slice | Ints) -> "_Row":
-        """The loss of some of the rows, a slice or their numbers."""
+        """Return the loss of some of the rows.
+
+        Parameters
+        ----------
+        rows : slice or (m,) int array
+            Which rows.
+
+        Returns
+        -------
+        Loss
+            Here the same one for all rows.
+        """
         return self
 
     def initial_message(self, message: Natural) -> Natural:
-        """What comes in, with one number for each row, as this loss takes it."""
+        """Return a first message as this loss takes it.
+
+        Parameters
+        ----------
+        message : Natural
+            With one number for each row.
+
+        Returns
+        -------
+        Natural
+            Here the message itself.
+        """
         return message
 
     def pull_noise(self, slope: Array, A: TableLike, each: Array) -> Array:
-        """For each column, what rows that are drawn together add to the noise of its
-        field, (N,); `each` is the same for rows that are drawn one by one.
+        """Compute what rows that are drawn together add to the noise of each column's
+        field.
+
+        Parameters
+        ----------
+        slope : (M,) array
+            Pull of each row.
+        A : (M, N) table
+            The columns.
+        each : (N,) array
+            The same for rows that are drawn one by one.
+
+        Returns
+        -------
+        (N,) array
+            Here `each`.
         """
         return each
 
     def pooled(self, values: Array) -> Array:
-        """Numbers of rows, (M,), as means over those that share one loss."""
+        """Average numbers of rows over those that share one loss.
+
+        Parameters
+        ----------
+        values : (M,) array
+            One for each row.
+
+        Returns
+        -------
+        (M,) array
+            Their means; here each row is alone.
+        """
         return values
 
     def numbered(self, y: Array) -> "tuple[_Row, Array]":
-        """The loss, and what it takes for y, of rows in any number and order."""
+        """Return the loss for rows in any number and order.
+
+        Parameters
+        ----------
+        y : (M,) array
+            The target.
+
+        Returns
+        -------
+        loss : Loss
+            Of such rows.
+        y : (M,) array
+            What that loss takes for y.
+        """
         return self, y
 
     def moments(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
     ) -> Moments:
-        """The moments alone; arguments and shapes as in `message`."""
+        """Compute the moments of `message` alone.
+
+        Parameters
+        ----------
+        y, incoming, counts, beta
+            As for `message`.
+
+        Returns
+        -------
+        Moments
+            As of `message`, (M,) each.
+        """
         return self.message(y, incoming, counts, beta)[0]
 
 # %% ../nbs/course/32_likelihood.ipynb #65losschk
@@ -99,6 +219,11 @@ class Squared(_Row):
         Scale of the noise, in units of y. At beta = 1 it makes the loss a Gaussian
         log-likelihood; at beta = inf it only scales the penalty.
 
+    See Also
+    --------
+    Huber : Let outliers pull less.
+    WeightedLoss : Weigh the rows.
+
     Examples
     --------
     >>> from rvamp_nb import Squared, rvamp
@@ -115,27 +240,21 @@ class Squared(_Row):
         check_field(self, "sigma", 0)
 
     def refit_options(self) -> tuple[float, dict[str, float]]:
-        """See other losses."""
+        """See `Loss.refit_options`."""
         return self.sigma, dict(delta=1.0)
 
     def value(self, y: Array, f: Array) -> Array:
-        """The loss, of the shape of f."""
+        """See `Loss.value`."""
         return (y - f) ** 2 / (2 * self.sigma**2)
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """First and second derivative of the loss in f, of the shape of f."""
+        """See `Loss.derivatives`."""
         return (f - y) / self.sigma**2, np.full_like(f, self.sigma**-2)
 
     def message(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
     ) -> tuple[Moments, Natural]:
-        """Moments of u for every row, and the message to the coupling (Algorithm 1,
-        Variable 1), (M,) each: mean, response, variance, rho = V chi and rho_bar = 1 -
-        rho; Q_hat_2u > 0, h_2u and chi_hat_2u >= 0, without cancellation.
-
-        incoming is V = Q_hat_1u >= 0, h_1u and chi_hat_1u >= 0: a row's fit is
-        predicted as -h_1u with the variance chi_hat_1u across resamples. counts is a
-        law of independent counts, with P[c > 0] > 0; beta is no matter here: a
+        """See `Loss.message`: without cancellation; beta is no matter here, as a
         Gaussian's mean is its top.
         """
         (V, h, chi_hat), (c, w) = incoming, counts.nodes()
@@ -148,8 +267,8 @@ class Squared(_Row):
     def log_partition(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
     ) -> Array:
-        """-E min_f {c l + (f - omega')^2 / (2 V)}, less E log(1 + c V / sigma^2) /
-        (2 beta), (M,); its derivatives are the moments.
+        """See `Loss.log_partition`: -E min_f {c l + (f - omega')^2 / (2 V)}, less E
+        log(1 + c V / sigma^2) / (2 beta).
         """
         (V, h, chi_hat), (c, w) = incoming, counts.nodes()
         c = c / self.sigma**2
@@ -201,7 +320,22 @@ def count_work(numbers):
 
 # %% ../nbs/course/32_likelihood.ipynb #83f46bbc
 def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
-    """The f with f + cV l'(y, f) = omega, of the shape of omega: safeguarded Newton."""
+    """Solve f + cV l'(y, f) = omega for f, by a safeguarded Newton iteration.
+
+    Parameters
+    ----------
+    y : (M,) array
+        The target.
+    omega : array of M, or of (..., M), numbers
+        Predictions.
+    cV : array that broadcasts with omega
+        A count times the variance V.
+
+    Returns
+    -------
+    array of the shape of omega
+        The solutions f.
+    """
     y, target, cV = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
     left, answer = np.arange(len(target)), np.empty(len(target))
     slope, curvature = loss.derivatives(y, target)
@@ -237,6 +371,11 @@ class Loss(_Row):
     whose slope is tanh(f / d); nodes are as close as that asks), and `kinked`, True
     where the curvature jumps, as Huber's does.
 
+    See Also
+    --------
+    Prior : Describe one coefficient.
+    Squared, Logistic, PoissonLoss, Huber : The losses of the package.
+
     Examples
     --------
     >>> import numpy as np
@@ -261,13 +400,43 @@ class Loss(_Row):
         return (own.message, own.channel, own.inner) == general
 
     def guess(self, y: Array, omega: Array, cV: Array) -> Array:
-        """A first guess; it is kept between omega and omega - cV l'(y, omega)."""
+        """Guess the solution of `proximal`.
+
+        Parameters
+        ----------
+        y, omega, cV
+            As for `proximal`.
+
+        Returns
+        -------
+        array of the shape of omega
+            It is kept between omega and omega - cV l'(y, omega).
+        """
         return omega - cV * self.derivatives(y, omega)[0] / 2
 
     def inner(
         self, y: Array, omega: Array, c: float, V: Array, beta: float
     ) -> tuple[Array, Array, Array]:
-        """Pull, response and 1 - V response, given prediction omega and count c."""
+        """Compute how strongly a row pulls, given its prediction and count.
+
+        Parameters
+        ----------
+        y : (M,) array
+            The target.
+        omega : (K, M) array
+            Predictions at K nodes.
+        c : float > 0
+            The count.
+        V : (M,) array > 0
+            Variance of the fit without this row.
+        beta : float > 0
+            Inverse temperature.
+
+        Returns
+        -------
+        tuple of three (K, M) arrays
+            The pull u, its response to the field, and 1 - V response.
+        """
         if np.isfinite(beta):
             return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
         slope, curvature = self.derivatives(y, self.proximal(y, omega, c * V))
@@ -275,13 +444,47 @@ class Loss(_Row):
         return -c * slope, c * curvature * slack, slack
 
     def channel(self, y: Array, incoming: Natural, c: float, beta: float) -> Array:
-        """Mean, response, excess and slack E[1 - V response] of the pull, (4, M)."""
+        """Average the pull at one count over the noise of the field.
+
+        Parameters
+        ----------
+        y : (M,) array
+            The target.
+        incoming : Natural
+            As for `message`.
+        c : float >= 0
+            The count.
+        beta : float > 0
+            Inverse temperature.
+
+        Returns
+        -------
+        (4, M) array
+            Mean, response, excess, and slack E[1 - V response].
+        """
         return _averaged_pull(self, y, incoming, c, beta)
 
     def channels(
         self, y: Array, incoming: Natural, c: Array, w: Array, beta: float
     ) -> Array:
-        """`channel` for all counts c, of probabilities w, (K,) each: (K, 4, M)."""
+        """Average the pull at each count over the noise of the field.
+
+        Parameters
+        ----------
+        y, incoming
+            As for `channel`.
+        c : (K,) array >= 0
+            The counts.
+        w : (K,) array
+            Their probabilities.
+        beta
+            As for `channel`.
+
+        Returns
+        -------
+        (K, 4, M) array
+            The answer of `channel` at each count.
+        """
         kind = type(self)
         if kind.inner is Loss.inner and kind.channel is Loss.channel and beta < np.inf:
             return on_lattices(self, y, incoming, c, w, beta)
@@ -290,8 +493,27 @@ class Loss(_Row):
     def message(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
     ) -> tuple[Moments, Natural]:
-        """Moments of u for every row, and the message to the coupling; arguments and
-        shapes as in `Squared.message`, with V > 0.
+        """Compute moments of u for every row, and the message to the coupling
+        (Algorithm 1, Variable 1).
+
+        Parameters
+        ----------
+        y : (M,) array
+            The target.
+        incoming : Natural
+            V = Q_hat_1u > 0 (of Squared >= 0), h_1u and chi_hat_1u >= 0: a row's fit is
+            predicted as -h_1u with the variance chi_hat_1u across resamples.
+        counts : CountLaw
+            A law of independent counts, with P[c > 0] > 0.
+        beta : float > 0
+            Inverse temperature.
+
+        Returns
+        -------
+        moments : Moments
+            Mean, response, variance, rho = V chi and rho_bar = 1 - rho; (M,) each.
+        message : Natural
+            Q_hat_2u > 0, h_2u and chi_hat_2u >= 0; (M,) each.
         """
         c, w = _support(counts)
         return _total(incoming, w, self.channels(y, incoming, c, w, beta))
@@ -299,7 +521,19 @@ class Loss(_Row):
     def log_partition(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
     ) -> Array:
-        """E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,)."""
+        """Compute E (1/beta) log of the integral over f, less log(V) / (2 beta): its
+        derivatives are the moments.
+
+        Parameters
+        ----------
+        y, incoming, counts, beta
+            As for `message`.
+
+        Returns
+        -------
+        (M,) array
+            One number for each row.
+        """
         return _expected_log_z(self, y, incoming, counts, beta)
 
 # %% ../nbs/course/32_likelihood.ipynb #dca2664d
@@ -308,6 +542,11 @@ class Logistic(Loss):
     """Measure the misfit of a row by log(1 + exp(f)) - y f, for y in {0, 1}: logistic
     regression. Of k successes out of n trials, y is the share k / n, with the weight n
     (`trials`, WeightedLoss). Other y are a ValueError of `rvamp`.
+
+    See Also
+    --------
+    WeightedLoss : Weigh the rows, as trials need it.
+    softmax_fit : Fit more than two classes.
 
     Examples
     --------
@@ -326,7 +565,7 @@ class Logistic(Loss):
         return np.maximum(f, 0) + np.log1p(np.exp(-np.abs(f))) - y * f
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """As `Loss.derivatives`; one exponential for both."""
+        """See `Loss.derivatives`: one exponential for both."""
         odds = np.exp(-np.abs(f))  # of the less probable label
         p = 1 / (1 + odds)
         q = odds * p  # p - 1 has no digits left where p is near 1
@@ -338,7 +577,9 @@ class Logistic(Loss):
         return np.where(np.abs(middle) <= 2, middle, omega + cV * (y - (middle > 0)))
 
     def check(self, y: Array, beta: float) -> None:
-        """Refuse what is no label and no share between labels, or one label only."""
+        """See `Loss.check`: labels 0 and 1, or shares between them, and not one label
+        only.
+        """
         if not ((0 <= y) & (y <= 1)).all():
             what = "y must hold the labels 0 and 1 for the logistic loss, or shares"
             raise ValueError(f"{what}; code the classes so: y = (labels == positive)")
@@ -444,6 +685,10 @@ class PoissonLoss(Loss):
     """Measure the misfit of a row by exp(f) - y f, for counts y >= 0: Poisson
     regression with a log link. Other y are a ValueError of `rvamp`.
 
+    See Also
+    --------
+    WeightedLoss : Add an offset, such as the logarithm of an exposure.
+
     Examples
     --------
     >>> from rvamp_nb import PoissonLoss, rvamp
@@ -468,7 +713,7 @@ class PoissonLoss(Loss):
         return rate - y, rate
 
     def check(self, y: Array, beta: float) -> None:
-        """Refuse negative counts, or none at all."""
+        """See `Loss.check`: counts >= 0, and not 0 in every row."""
         if (y < 0).any():
             raise ValueError(f"y must hold counts >= 0 (PoissonLoss), got {y.min():g}")
         if not y.any():
@@ -512,7 +757,16 @@ def _least_huber(
 @dataclass(frozen=True)
 class Huber(Loss):
     """Measure the misfit of a row by (y - f)^2 / 2 up to |y - f| = delta and by delta
-    |y - f| - delta^2 / 2 beyond, so that outliers pull less; delta > 0 in units of y.
+    |y - f| - delta^2 / 2 beyond, so that outliers pull less.
+
+    Parameters
+    ----------
+    delta : float > 0
+        Where the loss turns linear, in units of y.
+
+    See Also
+    --------
+    Squared : Let all rows pull in proportion.
 
     Examples
     --------
@@ -536,11 +790,11 @@ class Huber(Loss):
         return self.delta / 3
 
     def refit_options(self) -> tuple[float, dict[str, float]]:
-        """See other losses."""
+        """See `Loss.refit_options`."""
         return 1.0, dict(delta=self.delta)
 
     def check(self, y: Array, beta: float) -> None:
-        """Refuse a finite beta."""
+        """See `Loss.check`: a finite beta is refused."""
         if np.isfinite(beta):
             remedy = "leave beta out, or take Squared(sigma)"
             raise ValueError(f"Huber loss is for beta = inf, got {beta:g}: {remedy}")

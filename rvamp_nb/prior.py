@@ -72,8 +72,13 @@ class Prior:
 
     A prior of your own is a subclass with `inner`, and with `bends` where its response
     is not smooth on the scale of the field's noise; `log_density(x)` gives it a p1 at
-    finite beta, too. All else has a default below: a class with a selection
-    probability gives `Pi`, one with a penalty `scaled`.
+    finite beta, too. All else has a default below: a class with a selection probability
+    gives `Pi`, one with a penalty `scaled`.
+
+    See Also
+    --------
+    Loss : Describe one row.
+    Laplace, Ridge, ElasticNet, NonNegative, SpikeSlab : The priors of the package.
 
     Examples
     --------
@@ -101,83 +106,286 @@ class Prior:
     def inner(
         self, field: Array, Q_hat: Array, beta: float
     ) -> tuple[Array, Array, Array]:
-        """(1/beta) log z, mean and response d mean / d field in the field, (K, N)."""
+        """Compute the posterior of a coefficient in a given field.
+
+        Parameters
+        ----------
+        field : (K, N) array
+            The field at K nodes.
+        Q_hat : (N,) array > 0
+            Its precision.
+        beta : float > 0
+            Inverse temperature: inf is the penalised estimate, 1 the posterior.
+
+        Returns
+        -------
+        log_z : (K, N) array
+            The value (1/beta) log z, up to a constant.
+        mean : (K, N) array
+            Of the posterior; at inf the minimiser.
+        response : (K, N) array
+            The derivative d mean / d field.
+        """
         name = type(self).__name__
         raise NotImplementedError(f"{name} has no inner(field, Q_hat, beta)")
 
     def bends(self, Q_hat: Array, beta: float) -> list[tuple[Array, Array]]:
-        """Pairs: fields where the response bends, and over which widths; () or (N,)."""
+        """List the fields at which the response bends.
+
+        Parameters
+        ----------
+        Q_hat : (N,) array > 0
+            Precision of the field.
+        beta : float > 0
+            Inverse temperature.
+
+        Returns
+        -------
+        list of pairs of arrays, () or (N,)
+            Where the response bends, and over which width.
+        """
         return []
 
     def cases(self) -> list[tuple[float, "Prior"]]:
-        """(probability, prior) for each value of what is drawn besides the field."""
+        """List the values of what is drawn besides the field.
+
+        Returns
+        -------
+        list of (float, Prior)
+            Probability of each value, and the prior there.
+        """
         return [(1.0, self)]
 
     def channel(self, incoming: Natural, beta: float) -> Array:
-        """The five parts of `moments` for one case, (5, N)."""
+        """Compute the five parts of `moments` for one case.
+
+        Parameters
+        ----------
+        incoming : Natural
+            The message, with Q_hat > 0; (N,) each.
+        beta : float > 0
+            Inverse temperature.
+
+        Returns
+        -------
+        (5, N) array
+            The mean, chi, var, rho and rho_bar.
+        """
         return _by_nodes(self, incoming, beta)[1:]
 
     def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
-        """Moments of every coefficient: mean, chi, var across resamples, rho = Q_hat
-        chi and rho_bar = 1 - rho, (N,) each; of the message incoming, Natural with
-        Q_hat > 0, at beta > 0: inf is the penalised estimate, 1 the posterior.
+        """Compute moments of every coefficient across resamples.
+
+        Parameters
+        ----------
+        incoming : Natural
+            The message, with Q_hat > 0; (N,) each.
+        beta : float > 0
+            Inverse temperature: inf is the penalised estimate, 1 the posterior.
+
+        Returns
+        -------
+        Moments
+            The mean, chi, var across resamples, rho = Q_hat chi and rho_bar = 1 - rho;
+            (N,) each.
         """
         answers = [(w, case.channel(incoming, beta)) for w, case in self.cases()]
         return Moments(*_mixture(*map(np.array, zip(*answers))))
 
     def log_partition(self, incoming: Natural, beta: float = np.inf) -> Array:
-        """E (1/beta) log z, (N,), up to a constant: its derivatives are the moments."""
+        """Compute E (1/beta) log z, whose derivatives are the moments.
+
+        Parameters
+        ----------
+        incoming : Natural
+            The message, with Q_hat > 0; (N,) each.
+        beta : float > 0
+            Inverse temperature.
+
+        Returns
+        -------
+        (N,) array
+            Up to a constant.
+        """
         return sum(w * _by_nodes(c, incoming, beta)[0] for w, c in self.cases())
 
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
-        """Selection probabilities, where the prior has any: this one has none."""
+        """Compute selection probabilities, where the prior has any: this one has none.
+
+        Parameters
+        ----------
+        incoming : Natural
+            The message, with Q_hat > 0; (N,) each.
+        beta : float > 0
+            Inverse temperature.
+
+        Returns
+        -------
+        (N,) array
+            P[x != 0], in [0, 1]; of a prior with a spike the mean inclusion
+            probability.
+
+        Raises
+        ------
+        AttributeError
+            Where no coefficient is ever exactly zero.
+        """
         where = f"under {type(self).__name__} at beta = {beta:g}"
         problem = f"{where} no coefficient is ever exactly zero; look at mean and var"
         raise AttributeError(f"Pi is not available: {problem}")
 
     def selects(self, beta: float) -> bool:
-        """Whether there are selection probabilities, `Pi`."""
+        """Return whether there are selection probabilities, `Pi`.
+
+        Parameters
+        ----------
+        beta : float > 0
+            Inverse temperature.
+
+        Returns
+        -------
+        bool
+            False where `Pi` is an AttributeError.
+        """
         return type(self).Pi is not Prior.Pi
 
     def split(self) -> tuple[float | Array, float | Array]:
-        """Threshold t and added precision k of t |x| + k x^2 / 2; 0 of other priors."""
+        """Return t and k of a penalty t |x| + k x^2 / 2.
+
+        Returns
+        -------
+        t : float or (N,) array
+            The threshold; 0 of other priors.
+        k : float or (N,) array
+            The added precision; 0 of other priors.
+        """
         return 0.0, 0.0
 
     def threshold(self) -> float | Array:
-        """Below which root mean square of a field, `pooled`, nothing is selected."""
+        """Return the field below which nothing is selected.
+
+        Returns
+        -------
+        float or (N,) array
+            On its root mean square, `pooled`.
+        """
         return self.split()[0]
 
     def pooled(self, values: Array) -> Array:
-        """Numbers of columns, (N,), as means over those that answer together."""
+        """Average numbers of columns over those that answer together.
+
+        Parameters
+        ----------
+        values : (N,) array
+            One for each column.
+
+        Returns
+        -------
+        (N,) array
+            Their means; here each column is alone.
+        """
         return values
 
     def received(self, sent: Mixed, message: Natural) -> Natural:
-        """What the coupling returns after the message sent, as this prior takes it."""
+        """Return the message of the coupling as this prior takes it.
+
+        Parameters
+        ----------
+        sent : Mixed
+            What the prior sent.
+        message : Natural
+            What the coupling returns; (N,) each.
+
+        Returns
+        -------
+        Natural
+            Here the message itself.
+        """
         return message
 
     def of_columns(self, which: Ints, N: int) -> "Prior":
-        """The prior of some of its N columns."""
+        """Return the prior of some of the columns.
+
+        Parameters
+        ----------
+        which : (n,) int array
+            Their numbers.
+        N : int
+            How many columns this prior is for.
+
+        Returns
+        -------
+        Prior
+            With the parameters of these columns.
+        """
         part = copy(self)
         given = [(k, v) for k, v in vars(part).items() if np.shape(v) == (N,)]
         vars(part).update({k: np.asarray(v)[which] for k, v in given})
         return part
 
     def initial_message(self, message: Natural) -> Natural:
-        """What comes in, with one number for each column, as this prior takes it."""
+        """Return a first message as this prior takes it.
+
+        Parameters
+        ----------
+        message : Natural
+            With one number for each column.
+
+        Returns
+        -------
+        Natural
+            Here the message itself.
+        """
         return message
 
     def check(self, N: int, beta: float) -> None:
-        """Refuse a number of coefficients or a beta that this prior is not made for."""
+        """Refuse a number of coefficients or a beta that this prior is not made for.
+
+        Parameters
+        ----------
+        N : int
+            Number of columns.
+        beta : float > 0
+            Inverse temperature.
+
+        Raises
+        ------
+        ValueError
+            It says which they may be.
+        """
 
     def check_table(self, A: TableLike) -> None:
-        """Warn where a table (M, N) is not what this prior is right for."""
+        """Warn where a table is not what this prior is right for.
+
+        Parameters
+        ----------
+        A : (M, N) table
+            As `rvamp` was given it.
+        """
 
     def is_unpenalized(self) -> bool | Bools:
-        """Where there is no penalty at all; a bool or (N,) bools."""
+        """Return where there is no penalty at all.
+
+        Returns
+        -------
+        bool or (N,) bool array
+            One for all columns, or one for each.
+        """
         return False
 
     def scaled(self, factor: float) -> "Prior | None":
-        """The same prior with its penalty times factor; None where it has none."""
+        """Return the same prior with another penalty.
+
+        Parameters
+        ----------
+        factor : float > 0
+            What the penalty is multiplied by.
+
+        Returns
+        -------
+        Prior, or None
+            None where it has no penalty.
+        """
         return None
 
 # %% ../nbs/course/31_prior.ipynb #h5chkpri
@@ -245,7 +453,7 @@ class Penalty(Prior):
         check_law("randomize", self.randomize, needs=("nodes",), positive=True)
 
     def split(self) -> tuple[float | Array, float | Array]:
-        """The threshold t and the added precision k; numbers or (N,)."""
+        """See `Prior.split`."""
         full = self.lam * self.penalty_factor
         return self.l1_ratio * full, (1 - self.l1_ratio) * full
 
@@ -264,7 +472,21 @@ class Penalty(Prior):
         return _with_penalty(self, self.lam * factor, self.randomize)
 
     def in_noise(self, incoming: Natural, t: float | Array) -> tuple[Array, ...]:
-        """`thresholded`, or `one_sided` where x >= 0 is imposed."""
+        """Average the threshold over the noise of a field, by `thresholded`, or by
+        `one_sided` where x >= 0 is imposed.
+
+        Parameters
+        ----------
+        incoming : Natural
+            The message, with Q_hat > 0; (N,) each.
+        t : float or (N,) array >= 0
+            The threshold.
+
+        Returns
+        -------
+        tuple of (N,) arrays
+            Mean, variance, P[x != 0] and P[x = 0].
+        """
         return (one_sided if self.positive else thresholded)(incoming, t)
 
     def inner(
@@ -280,7 +502,18 @@ class Penalty(Prior):
         return [(t, width)] if self.positive else [(t, width), (-t, width)]
 
     def log_density(self, x: Array) -> Array:
-        """log p_0(x) up to the constant that `inner` leaves out, too."""
+        """Compute log p_0(x).
+
+        Parameters
+        ----------
+        x : array
+            Coefficients; its last axis is that of the columns.
+
+        Returns
+        -------
+        array of the shape of x
+            Up to the constant that `inner` leaves out, too.
+        """
         t, k = self.split()
         return np.where((x < 0) & self.positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
 
@@ -317,9 +550,7 @@ class Penalty(Prior):
 
     @np.errstate(under="ignore")
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
-        """Selection probability P[x != 0], (N,), at beta = inf and with a threshold;
-        else an AttributeError, for nothing is ever exactly zero.
-        """
+        """See `Prior.Pi`; at beta = inf and with a threshold."""
         if not self.selects(beta):
             return super().Pi(incoming, beta)
         of = lambda case: selected(incoming, case.split()[0], self.positive)
@@ -338,11 +569,31 @@ def _with_penalty(prior, lam, randomize=FixedFactor()):
 
 # %% ../nbs/course/31_prior.ipynb #2d23416f
 class Laplace(Penalty):
-    """Penalise each coefficient by lam_i |x_i|, the L1 penalty of the Lasso. Its lam >
-    0 and penalty_factor >= 0 are numbers or (N,) arrays, `randomize` is a law of
-    multipliers, as for `Penalty`; others are a TypeError or ValueError. At beta = inf
-    in closed form, to about twelve digits however small Pi, 1 - Pi, or the moments
+    """Penalise each coefficient by lam_i |x_i|, the L1 penalty of the Lasso. At beta =
+    inf in closed form, to about twelve digits however small Pi, 1 - Pi, or the moments
     beyond the threshold are (a mean near 0 by symmetry: of what cancels in it).
+
+    Parameters
+    ----------
+    lam : float > 0, or (N,) array of such
+        On the scale of sum_mu c_mu l(y_mu, a_mu'x), not divided by the number of rows.
+    randomize : TwoPoint, Weakness or FixedFactor, optional
+        Law of a factor on lam_i, drawn for each coefficient in each resample. If it is
+        not given, it is the paper's, {1, 2} with probability 1/2 each; in a
+        `StabilitySelection`, whose penalties are fixed by default, FixedFactor().
+    penalty_factor : float >= 0, or (N,) array of such
+        A fixed factor on lam_i; 0 leaves a coefficient unpenalised.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other arguments.
+
+    See Also
+    --------
+    ElasticNet : Share the penalty between |x| and x^2.
+    NonNegative : Keep x >= 0.
+    GroupLasso : Penalise groups of columns.
 
     Examples
     --------
@@ -441,10 +692,23 @@ def one_sided(incoming, lam):
 
 # %% ../nbs/course/31_prior.ipynb #e2b2453e
 class Ridge(Penalty):
-    """Penalise each coefficient by lam_i x_i^2 / 2. Its lam > 0 and penalty_factor >= 0
-    are numbers or (N,) arrays, `randomize` is a law of multipliers, as for `Penalty`;
-    others are a TypeError or ValueError. No coefficient is ever exactly zero: asking a
-    fit for Pi is an AttributeError.
+    """Penalise each coefficient by lam_i x_i^2 / 2. No coefficient is ever exactly
+    zero: asking a fit for Pi is an AttributeError.
+
+    Parameters
+    ----------
+    lam, randomize, penalty_factor
+        As for `Laplace`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other arguments.
+
+    See Also
+    --------
+    Laplace : Penalise |x|, which selects.
+    ElasticNet : Share the penalty between |x| and x^2.
 
     Examples
     --------
@@ -459,9 +723,21 @@ class Ridge(Penalty):
 
 # %% ../nbs/course/31_prior.ipynb #cf45d829
 class NonNegative(Penalty):
-    """Penalise each coefficient by lam_i x_i and keep x_i >= 0. Its lam > 0 and
-    penalty_factor >= 0 are numbers or (N,) arrays, `randomize` is a law of multipliers,
-    as for `Penalty`; others are a TypeError or ValueError.
+    """Penalise each coefficient by lam_i x_i and keep x_i >= 0.
+
+    Parameters
+    ----------
+    lam, randomize, penalty_factor
+        As for `Laplace`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other arguments.
+
+    See Also
+    --------
+    Laplace : Penalise |x| of either sign.
 
     Examples
     --------
@@ -477,10 +753,23 @@ class NonNegative(Penalty):
 # %% ../nbs/course/31_prior.ipynb #b92e8b1c
 @dataclass(frozen=True, eq=False)
 class ElasticNet(Penalty):
-    """Penalise each coefficient by lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2):
-    an l1_ratio of 1 is the Lasso, 0 is ridge, and others are between. Its lam > 0 and
-    penalty_factor >= 0 are numbers or (N,) arrays, `randomize` is a law of multipliers,
-    as for `Penalty`; others are a TypeError or ValueError.
+    """Penalise each coefficient by lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2).
+
+    Parameters
+    ----------
+    lam, randomize, penalty_factor
+        As for `Laplace`.
+    l1_ratio : float in [0, 1], or (N,) array of such
+        1 is the Lasso, 0 is ridge.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other arguments.
+
+    See Also
+    --------
+    Laplace, Ridge : The two ends.
 
     Examples
     --------
@@ -502,9 +791,24 @@ class ElasticNet(Penalty):
 class SpikeSlab(Prior):
     """Assume that each coefficient is zero, or normal with a probability `inclusion`,
     at beta = 1: (1 - inclusion) delta(x) + inclusion N(0, slab_variance). Pi is the
-    mean inclusion probability. `inclusion`, in (0, 1], is the prior probability that a
-    coefficient is not zero; both may be (N,) arrays. A TypeError or ValueError for
-    others, and at another beta.
+    mean inclusion probability.
+
+    Parameters
+    ----------
+    inclusion : float in (0, 1], or (N,) array of such
+        The prior probability that a coefficient is not zero.
+    slab_variance : float > 0, or (N,) array of such
+        Variance of those that are not zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other arguments, and at another beta.
+
+    See Also
+    --------
+    Prior : Describe a prior of your own.
+    rvamp : Its `beta=1.0` asks for the posterior.
 
     Examples
     --------
@@ -548,7 +852,7 @@ class SpikeSlab(Prior):
         return log_z, w * slab, w / Q + w * (1 - w) * slab**2
 
     def log_density(self, x: Array) -> Array:
-        """log of the slab's part at x; the spike is an atom of its own."""
+        """See `Laplace.log_density`: of the slab; the spike is an atom of its own."""
         V = self.slab_variance
         return np.log(self.inclusion) - (x**2 / V + np.log(2 * np.pi * V)) / 2
 
@@ -560,7 +864,7 @@ class SpikeSlab(Prior):
         return [(place, width), (-place, width)]
 
     def Pi(self, incoming: Natural, beta: float = 1.0) -> Array:
-        """Mean inclusion probability, (N,), in [0, 1]."""
+        """See `Prior.Pi`: the mean inclusion probability."""
         xi, w = field_nodes(incoming, self.bends(incoming.Q_hat, beta))
         field = incoming.h + np.sqrt(incoming.chi_hat) * xi
         return (w * expit(self._log_odds(field, incoming.Q_hat))).sum(0)

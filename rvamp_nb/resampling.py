@@ -68,7 +68,18 @@ class _Tau:
         check_field(self, "tau", 0, self.most, self.closed)
 
     def drawn(self, M: int) -> int:
-        """The number of rows drawn from M: the whole part of tau M."""
+        """Return the number of rows drawn: the whole part of tau M.
+
+        Parameters
+        ----------
+        M : int >= 1
+            Number of rows there are.
+
+        Returns
+        -------
+        int
+            At least 1; a ValueError where it is 0.
+        """
         n = int(self.tau * _size_of(self, "M", M) + 1e-9)
         if n < 1:
             problem = f"tau = {self.tau:g} of M = {M} rows is no row at all"
@@ -79,10 +90,24 @@ class _Tau:
 # %% ../nbs/workshop/resampling.ipynb #51b944c0
 @dataclass(frozen=True)
 class Multinomial(_Tau):
-    """Count n draws with replacement from M rows, n the whole part of tau M, tau > 0
-    (M_B / M in the paper): the classical bootstrap, for `naive_bootstrap` only. The
-    counts are tied by their sum; `var` is that of the Poisson limit (exactly tau (1 -
-    1/M), `multinomial-law`). A TypeError or ValueError for another tau.
+    """Count n draws with replacement from M rows, n the whole part of tau M (M_B / M in
+    the paper): the classical bootstrap, for `naive_bootstrap` only. The counts are tied
+    by their sum; `var` is that of the Poisson limit (exactly tau (1 - 1/M),
+    `multinomial-law`).
+
+    Parameters
+    ----------
+    tau : float > 0
+        Rows drawn per row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another tau.
+
+    See Also
+    --------
+    Poisson : Draw independent counts, as `rvamp` needs them.
 
     Examples
     --------
@@ -100,15 +125,30 @@ class Multinomial(_Tau):
         raise TypeError(f"Multinomial counts are not independent across rows; {remedy}")
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
-        """One occupation vector, (M,) floats that sum to `drawn(M)`."""
+        """See `Poisson.draw`: floats that sum to `drawn(M)`."""
         return rng.multinomial(self.drawn(M), np.full(M, 1 / M)).astype(float)
 
 # %% ../nbs/workshop/resampling.ipynb #0c05a10f
 @dataclass(frozen=True)
 class Poisson(_Tau):
-    """Draw independent Poisson counts with mean and variance tau > 0 (M_B / M): the
+    """Draw independent Poisson counts with mean and variance tau (M_B / M): the
     bootstrap with a free total, as in the paper. It is the limit of many rows
-    (`poisson-limit`). A TypeError or ValueError for another tau.
+    (`poisson-limit`).
+
+    Parameters
+    ----------
+    tau : float > 0
+        Rows drawn per row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another tau.
+
+    See Also
+    --------
+    Subsample : Draw without replacement, as the bounds of a selection ask.
+    Multinomial : Draw with replacement and a fixed total.
 
     Examples
     --------
@@ -122,8 +162,15 @@ class Poisson(_Tau):
     tau: float = 0.5
 
     def nodes(self) -> tuple[Array, Array]:
-        """Values (K,) of a count and their probabilities (K,): ratios of neighbours
+        """Return the values of one count and their probabilities: ratios of neighbours
         from the mode outwards, both tails cut where they hold less than 4e-16.
+
+        Returns
+        -------
+        values : (K,) array
+            At least 0.
+        probabilities : (K,) array
+            They sum to 1.
         """
         tau = self.tau
         mode, reach = int(tau), int(12 * np.sqrt(tau) + 30)
@@ -136,7 +183,20 @@ class Poisson(_Tau):
         return k[keep], w[keep] / w[keep].sum()
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
-        """One occupation vector, (M,) floats."""
+        """Draw one occupation vector.
+
+        Parameters
+        ----------
+        M : int >= 1
+            Number of rows.
+        rng : numpy.random.Generator
+            Where the numbers are drawn from.
+
+        Returns
+        -------
+        (M,) array of floats
+            How often each row is drawn.
+        """
         return rng.poisson(self.tau, _size_of(self, "M", M)).astype(float)
 
 # %% ../nbs/workshop/resampling.ipynb #987564f8
@@ -145,9 +205,24 @@ MANY = 2**15  # rows from which on a coin for each is quicker than a shuffle
 
 @dataclass(frozen=True)
 class Subsample(_Tau):
-    """Draw n of the M rows without replacement, n the whole part of tau M, tau in (0,
-    1]; to the solver, independent counts that are 1 with probability n / M, else 0. A
-    TypeError or ValueError for another tau.
+    """Draw n of the M rows without replacement, n the whole part of tau M; to the
+    solver, independent counts that are 1 with probability n / M, else 0.
+
+    Parameters
+    ----------
+    tau : float in (0, 1]
+        Share of the rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another tau.
+
+    See Also
+    --------
+    Stratified : Draw such shares in each class.
+    Grouped : Draw whole groups of rows.
+    Poisson : Draw with replacement.
 
     Examples
     --------
@@ -166,11 +241,11 @@ class Subsample(_Tau):
         return self.tau * (1 - self.tau)
 
     def nodes(self) -> tuple[Array, Array]:
-        """The values [0, 1] and their probabilities [1 - tau, tau]."""
+        """See `Poisson.nodes`: the values [0, 1], with [1 - tau, tau]."""
         return np.array([0.0, 1.0]), np.array([1 - self.tau, self.tau], dtype=float)
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
-        """One occupation vector, (M,) zeros and ones, exactly `drawn(M)` ones."""
+        """See `Poisson.draw`: zeros and ones, exactly `drawn(M)` ones."""
         missing, counts, among = self.drawn(M), np.zeros(M), M
         if M >= MANY:
             counts += rng.integers(256, size=M, dtype=np.uint8) < 256 * missing / M
@@ -189,6 +264,11 @@ def law_of_one(law, M):
 class FixedFactor:
     """Leave every penalty as it is: a law whose multipliers are all 1, without a draw.
 
+    See Also
+    --------
+    TwoPoint : Draw multipliers as the paper does.
+    NoResampling : Leave the rows as they are.
+
     Examples
     --------
     >>> from rvamp_nb import FixedFactor, Laplace, rvamp
@@ -199,11 +279,24 @@ class FixedFactor:
     """
 
     def nodes(self) -> tuple[Array, Array]:
-        """The value [1] with probability [1]."""
+        """See `Poisson.nodes`: the value [1] with probability [1]."""
         return np.ones(1), np.ones(1)
 
     def draw(self, size: int, rng: np.random.Generator) -> Array:
-        """(size,) ones."""
+        """Return ones.
+
+        Parameters
+        ----------
+        size : int >= 1
+            How many.
+        rng : numpy.random.Generator
+            Not used.
+
+        Returns
+        -------
+        (size,) array of floats
+            All are 1.
+        """
         return np.ones(_size_of(self, "size", size))
 
 
@@ -211,6 +304,11 @@ class FixedFactor:
 class NoResampling(FixedFactor):
     """Count every row exactly once (mean 1, variance 0): the fit to the data as they
     are.
+
+    See Also
+    --------
+    FixedFactor : Leave the penalties as they are.
+    debiased_effects : Estimate effects from such a fit.
 
     Examples
     --------
@@ -228,8 +326,23 @@ class NoResampling(FixedFactor):
 # %% ../nbs/workshop/resampling.ipynb #2bed9f9e
 @dataclass(frozen=True)
 class Exponential(_Tau):
-    """Draw independent exponential weights with mean tau > 0: a Bayesian bootstrap with
-    a free total (Rubin 1981). A TypeError or ValueError for another tau.
+    """Draw independent exponential weights: a Bayesian bootstrap with a free total
+    (Rubin 1981).
+
+    Parameters
+    ----------
+    tau : float > 0
+        Mean of a weight.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another tau.
+
+    See Also
+    --------
+    Poisson : Draw whole counts.
+    Discrete : Draw from a law of your own.
 
     Examples
     --------
@@ -247,8 +360,8 @@ class Exponential(_Tau):
         return self.tau * self.tau
 
     def nodes(self) -> tuple[Array, Array]:
-        """About 30 weights tau exp(t - exp(-t)) and their probabilities, by the
-        trapezoid rule in t.
+        """See `Poisson.nodes`: about 30 weights tau exp(t - exp(-t)), by the trapezoid
+        rule in t.
         """
         t = np.linspace(-4.2, 3.7, 40)
         c = np.exp(t - np.exp(-t))
@@ -257,15 +370,29 @@ class Exponential(_Tau):
         return self.tau * c[keep], w[keep] / w[keep].sum()
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
-        """One vector of weights, (M,) floats."""
+        """See `Poisson.draw`: weights, not whole numbers."""
         return rng.exponential(self.tau, _size_of(self, "M", M))
 
 # %% ../nbs/workshop/resampling.ipynb #ea291f6c
 @dataclass(frozen=True, eq=False)
 class Discrete:
-    """Draw independent counts from a law of the user's: values and probabilities, (K,)
-    numbers >= 0 each, not all values 0; the probabilities sum to 1, up to rounding. A
-    TypeError or ValueError where they are not such.
+    """Draw independent counts from a law of the user's.
+
+    Parameters
+    ----------
+    values : (K,) numbers >= 0
+        Not all are 0.
+    probabilities : (K,) numbers >= 0
+        They sum to 1, up to rounding.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where they are not such.
+
+    See Also
+    --------
+    Poisson, Subsample : Laws that are there.
 
     Examples
     --------
@@ -296,11 +423,11 @@ class Discrete:
         return float(w @ (c - w @ c) ** 2)
 
     def nodes(self) -> tuple[Array, Array]:
-        """The values and probabilities given, (K,) each."""
+        """See `Poisson.nodes`: as they were given."""
         return np.array(self.values), np.array(self.probabilities)
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
-        """One occupation vector, (M,) floats."""
+        """See `Poisson.draw`."""
         M = _size_of(self, "M", M)
         return rng.choice(self.values, M, p=self.probabilities)
 
@@ -323,8 +450,24 @@ def _as_law(what, values, probabilities, positive=False):
 @dataclass(frozen=True)
 class TwoPoint:
     """Multiply each penalty by `factor` with probability `prob` and by 1 otherwise,
-    independently; factor > 0 and prob in [0, 1], 2 and 1/2 in the paper. A TypeError or
-    ValueError for others.
+    independently.
+
+    Parameters
+    ----------
+    factor : float > 0
+        The paper's is 2.
+    prob : float in [0, 1]
+        The paper's is 1/2.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For others.
+
+    See Also
+    --------
+    Weakness : Draw from an interval.
+    FixedFactor : Leave the penalties as they are.
 
     Examples
     --------
@@ -342,11 +485,24 @@ class TwoPoint:
         check_field(self, "prob", 0, 1, closed="[]")
 
     def nodes(self) -> tuple[Array, Array]:
-        """The values [1, factor] and their probabilities."""
+        """See `Poisson.nodes`: the values [1, factor]."""
         return np.array([1.0, self.factor]), np.array([1 - self.prob, self.prob], float)
 
     def draw(self, N: int, rng: np.random.Generator) -> Array:
-        """Multipliers for one refit, (N,) floats."""
+        """Draw the multipliers of one refit.
+
+        Parameters
+        ----------
+        N : int >= 1
+            Number of penalties.
+        rng : numpy.random.Generator
+            Where the numbers are drawn from.
+
+        Returns
+        -------
+        (N,) array of floats
+            Above 0.
+        """
         coins = rng.random(_size_of(self, "N", N))
         return np.where(coins < self.prob, float(self.factor), 1.0)
 
@@ -354,8 +510,21 @@ class TwoPoint:
 @dataclass(frozen=True)
 class Weakness:
     """Multiply each penalty by 1 / W with W uniform on [w, 1], as in the randomised
-    lasso (Meinshausen and Bühlmann 2010). The weakness w is in (0, 1]: 1 is no
-    randomisation; 0.2 to 0.8 are usual. A TypeError or ValueError for another w.
+    lasso (Meinshausen and Bühlmann 2010).
+
+    Parameters
+    ----------
+    w : float in (0, 1]
+        The weakness: 1 is no randomisation; 0.2 to 0.8 are usual.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another w.
+
+    See Also
+    --------
+    TwoPoint : Draw one of two multipliers.
 
     Examples
     --------
@@ -371,12 +540,12 @@ class Weakness:
         check_field(self, "w", 0, 1, closed="]")
 
     def nodes(self) -> tuple[Array, Array]:
-        """Multipliers (16,) and their probabilities: the Gauss-Legendre rule in W."""
+        """See `Poisson.nodes`: 16 multipliers, by the Gauss-Legendre rule in W."""
         x, weights = np.polynomial.legendre.leggauss(16)
         return 1 / (self.w + (1 - self.w) * (x + 1) / 2), weights / 2
 
     def draw(self, N: int, rng: np.random.Generator) -> Array:
-        """Multipliers for one refit, (N,) floats."""
+        """See `TwoPoint.draw`."""
         return 1 / rng.uniform(self.w, 1, _size_of(self, "N", N))
 
 # %% ../nbs/workshop/resampling.ipynb #rs0manyc
@@ -497,7 +666,7 @@ class _Tied:
         vars(self).update(names=names, index=index)
 
     def nodes(self) -> tuple[Array, Array]:
-        """Values (K,) of one count and their probabilities (K,)."""
+        """See `Poisson.nodes`: of one count alone."""
         return self.alone.nodes()
 
     def _check_rows(self, M):
@@ -516,10 +685,27 @@ class _Tied:
 class Grouped(_Tied):
     """Draw one count for each group of rows, shared by all of its rows: whole groups
     are drawn, as when a patient gave several samples. `Grouped(Subsample(0.5), groups)`
-    draws half of the groups; `groups`, (M,), has the label of each row's: numbers,
-    text, or anything that can be sorted. In a `Stratified` law all rows of a group must
-    have one stratum (else a ValueError). `names`, (G,), are the sorted labels; `index`,
-    (M,), gives the group of each row as its place there.
+    draws half of the groups.
+
+    Parameters
+    ----------
+    law : law of counts
+        Of the groups. In a `Stratified` law all rows of a group must have one stratum
+        (else a ValueError).
+    groups : (M,) labels
+        Of the rows: numbers, text, or anything that can be sorted.
+
+    Attributes
+    ----------
+    names : (G,) array
+        The sorted labels.
+    index : (M,) int array
+        The group of each row, as its place there.
+
+    See Also
+    --------
+    Stratified : Draw in each stratum separately.
+    StabilitySelection.fit : Its `groups` do this for a selection.
 
     Examples
     --------
@@ -546,7 +732,7 @@ class Grouped(_Tied):
         return law_of_one(self.of_groups, len(self.names))
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
-        """One occupation vector, (M,) floats, the same number within a group."""
+        """See `Poisson.draw`: the same number within a group."""
         self._check_rows(M)
         return self.of_groups.draw(len(self.names), rng)[self.index]
 
@@ -554,11 +740,24 @@ class Grouped(_Tied):
 @dataclass(frozen=True, eq=False, repr=False)
 class Stratified(_Tied):
     """Draw the law's counts in each stratum separately: balanced halves, so that a rare
-    class is never lost. To the solver they are independent. `strata`, (M,), has the
-    label of each row's stratum, often the class: `Stratified(Subsample(tau), strata)`
-    draws the whole part of tau m of the m rows of each. Independent counts, such as
-    Poisson's, are what they were. Rows that are not `present`, (M,) bool, all by
-    default, belong to no stratum and are never drawn.
+    class is never lost. To the solver they are independent. `Stratified(Subsample(tau),
+    strata)` draws the whole part of tau m of the m rows of each. Independent counts,
+    such as Poisson's, are what they were.
+
+    Parameters
+    ----------
+    law : law of counts
+        Of the rows of a stratum.
+    strata : (M,) labels
+        Of the rows, often their class.
+    present : (M,) bool, optional
+        Rows that are not present belong to no stratum and are never drawn; by default
+        all are.
+
+    See Also
+    --------
+    Grouped : Draw whole groups of rows.
+    StabilitySelection.fit : Its `strata` do this for a selection.
 
     Examples
     --------
@@ -594,7 +793,7 @@ class Stratified(_Tied):
         return Subsample(sum(self._of_each(self.law.drawn)) / M)
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
-        """One occupation vector, (M,) floats, drawn stratum by stratum."""
+        """See `Poisson.draw`: stratum by stratum."""
         self._check_rows(M)
         counts = np.zeros(M)
         for k, part in enumerate(self._of_each(lambda m: self.law.draw(m, rng))):

@@ -276,9 +276,26 @@ def _state(file, M, N):
 
 # %% ../nbs/workshop/saving.ipynb #87000115
 def save_fit(fit: "Fit", path: FilePath) -> None:
-    """Write a Fit, its messages and settings, to a file such as "fit.npz" (one of that
-    name is replaced), whole or not at all. A TypeError where there are no messages, or
-    columns were taken together in clusters; an OSError where it cannot be written.
+    """Write a Fit, its messages and settings, to a file, whole or not at all.
+
+    Parameters
+    ----------
+    fit : Fit
+        From `rvamp`.
+    path : str or path
+        The file, such as "fit.npz"; one of that name is replaced.
+
+    Raises
+    ------
+    TypeError
+        Where there are no messages, or columns were taken together in clusters.
+    OSError
+        Where the file cannot be written.
+
+    See Also
+    --------
+    load_fit : Read the fit again.
+    load_state : Read its messages alone.
 
     Examples
     --------
@@ -329,8 +346,29 @@ def saved_settings(path, given):
 
 
 def load_state(path: FilePath) -> State:
-    """Read the State of a fit from a file of `save_fit`: a `warm_start` for `rvamp`. A
-    ValueError for what is no such file, an OSError where it cannot be read.
+    """Read the State of a fit from a file of `save_fit`.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    State
+        A `warm_start` for `rvamp`.
+
+    Raises
+    ------
+    ValueError
+        For what is no such file.
+    OSError
+        Where it cannot be read.
+
+    See Also
+    --------
+    load_fit : Read the whole fit, with its table.
+    save_fit : Write the file.
 
     Examples
     --------

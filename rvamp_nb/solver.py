@@ -38,12 +38,34 @@ from .validation import check_array, check_number, check_size
 # %% ../nbs/workshop/solver.ipynb #12000606
 def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
     """Read a Fit from a file of `save_fit`, and take its last step again, which is the
-    one entry of its `trace`.
+    one entry of its `trace`. Whether it has converged is asked of that step.
 
-    A, (M, N), and y, (M,), are those given to `rvamp`; so are prior, likelihood and
-    counts in `parts`, where the file cannot hold them (weights, groups, a class of your
-    own). Whether it has converged is asked of that step. A TypeError or ValueError
-    where the file cannot be read, or a part is missing, or another than the fit's.
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    A : (M, N) table
+        The one that `rvamp` was given.
+    y : (M,) array
+        As A.
+    **parts
+        The prior, likelihood and counts of the fit, where the file cannot hold them
+        (weights, groups, a class of your own).
+
+    Returns
+    -------
+    Fit
+        As it was saved.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where the file cannot be read, or a part is missing, or another than the fit's.
+
+    See Also
+    --------
+    save_fit : Write the file.
+    load_state : Read the messages alone, to start another fit.
 
     Examples
     --------
@@ -95,8 +117,33 @@ class Fit:
     posterior_var : (N,) array, var + chi / beta
         Of a draw from the posterior of a random resample.
     intercept, intercept_var : float, 0 without an intercept
-    column_clusters : list of int arrays, columns taken together
-    messages : State to go on from; None if no step could be taken
+        Its mean and variance across resamples.
+    column_clusters : list of int arrays
+        Columns taken together.
+    messages : State, or None
+        To go on from; None if no step could be taken.
+    problem : Problem
+        What was solved; with an intercept, its A has a column of ones at the end.
+    last : Step, or None
+        The last step with all its messages; None if not even one could be taken.
+    converged : bool
+        Whether the messages settled to `tol`.
+    n_iter : int >= 0
+        Steps taken in the run that gave the answer.
+    status : str
+        "converged ...", or why not and what to try.
+    trace : recarray
+        The change, delta, damping, floored and event of each step.
+    tol : float in (0, 1)
+        Below which change and delta are converged.
+    n_lost : int >= 0
+        Steps of attempts that failed before; not saved.
+
+    See Also
+    --------
+    rvamp : Make a fit.
+    p1, p2 : Densities of coefficients.
+    save_fit : Write a fit to a file.
 
     Examples
     --------
@@ -107,14 +154,14 @@ class Fit:
     True [0.079] [0.116] [0.258]
     """
 
-    problem: Problem  # with an intercept, A has a column of ones at the end
-    last: Step | None  # with all its messages; None if not even one could be taken
+    problem: Problem
+    last: Step | None
     converged: bool
-    n_iter: int  # steps taken in the run that gave the answer
-    status: str  # "converged ..." or why not and what to try
-    trace: np.recarray  # change, delta, damping, floored, event; one entry a step
-    tol: float = 1e-6  # below which change and delta are converged
-    n_lost: int = 0  # steps of attempts that failed before; not saved
+    n_iter: int
+    status: str
+    trace: np.recarray
+    tol: float = 1e-6
+    n_lost: int = 0
 
     save, load = save_fit, staticmethod(load_fit)
 
@@ -227,6 +274,11 @@ class Fit:
 class ConvergenceWarning(UserWarning):
     """Warn that rVAMP stopped before its messages settled; the status names what to
     try.
+
+    See Also
+    --------
+    ReliabilityWarning : Warn of an answer that should not be trusted.
+    Fit : Its `status` and `trace` tell more.
 
     Examples
     --------
@@ -443,9 +495,7 @@ def rvamp(
     At beta = inf the estimator is the minimiser of sum_mu c_mu l(y_mu, a_mu'x) plus the
     penalty; at beta = 1 the posterior mean whose minus log-likelihood and log-prior
     these are. The counts c and the penalties are random. A and y are taken as they are:
-    see `datasets.standardize`; for a penalty, `datasets.choose_lambda`. A TypeError or
-    ValueError where an argument is not as below; not converging is a
-    `ConvergenceWarning` and `converged=False`, no exception.
+    see `datasets.standardize`; for a penalty, `datasets.choose_lambda`.
 
     Parameters
     ----------
@@ -453,25 +503,55 @@ def rvamp(
         A sparse matrix, a Dask array, ChunkedTable, a large numpy.memmap or array of
         smaller numbers.
     y : (M,) array-like of finite numbers
+        The target; for the logistic loss 0 and 1, for the Poisson loss counts.
     lam : float > 0 or (N,) array, optional
         The paper's prior: each lam_i is lam or 2 lam with probability 1/2.
     prior : Laplace, Ridge, ElasticNet, NonNegative, SpikeSlab, or a Prior of your own
+        The penalty, or at beta = 1 the prior, in place of `lam`; one of the two is
+        needed.
     likelihood : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
+        The loss l of a row.
     counts : Poisson, Subsample, NoResampling, Exponential or Discrete
         Law of the occupation numbers c_mu; or Grouped, Stratified.
     beta : float > 0
         Inverse temperature: inf for the penalised estimate, 1 for the posterior.
     intercept : bool
         Whether to refit an unpenalised intercept in every resample.
-    tol : float in (0, 1), on the relative change of all messages and on delta
+    tol : float in (0, 1)
+        On the relative change of all messages and on delta.
     max_iter : int >= 1
-    damping : float in (0, 1], where to begin; it backs off by itself
+        Steps at most.
+    damping : float in (0, 1]
+        Where to begin; it backs off by itself.
     column_clusters : "auto", or list of lists of int, optional
         Groups of columns that nearly repeat each other, each taken together as one
         coordinate, at beta = inf under a penalty; "auto" finds them by correlation. Π
         of a cluster is read at 8,192 fixed points, whatever `tol`: columns in another
         order may move it by some .003.
     warm_start : Fit or State, optional
+        Messages to start from, of a fit to a table of the same shape.
+
+    Returns
+    -------
+    Fit
+        Moments (N,) across resamples, selection probabilities, messages and a status.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where an argument is not as above.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the messages do not settle: then `converged` is False.
+
+    See Also
+    --------
+    rvamp_path : Fit along a path of penalties.
+    p1 : Take the density of a coefficient from a fit.
+    refine : Combine a fit with refits, to an accuracy.
+    StabilitySelection : Select features, from table to report.
 
     Examples
     --------
@@ -541,24 +621,70 @@ def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
 # %% ../nbs/workshop/solver.ipynb #75a55acf
 @dataclass(frozen=True, repr=False)
 class Path:
-    """The answer of `rvamp_path`: one column (or entry) a penalty. What has not
-    converged is no answer: there `Pi`, `mean`, `var` and `intercept` are NaN, and the
-    state is None.
+    """Hold what `rvamp_path` found, one column (or entry) for each penalty. What has
+    not converged is no answer: there `Pi`, `mean`, `var` and `intercept` are NaN, and
+    the state is None.
+
+    Attributes
+    ----------
+    lams : (L,) array
+        The penalties, decreasing.
+    Pi, mean, var : (N, L) arrays
+        Selection probability, mean and variance across resamples.
+    converged : (L,) bool array
+        Which penalties have an answer.
+    n_iter : (L,) int array
+        Steps, those of attempts that failed among them.
+    statuses : list of L str
+        How each fit ended.
+    status : str
+        Of the path as a whole.
+    intercept : (L,) array
+        Mean of the intercept; 0 without one.
+    states : sequence of L State or None
+        Messages to start from.
+
+    See Also
+    --------
+    rvamp_path : Make a path.
+    Fit : What one penalty gives.
+
+    Examples
+    --------
+    >>> from rvamp_nb import rvamp_path
+    >>> from rvamp_nb.datasets import random_dct
+    >>> A, y, *_ = random_dct(N=64, ratio=0.5)
+    >>> path = rvamp_path(A, y, [0.6, 0.2])
+    >>> print(path.Pi.shape, path.converged)
+    (64, 2) [ True  True]
     """
 
-    lams: Array  # (L,), decreasing
-    Pi: Array  # (N, L)
-    mean: Array  # (N, L)
-    var: Array  # (N, L)
-    converged: Bools  # (L,) bool
-    n_iter: Ints  # (L,) int, steps of attempts that failed among them
-    statuses: list[str]  # (L,) str
-    status: str  # of the path as a whole
-    intercept: Array  # (L,)
-    states: Sequence[State] = ()  # (L,) State
+    lams: Array
+    Pi: Array
+    mean: Array
+    var: Array
+    converged: Bools
+    n_iter: Ints
+    statuses: list[str]
+    status: str
+    intercept: Array
+    states: Sequence[State] = ()
 
     def near(self, lam: float) -> tuple[float, State | None]:
-        """The converged penalty nearest to lam, and its State; (nan, None) if none."""
+        """Find the converged penalty that is nearest, by its logarithm, to another.
+
+        Parameters
+        ----------
+        lam : float > 0
+            The penalty that is wanted.
+
+        Returns
+        -------
+        lam : float
+            One of `lams`; nan if none has converged.
+        state : State, or None
+            Its messages: a `warm_start` for `rvamp`.
+        """
         reached = np.flatnonzero(self.converged)
         if not len(reached):
             return np.nan, None
@@ -618,24 +744,48 @@ def rvamp_path(
     progress: bool = True,
     until: Callable[[Fit], bool] | None = None,
 ) -> Path:
-    """Fit along a path of penalties, each started from its neighbours: a `Path`, whose
-    `states[k]` (or `near(lam)`) is a `warm_start` for `rvamp` near `lams[k]`. Errors as
-    of `rvamp`; penalties that fail are marked, with one `ConvergenceWarning`.
+    """Fit along a path of penalties, each started from its neighbours.
 
     Parameters
     ----------
-    A, y, likelihood, counts, beta, intercept, tol, max_iter, damping
+    A, y
         As for `rvamp`.
     lams : (L,) array-like of positive numbers, optional
-        By default `n_lambdas` >= 1 from the penalty that empties (nearly) every
-        resample down to `lambda_min_ratio` in (0, 1) of it, in even ratios.
-    n_lambdas, lambda_min_ratio : int >= 1, float in (0, 1)
-        Of the default `lams`.
+        By default `n_lambdas` of them, from the penalty that empties (nearly) every
+        resample down to `lambda_min_ratio` of it, in even ratios.
+    n_lambdas : int >= 1
+        How many default penalties there are.
+    lambda_min_ratio : float in (0, 1)
+        The last default penalty beside the first.
     prior : Laplace, ElasticNet, NonNegative, or Ridge (which needs lams)
         Its `lam` is multiplied by each penalty.
-    progress : bool, whether a bar is shown when it takes more than two seconds
+    likelihood, counts, beta, intercept, tol, max_iter, damping
+        As for `rvamp`.
+    progress : bool
+        Whether a bar is shown when it takes more than two seconds.
     until : callable, optional
         Called with each converged Fit; the path ends where it returns True.
+
+    Returns
+    -------
+    Path
+        Its `states[k]` (or `near(lam)`) is a `warm_start` for `rvamp` near `lams[k]`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `rvamp`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Once, where penalties fail: these are marked.
+
+    See Also
+    --------
+    rvamp : Fit at one penalty.
+    StabilitySelection : Select features; it finds its own penalty.
+    datasets.choose_lambda : Choose one penalty by cross-validation.
 
     Examples
     --------

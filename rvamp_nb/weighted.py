@@ -76,12 +76,22 @@ class WeightedLoss(_Weighted, Loss):
     Parameters
     ----------
     loss : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
+        The loss l of a row. At finite beta, weights that differ need the squared loss,
+        or one with no channel of its own.
     sample_weight : (M,) array >= 0, not all 0; optional
-        0 takes a row out of the fit.
+        A 0 takes a row out of the fit.
     offset : (M,) array of finite numbers, optional
-        The known part of each linear predictor. A TypeError or ValueError for other
-        arguments; at finite beta, weights that differ need the squared loss, or one
-        with no channel of its own.
+        The known part of each linear predictor.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other arguments.
+
+    See Also
+    --------
+    StabilitySelection.fit : Takes sample_weight and offset itself.
+    Loss : Describe a loss of your own.
 
     Examples
     --------
@@ -107,7 +117,19 @@ class WeightedLoss(_Weighted, Loss):
             vars(self)[name] = v.copy()
 
     def known(self, y: Array) -> tuple[Array, Array, Array]:
-        """y, and weight and offset of each row; a ValueError for another length."""
+        """Return what is known of each row; a ValueError for another number of rows.
+
+        Parameters
+        ----------
+        y : (M,) array
+            The target.
+
+        Returns
+        -------
+        tuple of three (M,) arrays
+            The target, weights (0 is the smallest number that messages can hold) and
+            offsets.
+        """
         M, (weight, offset) = np.shape(y)[-1], (self.sample_weight, self.offset)
         for name, v in dict(sample_weight=weight, offset=offset).items():
             if v is not None and v.shape != (M,):
@@ -118,20 +140,48 @@ class WeightedLoss(_Weighted, Loss):
         return y, weight, np.zeros(M) if offset is None else offset
 
     def translates(self, beta: float) -> bool:
-        """Whether the plain loss can answer, at this beta."""
+        """Return whether the plain loss can answer.
+
+        Parameters
+        ----------
+        beta : float > 0
+            Inverse temperature.
+
+        Returns
+        -------
+        bool
+            At finite beta only where all weights are 1, or the loss is squared.
+        """
         weight = self.sample_weight
         alike = weight is None or np.all(np.equal(weight, 1))
         return np.isinf(beta) or alike or isinstance(self.loss, Squared)
 
     def asked(self, y: Array, beta: float) -> tuple[Any, ...]:
-        """The loss that answers, what it takes for y, and w and o to translate by."""
+        """Return the loss that answers, and what it takes for y.
+
+        Parameters
+        ----------
+        y : (M,) array
+            The target.
+        beta : float > 0
+            Inverse temperature.
+
+        Returns
+        -------
+        loss : Loss
+            The plain one, or that of numbered rows.
+        y : (M,) array
+            What it takes for y.
+        weight, offset : (M,) arrays, or 1 and 0
+            What to translate its answer by.
+        """
         if self.translates(beta):
             return self.loss, *self.known(y)
         return *self.numbered(y), 1.0, 0.0
 
     def check(self, y: Array, beta: float) -> None:
-        """Refuse lengths that do not fit, and what the plain loss refuses in the rows
-        that weigh something.
+        """See `Loss.check`: lengths that do not fit, and what the plain loss refuses in
+        the rows that weigh something.
         """
         _, weight, offset = self.known(y)
         self.loss.check(y[weight > FAINTEST], beta)
@@ -147,7 +197,7 @@ class WeightedLoss(_Weighted, Loss):
             raise ValueError(f"WeightedLoss: {what}")
 
     def numbered(self, y: Array) -> tuple[Loss, Array]:
-        """The loss of numbered rows, and their numbers as floats."""
+        """See `Loss.numbered`: y are the numbers of the rows, as floats."""
         return _Numbered(self.loss, *self.known(y)), np.arange(len(y)) * 1.0
 
     def message(
@@ -161,7 +211,7 @@ class WeightedLoss(_Weighted, Loss):
     def log_partition(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
     ) -> Array:
-        """w times that of the plain loss (`scaled-row`), (M,)."""
+        """See `Loss.log_partition`: w times that of the plain loss (`scaled-row`)."""
         loss, y, weight, offset = self.asked(y, beta)
         beta = beta * weight if isinstance(loss, Squared) else beta
         question = _plain_question(incoming, weight, offset)
@@ -170,7 +220,7 @@ class WeightedLoss(_Weighted, Loss):
     def inner(
         self, y: Array, omega: Array, c: float, V: Array, beta: float
     ) -> tuple[Array, Array, Array]:
-        """Pull, response and slack at a count, from the plain loss (`scaled-row`)."""
+        """See `Loss.inner`: from the plain loss (`scaled-row`)."""
         loss, y, weight, offset = self.asked(y, beta)
         if isinstance(loss, Squared):
             slack = 1 / (1 + c * weight * V / loss.sigma**2)
@@ -180,7 +230,7 @@ class WeightedLoss(_Weighted, Loss):
         return weight * pull, weight * response, slack
 
     def of(self, rows: slice | Ints) -> "WeightedLoss":
-        """The loss of some of the rows, a slice or their numbers, as WeightedLoss."""
+        """See `Loss.of`; their weights and offsets go with them."""
         weight, offset = self.sample_weight, self.offset
         if weight is not None:  # 0 is kept as the smallest there is
             weight = np.maximum(weight[rows], FAINTEST)

@@ -289,6 +289,11 @@ class ConditionedFit:
     left : dict
         What did not settle and stayed as it was: the weight of its patterns.
 
+    See Also
+    --------
+    condition_on_rows : Make it.
+    Fit : The fit as it was.
+
     Examples
     --------
     >>> from rvamp_nb import condition_on_rows, datasets, rvamp
@@ -402,9 +407,18 @@ def condition_on_rows(fit: Fit, rows: int | Sequence[int] = 4) -> ConditionedFit
     Returns
     -------
     ConditionedFit
-        A TypeError or ValueError for no fit, one that has not converged, a finite beta,
-        a prior without a selection probability, fewer than 8 rows, and rows that are
-        not there.
+        Moments (N,) across resamples, and the fit of each pattern.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For no fit, one that has not converged, a finite beta, a prior without a
+        selection probability, fewer than 8 rows, and rows that are not there.
+
+    See Also
+    --------
+    refine : Combine this fit with refits.
+    Diagnostics : Report whether few rows make most of the noise.
 
     Examples
     --------

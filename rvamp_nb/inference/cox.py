@@ -351,13 +351,19 @@ class BaselineHazard:
     time, event : (M,) arrays
         As `survival_target` gives them: times >= 0, and 1 where the event was seen, 0
         where not. A ValueError where so few were seen that resamples may have none.
-    counts : law of the counts
+    counts : law of counts
+        As for `survival_fit`.
     sample_weight, offset : (M,) arrays, optional
+        Weights of the rows, and a known part of the log hazard.
     risk : (M,) array, optional
         E c w exp(eta + b) for each row; by default that of the model without features.
     strata, entry : (M,) arrays, optional
         Labels with a baseline each, kept as whole numbers; times, before `time`, up to
         which a row is not at risk.
+
+    See Also
+    --------
+    survival_fit : Find the baseline and the fit together.
 
     Examples
     --------
@@ -408,8 +414,17 @@ class BaselineHazard:
         return float(np.average(there, weights=self.event[order]))
 
     def within_strata(self, A: TableLike) -> TableLike:
-        """A, (M, N), less the mean of each column in each stratum (`within`); as it is
-        without strata. A TypeError for a table in chunks.
+        """Subtract the mean of each column in each stratum (`within`).
+
+        Parameters
+        ----------
+        A : (M, N) table
+            A TypeError for a table in chunks, with strata.
+
+        Returns
+        -------
+        (M, N) table
+            A itself without strata.
         """
         if self.strata is None:
             return A
@@ -418,14 +433,36 @@ class BaselineHazard:
         return within_strata(check_array("A", A), self.strata, self.sample_weight)
 
     def updated(self, u: Moments) -> "BaselineHazard":
-        """The baseline that pulls u under this one imply (`mean-breslow`)."""
+        """Compute the baseline that the pulls under this one imply (`mean-breslow`).
+
+        Parameters
+        ----------
+        u : Moments
+            Of the M rows, under this baseline.
+
+        Returns
+        -------
+        BaselineHazard
+            With another risk.
+        """
         met, died = self.hazard > 0, self.sample_weight * self.event
         expected = np.maximum(self.counts.mean * died - u.mean, 0)
         risk = expected / np.where(met, self.hazard, 1.0)
         return replace(self, risk=np.where(met, risk, self.risk))
 
     def distance(self, other: "BaselineHazard") -> float:
-        """The largest change of the hazard, relative to its largest value."""
+        """Compute the largest change of the hazard.
+
+        Parameters
+        ----------
+        other : BaselineHazard
+            Of the same rows.
+
+        Returns
+        -------
+        float
+            Relative to the largest value.
+        """
         change = np.abs(self.hazard - other.hazard).max()
         return float(change / other.hazard.max())
 

@@ -244,6 +244,12 @@ class ReliabilityWarning(UserWarning):
     """Warn that an answer of rVAMP should not be trusted without refits, or does not
     hold.
 
+    See Also
+    --------
+    Diagnostics : Report the signs of trouble.
+    refine : Make refits.
+    ConvergenceWarning : Warn that messages did not settle.
+
     Examples
     --------
     >>> import warnings
@@ -286,6 +292,11 @@ class Diagnostics(NamedTuple):
     fit, unit : Fit, str
         The fit in question, and what is drawn and counted above, "row" or "group".
 
+    See Also
+    --------
+    ReliabilityWarning : Warn of what is not green.
+    refine : Make refits.
+
     Examples
     --------
     >>> from rvamp_nb import StabilitySelection, datasets
@@ -320,7 +331,18 @@ class Diagnostics(NamedTuple):
         return f"{type(self).__name__}(reliability of Π {Pi}, of sd {sd})"
 
     def html_rows(self, whose: str = "") -> Iterator[tuple[str, str]]:
-        """The two as rows for `rows_of_html`; whose the first is stands before why."""
+        """Yield the two judgements as rows for `rows_of_html`.
+
+        Parameters
+        ----------
+        whose : str
+            What the first is about, in front of its reasons.
+
+        Yields
+        ------
+        label, text : str
+            The cells of a row.
+        """
         why = whose + str(self).partition(": ")[2], "; ".join(self.spread_reasons)
         if whose:  # there are refits
             why = why[0].replace(": compare with refits", ""), why[1]

@@ -255,18 +255,34 @@ def complementary_pairs(
         From `rvamp`, converged, with counts=Subsample(0.5); any loss, prior and beta.
         After `survival_fit` the baseline hazard is held.
     joint : (K, K) array, optional
-        For other resamples: the joint law of a row's two counts, over the K values
-        that `fit.problem.counts.nodes()` returns; both sums are their probabilities.
-    tol : float in (0, 1), on the change of covariances beside the largest variance
+        For other resamples: the joint law of a row's two counts, over the K values that
+        `fit.problem.counts.nodes()` returns; both sums are their probabilities.
+    tol : float in (0, 1)
+        On the change of covariances beside the largest variance.
     max_iter : int >= 1
+        Turns at most.
 
     Returns
     -------
     ComplementaryPairs
-        A TypeError or ValueError for no fit or one that has not converged; for rows in
-        groups, columns in groups or clusters and the softmax loss; for counts that are
-        no halves, and a joint law that does not fit them. Not converging is a
-        `ConvergenceWarning`.
+        Among others `Pi_both`, (N,): the probability that both halves select a feature.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For no fit or one that has not converged; for rows in groups, columns in groups
+        or clusters and the softmax loss; for counts that are no halves, and a joint law
+        that does not fit them.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the covariances do not settle.
+
+    See Also
+    --------
+    rvamp : Make the fit.
+    neighbourhoods : Select edges by pairs of halves.
 
     Examples
     --------

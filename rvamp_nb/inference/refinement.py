@@ -460,6 +460,11 @@ class RefinedFit:
     accuracy : float, or None
         What was asked for.
 
+    See Also
+    --------
+    refine : Make it.
+    Refits : Hold refits alone.
+
     Examples
     --------
     >>> from rvamp_nb import datasets, refine, rvamp
@@ -499,9 +504,19 @@ class RefinedFit:
         return float(noise / error) if noise > 0 else np.inf
 
     def interval(self, level: float = 0.95) -> Array:
-        """Find intervals of the selection probabilities at a level in (0, 1), (N, 2):
-        those of Clopper and Pearson for the number of plain refits that would have the
-        standard error of each (`count-law`).
+        """Find intervals of the selection probabilities: those of Clopper and Pearson
+        for the number of plain refits that would have the standard error of each
+        (`count-law`).
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            How often an interval should hold the probability of all resamples.
+
+        Returns
+        -------
+        (N, 2) array
+            Lower and upper ends, in [0, 1].
 
         Examples
         --------
@@ -515,8 +530,19 @@ class RefinedFit:
         return count_interval(self.Pi, self.Pi_se, level)
 
     def any_selected(self, families: Sequence[Ints]) -> tuple[Array, Array]:
-        """Estimate the shares of resamples that select any column of each family, a
-        list of columns of the fit, and their standard errors, (k,) each.
+        """Estimate the shares of resamples that select any column of each family.
+
+        Parameters
+        ----------
+        families : list of k lists of int
+            Columns of the fit.
+
+        Returns
+        -------
+        shares : (k,) array
+            In [0, 1].
+        errors : (k,) array
+            Their standard errors.
 
         Examples
         --------
@@ -615,8 +641,8 @@ def refine(
         The largest standard error of `Pi`; the refits together also reach the errors of
         0.6 / accuracy^2 plain ones (1,500). None makes all `n_resamples`.
     n_resamples : int >= 10, optional
-        At most so many resamples are followed until they settle; by default
-        2 / accuracy^2.
+        At most so many resamples are followed until they settle; by default 2 /
+        accuracy^2.
     seed : int >= 0
         Resample b depends on (seed, b) only.
     baseline : BaselineHazard, optional
@@ -630,8 +656,21 @@ def refine(
     Returns
     -------
     RefinedFit
-        A TypeError for no fit; a ValueError for arguments out of range, and for a loss,
-        penalty or table that cannot be refitted.
+        Moments (N,) of refits and rVAMP together, with standard errors.
+
+    Raises
+    ------
+    TypeError
+        For no fit.
+    ValueError
+        For arguments out of range, and for a loss, penalty or table that cannot be
+        refitted.
+
+    See Also
+    --------
+    rvamp : Make the fit.
+    naive_bootstrap : Refit without rVAMP.
+    StabilitySelection.refine : Refit at the reported penalty of a selector.
 
     Examples
     --------

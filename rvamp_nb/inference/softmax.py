@@ -138,24 +138,43 @@ def softmax_fit(
     **options: Any,
 ) -> SoftmaxFit:
     """Compute how a softmax regression on several classes, with one penalty for all
-    coefficients of a feature, is distributed across resamples: a `SoftmaxFit`.
-
-    The estimate minimises `softmax-penalty`, intercepts unpenalised. Not converging is
-    a `ConvergenceWarning`. A TypeError or ValueError for other arguments, and for a
-    class that more than 5 % of the resamples have no member of.
+    coefficients of a feature, is distributed across resamples. The estimate minimises
+    `softmax-penalty`, intercepts unpenalised.
 
     Parameters
     ----------
     A : (M, N) array-like of finite numbers
         Center its columns and give them unit length, or unit variance.
-    y : (M,) labels, numbers or text, of 2 to 6 classes
+    y : (M,) labels, numbers or text
+        Of 2 to 6 classes.
     lam : float > 0
         On the scale of the loss summed over rows, for the length of a feature's K
         coefficients.
     counts : CountLaw
         As for `rvamp`; `Stratified(Subsample(0.5), y)` draws halves of each class.
     **options
-        tol, max_iter, damping of `rvamp`.
+        The tol, max_iter, damping of `rvamp`.
+
+    Returns
+    -------
+    SoftmaxFit
+        Selection probabilities of features, and moments for each class.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other arguments, and for a class that more than 5 % of the resamples have no
+        member of.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the messages do not settle.
+
+    See Also
+    --------
+    rvamp : Fit two classes by `Logistic`.
+    StabilitySelection : Select features for several classes, by loss="softmax".
 
     Examples
     --------

@@ -62,12 +62,18 @@ def survival_fit(
 
     Parameters
     ----------
-    A, lam, prior, counts
+    A : (M, N) table
+        As for `rvamp`.
+    time : (M,) array of numbers >= 0
+        When the event was seen, or the row was last observed.
+    event : (M,) array of 0 and 1
+        Whether the event was seen.
+    lam, prior, counts
         As for `rvamp`; penalties as in `cox`.
-    time, event : (M,) arrays
-        Times >= 0, and 1 where the event was seen, 0 where not.
-    sample_weight, offset : (M,) arrays, optional
-        Weights >= 0 of the rows, and a known part of the log hazard.
+    sample_weight : (M,) array >= 0, optional
+        Weights of the rows.
+    offset : (M,) array, optional
+        A known part of the log hazard.
     strata : (M,) labels, optional
         Each with a baseline of its own (a stratified Cox model); halves are drawn in
         each by `counts=Stratified(Subsample(0.5), strata)`. A must be in memory, and
@@ -78,16 +84,31 @@ def survival_fit(
     baseline_tol : finite float > 0
         Change of the baseline, relative to its largest value, at which to stop.
     rounds : int >= 1
-        Fits at most, each after up to 100 steps in which the baseline goes along; more
-        is a ConvergenceWarning.
+        Fits at most, each after up to 100 steps in which the baseline goes along.
     **options
-        tol, max_iter, damping, beta of `rvamp`.
+        The tol, max_iter, damping, beta of `rvamp`.
 
     Returns
     -------
-    Fit, BaselineHazard
-        The intercept of the fit is the level of the log hazard. A TypeError or
-        ValueError for arguments out of range, and for too few events.
+    fit : Fit
+        Its intercept is the level of the log hazard.
+    baseline : BaselineHazard
+        The hazard without features.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For arguments out of range, and for too few events.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the baseline takes more than `rounds`.
+
+    See Also
+    --------
+    rvamp : Fit other losses.
+    StabilitySelection : Select features of survival data, by loss="survival".
 
     Examples
     --------

@@ -65,8 +65,16 @@ class BaggedPredictor(Results):
         -------
         (m,) or (m, K) array, or a pair of them
             The intercept + x'coef without an offset, or for loss="softmax" the scores
-            of classes; with return_std a pair of them. A ValueError for other columns,
-            missing values, and where nothing converged.
+            of classes; with return_std a pair of them.
+
+        Raises
+        ------
+        ValueError
+            For other columns, missing values, and where nothing converged.
+
+        See Also
+        --------
+        StabilitySelection.predict : Predict the target itself.
 
         Examples
         --------
@@ -114,7 +122,13 @@ class BaggedPredictor(Results):
         (m,) array
             The mean, the most probable class, the expected share of successes (with
             `n_trials`) or the expected count; log hazards for survival, the linear
-            predictor for a loss of your own.
+            predictor for a loss of your own. With return_std a pair, with the standard
+            deviations (m,).
+
+        See Also
+        --------
+        StabilitySelection.predict_interval : Predict intervals of the target.
+        StabilitySelection.predict_proba : Predict probabilities of classes.
 
         Examples
         --------
@@ -143,14 +157,24 @@ class BaggedPredictor(Results):
         Parameters
         ----------
         X : (m, N) array, data frame or ChunkedTable
-            New rows, like those of the fit. A ValueError if those were drawn in
-            `groups`, or the loss is not "squared" or "huber".
+            New rows, like those of the fit.
         level : float in (0, 1)
-            A ValueError if there are too few rows for it.
+            How often an interval should hold the target.
 
         Returns
         -------
-        (m, 2) array of lower and upper ends.
+        (m, 2) array
+            Lower and upper ends.
+
+        Raises
+        ------
+        ValueError
+            Where rows were drawn in `groups`, the loss is not "squared" or "huber", or
+            there are too few rows for this level.
+
+        See Also
+        --------
+        StabilitySelection.predict : Predict the middle.
 
         Examples
         --------
@@ -183,6 +207,10 @@ class BaggedPredictor(Results):
         (m, K) array
             Its columns are in the order of `classes_`; with `n_trials` of failure and
             success.
+
+        See Also
+        --------
+        StabilitySelection.predict : Predict the most probable class.
 
         Examples
         --------
@@ -270,7 +298,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         one for normal fields (`normal-bound`), which is many times smaller. Where one
         row makes too much of a feature's field for it, "mb" takes its place, and
         `status_` says so.
-    loss : "auto", "squared", "logistic", "softmax", "poisson", "huber", "survival", ...
+    loss : "auto", "squared", "logistic", "softmax", "poisson", "huber", "survival"
         Or a loss of your own. "auto" takes logistic for a target with two classes,
         softmax for one with three to six that are text or of pandas' type category,
         else squared. The squared loss centres columns and target once, for the whole
@@ -329,8 +357,10 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         bounds are about groups, and each counts once. A column belongs to one group;
         the table has to be in memory. Without refits, standard deviations of
         predictions are rough then, for p̄₂ has one variance for all of a group.
-    tol, max_iter : float in (0, 1), int >= 1
-        As for `rvamp`; a `tol` of 1e-4 is 5e-5 of a probability at most.
+    tol : float in (0, 1)
+        As for `rvamp`; 1e-4 is 5e-5 of a probability at most.
+    max_iter : int >= 1
+        As for `rvamp`.
     verbose : bool
         Whether a bar may be shown on stderr, after two seconds, on a terminal or in a
         notebook.
@@ -402,6 +432,12 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
     question_, selection_ : SelectionProblem, Selection
         The problem that was solved, and all that was found.
 
+    See Also
+    --------
+    rvamp : Compute the probabilities at one penalty.
+    plan_study : Find how many rows a study needs.
+    neighbourhoods : Select edges between columns.
+
     Examples
     --------
     >>> import pandas as pd
@@ -468,15 +504,6 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
     ) -> "Self":
         """Find the reported penalty, fit there, and judge how reliable the answer is.
 
-        A fit that is refused (TypeError, ValueError: masked X, missing values, dates, a
-        target that does not suit the loss, too many covariates, options out of range or
-        in contradiction) leaves nothing of an earlier one. Warnings (UserWarning,
-        ReliabilityWarning, ConvergenceWarning) are about columns that are constant,
-        near copies or explained; a target that may hold codes of classes; a feature
-        that may be the target itself; a promise that cannot be spent, or that nothing
-        can meet; q not met; a poor reliability or no answer; a penalty of the path that
-        did not converge; decoys unlike X.
-
         Parameters
         ----------
         X : (M, N) array or data frame of finite numbers, M at least 4
@@ -511,7 +538,29 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
 
         Returns
         -------
-        self
+        StabilitySelection
+            Itself, with the attributes that end in an underscore.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a masked X, missing values, dates, a target that does not suit the loss,
+            too many covariates, options out of range or in contradiction. Nothing of an
+            earlier fit is left.
+
+        Warns
+        -----
+        UserWarning, ReliabilityWarning, ConvergenceWarning
+            About columns that are constant, near copies or explained; a target that may
+            hold codes of classes; a feature that may be the target itself; a promise
+            that cannot be spent, or that nothing can meet; q not met; a poor
+            reliability or no answer; a penalty of the path that did not converge;
+            decoys unlike X.
+
+        See Also
+        --------
+        StabilitySelection.summary : Describe the features in a table.
+        StabilitySelection.report : Write a page for a paper.
 
         Examples
         --------
@@ -548,11 +597,21 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         Parameters
         ----------
         X : (m, N) array, data frame, array or data frame of Dask, or ChunkedTable
-            The columns that were fitted; a ValueError for others.
+            The columns that were fitted.
 
         Returns
         -------
-        (m, n) array; of what Dask has, the same kind.
+        (m, n) array
+            The selected columns; of what Dask has, the same kind.
+
+        Raises
+        ------
+        ValueError
+            For other columns.
+
+        See Also
+        --------
+        StabilitySelection.fit : Find which columns these are.
 
         Examples
         --------

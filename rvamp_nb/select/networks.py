@@ -249,6 +249,33 @@ def _notes(names, stands, settled, size, q):
 class Network(NamedTuple):
     """Hold the edges between N columns, as `neighbourhoods` returns them.
 
+    Attributes
+    ----------
+    names : (N,) array of str
+        What the columns are called.
+    probabilities, standard_errors : (N, N) arrays
+        Of each edge, symmetric, 0 on the diagonal.
+    threshold : float in (1/2, 1]
+        Which probability selects an edge.
+    pfer : float
+        The bound on false edges, at this q and threshold.
+    q : float
+        Edges in a half, on average.
+    penalty : float
+        The penalty, for columns of length one.
+    rule, n_resamples : str, int
+        As given.
+    settled : (N,) array in [0, 1]
+        Share of the halves in which the regression of a column was solved.
+    stands_in : (N,) int array
+        Which column stands for it; -1 of a constant one.
+    notes : tuple of str
+        What to know of the answer, in words.
+
+    See Also
+    --------
+    neighbourhoods : Select the edges.
+
     Examples
     --------
     >>> import numpy as np
@@ -260,17 +287,17 @@ class Network(NamedTuple):
     x0 x1
     """
 
-    names: np.ndarray  # (N,)
-    probabilities: Array  # (N, N): of each edge, symmetric, 0 on the diagonal
-    standard_errors: Array  # (N, N)
+    names: np.ndarray
+    probabilities: Array
+    standard_errors: Array
     threshold: float
-    pfer: float  # the bound on false edges, at this q and threshold
-    q: float  # edges in a half, on average
-    penalty: float  # for columns of length one
+    pfer: float
+    q: float
+    penalty: float
     rule: str
     n_resamples: int
-    settled: Array  # (N,): share of the halves in which its regression was solved
-    stands_in: Ints  # (N,): which column stands for it; -1 of a constant one
+    settled: Array
+    stands_in: Ints
     notes: tuple[str, ...]
 
     @property
@@ -294,8 +321,17 @@ class Network(NamedTuple):
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the nodes on a circle, neighbours near each other, and their edges:
-        selected (blue), undecided (dashed), and others above a half (grey). On the Axes
-        given or new ones.
+        selected (blue), undecided (dashed), and others above a half (grey).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default a new picture is made.
+
+        Returns
+        -------
+        Axes
+            With the picture.
         """
         return draw_network(self, ax)
 
@@ -369,14 +405,27 @@ def neighbourhoods(
         third follows; by default pfer is 1 and the threshold 0.75. The pfer and q that
         are returned are those of the halves that were drawn; where these select more
         than q, the threshold is raised until the bound is pfer (not for q alone).
-    n_resamples : int >= 4; halves, in complementary pairs
-    seed : int >= 0; pair b depends on (seed, b) only
-    progress : bool; show a progress bar when it takes more than two seconds
+    n_resamples : int >= 4
+        Halves, in complementary pairs.
+    seed : int >= 0
+        Pair b depends on (seed, b) only.
+    progress : bool
+        Whether a bar is shown when it takes more than two seconds.
 
     Returns
     -------
     Network
-        A TypeError or ValueError for what is not as above, by the name of the column.
+        Probabilities (N, N) of the edges, with their standard errors.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is not as above, by the name of the column.
+
+    See Also
+    --------
+    StabilitySelection : Select features of one target.
+    complementary_pairs : Compute what two halves of the rows share.
 
     Examples
     --------

@@ -34,6 +34,40 @@ class Study(NamedTuple):
     """Describe what to expect of stability selection by half-samples, before there are
     data.
 
+    Attributes
+    ----------
+    rows, n_features, n_effects : int
+        As for `predict_study`, or found by `plan_study`.
+    size : float
+        Of an effect, per standard deviation of its feature.
+    noise : float
+        Standard deviation of the target around the true fit.
+    threshold : float in (1/2, 1]
+        On the selection probability.
+    q : float
+        Features that one half-sample selects on average.
+    pfer : float
+        The bound on the expected number of false selections.
+    lam : float
+        The penalty, for centred columns of unit norm.
+    true_selections, false_selections : float
+        Their expected numbers.
+    converged : bool
+        Whether there is an answer.
+    evolution : Evolution
+        What the numbers are taken from.
+    n_simulated : int
+        Studies that were carried out to find the power.
+    power_se : float
+        Standard error of the power: of these studies and of the pilot.
+    columns_per_feature : int
+        Columns that are selected together.
+
+    See Also
+    --------
+    plan_study : Find how many rows a study needs.
+    predict_study : Predict a study of a given size.
+
     Examples
     --------
     >>> from rvamp_nb import predict_study
@@ -45,19 +79,19 @@ class Study(NamedTuple):
     rows: int
     n_features: int
     n_effects: int
-    size: float  # of an effect, per standard deviation of its feature
-    noise: float  # standard deviation of the target around the true fit
-    threshold: float  # on the selection probability
-    q: float  # features that one half-sample selects on average
-    pfer: float  # the bound on the expected number of false selections
-    lam: float  # the penalty, for centred columns of unit norm
-    true_selections: float  # expected
-    false_selections: float  # expected
+    size: float
+    noise: float
+    threshold: float
+    q: float
+    pfer: float
+    lam: float
+    true_selections: float
+    false_selections: float
     converged: bool
-    evolution: Evolution  # Evolution
-    n_simulated: int = 0  # studies that were carried out to find the power
-    power_se: float = 0.0  # of the power: of these studies and of the pilot
-    columns_per_feature: int = 1  # selected together
+    evolution: Evolution
+    n_simulated: int = 0
+    power_se: float = 0.0
+    columns_per_feature: int = 1
 
     @property
     def power(self) -> float:
@@ -133,8 +167,17 @@ def predict_study(
     Returns
     -------
     Study
-        Its selections are NaN where there is no answer. A TypeError or ValueError for
-        arguments out of range.
+        Its selections are NaN where there is no answer.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For arguments out of range.
+
+    See Also
+    --------
+    plan_study : Find how many rows reach a power.
+    state_evolution : Predict a single fit.
 
     Examples
     --------
@@ -326,18 +369,18 @@ def plan_study(
     seed: int = 0,
     progress: bool = True,
 ) -> Study:
-    """Find how many rows a study needs, the fewest that reach a power. Where `max_rows`
-    are not enough, the study of that size is returned, with a UserWarning; where no
-    number of rows is, a ValueError has the pfer that it takes (`most-power`).
+    """Find how many rows a study needs, the fewest that reach a power.
 
     Parameters
     ----------
-    n_features, n_effects, size, noise, pfer, bound, columns_per_feature
+    n_features, n_effects, size, noise, pfer
         As for `predict_study`.
     power : float in (0, 1)
         Share of the true features that is to be selected, on average.
     threshold : float in (1/2, 1], optional
         On the selection probability; by default the one that finds most.
+    bound
+        As for `predict_study`.
     max_rows : int
         Look no further.
     pilot : (M, N) array, or Pilot; optional
@@ -346,6 +389,8 @@ def plan_study(
         half of them around that number, half around the better one that they show.
         `power_se` holds what the pilot itself may be wrong about (`unseen`), with a
         UserWarning above 0.05.
+    columns_per_feature
+        As for `predict_study`.
     n_studies : int, 0 or at least 8
         How many studies are drawn; with 0 state evolution decides alone.
     seed : int >= 0
@@ -356,6 +401,23 @@ def plan_study(
     Returns
     -------
     Study
+        Its `rows` are the answer, its `power` is what they reach.
+
+    Raises
+    ------
+    ValueError
+        Where no number of rows is enough: it has the pfer that it takes (`most-power`).
+
+    Warns
+    -----
+    UserWarning
+        Where `max_rows` are not enough: then the study of that size is returned.
+
+    See Also
+    --------
+    predict_study : Predict a study of a given size.
+    state_evolution : Predict a single fit.
+    StabilitySelection : Analyse the study.
 
     Examples
     --------

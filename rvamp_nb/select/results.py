@@ -64,7 +64,12 @@ class Results:
 
         Returns
         -------
-        RefinedFit, about the columns of X and on their scale.
+        RefinedFit
+            About the columns of X and on their scale.
+
+        See Also
+        --------
+        refine : Refit at any fit of `rvamp`.
 
         Examples
         --------
@@ -131,7 +136,12 @@ class Results:
 
         Returns
         -------
-        The Axes.
+        Axes
+            With the picture.
+
+        See Also
+        --------
+        StabilitySelection.plot_probabilities : Draw the reported penalty.
 
         Examples
         --------
@@ -155,7 +165,12 @@ class Results:
 
         Returns
         -------
-        The Axes.
+        Axes
+            With the picture.
+
+        See Also
+        --------
+        StabilitySelection.plot_path : Draw all penalties.
 
         Examples
         --------
@@ -181,7 +196,17 @@ class Results:
         Returns
         -------
         Axes
-            A ValueError for a feature that is not there, and where nothing converged.
+            With the picture.
+
+        Raises
+        ------
+        ValueError
+            For a feature that is not there, and where nothing converged.
+
+        See Also
+        --------
+        p1 : Take the density itself.
+        StabilitySelection.plot_pair : Draw two coefficients.
 
         Examples
         --------
@@ -209,8 +234,18 @@ class Results:
         Returns
         -------
         Axes
-            A ValueError for a feature that is not there, for several classes, and where
-            nothing converged.
+            With the picture.
+
+        Raises
+        ------
+        ValueError
+            For a feature that is not there, for several classes, and where nothing
+            converged.
+
+        See Also
+        --------
+        p2 : Take the density itself.
+        StabilitySelection.plot_density : Draw one coefficient.
 
         Examples
         --------
@@ -233,7 +268,12 @@ class Results:
 
         Returns
         -------
-        An anywidget.
+        anywidget.AnyWidget
+            Shown where it is the last line of a cell.
+
+        See Also
+        --------
+        StabilitySelection.plot_pair : Draw the density of two coefficients.
 
         Examples
         --------
@@ -278,7 +318,12 @@ class Results:
 
         Returns
         -------
-        list of the files, as paths.
+        list of paths
+            The files that were written.
+
+        See Also
+        --------
+        StabilitySelection.summary : Describe the features in a table.
 
         Examples
         --------
@@ -307,15 +352,20 @@ class Results:
 
         Returns
         -------
-        DataFrame of N rows
-            Π, its standard error, whether selected, the least pfer at which the feature
-            enters, mean and standard deviation of the coefficient across resamples, in
-            the digits that are known; of several classes the mean for each.
+        DataFrame
+            A row for each feature: Π, its standard error, whether selected, the least
+            pfer at which the feature enters, mean and standard deviation of the
+            coefficient across resamples, in the digits that are known; of several
+            classes the mean for each.
 
             The least pfer is by rVAMP alone, along the path, which is made for it if
             there is none (of a table in chunks only with `full`); nan where the feature
             does not enter on it. Where q or one penalty was given, that stays, and the
             threshold moves. No such column where no bound holds.
+
+        See Also
+        --------
+        StabilitySelection.report : Write this table, and the rest of a page.
 
         Examples
         --------
@@ -363,8 +413,16 @@ class Results:
         -------
         DataFrame
             N rows, the most often kept first: the share of draws in which a feature is
-            kept, and whether it is selected. A ValueError for groups, strata, weights,
-            unpenalised columns, and tables in chunks.
+            kept, and whether it is selected.
+
+        Raises
+        ------
+        ValueError
+            For groups, strata, weights, unpenalised columns, and tables in chunks.
+
+        See Also
+        --------
+        StabilitySelection.fit : With `decoys` it gives q-values.
 
         Examples
         --------
@@ -394,8 +452,16 @@ class Results:
         -------
         DataFrame
             A row for each family, the most probable first: leader, members, expected
-            (how many of them a resample selects), probability, probability_se. A
-            ValueError where there are no refits.
+            (how many of them a resample selects), probability, probability_se.
+
+        Raises
+        ------
+        ValueError
+            Where there are no refits.
+
+        See Also
+        --------
+        StabilitySelection.substitutes : Find features that share a signal.
 
         Examples
         --------
@@ -413,7 +479,12 @@ class Results:
 
         Returns
         -------
-        (N,) list of str, names separated by commas; empty where there is no copy.
+        (N,) list of str
+            Names separated by commas; empty where there is no copy.
+
+        See Also
+        --------
+        StabilitySelection.substitutes : Find features that share a signal.
 
         Examples
         --------
@@ -434,6 +505,10 @@ class Results:
         (N,) list of str
             Up to three names separated by commas; empty for a feature that is not
             selected, or has no such substitute.
+
+        See Also
+        --------
+        StabilitySelection.duplicates : Find near copies.
 
         Examples
         --------

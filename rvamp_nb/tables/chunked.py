@@ -131,6 +131,10 @@ class ChunkError(OSError):
     A pass over the table raises it where the file, or the task that holds the chunk,
     fails; the cause is its `__cause__`.
 
+    See Also
+    --------
+    ChunkedTable, DaskTable : The tables that raise it.
+
     Examples
     --------
     >>> from rvamp_nb import ChunkError
@@ -296,13 +300,33 @@ class _Blocks:
         return source, [slice(k, min(k + width, along)) for k in starts]
 
     def with_options(self, **how: Any) -> "ChunkedTable":
-        """The same source with other arguments (center, scale, intercept,
-        row_scale).
+        """Return a table of the same source with other arguments.
+
+        Parameters
+        ----------
+        **how
+            The center, scale, intercept and row_scale that change.
+
+        Returns
+        -------
+        ChunkedTable
+            Nothing is read.
         """
         return replace(self, **how)
 
     def take_columns(self, columns: ArrayLike) -> "ChunkedTable":
-        """The table of some columns (numbers; a column of ones is none of them)."""
+        """Return the table of some columns.
+
+        Parameters
+        ----------
+        columns : (n,) int array
+            Their numbers; a column of ones is none of them.
+
+        Returns
+        -------
+        ChunkedTable
+            Of shape (M, n).
+        """
         source, columns = self.source, np.asarray(columns)
         cheap = kind_of(source) in ("sparse", "dask")  # to cut out at once
         source = source[:, columns] if cheap else _SomeColumns(source, columns)
@@ -310,7 +334,18 @@ class _Blocks:
         return replace(self, source=source, axis=None, intercept=False, **how)
 
     def block(self, columns: Ints) -> "Array | SparseBlock":
-        """Some columns (ascending numbers) as one chunk, sparse of a sparse source."""
+        """Read some columns as one chunk.
+
+        Parameters
+        ----------
+        columns : (n,) int array
+            Their numbers, ascending.
+
+        Returns
+        -------
+        (M, n) array
+            Sparse of a sparse source.
+        """
         one = bool(columns[-1] == self.source.shape[1])  # the column of ones
         table = replace(self.take_columns(columns[: len(columns) - one]), axis=1)
         return table.read(slice(0, len(columns)))
@@ -327,7 +362,18 @@ class _Blocks:
         return j, (_of(self.center, j), _of(self.scale, j), intercept, self.row_scale)
 
     def read(self, j: slice | Ints) -> Array:
-        """Lines j (a slice, or ascending numbers) as a chunk; one attempt."""
+        """Read some lines, columns (axis 1) or rows (axis 0), in one attempt.
+
+        Parameters
+        ----------
+        j : slice, or int array
+            Which lines, ascending.
+
+        Returns
+        -------
+        array
+            The chunk, centred and scaled.
+        """
         file = self.source
         while isinstance(file, (_SomeColumns, Remainder)):
             file = file.source
@@ -338,7 +384,25 @@ class _Blocks:
         return as_block(self.source[:, j] if self.axis else self.source[j], *options)
 
     def reading(self, k: int, j: slice | Ints | None = None) -> Array:
-        """The k-th chunk, or its lines j; a `ChunkError` where that fails."""
+        """Read a chunk.
+
+        Parameters
+        ----------
+        k : int
+            Its number in `slices`.
+        j : slice, or int array; optional
+            Which lines of it, by their numbers in the table.
+
+        Returns
+        -------
+        array
+            The chunk, centred and scaled.
+
+        Raises
+        ------
+        ChunkError
+            Where that fails.
+        """
         try:
             return self.read(self.slices[k] if j is None else j)
         except OSError as problem:
@@ -364,16 +428,40 @@ _Blocks.__init__ = renamed(_Blocks.__init__)
 class ChunkedTable(_Blocks):
     """Read a table (M, N) one chunk at a time, for data larger than the memory.
 
-    source, an array of any real type, in memory or mapped from a file (numpy.memmap),
-    or a sparse matrix, is never modified. Chunks of about `chunk_size` numbers are
-    columns (axis 1, by default where M <= N) or rows (axis 0). As they are read,
-    center, (N,), is subtracted from each column, scale, (N,), divided out, and
-    row_scale, (M,), multiplies each row; with `intercept` a column of ones follows the
-    last one, and `shape` counts it. `slices` are the columns or rows of each chunk,
-    `passes` is how often all were read.
+    Parameters
+    ----------
+    source : (M, N) array, or sparse matrix
+        Of any real type, in memory or mapped from a file (numpy.memmap); it is never
+        modified.
+    axis : 0 or 1, optional
+        Chunks are columns (1, by default where M <= N) or rows (0).
+    chunk_size : int
+        About how many numbers a chunk has.
+    center, scale : (N,) arrays, optional
+        What is subtracted from each column as it is read, and then divided out.
+    intercept : bool
+        Whether a column of ones follows the last one; `shape` counts it.
+    row_scale : (M,) array, optional
+        What each row is multiplied by.
 
-    A TypeError or ValueError for what is no table of real numbers; a ChunkError in a
-    pass where a chunk could not be read.
+    Attributes
+    ----------
+    slices : list of slices
+        The columns or rows of each chunk.
+    passes : int
+        How often all were read.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no table of real numbers.
+    ChunkError
+        In a pass where a chunk could not be read.
+
+    See Also
+    --------
+    DaskTable : Read chunks where they live.
+    rvamp : Makes such a table of a memmap or sparse matrix itself.
 
     Examples
     --------
@@ -395,7 +483,26 @@ class ChunkedTable(_Blocks):
         cut: Sequence[Array] = (),
         whole: Sequence[Any] = (),
     ) -> tuple[Any, Any]:
-        """Make one pass; arguments and answer as of the function `lmmse.map_chunks`."""
+        """Make one pass, and collect something small from each chunk.
+
+        Parameters
+        ----------
+        work : callable
+            Called as ``work(X, *parts, *whole)`` for each chunk X; it returns two
+            tuples of arrays.
+        cut : sequence of arrays
+            With one entry for each column (of a table in rows: each row): a chunk
+            receives its part.
+        whole : sequence
+            What every chunk receives.
+
+        Returns
+        -------
+        joined : list of arrays
+            The first tuples, side by side along the last axis.
+        total : list of arrays
+            The second tuples, added.
+        """
         self.passes += 1
         return self._ask(work, cut, whole)
 

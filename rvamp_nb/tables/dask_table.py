@@ -93,13 +93,40 @@ GRAPH_WARNING = "distributed.admin.large-graph-warning-threshold"
 
 class DaskTable(ChunkedTable):
     """Read a Dask array one chunk at a time, where the chunk lives: chunks of any shape
-    and real type, arrays or SciPy's sparse matrices. `chunk_size` is how many numbers
-    of a chunk become floats at once; the other arguments are those of `ChunkedTable`.
+    and real type, arrays or SciPy's sparse matrices.
 
-    `sent` and `received` are bytes of arrays handed to tasks (what all must know: once)
-    and of answers that came back. A UserWarning where the chunks cut columns (rows), so
-    that data have to move; a TypeError or ValueError for what is no Dask array, or does
-    not know its shape; a ChunkError in a pass where a chunk could not be read.
+    Parameters
+    ----------
+    source : (M, N) Dask array
+        Its shape must be known.
+    axis
+        As for `ChunkedTable`.
+    chunk_size : int
+        How many numbers of a chunk become floats at once.
+    center, scale, intercept, row_scale
+        As for `ChunkedTable`.
+
+    Attributes
+    ----------
+    sent, received : int
+        Bytes of arrays handed to tasks (what all must know: once) and of answers that
+        came back.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no Dask array, or does not know its shape.
+    ChunkError
+        In a pass where a chunk could not be read.
+
+    Warns
+    -----
+    UserWarning
+        Where the chunks cut columns (rows), so that data have to move.
+
+    See Also
+    --------
+    ChunkedTable : Read an array or a sparse matrix.
 
     Examples
     --------
@@ -130,7 +157,7 @@ class DaskTable(ChunkedTable):
         return source, list(map(slice, starts, ends))
 
     def read(self, j: slice | Ints) -> Array:
-        """Lines j (a slice, or ascending numbers), brought here as they are used."""
+        """See `ChunkedTable.read`; they are brought here as they are used."""
         return self[:, j] if self.axis else self[j]
 
     def _ask(self, work, cut, whole, wanted=None):
