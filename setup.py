@@ -1,6 +1,7 @@
 """Hands the metadata of settings.ini to setuptools. Edit settings.ini, not this
 file."""
 
+import re
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -15,7 +16,10 @@ STATUS = {
     "4": "Beta",
     "5": "Production/Stable",
 }
-PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+
+RELATIVE = r"(?![a-z]+:|#)"  # what follows is no address
+RAW = "raw.githubusercontent.com"  # where GitHub serves pictures
 
 config = ConfigParser(delimiters=["="])
 config.read(HERE / "settings.ini", encoding="utf-8")
@@ -27,24 +31,45 @@ extras = {
 extras["all"] = extras["course"] + extras["dask"] + extras["parquet"]
 extras["dev"] += extras["all"]  # the tests
 
+
+def absolute(text):
+    """The text with its links and pictures as addresses in the repository at the tag of
+    this version, for readers who do not stand in it.
+    """
+    tag = f"v{project['version']}"
+    pictures = f"{project['git_url'].replace('github.com', RAW)}/{tag}/"
+    files = f"{project['git_url']}/blob/{tag}/"
+    text = re.sub(rf"(!\[[^]]*\]\(){RELATIVE}", rf"\g<1>{pictures}", text)
+    return re.sub(rf"(\]\(){RELATIVE}", rf"\g<1>{files}", text)
+
+
 setup(
+    # A package whose place is named is installed editable by its folder, which type
+    # checkers can read; without it setuptools writes an import hook, which they cannot.
+    package_dir={"": "."},
     packages=find_packages(include=[project["lib_path"], project["lib_path"] + ".*"]),
     package_data={project["lib_path"]: ["*.js", "*.json", "*.pyi", "py.typed"]},
     version=project["version"],
     description=project["description"],
-    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description=absolute((HERE / "README.md").read_text(encoding="utf-8")),
     long_description_content_type="text/markdown",
     author=project["author"],
     author_email=project["author_email"],
-    license=SPDX[project["license"]],
+    license_expression=SPDX[project["license"]],
     keywords=project["keywords"].split(),
-    url=project["git_url"],
-    project_urls={"Documentation": project["doc_host"] + project["doc_baseurl"]},
+    project_urls={
+        "Documentation": project["doc_host"] + project["doc_baseurl"],
+        "Source": project["git_url"],
+        "Issues": f"{project['git_url']}/issues",
+        "Changelog": f"{project['git_url']}/blob/{project['branch']}/CHANGELOG.md",
+    },
     classifiers=[
         f"Development Status :: {project['status']} - {STATUS[project['status']]}",
         f"Intended Audience :: {project['audience']}",
         f"Natural Language :: {project['language']}",
+        "Operating System :: OS Independent",
         "Topic :: Scientific/Engineering",
+        "Typing :: Typed",
         *(f"Programming Language :: Python :: {version}" for version in PYTHONS),
     ],
     install_requires=project["requirements"].split(),

@@ -7,7 +7,7 @@ type checkers and for ``lazy_loader``, which loads the module behind each on fir
 so that ``import rvamp_nb`` costs next to nothing.
 """
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 import lazy_loader as _lazy_loader
 

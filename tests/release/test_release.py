@@ -13,6 +13,8 @@ import sys
 import tarfile
 import zipfile
 from configparser import ConfigParser
+from email import message_from_string
+from importlib import import_module
 from pathlib import Path
 
 import check_jsonschema
@@ -54,17 +56,30 @@ def run(*command, cwd=ROOT, code=0, **env):
 def built(tmp_path_factory, repository_files):
     """The folder with the sdist, and the wheel that was made from it."""
     copy, dist = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("dist")
-    for name in repository_files:
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, copy / name)
+    copy_to(copy, repository_files)
     run(sys.executable, "-m", "build", "--outdir", dist, copy)
     return dist
+
+
+def copy_to(folder, names):
+    """Copy files of the repository, each to its place in a folder."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
 
 
 @pytest.fixture(scope="session")
 def wheel(built):
     [wheel] = built.glob("*.whl")
     return wheel
+
+
+@pytest.fixture(scope="session")
+def metadata(wheel):
+    """The fields that an index shows, and README as its page."""
+    archive = zipfile.ZipFile(wheel)
+    [name] = [name for name in archive.namelist() if name.endswith("/METADATA")]
+    return message_from_string(archive.read(name).decode())
 
 
 @pytest.fixture(scope="session")
@@ -114,6 +129,54 @@ def test_the_sdist_is_the_repository(unpacked, repository_files):
 
 def test_the_index_will_take_them(built):
     run(sys.executable, "-m", "twine", "check", "--strict", *built.iterdir())
+
+
+def test_the_index_shows_licence_types_and_addresses(metadata):
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["License"] is None
+    urls = dict(url.split(", ") for url in metadata.get_all("Project-URL"))
+    assert list(urls) == ["Documentation", "Source", "Issues", "Changelog"]
+    assert f"]({urls['Documentation']})" in metadata.get_payload()
+    classifiers = metadata.get_all("Classifier")
+    assert "Typing :: Typed" in classifiers
+    pythons = re.findall(r"python: \[(.*)\]", text(".github/workflows/ci.yml"))
+    for version in re.findall(r"[\d.]+", " ".join(pythons)):
+        assert f"Programming Language :: Python :: {version}" in classifiers
+
+
+def test_the_page_on_the_index_has_whole_addresses(metadata, repository_files):
+    """Each is an address on the web; of this repository, at the tag of the version, and
+    of a file that is there.
+    """
+    page = metadata.get_payload()
+    targets = re.findall(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"", page)
+    targets = [link or attribute for link, attribute in targets]
+    assert len(targets) > 30
+    tag = f"v{metadata['Version']}"
+    blob = f"{settings()['git_url']}/blob/{tag}/"
+    raw = f"https://raw.githubusercontent.com/{settings()['user']}/"
+    raw += f"{settings()['repo']}/{tag}/"
+    for target in targets:
+        assert target.startswith("https://"), target
+        for start in (blob, raw):
+            if target.startswith(start):
+                name = target.removeprefix(start).partition("#")[0]
+                assert Path(name) in repository_files
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", page)
+    assert pictures and all(picture.startswith(raw) for picture in pictures)
+
+
+def test_a_type_checker_sees_types_after_the_line_in_readme(tmp_path, repository_files):
+    """Those that typed.py asserts, of what the first line of README has installed."""
+    copy = tmp_path / "clone"
+    copy_to(copy, repository_files)
+    [line] = re.findall(r"^python3 -m venv .*rvamp-nb$", text("README.md"), re.M)
+    run("bash", "-c", line, cwd=copy)
+    program = shutil.copy(ROOT / "tests/release/typed.py", tmp_path)
+    options = ["--strict", "--ignore-missing-imports", "--config-file="]
+    options += ["--python-executable", copy / ".venv/bin/python"]
+    cache = tmp_path / "cache"
+    run(sys.executable, "-m", "mypy", *options, "--cache-dir", cache, program, cwd="/")
 
 
 def test_the_main_job_needs_no_extra(clean, tmp_path):
@@ -213,13 +276,66 @@ def text(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+def settings():
+    """What settings.ini says."""
+    config = ConfigParser(delimiters=["="])
+    config.read(ROOT / "settings.ini", encoding="utf-8")
+    return config["DEFAULT"]
+
+
+def test_a_version_is_the_same_everywhere():
+    """The changelog has it first, with nothing above that is not released."""
+    version = settings()["version"]
+    assert f'__version__ = "{version}"' in text("rvamp_nb/__init__.py")
+    assert re.search(rf"^version: {version}$", text("CITATION.cff"), re.M)
+    assert re.search(r"^date-released: \d{4}-\d\d-\d\d$", text("CITATION.cff"), re.M)
+    assert re.search(rf'^  version: "{version}"$', text("docs/conda/recipe.yaml"), re.M)
+    assert re.search(r"^## (\S+)$", text("CHANGELOG.md"), re.M)[1] == version
+
+
 def test_the_conda_recipe_says_what_the_settings_say():
+    """All of it: a part that is new in the recipe is compared here."""
     found = rattler_build.Stage0Recipe.from_yaml(text("docs/conda/recipe.yaml"))
     [made] = found.render(rattler_build.VariantConfig({"python_min": ["3.10"]}))
     recipe = made.recipe.to_dict()
-    settings = ConfigParser(delimiters=["="])
-    settings.read(ROOT / "settings.ini", encoding="utf-8")
-    asked = settings["DEFAULT"]["requirements"].replace("matplotlib", "matplotlib-base")
-    needs = [need.replace(" ", "") for need in recipe["requirements"]["run"]]
-    assert needs == [f"python>={settings['DEFAULT']['min_python']}", *asked.split()]
-    assert recipe["package"]["version"] == settings["DEFAULT"]["version"]
+    mine = settings()
+    scripts = [line.replace("=", " = ") for line in mine["console_scripts"].split()]
+    python = recipe["tests"][0]["python"]
+    for module in python.pop("imports"):
+        import_module(module)
+    name, version = mine["lib_name"], mine["version"]
+    builds = text("pyproject.toml").partition("requires = [")[2].partition("]")[0]
+    setuptools = builds.strip('"').replace(">=", " >=")
+    asked = mine["requirements"].replace("matplotlib", "matplotlib-base")
+    needs = [need.replace(">=", " >=") for need in asked.split()]
+    script = "${{ PYTHON }} -m pip install . -vv --no-deps --no-build-isolation"
+    recipe["build"].pop("string")  # a hash that the tool makes
+    assert re.fullmatch(r"[0-9a-f]{64}", recipe["source"][0].pop("sha256"))
+    assert mine["description"].lower().endswith(recipe["about"].pop("summary").lower())
+    assert recipe == {
+        "schema_version": 1,
+        "context": {"name": name, "version": version},
+        "package": {"name": name, "version": version},
+        "source": [{"url": f"{mine['git_url']}/archive/refs/tags/v{version}.tar.gz"}],
+        "build": {
+            "noarch": "python",
+            "number": 0,
+            "script": script,
+            "python": {"entry_points": scripts},
+        },
+        "requirements": {
+            "host": [f"python {mine['min_python']}.*", "pip", setuptools],
+            "run": [f"python >={mine['min_python']}", *needs],
+        },
+        "tests": [
+            {"python": {"python_version": f"{mine['min_python']}.*"}},
+            {"script": scripts[0].partition(" ")[0]},
+        ],
+        "about": {
+            "homepage": mine["git_url"],
+            "documentation": mine["doc_host"] + mine["doc_baseurl"],
+            "license": "Apache-2.0",
+            "license_file": ["LICENSE"],
+        },
+        "extra": {"recipe-maintainers": [mine["user"]]},
+    }

@@ -1,0 +1,91 @@
+"""A how-to begins with the few lines that do its job, before it says why; what these
+lines call is run further down on the page.
+"""
+
+import ast
+import re
+import shlex
+
+import pytest
+from minutes import is_honest
+from notebooks import PATHS, cells, notebook
+
+from rvamp_nb.cli_options import arguments
+
+PAGES = [path for path in PATHS if path.parent.name == "howto"]
+HEAD = re.compile(r"\*\d+ minutes\. [^\n]+\*\n\n```(python|sh)\n(.*?)```(?:\n|$)", re.S)
+MOST = 7  # lines of such a block: a class with one method has six
+
+
+def opening(path):
+    """Language and lines of the block below the sentence that says how long it takes;
+    no prose stands between the two.
+    """
+    found = HEAD.match(cells(path, "markdown")[1].source)
+    assert found, f"{path.stem} does not begin with the lines that do its job"
+    return found[1], found[2]
+
+
+def called(code):
+    """Names of functions, methods and arguments that code uses in its calls."""
+    names = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call):
+            names.add(ast.unparse(node.func).rpartition(".")[2])
+            names |= {keyword.arg for keyword in node.keywords if keyword.arg}
+    return names
+
+
+def run_on(path):
+    """What the page calls, in cells that are run; of a magic line nothing."""
+    names = set()
+    for cell in cells(path, "code"):
+        names |= called(re.sub(r"^[%!].*$", "", cell.source, flags=re.M))
+    return names
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_how_to_begins_with_its_lines(path):
+    language, code = opening(path)
+    assert 1 <= len(code.strip().splitlines()) <= MOST
+    if language == "python":
+        assert called(code) <= run_on(path), called(code) - run_on(path)
+    else:
+        for line in code.splitlines():
+            name, *words = shlex.split(line)
+            assert name == "rvamp-nb"
+            first = [] if words[0] in ("select", "plan") else ["select"]
+            arguments("0").parse_args([*first, *words])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_how_to_takes_as_long_as_it_says(path):
+    assert is_honest(notebook(path)), (
+        "count it with count() of tests/helpers/minutes.py"
+    )
+
+
+def test_a_line_that_the_page_does_not_run_is_seen():
+    code = "selector = StabilitySelection(pferr=1).fit(X, y)"
+    assert called(code) == {"StabilitySelection", "pferr", "fit"}
+
+
+def test_the_command_has_every_option_on_its_page():
+    """In the help as it was printed when the page was last run."""
+    [page] = [path for path in PAGES if path.stem == "use_the_command"]
+    printed = [
+        output.text
+        for cell in cells(page, "code")
+        for output in cell.outputs
+        if re.match(r"\$ rvamp-nb \w+ --help\n", output.get("text", ""))
+    ]
+    commands = arguments("0")._subparsers._group_actions[0].choices
+    assert len(printed) == len(commands)
+    for parser, text in zip(commands.values(), printed):
+        flat = " ".join(text.split())
+        for action in parser._actions:
+            [*names] = action.option_strings or [action.metavar]
+            assert all(name in flat for name in names), names
+            assert (
+                " ".join(parser._get_formatter()._expand_help(action).split()) in flat
+            )
