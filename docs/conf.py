@@ -27,7 +27,9 @@ from translate import (
     labels,
     notebook_files,
     page_name,
+    section,
     settings,
+    topics,
 )
 
 import rvamp_nb
@@ -130,7 +132,13 @@ default_role = "literal"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 autosummary_generate = ["api.md"]
-autosummary_context = {"beside": beside(), "derived": derived()}
+autosummary_context = {"beside": beside(), "derived": derived(), "topics": topics()}
+# What is internal is not searched: rooms of the workshop of which no public name comes,
+# and for which nobody looks.
+looked_for = {*topics(), *derived().values()}
+not_searched = {
+    page_name(stem) for stem in notebook_files() if section(stem) == "workshop"
+} - looked_for
 add_module_names = False
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 88
@@ -301,6 +309,7 @@ addEventListener("DOMContentLoaded", () => {{  // what leads to this page itself
 
 
 def setup(app):
+    app.add_config_value("not_searched", set(), "env")
     app.add_domain(ChapterMath, override=True)
     app.connect("missing-reference", find_elsewhere)
     # before napoleon adds markup of its own

@@ -118,6 +118,13 @@ def notebook_files():
     }
 
 
+def topics():
+    """{page: the entries of the index that lead to it}, from topics.txt."""
+    text = (ROOT / "docs" / "topics.txt").read_text(encoding="utf-8")
+    lines = [line.partition(": ") for line in text.splitlines()[1:]]
+    return {page: entries.split("; ") for page, _, entries in lines}
+
+
 def directives(source):
     """The leading ``#|`` lines of a code cell as a dictionary, and the code under
     them.
@@ -199,6 +206,7 @@ class Translator:
 
     def __init__(self, built, known, repository):
         self.built, self.known, self.repository = set(built), set(known), repository
+        self.topics = topics()
 
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
@@ -261,6 +269,9 @@ class Translator:
         # out of the search index, where every page would be one on installing
         mark = "{.download .no-search}"
         ways = f"{mark}\n{take_home}, or run it in {self.elsewhere(stem)}"
+        entries = self.topics.get(page_name(stem))
+        if entries:
+            ways += f"\n\n```{{eval-rst}}\n.. index:: ! {', ! '.join(entries)}\n```"
         text = TITLE.sub(
             lambda m: f"# {page_title(stem, m[1])}\n\n{{.lead}}\n{m[2]}\n\n{ways}", text
         )

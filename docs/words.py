@@ -21,6 +21,8 @@ STEM = cache(SearchEnglish({}).stem)
 def count(app, doctree):
     """Note how often the page that was read has each word."""
     of_page = app.env.metadata[app.env.docname]
+    if app.env.docname in app.config.not_searched:
+        of_page["nosearch"] = "true"
     if "nosearch" in of_page:
         return
     silent = {

@@ -662,14 +662,14 @@ const PANELS = { // its name, what draws it, and its controls
   temperature: ["Temperature", temperature, ["coefficient", "beta"]],
 };
 
-const STYLE = `.rvx { --ink: #1A1A1A; --soft: #55595e; --paper: #FFFFFF; --refits: #C8C8C8; --guide: #E4E4E4; --track: #E9E9E9; --p1: #D55E00; --p1-text: #AD4A00; --p2: #56B4E9; --p2-text: #1B6E9E;
-  --rvamp: #005687; --accent: #007757; --hover: #f3f3f3; --dots: 0.35; color: var(--ink); background: var(--paper); font: 14px/1.45 system-ui, -apple-system, "Segoe UI", sans-serif; text-align: left; container-type: inline-size; }
+const STYLE = `.rvx { --ink: #1A1A1A; --soft: #55595e; --paper: #FFFFFF; --refits: #C8C8C8; --edge: #8C8C8C; --guide: #E4E4E4; --track: #E9E9E9; --p1: #D55E00; --p1-text: #AD4A00; --p2: #3D97D0; --p2-text: #1B6E9E;
+  --rvamp: #005687; --accent: #007757; --hover: #f3f3f3; --dots: 0.66; color: var(--ink); background: var(--paper); font: 14px/1.45 system-ui, -apple-system, "Segoe UI", sans-serif; text-align: left; container-type: inline-size; }
 body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 @media (prefers-color-scheme: dark) { body:not([data-theme="light"]):not([data-jp-theme-light]) .rvx { DARK } }
 .rvx svg { display: block; filter: none !important; font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; overflow: visible; max-width: 100%; }
 .rvx text { fill: var(--ink); } .rvx .strong { font-weight: 600; } .rvx .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
 .rvx .axis { stroke: var(--ink); stroke-width: 1; } .rvx .guide { stroke: var(--guide); stroke-width: 1; } .rvx .zero { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 3; }
-.rvx .refits { fill: var(--refits); } .rvx .track { fill: var(--track); }
+.rvx .refits { fill: var(--refits); stroke: var(--edge); stroke-width: 0.8; } .rvx .track { fill: var(--track); }
 .rvx .p1 { stroke: var(--p1); stroke-width: 2.4; } .rvx .p2 { stroke: var(--p2); stroke-width: 2.4; stroke-dasharray: 9 3 2 3; } .rvx .thin { stroke-width: 1.8; } .rvx .trail { stroke-width: 1.2; stroke-dasharray: none; opacity: 0.8; } .rvx .atom { stroke-width: 6; }
 .rvx .truth { stroke: var(--ink); stroke-width: 2.4; } .rvx .rvamp { stroke: var(--rvamp); stroke-width: 2.4; } .rvx .accent { stroke: var(--accent); stroke-width: 2.4; stroke-dasharray: 6 3; }
 .rvx .inner { fill: none; stroke: var(--accent); stroke-width: 1.4; } .rvx .inner0 { stroke-dasharray: 2 3; } .rvx .inner2 { stroke-dasharray: 7 3; }
@@ -688,7 +688,7 @@ body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 .rvx .marks { display: flex; justify-content: space-between; padding: 0 7px; height: 5px; } .rvx .marks i { width: 3px; height: 5px; background: transparent; border-radius: 1px; } .rvx .marks i.is { background: var(--soft); }
 .rvx fieldset { border: 0; padding: 0; margin: 0; min-width: 0; } .rvx legend { font: inherit; padding: 0; float: none; width: auto; margin: 0 0 3px; color: var(--ink); } .rvx .choices { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; } .rvx .choices label { display: inline-flex; gap: 5px; align-items: center; min-height: 30px; }
 .rvx select { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--refits); border-radius: 5px; padding: 4px 6px; min-height: 32px; max-width: 100%; } .rvx input[type=radio], .rvx input[type=checkbox] { accent-color: var(--rvamp); width: 17px; height: 17px; margin: 0; }
-.rvx svg.cut { overflow: hidden; max-width: none; } .rvx .ribbon { fill: var(--p1); opacity: 0.3; stroke: none; } .rvx .ring1 { fill: none; stroke: var(--p1); stroke-width: 2.4; }
+.rvx svg.cut { overflow: hidden; max-width: none; } .rvx .ribbon { fill: var(--p1); fill-opacity: 0.3; stroke: var(--p1); stroke-width: 0.8; } .rvx .ring1 { fill: none; stroke: var(--p1); stroke-width: 2.4; }
 .rvx .key { display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 0 0 8px; font-size: 13px; line-height: 1.35; } .rvx .key span { display: inline-flex; gap: 6px; align-items: baseline; } .rvx .key svg { flex: none; width: 22px; height: 12px; transform: translateY(1px); }
 .rvx .panel { display: flex; flex-direction: column; } .rvx .panel > * { min-width: 0; }
 .rvx .says { margin: 10px 0 6px; min-height: 2.9em; } .rvx .count { min-height: 4.4em; } .rvx .count:empty { display: none; } .rvx .hint { color: var(--soft); margin: 0 0 4px; } .rvx .scroll { overflow-x: auto; } .rvx .scroll table { border: 0; border-collapse: collapse; font-size: 13.5px; margin: 0 0 8px; box-shadow: none; width: auto; } .rvx .scroll :is(th, td) { border: 0; border-bottom: 1px solid var(--guide); padding: 3px 14px 3px 0; text-align: left; background: none; font-variant-numeric: tabular-nums; white-space: nowrap; } .rvx thead th { font-weight: 400; color: var(--soft); } .rvx tbody th { font-weight: 600; } .rvx tr { background: none !important; }
@@ -696,7 +696,7 @@ body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 .rvx .fall { fill: var(--ink); opacity: 0; animation: rvx-fall 0.55s ease-in both; } @keyframes rvx-fall { 0% { opacity: 0.9; transform: none; } 85% { opacity: 0.7; } 100% { opacity: 0; transform: translateY(var(--down)); } }
 .rvx .coming { animation: rvx-come 0.3s; } .rvx .leaving { animation: rvx-come 0.3s reverse both; pointer-events: none; } @keyframes rvx-come { 0% { opacity: 0; } }
 @container (max-width: 560px) { .rvx .says { min-height: 5.8em; } .rvx .count { min-height: 8.7em; } .rvx .hint { order: 1; margin: 8px 0; } .rvx .last { order: 2; } .rvx .controls { grid-template-columns: minmax(0, 1fr); } .rvx .stack { flex-direction: row; gap: 4px; align-items: flex-start; } .rvx .map figcaption { max-width: none; } .rvx .scroll table { font-size: 12.5px; } .rvx .scroll :is(th, td) { padding-right: 9px; } }
-@media (prefers-reduced-motion: reduce) { .rvx :is(.fall, .leaving) { display: none; } .rvx .coming { animation: none; } }`.replaceAll("DARK", "--ink: #E6E6E6; --soft: #A9AFB5; --paper: #131416; --refits: #565B60; --guide: #2E3236; --track: #2A2D31; --p1: #F28A3C; --p1-text: #F7A468; --p2: #56B4E9; --p2-text: #83CBF3; --rvamp: #7CC4EE; --accent: #45B892; --hover: #1F2226; --dots: 0.6;");
+@media (prefers-reduced-motion: reduce) { .rvx :is(.fall, .leaving) { display: none; } .rvx .coming { animation: none; } }`.replaceAll("DARK", "--ink: #E6E6E6; --soft: #A9AFB5; --paper: #131416; --refits: #565B60; --edge: #7B8187; --guide: #2E3236; --track: #2A2D31; --p1: #F28A3C; --p1-text: #F7A468; --p2: #56B4E9; --p2-text: #83CBF3; --rvamp: #7CC4EE; --accent: #45B892; --hover: #1F2226; --dots: 0.6;");
 
 // A slider with its name and value above it; `marks` are the stops that have refits.
 function slider(name, label, { max, value, shown, marks, min = 0, step = 1 }, moved) {

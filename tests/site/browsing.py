@@ -2,8 +2,11 @@
 page stands still.
 """
 
+import re
+from gzip import compress
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "_docs"
@@ -79,6 +82,36 @@ def listen(tab, start):
         ),
     )
     return complaints
+
+
+def found_pages(tab):
+    """What the search page lists, as names of pages, the best first."""
+    tab.get_by_text(re.compile("Search finished|did not match")).wait_for()
+    read = "links => links.map(a => new URL(a.href).pathname)"
+    paths = tab.eval_on_selector_all("#search-results li a", read)
+    return [*dict.fromkeys(Path(path).stem for path in paths)]
+
+
+PAINTED = """() => performance.getEntriesByName("first-contentful-paint")[0].startTime"""
+
+
+def weigh(tab, page, slower=1):
+    """What a page weighs as a server sends it, how many requests it makes, and after
+    how many milliseconds it paints, on a processor that is so many times slower.
+    """
+    asked = set()
+    tab.on("request", lambda request: asked.add(request.url))
+    chrome = tab.context.new_cdp_session(tab)
+    chrome.send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    tab.goto(page)
+    tab.wait_for_load_state("networkidle")
+    tab.evaluate(SETTLED)
+    files = {SITE / urlsplit(url).path[1:] for url in asked if url.startswith("http")}
+    sizes = [
+        file.stat().st_size if file.suffix == ".png" else len(compress(file.read_bytes()))
+        for file in files
+    ]
+    return sum(sizes), len(sizes), tab.evaluate(PAINTED)
 
 
 SEEN = """box => [".stage", ".says, .scroll, .controls .value"].map(selector =>

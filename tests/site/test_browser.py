@@ -4,11 +4,20 @@ tests/site.
 
 import json
 import re
-from pathlib import Path
 from urllib.parse import urldefrag
 
 import pytest
-from browsing import HOME, ROOT, SETTLED, SITE, WINDOW, listen, use_every_control
+from browsing import (
+    HOME,
+    ROOT,
+    SETTLED,
+    SITE,
+    WINDOW,
+    found_pages,
+    listen,
+    use_every_control,
+    weigh,
+)
 
 AXE = "options => axe.run({resultTypes: ['violations'], ...options})"
 DRAWN = """box => {
@@ -36,14 +45,6 @@ def test_search_finds(tab, address, words, wanted, place):
     found = found_pages(tab)
     assert wanted & set(found[:place]), found[:10]
     assert complaints == []
-
-
-def found_pages(tab):
-    """What the search page lists, as names of pages, the best first."""
-    tab.get_by_text("Search finished").wait_for()
-    read = "links => links.map(a => new URL(a.href).pathname)"
-    paths = tab.eval_on_selector_all("#search-results li a", read)
-    return [*dict.fromkeys(Path(path).stem for path in paths)]
 
 
 def test_where_it_runs_elsewhere_is_not_searched(tab, address):
@@ -275,6 +276,43 @@ def test_code_is_legible(tab, address, theme):
     assert [each for each in seen if contrast(*each[1:]) < 4.5] == []
 
 
+MARKS = """names => names.map(name => {
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    path.setAttribute("class", name);
+    const box = document.querySelector(".rvx");
+    box.querySelector("svg").append(path);
+    const { stroke, fill, opacity } = getComputedStyle(path);
+    path.remove();
+    const numbers = colour => colour.match(/\\d+/g).slice(0, 3).map(Number);
+    const paper = numbers(getComputedStyle(box).backgroundColor);
+    const ink = numbers(stroke == "none" ? fill : stroke);
+    const seen = ink.map((v, k) => Math.round(opacity * v + (1 - opacity) * paper[k]));
+    return [name, `rgb(${seen})`, `rgb(${paper})`];
+})"""
+DRAWN_AS = (
+    "p1 p2 truth rvamp accent inner refits ribbon cloud cross ring1 truth-ring p2-open"
+    " p1-fill truth-fill rvamp-fill accent-fill"
+)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_mark_of_the_explorer_is_seen(tab, address, theme):
+    """Lines, bars by their edge, points, each as it is mixed with what lies behind it:
+    3 to 1 at least.
+    """
+    tab.goto(f"{address}index.html")
+    tab.evaluate(SETTLED)
+    tab.evaluate("theme => { document.body.dataset.theme = theme; }", theme)
+    seen = tab.evaluate(MARKS, DRAWN_AS.split())
+    assert [each for each in seen if contrast(*each[1:]) < 3] == []
+
+
+def test_the_front_page_is_light(tab, address):
+    """All that it asks for, as a server sends it."""
+    weight, requests, _ = weigh(tab, f"{address}index.html")
+    assert 100_000 < weight < 600_000 and requests < 25
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -285,6 +323,9 @@ def test_code_is_legible(tab, address, theme):
         "api",
         "api/rvamp_nb.StabilitySelection",
         "select_features_in_a_csv",
+        "start",
+        "genindex",
+        "search",
     ],
 )
 def test_everybody_can_read_it(tab, address, name):

@@ -1,0 +1,66 @@
+"""What the search finds, for what users type: the right page is first or second."""
+
+import pytest
+from browsing import found_pages
+
+# What is typed, and the pages that answer it. Both were written down before anybody
+# looked at what comes.
+RIGHT = {
+    "install": "quickstart",
+    "stability selection": "54_stability rvamp_nb.StabilitySelection",
+    "confidence interval": "56_effects rvamp_nb.coefficient_interval",
+    "p-value": "51_error_control 56_effects",
+    "glmnet": "coming_from_r",
+    "group lasso": "58_column_groups rvamp_nb.GroupLasso",
+    "missing values": "a_table_with_categories",
+    "random_state": "rvamp_nb.StabilitySelection",
+    "n_jobs": "rvamp_nb.naive_bootstrap 14_bootstrap",
+    "cox survival": "53_survival rvamp_nb.survival_fit",
+    "lasso": "31_prior rvamp_nb.Laplace",
+    "pandas": "a_table_with_categories select_features_in_a_csv",
+    "bootstrap": "14_bootstrap 12_resampling rvamp_nb.naive_bootstrap",
+    "GridSearchCV": "54_stability rvamp_nb.StabilitySelection",
+    "StabilitySelection": "rvamp_nb.StabilitySelection",
+    "replica": "21_replica",
+    "cite": "quickstart",
+    "how many samples do I need": "how_many_rows_do_i_need 57_planning",
+    "knockoffs": "coming_from_r decoys",
+    "polars": "a_table_with_categories rvamp_nb.StabilitySelection",
+    "rvamp": "rvamp_nb.rvamp",
+    "false discovery rate": "51_error_control which_promise_do_i_need",
+    "parallel": "how_large_can_it_be",
+    "categorical": "a_table_with_categories splines_and_levels",
+    "plot density": "see_one_coefficient 37_densities",
+    "GPU": "array_libraries how_large_can_it_be",
+    "logistic regression": "binary_outcome_with_a_covariate rvamp_nb.Logistic",
+    "licence": "quickstart",
+    "ConvergenceWarning": "rvamp_nb.ConvergenceWarning",
+    "did not converge": "read_the_status",
+    "sample size": "how_many_rows_do_i_need 57_planning",
+    "memory": "how_large_can_it_be a_million_columns",
+    "save model": "saving rvamp_nb.save_fit",
+    "multiclass": "a_target_with_three_classes 61_several_classes",
+    "repeated measurements": "several_samples_from_one_patient 52_groups",
+    "correlated features": "47_clusters substitutes",
+    "elastic net": "rvamp_nb.ElasticNet",
+    "command line": "cli select_features_in_a_csv",
+    "bagging": "55_bagging bag_a_prediction",
+    "variable importance": "54_stability rvamp_nb.StabilitySelection",
+    "graphical lasso": "a_gene_network 62_networks rvamp_nb.neighbourhoods",
+    "custom prior": "write_a_prior rvamp_nb.Prior",
+    "predict": "bag_a_prediction 55_bagging predictions",
+    "selection probability": "54_stability rvamp_nb.StabilitySelection 37_densities",
+    "sparse matrix": "chunked a_million_columns how_large_can_it_be",
+    "choose threshold": "which_threshold_which_pfer",
+}
+
+
+def test_the_right_page_is_first_or_second(tab, address):
+    """For nine queries of ten at least."""
+    missed = {}
+    for words, right in RIGHT.items():
+        tab.goto(f"{address}search.html?q={words}")
+        found = found_pages(tab)
+        if not {*found[:2]} & {*right.split()}:
+            missed[words] = found[:3]
+    assert len(missed) <= 0.1 * len(RIGHT), missed
