@@ -2,6 +2,7 @@
 
 import re
 import sys
+import zlib
 from html import escape
 from pathlib import Path
 from pkgutil import resolve_name
@@ -14,6 +15,7 @@ import nbformat
 from docutils.nodes import paragraph
 from furo.navigation import get_navigation_tree
 from sphinx.domains.math import MathDomain
+from sphinx.ext.intersphinx import resolve_reference_detect_inventory
 
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
@@ -44,6 +46,7 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx.ext.mathjax",
@@ -146,6 +149,28 @@ toc_object_entries_show_parents = "hide"
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 
+# A type of another package leads to its page there. The lists of these pages are asked
+# for when the site is built; where there is no network an empty one takes their place,
+# and Sphinx has nothing to warn of.
+NO_NAMES = DOCS / "_build" / "no_names.inv"
+NO_NAMES.parent.mkdir(exist_ok=True)
+head = "# Sphinx inventory version 2\n# Project: none\n# Version:\n# zlib\n"
+NO_NAMES.write_bytes(head.encode() + zlib.compress(b""))
+intersphinx_mapping = {
+    name: (f"https://{address}/", (None, str(NO_NAMES)))
+    for name, address in {
+        "matplotlib": "matplotlib.org/stable",
+        "numpy": "numpy.org/doc/stable",
+        "pandas": "pandas.pydata.org/docs",
+        "scipy": "docs.scipy.org/doc/scipy",
+        "sklearn": "scikit-learn.org/stable",
+    }.items()
+}
+intersphinx_timeout = 10  # seconds
+intersphinx_disabled_reftypes = ["std:*", "math:*"]  # only types, no words of ours
+# not imported before they are used
+autodoc_type_aliases = {"Axes": "matplotlib.axes.Axes", "DataFrame": "pandas.DataFrame"}
+
 # Every script is served by the site itself.
 mathjax_path = "npm/tex-svg-full.js"
 # its letters are larger than those around them
@@ -168,17 +193,29 @@ class ChapterMath(MathDomain):
 
 def find_elsewhere(app, env, node, contnode):
     """A reference to an equation of a chapter that is not built stays what it is in
-    the notebook: code. A type that a signature names leads to the page of its public
-    name.
+    the notebook: code. A type that a signature names, and a neighbour that See Also
+    names, leads to the page of its public name, wherever that lives; one of another
+    package is known there without the private modules that it is defined in.
     """
     if node["refdomain"] == "math" and node["reftype"] == "eq":
         return contnode
-    name = "rvamp_nb." + node["reftarget"].rpartition(".")[2]
-    if node["refdomain"] == "py" and name in env.get_domain("py").objects:
-        target = node["reftarget"] = name
-        return env.get_domain("py").resolve_xref(
-            env, node["refdoc"], app.builder, "obj", target, node, contnode
+    if node["refdomain"] != "py":
+        return None
+    shown = re.sub(r"\._\w+(?=\.)", "", node["reftarget"])
+    if shown != node["reftarget"]:
+        node["reftarget"] = shown
+        return resolve_reference_detect_inventory(env, node, contnode)
+    python = env.get_domain("py")
+    short, last = node["reftarget"], node["reftarget"].rpartition(".")[2]
+    ends = f".{short}", f".{last}"
+    found = [name for end in ends for name in python.objects if name.endswith(end)]
+    named = [name for name in found if name in {f"rvamp_nb{ends[0]}", *beside()}]
+    if named:
+        node["reftarget"] = named[0]
+        return python.resolve_xref(
+            env, node["refdoc"], app.builder, "obj", named[0], node, contnode
         )
+    return None
 
 
 def read_docstring(app, what, name, obj, options, lines):
@@ -193,6 +230,8 @@ def read_docstring(app, what, name, obj, options, lines):
         # numpydoc's "pfer_, q_ : float" names attributes, and napoleon reads it
         marks = r"[|*]" if " : " in line else r"[|*]|(?<=\w)_(?!\w)"
         line = re.sub(rf"(`+[^`]+`+)|({marks})", lambda m: m[1] or "\\" + m[2], line)
+        # where the rest of a docstring is
+        line = re.sub(r"\b(See|[Aa]s for) (`[\w.]+`)", r"\1 :py:obj:\2", line)
         lines[i] = LABEL.sub(
             lambda m: f":eq:`{m[2]}`" if m[2] in LABELS else m[0], line
         )

@@ -328,9 +328,10 @@ def naive_bootstrap(
         Whether to refit an unpenalised intercept in every resample.
     delta : float > 0
         Where the Huber loss turns linear.
-    counts, randomize : laws of the occupation numbers and of the multipliers of lam
-        From rvamp_nb.resampling, or any object with draw(size, rng) -> (size,) numbers
-        >= 0 (multipliers > 0). If it has nodes(), they must be a law (`check_law`).
+    counts, randomize : law of counts, law of multipliers
+        Of the occupation numbers, and of lam. From rvamp_nb.resampling, or any object
+        with draw(size, rng) -> (size,) numbers >= 0 (multipliers > 0). If it has
+        nodes(), they must be a law (`check_law`).
     sample_weight : (M,) array of numbers >= 0, not all 0; optional
         What a row weighs (w) whenever it is drawn. 0 leaves the row out of every fit,
         though not out of the draw.

@@ -441,7 +441,7 @@ class P1Posterior(_Moments):
     >>> from rvamp_nb import SpikeSlab, p1, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> fit = rvamp(*toy()[:2], prior=SpikeSlab(inclusion=0.5), beta=1.0)
-    >>> p1(fit, 0).atom.round(3)
+    >>> print(p1(fit, 0).atom.round(3))
     0.533
     """
 

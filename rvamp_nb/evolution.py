@@ -398,8 +398,8 @@ class Evolution:
     >>> from rvamp_nb import ConstantSignal, state_evolution
     >>> signal = ConstantSignal(size=3.0, density=0.1)
     >>> found = state_evolution(0.5, 0.5, signal=signal, noise=1.0)
-    >>> print(round(float(found.power(0.9)), 2), round(found.selected, 2))
-    0 0
+    >>> print(found.power([0.3, 0.5]).round(2), round(found.selected, 2))
+    [0.35 0.07] 0.14
     """
 
     mse: float

@@ -1,16 +1,18 @@
-"""What a user reads of a public name: its docstring's first sentence begins with a verb
-and can be read alone, and the docstring ends with an example that runs.
+"""What a user reads of a public name, or of a type that comes back: its docstring's
+first sentence begins with a verb and can be read alone, and the docstring ends with an
+example that runs.
 """
 
 import doctest
 import inspect
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
-from reference import first_sentence, public
+from reference import beside, first_sentence, public
 
 from rvamp_nb import StabilitySelection
 
@@ -24,10 +26,11 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def documented():
-    """{name: what has its docstring}: the public names, and the public methods that the
-    estimator has from us.
+    """{name: what has its docstring}: the public names, the types that come back, and
+    the public methods that the estimator has from us.
     """
-    found = public()
+    found = {name.removeprefix("rvamp_nb."): resolve_name(name) for name in beside()}
+    found.update(public())
     for name, method in inspect.getmembers(StabilitySelection, inspect.isroutine):
         ours = (getattr(method, "__module__", None) or "").startswith("rvamp_nb")
         if ours and not name.startswith("_"):
