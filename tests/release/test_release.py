@@ -291,6 +291,12 @@ def test_a_version_is_the_same_everywhere():
     assert re.search(r"^date-released: \d{4}-\d\d-\d\d$", text("CITATION.cff"), re.M)
     assert re.search(rf'^  version: "{version}"$', text("docs/conda/recipe.yaml"), re.M)
     assert re.search(r"^## (\S+)$", text("CHANGELOG.md"), re.M)[1] == version
+    printed = {
+        found
+        for notebook in ROOT.glob("nbs/*/*.ipynb")
+        for found in re.findall(r"rvamp_nb (\d+\.\d+\.\d+) \(Python", text(notebook))
+    }
+    assert printed == {version}, "run the notebooks that print it"
 
 
 def test_the_conda_recipe_says_what_the_settings_say():
