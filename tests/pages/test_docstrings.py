@@ -4,13 +4,9 @@ and can be read alone, and the docstring ends with an example that runs.
 
 import doctest
 import inspect
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
-from reference import first_sentence, public
+from offered import first_sentence, public
 
 from rvamp_nb import StabilitySelection
 
