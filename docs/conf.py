@@ -54,7 +54,6 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_sitemap",
     "sphinxext.opengraph",
-    "words",
 ]
 html_theme = "furo"
 # Every colour of these two reads well on their backgrounds (tests/site counts it).
@@ -67,7 +66,7 @@ ogp_image = "_static/front.png"
 ogp_image_alt = "Histograms of 4,000 refits, and on each one run of rVAMP."
 html_static_path = ["static", "_build/scripts"]
 html_css_files = ["style.css"]
-html_search_scorer = str(DOCS / "scorer.js")  # weighs the words that words.py counts
+html_search_scorer = str(DOCS / "scorer.js")  # an entry of the index comes first
 html_favicon = html_logo = "static/icon.svg"
 # what is copied from an example is its code, without prompts and answers
 copybutton_prompt_text, copybutton_prompt_is_regexp = r">>> |\.\.\. ", True
@@ -79,6 +78,7 @@ templates_path = [str(DOCS / "templates")]  # autosummary looks beside the pages
 html_context = {
     "bar": {page: title for page, (title, _) in SECTIONS.items()},
     "repository": settings()["git_url"],
+    "home": f"{settings()['doc_baseurl']}/",
 }
 html_theme_options = {
     "announcement": "sections",
@@ -139,7 +139,7 @@ autosummary_context = {"beside": beside(), "derived": derived(), "topics": topic
 # What is internal is not searched: rooms of the workshop of which no public name comes,
 # and for which nobody looks.
 looked_for = {*topics(), *derived().values()}
-not_searched = {
+NOT_SEARCHED = {
     page_name(stem) for stem in notebook_files() if section(stem) == "workshop"
 } - looked_for
 add_module_names = False
@@ -295,10 +295,13 @@ def describe(app, pagename, templatename, context, doctree):
     title = re.sub("<.*?>", "", context.get("title", project)).replace('"', "&quot;")
     summary = f"{title}: {escape(' '.join(text.split())[:300])}"
     tag = f'<meta name="description" content="{summary}">'
-    # docutils and furo each write how wide a page is: once is enough
-    kept = re.sub('<meta name="viewport".*?>', "", context.get("metatags", ""))
-    context["metatags"] = kept + tag
+    context["metatags"] = context.get("metatags", "") + tag
     context["meta"] = (context.get("meta") or {}) | {"og:description": summary}
+
+
+def leave_out_of_the_search(app, doctree):
+    if app.env.docname in NOT_SEARCHED:
+        app.env.metadata[app.env.docname]["nosearch"] = "true"
 
 
 def lead_to_the_source(app, pagename, templatename, context, doctree):
@@ -313,42 +316,13 @@ def lead_to_the_source(app, pagename, templatename, context, doctree):
         context["theme_source_edit_link"] = place
 
 
-def name_folds(app, pagename, templatename, context, doctree):
-    """For those who listen to a page: a fold over code is called what is written on it
-    (myst-nb calls them all "Toggle hidden content"), and the lines of a signature are
-    no list of definitions.
-    """
-    fold, lines = '<summary aria-label="Toggle hidden content">', "<dl>\n<dd><em"
-    body = context.get("body", "").replace(fold, "<summary>")
-    context["body"] = body.replace(lines, lines.replace("dl", 'dl role="presentation"'))
-
-
 def open_one_section(app, pagename, templatename, context, doctree):
     """The menu has the sections, and of these the one of the page is open."""
     tree = context["toctree"](collapse=True, titles_only=True, includehidden=True)
     context["furo_navigation_tree"] = get_navigation_tree(tree)
 
 
-def lead_home(app, pagename, templatename, context, doctree):
-    """A server shows 404.html under any address, so its links are read from where the
-    site begins: from the place where it is published; from the root of another
-    server; from the folder, where it is opened as a file.
-    """
-    if pagename == "404":
-        home = f"{settings()['doc_baseurl']}/"
-        context["metatags"] += f"""<base href="{home}"><script>{{
-const base = document.querySelector("base");
-if (location.protocol === "file:") base.remove();
-else if (!location.pathname.startsWith(base.getAttribute("href"))) base.href = "/";
-addEventListener("DOMContentLoaded", () => {{  // what leads to this page itself
-  for (const link of document.querySelectorAll('a[href^="#"]'))
-    link.href = location.pathname + link.getAttribute("href");
-}});
-}}</script>"""
-
-
 def setup(app):
-    app.add_config_value("not_searched", set(), "env")
     app.add_domain(ChapterMath, override=True)
     app.connect("missing-reference", find_elsewhere)
     # before napoleon adds markup of its own
@@ -356,9 +330,8 @@ def setup(app):
     # after it
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)
     app.connect("autodoc-skip-member", skip_field)
+    app.connect("doctree-read", leave_out_of_the_search)
     app.connect("html-page-context", lead_back_to_the_reference)
     app.connect("html-page-context", describe, priority=400)  # before opengraph
     app.connect("html-page-context", lead_to_the_source)
-    app.connect("html-page-context", lead_home)  # after describe
-    app.connect("html-page-context", name_folds)
     app.connect("html-page-context", open_one_section, priority=900)  # after furo

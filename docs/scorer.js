@@ -1,5 +1,5 @@
 // Which of the pages that Sphinx's search finds come first. Sphinx knows whether a word is on a page and whether it is in a
-// heading; weights.js, which words.py writes, knows how much the page is about it.
+// heading; the entries of the index (topics.txt) are what a page is about.
 const stemmer = new Stemmer(), small = new Set(stopwords);
 const stems = (text) => text.toLowerCase().split(/[^\p{L}\p{N}_-]+/u).filter((word) => word && !small.has(word)).map((word) => {
   const parts = word.split("-");
@@ -17,16 +17,9 @@ var Scorer = {
       if (title.toLowerCase().split(".").at(-1) !== asked.replace(/[\s-]+/g, "_")) return 0;
       return /method|property|attribute/.test(description) ? 20 : 200;
     }
-    const number = WORDS.pages.indexOf(page), of_title = stems(title), words = stems(asked);
-    for (const word of words) {
-      const found = WORDS.weights[word] ?? [], place = found.findIndex((value, k) => k % 2 === 0 && value === number);
-      if (place >= 0) score += found[place + 1];
-      if (of_title.includes(word)) score += 50 / words.length;
-    }
-    score += 150 * typed(page, words);
-    // where things are looked up, were announced once, or are made, after where they are explained
-    const after = /^(api|version|bibliography|errata|notation|teaching)/.test(page) || WORDS.workshop.includes(page);
-    return score * (after ? 0.6 : 1);
+    const of_title = stems(title), words = stems(asked);
+    score += 50 * words.filter((word) => of_title.includes(word)).length / words.length + 150 * typed(page, words);
+    return score * (/^\d\d_/.test(page) || ENTRIES()[page] ? 1 : 0.6); // chapters, and what the index leads to, before the rest
   },
 };
 

@@ -4,6 +4,7 @@
     python tests/bench/null_fields.py null "Toeplitz .5" --sets 300
     python tests/bench/null_fields.py refits --sets 40   # nulls, with refits
     python tests/bench/null_fields.py effects --sets 100 # with effects, by rVAMP
+    python tests/bench/null_fields.py defaults --sets 40 # and with refits
     python tests/bench/null_fields.py peers --sets 20    # the first of them, by others
     python tests/bench/null_fields.py lists --sets 20    # shorter and longer lists
     python tests/bench/null_fields.py print              # the tables that are kept
@@ -23,8 +24,9 @@ threshold of .75 and a pfer of one: the number of false features, and the bound.
 For each of the three bounds at a pfer of one, with the estimator's threshold and q (and
 for the one of normal fields at .75 with a q of up to a third of the rows): the true
 features, the false ones that correlate by more than .5 with a column that has an
-effect, and the other false ones. `peers` counts the same for LassoCV (scikit-learn),
-ipss and knockpy, which have to be installed. `lists` counts it for the bound for normal
+effect, and the other false ones. `defaults` counts it for two of the bounds, by the
+estimator with its own number of refits, and `peers` for LassoCV (scikit-learn), ipss
+and knockpy, which have to be installed. `lists` counts it for the bound for normal
 fields, at .75 and a q of up to a third of the rows, for growing pfers, and for growing
 numbers of ipss: to compare what they find at the same number of false features.
 
@@ -62,6 +64,7 @@ FILES = dict(
     null="null_fields",
     refits="null_refits",
     effects="effect_fields",
+    defaults="effect_defaults",
     peers="effect_peers",
     lists="effect_lists",
 )
@@ -69,7 +72,7 @@ KEPT = {
     what: HERE.parent / "truth/control" / f"{file}.npz" for what, file in FILES.items()
 }
 PROMISES = [(0.6, 1.0), (0.75, 0.1), (0.75, 1.0), (0.75, 5.0), (0.9, 1.0)]
-BATCH = dict(null=50, refits=5, effects=10, peers=2, lists=2)
+BATCH = dict(null=50, refits=5, effects=10, defaults=5, peers=2, lists=2)
 # data sets, before they are kept
 ENOUGH = 20  # data sets of one side of the limit
 NEIGHBOUR = 0.5  # correlation with an effect, from which on a column is a neighbour
@@ -284,6 +287,19 @@ def by_bounds(name, d):
     return [counted(X, true, fits[q][0].Pi >= t) for t, q in pairs]
 
 
+BY_DEFAULT = ["mb", "gaussian"]
+
+
+def by_default(name, d):
+    """Count what the estimator finds with its refits, (bounds, 3)."""
+    X, y, true = with_effects(name, d)
+    found = []
+    for bound in BY_DEFAULT:
+        s = StabilitySelection(pfer=1.0, bound=bound, verbose=0).fit(X, y)
+        found.append(counted(X, true, s.get_support()))
+    return found
+
+
 def by_others(name, d):
     """(methods, 3): what other packages find."""
     from ipss import ipss
@@ -354,8 +370,10 @@ def at_null(name, d):
 NULLS = {called(*pair): pair for pair in DESIGNS}
 MADE = {"null": at_null, "refits": refitted, "effects": by_bounds, "peers": by_others}
 MADE["lists"] = by_lists
+MADE["defaults"] = by_default
 ASKED = {"null": NULLS, "refits": REFITTED, "effects": EFFECTS, "peers": EFFECTS}
 ASKED["lists"] = EFFECTS
+ASKED["defaults"] = [*EFFECTS][:5]
 
 
 def show():
@@ -377,7 +395,8 @@ def show():
         false, bound = found.astype(float).T
         print(f"with refits: {name:21} {len(found):4}", compared(false, bound, "!"))
     lists = [*(f"pfer {x}" for x in PFERS), *(f"ipss {x}" for x in NUMBERS)]
-    for what, rules in dict(effects=BY_BOUND, peers=BY_OTHERS, lists=lists).items():
+    rules_of = dict(effects=BY_BOUND, defaults=BY_DEFAULT, peers=BY_OTHERS, lists=lists)
+    for what, rules in rules_of.items():
         kept = load(what)
         print(f"\n{'true/neighbours/others ± s.e.':24} sets", *rules, sep="   ")
         for name in EFFECTS:

@@ -10,9 +10,10 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
+from offered import first_sentence, public
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
-from reference import beside, first_sentence, public
+from reference import beside
 
 from rvamp_nb import StabilitySelection
 

@@ -4,15 +4,11 @@ import ast
 import dataclasses
 import importlib
 import inspect
-import sys
-from pathlib import Path
 
 import pytest
 from notebooks import ROOT
+from offered import public
 from test_language import RETURNED
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
-from reference import public
 
 import rvamp_nb
 

@@ -14,6 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
 import build
+import offered
 import pages
 import reference
 from notebooks import COURSE, PATHS
@@ -30,6 +31,7 @@ from translate import (
     notebook_files,
     page_name,
     settings,
+    topics,
 )
 
 
@@ -341,10 +343,28 @@ def test_the_reference_has_every_public_name_once_by_task():
     text, az = pages.api().split("## From A to Z")
     listed = re.findall(r"^   ([\w.]+)$", text, re.M)
     back = reference.TASKS["What comes back"].split()
-    assert sorted(listed) == sorted([*reference.public(), *back])
+    assert sorted(listed) == sorted([*offered.public(), *back])
     assert re.findall(r"^## (.+)$", text, re.M) == [*reference.TASKS]
     names = re.findall(r"{py:obj}`([\w.]+) <rvamp_nb\.\1>`", az)
     assert names == sorted(listed, key=str.lower)
+
+
+def test_the_entries_of_the_index_lead_to_pages():
+    """Every task and every chapter has some, and none twice."""
+    found = topics()
+    looked_up = [stem for stem in notebook_files() if stem[:6] in ("course", "howto/")]
+    assert {page_name(stem) for stem in looked_up} <= found.keys()
+    known = {page_name(stem) for stem in notebook_files()} | {*reference.beside()}
+    assert found.keys() <= known
+    for page, entries in found.items():
+        assert len(entries) == len({entry.lower() for entry in entries}), page
+        assert not any(set(entry) & {",", ":", "!"} for entry in entries), page
+
+
+def test_a_page_has_its_entries_of_the_index(translator):
+    page = translator.markdown("# Errors\n> One line.", "course/51_error_control")
+    entries = ", ! ".join(topics()["51_error_control"])
+    assert page.endswith(f"\n\n```{{eval-rst}}\n.. index:: ! {entries}\n```")
 
 
 def test_beside_a_name_stand_the_others_of_its_task():
@@ -354,7 +374,7 @@ def test_beside_a_name_stand_the_others_of_its_task():
 
 def test_a_first_sentence_is_without_labels():
     text = "Take one (`eq:one`, `in-two`), as\n`p1` (`Fit`). More.\n\nExamples"
-    assert reference.first_sentence(text) == "Take one, as `p1` (`Fit`)."
+    assert offered.first_sentence(text) == "Take one, as `p1` (`Fit`)."
 
 
 def test_where_there_is_no_page_stands_what_to_do(translator):

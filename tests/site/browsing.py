@@ -92,7 +92,7 @@ def found_pages(tab):
     return [*dict.fromkeys(Path(path).stem for path in paths)]
 
 
-PAINTED = """() => performance.getEntriesByName("first-contentful-paint")[0].startTime"""
+PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
 
 
 def weigh(tab, page, slower=1):
@@ -108,7 +108,9 @@ def weigh(tab, page, slower=1):
     tab.evaluate(SETTLED)
     files = {SITE / urlsplit(url).path[1:] for url in asked if url.startswith("http")}
     sizes = [
-        file.stat().st_size if file.suffix == ".png" else len(compress(file.read_bytes()))
+        file.stat().st_size
+        if file.suffix == ".png"
+        else len(compress(file.read_bytes()))
         for file in files
     ]
     return sum(sizes), len(sizes), tab.evaluate(PAINTED)

@@ -1,6 +1,5 @@
 """What the search finds, for what users type: the right page is first or second."""
 
-import pytest
 from browsing import found_pages
 
 # What is typed, and the pages that answer it. Both were written down before anybody
@@ -52,6 +51,8 @@ RIGHT = {
     "selection probability": "54_stability rvamp_nb.StabilitySelection 37_densities",
     "sparse matrix": "chunked a_million_columns how_large_can_it_be",
     "choose threshold": "which_threshold_which_pfer",
+    "Π": "notation 54_stability",
+    "warning": "read_the_status rvamp_nb.ConvergenceWarning",
 }
 
 

@@ -1,5 +1,5 @@
 """Draw the landing page's picture for light and for dark pages, and README's, on white:
-python docs/picture.py
+python docs/pictures/landing.py
 
 Seven coefficients of the diabetes data: their histograms over 4,000 refits, and over
 them the laws that one run of rVAMP gives.
@@ -13,10 +13,11 @@ import numpy as np
 from rvamp_nb import datasets, naive_bootstrap, p1, rvamp
 from rvamp_nb.plot_style import style
 
-STATIC = Path(__file__).resolve().parent / "static"
-INKS = {  # colours of a page, as in the explorer: text, refits, p̄₁, and its numbers
-    "light": ("#1A1A1A", "#C8C8C8", "#D55E00", "#AD4A00"),
-    "dark": ("#E6E6E6", "#565B60", "#F28A3C", "#F7A468"),
+STATIC = Path(__file__).resolve().parents[1] / "static"
+# Colours of a page, as in the explorer: text, refits and their edge, p̄₁, its numbers
+INKS = {
+    "light": ("#1A1A1A", "#C8C8C8", "#8C8C8C", "#D55E00", "#AD4A00"),
+    "dark": ("#E6E6E6", "#565B60", "#7B8187", "#F28A3C", "#F7A468"),
 }
 REFITS, WIDTH = 4000, 30  # of a bin
 
@@ -44,7 +45,7 @@ def draw(names, laws, draws, inks):
     """One row per coefficient, the surest on top; a row's height is a density, the
     same scale in all.
     """
-    text, grey, line, number = inks
+    text, grey, edge, line, number = inks
     plt.rcParams.update(
         {
             "text.color": text,
@@ -66,7 +67,9 @@ def draw(names, laws, draws, inks):
             edges,
             baseline=y,
             fill=True,
-            color=grey,
+            facecolor=grey,
+            edgecolor=edge,
+            linewidth=0.8,
         )
         ax.plot(x, y + law, color=line, linewidth=1.8)
         ax.text(-440, y, name, ha="right", va="baseline")
