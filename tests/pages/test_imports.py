@@ -20,6 +20,7 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(rvamp_nb.__path__, "rvamp_nb.")
     if not (module.ispkg or "._" in module.name)
 )
+ROOMS = {module.rpartition(".")[2] for module in MODULES}
 HEAVY = (
     "anywidget",
     "IPython",
@@ -195,7 +196,7 @@ def private_names(tree):
         elif isinstance(node, ast.Attribute) and is_private(node.attr):
             attributes.append(node)
     for node in attributes:
-        if getattr(node.value, "id", None) in modules & set(MODULES):
+        if getattr(node.value, "id", None) in modules & ROOMS:
             yield f"{node.value.id}.{node.attr}"
 
 
