@@ -32,12 +32,18 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 
-from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402
+from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
+from rvamp_nb.algorithm.resampling import (  # noqa: E402
+    FixedFactor,
+    Grouped,
+    Poisson,
+    Stratified,
+    Subsample,
+)
+from rvamp_nb.algorithm.solver import rvamp_path  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
-from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import FixedFactor, Grouped, Poisson, Stratified, Subsample  # noqa: E402
+from rvamp_nb.inference.bootstrap import naive_bootstrap  # noqa: E402
 from rvamp_nb.select.error_control import common_factors, resolve_error_control  # noqa: E402
-from rvamp_nb.solver import rvamp_path  # noqa: E402
 
 KEPT = HERE.parent / "truth/control"
 LEVELS = (1.0, 2.0, 4.0)  # variance of the signal over that of the noise
