@@ -20,13 +20,13 @@ from math import prod
 import numpy as np
 from scipy.ndimage import binary_dilation
 
-from .active import step_for
-from .densities import located, p1, p2
+from .algorithm.active import step_for
+from .algorithm.densities import located, p1, p2
+from .algorithm.iteration import Anderson, iterate, run
+from .algorithm.likelihood import Squared
+from .algorithm.prior import Penalty
+from .algorithm.solver import Fit, foreseen
 from .environment import import_extra, progress_bar
-from .iteration import Anderson, iterate, run
-from .likelihood import Squared
-from .prior import Penalty
-from .solver import Fit, foreseen
 
 # %% ../nbs/workshop/widgets.ipynb #x62widg0
 @lru_cache

@@ -15,18 +15,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..clusters import NODES, SOME, check_indices, put_in_clusters  # chapter 4.7
+from rvamp_nb.algorithm.clusters import (  # chapter 4.7
+    NODES,
+    SOME,
+    check_indices,
+    put_in_clusters,
+)
+from ..algorithm.groups import GroupedLoss, noise_of_groups  # chapter 5.2
+from ..algorithm.iteration import Anderson, iterate
+from ..algorithm.likelihood import Loss
+from ..algorithm.lmmse import map_chunks
+from ..algorithm.messages import Moments, Natural, coordinates, from_coordinates
+from ..algorithm.prior import Penalty
+from ..algorithm.problem import NEGLIGIBLE, Breakdown
+from ..algorithm.resampling import Discrete, Grouped, Stratified, Subsample
+from ..algorithm.solver import Fit
+from ..algorithm.step import WithIntercept, relative_change
 from ..environment import numpy_errors
-from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
-from ..iteration import Anderson, iterate
-from ..likelihood import Loss
-from ..lmmse import map_chunks
-from ..messages import Moments, Natural, coordinates, from_coordinates
-from ..prior import Penalty
-from ..problem import NEGLIGIBLE, Breakdown
-from ..resampling import Discrete, Grouped, Stratified, Subsample
-from ..solver import Fit
-from ..step import WithIntercept, relative_change
 from ..tables.chunked import pick_columns, with_ones
 from ..typing import Array, Ints
 

@@ -12,15 +12,21 @@ from functools import cached_property
 
 import numpy as np
 
-from ..batch_glm import GAP, refit, unit_table
-from ..groups import group_loss
-from ..likelihood import FAINTEST, Logistic, PoissonLoss, Squared
-from ..messages import Moments, Natural
-from ..resampling import CountLaw, Grouped, Stratified, Subsample, law_of_one
+from ..algorithm.groups import group_loss
+from ..algorithm.likelihood import FAINTEST, Logistic, PoissonLoss, Squared
+from ..algorithm.messages import Moments, Natural
+from rvamp_nb.algorithm.resampling import (
+    CountLaw,
+    Grouped,
+    Stratified,
+    Subsample,
+    law_of_one,
+)
+from ..algorithm.weighted import WeightedLoss
+from .batch_glm import GAP, refit, unit_table
 from ..tables.chunked import check_in_memory
 from ..typing import Array, TableLike
 from ..validation import check_array, kind_of
-from ..weighted import WeightedLoss
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0001
 def one_clock(time, entry=None, strata=None):

@@ -17,14 +17,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
-from ..column_groups import groups_of, orthonormal  # chapter 5.8
-from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
-from ..linalg import mirrored
-from ..lmmse import half_gram, map_chunks
-from ..prior import SpikeSlab
-from ..problem import MATTERS
+from ..algorithm.column_groups import groups_of, orthonormal  # chapter 5.8
+from ..algorithm.groups import GroupedLoss, noise_of_groups  # chapter 5.2
+from ..algorithm.linalg import mirrored
+from ..algorithm.lmmse import half_gram, map_chunks
+from ..algorithm.prior import SpikeSlab
+from ..algorithm.problem import MATTERS
+from ..algorithm.solver import Fit
 from ..sketch import GRADES, graded, rows_of_html
-from ..solver import Fit
 from ..tables.chunked import ChunkedTable, SparseBlock, chunk_axis, pick_columns
 from ..tables.standardize import unit_columns
 from ..typing import Ints

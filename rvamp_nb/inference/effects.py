@@ -20,14 +20,14 @@ import numpy as np
 from scipy.special import betaincinv, comb
 from scipy.stats import t as student
 
-from ..clusters import moment_view, residual_response
+from ..algorithm.clusters import moment_view, residual_response
+from ..algorithm.likelihood import Logistic, Loss, Squared
+from ..algorithm.prior import Penalty
+from ..algorithm.resampling import FixedFactor, NoResampling
+from ..algorithm.solver import Fit, with_clusters
 from .diagnostics import ReliabilityWarning
 from .refinement import field_of
-from ..likelihood import Logistic, Loss, Squared
-from ..prior import Penalty
-from ..resampling import FixedFactor, NoResampling
 from ..sketch import as_page
-from ..solver import Fit, with_clusters
 from ..typing import Array, Ints
 from ..validation import check_number, format_list
 

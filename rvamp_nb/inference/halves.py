@@ -14,14 +14,14 @@ from functools import partial
 
 import numpy as np
 
+from ..algorithm.likelihood import gauss_nodes
+from ..algorithm.messages import Natural
+from ..algorithm.prior import field_nodes
+from ..algorithm.problem import State
+from ..algorithm.resampling import Discrete
+from ..algorithm.solver import ConvergenceWarning, Fit
+from ..algorithm.step import Replies, coupling_step, message_to_coupling, threads
 from ..environment import numpy_errors
-from ..likelihood import gauss_nodes
-from ..messages import Natural
-from ..prior import field_nodes
-from ..problem import State
-from ..resampling import Discrete
-from ..solver import ConvergenceWarning, Fit
-from ..step import Replies, coupling_step, message_to_coupling, threads
 from ..typing import Array, ArrayLike
 from ..validation import check_array, check_number, check_size
 

@@ -19,18 +19,18 @@ from scipy.sparse import csc_array, csr_array, hstack, issparse, vstack
 from scipy.special import betaincinv, ndtri
 from scipy.stats import chi2, t
 
-from ..batch_glm import LONG
-from ..clusters import moment_view, residual_response  # chapter 4.7
+from ..algorithm.clusters import moment_view, residual_response  # chapter 4.7
+from ..algorithm.likelihood import Squared
+from ..algorithm.resampling import check_law, drawn
+from ..algorithm.solver import Fit
+from ..algorithm.step import threads
 from ..environment import numpy_errors, progress_bar
+from .batch_glm import LONG
 from .conditioning import ConditionedFit, active_set  # chapter 4.6
 from .cox import BaselineHazard  # chapter 5.3
 from .refits import AT_ONCE, SIDE, in_turn, refitter
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
-from ..likelihood import Squared
-from ..resampling import check_law, drawn
 from ..sketch import as_page, leading_moments
-from ..solver import Fit
-from ..step import threads
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, Ints, renamed
 from ..validation import check_number, check_size

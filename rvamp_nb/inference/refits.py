@@ -14,16 +14,16 @@ from functools import partial
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..batch_glm import GAP, penalised_fit, refit, unit_table
+from ..algorithm.groups import GroupedLoss
+from ..algorithm.likelihood import LOSSES
+from ..algorithm.prior import ElasticNet, Laplace, NonNegative
+from ..algorithm.problem import NEGLIGIBLE
+from ..algorithm.weighted import WeightedLoss
 from ..environment import is_interactive
-from ..groups import GroupedLoss
+from .batch_glm import GAP, penalised_fit, refit, unit_table
 from .cox import cox_fits
 from ..interface import check_interface
-from ..likelihood import LOSSES
-from ..prior import ElasticNet, Laplace, NonNegative
-from ..problem import NEGLIGIBLE
 from ..tables.chunked import ChunkedTable
-from ..weighted import WeightedLoss
 
 # %% ../../nbs/workshop/refits.ipynb #74000017
 def row_loss(likelihood):

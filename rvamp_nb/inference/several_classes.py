@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax, wrightomega
 
-from ..column_groups import GroupLasso
-from ..likelihood import Loss, count_work, gauss_nodes
-from ..linalg import diagonal, times
-from ..resampling import CountLaw, Grouped, Stratified, Subsample
+from ..algorithm.column_groups import GroupLasso
+from ..algorithm.likelihood import Loss, count_work, gauss_nodes
+from ..algorithm.linalg import diagonal, times
+from ..algorithm.resampling import CountLaw, Grouped, Stratified, Subsample
 from ..typing import Array, ArrayLike
 from ..validation import check_array, check_number
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from ..densities import p2
+from ..algorithm.densities import p2
+from ..algorithm.resampling import CountLaw, Subsample
+from ..algorithm.solver import Fit, rvamp
 from ..environment import numpy_errors
 from . import several_classes
 from .refinement import RefinedFit, refine
-from ..resampling import CountLaw, Subsample
-from ..solver import Fit, rvamp
 from ..typing import Array, ArrayLike
 from ..validation import check_array
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..active import step_for
+from ..algorithm.active import step_for
+from ..algorithm.iteration import follow
+from ..algorithm.prior import Prior
+from ..algorithm.resampling import CountLaw, Subsample, check_law
+from ..algorithm.solver import ConvergenceWarning, Fit, rvamp
 from ..environment import numpy_errors
 from .cox import BaselineHazard, MovingBaseline
-from ..iteration import follow
-from ..prior import Prior
-from ..resampling import CountLaw, Subsample, check_law
-from ..solver import ConvergenceWarning, Fit, rvamp
 from ..typing import ArrayLike, TableLike
 from ..validation import check_number, check_size
 

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algorithm.likelihood import WORK, Loss, PoissonLoss, Squared
+from ..algorithm.linalg import inverse_and_root, mirrored
+from ..algorithm.lmmse import half_gram
+from ..algorithm.prior import Penalty
+from ..algorithm.solver import with_clusters
 from .cox import RiskSets, one_clock  # chapter 5.3
 from .refits import penalty_terms, row_loss
-from ..likelihood import WORK, Loss, PoissonLoss, Squared
-from ..linalg import inverse_and_root, mirrored
-from ..lmmse import half_gram
-from ..prior import Penalty
-from ..solver import with_clusters
 from ..tables.chunked import ChunkedTable, SparseBlock
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010

@@ -94,7 +94,7 @@ def _banded(A):
 
 def factor_correlations(A):
     """Estimate correlations (n, n) by the `factor-model`."""
-    loadings, own = error_control._common_factors(A)
+    loadings, own = error_control.common_factors(A)
     return loadings @ loadings.T + np.diag(own)
 
 

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['BOUNDS', 'LEAST_THRESHOLD', 'DEFAULT_THRESHOLD', 'DEFAULT_PFER', 'DECOYS', 'pfer_bound', 'unimodal_bound',
-           'error_control', 'resolve_error_control', 'gaussian_bound', 'q_values']
+           'error_control', 'resolve_error_control', 'gaussian_bound', 'q_values', 'common_factors']
 
 # %% ../../nbs/course/51_error_control.ipynb #4081f442
 import numpy as np
@@ -235,7 +235,7 @@ def q_values(lead):
     return least[np.searchsorted(tried, np.maximum(lead, 0), side="right")]
 
 # %% ../../nbs/course/51_error_control.ipynb #07fb98af
-def _common_factors(A):
+def common_factors(A):
     """Loadings (n, k) and own variances (n,), at least .05, of the `factor-model`."""
     M, n = A.shape
     _, d, Vt = np.linalg.svd(A, full_matrices=False)
@@ -248,7 +248,7 @@ def _common_factors(A):
 # %% ../../nbs/course/51_error_control.ipynb #e46faae6
 def _gaussian_decoys(A, rng):
     """Decoys with `knockoff-moments`, for columns of mean 0 and mean square 1."""
-    L, uniqueness = _common_factors(A)
+    L, uniqueness = common_factors(A)
     s = np.minimum(1, 2 * uniqueness)
     share = s / uniqueness  # at most 2
     K = np.linalg.inv(np.eye(L.shape[1]) + (L.T / uniqueness) @ L)

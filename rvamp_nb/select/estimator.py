@@ -19,14 +19,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import widgets
-from ..densities import located
+from ..algorithm.densities import located
+from ..algorithm.likelihood import Logistic, Loss, Squared
+from ..algorithm.prior import Prior
+from ..algorithm.resampling import CountLaw
+from ..algorithm.solver import Fit
+from ..algorithm.step import threads
 from ..environment import numpy_errors
 from ..inference.cox import BaselineHazard, survival_target
 from ..inference.diagnostics import Diagnostics, near_duplicate_rows
 from ..inference.refinement import RefinedFit
-from ..likelihood import Logistic, Loss, Squared
-from ..prior import Prior
-from ..resampling import CountLaw
 from . import predictions
 from .features import as_frame, column_names, named, read_X
 from .frames import order_lost
@@ -37,8 +39,6 @@ from .remarks import remarks_on
 from .results import Results
 from .selection import Selection, select
 from .target import check_column, check_rows, is_named, row_labels
-from ..solver import Fit
-from ..step import threads
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, ArrayLike, Bools, TableLike, renamed
 from ..validation import kind_of
@@ -310,7 +310,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         of y (1.4826 times the median distance from its median); Huber(delta) says
         where, in units of y. "survival" is Cox's model with a baseline frozen across
         resamples (chapter 5.3); its real refits are Cox fits, and it predicts log
-        hazards. A `rvamp_nb.likelihood.Loss` of your own is refitted by its messages.
+        hazards. A `rvamp_nb.Loss` of your own is refitted by its messages.
     l1_ratio : float in (0, 1]
         1 is the Lasso; below, the elastic net, with the share of |b| that is glmnet's
         alpha: for columns of variance one and, with the squared loss, a y that is

@@ -9,7 +9,12 @@ __all__ = ['read_groups', 'group_numbers', 'in_groups', 'in_classes']
 import numpy as np
 from scipy.sparse import csc_array, kron, vstack
 
-from ..column_groups import MOST_MEMBERS, GroupLasso, groups_of, orthonormal
+from rvamp_nb.algorithm.column_groups import (
+    MOST_MEMBERS,
+    GroupLasso,
+    groups_of,
+    orthonormal,
+)
 from ..inference.several_classes import in_directions
 from .features import as_weighed, family_of
 from ..tables.chunked import check_in_memory

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..clusters import moment_view
-from ..linalg import row_dots
-from ..lmmse import tall_form
-from ..messages import Mixed, Natural
-from ..problem import State
-from ..resampling import Grouped
-from ..step import initial_state
+from ..algorithm.clusters import moment_view
+from ..algorithm.linalg import row_dots
+from ..algorithm.lmmse import tall_form
+from ..algorithm.messages import Mixed, Natural
+from ..algorithm.problem import State
+from ..algorithm.resampling import Grouped
+from ..algorithm.step import initial_state
 from ..tables.chunked import column_sums, is_at_hand, map_columns, take_columns
 
 # %% ../../nbs/workshop/in_play.ipynb #68play06

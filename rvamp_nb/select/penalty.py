@@ -20,23 +20,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..active import in_32_bits, step_for
+from ..algorithm.active import in_32_bits, step_for
+from ..algorithm.iteration import Anderson, follow, work_limit
+from ..algorithm.likelihood import WORK
+from ..algorithm.lmmse import alike_rows, is_wide
+from ..algorithm.messages import Natural
+from ..algorithm.prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
+from ..algorithm.problem import Problem
+from ..algorithm.protocols import check_own_loss
+from ..algorithm.resampling import FixedFactor, check_law, law_of_one
+from rvamp_nb.algorithm.solver import (
+    ConvergenceWarning,
+    Path,
+    foreseen,
+    rvamp,
+    rvamp_path,
+)
+from rvamp_nb.algorithm.step import (
+    WithIntercept,
+    initial_state,
+    lambda_max_factor,
+    step,
+)
 from ..environment import progress_bar
 from ..inference.cox import MovingBaseline
-from ..iteration import Anderson, follow, work_limit
-from ..likelihood import WORK
-from ..lmmse import alike_rows, is_wide
-from ..messages import Natural
-from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
-from ..problem import Problem
-from ..protocols import check_own_loss
-from ..resampling import FixedFactor, check_law, law_of_one
 from .error_control import resolve_error_control
 from .features import Columns, check_named
 from .in_play import FEW_FROM, in_play
 from .target import Target, draws_halves
-from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
-from ..step import WithIntercept, initial_state, lambda_max_factor, step
 from ..tables.chunked import chunk_axis, is_sparse, with_ones
 from ..tables.standardize import project_out
 from ..validation import check_array

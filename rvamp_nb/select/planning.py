@@ -16,16 +16,21 @@ import numpy as np
 from scipy.optimize import brentq, nnls
 from scipy.special import ndtr, ndtri
 
-from ..bootstrap import naive_bootstrap
-from ..column_groups import GroupLasso  # chapter 5.8
+from ..algorithm.column_groups import GroupLasso  # chapter 5.8
+from rvamp_nb.algorithm.evolution import (
+    ConstantSignal,
+    Evolution,
+    Spectrum,
+    state_evolution,
+)
+from ..algorithm.prior import Laplace
+from ..algorithm.resampling import FixedFactor, Subsample
+from ..algorithm.solver import ConvergenceWarning
 from ..datasets import standardize
 from ..environment import progress_bar
-from ..evolution import ConstantSignal, Evolution, Spectrum, state_evolution
-from ..prior import Laplace
-from ..resampling import FixedFactor, Subsample
+from ..inference.bootstrap import naive_bootstrap
 from .error_control import BOUNDS, resolve_error_control
 from ..sketch import as_page
-from ..solver import ConvergenceWarning
 from ..typing import Array, ArrayLike
 from ..validation import check_array, check_number, check_size, format_list
 

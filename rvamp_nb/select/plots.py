@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..densities import p1, p2
+from ..algorithm.densities import p1, p2
 from ..plot_style import COLOURS
 from .features import chosen_columns
 from .wording import candidates, leaders_of, promised, size_reported

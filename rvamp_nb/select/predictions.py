@@ -8,12 +8,12 @@ __all__ = ['mean_of', 'spread', 'averaged', 'out_of_bag', 'half_width']
 # %% ../../nbs/workshop/predictions.ipynb #78000003
 import numpy as np
 
-from ..densities import p2
+from ..algorithm.densities import p2
+from ..algorithm.likelihood import gauss_nodes
+from ..algorithm.linalg import row_dots
+from ..algorithm.messages import Natural
 from ..inference.several_classes import normal_nodes, root_of
 from ..inference.softmax import score_covariances
-from ..likelihood import gauss_nodes
-from ..linalg import row_dots
-from ..messages import Natural
 from .features import check_finite
 from .target import LOCATION_LOSSES
 from ..tables.chunked import CHUNK_NUMBERS, square_lengths

@@ -8,8 +8,8 @@ __all__ = ['FEW_VALUES', 'check_options', 'path_options', 'read_question']
 # %% ../../nbs/workshop/question.ipynb #09ca911c
 import numpy as np
 
+from ..algorithm.resampling import Grouped, drawn
 from ..inference.refits import check_refittable
-from ..resampling import Grouped, drawn
 from . import feature_groups
 from .error_control import BOUNDS, DECOYS
 from .features import by_name, prepare_columns

@@ -20,8 +20,8 @@ from textwrap import TextWrapper
 import numpy as np
 
 import rvamp_nb
+from ..algorithm.saving import unwritten_named, written_whole
 from ..plot_style import style
-from ..saving import unwritten_named, written_whole
 from . import wording
 from .plots import PICTURES
 from .readers import pd, printable

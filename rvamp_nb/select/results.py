@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import widgets
-from ..densities import located
+from ..algorithm.densities import located
 from ..environment import numpy_errors
 from . import plots, report, substitutes
 from .decoys import share_kept

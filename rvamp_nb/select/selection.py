@@ -17,12 +17,12 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.special import ndtri
 
-from ..densities import Located, located, p1
+from ..algorithm.densities import Located, located, p1
+from ..algorithm.resampling import DrawError, FixedFactor, NoResampling
 from ..inference import diagnostics, effects
 from ..inference.diagnostics import diagnose
 from ..inference.effects import Effects, debiased_effects, left_out_predictions
 from ..inference.refinement import refine
-from ..resampling import DrawError, FixedFactor, NoResampling
 from . import error_control, penalty
 from .decoys import against_decoys
 from .features import chosen_columns

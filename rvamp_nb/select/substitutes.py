@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..clusters import find_clusters
-from ..densities import p2
+from ..algorithm.clusters import find_clusters
+from ..algorithm.densities import p2
 from .features import family_of
 from ..tables.chunked import read_small
 from ..validation import format_list

@@ -15,13 +15,19 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import gammaln
 
+from ..algorithm.likelihood import LOSSES, Huber, Logistic, Loss, Squared
+from rvamp_nb.algorithm.resampling import (
+    Grouped,
+    Poisson,
+    Stratified,
+    Subsample,
+    check_law,
+)
+from ..algorithm.weighted import WeightedLoss
 from ..inference.cox import BaselineHazard
 from ..inference.several_classes import MOST_CLASSES, Softmax, check_classes
 from ..interface import lacking
-from ..likelihood import LOSSES, Huber, Logistic, Loss, Squared
-from ..resampling import Grouped, Poisson, Stratified, Subsample, check_law
 from ..validation import check_array, format_list, kind_of, shape_of
-from ..weighted import WeightedLoss
 
 # %% ../../nbs/workshop/target.ipynb #71000005
 class RowMetadata(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 import rvamp_nb
-from ..likelihood import LOSSES
+from ..algorithm.likelihood import LOSSES
 from . import error_control
 from .readers import printable
 from ..sketch import GRADES

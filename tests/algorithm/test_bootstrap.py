@@ -15,15 +15,7 @@ from sklearn.linear_model import Lasso
 from textbook import optimality_gap
 
 import rvamp_nb
-from rvamp_nb.bootstrap import _spread, naive_bootstrap, weighted_lasso
-from rvamp_nb.datasets import (
-    gaussian_design,
-    load_diabetes,
-    random_dct,
-    standardize,
-    toy,
-)
-from rvamp_nb.resampling import (
+from rvamp_nb.algorithm.resampling import (
     FixedFactor,
     Multinomial,
     NoResampling,
@@ -32,6 +24,14 @@ from rvamp_nb.resampling import (
     TwoPoint,
     all_resamples,
 )
+from rvamp_nb.datasets import (
+    gaussian_design,
+    load_diabetes,
+    random_dct,
+    standardize,
+    toy,
+)
+from rvamp_nb.inference.bootstrap import _spread, naive_bootstrap, weighted_lasso
 from rvamp_nb.tables.chunked import ChunkedTable
 
 WIDE = gaussian_design(20, 60, 0.5, density=0.1, seed=1)
@@ -250,7 +250,7 @@ def test_standard_errors_cover():
     A, y, _, _ = toy()
     C, prob = all_resamples(3, 3)
     rng = np.random.default_rng(0)
-    from rvamp_nb.bootstrap import _share_error
+    from rvamp_nb.inference.bootstrap import _share_error
 
     values = np.array(
         [[weighted_lasso(A, y, 0.3 * k, c)[0] for c in C] for k in (1, 2)]

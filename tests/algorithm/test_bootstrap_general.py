@@ -17,10 +17,7 @@ from sklearn.linear_model import (
     Ridge,
 )
 
-from rvamp_nb import batch_glm, bootstrap
-from rvamp_nb.batch_glm import penalised_fit, refit, unit_table
-from rvamp_nb.bootstrap import naive_bootstrap, weighted_lasso
-from rvamp_nb.resampling import (
+from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
     FixedFactor,
@@ -30,6 +27,9 @@ from rvamp_nb.resampling import (
     TwoPoint,
     Weakness,
 )
+from rvamp_nb.inference import batch_glm, bootstrap
+from rvamp_nb.inference.batch_glm import penalised_fit, refit, unit_table
+from rvamp_nb.inference.bootstrap import naive_bootstrap, weighted_lasso
 
 M, N, LAM, DELTA = 40, 12, 2.0, 0.7
 LOSSES = ["squared", "logistic", "poisson", "huber"]

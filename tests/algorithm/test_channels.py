@@ -10,11 +10,19 @@ from cover import pairwise
 from designs import Probit
 from sklearn.datasets import load_breast_cancer
 
-from rvamp_nb import iteration, likelihood, rvamp
-from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
-from rvamp_nb.messages import Natural
-from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
-from rvamp_nb.resampling import (
+from rvamp_nb import rvamp
+from rvamp_nb.algorithm import iteration, likelihood
+from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from rvamp_nb.algorithm.messages import Natural
+from rvamp_nb.algorithm.prior import (
+    ElasticNet,
+    Laplace,
+    NonNegative,
+    Prior,
+    Ridge,
+    SpikeSlab,
+)
+from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
     FixedFactor,

@@ -5,9 +5,7 @@ what is asked of it, bad input.
 import numpy as np
 import pytest
 
-from rvamp_nb.batch_glm import penalised_fit
-from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.clusters import (
+from rvamp_nb.algorithm.clusters import (
     FEW,
     LARGEST,
     NODES,
@@ -19,18 +17,26 @@ from rvamp_nb.clusters import (
     find_clusters,
     solve_lassos,
 )
+from rvamp_nb.algorithm.densities import coefficient_interval, p1, p2
+from rvamp_nb.algorithm.energy import free_energy, stability_radius
+from rvamp_nb.algorithm.groups import BlockLayout
+from rvamp_nb.algorithm.likelihood import Logistic
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
+from rvamp_nb.algorithm.problem import Breakdown
+from rvamp_nb.algorithm.resampling import (
+    FixedFactor,
+    Grouped,
+    NoResampling,
+    Poisson,
+    Subsample,
+)
+from rvamp_nb.algorithm.solver import load_fit, rvamp, with_clusters
 from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.densities import coefficient_interval, p1, p2
-from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.groups import BlockLayout
+from rvamp_nb.inference.batch_glm import penalised_fit
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.effects import debiased_effects
 from rvamp_nb.inference.refinement import refine
-from rvamp_nb.likelihood import Logistic
-from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
-from rvamp_nb.problem import Breakdown
-from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Poisson, Subsample
-from rvamp_nb.solver import load_fit, rvamp, with_clusters
 from rvamp_nb.tables.chunked import ChunkedTable
 
 HALF = Subsample(0.5)

@@ -30,16 +30,16 @@ from rvamp_nb import (
     rvamp_path,
     stability_radius,
 )
-from rvamp_nb.column_groups import (
+from rvamp_nb.algorithm.column_groups import (
     P1InGroup,
     length_law,
     length_nodes,
     one_each,
     radial_moments,
 )
+from rvamp_nb.algorithm.messages import Mixed, Natural, natural_to_moment
+from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.inference.turns import ExactByTurns
-from rvamp_nb.messages import Mixed, Natural, natural_to_moment
-from rvamp_nb.resampling import FixedFactor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth/column_groups"))
 from make_column_groups_truth import DESIGNS, halves, load, refits, table

@@ -13,17 +13,15 @@ from designs import FRACTIONS, LAWS, SHARES, cases, penalty, strong_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import rvamp_nb.lmmse as panels
-import rvamp_nb.step as turn
-from rvamp_nb import iteration, solver
-from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.datasets import gaussian_design, random_dct, standardize
-from rvamp_nb.iteration import iterate
-from rvamp_nb.likelihood import WORK, Huber, Logistic, PoissonLoss, Squared
-from rvamp_nb.messages import Moments, Natural, coordinates
-from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
-from rvamp_nb.problem import Problem, State
-from rvamp_nb.resampling import (
+import rvamp_nb.algorithm.lmmse as panels
+import rvamp_nb.algorithm.step as turn
+from rvamp_nb.algorithm import iteration, solver
+from rvamp_nb.algorithm.iteration import iterate
+from rvamp_nb.algorithm.likelihood import WORK, Huber, Logistic, PoissonLoss, Squared
+from rvamp_nb.algorithm.messages import Moments, Natural, coordinates
+from rvamp_nb.algorithm.prior import Laplace, Ridge, SpikeSlab
+from rvamp_nb.algorithm.problem import Problem, State
+from rvamp_nb.algorithm.resampling import (
     FixedFactor,
     Grouped,
     NoResampling,
@@ -31,11 +29,13 @@ from rvamp_nb.resampling import (
     Subsample,
     TwoPoint,
 )
+from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp, rvamp_path
+from rvamp_nb.algorithm.step import initial_state, lambda_max_factor
+from rvamp_nb.datasets import gaussian_design, random_dct, standardize
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.select import penalty as search
 from rvamp_nb.select.estimator import StabilitySelection
 from rvamp_nb.select.penalty import SEARCH_FITS, onward
-from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
-from rvamp_nb.step import initial_state, lambda_max_factor
 
 GRID = [
     (case, law, fraction) for case in cases() for law in LAWS for fraction in FRACTIONS
@@ -384,7 +384,7 @@ LIMITS = """
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 import joblib
-from rvamp_nb import step
+from rvamp_nb.algorithm import step
 
 def threads_of(shared):  # of NumPy's own BLAS; or of SciPy's, or a common one
     blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
@@ -416,7 +416,8 @@ def test_threads_are_cores_and_the_callers_limit_is_kept():
 HELD = """
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
-from rvamp_nb import StabilitySelection, iteration, refine, rvamp
+from rvamp_nb import StabilitySelection, refine, rvamp
+from rvamp_nb.algorithm import iteration
 from rvamp_nb.inference import turns
 from rvamp_nb.select import selection
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rvamp_nb import lmmse
-from rvamp_nb.coupling import coupled
-from rvamp_nb.lmmse import couple
-from rvamp_nb.messages import Mixed, Natural
+from rvamp_nb.algorithm import lmmse
+from rvamp_nb.algorithm.coupling import coupled
+from rvamp_nb.algorithm.lmmse import couple
+from rvamp_nb.algorithm.messages import Mixed, Natural
 
 
 def problem(M, N, seed, S=None, spread=1.0):

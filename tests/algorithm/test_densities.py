@@ -10,13 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.algorithm.densities import P1, coefficient_interval, p1, p2
+from rvamp_nb.algorithm.messages import Natural
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import (
+    FixedFactor,
+    Grouped,
+    NoResampling,
+    Subsample,
+    TwoPoint,
+)
+from rvamp_nb.algorithm.solver import rvamp
 from rvamp_nb.datasets import gaussian_design, toy
-from rvamp_nb.densities import P1, coefficient_interval, p1, p2
-from rvamp_nb.messages import Natural
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Subsample, TwoPoint
-from rvamp_nb.solver import rvamp
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 
 def fitted(M, N, fraction=0.1, n_resamples=800, **options):

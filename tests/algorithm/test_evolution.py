@@ -18,9 +18,8 @@ from rvamp_nb import (
     predict_study,
     state_evolution,
 )
-from rvamp_nb.column_groups import GroupLasso
-from rvamp_nb.datasets import standardize
-from rvamp_nb.evolution import (
+from rvamp_nb.algorithm.column_groups import GroupLasso
+from rvamp_nb.algorithm.evolution import (
     OrderParameters,
     PiLaw,
     Spectrum,
@@ -28,10 +27,17 @@ from rvamp_nb.evolution import (
     averaged_coupling,
     spectrum_of,
 )
-from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
-from rvamp_nb.messages import Natural
-from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
-from rvamp_nb.resampling import FixedFactor, NoResampling, Poisson, Subsample, Weakness
+from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
+from rvamp_nb.algorithm.messages import Natural
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
+from rvamp_nb.algorithm.resampling import (
+    FixedFactor,
+    NoResampling,
+    Poisson,
+    Subsample,
+    Weakness,
+)
+from rvamp_nb.datasets import standardize
 from rvamp_nb.select.error_control import pfer_bound
 from rvamp_nb.select.planning import (
     Pilot,

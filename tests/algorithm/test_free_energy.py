@@ -14,10 +14,8 @@ from truth.trust.make_trust_truth import load as load_table
 from truth.trust.make_trust_truth import problem as table_problem
 from truth.trust.make_trust_truth import solve as solve_table
 
-import rvamp_nb.lmmse
-from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.energy import (
+import rvamp_nb.algorithm.lmmse
+from rvamp_nb.algorithm.energy import (
     free_energy,
     likelihood_part,
     messages_of,
@@ -25,13 +23,20 @@ from rvamp_nb.energy import (
     stability_radius,
     variational,
 )
-from rvamp_nb.iteration import damp, iterate
-from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
-from rvamp_nb.lmmse import couple
-from rvamp_nb.messages import Moments, Natural
-from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab, one_sided
-from rvamp_nb.problem import Breakdown
-from rvamp_nb.resampling import (
+from rvamp_nb.algorithm.iteration import damp, iterate
+from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from rvamp_nb.algorithm.lmmse import couple
+from rvamp_nb.algorithm.messages import Moments, Natural
+from rvamp_nb.algorithm.prior import (
+    ElasticNet,
+    Laplace,
+    NonNegative,
+    Ridge,
+    SpikeSlab,
+    one_sided,
+)
+from rvamp_nb.algorithm.problem import Breakdown
+from rvamp_nb.algorithm.resampling import (
     Exponential,
     FixedFactor,
     NoResampling,
@@ -39,8 +44,10 @@ from rvamp_nb.resampling import (
     Subsample,
     TwoPoint,
 )
-from rvamp_nb.solver import ConvergenceWarning, rvamp
-from rvamp_nb.step import step
+from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
+from rvamp_nb.algorithm.step import step
+from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 RNG = np.random.default_rng(0)
 M, N = 40, 60
@@ -204,7 +211,7 @@ def test_planted_mistakes_are_seen(name):
     change = parts.pop("change", lambda answer: answer)
     right, messages = fitted("squared").problem, fitted("squared").messages
     with mock.patch.object(
-        rvamp_nb.lmmse, "couple", lambda *given: change(couple(*given))
+        rvamp_nb.algorithm.lmmse, "couple", lambda *given: change(couple(*given))
     ):
         wrong = iterate(right._replace(**parts), messages)
         for _, (now, _, _) in zip(range(80), wrong):

@@ -8,10 +8,17 @@ test_bootstrap_general.py, counts of the paper in test_resampling.py.
 import numpy as np
 import pytest
 
-from rvamp_nb.densities import p2
-from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
-from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
-from rvamp_nb.resampling import (
+from rvamp_nb.algorithm.densities import p2
+from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from rvamp_nb.algorithm.prior import (
+    ElasticNet,
+    Laplace,
+    NonNegative,
+    Prior,
+    Ridge,
+    SpikeSlab,
+)
+from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
     FixedFactor,
@@ -22,7 +29,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
     Weakness,
 )
-from rvamp_nb.solver import rvamp, rvamp_path
+from rvamp_nb.algorithm.solver import rvamp, rvamp_path
 
 RNG = np.random.default_rng(0)
 M, N = 20, 30

@@ -5,10 +5,9 @@ the ungrouped solver, and against refits on resamples of whole groups.
 import numpy as np
 import pytest
 
-from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.densities import p2
-from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.groups import (
+from rvamp_nb.algorithm.densities import p2
+from rvamp_nb.algorithm.energy import free_energy, stability_radius
+from rvamp_nb.algorithm.groups import (
     BlockLayout,
     BlockNatural,
     GroupedLoss,
@@ -16,15 +15,29 @@ from rvamp_nb.groups import (
     group_pulls,
     joint_nodes,
 )
+from rvamp_nb.algorithm.iteration import iterate
+from rvamp_nb.algorithm.likelihood import (
+    A_CALL,
+    WORK,
+    Huber,
+    Logistic,
+    PoissonLoss,
+    Squared,
+)
+from rvamp_nb.algorithm.messages import Mixed, Natural
+from rvamp_nb.algorithm.resampling import (
+    Discrete,
+    Grouped,
+    NoResampling,
+    Poisson,
+    Subsample,
+)
+from rvamp_nb.algorithm.solver import rvamp, rvamp_path
+from rvamp_nb.algorithm.step import initial_state
+from rvamp_nb.algorithm.weighted import WeightedLoss
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.inference.diagnostics import diagnose, row_influence
-from rvamp_nb.iteration import iterate
-from rvamp_nb.likelihood import A_CALL, WORK, Huber, Logistic, PoissonLoss, Squared
-from rvamp_nb.messages import Mixed, Natural
-from rvamp_nb.resampling import Discrete, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.select.estimator import StabilitySelection
-from rvamp_nb.solver import rvamp, rvamp_path
-from rvamp_nb.step import initial_state
-from rvamp_nb.weighted import WeightedLoss
 
 LAWS = [Poisson(0.5), Subsample(0.5), Discrete([0.5, 2], [0.3, 0.7])]
 

@@ -7,10 +7,10 @@ import pytest
 from cover import pairwise
 from designs import Probit
 
-from rvamp_nb import lattice, likelihood
-from rvamp_nb.likelihood import Logistic, PoissonLoss
-from rvamp_nb.messages import Natural
-from rvamp_nb.resampling import Exponential, NoResampling, Poisson, Subsample
+from rvamp_nb.algorithm import lattice, likelihood
+from rvamp_nb.algorithm.likelihood import Logistic, PoissonLoss
+from rvamp_nb.algorithm.messages import Natural
+from rvamp_nb.algorithm.resampling import Exponential, NoResampling, Poisson, Subsample
 
 LOSSES = {"logistic": Logistic(), "poisson": PoissonLoss(), "probit": Probit()}
 

@@ -7,13 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.likelihood import A_CALL, WORK, Logistic, Loss, Squared
-from rvamp_nb.messages import Natural, extrinsic
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Poisson, Subsample
-from rvamp_nb.solver import rvamp
-from rvamp_nb.weighted import WeightedLoss
+from rvamp_nb.algorithm.likelihood import A_CALL, WORK, Logistic, Loss, Squared
+from rvamp_nb.algorithm.messages import Natural, extrinsic
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import (
+    FixedFactor,
+    Grouped,
+    NoResampling,
+    Poisson,
+    Subsample,
+)
+from rvamp_nb.algorithm.solver import rvamp
+from rvamp_nb.algorithm.weighted import WeightedLoss
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 LAWS = [Poisson(0.5), Poisson(2.0), Subsample(0.3), NoResampling()]
 

@@ -7,10 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 from test_coupling import mixed, problem
 
-from rvamp_nb import active, lmmse, rvamp
-from rvamp_nb.likelihood import Logistic, Squared
-from rvamp_nb.lmmse import couple, first_pass, stand_in_columns
-from rvamp_nb.resampling import Poisson, Subsample
+from rvamp_nb import rvamp
+from rvamp_nb.algorithm import active, lmmse
+from rvamp_nb.algorithm.likelihood import Logistic, Squared
+from rvamp_nb.algorithm.lmmse import couple, first_pass, stand_in_columns
+from rvamp_nb.algorithm.resampling import Poisson, Subsample
 from rvamp_nb.tables.chunked import ChunkedTable
 
 SHAPES = [(8, 30), (30, 8), (20, 20)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
-from rvamp_nb.messages import (
+from rvamp_nb.algorithm.messages import (
     Mixed,
     Moments,
     MomentView,

@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rvamp_nb import micro, rvamp
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import Discrete, FixedFactor
 from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Discrete, FixedFactor
 
 POISSON = [
     (k, np.exp(-0.5) * 0.5**k / np.prod(np.arange(1.0, k + 1))) for k in range(9)

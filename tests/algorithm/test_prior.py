@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from rvamp_nb.messages import Natural
-from rvamp_nb.prior import Laplace, one_sided, selected, thresholded
-from rvamp_nb.resampling import FixedFactor, TwoPoint
+from rvamp_nb.algorithm.messages import Natural
+from rvamp_nb.algorithm.prior import Laplace, one_sided, selected, thresholded
+from rvamp_nb.algorithm.resampling import FixedFactor, TwoPoint
 
 RANDOM = st.sampled_from([FixedFactor(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)])
 

@@ -11,12 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 
+from rvamp_nb.algorithm.iteration import iterate
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import (
+    FixedFactor,
+    NoResampling,
+    Poisson,
+    Subsample,
+    TwoPoint,
+)
+from rvamp_nb.algorithm.solver import rvamp
+from rvamp_nb.algorithm.step import initial_state, step
 from rvamp_nb.datasets import gaussian_design, load_diabetes
-from rvamp_nb.iteration import iterate
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, NoResampling, Poisson, Subsample, TwoPoint
-from rvamp_nb.solver import rvamp
-from rvamp_nb.step import initial_state, step
 
 # No resampling: the plain Lasso -------------------------------------------------------
 

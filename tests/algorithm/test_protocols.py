@@ -35,12 +35,12 @@ from rvamp_nb import (
     refine,
     rvamp,
 )
-from rvamp_nb.batch_glm import REFITTED
-from rvamp_nb.likelihood import LOSSES
-from rvamp_nb.messages import Moments
-from rvamp_nb.problem import Problem
-from rvamp_nb.protocols import check_derivatives, check_moments
-from rvamp_nb.resampling import check_law
+from rvamp_nb.algorithm.likelihood import LOSSES
+from rvamp_nb.algorithm.messages import Moments
+from rvamp_nb.algorithm.problem import Problem
+from rvamp_nb.algorithm.protocols import check_derivatives, check_moments
+from rvamp_nb.algorithm.resampling import check_law
+from rvamp_nb.inference.batch_glm import REFITTED
 
 rng = np.random.default_rng(65)
 A = rng.normal(size=(30, 6)) / 5
@@ -159,7 +159,9 @@ def test_one_small_class_each_is_enough():
 @pytest.fixture
 def no_step(monkeypatch):
     """The iteration must not begin."""
-    monkeypatch.setattr("rvamp_nb.solver.run", lambda *_: pytest.fail("it began"))
+    monkeypatch.setattr(
+        "rvamp_nb.algorithm.solver.run", lambda *_: pytest.fail("it began")
+    )
 
 
 def prior_with(**parts):

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rvamp_nb import resampling
-from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.resampling import (
+from rvamp_nb.algorithm import resampling
+from rvamp_nb.algorithm.resampling import (
     FixedFactor,
     Grouped,
     Multinomial,
@@ -24,7 +22,9 @@ from rvamp_nb.resampling import (
     check_law,
     law_of_one,
 )
-from rvamp_nb.solver import rvamp
+from rvamp_nb.algorithm.solver import rvamp
+from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 HALF = Subsample(0.5)
 

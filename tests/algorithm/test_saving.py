@@ -46,10 +46,16 @@ from rvamp_nb import (
     rvamp,
     saving,
 )
+from rvamp_nb.algorithm.prior import Prior
+from rvamp_nb.algorithm.saving import (
+    FileError,
+    load_state,
+    read,
+    save_fit,
+    written_whole,
+)
+from rvamp_nb.algorithm.solver import ConvergenceWarning, load_fit
 from rvamp_nb.datasets import standardize
-from rvamp_nb.prior import Prior
-from rvamp_nb.saving import FileError, load_state, read, save_fit, written_whole
-from rvamp_nb.solver import ConvergenceWarning, load_fit
 from rvamp_nb.tables.chunked import ChunkedTable
 
 rng_of = np.random.default_rng
@@ -581,7 +587,7 @@ def test_a_link_stays_a_link(tmp_path):
 KILLED = """
 import os, signal, sys
 import numpy as np
-from rvamp_nb.saving import _write, read
+from rvamp_nb.algorithm.saving import _write, read
 (header, state), write, told = read(sys.argv[1]), np.lib.format.write_array, []
 def cut_off(file, values, **how):
     told.append(1)

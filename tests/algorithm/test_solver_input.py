@@ -10,15 +10,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from rvamp_nb.datasets import gaussian_design, standardize
-from rvamp_nb.densities import coefficient_interval, p1, p2
-from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.evolution import ConstantSignal, state_evolution
-from rvamp_nb.inference.conditioning import condition_on_rows
-from rvamp_nb.inference.refinement import refine
-from rvamp_nb.likelihood import Logistic, Squared
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import (
+from rvamp_nb.algorithm.densities import coefficient_interval, p1, p2
+from rvamp_nb.algorithm.energy import free_energy, stability_radius
+from rvamp_nb.algorithm.evolution import ConstantSignal, state_evolution
+from rvamp_nb.algorithm.likelihood import Logistic, Squared
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import (
     FixedFactor,
     Grouped,
     Multinomial,
@@ -27,7 +24,10 @@ from rvamp_nb.resampling import (
     Subsample,
     TwoPoint,
 )
-from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
+from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp, rvamp_path
+from rvamp_nb.datasets import gaussian_design, standardize
+from rvamp_nb.inference.conditioning import condition_on_rows
+from rvamp_nb.inference.refinement import refine
 from rvamp_nb.tables.chunked import ChunkedTable
 
 DATA = gaussian_design(20, 30, density=0.2, noise=0.3, seed=0)

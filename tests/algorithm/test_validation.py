@@ -43,7 +43,6 @@ from rvamp_nb import (
     state_evolution,
     survival_fit,
 )
-from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import (
     choose_lambda,
     gaussian_design,
@@ -51,6 +50,7 @@ from rvamp_nb.datasets import (
     standardize,
 )
 from rvamp_nb.environment import numpy_errors
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.plot_style import sliders
 from rvamp_nb.select.error_control import (
     error_control,

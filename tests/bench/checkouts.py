@@ -62,7 +62,7 @@ def made(kind, size):
 def fitted(name):
     """A fit, a baseline or None, and the truth if a file has it."""
     import rvamp_nb
-    from rvamp_nb import resampling
+    from rvamp_nb.algorithm import resampling
 
     fixed = getattr(resampling, "FixedFactor", None) or resampling.Fixed
     kind, _, size = name.partition(" ")

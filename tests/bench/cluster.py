@@ -82,7 +82,7 @@ def one_fit(name, workers):
         wait(A)
         y = answer(A)
         gc.collect()
-        client.run(import_module, "rvamp_nb.solver")
+        client.run(import_module, "rvamp_nb.algorithm.solver")
         start = time.perf_counter()
         fit = rvamp(A, y, lam)
         seconds = time.perf_counter() - start

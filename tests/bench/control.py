@@ -32,12 +32,18 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 
-from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402
+from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
+from rvamp_nb.algorithm.resampling import (  # noqa: E402
+    FixedFactor,
+    Grouped,
+    Poisson,
+    Stratified,
+    Subsample,
+)
+from rvamp_nb.algorithm.solver import rvamp_path  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
-from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import FixedFactor, Grouped, Poisson, Stratified, Subsample  # noqa: E402
-from rvamp_nb.select.error_control import _common_factors, resolve_error_control  # noqa: E402
-from rvamp_nb.solver import rvamp_path  # noqa: E402
+from rvamp_nb.inference.bootstrap import naive_bootstrap  # noqa: E402
+from rvamp_nb.select.error_control import common_factors, resolve_error_control  # noqa: E402
 
 KEPT = HERE.parent / "truth/control"
 LEVELS = (1.0, 2.0, 4.0)  # variance of the signal over that of the noise
@@ -248,7 +254,7 @@ def gaussian_decoys(X, rng):
     """Columns with the second moments of `knockoff-moments`."""
     centre, spread = X.mean(0), X.std(0)
     A = (X - centre) / np.where(spread > 0, spread, 1)
-    L, own = _common_factors(A)
+    L, own = common_factors(A)
     s = np.minimum(1, 2 * own)
     share = s / own
     K = np.linalg.inv(np.eye(L.shape[1]) + (L.T / own) @ L)

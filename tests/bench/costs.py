@@ -19,13 +19,13 @@ from scipy.linalg.blas import dsyrk, dtrmm
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
-from rvamp_nb.active import ACTIVE_FROM_RATIO, ACTIVE_SHARE, step_for
-from rvamp_nb.batch_glm import LONG
-from rvamp_nb.iteration import iterate
-from rvamp_nb.likelihood import Squared
-from rvamp_nb.prior import Laplace
-from rvamp_nb.problem import Problem
-from rvamp_nb.resampling import Poisson
+from rvamp_nb.algorithm.active import ACTIVE_FROM_RATIO, ACTIVE_SHARE, step_for
+from rvamp_nb.algorithm.iteration import iterate
+from rvamp_nb.algorithm.likelihood import Squared
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.problem import Problem
+from rvamp_nb.algorithm.resampling import Poisson
+from rvamp_nb.inference.batch_glm import LONG
 from rvamp_nb.select.penalty import ALIKE_FROM, FEW_FROM
 from rvamp_nb.tables.chunked import CHUNK_NUMBERS, ChunkedTable, as_block
 from rvamp_nb.validation import check_number, check_size

@@ -42,9 +42,9 @@ from effects import table
 from refinement import held
 
 from rvamp_nb import StabilitySelection, datasets, naive_bootstrap, rvamp
+from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.inference.refinement import refine, resamples
 from rvamp_nb.inference.refits import refitter
-from rvamp_nb.prior import Laplace
 
 TRUTH, OTHER_SEED, BATCH = 20_000, 2026, 250
 OUT = Path(__file__).with_suffix(".json")

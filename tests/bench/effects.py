@@ -23,10 +23,10 @@ from sklearn.linear_model import LassoCV, LogisticRegressionCV
 from tqdm.std import tqdm
 
 from rvamp_nb import rvamp
+from rvamp_nb.algorithm.likelihood import Logistic
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling
 from rvamp_nb.inference.effects import debiased_effects, debiased_together, resemblance
-from rvamp_nb.likelihood import Logistic
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, NoResampling
 
 OUT = Path(__file__).with_suffix(".json")
 SIZES = (60, 200), (100, 300), (100, 500), (150, 150), (200, 100), (400, 80)

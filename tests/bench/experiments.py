@@ -43,8 +43,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "helpers"))
 from textbook import optimality_gap  # noqa: E402
 
 from rvamp_nb import datasets  # noqa: E402
-from rvamp_nb.bootstrap import _share_error, weighted_lasso  # noqa: E402
-from rvamp_nb.resampling import Poisson, TwoPoint  # noqa: E402
+from rvamp_nb.algorithm.resampling import Poisson, TwoPoint  # noqa: E402
+from rvamp_nb.inference.bootstrap import _share_error, weighted_lasso  # noqa: E402
 
 SUMMARIES = Path(__file__).resolve().parent / "summaries"
 COUNTS, RANDOMISE = Poisson(0.5), TwoPoint(2.0, 0.5)
@@ -323,7 +323,7 @@ def slice_matches(name):
     """Make the first refits of a summary again with scikit-learn: the same
     coefficients are selected, and their means agree to a small part of the spread.
     """
-    from rvamp_nb.bootstrap import naive_bootstrap
+    from rvamp_nb.inference.bootstrap import naive_bootstrap
 
     kept = load_summary(name)
     A, y, lam = problem(name)
@@ -360,8 +360,8 @@ def plain_steps(problem, damping, state=None):
     """Algorithm 1 as it stands, without safeguards, from a state (None: the empty
     model's): every step but the first goes `damping` of the way.
     """
-    from rvamp_nb.iteration import damp
-    from rvamp_nb.step import initial_state, step
+    from rvamp_nb.algorithm.iteration import damp
+    from rvamp_nb.algorithm.step import initial_state, step
 
     state, now = state or initial_state(problem), 1.0
     while True:
@@ -372,7 +372,7 @@ def plain_steps(problem, damping, state=None):
 
 def solver_steps(problem):
     """The steps that rvamp takes, those that broke down left out."""
-    from rvamp_nb.iteration import iterate
+    from rvamp_nb.algorithm.iteration import iterate
 
     return (current for current, _, _ in iterate(problem) if current)
 
@@ -395,9 +395,9 @@ def deltas(A, y, lam, run, steps):
     """The paper's delta and the relative change of the messages after each step, (2,
     steps); NaN once delta is below 1e-13, or after a breakdown.
     """
-    from rvamp_nb.likelihood import Squared
-    from rvamp_nb.prior import Laplace
-    from rvamp_nb.problem import Breakdown, Problem
+    from rvamp_nb.algorithm.likelihood import Squared
+    from rvamp_nb.algorithm.prior import Laplace
+    from rvamp_nb.algorithm.problem import Breakdown, Problem
 
     out = np.full((2, steps), np.nan)
     try:
@@ -541,7 +541,7 @@ def breast_cancer_problem():
 
 def breast_cancer():
     """L1 logistic regression, an intercept refitted in every resample."""
-    from rvamp_nb.bootstrap import naive_bootstrap
+    from rvamp_nb.inference.bootstrap import naive_bootstrap
 
     r = naive_bootstrap(
         *breast_cancer_problem(),

@@ -26,8 +26,8 @@ from costs import SIDES, simulated_genotypes, simulated_trait, this_machine, uni
 from scipy.optimize import nnls
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.batch_glm import LONG
 from rvamp_nb.inference import refinement
+from rvamp_nb.inference.batch_glm import LONG
 from rvamp_nb.select import penalty, selection
 
 SUMMARY = Path(__file__).resolve().parent / "law.json"

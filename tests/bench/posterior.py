@@ -20,10 +20,10 @@ sys.path.insert(0, str(HERE))
 from speed import Threads, table  # noqa: E402
 
 from rvamp_nb import rvamp  # noqa: E402
-from rvamp_nb.likelihood import Logistic, Squared  # noqa: E402
-from rvamp_nb.messages import Natural  # noqa: E402
-from rvamp_nb.prior import Laplace, Ridge  # noqa: E402
-from rvamp_nb.resampling import Poisson, Subsample  # noqa: E402
+from rvamp_nb.algorithm.likelihood import Logistic, Squared  # noqa: E402
+from rvamp_nb.algorithm.messages import Natural  # noqa: E402
+from rvamp_nb.algorithm.prior import Laplace, Ridge  # noqa: E402
+from rvamp_nb.algorithm.resampling import Poisson, Subsample  # noqa: E402
 
 LAWS = Poisson(0.5), Subsample(0.5)
 

@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 from beyond import refitted, timed, worth
 
-from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.clusters import find_clusters
+from rvamp_nb.algorithm.clusters import find_clusters
+from rvamp_nb.algorithm.solver import rvamp, with_clusters
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.refinement import refine
-from rvamp_nb.solver import rvamp, with_clusters
 
 TABLE = Path(__file__).resolve().parent.parent / "truth/beyond" / "refined.json"
 SEEDS, THRESHOLD = (0, 1, 2), 0.75

@@ -28,9 +28,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "helpers")]
 import experiments  # noqa: E402
 import speed  # noqa: E402
 
-from rvamp_nb import batch_glm, bootstrap, datasets, rvamp  # noqa: E402
-from rvamp_nb.likelihood import Logistic  # noqa: E402
-from rvamp_nb.prior import Laplace  # noqa: E402
+from rvamp_nb import datasets, rvamp
+from rvamp_nb.algorithm.likelihood import Logistic  # noqa: E402
+from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
+from rvamp_nb.inference import batch_glm, bootstrap  # noqa: E402
 
 N_REFITS = 200
 

@@ -22,7 +22,7 @@ from scipy.special import expit, xlogy
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from rvamp_nb import StabilitySelection, datasets
-from rvamp_nb.batch_glm import penalised_fit
+from rvamp_nb.inference.batch_glm import penalised_fit
 
 KINDS = "bagged", "relaxed", "all rows", "selected", "bagged*", "relaxed*", "all rows*"
 FACTORS = 1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05  # of the reported penalty

@@ -38,9 +38,9 @@ from costs import (  # noqa: E402
 )
 
 from rvamp_nb import StabilitySelection, rvamp  # noqa: E402
+from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
+from rvamp_nb.algorithm.resampling import FixedFactor, Subsample  # noqa: E402
 from rvamp_nb.environment import progress_bar  # noqa: E402
-from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
 from rvamp_nb.tables.standardize import unit_columns  # noqa: E402
 
 HERE = Path(__file__).resolve().parent

@@ -23,9 +23,9 @@ import tracemalloc
 import numpy as np
 from scipy import sparse
 
+from rvamp_nb.algorithm.lmmse import couple
+from rvamp_nb.algorithm.messages import Mixed, Natural
 from rvamp_nb.datasets import standardize
-from rvamp_nb.lmmse import couple
-from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.tables.chunked import ChunkedTable
 
 

@@ -42,14 +42,14 @@ import designs  # noqa: E402
 import experiments  # noqa: E402
 
 from rvamp_nb import datasets, rvamp, rvamp_path  # noqa: E402
-from rvamp_nb.likelihood import Squared  # noqa: E402
-from rvamp_nb.lmmse import couple  # noqa: E402
-from rvamp_nb.messages import Mixed, Natural  # noqa: E402
-from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.problem import Problem
-from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
-from rvamp_nb.solver import _fit  # noqa: E402
-from rvamp_nb.step import step  # noqa: E402
+from rvamp_nb.algorithm.likelihood import Squared  # noqa: E402
+from rvamp_nb.algorithm.lmmse import couple  # noqa: E402
+from rvamp_nb.algorithm.messages import Mixed, Natural  # noqa: E402
+from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
+from rvamp_nb.algorithm.problem import Problem
+from rvamp_nb.algorithm.resampling import FixedFactor, Subsample  # noqa: E402
+from rvamp_nb.algorithm.solver import _fit  # noqa: E402
+from rvamp_nb.algorithm.step import step  # noqa: E402
 
 COUNTS = experiments.COUNTS
 # celer's duality gap for a refit that is only timed (the truths use 1e-9)

@@ -40,12 +40,12 @@ sys.path.insert(0, str(HERE.parent / "helpers"))
 import designs  # noqa: E402
 
 from rvamp_nb import datasets  # noqa: E402
+from rvamp_nb.algorithm.likelihood import Logistic  # noqa: E402
+from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
+from rvamp_nb.algorithm.resampling import FixedFactor, Poisson, Subsample, TwoPoint  # noqa: E402
+from rvamp_nb.algorithm.solver import rvamp  # noqa: E402
 from rvamp_nb.inference.refinement import refine, resamples  # noqa: E402
 from rvamp_nb.inference.refits import refitter  # noqa: E402
-from rvamp_nb.likelihood import Logistic  # noqa: E402
-from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint  # noqa: E402
-from rvamp_nb.solver import rvamp  # noqa: E402
 
 TRUTH, OTHER_SEED = 20_000, 2026
 # rows and columns; as many tables as FINDINGS has and more, M from 16 to 200

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from scipy.linalg import blas
 
-from rvamp_nb import lmmse, rvamp
-from rvamp_nb.active import step_for
-from rvamp_nb.iteration import iterate
-from rvamp_nb.likelihood import Squared
-from rvamp_nb.prior import Laplace
-from rvamp_nb.problem import Problem
-from rvamp_nb.resampling import Poisson
+from rvamp_nb import rvamp
+from rvamp_nb.algorithm import lmmse
+from rvamp_nb.algorithm.active import step_for
+from rvamp_nb.algorithm.iteration import iterate
+from rvamp_nb.algorithm.likelihood import Squared
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.problem import Problem
+from rvamp_nb.algorithm.resampling import Poisson
 from rvamp_nb.tables.chunked import ChunkedTable
 from rvamp_nb.tables.standardize import unit_columns
 

@@ -10,9 +10,9 @@ from scipy.linalg import hadamard
 from scipy.special import erfcx, log_ndtr
 from scipy.stats import norm
 
+from rvamp_nb.algorithm.likelihood import Loss
+from rvamp_nb.algorithm.resampling import FixedFactor, Poisson, Subsample, TwoPoint
 from rvamp_nb.datasets import standardize
-from rvamp_nb.likelihood import Loss
-from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint
 from rvamp_nb.select.features import near_copies
 
 

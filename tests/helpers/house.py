@@ -33,6 +33,17 @@ GROUND = {
     "typing",
     "validation",
 }  # what even a table may use
+BESIDE = {
+    "cli",
+    "cli_options",
+    "datasets",
+    "exercises",
+    "micro",
+    "plot_style",
+    "rs_gaussian",
+    "sketch",
+    "widgets",
+}  # the command, pictures, tables to try things on, and what only the course needs
 
 
 def rooms():
@@ -56,6 +67,11 @@ def storey(room):
     if room in GROUND:
         return 0
     return STOREYS.index("cli" if room.startswith("cli") else package or "algorithm")
+
+
+def homeless(rooms):
+    """The rooms that lie in no folder and have no reason to."""
+    return (room for room in rooms if "." not in room and room not in GROUND | BESIDE)
 
 
 def imported(room, tree, others):
@@ -131,13 +147,18 @@ def alike(trees):
 
 def code_size(text):
     """The tokens of a room's code, and the lines that they stand on: without blank
-    lines, comments and docstrings.
+    lines, comments and docstrings. Where a room lies that is imported from is one
+    token, however long its path, and brackets around the names are none.
     """
     free, tokens, lines = set(), 0, set()
     for node in ast.walk(ast.parse(text)):
         kinds = ast.Module, ast.FunctionDef, ast.ClassDef
         if isinstance(node, kinds) and ast.get_docstring(node) is not None:
             free |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+        if isinstance(node, ast.ImportFrom):
+            tokens += 2 + sum(2 if n.asname is None else 4 for n in node.names)
+            lines |= set(range(node.lineno, node.end_lineno + 1))
+            free |= set(range(node.lineno, node.end_lineno + 1))
     for token in generate_tokens(StringIO(text).readline):
         if token.type in (NAME, NUMBER, OP, STRING) and token.start[0] not in free:
             tokens += 1
@@ -219,6 +240,7 @@ def count():
             for other in sorted(uses[room])
             if storey(other) > storey(room)
         ],
+        homeless=[*homeless(texts)],
         hidden=[room for room, text in texts.items() if HIDDEN.search(text)],
         twice=sorted(name for name, n in homes.items() if n > 1 and name != "__all__"),
         alike=alike({room: tree for room, tree in trees.items() if room != "micro"}),

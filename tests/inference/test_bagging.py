@@ -18,12 +18,10 @@ from truth.bagging.make_bagging_truth import (
     posterior,
 )
 
-from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.densities import p2
-from rvamp_nb.likelihood import Logistic, Squared
-from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
-from rvamp_nb.resampling import (
+from rvamp_nb.algorithm.densities import p2
+from rvamp_nb.algorithm.likelihood import Logistic, Squared
+from rvamp_nb.algorithm.prior import Laplace, Ridge, SpikeSlab
+from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
     FixedFactor,
@@ -31,7 +29,9 @@ from rvamp_nb.resampling import (
     Poisson,
     Subsample,
 )
-from rvamp_nb.solver import ConvergenceWarning, rvamp
+from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
+from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 PREDICTIONS = [name for name in RECIPES if name.startswith("prediction")]
 

@@ -12,20 +12,10 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import hypergeom
 
-from rvamp_nb.batch_glm import penalised_fit
-from rvamp_nb.clusters import find_clusters
-from rvamp_nb.datasets import gaussian_design, standardize
-from rvamp_nb.inference import conditioning as room
-from rvamp_nb.inference.conditioning import (
-    PerRowLoss,
-    condition_on_rows,
-    patterns,
-    row_scores,
-    split_law,
-)
-from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
-from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
-from rvamp_nb.resampling import (
+from rvamp_nb.algorithm.clusters import find_clusters
+from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge
+from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
     FixedFactor,
@@ -35,8 +25,18 @@ from rvamp_nb.resampling import (
     Stratified,
     Subsample,
 )
-from rvamp_nb.solver import rvamp, with_clusters
-from rvamp_nb.weighted import WeightedLoss
+from rvamp_nb.algorithm.solver import rvamp, with_clusters
+from rvamp_nb.algorithm.weighted import WeightedLoss
+from rvamp_nb.datasets import gaussian_design, standardize
+from rvamp_nb.inference import conditioning as room
+from rvamp_nb.inference.batch_glm import penalised_fit
+from rvamp_nb.inference.conditioning import (
+    PerRowLoss,
+    condition_on_rows,
+    patterns,
+    row_scores,
+    split_law,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth/beyond"))
 import make_beyond_truth as refitted

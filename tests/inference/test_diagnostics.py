@@ -13,6 +13,9 @@ from scipy import sparse
 from scipy.linalg import subspace_angles
 
 from rvamp_nb import GroupLasso, StabilitySelection, rvamp
+from rvamp_nb.algorithm.likelihood import Squared
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, Poisson, Subsample
 from rvamp_nb.datasets import standardize
 from rvamp_nb.inference import diagnostics as trust_module
 from rvamp_nb.inference.diagnostics import (
@@ -23,9 +26,6 @@ from rvamp_nb.inference.diagnostics import (
     near_duplicate_rows,
     row_influence,
 )
-from rvamp_nb.likelihood import Squared
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Poisson, Subsample
 from rvamp_nb.tables.chunked import ChunkedTable
 
 TRUTH = Path(__file__).resolve().parents[1] / "truth/trust"

@@ -20,6 +20,8 @@ from rvamp_nb import (
     naive_bootstrap,
     rvamp,
 )
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, Ridge, SpikeSlab
+from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.inference.effects import (
     CAUTIOUS,
@@ -37,8 +39,6 @@ from rvamp_nb.inference.effects import (
     resemblance,
     share_left_over,
 )
-from rvamp_nb.prior import ElasticNet, Laplace, Ridge, SpikeSlab
-from rvamp_nb.resampling import FixedFactor
 
 
 def problem(seed, M=60, N=30, size=4.0):

@@ -34,10 +34,10 @@ from rvamp_nb import (
     orthonormal_groups,
     rvamp,
 )
+from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.inference.halves import joint_law, pair_covariance, pull_product
 from rvamp_nb.inference.several_classes import Softmax
-from rvamp_nb.messages import Natural
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "truth/halves"), str(TESTS / "bench")]

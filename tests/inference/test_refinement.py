@@ -40,16 +40,16 @@ from rvamp_nb import (
     rvamp,
     survival_fit,
 )
-from rvamp_nb.batch_glm import penalised_fit
-from rvamp_nb.column_groups import GroupLasso
+from rvamp_nb.algorithm.column_groups import GroupLasso
+from rvamp_nb.algorithm.lmmse import couple_rows
+from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.inference import refinement as room
 from rvamp_nb.inference import refits, turns
+from rvamp_nb.inference.batch_glm import penalised_fit
 from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.refits import refitter
-from rvamp_nb.lmmse import couple_rows
 from rvamp_nb.select import wording
 from rvamp_nb.select.report import settings
-from rvamp_nb.solver import with_clusters
 
 M, N = 60, 30
 RNG = np.random.default_rng(0)

@@ -24,7 +24,8 @@ from rvamp_nb import (
     rvamp_path,
     softmax_fit,
 )
-from rvamp_nb.groups import BlockNatural, GroupedLoss
+from rvamp_nb.algorithm.groups import BlockNatural, GroupedLoss
+from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.inference import several_classes, turns
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.several_classes import (
@@ -37,7 +38,6 @@ from rvamp_nb.inference.several_classes import (
     softmax_terms,
 )
 from rvamp_nb.inference.turns import ExactByTurns
-from rvamp_nb.resampling import FixedFactor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth/several_classes"))
 from make_several_classes_truth import load, refits, table

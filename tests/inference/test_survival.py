@@ -9,10 +9,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rvamp_nb import batch_glm as refits_room
-from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.densities import p1
-from rvamp_nb.energy import free_energy, stability_radius
+from rvamp_nb.algorithm.densities import p1
+from rvamp_nb.algorithm.energy import free_energy, stability_radius
+from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from rvamp_nb.algorithm.messages import Natural, extrinsic
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.problem import Problem
+from rvamp_nb.algorithm.resampling import (
+    FixedFactor,
+    Grouped,
+    NoResampling,
+    Poisson,
+    Stratified,
+    Subsample,
+)
+from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
+from rvamp_nb.algorithm.step import WithIntercept, initial_state
+from rvamp_nb.algorithm.weighted import WeightedLoss
+from rvamp_nb.inference import batch_glm as refits_room
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.cox import (
     BaselineHazard,
@@ -23,21 +38,6 @@ from rvamp_nb.inference.cox import (
     survival_target,
 )
 from rvamp_nb.inference.survival import simulated_survival, survival_fit
-from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
-from rvamp_nb.messages import Natural, extrinsic
-from rvamp_nb.prior import Laplace
-from rvamp_nb.problem import Problem
-from rvamp_nb.resampling import (
-    FixedFactor,
-    Grouped,
-    NoResampling,
-    Poisson,
-    Stratified,
-    Subsample,
-)
-from rvamp_nb.solver import ConvergenceWarning, rvamp
-from rvamp_nb.step import WithIntercept, initial_state
-from rvamp_nb.weighted import WeightedLoss
 
 TRUTH = Path(__file__).parents[1] / "truth/survival"
 sys.path.insert(0, str(TRUTH))

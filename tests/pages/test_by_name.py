@@ -14,10 +14,11 @@ import pytest
 from scipy import integrate
 from sklearn.exceptions import NotFittedError
 
-from rvamp_nb import StabilitySelection, densities, p1, p2, rvamp
+from rvamp_nb import StabilitySelection, p1, p2, rvamp
+from rvamp_nb.algorithm import densities
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, SpikeSlab
+from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.datasets import toy
-from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, SpikeSlab
-from rvamp_nb.resampling import FixedFactor
 from rvamp_nb.select import plots, report
 from rvamp_nb.sketch import HIGH, IN_A_TABLE, MOST_DRAWN, digits
 from rvamp_nb.tables.chunked import ChunkedTable

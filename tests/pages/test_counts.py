@@ -12,7 +12,7 @@ import plan
 from notebooks import ROOT, cells
 
 import rvamp_nb
-from rvamp_nb.likelihood import LOSSES
+from rvamp_nb.algorithm.likelihood import LOSSES
 
 sys.path.insert(0, str(ROOT / "tests" / "bench"))
 from hashes import PROBLEMS

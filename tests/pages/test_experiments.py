@@ -31,14 +31,15 @@ from bench.experiments import (
     solver_steps,
 )
 
-from rvamp_nb import datasets, iteration
-from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.likelihood import Logistic, Squared
-from rvamp_nb.prior import Laplace
-from rvamp_nb.problem import Problem
-from rvamp_nb.resampling import Poisson, TwoPoint
-from rvamp_nb.solver import rvamp
-from rvamp_nb.step import initial_state
+from rvamp_nb import datasets
+from rvamp_nb.algorithm import iteration
+from rvamp_nb.algorithm.likelihood import Logistic, Squared
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.problem import Problem
+from rvamp_nb.algorithm.resampling import Poisson, TwoPoint
+from rvamp_nb.algorithm.solver import rvamp
+from rvamp_nb.algorithm.step import initial_state
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 DCT, RIBOFLAVIN = TRUTHS
 each_truth = pytest.mark.parametrize(

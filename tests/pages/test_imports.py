@@ -20,6 +20,8 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(rvamp_nb.__path__, "rvamp_nb.")
     if not (module.ispkg or "._" in module.name)
 )
+ROOMS = {module.rpartition(".")[2] for module in MODULES}
+FOLDERS = {module.rpartition(".")[0] for module in MODULES} - {""}
 HEAVY = (
     "anywidget",
     "IPython",
@@ -33,6 +35,7 @@ HEAVY = (
     "tqdm",
 )
 IS_AN_ESTIMATOR = "select.estimator"  # made of scikit-learn's base classes
+COLUMNS = 88
 EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
 # {public name: the module that it lives in}, by the one list there is
 LISTED = ast.parse((ROOT / "rvamp_nb" / "__init__.pyi").read_text(encoding="utf-8"))
@@ -121,7 +124,7 @@ def modules_imported(tree):
 
 def rooms_imported(tree):
     """The names of the modules of rvamp_nb that a piece of code needs, each with the
-    last line of the statement that imports it.
+    statement that imports it.
     """
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -129,8 +132,13 @@ def rooms_imported(tree):
                 package, _, inner = module.partition(".")
                 if package == "rvamp_nb":
                     public = [name for name in names or () if name != "__version__"]
-                    rooms = [inner] if inner else [HOMES.get(n, n) for n in public]
-                    yield from ((room, node.end_lineno) for room in rooms)
+                    if not inner:
+                        rooms = [HOMES.get(name, name) for name in public]
+                    elif inner in FOLDERS:
+                        rooms = [f"{inner}.{name}" for name in public]
+                    else:
+                        rooms = [inner]
+                    yield from ((room, node) for room in rooms)
 
 
 def home_of_modules():
@@ -151,13 +159,14 @@ def is_check(cell):
 
 
 def imported_ahead(number, source, tree, homes):
-    """What a cell of a chapter imports from later ones without a comment in that line
-    that names them: ``# chapter 5.2``.
+    """What a cell of a chapter imports from later ones without a comment in that
+    statement that names them: ``# chapter 5.2``.
     """
     lines = source.splitlines()
-    for room, line in rooms_imported(tree):
+    for room, node in rooms_imported(tree):
         home = homes.get(room, "")
-        if home > number and f"# chapter {home}" not in lines[line - 1]:
+        statement = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        if home > number and f"# chapter {home}" not in statement:
             yield f"{room} of chapter {home}"
 
 
@@ -172,12 +181,18 @@ def test_a_chapter_imports_what_comes_before_it_or_says_where_it_comes_from():
 
 
 def test_what_is_imported_ahead_is_found():
-    homes = {"groups": "5.2", "prior": "3.1"}
-    code = "from rvamp_nb.groups import a\nfrom rvamp_nb.prior import b\n"
+    homes = {"algorithm.groups": "5.2", "algorithm.prior": "3.1"}
+    code = (
+        "from rvamp_nb.algorithm.groups import a\n"
+        "from rvamp_nb.algorithm.prior import b\n"
+    )
     ahead = lambda code: [*imported_ahead("3.6", code, ast.parse(code), homes)]
-    assert ahead(code) == ["groups of chapter 5.2"]
+    assert ahead(code) == ["algorithm.groups of chapter 5.2"]
+    by_folder = "from rvamp_nb.algorithm import groups, prior"
+    assert ahead(by_folder) == ["algorithm.groups of chapter 5.2"]
     assert ahead(code.replace("import a", "import a  # chapter 5.2")) == []
     assert ahead(code.replace("import a", "import (\n    a,\n)  # chapter 5.2")) == []
+    assert ahead(code.replace("import a", "import (  # chapter 5.2\n    a,\n)")) == []
 
 
 def private_names(tree):
@@ -195,7 +210,7 @@ def private_names(tree):
         elif isinstance(node, ast.Attribute) and is_private(node.attr):
             attributes.append(node)
     for node in attributes:
-        if getattr(node.value, "id", None) in modules & set(MODULES):
+        if getattr(node.value, "id", None) in modules & ROOMS:
             yield f"{node.value.id}.{node.attr}"
 
 
@@ -205,7 +220,8 @@ def is_private(name):
 
 def test_private_names_are_found():
     code = (
-        "from rvamp_nb import prior\nfrom rvamp_nb.solver import _turn, rvamp\n"
+        "from rvamp_nb.algorithm import prior\n"
+        "from rvamp_nb.algorithm.solver import _turn, rvamp\n"
         "prior._tail(); prior.Ridge()._replace(); np._x"
     )
     assert set(private_names(ast.parse(code))) == {"_turn", "prior._tail"}
@@ -221,22 +237,45 @@ def test_no_room_takes_an_underscore_name_of_another():
     assert {stem: names for stem, names in found.items() if names} == {}
 
 
-def absolute_imports(text):
-    """The lines of a room that import from another by the package's name: nbdev makes
-    an import relative only where it stands on one line.
+def wide_imports(text):
+    """What a room imports from another that does not fit a line, its folder left out:
+    where it lies is no part of how much is taken from it.
     """
-    return re.findall(r"^from rvamp_nb\b.*", text, re.MULTILINE)
+    for node in ast.walk(ast.parse(text)):
+        module = getattr(node, "module", None) or ""
+        if isinstance(node, ast.ImportFrom) and (node.level or "rvamp_nb" in module):
+            names = ", ".join(alias.name for alias in node.names)
+            line = f"from rvamp_nb.{module.rpartition('.')[2]} import {names}"
+            if len(line) > COLUMNS:
+                yield line
 
 
 def test_no_import_between_rooms_is_wider_than_a_line():
     """One that is names a wall in the wrong place."""
-    found = {room: absolute_imports(text) for room, text in house.rooms().items()}
+    found = {room: [*wide_imports(text)] for room, text in house.rooms().items()}
     assert {room: lines for room, lines in found.items() if lines} == {}
 
 
-def test_an_import_that_stays_absolute_is_found():
-    text = "from .a import b\nfrom rvamp_nb.c import (\n    d,\n)\n    import rvamp_nb"
-    assert absolute_imports(text) == ["from rvamp_nb.c import ("]
+def absolute_imports(text):
+    """The lines in which a room imports from another by the package's name although
+    they are whole: nbdev makes these relative, and those in brackets stay.
+    """
+    return re.findall(r"^from rvamp_nb\b.*[^(\n]$", text, re.MULTILINE)
+
+
+def test_only_an_import_in_brackets_names_the_package():
+    texts = {room: re.sub(" *#.*", "", text) for room, text in house.rooms().items()}
+    found = {room: absolute_imports(text) for room, text in texts.items()}
+    assert {room: lines for room, lines in found.items() if lines} == {}
+
+
+def test_imports_that_are_wide_or_absolute_are_found():
+    text = "from rvamp_nb.c.{} import (\n    d,\n)\nfrom rvamp_nb import e"
+    assert absolute_imports(text) == ["from rvamp_nb import e"]
+    fits, is_wide = (text.format("e" * length) for length in (65, 66))
+    assert [*wide_imports(fits)] == []
+    assert [*wide_imports(is_wide)] == [f"from rvamp_nb.{'e' * 66} import d"]
+    assert [*wide_imports(f"from .c import {'d' * 66}")] != []
 
 
 def test_no_star_imports():

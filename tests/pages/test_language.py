@@ -15,9 +15,9 @@ from notebooks import ROOT
 
 import rvamp_nb
 from rvamp_nb import StabilitySelection, debiased_effects, rvamp
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling
 from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, NoResampling
 from rvamp_nb.typing import _NOW as OLD  # {an argument of 0.3.0: what it is called now}
 
 PAGE = "nbs/howto/coming_from_r.ipynb"

@@ -40,8 +40,8 @@ from rvamp_nb import (
     state_evolution,
     survival_fit,
 )
-from rvamp_nb.column_groups import P1InGroup
-from rvamp_nb.densities import P1, P1Clustered, P1Posterior
+from rvamp_nb.algorithm.column_groups import P1InGroup
+from rvamp_nb.algorithm.densities import P1, P1Clustered, P1Posterior
 from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.refinement import RefinedFit
 from rvamp_nb.inference.softmax import SoftmaxFit

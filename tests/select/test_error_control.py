@@ -20,7 +20,7 @@ from rvamp_nb.select import decoys
 from rvamp_nb.select.error_control import (
     BOUNDS,
     DECOYS,
-    _common_factors,
+    common_factors,
     pfer_bound,
     q_values,
     resolve_error_control,
@@ -198,7 +198,7 @@ def test_gaussian_decoys_have_the_moments_of_knockoffs(make):
     N = len(L)
     common = rng.normal(size=(6000, 2)) @ L.T
     X = 3 + 2 * (common + rng.normal(size=(6000, N)) * own**0.5)
-    _, left = _common_factors((X - X.mean(0)) / X.std(0))
+    _, left = common_factors((X - X.mean(0)) / X.std(0))
     made = make(X, rng)
     np.testing.assert_allclose(made.mean(0), 3, atol=0.15)
     both = np.corrcoef(X.T, made.T)
@@ -214,7 +214,7 @@ def test_the_mean_and_covariance_of_a_decoy_are_the_long_formula(make):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 60)) + rng.normal(size=(30, 60))
     A = (X - X.mean(0)) / X.std(0)
-    L, own = _common_factors(A)
+    L, own = common_factors(A)
     Sigma, S = L @ L.T + np.diag(own), np.diag(np.minimum(1, 2 * own))
     assert L.shape[1] == 2
     mean = A @ (np.eye(60) - np.linalg.solve(Sigma, S))

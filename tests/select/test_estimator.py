@@ -23,11 +23,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rvamp_nb import StabilitySelection, datasets
+from rvamp_nb.algorithm.resampling import Poisson, Subsample, TwoPoint, Weakness
+from rvamp_nb.algorithm.solver import ConvergenceWarning
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
-from rvamp_nb.resampling import Poisson, Subsample, TwoPoint, Weakness
 from rvamp_nb.select import report, wording
 from rvamp_nb.select.error_control import pfer_bound
-from rvamp_nb.solver import ConvergenceWarning
 
 ROOT = Path(__file__).resolve().parents[2]
 

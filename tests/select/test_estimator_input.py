@@ -11,11 +11,9 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
-from rvamp_nb.inference.refits import refitter
-from rvamp_nb.likelihood import Huber, Squared
-from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
-from rvamp_nb.resampling import (
+from rvamp_nb.algorithm.likelihood import Huber, Squared
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
+from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
     FixedFactor,
@@ -25,6 +23,8 @@ from rvamp_nb.resampling import (
     Subsample,
     TwoPoint,
 )
+from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.inference.refits import refitter
 from rvamp_nb.select.error_control import error_control, pfer_bound, unimodal_bound
 from rvamp_nb.select.question import _ALLOWED
 from rvamp_nb.select.target import (

@@ -13,10 +13,10 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
+from rvamp_nb.algorithm.prior import Laplace, NonNegative
+from rvamp_nb.algorithm.resampling import Discrete, FixedFactor, TwoPoint, Weakness
 from rvamp_nb.inference import refits
 from rvamp_nb.inference.refinement import resamples
-from rvamp_nb.prior import Laplace, NonNegative
-from rvamp_nb.resampling import Discrete, FixedFactor, TwoPoint, Weakness
 from rvamp_nb.select import features, report
 from rvamp_nb.select.features import merge_duplicates, near_copies, read_X
 from rvamp_nb.tables import dispatch

@@ -8,9 +8,9 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import ChunkedTable, StabilitySelection, rvamp
-from rvamp_nb.likelihood import Logistic, Squared
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Subsample, TwoPoint
+from rvamp_nb.algorithm.likelihood import Logistic, Squared
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, Subsample, TwoPoint
 from rvamp_nb.select import in_play as room
 from rvamp_nb.select import penalty
 from rvamp_nb.select.question import read_question

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rvamp_nb import rvamp
+from rvamp_nb.algorithm.likelihood import Logistic, PoissonLoss
+from rvamp_nb.algorithm.lmmse import is_wide, map_chunks
+from rvamp_nb.algorithm.resampling import Subsample
 from rvamp_nb.datasets import standardize
-from rvamp_nb.likelihood import Logistic, PoissonLoss
-from rvamp_nb.lmmse import is_wide, map_chunks
-from rvamp_nb.resampling import Subsample
 from rvamp_nb.tables import chunked, dispatch
 from rvamp_nb.tables.chunked import (
     ChunkedTable,

@@ -22,9 +22,9 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 import dask.array as da
 
-from rvamp_nb.likelihood import Logistic, PoissonLoss
-from rvamp_nb.lmmse import map_chunks
-from rvamp_nb.resampling import Subsample
+from rvamp_nb.algorithm.likelihood import Logistic, PoissonLoss
+from rvamp_nb.algorithm.lmmse import map_chunks
+from rvamp_nb.algorithm.resampling import Subsample
 from rvamp_nb.tables.dask_table import FAN, DaskTable, _at_block
 from rvamp_nb.tables.standardize import unit_columns
 

@@ -10,9 +10,11 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import rvamp
-from rvamp_nb.clusters import cavity_input, moment_view
-from rvamp_nb.densities import coefficient_interval, p1, p2
-from rvamp_nb.energy import free_energy, stability_radius
+from rvamp_nb.algorithm.clusters import cavity_input, moment_view
+from rvamp_nb.algorithm.densities import coefficient_interval, p1, p2
+from rvamp_nb.algorithm.energy import free_energy, stability_radius
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, Grouped, Stratified, Subsample
 from rvamp_nb.inference import conditioning
 from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.cox import survival_target
@@ -25,8 +27,6 @@ from rvamp_nb.inference.diagnostics import (
     row_influence,
 )
 from rvamp_nb.inference.survival import simulated_survival, survival_fit
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Grouped, Stratified, Subsample
 from rvamp_nb.tables.chunked import ChunkedTable
 from rvamp_nb.tables.standardize import unit_columns
 

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rvamp_nb.batch_glm import penalised_fit
+from rvamp_nb.algorithm.resampling import Poisson
 from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.resampling import Poisson
+from rvamp_nb.inference.batch_glm import penalised_fit
 
 HERE = Path(__file__).resolve().parent
 N_NEW = 12

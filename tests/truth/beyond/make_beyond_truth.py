@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb import datasets, naive_bootstrap
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, Poisson, Subsample, TwoPoint
 
 HERE = Path(__file__).resolve().parent
 LAWS = {
@@ -224,7 +224,7 @@ def problem(design):
 
 def options(design, law):
     """What `rvamp` needs to know of a truth, besides A and y."""
-    from rvamp_nb.likelihood import Logistic, Squared
+    from rvamp_nb.algorithm.likelihood import Logistic, Squared
 
     counts, randomize = LAWS[law]
     if law == "half":  # of 71 rows the refits drew 36

@@ -26,12 +26,12 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402
-from rvamp_nb.energy import free_energy, stability_radius  # noqa: E402
-from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared  # noqa: E402
-from rvamp_nb.prior import SpikeSlab  # noqa: E402
-from rvamp_nb.resampling import Discrete, Poisson, Subsample, TwoPoint  # noqa: E402
-from rvamp_nb.solver import rvamp  # noqa: E402
+from rvamp_nb.algorithm.energy import free_energy, stability_radius  # noqa: E402
+from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared  # noqa: E402
+from rvamp_nb.algorithm.prior import SpikeSlab  # noqa: E402
+from rvamp_nb.algorithm.resampling import Discrete, Poisson, Subsample, TwoPoint  # noqa: E402
+from rvamp_nb.algorithm.solver import rvamp  # noqa: E402
+from rvamp_nb.inference.bootstrap import naive_bootstrap  # noqa: E402
 
 COLUMNS = ("minus_G", "mean", "se", "n")
 RADIUS = ("radius", "mse", "mse_se", "W", "n", "effective", "own")

@@ -19,9 +19,9 @@ from scipy.fft import dct
 from scipy.special import expit
 
 from rvamp_nb import naive_bootstrap, rvamp
-from rvamp_nb.likelihood import Logistic, Squared
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import (
+from rvamp_nb.algorithm.likelihood import Logistic, Squared
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import (
     Discrete,
     FixedFactor,
     NoResampling,

@@ -16,8 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb import naive_bootstrap
+from rvamp_nb.algorithm.resampling import (
+    FixedFactor,
+    Poisson,
+    Subsample,
+    TwoPoint,
+    Weakness,
+)
 from rvamp_nb.datasets import standardize
-from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint, Weakness
 
 HERE = Path(__file__).resolve().parent
 ROWS, N_FEATURES, N_EFFECTS, SIZE, THRESHOLD, Q, LAM = 335, 1000, 10, 0.35, 0.7, 20, 2.0

@@ -10,10 +10,10 @@ import sys
 
 import numpy as np
 
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Grouped, Subsample
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, Grouped, Subsample
+from rvamp_nb.algorithm.solver import rvamp
 from rvamp_nb.select.error_control import error_control
-from rvamp_nb.solver import rvamp
 
 PATIENTS, SAMPLES, FEATURES = 30, 8, 200
 PATIENT = np.repeat(np.arange(PATIENTS), SAMPLES)

@@ -29,8 +29,8 @@ from rvamp_nb import (
     naive_bootstrap,
     rvamp,
 )
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Subsample
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, Subsample
 
 HERE = Path(__file__).resolve().parent
 PAIRS = 4000

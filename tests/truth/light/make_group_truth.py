@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rvamp_nb import GroupLasso, Subsample, rvamp
+from rvamp_nb.algorithm.likelihood import LOSSES
 from rvamp_nb.inference import diagnostics
-from rvamp_nb.likelihood import LOSSES
 
 HERE = Path(__file__).resolve().parent
 N_REFITS, AT_ONCE, TABLES = 4_000, 200, 6

@@ -35,18 +35,18 @@ sys.path.insert(0, str(HERE.parents[1] / "helpers"))
 from designs import KINDS, small_design, small_names  # noqa: E402
 
 from rvamp_nb import naive_bootstrap, rvamp  # noqa: E402
-from rvamp_nb.clusters import find_clusters  # noqa: E402
-from rvamp_nb.energy import stability_radius  # noqa: E402
+from rvamp_nb.algorithm.clusters import find_clusters  # noqa: E402
+from rvamp_nb.algorithm.energy import stability_radius  # noqa: E402
+from rvamp_nb.algorithm.likelihood import Logistic, Squared  # noqa: E402
+from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
+from rvamp_nb.algorithm.resampling import Subsample  # noqa: E402
+from rvamp_nb.algorithm.solver import with_clusters  # noqa: E402
 from rvamp_nb.inference.conditioning import condition_on_rows  # noqa: E402
 from rvamp_nb.inference.diagnostics import (  # noqa: E402
     column_effective_rows,
     diagnose,
     max_correlation,
 )
-from rvamp_nb.likelihood import Logistic, Squared  # noqa: E402
-from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import Subsample  # noqa: E402
-from rvamp_nb.solver import with_clusters  # noqa: E402
 
 IN_QUESTION = 0.01  # features above this, by refits or rVAMP, are looked at
 KEPT = 0.02  # and those above this are kept in signs.npz

@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rvamp_nb import datasets, resampling
-from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb import datasets
+from rvamp_nb.algorithm import resampling
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 HERE = Path(__file__).resolve().parent
 HALF, PENALTIES = ["Poisson", {"tau": 0.5}], ["TwoPoint", {"factor": 2.0, "prob": 0.5}]

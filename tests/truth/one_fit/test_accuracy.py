@@ -19,12 +19,12 @@ import pytest
 import textbook
 from truth.one_fit.make_truth import load_truth
 
-import rvamp_nb.lmmse as panels
-from rvamp_nb.coupling import Coupled
-from rvamp_nb.messages import Moments, Natural
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Multinomial, Poisson
-from rvamp_nb.solver import ConvergenceWarning, rvamp
+import rvamp_nb.algorithm.lmmse as panels
+from rvamp_nb.algorithm.coupling import Coupled
+from rvamp_nb.algorithm.messages import Moments, Natural
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, Multinomial, Poisson
+from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
 
 
 class Allowed(NamedTuple):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from truth.one_fit.make_truth import RECIPES, load_truth
 
-from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
-from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
-from rvamp_nb.resampling import FixedFactor, Poisson
-from rvamp_nb.solver import rvamp
+from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge
+from rvamp_nb.algorithm.resampling import FixedFactor, Poisson
+from rvamp_nb.algorithm.solver import rvamp
 
 # rms error beyond Monte Carlo that is allowed: of the means and standard deviations
 # relative to the refits' rms standard deviation, and of Pi;

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb import naive_bootstrap
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, Subsample
+from rvamp_nb.algorithm.solver import rvamp_path
 from rvamp_nb.datasets import load_diabetes, standardize
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Subsample
-from rvamp_nb.solver import rvamp_path
 
 HERE = Path(__file__).resolve().parent
 PFER = 1.0

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb import naive_bootstrap
+from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.datasets import standardize
-from rvamp_nb.resampling import FixedFactor
 from rvamp_nb.select.estimator import StabilitySelection
 
 HERE = Path(__file__).resolve().parent

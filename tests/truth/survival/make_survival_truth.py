@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from rvamp_nb.batch_glm import penalised_fit
-from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, Subsample
+from rvamp_nb.inference.batch_glm import penalised_fit
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.inference.cox import cox_fits
 from rvamp_nb.inference.survival import survival_fit
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Subsample
 
 HERE = Path(__file__).resolve().parent
 HALF = Subsample(0.5)

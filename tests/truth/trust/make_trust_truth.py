@@ -22,6 +22,9 @@ from scipy.linalg import hadamard
 from sklearn.datasets import load_breast_cancer
 
 from rvamp_nb import naive_bootstrap, rvamp
+from rvamp_nb.algorithm.likelihood import Logistic, Squared
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import FixedFactor, Subsample
 from rvamp_nb.datasets import (
     gaussian_design,
     load_diabetes,
@@ -30,9 +33,6 @@ from rvamp_nb.datasets import (
     standardize,
 )
 from rvamp_nb.inference.diagnostics import largest_single_share, row_influence
-from rvamp_nb.likelihood import Logistic, Squared
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Subsample
 from rvamp_nb.tables.standardize import unit_columns
 
 HERE = Path(__file__).resolve().parent
