@@ -38,12 +38,13 @@ TASKS = {
     "Plan": "plan_study predict_study state_evolution ConstantSignal GaussianSignal",
     "Extend": "Prior Loss",
     "What comes back": (
-        "solver.Path bootstrap.Refits densities.P1 densities.P2 densities.P1Clustered"
-        " densities.P1Posterior column_groups.P1InGroup column_groups.GroupNorm"
-        " inference.refinement.RefinedFit inference.conditioning.ConditionedFit"
-        " inference.diagnostics.Diagnostics inference.effects.Effects"
-        " inference.survival.BaselineHazard select.networks.Network"
-        " select.planning.Study evolution.Evolution"
+        "algorithm.solver.Path inference.bootstrap.Refits algorithm.densities.P1"
+        " algorithm.densities.P2 algorithm.densities.P1Clustered"
+        " algorithm.densities.P1Posterior algorithm.column_groups.P1InGroup"
+        " algorithm.column_groups.GroupNorm inference.refinement.RefinedFit"
+        " inference.conditioning.ConditionedFit inference.diagnostics.Diagnostics"
+        " inference.effects.Effects inference.survival.BaselineHazard"
+        " select.networks.Network select.planning.Study algorithm.evolution.Evolution"
     ),
 }
 TABLE = """\

@@ -146,9 +146,9 @@ def test_the_names_in_the_table_of_notation_are_looked_up_and_exist():
     ]
     assert written == set(listed)
     for name in written:
-        folder, name = re.match(r"((?:inference|select|tables)\.)?(.*)", name).groups(
-            ""
-        )
+        folder, name = re.match(
+            r"((?:algorithm|inference|select|tables)\.)?(.*)", name
+        ).groups("")
         module, thing, *field = name.split(".")
         module = folder + module
         found = getattr(importlib.import_module(f"rvamp_nb.{module}"), thing)
@@ -170,15 +170,15 @@ def test_the_functions_in_the_table_of_lines_exist():
     ]
     names = set(
         re.findall(
-            r"`((?:step|iteration|solver|prior|likelihood|messages|coupling|lmmse)"
+            r"`(algorithm\.(?:step|iteration|solver|prior|likelihood|messages|coupling|lmmse)"
             r"\.[\w.]+)`",
             table,
         )
     )
     assert len(names) > 10
     for name in names:
-        module, thing, *field = name.split(".")
-        found = getattr(importlib.import_module(f"rvamp_nb.{module}"), thing)
+        folder, module, thing, *field = name.split(".")
+        found = getattr(importlib.import_module(f"rvamp_nb.{folder}.{module}"), thing)
         assert all(
             part
             in getattr(
