@@ -21,7 +21,7 @@ from ..algorithm.prior import Penalty
 from ..algorithm.solver import with_clusters
 from .cox import RiskSets, one_clock  # chapter 5.3
 from .refits import penalty_terms, row_loss
-from ..tables.chunked import ChunkedTable, SparseBlock
+from ..tables.chunked import SparseBlock, is_sparse
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010
 LEAST_RHO, MOST_RHO = 1e-6, 0.98  # shares of a precision that belong to the prior
@@ -256,7 +256,7 @@ class Turns:
         every = np.append(which, [N] * fit.has_intercept).astype(int)
         # an intercept's column of ones, too; all without a copy
         some = every if len(every) < p.A.shape[1] else slice(None)
-        sparse = isinstance(p.A, ChunkedTable) and p.A.is_sparse
+        sparse = is_sparse(p.A)
         A = p.A.block(every) if sparse else p.A[:, some]
         Q, D, V, q = rvamp_metric(fit, every)
         metric = Metric(Q, D, loss.pooled(V), loss.pooled(q))
