@@ -216,7 +216,7 @@ def look_for_whole_names(app, doctree):
     attribute of any class that happens to be called so.
     """
     for node in doctree.findall(pending_xref):
-        node["refspecific"] = False
+        node.attributes.pop("refspecific", None)  # that it is there is what counts
 
 
 def read_docstring(app, what, name, obj, options, lines):
