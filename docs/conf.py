@@ -14,6 +14,7 @@ sys.modules.setdefault("rfc3987_syntax", None)
 import nbformat
 from docutils.nodes import paragraph
 from furo.navigation import get_navigation_tree
+from sphinx.addnodes import pending_xref
 from sphinx.domains.math import MathDomain
 from sphinx.ext.intersphinx import resolve_reference_detect_inventory
 
@@ -218,6 +219,14 @@ def find_elsewhere(app, env, node, contnode):
     return None
 
 
+def look_for_whole_names(app, doctree):
+    """A word of a parameter's type ("index or name") leads to a public name, to no
+    attribute of any class that happens to be called so.
+    """
+    for node in doctree.findall(pending_xref):
+        node.attributes.pop("refspecific", None)  # that it is there is what counts
+
+
 def read_docstring(app, what, name, obj, options, lines):
     """In docstrings, too, a label in backticks refers to its equation; bars, stars and
     a last underscore outside backticks are mathematics and names, not markup.
@@ -324,6 +333,7 @@ def open_one_section(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.add_domain(ChapterMath, override=True)
+    app.connect("doctree-read", look_for_whole_names)
     app.connect("missing-reference", find_elsewhere)
     # before napoleon adds markup of its own
     app.connect("autodoc-process-docstring", read_docstring, priority=400)

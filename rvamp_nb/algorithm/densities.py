@@ -363,7 +363,7 @@ class P1Clustered:
 
     @property
     def names(self) -> ArrayLike | None:
-        """See `P1.names`."""
+        """What the coefficients are called where this is shown."""
         return self.alone.names
 
     @property

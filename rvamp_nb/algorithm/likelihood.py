@@ -61,7 +61,7 @@ class _Row:
         ----------
         y : (M,) array
             The target.
-        f : array of M, or of (..., M), numbers
+        f : (..., M) array
             Linear predictors.
 
         Returns
@@ -78,7 +78,7 @@ class _Row:
         ----------
         y : (M,) array
             The target.
-        f : array of M, or of (..., M), numbers
+        f : (..., M) array
             Linear predictors.
 
         Returns
@@ -326,10 +326,10 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
     ----------
     y : (M,) array
         The target.
-    omega : array of M, or of (..., M), numbers
+    omega : (..., M) array
         Predictions.
     cV : array that broadcasts with omega
-        A count times the variance V.
+        A count times V of `message`.
 
     Returns
     -------
@@ -428,7 +428,7 @@ class Loss(_Row):
         c : float > 0
             The count.
         V : (M,) array > 0
-            Variance of the fit without this row.
+            As in `message`.
         beta : float > 0
             Inverse temperature.
 

@@ -98,7 +98,7 @@ class Multinomial(_Tau):
     Parameters
     ----------
     tau : float > 0
-        Rows drawn per row.
+        Draws for each row there is.
 
     Raises
     ------
@@ -138,7 +138,7 @@ class Poisson(_Tau):
     Parameters
     ----------
     tau : float > 0
-        Rows drawn per row.
+        Mean count of a row.
 
     Raises
     ------

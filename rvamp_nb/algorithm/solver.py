@@ -513,8 +513,7 @@ def rvamp(
     lam : float > 0 or (N,) array, optional
         The paper's prior: each lam_i is lam or 2 lam with probability 1/2.
     prior : Laplace, Ridge, ElasticNet, NonNegative, SpikeSlab, or a Prior of your own
-        The penalty, or at beta = 1 the prior, in place of `lam`; one of the two is
-        needed.
+        The penalty, or at beta = 1 the prior; give it or `lam`.
     likelihood : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
         The loss l of a row.
     counts : Poisson, Subsample, NoResampling, Exponential or Discrete
