@@ -56,12 +56,21 @@ RIGHT = {
 }
 
 
+# As the search page orders them; it would fetch every page that it lists.
+ORDER = """query => {
+    history.replaceState(null, "", `?q=${encodeURIComponent(query)}`);
+    const found = Search._performSearch(...Search._parseQuery(query)).reverse();
+    return found.map(([page]) => page.split("/").at(-1));
+}"""
+
+
 def test_the_right_page_is_first_or_second(tab, address):
     """For nine queries of ten at least."""
+    tab.goto(f"{address}search.html?q=Woodbury")
+    assert found_pages(tab)[0] == "33_coupling"
     missed = {}
     for words, right in RIGHT.items():
-        tab.goto(f"{address}search.html?q={words}")
-        found = found_pages(tab)
+        found = [*dict.fromkeys(tab.evaluate(ORDER, words))]
         if not {*found[:2]} & {*right.split()}:
             missed[words] = found[:3]
     assert len(missed) <= 0.1 * len(RIGHT), missed
