@@ -16,9 +16,7 @@ from rvamp_nb import (
     Logistic,
     NoResampling,
     Subsample,
-    active,
     coefficient_interval,
-    column_groups,
     condition_on_rows,
     free_energy,
     group_norm,
@@ -30,6 +28,7 @@ from rvamp_nb import (
     rvamp_path,
     stability_radius,
 )
+from rvamp_nb.algorithm import active, column_groups
 from rvamp_nb.algorithm.column_groups import (
     P1InGroup,
     length_law,

@@ -44,8 +44,8 @@ from rvamp_nb import (
     p1,
     p2,
     rvamp,
-    saving,
 )
+from rvamp_nb.algorithm import saving
 from rvamp_nb.algorithm.prior import Prior
 from rvamp_nb.algorithm.saving import (
     FileError,

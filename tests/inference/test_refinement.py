@@ -33,7 +33,6 @@ from rvamp_nb import (
     Subsample,
     Weakness,
     WeightedLoss,
-    batch_glm,
     condition_on_rows,
     naive_bootstrap,
     refine,
@@ -43,8 +42,8 @@ from rvamp_nb import (
 from rvamp_nb.algorithm.column_groups import GroupLasso
 from rvamp_nb.algorithm.lmmse import couple_rows
 from rvamp_nb.algorithm.solver import with_clusters
+from rvamp_nb.inference import batch_glm, refits, turns
 from rvamp_nb.inference import refinement as room
-from rvamp_nb.inference import refits, turns
 from rvamp_nb.inference.batch_glm import penalised_fit
 from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.refits import refitter

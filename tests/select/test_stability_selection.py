@@ -26,8 +26,8 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
-    solver,
 )
+from rvamp_nb.algorithm import solver
 from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, Subsample
