@@ -29,21 +29,26 @@ PRIVATE = (
 )
 # classes that a user gets and does not import from the top: {module: names}
 RETURNED = {
-    "bootstrap": ("Refits",),
-    "column_groups": ("ColumnGroups", "GroupNorm", "OrthonormalGroups", "P1InGroup"),
-    "densities": ("P1", "P1Clustered", "P1Posterior", "P2"),
-    "evolution": ("Evolution",),
+    "inference.bootstrap": ("Refits",),
+    "algorithm.column_groups": (
+        "ColumnGroups",
+        "GroupNorm",
+        "OrthonormalGroups",
+        "P1InGroup",
+    ),
+    "algorithm.densities": ("P1", "P1Clustered", "P1Posterior", "P2"),
+    "algorithm.evolution": ("Evolution",),
     "inference.conditioning": ("ConditionedFit",),
     "inference.diagnostics": ("Diagnostics",),
     "inference.effects": ("Effects",),
     "inference.refinement": ("RefinedFit",),
     "inference.survival": ("BaselineHazard",),
-    "resampling": ("CountLaw",),
+    "algorithm.resampling": ("CountLaw",),
     "select.frames": ("Table",),
     "select.networks": ("Network",),
     "select.penalty": ("PenaltyChoice", "SelectionProblem"),
     "select.planning": ("Pilot", "Study"),
-    "solver": ("Path",),
+    "algorithm.solver": ("Path",),
 }
 
 
