@@ -614,17 +614,11 @@ def imports_of(module):
 
 def test_the_bootstrap_shares_nothing_with_the_solver():
     general = {"environment", "tables.chunked", "typing", "validation"}
-    assert imports_of("bootstrap") == general | {"batch_glm", "resampling"}
-    assert imports_of("batch_glm") == imports_of("environment") == set()
-    assert not {"solver", "bootstrap"} & imports_of("tables/chunked")
-    for module in (
-        "rs_gaussian",
-        "messages",
-        "prior",
-        "likelihood",
-        "coupling",
-        "solver",
-        "densities",
-    ):
-        if (Path(rvamp_nb.__file__).parent / f"{module}.py").exists():
-            assert "bootstrap" not in imports_of(module)
+    own = {"inference.batch_glm", "algorithm.resampling"}
+    assert imports_of("inference/bootstrap") == general | own
+    assert imports_of("inference/batch_glm") == imports_of("environment") == set()
+    assert "algorithm.solver" not in imports_of("tables/chunked")
+    rooms = [*(Path(rvamp_nb.__file__).parent / "algorithm").glob("*.py")]
+    assert len(rooms) > 20
+    for room in rooms:
+        assert "inference.bootstrap" not in imports_of(f"algorithm/{room.stem}")
