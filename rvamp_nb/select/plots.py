@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..densities import p1, p2
+from ..forest import short_name
 from ..plot_style import COLOURS
 from .features import chosen_columns
 from .wording import candidates, leaders_of, promised, size_reported
@@ -48,11 +49,9 @@ def _new_axes(ax, width, height):
 def label(columns, i, most=26):
     """A feature's name in a line, no formula, not too long, and its near copies."""
     same = columns.where == columns.where[i]
-    name, copies = columns.called([i])[0], int((same & (columns.group < 0)).sum()) - 1
-    name = " ".join(str(name).split())
-    if len(name) > most:
-        name = f"{name[: most - 10]}…{name[-9:]}"
-    return name.replace("$", r"\$") + f" (+{copies} alike)" * (copies > 0)
+    copies = int((same & (columns.group < 0)).sum()) - 1
+    name = short_name(columns.called([i])[0], most)
+    return name + f" (+{copies} alike)" * (copies > 0)
 
 # %% ../../nbs/workshop/plots.ipynb #6fcc4488
 def plot_path(s, ax=None, leaders=8):
