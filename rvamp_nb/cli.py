@@ -77,7 +77,7 @@ def _all_warnings(table, warned):
 # %% ../nbs/workshop/cli.ipynb #575d4ea5
 _ENDS = [
     *("-selection.csv", "-selection.json", "-selection.png"),
-    *("-path.csv", "-path.png", "-effects.csv"),
+    *("-path.csv", "-path.png", "-effects.csv", "-effects.png"),
 ]
 
 
@@ -94,12 +94,17 @@ def _contents(s, with_path, source, table, warned, found):
         files = _reports.picture_files(s, pictures, ["png"])
         return {ends[name]: files[f"{name}.png"] for name in pictures}
 
+    def drawn_effects():
+        files = _reports.effects_files(s, found, ["png"])
+        return {"-effects.png": files["effects.png"]}
+
     path = lambda: {"-path.csv": _reports.csv_file(_reports.path_table(s))}
     extras = [("the path", path)] * with_path + [("the pictures", drawn)]
     contents, missing = {"-selection.csv": made["table.csv"]}, []
     if found is not None:
         effects = found.summary().rename_axis("feature")
-        contents[_ENDS[-1]] = _reports.csv_file(effects)
+        contents["-effects.csv"] = _reports.csv_file(effects)
+        extras.append(("the picture of the effects", drawn_effects))
     try:
         for what, make in extras:
             try:
@@ -157,7 +162,9 @@ def _saved(name, contents, out):
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
-    titles = dict(zip(_ENDS, "table settings picture path path effects".split()))
+    titles = dict(
+        zip(_ENDS, "table settings picture path path effects effects".split())
+    )
     labels = {place(end): titles[end] for end in _ENDS if end in contents}
     labels |= {place(end): "of an earlier run, not of this one" for end in left}
     return [f"{what}: {printable(file, 1000)}" for file, what in labels.items()]

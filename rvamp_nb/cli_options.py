@@ -132,7 +132,7 @@ writes into DIR, whole or not at all:
   NAME-selection.csv   all features, the most probable first
   NAME-selection.json  every setting of the answer, reliability, status, warnings
   NAME-selection.png   (not after ctrl-C)
-  NAME-effects.csv     with --effects
+  NAME-effects.csv, .png  with --effects
   NAME-path.csv, .png  with --path: Π at every penalty, empty where not converged
 NAME is that of FILE; for a second target it ends in the target. Files that are there
 are replaced with --force only. A constant column has Π = 0. Text, dates and missing
@@ -205,8 +205,8 @@ _SELECT_MORE = """\
   --decoys {permuted,gaussian}  a q-value for each feature, by decoys that are entries
       in another order, or follow common factors
 the results
-  --effects  write the effects of the selected columns, with intervals, for the losses
-      squared and logistic; they were chosen on the same rows (chapter 5.6)
+  --effects  write the effects of the selected columns, with intervals, and draw them,
+      for the losses squared and logistic; chosen on the same rows (chapter 5.6)
   --path  write Π along the whole path of penalties, too, and draw it
   --out DIR  folder for the results (default: %(default)s)
   --report FOLDER  write a page for a paper, too: methods, settings, tables and pictures

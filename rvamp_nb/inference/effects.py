@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from .forest import plot_effects
 from scipy.special import betaincinv, comb
 from scipy.stats import t as student
 
@@ -28,10 +29,11 @@ from ..algorithm.solver import Fit, with_clusters
 from .diagnostics import ReliabilityWarning
 from .refinement import field_of
 from ..sketch import as_page
-from ..typing import Array, Ints
+from ..typing import Array, Bools, Ints
 from ..validation import check_number, format_list
 
 if TYPE_CHECKING:  # not loaded for a signature
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0016
@@ -376,7 +378,9 @@ class Effects(NamedTuple):
     adds_up: Sequence[Ints] = ()  # the columns that each adds up with, where it matters
     reasons: Sequence[str] = ()  # of a selector: why there is no interval, or ""
     note: str = ""  # of a selector: what choosing columns on the same rows costs
-    odds: bool = False  # whether exp(estimate) is an odds ratio
+    ratio: str = ""  # what exp(estimate) is the ratio of: "odds", or nothing
+    selected: Bools | None = None  # of a selector: which are selected
+    sd: Array | None = None  # of a selector: standard deviations of the columns
 
     def summary(self) -> "DataFrame":
         """Show all in a table, a row for each column, by its name or number.
@@ -391,13 +395,44 @@ class Effects(NamedTuple):
         from pandas import DataFrame
 
         columns = dict(zip(self._fields[:6], self))
-        if self.odds:
+        if self.ratio:
             logs = self.estimate, self.ci_low, self.ci_high
             ratios = np.exp(np.minimum(logs, 700))  # where 1e304 overflows next
-            columns.update(zip(("odds_ratio", "odds_low", "odds_high"), ratios))
+            heads = (f"{self.ratio}_{end}" for end in ("ratio", "low", "high"))
+            columns.update(zip(heads, ratios))
         if len(self.reasons):
             columns["reason"] = self.reasons
         return DataFrame(columns, index=self.names)
+
+    def plot(
+        self, ax: "Axes | None" = None, per: str | None = None, most: int = 40
+    ) -> "Axes":
+        """Draw a forest plot: effects or ratios with their intervals, a line at no
+        effect, the numbers, and the reason where there is no interval.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default a new picture is made.
+        per : "unit" or "sd", optional
+            Effects per unit of a column, or per standard deviation, which only those of
+            a selector know; by default per unit where one axis can show them all.
+        most : int
+            So many effects at most, those with the smallest p-values.
+
+        Returns
+        -------
+        The Axes.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.debiased_effects().plot().get_xlabel()
+        'effect per unit of the column'
+        """
+        return plot_effects(self, ax, per, most)
 
     def __repr__(self):
         held, some = (sum(self.status == kind) for kind in ("interval", "p-value only"))

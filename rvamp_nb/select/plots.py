@@ -10,6 +10,7 @@ __all__ = ['PALETTE', 'PICTURES', 'spaced', 'label', 'plot_path', 'plot_probabil
 from dataclasses import replace
 
 import numpy as np
+from ..inference.forest import short_name
 
 from ..algorithm.densities import p1, p2
 from ..plot_style import COLOURS
@@ -48,11 +49,9 @@ def _new_axes(ax, width, height):
 def label(columns, i, most=26):
     """A feature's name in a line, no formula, not too long, and its near copies."""
     same = columns.where == columns.where[i]
-    name, copies = columns.called([i])[0], int((same & (columns.group < 0)).sum()) - 1
-    name = " ".join(str(name).split())
-    if len(name) > most:
-        name = f"{name[: most - 10]}…{name[-9:]}"
-    return name.replace("$", r"\$") + f" (+{copies} alike)" * (copies > 0)
+    copies = int((same & (columns.group < 0)).sum()) - 1
+    name = short_name(columns.called([i])[0], most)
+    return name + f" (+{copies} alike)" * (copies > 0)
 
 # %% ../../nbs/workshop/plots.ipynb #6fcc4488
 def plot_path(s, ax=None, leaders=8):

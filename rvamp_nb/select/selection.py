@@ -92,6 +92,15 @@ class Selection:
         return summarize_path(self.question, coarse_path(self.question, self.q), self)
 
     @cached_property
+    def effects_fit(self):
+        """Return what `fit_for_effects` finds, once for all effects."""
+        return fit_for_effects(self.question)
+
+    def debiased_effects(self, features=None, level=0.95):
+        """As `effects_by_name`."""
+        return effects_by_name(self, features, level)
+
+    @cached_property
     def enters_at_pfer(self):
         """Return what `least_pfer` finds, (N,) or None."""
         return least_pfer(self)
@@ -559,6 +568,9 @@ AFTER = (
 )
 
 
+_RATIOS = {"logistic": "odds"}  # of what exp of an effect is a ratio
+
+
 def effects_by_name(s, features=None, level=0.95):
     """Estimate effects of some features of a `Selection`, on the scale of its table, as
     `Effects`. A ValueError as by `why_no_effects`.
@@ -571,18 +583,15 @@ def effects_by_name(s, features=None, level=0.95):
     why = why_no_effects(s)
     if why:
         raise ValueError(why)
-    found = debiased_effects(
-        fit_for_effects(s.question), level, columns.names[columns.first]
-    )
+    found = debiased_effects(s.effects_fit, level, columns.names[columns.first])
     at = columns.where[which]
     copies = np.array(duplicates(columns))[which]
     numbers = np.where(copies == "", np.array(found[:5])[:, at], np.nan)
     numbers[:4] *= columns.unit[which]
     status = np.where(copies == "", found.status[at], "none")
     reasons = [_reason(columns, found, *pair) for pair in zip(copies, which)]
-    odds = s.question.target.loss == "logistic"
-    known = level, columns.names[which], (), reasons, AFTER, odds
+    ratio = _RATIOS.get(s.question.target.loss, "")
+    rows = s.question.target.rows
+    sd = columns.scale[which] / np.sqrt(len(rows.with_weight(s.question.target.y)))
+    known = level, columns.names[which], (), reasons, AFTER, ratio, s.support[which], sd
     return Effects(*numbers, status, *known)
-
-
-Selection.debiased_effects = effects_by_name

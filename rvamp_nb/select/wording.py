@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['candidates', 'leaders_of', 'size_reported', 'size_selected', 'promised', 'number_of', 'listed', 'stability_words',
-           'versions_used', 'methods_text', 'facts', 'grades_of', 'why_no_effects']
+           'versions_used', 'methods_text', 'facts', 'grades_of', 'why_no_effects', 'effects_text']
 
 # %% ../../nbs/workshop/wording.ipynb #ddaed06a
 import platform
@@ -358,6 +358,13 @@ def methods_text(s, done=()):
     )
 
 # %% ../../nbs/workshop/wording.ipynb #83000012
+def _change(target):
+    """Name what a coefficient is a change of."""
+    if target.loss == "logistic" and target.classes is not None:
+        return f"the log odds of {printable(target.classes[1], 30)}"
+    return _CHANGES.get(target.loss, "the target")
+
+
 def facts(s, name="", done=()):
     """List what was asked and done, (label, sentence) each."""
     target, columns = s.question.target, s.question.columns
@@ -370,14 +377,11 @@ def facts(s, name="", done=()):
     if name:
         size[0] = f"{printable(name)}: {size[0]}"
     yield "data", "; ".join([", ".join(size), *done])
-    change = _CHANGES.get(target.loss, "the target")
     model = _model_name(target).removeprefix("a ").rstrip(",")
     model = model.removeprefix("regression with ")
     if target.classes is not None:
         model += _named_classes(target, 30)
-        if target.loss == "logistic":
-            change = f"the log odds of {printable(target.classes[1], 30)}"
-    each = f"a coefficient is the change of {change} per unit of its column"
+    each = f"a coefficient is the change of {_change(target)} per unit of its column"
     yield "model", f"{model}; {each}"
     free = columns.names[columns.kind == "covariate"]
     if len(free):
@@ -473,3 +477,24 @@ def why_no_effects(s):
         return ""
     other = "select on one half of the rows, fit a regression with it on the other"
     return f"no effects are known with {found[0]}: {_NO_EFFECTS.get(found[0], other)}"
+
+# %% ../../nbs/workshop/wording.ipynb #83eff024
+def effects_text(s, found):
+    """Write a paragraph about the `Effects` of a `Selection`, as Markdown."""
+    held = np.sum(found.status == "interval")
+    change = f"the change of {_change(s.question.target)} per unit of its column"
+    if found.ratio:
+        change += f", and its exponential the {found.ratio} ratio"
+    sentences = [
+        f"Effects of {number_of(len(found.status), 'feature')} were estimated in one"
+        " model of all columns by a debiased Lasso, each as if it alone had no penalty,"
+        f" with rvamp_nb {versions_used()['rvamp_nb']}. {held} of them have an interval"
+        f" of {100 * found.level:g} % (effects.csv, effects.pdf).",
+        f"An effect is {change}.",
+        f"The {found.note}.",
+    ]
+    pairs = zip(found.names, found.reasons)
+    without = [f"{printable(name, 30)}: {why}" for name, why in pairs if why]
+    if without:
+        sentences.append(f"Without an interval: {'; '.join(without)}.")
+    return f"## Effects\n\n{' '.join(sentences)}\n"

@@ -2089,7 +2089,8 @@ def test_effects_of_what_is_selected(capsys):
     assert "estimate ci_low ci_high p_value reason" in screen
     assert "selected falsely on the same rows a tenth hold" in screen
     assert "effects: rvamp-nb-out/data-effects.csv" in screen
-    assert settings()["files"][-1] == "data-effects.csv"
+    assert settings()["files"][-2:] == ["data-effects.csv", "data-effects.png"]
+    assert Path("rvamp-nb-out/data-effects.png").read_bytes()[1:4] == b"PNG"
     found = pd.read_csv("rvamp-nb-out/data-effects.csv", index_col="feature")
     frame = pd.read_csv("data.csv").drop(columns="y")
     s = StabilitySelection(n_resamples=0, verbose=0, penalty_factor={"age": 0})
@@ -2099,7 +2100,7 @@ def test_effects_of_what_is_selected(capsys):
     assert [*found.index] == [*s.get_feature_names_out()] and "age" in found.index
     np.testing.assert_allclose(found.estimate, expected.estimate, rtol=1e-5)
     assert exit_code([*QUICK.split(), "--name", "without"]) == 0
-    assert "without-effects.csv" not in listed()
+    assert not {"without-effects.csv", "without-effects.png"} & set(listed())
 
 
 def test_effects_of_classes_are_odds_ratios(capsys):

@@ -1959,6 +1959,28 @@ SABOTAGES = [
         "tests/select/test_selected_effects.py::test_units_of_columns_and_of_the_target",
     ),
     Sabotage(
+        "inference/forest.py",
+        "ratios are compared with 0",
+        "ax.axvline(scale(0.0), color",
+        "ax.axvline(0.01, color",
+        "tests/inference/test_forest.py::test_points_and_intervals_are_where_the_numbers_say",
+    ),
+    Sabotage(
+        "inference/forest.py",
+        "units are not converted",
+        "return per, units[per]",
+        "return per, 1.0",
+        "tests/inference/test_forest.py::test_one_axis_or_standard_deviations",
+    ),
+    Sabotage(
+        "select/report.py",
+        "a report has no effects",
+        "files = report_files(s, done=done, effects=reported_effects(s))",
+        "files = report_files(s, done=done)",
+        "tests/select/test_report.py"
+        "::test_a_report_has_the_effects_of_what_is_selected",
+    ),
+    Sabotage(
         "inference/refits.py",
         "refits that are not sure are not tried again side by side",
         "if len(odd):  # once more, without a guess",

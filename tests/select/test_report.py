@@ -16,13 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from rvamp_nb import StabilitySelection
+from rvamp_nb import ReliabilityWarning, StabilitySelection
 from rvamp_nb.plot_style import style
-from rvamp_nb.select import report
+from rvamp_nb.select import report, wording
 from rvamp_nb.select.error_control import pfer_bound
 from rvamp_nb.select.plots import label, plot_probabilities, spaced
 from rvamp_nb.select.report import (
     FILES,
+    OF_EFFECTS,
     console,
     fingerprint,
     headline,
@@ -537,9 +538,10 @@ def test_what_was_said_of_the_rows_stands_in_the_settings():
 def test_a_report_is_whole_and_the_same_every_time(all_of_it, tmp_path):
     folder = tmp_path / "a" / "b"
     paths = all_of_it.report(folder)
-    assert sorted(path.name for path in paths) == sorted(FILES)
-    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
-    again = {file: (folder / file).read_bytes() for file in FILES}
+    whole = [*FILES, *OF_EFFECTS]
+    assert [path.name for path in paths] == whole
+    assert sorted(path.name for path in folder.iterdir()) == sorted(whole)
+    again = {file: (folder / file).read_bytes() for file in whole}
     before, figures = dict(plt.rcParams), plt.get_fignums()
     some = report_files(all_of_it.selection_, ["bars"])  # in all kinds of files
     listed = dict.fromkeys(("settings.json",))  # the files that are there
@@ -701,3 +703,49 @@ def test_the_legend_points_to_effects_where_they_can_be_had(
     text = " ".join(" ".join(console(found, "t", [], [], 5)).split())
     assert "no effect sizes" in text
     assert ("selector.debiased_effects()" in text) == there
+
+
+# Effects ------------------------------------------------------------------------------
+def test_a_report_has_the_effects_of_what_is_selected(plain, tmp_path, no_pictures):
+    names = [path.name for path in plain.report(tmp_path)]
+    assert names == [*FILES, *OF_EFFECTS]
+    assert json.loads((tmp_path / "settings.json").read_bytes())["files"] == names
+    found = plain.debiased_effects()
+    written = pd.read_csv(tmp_path / "effects.csv", index_col="feature")
+    assert [*written.index] == [*plain.get_feature_names_out()]
+    np.testing.assert_allclose(written.estimate, found.estimate, rtol=1e-5)
+    text = (tmp_path / "effects.md").read_text()
+    held = np.sum(found.status == "interval")
+    assert f"{held} of them have an interval of 95 %" in text
+    assert "a tenth hold, not .95" in text and "the change of the target" in text
+    assert (tmp_path / "effects.pdf").read_bytes()[:5] == b"%PDF-"
+    image = plt.imread(tmp_path / "effects.png")
+    assert image.std() > 0.01 and image.shape[1] == 1800
+    again = report.effects_files(plain.selection_, found)
+    for name in OF_EFFECTS:
+        assert again[name] == (tmp_path / name).read_bytes()
+
+
+def test_a_report_says_why_there_are_no_effects(plain, tmp_path, no_pictures):
+    X, y = table()
+    huber = fitted(X, y, loss="huber")
+    names = [path.name for path in huber.report(tmp_path)]
+    assert names == [*FILES, "effects.md"]
+    text = (tmp_path / "effects.md").read_text()
+    assert "None: no effects are known with huber: give loss='squared'" in text
+    nothing = replace(plain.selection_, support=0 * plain.support_ > 1)
+    assert report.reported_effects(nothing) == "nothing is selected"
+    empty = fitted(X, y, max_iter=1)
+    assert report.reported_effects(empty.selection_).startswith("nothing converged")
+
+
+def test_effects_of_classes_are_ratios_in_the_report():
+    X, y = table()
+    both = fitted(X, np.where(y > np.median(y), "ill", "well"))
+    with pytest.warns(ReliabilityWarning, match="no column has an interval"):
+        found = both.debiased_effects(range(3))
+    found = found._replace(reasons=["", "constant", ""])
+    text = wording.effects_text(both.selection_, found)
+    assert "the change of the log odds of well per unit of its column" in text
+    assert "and its exponential the odds ratio" in text
+    assert f"Without an interval: {found.names[1]}: constant." in text
