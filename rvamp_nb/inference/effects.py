@@ -17,7 +17,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from .forest import plot_effects
 from scipy.special import betaincinv, comb
 from scipy.stats import t as student
 
@@ -27,6 +26,7 @@ from ..algorithm.prior import Penalty
 from ..algorithm.resampling import FixedFactor, NoResampling
 from ..algorithm.solver import Fit, with_clusters
 from .diagnostics import ReliabilityWarning
+from .forest import plot_effects
 from .refinement import field_of
 from ..sketch import as_page
 from ..typing import Array, Bools, Ints

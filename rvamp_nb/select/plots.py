@@ -10,9 +10,9 @@ __all__ = ['PALETTE', 'PICTURES', 'spaced', 'label', 'plot_path', 'plot_probabil
 from dataclasses import replace
 
 import numpy as np
-from ..inference.forest import short_name
 
 from ..algorithm.densities import p1, p2
+from ..inference.forest import short_name
 from ..plot_style import COLOURS
 from .features import chosen_columns
 from .wording import candidates, leaders_of, promised, size_reported

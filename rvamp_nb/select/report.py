@@ -19,10 +19,10 @@ from pathlib import Path
 from textwrap import TextWrapper
 
 import numpy as np
-from ..inference.forest import picture_size
 
 import rvamp_nb
 from ..algorithm.saving import unwritten_named, written_whole
+from ..inference.forest import picture_size
 from ..plot_style import style
 from . import wording
 from .plots import PICTURES
@@ -433,7 +433,7 @@ def effects_files(s, found, kinds=KINDS):
     files.update(drawn_files("effects", [found.plot], size, kinds))
     return files
 
-
+# %% ../../nbs/workshop/report.ipynb #f11ebyte
 def to_json(value):
     """A value as JSON holds it: inside dicts, lists and arrays, too; null for a number
     that is none, and for what JSON does not know its repr.

@@ -5,10 +5,10 @@ that the effects are meant on.
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from rvamp_nb.inference.forest import common_unit, number_columns, visible_ends
 
 from rvamp_nb import StabilitySelection
 from rvamp_nb.inference.effects import Effects
+from rvamp_nb.inference.forest import common_unit, number_columns, visible_ends
 
 
 @pytest.fixture(autouse=True)
