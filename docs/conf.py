@@ -27,6 +27,7 @@ from translate import (
     LABEL,
     SECTIONS,
     chapter_number,
+    is_label,
     labels,
     notebook_files,
     page_name,
@@ -242,8 +243,14 @@ def read_docstring(app, what, name, obj, options, lines):
         # where the rest of a docstring is
         line = re.sub(r"\b(See|[Aa]s for) (`[\w.]+`)", r"\1 :py:obj:\2", line)
         lines[i] = LABEL.sub(
-            lambda m: f":eq:`{m[2]}`" if m[2] in LABELS else m[0], line
+            lambda m: f":eq:`{m[2]}`" if is_label(m, LABELS) else m[0], line
         )
+
+
+def name_plainly(app, what, name, obj, options, signature, answer):
+    """A type that is not loaded for a signature is written by its name."""
+    alias = re.compile(r"TypeAliasForwardRef\('([\w.]+)'\)")
+    return tuple(text and alias.sub(r"\1", text) for text in (signature, answer))
 
 
 def index_properties_once(app, what, name, obj, options, lines):
@@ -336,6 +343,7 @@ def setup(app):
     app.connect("doctree-read", look_for_whole_names)
     app.connect("missing-reference", find_elsewhere)
     # before napoleon adds markup of its own
+    app.connect("autodoc-process-signature", name_plainly)
     app.connect("autodoc-process-docstring", read_docstring, priority=400)
     # after it
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)

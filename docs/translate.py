@@ -101,13 +101,18 @@ def settings():
     return found["DEFAULT"]
 
 
+FIRST = "is_it_for_me", "use_the_command"  # of the how-tos
+
+
 def notebook_files():
     """{stem: path} of the notebooks in reading order, the README first; the stem of a
     chapter is ``course/31_prior``.
     """
     found = {
         path.relative_to(NOTEBOOKS).with_suffix("").as_posix(): path
-        for path in sorted(NOTEBOOKS.glob("**/[!_.]*.ipynb"))
+        for path in sorted(
+            NOTEBOOKS.glob("**/[!_.]*.ipynb"), key=lambda p: (p.stem not in FIRST, p)
+        )
         if not any(part.startswith(".") for part in path.relative_to(NOTEBOOKS).parts)
     }
     return {
@@ -186,6 +191,14 @@ def is_alive(output, models):
     """
     model = models.get(output.data[WIDGET]["model_id"], {})
     return model.get("model_module") == "anywidget"
+
+
+def is_label(match, known, wide=False):
+    """Whether what LABEL finds is an equation's label: a single word may be a name of
+    code as well, so it is one in brackets only, or where the search is ``wide``.
+    """
+    label = match[2]
+    return label in known and bool(wide or match[1] or {"-", "_"} & {*label})
 
 
 def labels(nb):
@@ -296,8 +309,9 @@ class Translator:
     def prose(self, text, stem):
         text = EQUATION.sub(self.equation, text)
         text = LINK.sub(lambda m: self.link(m, stem), text)
+        wide = not stem.startswith("howto/")  # `score` is a method there
         return LABEL.sub(
-            lambda m: f"{{eq}}`{m[2]}`" if m[2] in self.known else m[0], text
+            lambda m: f"{{eq}}`{m[2]}`" if is_label(m, self.known, wide) else m[0], text
         )
 
     @staticmethod

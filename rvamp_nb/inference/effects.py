@@ -354,8 +354,39 @@ def calibration_slope(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0026
 class Effects(NamedTuple):
-    """Hold debiased coefficients with their errors, as `debiased_effects` returns them;
-    all are arrays (N,), NaN where nothing holds.
+    """Hold debiased coefficients with their errors, as `debiased_effects` and
+    `StabilitySelection.debiased_effects` return them; NaN where nothing holds.
+
+    Attributes
+    ----------
+    estimate, se : (N,) arrays
+        The debiased coefficients, and their standard errors.
+    ci_low, ci_high : (N,) arrays
+        The ends of the intervals.
+    p_value : (N,) array
+        For a coefficient of zero, two-sided.
+    status : (N,) array of str
+        "interval", "p-value only" or "none".
+    level : float
+        Of the intervals.
+    names : (N,) array of str, or None
+        Of the columns; None: their numbers.
+    adds_up : sequence of int arrays
+        The columns that each adds up with, where it matters.
+    reasons : sequence of str
+        Of a selector: why there is no interval, or "".
+    note : str
+        Of a selector: what choosing columns on the same rows costs.
+    ratio : str
+        What exp(estimate) is the ratio of: "odds", or nothing.
+    selected : (N,) bool array, or None
+        Of a selector: which are selected.
+    sd : (N,) array, or None
+        Of a selector: standard deviations of the columns.
+
+    See Also
+    --------
+    debiased_effects : Estimate them from a fit.
 
     Examples
     --------
@@ -367,20 +398,20 @@ class Effects(NamedTuple):
     Effects(10 of 10 with a 95 % interval, 0 with a p-value only)
     """
 
-    estimate: Array  # the debiased coefficient
-    se: Array  # its standard error
-    ci_low: Array  # the interval's ends
+    estimate: Array
+    se: Array
+    ci_low: Array
     ci_high: Array
-    p_value: Array  # for a coefficient of zero, two-sided
-    status: np.ndarray  # "interval", "p-value only" or "none"
-    level: float = 0.95  # of the intervals
-    names: np.ndarray | None = None  # of the columns; None: their numbers
-    adds_up: Sequence[Ints] = ()  # the columns that each adds up with, where it matters
-    reasons: Sequence[str] = ()  # of a selector: why there is no interval, or ""
-    note: str = ""  # of a selector: what choosing columns on the same rows costs
-    ratio: str = ""  # what exp(estimate) is the ratio of: "odds", or nothing
-    selected: Bools | None = None  # of a selector: which are selected
-    sd: Array | None = None  # of a selector: standard deviations of the columns
+    p_value: Array
+    status: np.ndarray
+    level: float = 0.95
+    names: np.ndarray | None = None
+    adds_up: Sequence[Ints] = ()
+    reasons: Sequence[str] = ()
+    note: str = ""
+    ratio: str = ""
+    selected: Bools | None = None
+    sd: Array | None = None
 
     def summary(self) -> "DataFrame":
         """Show all in a table, a row for each column, by its name or number.
@@ -388,7 +419,7 @@ class Effects(NamedTuple):
         Returns
         -------
         DataFrame of N rows
-            estimate, se, ci_low, ci_high, p_value, status. Of a selector also
+            The estimate, se, ci_low, ci_high, p_value and status. Of a selector also
             odds_ratio, odds_low and odds_high (logistic), and the reason where there is
             no interval.
         """
@@ -422,7 +453,8 @@ class Effects(NamedTuple):
 
         Returns
         -------
-        The Axes.
+        matplotlib Axes
+            Those drawn on.
 
         Examples
         --------
@@ -613,6 +645,11 @@ def debiased_effects(
         none. Very small p-values come more often than they should (at most 1/300: twice
         as often, where columns correlate like .5^|i-j|). A TypeError or ValueError for
         another kind of fit, or one that has not converged.
+
+    See Also
+    --------
+    StabilitySelection.debiased_effects : The same for selected features, by name.
+    choose_lambda : The penalty by cross-validation.
 
     Examples
     --------

@@ -271,8 +271,8 @@ class _Fitted:
 
 # %% ../../nbs/course/54_stability.ipynb #51661272
 class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator):
-    """Select features by how often they are selected across resamples, without drawing
-    them: a scikit-learn selector whose selection probabilities come from rVAMP.
+    """Select features by how often they are selected across resamples: a scikit-learn
+    selector whose selection probabilities come from rVAMP, and from few refits.
 
     Columns are centred and scaled to unit norm inside, under row weights; coefficients
     are on the scale of X. Whatever the model cannot notice is projected out before the
@@ -284,15 +284,18 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
 
     Parameters
     ----------
-    threshold, pfer, q : float in (1/2, 1], float > 0, float > 0; optional
-        Selected is whose probability reaches the threshold; pfer bounds the expected
-        number of false selections; q features are selected in a resample on average,
-        which fixes the reported penalty. Two of them at most: the third follows. By
-        default pfer is 1 and the threshold 0.75; a q that follows is at most a third of
-        a resample's rows, and there the threshold, if it was not given, is lowered
-        until the bound equals pfer, but not below 0.6. Where refits select more than q,
-        the threshold is raised until the bound is pfer again (not where q was given
-        without pfer). Where `lambdas` holds one penalty, q is what it selects.
+    threshold : float in (1/2, 1], optional
+        A feature is selected if its probability reaches it. By default 0.75; where q
+        would be too large for the rows it is lowered until the bound equals pfer, but
+        not below 0.6. Where refits select more than q, it is raised until the bound is
+        pfer again (not where q was given without pfer).
+    pfer : float > 0, optional
+        What the expected number of false selections is at most, by default 1. Of
+        threshold, pfer and q give two at most: the third follows.
+    q : float > 0, optional
+        So many features are selected in a resample on average, which fixes the reported
+        penalty. A q that follows is at most a third of a resample's rows. Where
+        `lambdas` holds one penalty, q is what it selects.
     bound : "mb", "unimodal" or "gaussian"
         Meinshausen and Bühlmann's bound; Shah and Samworth's under unimodality; or the
         one for normal fields (`normal-bound`), which is many times smaller. Where one
@@ -331,9 +334,12 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
     lambdas : (L,) array of numbers > 0, decreasing, optional
         The path, followed in full to `tol`. By default there is none: the reported
         penalty is looked for.
-    n_lambdas, lambda_min_ratio : int >= 1, float in (0, 1); optional
-        Either of them asks for such a path, too: so many penalties (50), evenly in the
-        logarithm, down to this share (0.05) of the one that selects nothing.
+    n_lambdas : int >= 1, optional
+        Asks for a path of so many penalties, evenly in the logarithm; by default 50
+        where `lambda_min_ratio` is given.
+    lambda_min_ratio : float in (0, 1), optional
+        Asks for a path down to this share of the penalty that selects nothing; by
+        default 0.05 where `n_lambdas` is given.
     accuracy : float in (0, 1/2)
         The largest standard error of a reported probability: real refits are combined
         with rVAMP until it is reached (`refine`).

@@ -29,9 +29,9 @@ if TYPE_CHECKING:  # none of these is loaded for a signature
     from rvamp_nb.inference.refinement import RefinedFit
 
 # %% ../../nbs/workshop/results.ipynb #4b4b11f0
-def _of_path(name):
-    """What a `Selection` knows of its path, as an attribute."""
-    return property(attrgetter(f"selection_.summary_of_path.{name}"))
+def _of_path(name, meaning):
+    """What a `Selection` knows of its path, as an attribute with a docstring."""
+    return property(attrgetter(f"selection_.summary_of_path.{name}"), doc=meaning)
 
 
 class Results:
@@ -39,10 +39,16 @@ class Results:
     All that it asks of an estimator is its `selection_`.
     """
 
-    lambdas_: Array = _of_path("lambdas")
-    selection_probabilities_: Array = _of_path("selection_probabilities")
-    expected_selected_: Array = _of_path("expected_selected")
-    converged_: Bools = _of_path("converged")
+    lambdas_: Array = _of_path("lambdas", "Penalties of the path, decreasing, (L,).")
+    selection_probabilities_: Array = _of_path(
+        "selection_probabilities", "Selection probabilities along the path, (N, L)."
+    )
+    expected_selected_: Array = _of_path(
+        "expected_selected", "Expected number of selected features at each, (L,)."
+    )
+    converged_: Bools = _of_path(
+        "converged", "Whether the fit at each converged, (L,)."
+    )
 
     @numpy_errors(all="warn", under="ignore")
     def refine(

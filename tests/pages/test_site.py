@@ -425,3 +425,12 @@ def test_a_build_draws_into_the_page_and_names_all_that_fails(monkeypatch, capfd
     assert left_out.outputs == [] and count.outputs[0].data["text/plain"] == "[]"
     for nb in new:
         assert nb.cells[1].outputs[0].data["text/plain"] == "True"
+
+
+def test_a_word_of_code_is_no_equation(translator):
+    """A label of one word is one in brackets, or in the course."""
+    translator.known |= {"score", "risk-set"}
+    text = "It has no `score`, but (`score`) and `risk-set`."
+    assert translator.prose(text, "howto/one").count("{eq}") == 2
+    assert translator.prose(text, "course/46_conditioning").count("{eq}") == 3
+    assert "no `score`, but {eq}`score` and" in translator.prose(text, "howto/one")

@@ -36,12 +36,6 @@ LEFT = {
     "EX01",  # an example: tests/pages/test_docstrings.py asks names for one that runs
     "SS06",  # a summary of one line: the first sentence may take two
 }
-# What is not done: chapter 5.6 tells the fields of Effects in comments beside them.
-UNDONE = {
-    "rvamp_nb.debiased_effects": {"SA01"},
-    "rvamp_nb.inference.effects.Effects": {"PR01", "SA01"},
-    "rvamp_nb.inference.effects.Effects.summary": {"RT04"},
-}
 REFERS = re.compile(r"See `([\w.]+)`[.:;,]")  # an override: its base says the rest
 
 
@@ -68,7 +62,7 @@ def excused(name, thing, read):
     known = {part for each in read["Attributes"] for part in each.name.split(", ")}
     typed = {part for each in there for part in each.name.split(", ")}
     off = {"PR01": known, "PR04": typed}
-    off.update(dict.fromkeys(LEFT | UNDONE.get(name, set())))
+    off.update(dict.fromkeys(LEFT))
     if name not in NAMES:
         known.add(next(iter(inspect.signature(thing).parameters)))
         off["SA01"] = None

@@ -53,6 +53,10 @@ RIGHT = {
     "choose threshold": "which_threshold_which_pfer",
     "Π": "notation 54_stability",
     "warning": "read_the_status rvamp_nb.ConvergenceWarning",
+    "q not met": "read_the_status",
+    "fell back": "read_the_status",
+    "report a bug": "quickstart",
+    "command line options": "use_the_command cli_options",
 }
 
 
