@@ -363,7 +363,7 @@ class P1Clustered:
 
     @property
     def names(self) -> ArrayLike | None:
-        """What the coefficients are called where this is shown."""
+        """Name the coefficients where this is shown."""
         return self.alone.names
 
     @property

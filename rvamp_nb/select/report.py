@@ -460,8 +460,8 @@ def json_file(settings):
 
 
 def report_files(s, pictures=PICTURES, kinds=KINDS, done=(), effects=None):
-    """The files of a report, {name: bytes}; `done` as in `methods_text`, effects as in
-    `effects_files`, or None for a report without.
+    """Make the files of a report, {name: bytes}; `done` as in `methods_text`, effects
+    as in `effects_files`, or None for a report without.
     """
     files, table = picture_files(s, pictures, kinds), summary_table(s)
     kept = table["status"] == _COVARIATE

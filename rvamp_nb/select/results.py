@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # none of these is loaded for a signature
 
 # %% ../../nbs/workshop/results.ipynb #4b4b11f0
 def _of_path(name, meaning):
-    """What a `Selection` knows of its path, as an attribute with a docstring."""
+    """Make an attribute, with a docstring, of what a `Selection` knows of its path."""
     return property(attrgetter(f"selection_.summary_of_path.{name}"), doc=meaning)
 
 

@@ -97,7 +97,7 @@ class Selection:
         return fit_for_effects(self.question)
 
     def debiased_effects(self, features=None, level=0.95):
-        """As `effects_by_name`."""
+        """See `effects_by_name`."""
         return effects_by_name(self, features, level)
 
     @cached_property
