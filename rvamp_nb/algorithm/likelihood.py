@@ -722,6 +722,7 @@ class PoissonLoss(Loss):
     def proximal(self, y: Array, omega: Array, cV: Array) -> Array:
         """See `Loss.proximal`, by the Wright function."""
         right = omega + cV * y
+        count_work(right.size)
         with np.errstate(divide="ignore"):
             x = wrightomega(right + np.log(cV))
         return np.where(x > 1, np.log(np.maximum(x, 1)) - np.log(cV), right - x)

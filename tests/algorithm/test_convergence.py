@@ -29,7 +29,7 @@ from rvamp_nb.algorithm.resampling import (
     Subsample,
     TwoPoint,
 )
-from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp, rvamp_path
+from rvamp_nb.algorithm.solver import A_SHORT_FIT, ConvergenceWarning, rvamp, rvamp_path
 from rvamp_nb.algorithm.step import initial_state, lambda_max_factor
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
 from rvamp_nb.inference.bootstrap import naive_bootstrap
@@ -800,6 +800,22 @@ def test_a_search_ends_within_its_work(monkeypatch):
     assert found.status_.startswith("no answer: not converged, and the search took")
     assert found.n_iter_ < 100
     assert WORK.get() - before < 2 * 30 * (60 + iteration.SOME_ROWS) * 100
+
+
+@pytest.mark.filterwarnings("ignore::rvamp_nb.ConvergenceWarning")
+def test_a_path_ends_within_its_work(monkeypatch):
+    """Each of many penalties had a limit of its own."""
+    monkeypatch.setattr(iteration, "WORK_A_STEP", 100)
+    A, y, *_ = gaussian_design(30, 6)
+    options = dict(likelihood=Logistic(), max_iter=100, progress=False)
+    lams = np.geomspace(1, 1e-3, 40)
+    before = WORK.get()
+    path = rvamp_path(A, y > 0, lams=lams, **options)
+    work = WORK.get() - before
+    one_fit = 100 * (30 + iteration.SOME_ROWS) * 100
+    assert path.converged.sum() > 3
+    assert any("too much work" in status for status in path.statuses)
+    assert work < 1.1 * (1 + A_SHORT_FIT * len(lams)) * one_fit
 
 
 def test_each_step_counts_as_work_whatever_its_loss():

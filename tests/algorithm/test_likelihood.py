@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rvamp_nb.algorithm.likelihood import A_CALL, WORK, Logistic, Loss, Squared
+from rvamp_nb.algorithm.likelihood import (
+    A_CALL,
+    WORK,
+    Logistic,
+    Loss,
+    PoissonLoss,
+    Squared,
+)
 from rvamp_nb.algorithm.messages import Natural, extrinsic
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import (
@@ -247,3 +254,10 @@ def test_the_work_of_a_root_counts_each_call_of_the_loss():
     assert len(sizes) >= 4
     numbers = 3 * 2 + sum(sizes[1:])
     assert WORK.get() - before == len(sizes) * A_CALL + numbers
+
+
+def test_the_work_of_a_poisson_row_counts_each_of_its_numbers():
+    """It has no Newton steps to count, and was free."""
+    before = WORK.get()
+    PoissonLoss().proximal(np.ones(7), np.zeros((5, 7)), np.ones(7))
+    assert WORK.get() - before == A_CALL + 5 * 7
