@@ -31,7 +31,7 @@ from ..typing import FilePath
 from ..validation import check_number, check_size
 
 if TYPE_CHECKING:  # the room above, which saves by this one
-    from rvamp_nb.algorithm.solver import Fit
+    from .solver import Fit
 
 # %% ../../nbs/workshop/saving.ipynb #87000107
 @contextmanager

@@ -16,16 +16,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import bdtr
 
+from . import iteration
 from .active import step_for
 from .clusters import check_clusters, find_clusters, put_in_clusters
 from .groups import GroupedLoss, group_loss  # chapter 5.2
-from rvamp_nb.algorithm.iteration import (
-    TRACE,
-    Anderson,
-    continuation,
-    expected_rows,
-    run,
-)
 from .likelihood import WORK, Loss, Squared, check_loss
 from .messages import Moments, Natural, coordinates, from_coordinates
 from .prior import Laplace, Prior, check_prior
@@ -93,7 +87,7 @@ def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
         what = "its messages allow no step: it was damaged, save the fit again"
         raise FileError(f"{path}: {what} ({e})") from e
     row = last.change, last.delta, 1.0, last.n_clipped, "loaded"
-    trace = np.array([row], dtype=TRACE).view(np.recarray)
+    trace = np.array([row], dtype=iteration.TRACE).view(np.recarray)
     converged, status = _judged(path, header, max(row[:2]))
     return Fit(problem, last, converged, header["n_iter"], status, trace, header["tol"])
 
@@ -304,11 +298,11 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None):
     options, how = (tol, max_iter, damping), "by continuation from a larger penalty"
     take = step_for(problem.A)
     with threads(problem.A):
-        done = run(problem, state, *options, anderson, take)
+        done = iteration.run(problem, state, *options, anderson, take)
         failure = done.failure
         again = None
         if failure and WORK.get() < done.limit:
-            again = continuation(problem, *options, take, done.limit)
+            again = iteration.continuation(problem, *options, take, done.limit)
     if again:
         failure = again.failure and f"{failure}; {how}, {again.failure}"
         taken = len(done.trace) + again.lost + len(again.trace)
@@ -443,7 +437,7 @@ def _check_unpenalised(problem):
         why = "their fit is not unique and their posterior improper"
         found = f"are linearly dependent, or more than its {M} rows: {why}"
         raise ValueError(f"the {k} {what} {found}; drop some, or penalise them")
-    kept = expected_rows(problem)
+    kept = iteration.expected_rows(problem)
     short = bdtr(k - 1, M, min(kept / M, 1.0)) if k > 1 else 0.0
     if short > 0.05:
         raise ValueError(
@@ -808,7 +802,7 @@ def rvamp_path(
     options = _check_steering(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
     N, kept, past, failures = problem.A.shape[1] - intercept, [], [], 0
-    anderson = Anderson(problem.A)
+    anderson = iteration.Anderson(problem.A)
     bar = dict(desc="λ path", total=None if until is None else np.inf)
     for lam in progress_bar(lams, shown=progress, **bar):
         there = problem._replace(prior=problem.prior.scaled(lam))
