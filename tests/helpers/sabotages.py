@@ -1669,8 +1669,8 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "an effect does not grow with the root of the rows",
-        "signal = evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features)",
-        "signal = evolution.ConstantSignal(size * rows, n_effects / n_features)",
+        "evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features)",
+        "evolution.ConstantSignal(size * rows, n_effects / n_features)",
         "tests/algorithm/test_evolution.py::test_planned_studies_do_what_was_planned",
     ),
     Sabotage(
