@@ -11,24 +11,11 @@ from dataclasses import is_dataclass
 
 import numpy as np
 
+from . import lmmse, step
 from .iteration import iterate
-from rvamp_nb.algorithm.lmmse import (
-    FirstPass,
-    at_most_2M,
-    first_pass,
-    is_wide,
-    stand_in_columns,
-)
 from .messages import Mixed, Moments, Natural
 from .prior import Prior
 from .problem import NEGLIGIBLE, Breakdown, State
-from rvamp_nb.algorithm.step import (
-    WithIntercept,
-    coupling_step,
-    factor_replies,
-    step,
-    threads,
-)
 from ..tables.chunked import chunk_axis
 
 # %% ../../nbs/workshop/active.ipynb #12000203
@@ -49,9 +36,9 @@ class _SurrogateColumns(Prior):
 
 def _of_columns(prior, which, N):
     """The prior of some of its N columns; None where it is not known."""
-    if isinstance(prior, WithIntercept):  # which is always among them
+    if isinstance(prior, step.WithIntercept):  # which is always among them
         inside = _of_columns(prior.prior, which[:-1], prior.n)
-        return inside and WithIntercept(inside, len(which) - 1)
+        return inside and step.WithIntercept(inside, len(which) - 1)
     together = prior.column_groups  # of a group cut in two nothing is known
     known = is_dataclass(prior) or "of_columns" in vars(type(prior))
     return prior.of_columns(which, N) if known and not together else None
@@ -73,7 +60,7 @@ def _active_columns(problem, replies):
 # %% ../../nbs/workshop/active.ipynb #12000206
 def _small_problem(problem, state, replies, which, gathered):
     """The problem of M stand-ins and the columns `which`, and its state; or None."""
-    X, r, T = stand_in_columns(gathered)
+    X, r, T = lmmse.stand_in_columns(gathered)
     prior = _of_columns(problem.prior, which, problem.A.shape[1])
     if prior is None or not np.isfinite(X).all():
         return None
@@ -110,13 +97,13 @@ def _replaced(old, which, new):
 def _after_active_step(replies, which, gathered, small, last):
     """The messages and what is gathered, with what the columns `which` have come to."""
     M = len(small.y)  # stand-ins come first
-    few = factor_replies(small, last.state)
+    few = step.factor_replies(small, last.state)
     try:
-        message = at_most_2M(small.A, few.prior_message)
+        message = lmmse.at_most_2M(small.A, few.prior_message)
     except np.linalg.LinAlgError:
         return replies, None
     theirs = Mixed(*(part[M:] for part in message))
-    now = first_pass(gathered.A_S, theirs.S, theirs.D, theirs.r, theirs.T)
+    now = lmmse.first_pass(gathered.A_S, theirs.S, theirs.D, theirs.r, theirs.T)
     sums = (a + b for a, b in zip(gathered[1:], now[1:]))
     ridge = replies.ridge.copy()
     ridge[which] = few.ridge[M:]
@@ -127,33 +114,33 @@ def _after_active_step(replies, which, gathered, small, last):
         u=few.u,
         likelihood_message=few.likelihood_message,
     )
-    return replies, FirstPass(now.A_S, *sums)
+    return replies, lmmse.FirstPass(now.A_S, *sums)
 
 # %% ../../nbs/workshop/active.ipynb #12000207
 def active_set_step(problem, state):
     """As `step`; where it pays, a few columns settle first while the others rest."""
     A = problem.A
-    with np.errstate(all="ignore"), threads(A):
-        replies = factor_replies(problem, state)
+    with np.errstate(all="ignore"), step.threads(A):
+        replies = step.factor_replies(problem, state)
         which = _active_columns(problem, replies)
         if which is None:
-            return coupling_step(problem, state, replies)
+            return step.coupling_step(problem, state, replies)
         inside = np.isin(np.arange(A.shape[1]), which)
         D, r, T = (np.where(inside, 0, part) for part in replies.prior_message[4:])
-        gathered = first_pass(A, inside, D, r, T)
+        gathered = lmmse.first_pass(A, inside, D, r, T)
         small = _small_problem(problem, state, replies, which, gathered)
         last = small and _arrived(*small)
         if last is None:
-            return coupling_step(problem, state, replies)
+            return step.coupling_step(problem, state, replies)
         after = _after_active_step(replies, which, gathered, small[0], last)
-        return coupling_step(problem, state, *after)
+        return step.coupling_step(problem, state, *after)
 
 
 def step_for(A):
     """The step that a table is best taken through: this one, or the plain `step`."""
     M, N = A.shape
     by_sets = N >= ACTIVE_FROM_RATIO * M and chunk_axis(A) is not None
-    return active_set_step if by_sets else step
+    return active_set_step if by_sets else step.step
 
 # %% ../../nbs/workshop/active.ipynb #12000213
 IN_32_BITS_FROM = 3e7  # M^2 N from which on a step in 32 bits is quicker
@@ -165,7 +152,7 @@ def in_32_bits(problem):
     columns, products of columns would lose twice the digits.
     """
     A, blocks = problem.A, problem.prior.column_groups or problem.likelihood.layout
-    plain = is_wide(A) and not blocks and chunk_axis(A) is None
+    plain = lmmse.is_wide(A) and not blocks and chunk_axis(A) is None
     pays = plain and len(A) * A.size >= IN_32_BITS_FROM
     fine = pays and 1e-6 < np.abs(problem.y).max() < 1e6
     return problem._replace(A=A.astype(np.float32)) if fine else problem

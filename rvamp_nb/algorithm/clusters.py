@@ -16,15 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from . import lmmse
 from .groups import BlockLayout, BlockNatural  # chapter 5.2
 from .linalg import diagonal, symmetric, times, transposed
-from rvamp_nb.algorithm.lmmse import (
-    couple_both,
-    couple_rows,
-    is_wide,
-    tall_form,
-    wide_matrices,
-)
 from .messages import Mixed, Moments, MomentView
 from .prior import Prior
 from .problem import MATTERS, Breakdown
@@ -72,9 +66,9 @@ def residual_response(A, view, rows, columns=slice(None)):
     A, rows, back = rows.uncoupled(A)  # of groups of rows, chapter 5.2
     none = np.zeros((3, A.shape[1]))
     prior = Mixed(none[0] > 0, *none, *view)
-    if is_wide(A):
-        return back(wide_matrices(A, prior, rows).Sigma_R @ A[:, columns])
-    form, I = tall_form(A, prior, rows), np.eye(A.shape[1])
+    if lmmse.is_wide(A):
+        return back(lmmse.wide_matrices(A, prior, rows).Sigma_R @ A[:, columns])
+    form, I = lmmse.tall_form(A, prior, rows), np.eye(A.shape[1])
     return back(A / rows.Q_hat[:, None] @ (I - form.Sigma_x @ form.C)[:, columns])
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck0s1
@@ -87,7 +81,7 @@ def cavity_input(A, view, rows, pulls, columns):
     A, rows, _ = rows.uncoupled(A)
     U, T = residual_response(A, view, rows, columns), view.T[:, None]
     # A Di(T) A'U, over the short side first
-    of_x = (A * view.T) @ A.T @ U if is_wide(A) else A @ (T * (A.T @ U))
+    of_x = (A * view.T) @ A.T @ U if lmmse.is_wide(A) else A @ (T * (A.T @ U))
     return CavityInput(
         forces, A[:, columns].T @ U, U.T @ (rows.chi_hat[:, None] * U + of_x)
     )
@@ -263,13 +257,13 @@ class RotatedMessage(namedtuple("Turned", (*Mixed._fields, "view", "turns", "lay
     def coupled(self, A, rows):
         """As `couple`; the message back is in clusters."""
         A = self.turn(A)
-        out = couple_rows(rows, A, Mixed(*self[:7]))  # in groups, chapter 5.2
+        out = lmmse.couple_rows(rows, A, Mixed(*self[:7]))  # in groups, chapter 5.2
         columns = np.concatenate([m.ravel() for m in self.members])
         given = cavity_input(A, self.view, rows, out.u.mean, columns)
         return _back(out, self, self.members, given)
 
 
-@couple_both.register
+@lmmse.couple_both.register
 def _columns_in_clusters(prior: RotatedMessage, rows, A, *_):
     return prior.coupled(A, rows)
 

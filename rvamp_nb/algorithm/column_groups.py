@@ -28,7 +28,7 @@ from ..typing import Array, ArrayLike, Bools, TableLike
 from ..validation import check_array, check_field
 
 if TYPE_CHECKING:  # the room above, which saves priors by their names
-    from rvamp_nb.algorithm.solver import Fit
+    from .solver import Fit
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800010
 def bessel_pair(nu, z):

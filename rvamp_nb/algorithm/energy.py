@@ -13,15 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import lmmse
 from .likelihood import Huber, Squared
 from .linalg import mirrored
-from rvamp_nb.algorithm.lmmse import (
-    at_most_2M,
-    couple,
-    is_wide,
-    tall_form,
-    wide_matrices,
-)
 from .messages import Mixed, Natural
 from .prior import Penalty, SpikeSlab, field_nodes
 from .problem import Step
@@ -94,7 +88,7 @@ def likelihood_part(problem, incoming):
 # %% ../../nbs/course/42_free_energy.ipynb #ee310c0b
 def coupling_part(A, from_prior, from_likelihood):
     """Phi without what the joint term cancels (`coupling-moment-view`)."""
-    x, u, back, _ = couple(A, from_prior, from_likelihood)
+    x, u, back, _ = lmmse.couple(A, from_prior, from_likelihood)
     s = back.Q_hat / (1 + from_prior.D * back.Q_hat)
     drive = from_likelihood.h - A @ from_prior.r
     noise = from_prior.chi_hat @ x.chi - from_prior.T @ s
@@ -122,13 +116,13 @@ def width_part(A, messages, beta):
     S, Q = two.S, _received(A, one).Q_hat
     joint = np.log(np.where(S, Q + two.Q_hat, 1 + two.D * Q)).sum()
     joint += np.log(row.Q_hat + other.Q_hat).sum()
-    if is_wide(A):
-        wide = wide_matrices(A, two, other)
+    if lmmse.is_wide(A):
+        wide = lmmse.wide_matrices(A, two, other)
         rows = mirrored(wide.H) + np.diag(other.Q_hat)
         coupling = np.linalg.slogdet(rows)[1] - np.linalg.slogdet(wide.Sigma_S)[1]
     else:
         W, q = np.where(S, 1, np.sqrt(two.D)), np.where(S, two.Q_hat, 1)
-        scaled = W[:, None] * tall_form(A, two, other).C * W + np.diag(q)
+        scaled = W[:, None] * lmmse.tall_form(A, two, other).C * W + np.diag(q)
         coupling = np.log(other.Q_hat).sum() + np.linalg.slogdet(scaled)[1]
     return (joint - coupling) / (2 * beta)
 
@@ -144,8 +138,9 @@ def variational(problem, messages):
     """G at any `Messages` (`free-energy`); its derivatives: differences of moments."""
     _refuse_clusters("a free energy", messages)
     A, beta = problem.A, problem.beta
-    if is_wide(A):
-        messages = messages._replace(from_prior=at_most_2M(A, messages.from_prior))
+    if lmmse.is_wide(A):
+        reduced = lmmse.at_most_2M(A, messages.from_prior)
+        messages = messages._replace(from_prior=reduced)
     one, row, two, other = messages
     factors = prior_part(problem, one) + likelihood_part(problem, row)
     together = joint_part(messages) + width_part(A, messages, beta)
@@ -248,7 +243,7 @@ def _passed_on(fit, replicon, x, u):
     noises = dict(chi_hat=np.where(S, noise, 0), T=np.where(S, 0, noise))
     prior = messages.from_prior._replace(h=silent, r=silent, **noises)
     rows = messages.from_likelihood._replace(h=0 * u, chi_hat=replicon[1] * u)
-    back = couple(fit.problem.A, prior, rows)
+    back = lmmse.couple(fit.problem.A, prior, rows)
     return np.maximum(back[2].chi_hat, 0), np.maximum(back[3].chi_hat, 0)
 
 # %% ../../nbs/course/42_free_energy.ipynb #eb34475a

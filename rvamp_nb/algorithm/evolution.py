@@ -15,19 +15,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
-from rvamp_nb.algorithm.column_groups import (  # chapter 5.8
-    GroupLasso,
-    radial_moments,
-    radii,
-)
-from rvamp_nb.algorithm.likelihood import (
-    Huber,
-    Logistic,
-    Loss,
-    PoissonLoss,
-    Squared,
-    gauss_nodes,
-)
+from . import column_groups  # chapter 5.8
+from . import likelihood as losses
+from .column_groups import GroupLasso  # chapter 5.8
+from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from .messages import Natural
 from .prior import Laplace, Prior, check_prior, field_nodes
 from .resampling import CountLaw, Poisson, check_law
@@ -207,7 +198,7 @@ def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
     standard deviation is for the losses of y - f; power is the true fit's mean square.
     """
     if isinstance(likelihood, (Squared, Huber)):
-        t, w = gauss_nodes(2 if isinstance(likelihood, Squared) else 60)
+        t, w = losses.gauss_nodes(2 if isinstance(likelihood, Squared) else 60)
         y = np.sqrt(noise**2 + max(macro.psi_hat_1u(1.0, power), 0.0)) * t
         omega, to_k = 0 * t, None
     else:
@@ -694,7 +685,7 @@ def spectrum_of(singular_values, ratio):
 # %% ../../nbs/course/43_state_evolution.ipynb #b7dcfe7f
 def _labelled(macro, likelihood, power):
     """Nodes where y is drawn given the true fit: y, prediction, weight, part in k."""
-    t, w = gauss_nodes(31)
+    t, w = losses.gauss_nodes(31)
     omega = np.sqrt(macro.power_1u) * t
     slope = macro.overlap_1u / max(macro.power_1u, 1e-300)
     left = np.sqrt(max(power - slope * macro.overlap_1u, 1e-12 * power))
@@ -717,7 +708,7 @@ def _longer(prior, centre, noise, least):
     """
     centre, least = np.broadcast_arrays(np.abs(centre), least)
     d = prior.weights.size
-    found = radial_moments(d, centre.ravel(), noise, least.ravel())
+    found = column_groups.radial_moments(d, centre.ravel(), noise, least.ravel())
     return np.minimum(found.Pi, 1).reshape(centre.shape)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00003
@@ -729,8 +720,9 @@ def average_groups(effects, macro, prior):
     d, t, x_0 = prior.weights.size, prior.lam * prior.weights[0], np.abs(x_0)
     s, there = np.sqrt(macro.psi_hat_1x), macro.k * x_0
     m = macro.Q_hat_1x * there / s
-    u, p, cosine = radii(d, m, t / s - m, 16)  # of functions that noise makes smooth
-    of = radial_moments(d, (s * (m + u)).ravel(), macro.chi_hat_1x, t)
+    # 16 nodes: of functions that noise makes smooth
+    u, p, cosine = column_groups.radii(d, m, t / s - m, 16)
+    of = column_groups.radial_moments(d, (s * (m + u)).ravel(), macro.chi_hat_1x, t)
     mean, radial, across, chi, slack, _, _ = (v.reshape(u.shape) for v in of)
     mean = mean / macro.Q_hat_1x
     along = mean * m * (m + u) * cosine

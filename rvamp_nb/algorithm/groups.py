@@ -16,22 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from . import linalg, lmmse
 from .likelihood import Loss, Squared, count_work, gauss_nodes
-from rvamp_nb.algorithm.linalg import (
-    both_sides,
-    diagonal,
-    mirrored,
-    symmetric,
-    times,
-    transposed,
-)
-from rvamp_nb.algorithm.lmmse import (
-    at_most_2M,
-    couple,
-    couple_rows,
-    tall_form,
-    wide_matrices,
-)
+from .linalg import both_sides, diagonal, symmetric, times, transposed
 from .messages import Moments, Natural
 from .resampling import Grouped
 from ..tables.chunked import ChunkedTable, square_lengths
@@ -449,11 +436,11 @@ def _check_in_memory(A):
 # %% ../../nbs/course/52_groups.ipynb #19000051
 def wide_blocks(A, prior, rows, layout):
     """Response, message, and others' noise of each group, through M x M."""
-    prior = at_most_2M(A, prior)
-    wide = wide_matrices(A, prior, rows)
+    prior = lmmse.at_most_2M(A, prior)
+    wide = lmmse.wide_matrices(A, prior, rows)
     from_S = wide.J @ wide.B.T
     Sigma_u = wide.Sigma_R - from_S
-    received = wide.Sigma_R @ mirrored(wide.H) + from_S
+    received = wide.Sigma_R @ linalg.mirrored(wide.H) + from_S
     noise = Sigma_u @ wide.noise_R @ Sigma_u
     noise += (wide.J * prior.chi_hat[prior.S]) @ wide.J.T
     without = Sigma_u.copy()
@@ -465,7 +452,7 @@ def wide_blocks(A, prior, rows, layout):
 # %% ../../nbs/course/52_groups.ipynb #19000053
 def tall_blocks(A, prior, rows, layout):
     """The same through N x N."""
-    tall = tall_form(A, prior, rows)
+    tall = lmmse.tall_form(A, prior, rows)
     cov_x = tall.covariance(prior)
     for m in layout.members:
         part, across = A[m], transposed(A[m])
@@ -480,7 +467,7 @@ def couple_blocks(A, prior_message, message):
     """As `couple`, for rows that answer in blocks."""
     layout, found = message.layout, []
     A_rot, rows, T, T_inv = diagonalized(A, message)
-    solved = couple(A_rot, prior_message, rows)
+    solved = lmmse.couple(A_rot, prior_message, rows)
     solve = wide_blocks if A.shape[0] <= A.shape[1] else tall_blocks
     parts = solve(A_rot, prior_message, rows, layout)
     for m, turn, back, (S, received, others) in zip(layout.members, T, T_inv, parts):
@@ -502,7 +489,7 @@ def couple_blocks(A, prior_message, message):
     return solved._replace(u=moments, to_likelihood=to_rows)
 
 
-@couple_rows.register
+@lmmse.couple_rows.register
 def _rows_in_groups(rows: BlockNatural, A, prior, *_):
     return couple_blocks(A, prior, rows)
 

@@ -15,14 +15,9 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsymm, dsyr2k, dsyrk, dtrmm, ssyrk, strmm
 from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 
+from . import linalg
 from .coupling import Diagonals, WideSystem, coupled
-from rvamp_nb.algorithm.linalg import (
-    downdated,
-    inverse_and_root,
-    mirrored,
-    root_forms,
-    row_dots,
-)
+from .linalg import inverse_and_root, mirrored, root_forms, row_dots
 from .messages import Mixed, natural_to_moment
 from ..tables.chunked import ChunkedTable, SparseBlock, square_lengths
 
@@ -332,7 +327,7 @@ def _row_pass(X, Q_u, h_u, weights, rooted, x):
 # %% ../../nbs/workshop/lmmse.ipynb #11000042
 def _others_of_tall(C, F_W, prior, seen, W):
     """s, and the variance of (A'u)_i without coordinate i's own noise, (N,), on R."""
-    U, Omega = downdated(C, F_W)
+    U, Omega = linalg.downdated(C, F_W)
     s = Omega.diagonal().copy()
     from_h = (U @ F_W[prior.S].T) ** 2 @ prior.chi_hat[prior.S]
     return s, _from_others(Omega, prior.T) + from_h + seen / W**2

@@ -14,16 +14,9 @@ from functools import cache
 import numpy as np
 from scipy.special import erfcx, expit, ndtr
 
+from . import rectified
 from .messages import Mixed, Moments, Natural
-from rvamp_nb.algorithm.rectified import (
-    FAR,
-    inside,
-    noises,
-    noisy_ramp,
-    phi,
-    ramp,
-    tail_moments,
-)
+from .rectified import inside, noises, noisy_ramp, phi, ramp
 from .resampling import CountLaw, FixedFactor, TwoPoint, check_law
 from ..interface import check_interface
 from ..typing import Array, Bools, Ints, TableLike
@@ -661,9 +654,9 @@ def _half_line(a):
     hazard = (2 / np.pi) ** 0.5 / scaled  # phi / Phi
     mean = np.asarray(a + hazard)
     var = np.asarray(1 - mean * hazard)
-    far = np.asarray(a < FAR)
+    far = np.asarray(a < rectified.FAR)
     if far.any():
-        first, second = tail_moments(np.asarray(a)[far])
+        first, second = rectified.tail_moments(np.asarray(a)[far])
         mean[far], var[far] = first, second - first**2
     return log_Z, mean, var
 

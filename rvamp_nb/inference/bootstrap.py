@@ -15,13 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from ..algorithm.resampling import CountLaw, Poisson, TwoPoint, check_law, drawn
 from ..environment import numpy_errors, progress_bar
-from rvamp_nb.inference.batch_glm import (
-    RefitLoss,
-    check_target,
-    penalised_fit,
-    refit,
-    unit_table,
-)
+from . import batch_glm
 from ..tables.chunked import check_in_memory
 from ..typing import Array, ArrayLike, renamed
 from ..validation import check_array, check_number, check_size, kind_of
@@ -49,7 +43,7 @@ def weighted_lasso(A, y, lam, counts, tol=1e-10):
             _, path, gaps = lasso_path(X, target, alphas=[1 / len(rows)], **how)
         if gaps[0] <= tol * (target @ target):
             return path[:, 0] / lam
-    return penalised_fit(A, y, lam, 0 * lam, counts)
+    return batch_glm.penalised_fit(A, y, lam, 0 * lam, counts)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #548447b0
 class _Plan(NamedTuple):
@@ -80,11 +74,11 @@ def _draws(plan, numbers):
 def _one_refit(plan, counts, factor):
     """Coefficients and weighted residuals of one resample."""
     (A, y, t, k), options = plan.args, plan.options
-    loss = RefitLoss(options["loss"], options["delta"], options["offset"])
+    loss = batch_glm.RefitLoss(options["loss"], options["delta"], options["offset"])
     if plan.is_lasso:
         x = weighted_lasso(A, y - options["offset"], t * factor, counts)
     else:
-        x = penalised_fit(A, y, t * factor, k * factor, counts, **options)
+        x = batch_glm.penalised_fit(A, y, t * factor, k * factor, counts, **options)
     return x, -counts * loss.slope(y, A @ x)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #b14812af
@@ -185,14 +179,14 @@ def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
     positive = np.append(np.full(len(lam), positive), none > 0)
     args = np.column_stack([A, np.ones((len(A), 1))]) if intercept else A, y, t, k
     options = dict(loss=loss, positive=positive, delta=delta, offset=offset)
-    return args, options, plain, unit_table(*args, **options)
+    return args, options, plain, batch_glm.unit_table(*args, **options)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #2cc32a46
 def _chunk(plan, likely, numbers):
     """Coefficients (b, n) and weighted residuals (b, M) of refits, on one thread."""
     with threadpool_limits(1):
         counts, factor = _draws(plan, numbers)
-        x, u, sure, _ = refit(plan.table, counts, factor, likely)
+        x, u, sure, _ = batch_glm.refit(plan.table, counts, factor, likely)
         for b in np.flatnonzero(~sure):
             x[b], u[b] = _one_refit(plan, counts[b], factor[b])
         return x, u
@@ -391,7 +385,7 @@ def naive_bootstrap(
     flags = dict(positive=positive, intercept=intercept)
     l1_ratio, delta = _check_plan(seed, n_jobs, l1_ratio, delta, **flags)
     lam = _check_penalties(A, lam, penalty_factor, intercept)
-    check_target(loss, y if sample_weight is None else y[weight > 0])
+    batch_glm.check_target(loss, y if sample_weight is None else y[weight > 0])
     model = _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset)
     plan = _Plan(*model, (M, N), counts, randomize, weight, seed)
     hint, keep = _check_columns("columns", columns, N), _check_columns("keep", keep, N)

@@ -15,12 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rvamp_nb.algorithm.clusters import (  # chapter 4.7
-    NODES,
-    SOME,
-    check_indices,
-    put_in_clusters,
-)
+from ..algorithm import clusters  # chapter 4.7
+from ..algorithm.clusters import NODES, SOME, put_in_clusters  # chapter 4.7
 from ..algorithm.groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..algorithm.iteration import Anderson, iterate
 from ..algorithm.likelihood import Loss
@@ -368,7 +364,7 @@ def _rows_asked(fit, rows, columns):
         remedy = "enumerate the resamples (naive_bootstrap)"
         raise ValueError(f"{OWNER}: {what}; {remedy}")
     if np.iterable(rows) and not isinstance(rows, str):
-        return check_indices("condition_on_rows: rows", rows, G)
+        return clusters.check_indices("condition_on_rows: rows", rows, G)
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)):
         wanted = "a whole number or a list of row numbers"
         raise ValueError(f"condition_on_rows: rows must be {wanted}, got {rows!r}")

@@ -12,16 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
+from ..algorithm import resampling
 from ..algorithm.groups import group_loss
 from ..algorithm.likelihood import FAINTEST, Logistic, PoissonLoss, Squared
 from ..algorithm.messages import Moments, Natural
-from rvamp_nb.algorithm.resampling import (
-    CountLaw,
-    Grouped,
-    Stratified,
-    Subsample,
-    law_of_one,
-)
+from ..algorithm.resampling import CountLaw, Grouped, Stratified, Subsample
 from ..algorithm.weighted import WeightedLoss
 from .batch_glm import GAP, refit, unit_table
 from ..tables.chunked import check_in_memory
@@ -334,7 +329,7 @@ def _check_baseline(base):
             what = f"one label for each of {len(time)} rows, got {len(base.strata)}"
             raise ValueError(f"strata must hold {what}")
     weight = base.sample_weight
-    fields["counts"] = law_of_one(base.counts, len(time))
+    fields["counts"] = resampling.law_of_one(base.counts, len(time))
     if base.risk is None:
         fields["risk"] = base.counts.mean * (weight * np.exp(base.offset))
     if not np.isin(base.event, (0, 1)).all():

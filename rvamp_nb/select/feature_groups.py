@@ -9,12 +9,8 @@ __all__ = ['read_groups', 'group_numbers', 'in_groups', 'in_classes']
 import numpy as np
 from scipy.sparse import csc_array, kron, vstack
 
-from rvamp_nb.algorithm.column_groups import (
-    MOST_MEMBERS,
-    GroupLasso,
-    groups_of,
-    orthonormal,
-)
+from ..algorithm import column_groups
+from ..algorithm.column_groups import GroupLasso, groups_of, orthonormal
 from ..inference.several_classes import in_directions
 from .features import as_weighed, family_of
 from ..tables.chunked import check_in_memory
@@ -88,9 +84,10 @@ def in_groups(A, prior, columns, names, weight):
     check_in_memory(A, "column_groups: the columns of a group are made orthonormal")
     at, turn = columns.group[columns.first], columns.turn.tocsr()
     alone, inside = np.flatnonzero(at < 0), np.flatnonzero(at >= 0)
+    most = column_groups.MOST_MEMBERS
     for g, size in enumerate(np.bincount(at[inside])):
-        if size > MOST_MEMBERS:
-            what = f"at most {MOST_MEMBERS} columns, {names[g]!r} has {size}"
+        if size > most:
+            what = f"at most {most} columns, {names[g]!r} has {size}"
             raise ValueError(f"column_groups: a group has {what}; cut it")
     seen = A
     kept = np.flatnonzero(prior.is_unpenalized())

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algorithm import solver, step
 from ..algorithm.active import in_32_bits, step_for
 from ..algorithm.iteration import Anderson, follow, work_limit
 from ..algorithm.likelihood import WORK
@@ -29,19 +30,7 @@ from ..algorithm.prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
 from ..algorithm.problem import Problem
 from ..algorithm.protocols import check_own_loss
 from ..algorithm.resampling import FixedFactor, check_law, law_of_one
-from rvamp_nb.algorithm.solver import (
-    ConvergenceWarning,
-    Path,
-    foreseen,
-    rvamp,
-    rvamp_path,
-)
-from rvamp_nb.algorithm.step import (
-    WithIntercept,
-    initial_state,
-    lambda_max_factor,
-    step,
-)
+from ..algorithm.solver import ConvergenceWarning, Path, rvamp, rvamp_path
 from ..environment import progress_bar
 from ..inference.cox import MovingBaseline
 from .error_control import resolve_error_control
@@ -156,7 +145,7 @@ class SelectionProblem:
 
     def inside(self, prior):
         """The prior of all coefficients, an intercept's included."""
-        return WithIntercept(prior, self.A.shape[1]) if self.intercept else prior
+        return step.WithIntercept(prior, self.A.shape[1]) if self.intercept else prior
 
     @property
     def of_one(self):
@@ -284,7 +273,7 @@ def _empty(question):
     problem = Problem(A, y, prior, target.likelihood, counts)
     steps = np.arange(np.ceil(np.log(LOWEST) / np.log(PATH_RATIO)) + 1)
     own = problem._replace(prior=question.inside(question.prior))  # its groups
-    return problem, lambda_max_factor(own, sigmas=3.0) * PATH_RATIO**steps
+    return problem, step.lambda_max_factor(own, sigmas=3.0) * PATH_RATIO**steps
 
 # %% ../../nbs/workshop/penalty.ipynb #73search3
 SIZE_SLOPE = 1.5  # ΣΠ falls with this power of the penalty, or so
@@ -333,7 +322,7 @@ class _TrackingPrior(Prior):
 def _guess(question, q):
     """A penalty not far from where q are selected."""
     (problem, strides), n = _empty(question), question.A.shape[1]
-    fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
+    fields = Natural(*(part[:n] for part in step.initial_state(problem).to_prior))
     size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
     q = min(q, CLOSE_TO_Q * question.candidates.sum())  # all only without a penalty
     return [*strides, 0.0][bisect_left(strides, q, key=size)] / BELOW_EMPTY
@@ -391,7 +380,7 @@ def _in_looks(question, along, fit, state, lowest, bar):
     anderson = Anderson(fit.problem.A)
     for _ in zip(range(MAX_LOOKS), bar):
         if len(past) > 1:
-            state = foreseen(past[-3:], np.log(lam))
+            state = solver.foreseen(past[-3:], np.log(lam))
         enough = lambda c: c[-1] < digits or len(c) == LOOK_STEPS
         prior = question.prior.scaled(lam)
         look = onward(question, fit, prior, state, anderson, enough)
@@ -425,7 +414,7 @@ def _with_rows_alike(question, along):
     _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
     if not bend.all():  # a loss that is linear in parts
         return None
-    take = partial(step, gathered=alike_rows(problem.A, bend))
+    take = partial(step.step, gathered=alike_rows(problem.A, bend))
     wild = lambda c: len(c) >= WILD and min(c[-WILD // 2 :]) > SETTLED
     enough = lambda c: c[-1] < TRACKING_TOL or len(c) == ALIKE_STEPS or wild(c)
     last, changes = follow(problem, None, enough, take)

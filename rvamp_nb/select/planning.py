@@ -16,13 +16,9 @@ import numpy as np
 from scipy.optimize import brentq, nnls
 from scipy.special import ndtr, ndtri
 
+from ..algorithm import evolution
 from ..algorithm.column_groups import GroupLasso  # chapter 5.8
-from rvamp_nb.algorithm.evolution import (
-    ConstantSignal,
-    Evolution,
-    Spectrum,
-    state_evolution,
-)
+from ..algorithm.evolution import Evolution, Spectrum, state_evolution
 from ..algorithm.prior import Laplace
 from ..algorithm.resampling import FixedFactor, Subsample
 from ..algorithm.solver import ConvergenceWarning
@@ -125,7 +121,7 @@ def _at_size(question, q, near=None, spectrum=None, laws=BY_HALVES, columns=1):
     rows, n_features, n_effects, size, noise = question
     lam = near.lam if near else noise * np.sqrt(np.log(n_features / q))
     prior = Laplace(lam, laws[1]) if columns == 1 else GroupLasso(lam, [0] * columns)
-    signal = ConstantSignal(size * np.sqrt(rows), n_effects / n_features)
+    signal = evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features)
     asked = dict(signal=signal, noise=noise, selected=q / n_features, spectrum=spectrum)
     asked |= dict(prior=prior, counts=laws[0], tol=1e-5, start=near)
     return state_evolution(rows / n_features / columns, **asked)

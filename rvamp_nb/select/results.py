@@ -25,8 +25,8 @@ if TYPE_CHECKING:  # none of these is loaded for a signature
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-    from rvamp_nb.inference.effects import Effects
-    from rvamp_nb.inference.refinement import RefinedFit
+    from ..inference.effects import Effects
+    from ..inference.refinement import RefinedFit
 
 # %% ../../nbs/workshop/results.ipynb #4b4b11f0
 def _of_path(name, meaning):

@@ -15,14 +15,9 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import gammaln
 
+from ..algorithm import resampling as laws
 from ..algorithm.likelihood import LOSSES, Huber, Logistic, Loss, Squared
-from rvamp_nb.algorithm.resampling import (
-    Grouped,
-    Poisson,
-    Stratified,
-    Subsample,
-    check_law,
-)
+from ..algorithm.resampling import Grouped, Poisson, Stratified, Subsample
 from ..algorithm.weighted import WeightedLoss
 from ..inference.cox import BaselineHazard
 from ..inference.several_classes import MOST_CLASSES, Softmax, check_classes
@@ -101,7 +96,7 @@ def count_law(resampling, rows):
     if isinstance(law, type) or lacking(law, asked):
         wanted = "'subsample', 'poisson' or a law of counts such as Subsample(0.5)"
         raise ValueError(f"resampling must be {wanted}, got {resampling!r}")
-    check_law("resampling", law, asked)
+    laws.check_law("resampling", law, asked)
     if rows.strata is not None:
         law = Stratified(law, rows.strata)
     if rows.weight is not None and not rows.weight.all():

@@ -3,8 +3,8 @@ honest, refusals that are clear.
 """
 
 import ast
-from pathlib import Path
 
+import house
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 from textbook import optimality_gap
 
-import rvamp_nb
 from rvamp_nb.algorithm.resampling import (
     FixedFactor,
     Multinomial,
@@ -34,6 +33,7 @@ from rvamp_nb.datasets import (
 from rvamp_nb.inference.bootstrap import _spread, naive_bootstrap, weighted_lasso
 from rvamp_nb.tables.chunked import ChunkedTable
 
+ROOMS = house.rooms()
 WIDE = gaussian_design(20, 60, 0.5, density=0.1, seed=1)
 TALL = gaussian_design(40, 12, 0.5, density=0.3, seed=1)
 
@@ -587,38 +587,20 @@ def test_bad_input_is_refused_by_name(change, error, word):
 
 
 # --- a judge must be independent ------------------------------------------------------
-def imports_of(module):
-    """Modules of this package that a module imports, at the top or inside a
-    function.
+def imports_of(room):
+    """The rooms of this package that one imports from, at the top or inside a function,
+    whole or some of their names.
     """
-    nodes = list(
-        ast.walk(
-            ast.parse((Path(rvamp_nb.__file__).parent / f"{module}.py").read_text())
-        )
-    )
-    found = {
-        n.module or ""
-        for n in nodes
-        if isinstance(n, ast.ImportFrom)
-        and (n.level or (n.module or "").startswith("rvamp_nb"))
-    }
-    found |= {
-        a.name
-        for n in nodes
-        if isinstance(n, ast.Import)
-        for a in n.names
-        if a.name.startswith("rvamp_nb")
-    }
-    return {f.removeprefix("rvamp_nb.") for f in found}
+    return {*house.imported(room, ast.parse(ROOMS[room]), ROOMS)} & {*ROOMS}
 
 
 def test_the_bootstrap_shares_nothing_with_the_solver():
     general = {"environment", "tables.chunked", "typing", "validation"}
     own = {"inference.batch_glm", "algorithm.resampling"}
-    assert imports_of("inference/bootstrap") == general | own
-    assert imports_of("inference/batch_glm") == imports_of("environment") == set()
-    assert "algorithm.solver" not in imports_of("tables/chunked")
-    rooms = [*(Path(rvamp_nb.__file__).parent / "algorithm").glob("*.py")]
-    assert len(rooms) > 20
-    for room in rooms:
-        assert "inference.bootstrap" not in imports_of(f"algorithm/{room.stem}")
+    assert imports_of("inference.bootstrap") == general | own
+    assert imports_of("inference.batch_glm") == imports_of("environment") == set()
+    assert "algorithm.solver" not in imports_of("tables.chunked")
+    algorithm = [room for room in ROOMS if room.startswith("algorithm.")]
+    assert len(algorithm) > 20
+    for room in algorithm:
+        assert "inference.bootstrap" not in imports_of(room)

@@ -456,15 +456,15 @@ def test_continuation_rescues_a_cold_start_that_fails(monkeypatch):
     """
     honest, run = rvamp(DATA.A, DATA.y, LAM), iteration.run
 
-    def fail_cold(problem, state, *rest):
-        done = run(problem, state, *rest)
+    def fail_cold(problem, state, *rest, **options):
+        done = run(problem, state, *rest, **options)
         return (
             done._replace(failure="made to fail")
             if state is None and problem.prior.lam == LAM
             else done
         )
 
-    monkeypatch.setattr(solver, "run", fail_cold)
+    monkeypatch.setattr(iteration, "run", fail_cold)
     fit = rvamp(DATA.A, DATA.y, LAM)
     assert fit.converged and "continuation" in fit.status
     np.testing.assert_allclose(fit.Pi, honest.Pi, atol=1e-5)

@@ -160,7 +160,7 @@ def test_one_small_class_each_is_enough():
 def no_step(monkeypatch):
     """The iteration must not begin."""
     monkeypatch.setattr(
-        "rvamp_nb.algorithm.solver.run", lambda *_: pytest.fail("it began")
+        "rvamp_nb.algorithm.iteration.run", lambda *_: pytest.fail("it began")
     )
 
 

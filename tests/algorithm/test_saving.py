@@ -47,14 +47,8 @@ from rvamp_nb import (
 )
 from rvamp_nb.algorithm import saving
 from rvamp_nb.algorithm.prior import Prior
-from rvamp_nb.algorithm.saving import (
-    FileError,
-    load_state,
-    read,
-    save_fit,
-    written_whole,
-)
-from rvamp_nb.algorithm.solver import ConvergenceWarning, load_fit
+from rvamp_nb.algorithm.saving import FileError, load_state, read, written_whole
+from rvamp_nb.algorithm.solver import ConvergenceWarning, load_fit, save_fit
 from rvamp_nb.datasets import standardize
 from rvamp_nb.tables.chunked import ChunkedTable
 

@@ -1669,8 +1669,8 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "an effect does not grow with the root of the rows",
-        "signal = ConstantSignal(size * np.sqrt(rows), n_effects / n_features)",
-        "signal = ConstantSignal(size * rows, n_effects / n_features)",
+        "evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features)",
+        "evolution.ConstantSignal(size * rows, n_effects / n_features)",
         "tests/algorithm/test_evolution.py::test_planned_studies_do_what_was_planned",
     ),
     Sabotage(
@@ -2180,7 +2180,7 @@ SABOTAGES = [
     Sabotage(
         "algorithm/active.py",
         "32 bits are taken of tall tables, too",
-        "plain = is_wide(A) and not",
+        "plain = lmmse.is_wide(A) and not",
         "plain = not",
         "tests/select/test_selection.py"
         "::test_a_penalty_is_looked_for_in_32_bits_and_answered_in_64",

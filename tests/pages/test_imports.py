@@ -237,45 +237,63 @@ def test_no_room_takes_an_underscore_name_of_another():
     assert {stem: names for stem, names in found.items() if names} == {}
 
 
-def wide_imports(text):
-    """What a room imports from another that does not fit a line, its folder left out:
-    where it lies is no part of how much is taken from it.
+def unlike_imports(text):
+    """The statements of a room, anywhere in it, that import from another by the
+    package's name, in brackets, or beyond a line. Of the package itself its version is
+    no room's.
     """
+    lines = text.splitlines()
     for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        names = [alias.name for alias in node.names]
         module = getattr(node, "module", None) or ""
-        if isinstance(node, ast.ImportFrom) and (node.level or "rvamp_nb" in module):
-            names = ", ".join(alias.name for alias in node.names)
-            line = f"from rvamp_nb.{module.rpartition('.')[2]} import {names}"
-            if len(line) > COLUMNS:
-                yield line
+        statement = lines[node.lineno - 1 : node.end_lineno]
+        if getattr(node, "level", 0):
+            code = statement[0].partition("#")[0]
+            unlike = len(statement[0]) > COLUMNS or "(" in code
+        elif isinstance(node, ast.Import):
+            unlike = any(name.startswith("rvamp_nb.") for name in names)
+        elif module == "rvamp_nb":
+            unlike = names != ["__version__"]
+        else:
+            unlike = module.startswith("rvamp_nb.")
+        if unlike:
+            yield "\n".join(statement).strip()
 
 
-def test_no_import_between_rooms_is_wider_than_a_line():
-    """One that is names a wall in the wrong place."""
-    found = {room: [*wide_imports(text)] for room, text in house.rooms().items()}
-    assert {room: lines for room, lines in found.items() if lines} == {}
-
-
-def absolute_imports(text):
-    """The lines in which a room imports from another by the package's name although
-    they are whole: nbdev makes these relative, and those in brackets stay.
+def test_imports_between_rooms_are_relative_and_stand_on_a_line():
+    """What does not fit one names a wall in the wrong place, or asks for the room
+    itself: `from rvamp_nb.algorithm import lmmse`, then `lmmse.couple`. nbdev makes
+    these relative, and leaves what stands in brackets or under an `if` as it is.
     """
-    return re.findall(r"^from rvamp_nb\b.*[^(\n]$", text, re.MULTILINE)
-
-
-def test_only_an_import_in_brackets_names_the_package():
-    texts = {room: re.sub(" *#.*", "", text) for room, text in house.rooms().items()}
-    found = {room: absolute_imports(text) for room, text in texts.items()}
+    found = {room: [*unlike_imports(text)] for room, text in house.rooms().items()}
     assert {room: lines for room, lines in found.items() if lines} == {}
 
 
-def test_imports_that_are_wide_or_absolute_are_found():
-    text = "from rvamp_nb.c.{} import (\n    d,\n)\nfrom rvamp_nb import e"
-    assert absolute_imports(text) == ["from rvamp_nb import e"]
-    fits, is_wide = (text.format("e" * length) for length in (65, 66))
-    assert [*wide_imports(fits)] == []
-    assert [*wide_imports(is_wide)] == [f"from rvamp_nb.{'e' * 66} import d"]
-    assert [*wide_imports(f"from .c import {'d' * 66}")] != []
+@pytest.mark.parametrize(
+    "unlike",
+    [
+        "from rvamp_nb import e",
+        "from rvamp_nb.c.d import e",
+        "from rvamp_nb.c.d import (\n    e,\n)",
+        "import rvamp_nb.c.d",
+        "from .c import (\n    d,\n)",
+        "from .c import (d)",
+        f"from .c import {'d' * 74}",
+    ],
+)
+def test_imports_that_are_wide_or_absolute_are_found(unlike):
+    inside = "def f():\n    " + unlike.replace("\n", "\n    ")
+    for text in (unlike, f"{inside}\n", f"import numpy\n{unlike}  # (why)"):
+        assert len([*unlike_imports(text)]) == 1
+
+
+def test_imports_that_are_relative_on_a_line_pass():
+    alike = "from .c import d  # chapter 5.2 (why)", f"from .c import {'d' * 73}"
+    beside = "from rvamp_nb import __version__", "from typing import (\n    Any,\n)"
+    text = "\n".join((*alike, *beside, "import rvamp_nb"))
+    assert [*unlike_imports(text)] == []
 
 
 def test_no_star_imports():

@@ -4,6 +4,7 @@ table, in the names and units of the user's; what is refused.
 
 import warnings
 from dataclasses import replace
+from string import ascii_lowercase
 
 import numpy as np
 import pandas as pd
@@ -27,16 +28,17 @@ from rvamp_nb import (
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.select.selection import fit_for_effects
 
-COLUMNS = [*"abcdefghij"]
+COLUMNS = [*ascii_lowercase[:10]]
 
 
-def table(seed=0, M=120, N=10, noise=1.0):
+def table(seed=0, M=120, N=10, noise=1.0, n_effects=3):
     """A frame in units of its own, its target, and the effects per unit."""
     rng = np.random.default_rng([83, seed])
-    X = pd.DataFrame(rng.normal(size=(M, N)), columns=COLUMNS[:N])
+    X = pd.DataFrame(rng.normal(size=(M, N)), columns=list(ascii_lowercase[:N]))
     X = X * np.geomspace(0.01, 100, N) + 3
     effects = np.zeros(N)
-    effects[:3] = np.array([0.9, -0.9, 0.8]) / np.geomspace(0.01, 100, N)[:3]
+    effects[:n_effects] = np.resize([0.9, -0.9, 0.8], n_effects)
+    effects /= np.geomspace(0.01, 100, N)
     return X, X @ effects + noise * rng.normal(size=M), effects
 
 
@@ -176,13 +178,14 @@ def test_units_of_columns_and_of_the_target(squared):
 def test_zeros_are_inside_as_often_as_promised():
     """Of 420 zeros .95 ± .011 for independent ones: all within three of these."""
     inside, of_effects = [], []
-    for seed in range(60):
-        X, y, effects = table([7, seed], M=60, N=10)
-        found = selector(X, y, q=3).debiased_effects(X.columns)
+    for seed in range(30):
+        X, y, effects = table([7, seed], M=60, N=20, n_effects=6)
+        found = selector(X, y, q=5).debiased_effects(X.columns)
         assert (found.status == "interval").all()
         holds = (found.ci_low <= effects) & (effects <= found.ci_high)
-        inside.extend(holds[3:])
-        of_effects.extend(holds[:3])
+        inside.extend(holds[6:])
+        of_effects.extend(holds[:6])
+    assert (len(inside), len(of_effects)) == (420, 180)
     assert abs(np.mean(inside) - 0.95) < 0.032
     assert abs(np.mean(of_effects) - 0.95) < 0.05  # of 180, three of .016
 
