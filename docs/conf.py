@@ -85,8 +85,8 @@ html_context = {
 html_theme_options = {
     "announcement": "sections",
     "light_css_variables": {
-        "color-brand-primary": "#005687",
-        "color-brand-content": "#005687",
+        "color-brand-primary": "#003C78",
+        "color-brand-content": "#003C78",
     },
     "dark_css_variables": {
         "color-brand-primary": "#7CC4EE",

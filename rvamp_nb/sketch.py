@@ -17,7 +17,7 @@ from .plot_style import COLOURS
 # %% ../nbs/workshop/sketch.ipynb #5ke7c413
 _DARK = COLOURS["truth"]
 BADGES = dict(green=(COLOURS["accent"], "white"), amber=("#E5B800", _DARK))
-BADGES |= dict(red=(COLOURS["p1"], _DARK), blue=(COLOURS["rvamp"], "white"))
+BADGES |= dict(red=(COLOURS["p1"], "white"), blue=(COLOURS["rvamp"], "white"))
 BADGES["plain"] = "transparent", "inherit"
 GRADES = dict(green="good", amber="doubtful", red="poor")  # of a reliability
 

@@ -662,8 +662,8 @@ const PANELS = { // its name, what draws it, and its controls
   temperature: ["Temperature", temperature, ["coefficient", "beta"]],
 };
 
-const STYLE = `.rvx { --ink: #1A1A1A; --soft: #55595e; --paper: #FFFFFF; --refits: #C8C8C8; --edge: #8C8C8C; --guide: #E4E4E4; --track: #E9E9E9; --p1: #D55E00; --p1-text: #AD4A00; --p2: #3D97D0; --p2-text: #1B6E9E;
-  --rvamp: #005687; --accent: #007757; --hover: #f3f3f3; --dots: 0.66; color: var(--ink); background: var(--paper); font: 14px/1.45 system-ui, -apple-system, "Segoe UI", sans-serif; text-align: left; container-type: inline-size; }
+const STYLE = `.rvx { --ink: #1A1A1A; --soft: #55595e; --paper: #FFFFFF; --refits: #C8C8C8; --edge: #7A7A7A; --guide: #E4E4E4; --track: #E9E9E9; --p1: #A94800; --p1-text: #A94800; --p2: #3D97D0; --p2-text: #1B6E9E;
+  --rvamp: #003C78; --accent: #005D46; --hover: #f3f3f3; --dots: 0.66; color: var(--ink); background: var(--paper); font: 14px/1.45 system-ui, -apple-system, "Segoe UI", sans-serif; text-align: left; container-type: inline-size; }
 body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 @media (prefers-color-scheme: dark) { body:not([data-theme="light"]):not([data-jp-theme-light]) .rvx { DARK } }
 .rvx svg { display: block; filter: none !important; font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; overflow: visible; max-width: 100%; }

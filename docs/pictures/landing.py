@@ -16,7 +16,7 @@ from rvamp_nb.plot_style import style
 STATIC = Path(__file__).resolve().parents[1] / "static"
 # Colours of a page, as in the explorer: text, refits and their edge, p̄₁, its numbers
 INKS = {
-    "light": ("#1A1A1A", "#C8C8C8", "#8C8C8C", "#D55E00", "#AD4A00"),
+    "light": ("#1A1A1A", "#C8C8C8", "#7A7A7A", "#A94800", "#A94800"),
     "dark": ("#E6E6E6", "#565B60", "#7B8187", "#F28A3C", "#F7A468"),
 }
 REFITS, WIDTH = 4000, 30  # of a bin

@@ -32,7 +32,7 @@ def _bar(Pi, error, threshold, colour):
     return (
         f'<svg role="img" aria-label="Π {Pi:.2f}" width="160" height="15">'
         f'<path d="M1,7.5H159" {line} opacity=".3"/>'
-        f'<path d="M1,7.5H{x(Pi)}" stroke="{colour}" stroke-width="8"/>'
+        f'<path d="M1,3.5H{x(Pi)}V11.5H1Z" fill="{colour}" stroke="currentColor"/>'
         f'<path d="M{x(threshold)},0V15" {line} stroke-dasharray="2 2"/>'
         f'<path d="M{low},1V14M{low},7.5H{high}M{high},1V14" {line}/></svg>'
     )

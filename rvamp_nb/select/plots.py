@@ -13,13 +13,13 @@ import numpy as np
 
 from ..algorithm.densities import p1, p2
 from ..inference.forest import short_name
-from ..plot_style import COLOURS
+from ..plot_style import COLOURS, SHADE
 from .features import chosen_columns
 from .wording import candidates, leaders_of, promised, size_reported
 
 # %% ../../nbs/workshop/plots.ipynb #b9236a35
 PALETTE = [COLOURS[role] for role in ("rvamp", "p1", "accent")]
-PALETTE += ["#CC79A7", "#E5B800", COLOURS["p2"], COLOURS["truth"]]
+PALETTE += ["#CC668B", "#99882E", COLOURS["p2"], COLOURS["truth"]]
 
 # %% ../../nbs/workshop/plots.ipynb #990ec225
 def spaced(heights, gap):
@@ -239,8 +239,7 @@ def plot_ridgeline(s, ax=None, leaders=20):
         y, most = base[k // columns.K], 0.85 * (1 - atom) / max(curve.max(), 1e-300)
         if draws is not None and columns.K == 1:
             tops = np.minimum(_bars_of(draws[:, k], edges) * most, 0.95)
-            grey = dict(fill=True, color=COLOURS["muted"])
-            ax.stairs(y - tops, edges, baseline=y, **grey)
+            ax.stairs(y - tops, edges, baseline=y, fill=True, **SHADE)
         seen = np.where(most * curve > 3e-3, y - most * curve, np.nan)
         ax.plot(x, seen, color=colours[k % columns.K], linewidth=1.4)
     ax.hlines(base, low, high, color=COLOURS["muted"], linewidth=0.6, zorder=0)
@@ -308,16 +307,17 @@ def plot_density(s, feature, ax=None):
     labels = [(colour, f"p̄₁ of rVAMP: zero in {atom:.1%}")]
     if draws is not None:
         edges, zeros = _edges(low, high), np.mean(draws == 0)
-        share.plot([0, 0], [0, zeros], linewidth=12, color=COLOURS["muted"], **bar)
+        for width, layer in (13.6, "edgecolor"), (12, "facecolor"):
+            share.plot([0, 0], [0, zeros], linewidth=width, color=SHADE[layer], **bar)
         look = "grey" if columns.K == 1 else "steps"
         text = f"{len(draws)} refits ({look}): zero in {zeros:.1%}"
         labels.append((COLOURS["truth"], text))
     for k, (own, curve) in enumerate(zip(colours, np.atleast_2d(law.pdf(x)))):
         ax.plot(x, curve, color=own)
-        bars = dict(fill=True, color=COLOURS["muted"], zorder=0)
+        bars = dict(fill=True, zorder=0, **SHADE)
         if columns.K > 1:
             labels.append((own, str(s.question.target.classes[k])))
-            bars = dict(color=own, alpha=0.5)
+            bars = dict(color=own, linewidth=1)
         if draws is not None:
             ax.stairs(_bars_of(draws[:, k], edges), edges, **bars)
     share.plot([0, 0], [0, atom], linewidth=5, color=colour, **bar)

@@ -531,8 +531,8 @@ SABOTAGES = [
     Sabotage(
         "select/html.py",
         "a bar ends at the lower end of its error",
-        'H{x(Pi)}"',
-        'H{low}"',
+        "H{x(Pi)}V",
+        "H{low}V",
         "tests/pages/test_html.py::test_bars_are_as_long_as_Pi_with_the_ends_of_a_standard_error",
     ),
     Sabotage(

@@ -171,7 +171,7 @@ def test_what_is_undecided_is_marked_by_a_word_and_a_colour(answers):
     assert words_of(page)[name].endswith(", undecided")
     row = page[page.index(f">{name}</th>") :].split("</tr>")[0]
     ground = BADGES["amber"][0]
-    assert f'stroke="{ground}"' in row and f"background:{ground}" in row
+    assert f'fill="{ground}"' in row and f"background:{ground}" in row
     assert name in page[: page.index("<table>")]  # the headline names it
     assert s.summary().selected[name] in ("yes, undecided", "no, undecided")
 
@@ -256,7 +256,7 @@ def test_bars_are_as_long_as_Pi_with_the_ends_of_a_standard_error(answers):
     Pi, error = s.probabilities_[i], s.refined_.Pi_se[i]
     ends = [f"{1 + 158 * p:.1f}" for p in (Pi - error, Pi, Pi + error, s.threshold_)]
     assert f"M{ends[0]},1V14" in row and f"M{ends[2]},1V14" in row
-    assert f"M1,7.5H{ends[1]}" in row and f"M{ends[3]},0V15" in row
+    assert f"M1,3.5H{ends[1]}V11.5H1Z" in row and f"M{ends[3]},0V15" in row
     assert f"{Pi:.3f} ± {error:.3f}" in row
 
 

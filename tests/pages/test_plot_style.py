@@ -3,8 +3,10 @@ figures are closed, errors are seen.
 """
 
 import itertools
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -14,7 +16,9 @@ matplotlib.use("agg")
 import ipywidgets as w
 import matplotlib.pyplot as plt
 
-from rvamp_nb.plot_style import COLOURS, LINES, MARKERS, sliders, still, style
+import rvamp_nb
+from rvamp_nb.plot_style import COLOURS, LINES, MARKERS, SHADE, sliders, still, style
+from rvamp_nb.select.plots import PALETTE
 
 
 def draw_line(a):
@@ -217,14 +221,14 @@ def test_still_draws_once():
     assert seen == [3]
 
 
-def lightness(colour):
+def linear(colour):
+    """Red, green and blue of a hex colour as amounts of light, (3,)."""
     c = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
-    Y = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [
-        0.2126,
-        0.7152,
-        0.0722,
-    ]
-    return 116 * np.cbrt(Y) - 16
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
+
+def lightness(colour):
+    return 116 * np.cbrt(linear(colour) @ [0.2126, 0.7152, 0.0722]) - 16
 
 
 def test_roles_can_be_told_apart_in_grey():
@@ -264,3 +268,67 @@ def test_style_is_opaque_and_repeatable():
 
         rgba = plt.imread(io.BytesIO(base64.b64decode(picture(box))))
         assert rgba[..., 3].min() == 1
+
+
+def contrast_with_white(colour):
+    """As WCAG counts it, from the luminance that belongs to a lightness above 8."""
+    return 1.05 / (((lightness(colour) + 16) / 116) ** 3 + 0.05)
+
+
+DRAWN = COLOURS | {f"leader {k}": colour for k, colour in enumerate(PALETTE)}
+
+
+@pytest.mark.parametrize("name", [*DRAWN, "edge of a surface"])
+def test_every_line_and_mark_is_seen_on_white(name):
+    assert contrast_with_white("#949494") == pytest.approx(3.03, abs=0.01)
+    colours = DRAWN | {"edge of a surface": SHADE["edgecolor"]}
+    assert contrast_with_white(colours[name]) >= 3
+
+
+@pytest.mark.parametrize("role", ["truth", "rvamp", "p1", "accent"])
+def test_lines_are_seen_on_a_surface(role):
+    ground = contrast_with_white(SHADE["facecolor"])
+    assert contrast_with_white(COLOURS[role]) / ground >= 3
+
+
+# Viénot, Brettel and Mollon (no red, no green receptors), Machado and others (no blue)
+EYES = {
+    "protanope": [[0.112, 0.888, 0], [0.112, 0.888, 0], [0.004, -0.004, 1]],
+    "deuteranope": [[0.293, 0.707, 0], [0.293, 0.707, 0], [-0.022, 0.022, 1]],
+    "tritanope": [
+        [1.256, -0.077, -0.179],
+        [-0.078, 0.931, 0.148],
+        [0.005, 0.691, 0.304],
+    ],
+}
+XYZ = np.array(  # of linear red, green and blue
+    [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+)
+
+
+def lab(light):
+    """CIE L*a*b* of linear red, green and blue, (3,)."""
+    t = XYZ @ np.clip(light, 0, 1) / XYZ.sum(1)
+    x, y, z = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("eyes", ["three receptors", *EYES])
+def test_roles_can_be_told_apart_by_all_eyes(eyes):
+    """CIE's ΔE of 1976; a difference of 2.3 is just noticed."""
+    matrix = np.array(EYES.get(eyes, np.eye(3)))
+    seen = [lab(matrix @ linear(colour)) for colour in COLOURS.values()]
+    apart = [np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)]
+    assert min(apart) > 12
+    assert lab(np.ones(3)) == pytest.approx([100, 0, 0], abs=0.02)
+
+
+def test_the_explorer_has_the_same_colours():
+    script = (Path(rvamp_nb.__file__).parent / "widgets.js").read_text(encoding="utf-8")
+    light = script.partition("const STYLE = ")[2].partition("\n")[0]
+    light += script.partition("const STYLE = ")[2].split("\n")[1]
+    inks = dict(re.findall(r"--(\w+): (#\w{6});", light))
+    for role in ("rvamp", "p1", "p2", "accent"):
+        assert inks[role] == COLOURS[role]
+    assert inks["ink"] == COLOURS["truth"]
+    assert (inks["refits"], inks["edge"]) == (SHADE["facecolor"], SHADE["edgecolor"])
