@@ -230,8 +230,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "the root of the size is forgotten",
-        "        return np.sqrt(sizes[index])",
-        "        return 1.0 + 0 * sizes[index]",
+        "        return np.sqrt(sizes[groups.index])",
+        "        return 1.0 + 0 * sizes[groups.index]",
         "tests/algorithm/test_column_groups.py::test_weights_are_roots_by_default",
     ),
     Sabotage(
@@ -272,8 +272,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "the way back forgets the lengths",
-        "turn = (V[:rank] / values[:rank, None] / size).ravel()",
-        "turn = (V[:rank] / size).ravel()",
+        "rows = (V[:rank] / values[:rank, None] / size).ravel()",
+        "rows = (V[:rank] / size).ravel()",
         "tests/algorithm/test_column_groups.py::test_orthonormal_groups_and_the_way_back",
     ),
     Sabotage(
@@ -293,8 +293,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "a combination forgets its length",
-        "unit, h = unit * take(length), take(direction)",
-        "unit, h = unit * 1, take(direction)",
+        "unit = np.abs(unit * np.reshape(length, shape))",
+        "unit = np.abs(unit * 1)",
         "tests/select/test_feature_groups.py::test_densities_of_members",
     ),
     Sabotage(
@@ -350,8 +350,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "the way back forgets the units",
-        "turn = (V[:rank] / values[:rank, None] / size).ravel()",
-        "turn = (V[:rank] / values[:rank, None]).ravel()",
+        "rows = (V[:rank] / values[:rank, None] / size).ravel()",
+        "rows = (V[:rank] / values[:rank, None]).ravel()",
         "tests/algorithm/test_column_groups.py::test_units_make_no_column_dependent",
     ),
     Sabotage(
@@ -747,8 +747,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "the covariance of p2 stays that of standardised columns",
-        "[part * units for part in _covariances(self._fit, self._rows)]",
-        "_covariances(self._fit, self._rows)",
+        "return across * units, within * units",
+        "return across, within",
         "tests/pages/test_by_name.py::test_the_scale_is_that_of_the_table",
     ),
     Sabotage(
@@ -918,8 +918,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "a message holds the noise that came in",
-        "psi, chi_hat = (through @ np.maximum(sent - came_in, 0.0)).T",
-        "psi, chi_hat = (through @ np.maximum(sent, 0.0)).T",
+        "psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T",
+        "psi, chi_hat = (through @ np.maximum(total, 0.0)).T",
         "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
     ),
     Sabotage(
@@ -1374,7 +1374,7 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "the table is not turned with the sums asked for",
-        "A, F = prior.turn(A), prior.turn(F)",
+        "A = prior.turn(A)\n        F = prior.turn(F)",
         "F = prior.turn(F)",
         "tests/algorithm/test_clusters.py::test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian",
     ),
@@ -1676,8 +1676,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "the threshold of a group before the data has no root of its size",
-        "prior.lam * prior.weights[0], np.abs(x_0)",
-        "prior.lam, np.abs(x_0)",
+        "t = prior.lam * prior.weights[0]",
+        "t = prior.lam",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(
@@ -1711,8 +1711,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a row of zeros in a group receives what is left of rounding",
-        "(moved[layout.row] & moved[layout.col])",
-        "(moved[layout.row] | True)",
+        "receives[layout.row] & receives[layout.col]",
+        "receives[layout.row] | True",
         "tests/algorithm/test_groups.py::test_a_weight_of_zero_inside_a_group_has_an_answer",
     ),
     Sabotage(
