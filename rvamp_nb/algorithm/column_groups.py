@@ -739,9 +739,17 @@ class P1InGroup:
         return quantiles.reshape(np.shape(self.h) + q.shape)
 
     def _chosen(self, which):
-        names = ("unit", "Q_hat", "h", "rest", "s", "t", "k", "atom")
-        columns = {name: np.ravel(getattr(self, name))[which] for name in names}
-        return P1InGroup(moments=self.moments, **columns)
+        law = (
+            self.unit,
+            self.Q_hat,
+            self.h,
+            self.rest,
+            self.s,
+            self.t,
+            self.k,
+            self.atom,
+        )
+        return P1InGroup(*(np.ravel(values)[which] for values in law), self.moments)
 
     def _quantiles(self, q):
         h, s, scale = (np.reshape(v, (-1, 1)) for v in (self.h, self.s, self.scale))

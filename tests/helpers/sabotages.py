@@ -365,8 +365,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/prior.py",
         "penalties are the caller's array, not a copy",
-        "values = np.array(check_array(name, given))",
-        "values = check_array(name, given)",
+        "numbers = np.array(check_array(name, value))",
+        "numbers = check_array(name, value)",
         "tests/algorithm/test_prior.py::test_the_callers_penalties_are_copied",
     ),
     Sabotage(
@@ -379,8 +379,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/prior.py",
         "penalties that go together mix up whose weight is whose",
-        "_mixture(weights, np.moveaxis(parts, 1, 0))",
-        "_mixture(weights[::-1], np.moveaxis(parts, 1, 0))",
+        "_mixture(weights, np.moveaxis(moments, 1, 0))",
+        "_mixture(weights[::-1], np.moveaxis(moments, 1, 0))",
         "tests/algorithm/test_prior.py::test_against_a_million_draws",
     ),
     # --- likelihood -------------------------------------------------------------------
@@ -861,8 +861,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/prior.py",
         "the few columns have the penalties of the first ones",
-        "vars(part).update({k: np.asarray(v)[which] for k",
-        "vars(part).update({k: np.asarray(v)[: len(which)] for k",
+        "vars(prior)[name] = np.asarray(value)[which]",
+        "vars(prior)[name] = np.asarray(value)[: len(which)]",
         "tests/algorithm/test_lmmse.py::test_most_columns_keep_still_and_the_answer_is_the_same",
     ),
     Sabotage(
@@ -1337,8 +1337,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/clusters.py",
         "all blocks are read in the field of the first",
-        "one_cavity = CavityInput(*(part[[b]] for part in cavity))",
-        "one_cavity = CavityInput(*(part[[0]] for part in cavity))",
+        "cavity = CavityInput(*(values[[b]] for values in cavities))",
+        "cavity = CavityInput(*(values[[0]] for values in cavities))",
         "tests/algorithm/test_clusters.py"
         "::test_both_factors_agree_at_the_fixed_point_of_blocks[30-options0]",
     ),
@@ -1352,8 +1352,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/clusters.py",
         "what a block says is not symmetric",
-        "D, T = (symmetric(X) for X in (L @ chi, L @ bent @ transposed(L)))",
-        "D, T = L @ np.triu(chi), symmetric(L @ bent @ transposed(L))",
+        "D = symmetric(L @ chi)",
+        "D = L @ np.triu(chi)",
         "tests/algorithm/test_clusters.py::test_a_gaussian_with_the_message_has_the_moments_of_the"
         "_block",
     ),
@@ -1367,8 +1367,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/clusters.py",
         "a block's response is read off x in the wrong units",
-        "both / (roots**2 + least)",
-        "both / (roots + least)",
+        "products / (roots**2 + least)",
+        "products / (roots + least)",
         "tests/algorithm/test_clusters.py::test_moments_are_derivatives_of_the_gain",
     ),
     Sabotage(
