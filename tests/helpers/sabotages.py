@@ -131,8 +131,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/messages.py",
         "a variance is divided once by what it has twice",
-        "out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar**2",
-        "out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar",
+        "message.T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar**2",
+        "message.T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar",
         "tests/algorithm/test_messages.py::test_mixed_agrees_with_plain_on_any_set",
     ),
     # --- prior ------------------------------------------------------------------------
@@ -854,8 +854,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/active.py",
         "a group of columns is cut in two",
-        "together = prior.column_groups",
-        "together = None",
+        "if prior.column_groups or not is_known:",
+        "if not is_known:",
         "tests/algorithm/test_column_groups.py::test_a_wide_table_in_chunks_takes_whole_groups",
     ),
     Sabotage(
@@ -2180,8 +2180,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/active.py",
         "32 bits are taken of tall tables, too",
-        "plain = is_wide(A) and not",
-        "plain = not",
+        "if not is_wide(A) or in_groups",
+        "if in_groups",
         "tests/select/test_selection.py"
         "::test_a_penalty_is_looked_for_in_32_bits_and_answered_in_64",
     ),
