@@ -116,8 +116,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/solver.py",
         "a fit and the selector that asks for it each have a table",
-        'table if kept else np.array(table, order="C")',
-        'np.array(table, order="C")',
+        "if not is_constant:",
+        "if True:",
         "tests/select/test_memory.py::test_a_fitted_selector_keeps_one_table",
     ),
     # --- messages ---------------------------------------------------------------------
@@ -474,8 +474,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "views are changed in the message that was given",
-        "out = Mixed(*(view.copy() for view in prior))",
-        "out = Mixed(*prior)",
+        "message = Mixed(*(view.copy() for view in prior))",
+        "message = Mixed(*prior)",
         "tests/algorithm/test_coupling.py::test_inputs_are_not_modified",
     ),
     Sabotage(
@@ -875,7 +875,7 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lattice.py",
         "the top of the largest count does not enter the spacing",
-        "left, right = np.minimum(left, top), np.maximum(right, top)",
+        "left = np.minimum(left, top)\n    right = np.maximum(right, top)",
         "left, right = left, right",
         "tests/algorithm/test_lattice.py::test_half_the_spacing_says_the_same",
     ),
@@ -1418,8 +1418,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/weighted.py",
         "a weighted row's variance forgets the square of the weight",
-        "back = Moments(weight * mean, chi, weight**2 * var, rho, rho_bar)",
-        "back = Moments(weight * mean, chi, weight * var, rho, rho_bar)",
+        "moments = Moments(weight * mean, chi, weight**2 * var, rho, rho_bar)",
+        "moments = Moments(weight * mean, chi, weight * var, rho, rho_bar)",
         "tests/inference/test_survival.py::test_two_ways_to_a_weighted_row_agree",
     ),
     Sabotage(
