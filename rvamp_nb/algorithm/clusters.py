@@ -30,12 +30,14 @@ ALWAYS = 1e-3  # the least share of its precision that a coefficient owes to the
 
 
 def moment_view(message, x, incoming):
-    """What the prior says, as a response, a mean and a noise of each coefficient: a
-    Moment. message is a Mixed; x, Moments, are those of the prior, and incoming,
-    Natural, is the message under which they were computed. Where 1 - rho is below
-    ALWAYS, D is that of ALWAYS.
+    """Convert a prior's message, `Mixed`, to response, mean and noise of each
+    coefficient, `MomentView`. x are the prior's moments under the message `incoming`,
+    Natural. Where 1 - rho is below ALWAYS, D is that of ALWAYS.
     """
-    S, (D, r, T) = message.S, (part.copy() for part in message[4:])
+    S = message.S
+    D = message.D.copy()
+    r = message.r.copy()
+    T = message.T.copy()
     Q = np.maximum(message.Q_hat, ALWAYS * incoming.Q_hat)[S]
     D[S] = 1 / Q
     r[S] = (message.h[S] + (Q - message.Q_hat[S]) * x.mean[S]) / Q
@@ -44,56 +46,58 @@ def moment_view(message, x, incoming):
 
 # %% ../../nbs/course/47_clusters.ipynb #c0unt020
 class CavityInput(NamedTuple):
-    """What k columns W (M, k) see of the pulls u (`cavity_input`); B groups of them:
-    (B, k) and twice (B, k, k).
+    """The law of W'u, for k columns W (M, k) and the pulls u (`cavity_input`); for B
+    groups of k columns (B, k) and twice (B, k, k).
     """
 
     mean: np.ndarray  # W'u, (k,)
     Sigma: np.ndarray  # W' Sigma_u W, (k, k): the response
     noise: np.ndarray  # covariance of W'u across resamples, (k, k)
 
-    def of(self, at):
-        """What some of the columns see, at an int array (n,); groups of them (B, n)."""
-        here = at[..., :, None], at[..., None, :]
-        return CavityInput(self.mean[at], self.Sigma[here], self.noise[here])
+    def of(self, columns):
+        """Restrict it to columns, an int array (n,), or (B, n) for groups."""
+        pairs = columns[..., :, None], columns[..., None, :]
+        return CavityInput(self.mean[columns], self.Sigma[pairs], self.noise[pairs])
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck000
 def residual_response(A, view, rows, columns=slice(None)):
-    """How the pulls answer to a force on columns of A (M, N), by number, on all by
-    default: Sigma_u A (`cavity_input`, `linear-response`); view, Moment, is what the
-    prior sends, rows, Natural or Blocks, what the rows send.
+    """Compute the pulls' response to a force on columns of A (M, N), by number (all by
+    default): Sigma_u A (`cavity_input`, `linear-response`). view, MomentView, is the
+    prior's message; rows, Natural or BlockNatural, the rows'.
     """
     A, rows, back = rows.uncoupled(A)  # of groups of rows, chapter 5.2
     none = np.zeros((3, A.shape[1]))
     prior = Mixed(none[0] > 0, *none, *view)
     if lmmse.is_wide(A):
         return back(lmmse.wide_matrices(A, prior, rows).Sigma_R @ A[:, columns])
-    form, I = lmmse.tall_form(A, prior, rows), np.eye(A.shape[1])
-    return back(A / rows.Q_hat[:, None] @ (I - form.Sigma_x @ form.C)[:, columns])
+    tall = lmmse.tall_form(A, prior, rows)
+    unexplained = np.eye(A.shape[1]) - tall.Sigma_x @ tall.C
+    return back(A / rows.Q_hat[:, None] @ unexplained[:, columns])
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck0s1
 def cavity_input(A, view, rows, pulls, columns):
-    """What columns of A (M, N), numbers (k,), see of the pulls: W'u, its response and
-    noise (`cavity_input`). view and rows as of `residual_response`; pulls, (M,), are
-    the mean of u.
+    """Compute mean, response and noise of W'u for the columns W of A (M, N), numbers
+    (k,) (`cavity_input`). view and rows are as for `residual_response`; pulls, (M,),
+    are the mean of u.
     """
     forces = A[:, columns].T @ pulls
     A, rows, _ = rows.uncoupled(A)
-    U, T = residual_response(A, view, rows, columns), view.T[:, None]
-    # A Di(T) A'U, over the short side first
-    of_x = (A * view.T) @ A.T @ U if lmmse.is_wide(A) else A @ (T * (A.T @ U))
-    return CavityInput(
-        forces, A[:, columns].T @ U, U.T @ (rows.chi_hat[:, None] * U + of_x)
-    )
+    U = residual_response(A, view, rows, columns)
+    if lmmse.is_wide(A):  # A Di(T) A'U, over the short side first
+        from_x = (A * view.T) @ A.T @ U
+    else:
+        from_x = A @ (view.T[:, None] * (A.T @ U))
+    noise = U.T @ (rows.chi_hat[:, None] * U + from_x)
+    return CavityInput(forces, A[:, columns].T @ U, noise)
 
 # %% ../../nbs/course/47_clusters.ipynb #c0unt021
-def cavity_of(given, D, r, T):
-    """Take the columns of a cluster out of the model and return what they see there,
-    `CavityInput`: field, precision and noise (`cluster-cavity`). given is what they see
-    in it, of d columns or of B clusters of them; D, r and T, (d,) or (B, d), are the
+def cavity_of(inside, D, r, T):
+    """Take the columns of a cluster out of the model and return field, precision and
+    noise there, `CavityInput` (`cluster-cavity`). `inside` is the `CavityInput` with
+    them, of d columns or of B clusters of d; D, r and T, (d,) or (B, d), are the
     prior's.
     """
-    mean, B, P = given
+    mean, B, P = inside
     E = np.linalg.inv(np.eye(mean.shape[-1]) - B * D[..., None, :])
     noise = E @ (P - (B * T[..., None, :]) @ B) @ transposed(E)
     return CavityInput(times(E, mean + times(B, r)), E @ B, noise)
@@ -103,11 +107,12 @@ ALL_AT_ONCE = 10  # turns in which every wrong sign is changed
 
 
 def _responses(Q, cluster, k, on):
-    """Derivatives by the fields, (n, d, d): one inverse for a face."""
+    """Compute derivatives by the fields, (n, d, d): one inverse for each face."""
     d = on.shape[1]
     face = np.arange(len(on)) if k.any() else cluster * 2**d + on @ 2 ** np.arange(d)
     _, first, each = np.unique(face, return_index=True, return_inverse=True)
-    on, k = on[first], k[first]
+    on = on[first]
+    k = k[first]
     both = on[:, :, None] & on[:, None]
     H = np.where(both, Q[cluster[first]], 0.0)
     H += np.where(on, k, 1.0)[:, :, None] * np.eye(d)
@@ -115,21 +120,25 @@ def _responses(Q, cluster, k, on):
 
 # %% ../../nbs/course/47_clusters.ipynb #ea325715
 def solve_lassos(Q, cluster, g, t, k, positive=False):
-    """Minimisers x, (n, d), of x'Qx/2 - g'x + sum_i (t_i |x_i| + k_i x_i^2 / 2), under
-    x >= 0 if positive, for many fields g, (n, d), with their penalties t, k >= 0, (n,
-    d), at once; and how many have not settled after 100 turns. Q, (B, d, d), are
-    positive definite; cluster, (n,), says which of them belongs to each field.
+    """Minimise x'Qx/2 - g'x + sum_i (t_i |x_i| + k_i x_i^2 / 2), under x >= 0 if
+    positive, for many fields g, (n, d), with their penalties t, k >= 0, (n, d), at
+    once; return x, (n, d), and the number that has not converged after 100 turns. Q,
+    (B, d, d), are positive definite; cluster, (n,), is the number of each field's.
     """
-    down, beyond = 1.0 - positive, (g if positive else np.abs(g)) - t
-    loudest = (beyond > 0) & (beyond == beyond.max(1, keepdims=True))
-    signs, x, left = np.sign(g) * loudest, np.empty_like(g), np.arange(len(g))
+    down = 1.0 - positive
+    beyond = (g if positive else np.abs(g)) - t
+    largest = (beyond > 0) & (beyond == beyond.max(1, keepdims=True))
+    signs = np.sign(g) * largest
+    x = np.empty_like(g)
+    left = np.arange(len(g))  # fields whose signs are not settled
     for turn in range(100):
-        s, of_cluster, reach = signs[left], cluster[left], t[left] * (1 + 1e-9)
-        x[left] = z = times(
-            _responses(Q, of_cluster, k[left], s != 0), g[left] - t[left] * s
-        )
-        pull = g[left] - times(Q[of_cluster], z)
-        enters = (pull > reach) - down * (pull < -reach)
+        s = signs[left]
+        c = cluster[left]
+        z = times(_responses(Q, c, k[left], s != 0), g[left] - t[left] * s)
+        x[left] = z
+        pull = g[left] - times(Q[c], z)
+        bound = t[left] * (1 + 1e-9)
+        enters = (pull > bound) - down * (pull < -bound)
         better = np.where(s != 0, np.where(np.sign(z) == s, s, 0), enters)
         wrong = better != s
         if turn >= ALL_AT_ONCE:
@@ -148,7 +157,7 @@ SOME = 1024  # ... and in a pattern, of which there are many
 
 @lru_cache(maxsize=128)
 def _points(d, start, stop):
-    """Normal (mean 0, covariance I) and uniform points, always the same, (n, d)."""
+    """Make normal (mean 0, covariance I) and uniform points, (n, d), without seed."""
     from scipy.stats import qmc
 
     u = qmc.Sobol(2 * d, seed=0).random(NODES // 2)[start // 2 : stop // 2]
@@ -162,47 +171,57 @@ SILENT = 1e-9  # share of the noise (and of the field) below which there is none
 
 
 class Nodes(NamedTuple):
-    """Points of the noise of B clusters' fields, and what the coefficients do there."""
+    """Points of the noise of B clusters' fields, and the minimisers there."""
 
     noise: np.ndarray  # of the fields: what is beyond their mean, (B, n, d)
     x: np.ndarray  # the minimisers, (B, n, d)
     R: object  # a call: their derivatives by the field, (B, n, d, d)
-    response: np.ndarray  # how they answer to the field on average, (B, d, d)
+    response: np.ndarray  # their mean response to the field, (B, d, d)
 
     def three(self):
-        """Π, mean and mean square of the coefficients, (3, B, d)."""
+        """Compute Π, mean and mean square of the coefficients, (3, B, d)."""
         return np.array([self.x != 0, self.x, self.x**2]).mean(2)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck011
 def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
-    """The small Lassos of B clusters of columns, (B, d), under a prior for all N, at n
-    points of the joint noise of their fields, from `start` on in the list of NODES;
-    cavity is what each cluster sees without itself, (B, d) and twice (B, d, d).
+    """Solve the small Lassos of B clusters of columns, (B, d), under a prior for all N,
+    at n points of the joint noise of their fields, from `start` on in the list of
+    NODES; `cavity` is without the cluster itself, (B, d) and twice (B, d, d).
     """
-    d, (z, u) = columns.shape[1], _points(columns.shape[1], start, start + n)
+    d = columns.shape[1]
+    z, u = _points(d, start, start + n)
     sizes, E = np.linalg.eigh(cavity.noise)
     roots = np.sqrt(np.maximum(sizes, 0))[:, None]
     noise = z @ ((E * roots) @ transposed(E))
-    weights, cases = zip(*prior.cases())  # the penalties are drawn, too
-    which = np.searchsorted(np.cumsum(weights)[:-1], u)
-    values = np.array([[np.broadcast_to(v, N) for v in c.split()] for c in cases])
-    t, k = (values[which, j, columns[:, None]] for j in (0, 1))
-    flat = [part.reshape(-1, d) for part in (noise + cavity.mean[:, None], t, k)]
+    t, k = _penalties_at(prior, columns, N, u)
+    k = k.reshape(-1, d)
+    g = (noise + cavity.mean[:, None]).reshape(-1, d)
+    Q = cavity.Sigma
     cluster = np.repeat(np.arange(len(columns)), n)
-    x, _ = solve_lassos(cavity.Sigma, cluster, *flat, prior.positive)
-    faces = cavity.Sigma, cluster, flat[2], x != 0
-    x, R = x.reshape(noise.shape), lambda: _responses(*faces).reshape(*noise.shape, d)
-    loud = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
-    least = SILENT * loud[..., None] + 1e-300
-    both = transposed(x) @ z @ E * roots / n
-    if (roots**2 < 1e6 * least).any():
-        both += R().mean(1) @ E * least
-    response = both / (roots**2 + least) @ transposed(E)
+    x, _ = solve_lassos(Q, cluster, g, t.reshape(-1, d), k, prior.positive)
+    on = x != 0
+    R = lambda: _responses(Q, cluster, k, on).reshape(noise.shape + (d,))
+    x = x.reshape(noise.shape)
+    largest = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
+    least = SILENT * largest[..., None] + 1e-300
+    products = transposed(x) @ z @ E * roots / n
+    if (roots**2 < 1e6 * least).any():  # without noise: the derivative itself
+        products += R().mean(1) @ E * least
+    response = products / (roots**2 + least) @ transposed(E)
     return Nodes(noise, x, R, response)
+
+
+def _penalties_at(prior, columns, N, u):
+    """Draw thresholds t and added precisions k of columns at uniform points u."""
+    weights, cases = zip(*prior.cases())
+    case_of = np.searchsorted(np.cumsum(weights)[:-1], u)
+    values = np.array([[np.broadcast_to(v, N) for v in c.split()] for c in cases])
+    columns = columns[:, None]
+    return values[case_of, 0, columns], values[case_of, 1, columns]
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck001
 def _possible(chi, Q):
-    """The nearest responses that a penalty can have: chi Q from 0 to 1 - ALWAYS."""
+    """Clip responses to those that a penalty can have: chi Q from 0 to 1 - ALWAYS."""
     root = np.linalg.cholesky(Q)
     values, E = np.linalg.eigh(symmetric(transposed(root) @ chi @ root))
     E = transposed(np.linalg.inv(root)) @ E
@@ -210,22 +229,25 @@ def _possible(chi, Q):
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck0m1
 def cluster_message(nodes, cavity):
-    """The moments of B clusters at their `Nodes`, under what they see: mean, chi
-    and v, (B, d) and twice (B, d, d); and what they send the rest, D, r and T of the
-    same shapes, D and T positive semidefinite (`cluster-message`).
+    """Compute the moments of B clusters at their `Nodes`: mean, chi and v, (B, d) and
+    twice (B, d, d); and their message to the other columns, D, r and T of the same
+    shapes, D and T positive semidefinite (`cluster-message`).
     """
     h, Q, C = cavity
-    mean, chi = nodes.x.mean(1), _possible(nodes.response, Q)
+    mean = nodes.x.mean(1)
+    chi = _possible(nodes.response, Q)
     bent = nodes.x - mean[:, None] - nodes.noise @ chi
     bent = transposed(bent) @ bent / bent.shape[1]
     L = np.linalg.inv(np.eye(h.shape[1]) - chi @ Q)
-    D, T = (symmetric(X) for X in (L @ chi, L @ bent @ transposed(L)))
-    return (mean, chi, chi @ C @ chi + bent), (D, times(L, mean - times(chi, h)), T)
+    D = symmetric(L @ chi)
+    r = times(L, mean - times(chi, h))
+    T = symmetric(L @ bent @ transposed(L))
+    return (mean, chi, chi @ C @ chi + bent), (D, r, T)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck0m3
 def decorrelating_basis(D, T):
-    """Coordinates x = J x' in which coefficients of a cluster are independent: J and
-    its inverse, (B, d, d) each; and their t, (B, d).
+    """Find coordinates x = J x' in which the coefficients of a cluster are independent:
+    return J and its inverse, (B, d, d) each; and their t, (B, d).
     """
     values, E = np.linalg.eigh(D)
     root = np.sqrt(np.maximum(values, 1e-13 * values[:, -1:] + 1e-300))[:, None]
@@ -235,9 +257,9 @@ def decorrelating_basis(D, T):
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck004
 class RotatedMessage(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
-    """What a prior with clusters sends: as `Mixed`, those of clusters in their own
-    coordinates. `view`, Moment, is the same in the moment view, `turns` has the J and
-    its inverse for each size of the clusters of a Layout.
+    """The message of a prior with clusters: as `Mixed`, with each cluster in its own
+    coordinates. `view`, MomentView, is the message in the moment view; `turns` has J
+    and its inverse for each size of the clusters of a `BlockLayout`.
     """
 
     __slots__ = ()
@@ -248,19 +270,19 @@ class RotatedMessage(namedtuple("Turned", (*Mixed._fields, "view", "turns", "lay
         return [m for m in self.layout.members if m.shape[1] > 1]
 
     def turn(self, A):
-        """Columns (M, N) for these coordinates: in each cluster A J in place of A."""
+        """Turn columns (M, N) to these coordinates: A J in place of A in a cluster."""
         A = A.copy()
         for m, (J, _) in zip(self.members, self.turns):
             A[:, m] = np.einsum("mbd,bde->mbe", A[:, m], J)
         return A
 
     def coupled(self, A, rows):
-        """As `couple`; the message back is in clusters."""
+        """Solve the coupling, as `couple`; the message back is in clusters."""
         A = self.turn(A)
-        out = lmmse.couple_rows(rows, A, Mixed(*self[:7]))  # in groups, chapter 5.2
+        solved = lmmse.couple_rows(rows, A, Mixed(*self[:7]))  # in groups, chapter 5.2
         columns = np.concatenate([m.ravel() for m in self.members])
-        given = cavity_input(A, self.view, rows, out.u.mean, columns)
-        return _back(out, self, self.members, given)
+        inputs = cavity_input(A, self.view, rows, solved.u.mean, columns)
+        return _back(solved, self, self.members, inputs)
 
 
 @lmmse.couple_both.register
@@ -268,39 +290,48 @@ def _columns_in_clusters(prior: RotatedMessage, rows, A, *_):
     return prior.coupled(A, rows)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck005
-def _back(out, message, members, given):
-    """What the coupling has answered, with the clusters turned back: `Coupled`."""
-    (mean, chi, var), layout = (part.copy() for part in out.x[:3]), message.layout
-    alone, end = out.to_prior._replace(h=out.to_prior.h.copy()), 0
+def _back(solved, message, members, inputs):
+    """Turn the clusters of what the coupling has solved back: `Coupled`."""
+    mean, chi, var = (values.copy() for values in solved.x[:3])
+    layout = message.layout
+    alone = solved.to_prior._replace(h=solved.to_prior.h.copy())
     to_prior = BlockNatural.of(alone, layout)
-    flat = to_prior.Q_hat, to_prior.chi_hat
-    matrices = zip(*(layout.blocks(part)[-len(members) :] for part in flat))
-    for m, turn, (Q_hat, chi_hat) in zip(members, message.turns, matrices):
-        at = end + np.arange(m.size).reshape(m.shape)
-        field, moments = _turned_back(given.of(at), turn, message.r[m], message.T[m])
+    precisions = layout.blocks(to_prior.Q_hat)[-len(members) :]
+    noises = layout.blocks(to_prior.chi_hat)[-len(members) :]
+    start = 0
+    for m, turn, Q_hat, chi_hat in zip(members, message.turns, precisions, noises):
+        places = start + np.arange(m.size).reshape(m.shape)
+        start += m.size
+        r, t = message.r[m], message.T[m]
+        field, response, covariance = _turned_back(inputs.of(places), turn, r, t)
         to_prior.h[m], Q_hat[:], chi_hat[:] = field
-        mean[m], end = times(turn[0], out.x.mean[m]), end + m.size
-        chi[m], var[m] = (diagonal(X) for X in moments)
-    return out._replace(x=Moments(mean, chi, var), to_prior=to_prior)
+        mean[m] = times(turn[0], solved.x.mean[m])
+        chi[m] = diagonal(response)
+        var[m] = diagonal(covariance)
+    return solved._replace(x=Moments(mean, chi, var), to_prior=to_prior)
 
 
-def _turned_back(one_cavity, turn, r, t):
-    """The message to clusters, by what they see; their response and covariance."""
-    (_, B, P), I, (J, back) = one_cavity, np.eye(r.shape[1]), turn
-    field, Q, C = cavity_of(one_cavity, np.ones(r.shape), r, t)
+def _turned_back(inputs, turn, r, t):
+    """Compute the message to clusters, their response and their covariance."""
+    _, B, P = inputs
+    J, J_inv = turn
+    I = np.eye(r.shape[1])
+    field, Q, C = cavity_of(inputs, np.ones(r.shape), r, t)
     values, E = np.linalg.eigh(symmetric(C))
-    C = C - (E * np.minimum(values, 0)[:, None]) @ transposed(E)  # rounding's own
-    rest = ((I - B) * t[:, None]) @ (I - B) + P - (B * t[:, None]) @ B
-    matrices = (transposed(back) @ X @ back for X in (Q, C))
-    message = times(transposed(back), field), *map(symmetric, matrices)
-    return message, [J @ X @ transposed(J) for X in (I - B, rest)]
+    C = C - (E * np.minimum(values, 0)[:, None]) @ transposed(E)  # < 0 by rounding
+    covariance = ((I - B) * t[:, None]) @ (I - B) + P - (B * t[:, None]) @ B
+    back = transposed(J_inv)
+    Q = symmetric(back @ Q @ J_inv)
+    C = symmetric(back @ C @ J_inv)
+    J_T = transposed(J)
+    return (times(back, field), Q, C), J @ (I - B) @ J_T, J @ covariance @ J_T
 
 # %% ../../nbs/course/47_clusters.ipynb #17b10ck6
 COPIES = 1e-11  # what is added to a cluster's precision, in units of its diagonal
 
 
 def _definite(Q):
-    """Precisions (B, d, d) made definite: of exact copies each takes its share."""
+    """Make precisions (B, d, d) definite, so that exact copies have equal shares."""
     scale = np.sqrt(diagonal(Q))
     least = np.linalg.eigvalsh(Q / scale[..., None] / scale[:, None])[:, :1]
     if not (least > -1e-5).all():
@@ -310,25 +341,30 @@ def _definite(Q):
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck012
 def _of_clusters(prior, m, N, cavity):
-    """Moments of clusters, (B, d) each; their turn; what they say in it: D, r and T."""
-    (mean, chi, v), (D, r, T) = cluster_message(
-        at_quadrature(prior, m, N, cavity), cavity
-    )
+    """Compute the moments of clusters, (B, d) each; J and its inverse; and D, r and T
+    of their message in these coordinates.
+    """
+    nodes = at_quadrature(prior, m, N, cavity)
+    (mean, chi, v), (D, r, T) = cluster_message(nodes, cavity)
     turn, t = decorrelating_basis(D, T)
-    chi, v, rho = map(diagonal, (chi, v, chi @ cavity.Sigma))
-    return (mean, chi, v, rho, 1 - rho), turn, (1.0, times(turn[1], r), t)
+    rho = diagonal(chi @ cavity.Sigma)
+    moments = mean, diagonal(chi), diagonal(v), rho, 1 - rho
+    return moments, turn, (1.0, times(turn[1], r), t)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck007
 class ClusteredPrior(Prior):
-    """A penalty, or WithIntercept of one, under which the coefficients of some of N
-    columns answer cluster by cluster; clusters are int arrays, with no column in two.
+    """A penalty, or WithIntercept of one, that treats some of N columns cluster by
+    cluster; clusters are int arrays, with no column in two.
     """
 
     whole = None
 
     def __init__(self, whole, clusters, N):
-        self.whole, self.column_clusters, self.N = whole, clusters, N
-        self.is_unpenalized, self.selects = whole.is_unpenalized, whole.selects
+        self.whole = whole
+        self.column_clusters = clusters
+        self.N = N
+        self.is_unpenalized = whole.is_unpenalized
+        self.selects = whole.selects
         self.prior = whole.prior if isinstance(whole, WithIntercept) else whole
         number = np.arange(N + (whole is not self.prior))
         for cluster in clusters:
@@ -336,57 +372,63 @@ class ClusteredPrior(Prior):
         self.layout = BlockLayout(np.unique(number, return_inverse=True)[1])
 
     def initial_message(self, message):
-        """A message with one number for each column as one in clusters."""
+        """Return a message with one number for each column as one in clusters."""
         return BlockNatural.of(message, self.layout)
 
     def one_by_one(self, incoming, n=NODES, start=0):
-        """Columns (1, d) and `Nodes` of each cluster."""
-        for m, cavity in self.cavities(incoming):
+        """Yield columns (1, d) and `Nodes` of each cluster."""
+        for m, cavities in self.cavities(incoming):
             for b in range(len(m)):
-                one_cavity = CavityInput(*(part[[b]] for part in cavity))
-                yield (
-                    m[[b]],
-                    at_quadrature(self.prior, m[[b]], self.N, one_cavity, n, start),
-                )
+                columns = m[[b]]
+                cavity = CavityInput(*(values[[b]] for values in cavities))
+                nodes = at_quadrature(self.prior, columns, self.N, cavity, n, start)
+                yield columns, nodes
 
     def cavities(self, incoming):
-        """Columns (B, d) and their `CavityInput`, for each size of clusters."""
-        blocks = self.layout.blocks
-        matrices = zip(blocks(incoming.Q_hat), blocks(incoming.chi_hat))
-        for m, (Q, C) in zip(self.layout.members, matrices):
+        """Yield columns (B, d) and their `CavityInput`, for each size of clusters."""
+        precisions = self.layout.blocks(incoming.Q_hat)
+        noises = self.layout.blocks(incoming.chi_hat)
+        for m, Q, C in zip(self.layout.members, precisions, noises):
             if m.shape[1] > 1:
                 yield m, CavityInput(incoming.h[m], _definite(Q), C)
 
     def three(self, incoming, n=NODES, start=0):
-        """Π, mean and mean square, (3, N), those of the clusters by n nodes."""
+        """Compute Π, mean and mean square, (3, N), those of the clusters by n nodes."""
         alone = incoming.alone()
-        mean, _, var, *_ = (part[: self.N] for part in self.whole.moments(alone))
-        out = np.array([self.whole.Pi(alone), mean, var + mean**2])
+        x = self.whole.moments(alone)
+        mean = x.mean[: self.N]
+        var = x.var[: self.N]
+        averages = np.array([self.whole.Pi(alone), mean, var + mean**2])
         for m, nodes in self.one_by_one(incoming, n, start):
-            out[:, m] = nodes.three()
-        return out
+            averages[:, m] = nodes.three()
+        return averages
 
     def read(self, step):
-        """Π, (N,), and Moments of x at a Step, those of clusters by all nodes."""
+        """Return Π, (N,), and moments of x at a `Step`, of clusters by all nodes."""
         Pi, mean, square = self.three(step.state.to_prior)
-        end = step.x.mean[self.N :], step.x.var[self.N :]
-        mean, var = map(np.append, (mean, square - mean**2), end)
+        var = np.append(square - mean**2, step.x.var[self.N :])
+        mean = np.append(mean, step.x.mean[self.N :])
         return Pi, step.x._replace(mean=mean, var=var)
 
     def message(self, incoming, data_precision):
-        """Moments of x, the message to the coupling, a ridge for loose coefficients and
-        how many variances were floored, as of `message_to_coupling`.
+        """Return moments of x, the message to the coupling, a ridge for loose
+        coefficients and the number of floored variances, as `message_to_coupling`.
         """
         alone = incoming.alone()
         x = self.whole.moments(alone)
         mixed, ridge, n_clipped = message_to_coupling(x, alone, data_precision)
-        view, turns = moment_view(mixed, x, alone), []
+        view = moment_view(mixed, x, alone)
+        turns = []
         for m, cavity in self.cavities(incoming):
             moments, turn, message = _of_clusters(self.prior, m, self.N, cavity)
             turns.append(turn)
-            replies = zip((*x, *mixed[4:], *view), (*moments, *message, *message))
-            for part, value in (*replies, *((part, 0) for part in (*mixed[:4], ridge))):
-                part[m] = value
+            for values, of_cluster in zip(x, moments):
+                values[m] = of_cluster
+            for values in (mixed.S, mixed.Q_hat, mixed.h, mixed.chi_hat, ridge):
+                values[m] = 0  # a cluster is in R
+            for in_mixed, in_view, of_cluster in zip(mixed[4:], view, message):
+                in_mixed[m] = of_cluster
+                in_view[m] = of_cluster
         return x, RotatedMessage(*mixed, view, turns, self.layout), ridge, n_clipped
 
 # %% ../../nbs/course/47_clusters.ipynb #17b10ck5
@@ -394,14 +436,14 @@ reply.register(ClusteredPrior, lambda p, incoming, own, _: p.message(incoming, o
 
 
 def values_at_nodes(prior, incoming, i):
-    """Of coefficients in the clusters of an `ClusteredPrior`, numbers (n,), at all the
-    nodes, (n, NODES).
+    """Return the values of coefficients i, (n,), in clusters of a `ClusteredPrior` at
+    all nodes, (n, NODES).
     """
-    out = np.empty((len(i), NODES))
+    values = np.empty((len(i), NODES))
     for m, nodes in prior.one_by_one(incoming):
         k, j = np.nonzero(i[:, None] == m)
-        out[k] = nodes.x[0, :, j]
-    return out
+        values[k] = nodes.x[0, :, j]
+    return values
 
 # %% ../../nbs/course/47_clusters.ipynb #39657242
 CORRELATED = 0.6  # columns with a larger correlation are taken together
@@ -410,9 +452,9 @@ WIDEST = 12  # ... and in one that is named
 
 
 def find_clusters(A, Pi):
-    """Groups of 2 to LARGEST columns of A (M, N), an int array each, that are selected
-    now and then, by Π, (N,), and close to each other, the closest pairs first; none
-    where the table is read in parts.
+    """Join columns of A (M, N) that are selected now and then, by Π, (N,), and close to
+    each other, the closest pairs first; return clusters of 2 to LARGEST columns, an int
+    array each, and none where the table is read in chunks.
     """
     if chunk_axis(A) is not None:
         return []
@@ -421,62 +463,71 @@ def find_clusters(A, Pi):
     X = X - X.mean(0)
     X = X / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
     near = np.triu(np.abs(X.T @ X), 1)
-    one, two = np.nonzero(near > CORRELATED)
-    group, size = np.arange(len(columns)), np.ones(len(columns), dtype=int)
-    for pair in np.argsort(-near[one, two], kind="stable"):
-        a, b = group[one[pair]], group[two[pair]]
+    first, second = np.nonzero(near > CORRELATED)
+    group = np.arange(len(columns))
+    size = np.ones(len(columns), dtype=int)
+    for pair in np.argsort(-near[first, second], kind="stable"):
+        a = group[first[pair]]
+        b = group[second[pair]]
         if a != b and size[a] + size[b] <= LARGEST:
             group[group == b] = a
             size[a] += size[b]
     return [columns[group == g] for g in np.unique(group) if size[g] > 1]
 
 # %% ../../nbs/course/47_clusters.ipynb #c0unt023
-def check_indices(name, given, n):
-    """Whole numbers from 0 to n - 1, each once, as an int array."""
+def check_indices(name, indices, n):
+    """Validate whole numbers from 0 to n - 1, each once; return an int array."""
     try:
-        each = list(given)
-        numbers = np.array(each or np.zeros(0, dtype=int))
+        items = list(indices)
+        numbers = np.array(items or np.zeros(0, dtype=int))
     except (TypeError, ValueError):  # no list, or one of lists that differ in length
-        each, numbers = [], np.array(None)
-    truths = any(isinstance(number, (bool, np.bool_)) for number in each)
-    plain = numbers.ndim == 1 and numbers.dtype.kind in "iu" and not truths
-    inside = plain and np.isin(numbers, np.arange(n)).all()
+        items = []
+        numbers = np.array(None)
+    has_bools = any(isinstance(item, (bool, np.bool_)) for item in items)
+    are_whole = numbers.ndim == 1 and numbers.dtype.kind in "iu" and not has_bools
+    inside = are_whole and np.isin(numbers, np.arange(n)).all()
     if not inside or len(np.unique(numbers)) < len(numbers):
-        what = f"a list of numbers from 0 to {n - 1}, each once"
-        raise ValueError(f"{name} must be {what}, got {given!r}")
+        rule = f"a list of numbers from 0 to {n - 1}, each once"
+        raise ValueError(f"{name} must be {rule}, got {indices!r}")
     return numbers.astype(int)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck013
 def check_clusters(clusters, problem, N):
-    """The clusters of some of the N columns of a problem as a list of int arrays, or
-    "auto"; a TypeError or ValueError where they cannot be had.
+    """Validate clusters of some of the N columns of a problem: return a list of int
+    arrays, or "auto". A TypeError or ValueError where they cannot be used.
     """
-    prior = problem.prior
     if isinstance(clusters, str) and clusters == "auto":
-        wanted = clusters
+        checked = clusters
     elif not np.iterable(clusters) or isinstance(clusters, str):
-        wanted = '"auto" or a list of lists ([] for none)'
-        raise ValueError(f"column_clusters must be {wanted}, got {clusters!r}")
+        rule = '"auto" or a list of lists ([] for none)'
+        raise ValueError(f"column_clusters must be {rule}, got {clusters!r}")
     else:
-        wanted = [check_indices("each of column_clusters", one, N) for one in clusters]
-        together = [i for cluster in wanted for i in cluster.tolist()]
-        check_indices("column_clusters together", together, N)
-        if (widest := max(map(len, wanted), default=0)) > WIDEST:
-            found = f"got one of {widest}; give the closest of them"
-            raise ValueError(f"a cluster holds at most {WIDEST} columns, {found}")
-        if wanted:
-            why = "column_clusters: a step turns the columns of the table"
-            check_in_memory(problem.A, why, "give an array, or []")
-        wanted = [cluster for cluster in wanted if len(cluster) > 1]
+        checked = _check_lists(clusters, problem.A, N)
+    prior = problem.prior
     selects = np.any(prior.split()[0]) and np.isinf(problem.beta)
-    if len(wanted) and not selects:
-        what = "a penalty that selects, such as Laplace(0.1), at beta = inf"
-        raise TypeError(f"column_clusters are for {what}")
-    return wanted
+    if len(checked) and not selects:
+        rule = "a penalty that selects, such as Laplace(0.1), at beta = inf"
+        raise TypeError(f"column_clusters are for {rule}")
+    return checked
+
+
+def _check_lists(clusters, A, N):
+    checked = [check_indices("each of column_clusters", one, N) for one in clusters]
+    together = [i for cluster in checked for i in cluster.tolist()]
+    check_indices("column_clusters together", together, N)
+    largest = max(map(len, checked), default=0)
+    if largest > WIDEST:
+        remedy = "give the closest of them"
+        rule = f"a cluster holds at most {WIDEST} columns"
+        raise ValueError(f"{rule}, got one of {largest}; {remedy}")
+    if checked:
+        reason = "column_clusters: a step turns the columns of the table"
+        check_in_memory(A, reason, "give an array, or []")
+    return [cluster for cluster in checked if len(cluster) > 1]
 
 # %% ../../nbs/course/47_clusters.ipynb #c0unt022
 def put_in_clusters(problem, state, clusters, N):
-    """The problem and the state with some of its N columns in clusters."""
+    """Return the problem and the state with some of its N columns in clusters."""
     if not clusters:
         return problem, state
     prior = ClusteredPrior(problem.prior, clusters, N)

@@ -32,49 +32,62 @@ if TYPE_CHECKING:  # the room above, which saves priors by their names
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800010
 def bessel_pair(nu, z):
-    """I_nu(z) exp(-z) and I_{nu+1}(z) exp(-z), for z > 0 and nu >= -1/2."""
+    """Compute I_nu(z) exp(-z) and I_{nu+1}(z) exp(-z), for z > 0 and nu >= -1/2."""
     long = z > 1e5 + 4e3 * nu**2  # there SciPy's has no digits: three terms are enough
-    far, near = np.where(long, z, 1.0), np.where(long, 1.0, z)
+    far = np.where(long, z, 1.0)
+    near = np.where(long, 1.0, z)
 
-    def one(nu):
+    def scaled_bessel(nu):
         a = 4 * nu**2
         tail = 1 - (a - 1) / (8 * far) * (1 - (a - 9) / (16 * far))
         return np.where(long, tail / np.sqrt(2 * np.pi * far), ive(nu, near))
 
-    return one(nu), one(nu + 1)
+    return scaled_bessel(nu), scaled_bessel(nu + 1)
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800011
+def _length_law_by_series(nu, m, r):
+    q = (m * r) ** 2 / 4
+    base = hyp0f1(nu + 1, q)
+    log = xlogy(2 * nu + 1, r) - (r**2 + m**2) / 2 - nu * np.log(2) - gammaln(nu + 1)
+    return np.exp(log) * base, hyp0f1(nu + 2, q) / base / (2 * nu + 2)
+
+
+def _length_law_by_bessel(nu, m, r, u):
+    z = m * r
+    lower, upper = bessel_pair(nu, z)
+    log = (nu + 1) * np.log(r) - nu * np.log(m) - u**2 / 2
+    return np.exp(log) * lower, upper / lower / z
+
+
 def length_law(k, m, u):
-    """Density of the length r = m + u of a standard normal vector of k coordinates
-    about a mean of length m (`length-density`), and the mean cosine of its angle with
-    that mean, divided by m r; arrays of one shape.
+    """Compute the density of the length r = m + u of a standard normal vector of k
+    coordinates about a mean of length m (`length-density`), and the mean cosine of its
+    angle with that mean, divided by m r; arrays of one shape.
     """
-    k, m, r = k + 0 * u, m + 0 * u, np.maximum(m + u, 1e-300)
-    nu, z = k / 2 - 1, m * r
-    near = z**2 < 80 * (nu + 1)
-    density, cosine = np.empty((2, *z.shape))
-    n, M, R, q = nu[near], m[near], r[near], z[near] ** 2 / 4
-    base = hyp0f1(n + 1, q)
-    log = xlogy(2 * n + 1, R) - (R**2 + M**2) / 2 - n * np.log(2) - gammaln(n + 1)
-    density[near] = np.exp(log) * base
-    cosine[near] = hyp0f1(n + 2, q) / base / (2 * n + 2)
-    n, M, R, Z = nu[~near], m[~near], r[~near], z[~near]
-    one, two = bessel_pair(n, Z)
-    log = (n + 1) * np.log(R) - n * np.log(M) - u[~near] ** 2 / 2
-    density[~near], cosine[~near] = np.exp(log) * one, two / one / Z
+    nu = (k + 0 * u) / 2 - 1
+    m = m + 0 * u
+    r = np.maximum(m + u, 1e-300)
+    near = (m * r) ** 2 < 80 * (nu + 1)
+    far = ~near
+    density = np.empty(r.shape)
+    cosine = np.empty(r.shape)
+    density[near], cosine[near] = _length_law_by_series(nu[near], m[near], r[near])
+    density[far], cosine[far] = _length_law_by_bessel(nu[far], m[far], r[far], u[far])
     return density, cosine
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800013
-RADII, REACH = 24, 8.5  # nodes of a panel; how far they go, in standard deviations
+RADII = 24  # nodes of a panel
+REACH = 8.5  # how far the panels go, in standard deviations
 
 
 def length_nodes(k, m, cut, n=RADII):
-    """Nodes u = r - m and their widths, (3 n, G) each, for averages over the length r:
-    three panels, between both ends, the middle and a cut, (G,) each.
+    """Place nodes u = r - m with their widths, (3 n, G) each, for averages over the
+    length r: three panels, between both ends, the middle and a cut, (G,) each.
     """
     x, w = np.polynomial.legendre.leggauss(n)
     middle = (k - 1) / (np.sqrt(m**2 + k) + m)
-    low, high = np.maximum(middle - REACH, -m), middle + REACH
+    low = np.maximum(middle - REACH, -m)
+    high = middle + REACH
     edges = np.sort([low, middle, np.clip(cut, low, high), high], axis=0)
     half = (edges[1:] - edges[:-1])[:, None] / 2
     u = edges[:-1, None] + half * (1 + x[:, None])
@@ -82,14 +95,16 @@ def length_nodes(k, m, cut, n=RADII):
 
 
 def radii(k, m, cut, n=RADII):
-    """The same nodes u, their probabilities, and the mean cosines of `length_law`."""
+    """Return nodes u of `length_nodes`, their probabilities and the mean cosines of
+    `length_law`.
+    """
     u, w = length_nodes(k, m, cut, n)
     p, cosine = length_law(k, m, u)
     return u, p * w, cosine
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800016
 class GroupMoments(NamedTuple):
-    """What G groups answer at Q_hat = 1; (G,) each."""
+    """Moments of G groups of coefficients at Q_hat = 1; (G,) each."""
 
     mean: np.ndarray  # along the field
     radial: np.ndarray  # variance across resamples along the field ...
@@ -112,29 +127,34 @@ FAINT_NOISE = 1e-8  # of field and threshold: less noise than that is taken as t
 
 
 def noise_in(size, chi_hat, t):
-    """Standard deviation of the noise in each direction, above 0; (G,)."""
+    """Compute the noise's standard deviation in each direction, above 0; (G,)."""
     s = np.maximum(np.sqrt(chi_hat), FAINT_NOISE * (size + t))
     return np.where(s > 0, s, 1.0)
 
 
 @np.errstate(under="ignore")
 def radial_moments(k, size, chi_hat, t):
-    """The `GroupMoments` of groups of k columns in fields of a length, `size`, with
-    noise of variance chi_hat in each direction, under thresholds t; (G,) each.
+    """Compute the `GroupMoments` of groups of k columns: `size` is the length of the
+    mean field, chi_hat the noise's variance in each direction, t the threshold; (G,).
     """
     s = noise_in(size, chi_hat, t)
-    m, cut = size / s, (t - size) / s
+    m = size / s
+    cut = (t - size) / s
     u, p, cosine = radii(k, m, cut)
-    z, on, beyond = m * (m + u), u > cut, np.maximum(u - cut, 0)
+    z = m * (m + u)
+    on = u > cut
+    beyond = np.maximum(u - cut, 0)
     A = z * cosine
     mean = (p * beyond * A).sum(0)
     spread = np.where(z > 1e4, (k - 1) / (2 * z**2 + 1), 1 - (k - 1) * cosine - A**2)
     var = (p * ((beyond * A - mean) ** 2 + beyond**2 * spread)).sum(0)
     across = (p * beyond**2 * cosine).sum(0)
     bent = (k - 1) / k * (p * on * t / s / np.maximum(m + u, 1e-300)).sum(0)
-    Pi, rest, log_z = (p * on).sum(0), (p * ~on).sum(0), (p * beyond**2).sum(0) / 2
-    rates = Pi - bent, rest + bent, Pi, s**2 * log_z
-    return GroupMoments(s * mean, chi_hat * var, chi_hat * across, *rates)
+    Pi = (p * on).sum(0)
+    off = (p * ~on).sum(0)
+    log_z = (p * beyond**2).sum(0) / 2
+    rates = Pi - bent, off + bent, Pi
+    return GroupMoments(s * mean, chi_hat * var, chi_hat * across, *rates, s**2 * log_z)
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800092
 def _isotropic(sent, message, mean):
@@ -156,7 +176,7 @@ def _isotropic(sent, message, mean):
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800024
 class ColumnGroups(NamedTuple):
-    """Which of N columns belong to which of G groups."""
+    """The assignment of N columns to G groups."""
 
     names: np.ndarray  # (G,), sorted
     index: np.ndarray  # (N,): the number of each column's group
@@ -166,26 +186,26 @@ class ColumnGroups(NamedTuple):
 
 @lru_cache
 def groups_from_bytes(raw, kind):
-    """The `ColumnGroups` of labels as bytes of a dtype."""
+    """Make the `ColumnGroups` of labels, given as the bytes of an array of a dtype."""
     names, index = np.unique(np.frombuffer(raw, kind), return_inverse=True)
     cells = np.ones(len(index)), (index, np.arange(len(index)))
     return ColumnGroups(names, index, np.bincount(index), csr_array(cells))
 
 
 def groups_of(labels):
-    """The `ColumnGroups` of an array of labels, (N,), made once for the same labels."""
+    """Make the `ColumnGroups` of an array of labels, (N,); once for equal labels."""
     return groups_from_bytes(labels.tobytes(), labels.dtype.str)
 
 
 def one_each(N, i):
-    """Some of N coefficients, numbers i () or (n,), as rows with a 1 each, (n, N)."""
+    """Make rows, (n, N), that each pick one of N coefficients, numbers i () or (n,)."""
     i = np.ravel(i)
     return csr_array((np.ones(len(i)), i, np.arange(len(i) + 1)), shape=(len(i), N))
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800025
 def group_labels(groups):
-    """A label for each column, (N,), from labels or from {name: columns}; a ValueError
-    where a column is in two groups or in none, or a group has no column.
+    """Return a label for each column, (N,), from labels or from {name: columns}; a
+    ValueError where a column is in two groups or in none, or a group has no column.
     """
     if isinstance(groups, dict):
         return _labels_by_name(groups)
@@ -194,31 +214,33 @@ def group_labels(groups):
         if all(isinstance(label, kind) for label in labels.flat):
             labels = np.array(labels.tolist())
     if labels.ndim != 1 or not labels.size or labels.dtype.kind not in "iuU":
-        wanted = "a label (texts or whole numbers, not both) for each column"
-        what = f"groups must be {wanted}, or a dict of lists of columns"
-        raise ValueError(f"{what}, got {groups!r:.60}")
+        labels_or_dict = (
+            "a label (texts or whole numbers, not both) for each column, "
+            "or a dict of lists of columns"
+        )
+        raise ValueError(f"groups must be {labels_or_dict}, got {groups!r:.60}")
     return labels
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800026
 def _labels_by_name(groups):
-    """The same from {name: list of columns}."""
     label = {}
     for name, columns in groups.items():
-        many = np.array(columns)
-        fine = many.ndim == 1 and many.size and many.dtype.kind in "iu"
-        if not fine or many.min() < 0 or len({*many.tolist()}) < len(many):
-            what = "must be a list of numbers from 0 on, one at least and each once"
-            raise ValueError(f"groups[{name!r}] {what}, got {columns!r:.60}")
-        for i in many.tolist():
+        numbers = np.array(columns)
+        are_whole = numbers.ndim == 1 and numbers.size and numbers.dtype.kind in "iu"
+        if not are_whole or numbers.min() < 0 or len(set(columns)) < len(numbers):
+            rule = "must be a list of numbers from 0 on, one at least and each once"
+            raise ValueError(f"groups[{name!r}] {rule}, got {columns!r:.60}")
+        for i in numbers.tolist():
             if i in label:
-                what = f"groups: column {i} is in {label[i]!r} and in {name!r}"
+                both = f"groups: column {i} is in {label[i]!r} and in {name!r}"
                 remedy = "duplicate it in the table, and give each group one of the two"
-                raise ValueError(f"{what}: {remedy}")
+                raise ValueError(f"{both}: {remedy}")
             label[i] = name
-    alone = {*range(len(label))} - {*label}
-    if alone:  # or for a number that is too large
-        what = "give it a group; columns that stand alone are groups of one"
-        raise ValueError(f"groups: column {min(alone)} is in no group: {what}")
+    without_group = set(range(len(label))) - set(label)
+    if without_group:  # or a number is too large
+        remedy = "give it a group; columns that stand alone are groups of one"
+        i = min(without_group)
+        raise ValueError(f"groups: column {i} is in no group: {remedy}")
     return group_labels([label[i] for i in range(len(label))])
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800028
@@ -227,19 +249,23 @@ FAR_OFF = 0.5  # of a column's square: products of columns that are far from ort
 
 
 def _group_weights(weights, labels):
-    """The weight of each column's group, (N,): by default the root of its size."""
-    names, index, sizes, _ = groups_of(labels)
+    """Return the weight of each column's group, (N,): by default its size's root."""
+    groups = groups_of(labels)
+    sizes = groups.sizes
     if sizes.max() > MOST_MEMBERS:
-        found = f"{names[sizes.argmax()]} has {sizes.max()}"
-        raise ValueError(f"groups hold at most {MOST_MEMBERS} columns, {found}: cut it")
+        largest = f"{groups.names[sizes.argmax()]} has {sizes.max()}"
+        limit = f"groups hold at most {MOST_MEMBERS} columns"
+        raise ValueError(f"{limit}, {largest}: cut it")
     if weights is None:
-        return np.sqrt(sizes[index])
+        return np.sqrt(sizes[groups.index])
     weights = np.array(check_array("weights", weights))
-    fits = weights.shape == labels.shape and weights.min() >= 0
-    pooled = np.bincount(index, weights if fits else None) / sizes
-    if not (fits and np.allclose(weights, pooled[index], rtol=1e-12, atol=0)):
-        wanted = "one number >= 0 for each column, the same within a group"
-        raise ValueError(f"weights must be {wanted}, got {weights!r:.60}")
+    is_valid = weights.shape == labels.shape and weights.min() >= 0
+    if is_valid:
+        means = np.bincount(groups.index, weights) / sizes
+        is_valid = np.allclose(weights, means[groups.index], rtol=1e-12, atol=0)
+    if not is_valid:
+        rule = "one number >= 0 for each column, the same within a group"
+        raise ValueError(f"weights must be {rule}, got {weights!r:.60}")
     return weights
 
 
@@ -305,8 +331,8 @@ class GroupLasso(Prior):
     def __post_init__(self):
         check_field(self, "lam", 0)
         labels = group_labels(self.groups)
-        given = dict(groups=labels, weights=_group_weights(self.weights, labels))
-        vars(self).update(given)
+        weights = _group_weights(self.weights, labels)
+        vars(self).update(groups=labels, weights=weights)
 
     @property
     def column_groups(self) -> ColumnGroups:
@@ -340,26 +366,26 @@ class GroupLasso(Prior):
     def check(self, N: int, beta: float) -> None:
         """See `Prior.check`."""
         if len(self.groups) != N:
-            found = f"groups has {len(self.groups)} columns, A has {N}"
-            raise ValueError(f"GroupLasso: {found}: give each column of A its group")
+            sizes = f"groups has {len(self.groups)} columns, A has {N}"
+            raise ValueError(f"GroupLasso: {sizes}: give each column of A its group")
         if np.isfinite(beta):
             raise ValueError(f"GroupLasso is for beta = inf, got beta = {beta:g}")
 
     def check_table(self, A: TableLike) -> None:
-        """See `Prior.check_table`: of the first group whose columns are far from
+        """See `Prior.check_table`: warn of the first group whose columns are far from
         orthonormal once unpenalised columns are projected out. Tables in chunks are not
         checked.
         """
         if not isinstance(A, np.ndarray):
             return
-        kept = np.flatnonzero(self.is_unpenalized())
-        if len(kept):
-            A = project_out(A, kept)
+        unpenalized = np.flatnonzero(self.is_unpenalized())
+        if len(unpenalized):
+            A = project_out(A, unpenalized)
         name = _far_group(A, self.column_groups)
         if name is not None:
-            what = f"the columns of group {name!s} are not orthonormal"
+            problem = f"the columns of group {name!s} are not orthonormal"
             remedy = "Π can be far off; take those of orthonormal_groups"
-            warnings.warn(f"GroupLasso: {what}: {remedy}", stacklevel=5)
+            warnings.warn(f"GroupLasso: {problem}: {remedy}", stacklevel=5)
 
     def scaled(self, factor: float) -> "GroupLasso":
         """See `Prior.scaled`."""
@@ -368,9 +394,8 @@ class GroupLasso(Prior):
     @property
     def penalty_factor(self) -> Array:
         """The weights in units of the default ones, (N,)."""
-        return self.weights / np.sqrt(
-            self.column_groups.sizes[self.column_groups.index]
-        )
+        groups = self.column_groups
+        return self.weights / np.sqrt(groups.sizes[groups.index])
 
     def is_unpenalized(self) -> Bools:
         """See `Prior.is_unpenalized`: where the weight is 0."""
@@ -394,9 +419,11 @@ class GroupLasso(Prior):
             Columns k, length of the mean field, variance of the noise in each
             direction, threshold and precision.
         """
-        (Q_hat, h, chi_hat), mean = incoming, self.of_groups
-        k, t = self.column_groups.sizes, self.lam * mean(self.weights)
-        return k, np.sqrt(k * mean(h**2)), mean(chi_hat), t, mean(Q_hat)
+        mean = self.of_groups
+        k = self.column_groups.sizes
+        length = np.sqrt(k * mean(incoming.h**2))
+        t = self.lam * mean(self.weights)
+        return k, length, mean(incoming.chi_hat), t, mean(incoming.Q_hat)
 
     def in_groups(self, incoming: Natural) -> tuple[GroupMoments, Array, Array]:
         """Compute the moments of each group.
@@ -413,32 +440,36 @@ class GroupLasso(Prior):
         precision, length : (G,) arrays
             Of the field, and of its mean.
         """
-        *field, Q = self.fields(incoming)
-        return radial_moments(*field), Q, field[1]
+        k, length, chi_hat, t, Q = self.fields(incoming)
+        return radial_moments(k, length, chi_hat, t), Q, length
 
     def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
         """See `Prior.moments`: chi is the mean response of a group, (N,)."""
-        groups, Q, size = self.in_groups(incoming)
-        at = self.column_groups.index
-        of = GroupMoments(*(v[at] for v in groups))
-        mean, var = of.of_members(incoming.h, size[at], Q[at])
-        return Moments(mean, of.rho / Q[at], var, of.rho, of.rho_bar)
+        groups, Q, length = self.in_groups(incoming)
+        index = self.column_groups.index
+        moments = GroupMoments(*(v[index] for v in groups))
+        mean, var = moments.of_members(incoming.h, length[index], Q[index])
+        chi = moments.rho / Q[index]
+        return Moments(mean, chi, var, moments.rho, moments.rho_bar)
 
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
         """See `Prior.Pi`: of each column's group."""
-        return np.minimum(self.in_groups(incoming)[0].Pi, 1)[self.column_groups.index]
+        groups, _, _ = self.in_groups(incoming)
+        return np.minimum(groups.Pi, 1)[self.column_groups.index]
 
     def log_partition(self, incoming: Natural, beta: float = np.inf) -> Array:
         """See `Prior.log_partition`: each column has an equal share of its group's."""
-        of, Q, _ = self.in_groups(incoming)
-        return (of.log_z / Q / self.column_groups.sizes)[self.column_groups.index]
+        groups, Q, _ = self.in_groups(incoming)
+        shares = groups.log_z / Q / self.column_groups.sizes
+        return shares[self.column_groups.index]
 
     def inner(
         self, field: Array, Q_hat: Array, beta: float
     ) -> tuple[Array, Array, Array]:
         """See `Prior.inner`: the threshold of blocks (`block-threshold`)."""
         k = self.column_groups.sizes[self.column_groups.index]
-        length, t = np.sqrt(k * self.pooled(field**2)), self.lam * self.weights
+        length = np.sqrt(k * self.pooled(field**2))
+        t = self.lam * self.weights
         on = length > t
         shrink = np.where(on, 1 - t / np.where(on, length, 1), 0)
         response = (on + (k - 1) * shrink) / k / Q_hat
@@ -466,29 +497,39 @@ class GroupLasso(Prior):
         P1InGroup
             Of the n combinations.
         """
-        take = lambda v: np.reshape(v, np.shape(unit))
-        g = self.column_groups.index[mix.indices[mix.indptr[:-1]]]
+        shape = np.shape(unit)
+        first_columns = mix.indices[mix.indptr[:-1]]
+        g = np.reshape(self.column_groups.index[first_columns], shape)
         length = np.sqrt(mix.multiply(mix).sum(1))
-        direction = mix @ incoming.h / np.where(length > 0, length, 1)
-        unit, h = unit * take(length), take(direction) * np.where(unit < 0, -1, 1)
-        k, size, chi_hat, t, Q = (take(v[g]) for v in self.fields(incoming))
-        rest = np.sqrt(np.maximum(size**2 - h**2, 0))
-        shape = Q, h, rest, noise_in(size, chi_hat, t), t, k
-        of = GroupMoments(*(take(v[g]) for v in self.in_groups(incoming)[0]))
-        known = 1 - np.minimum(of.Pi, 1), of.of_members(h, size, Q)
-        unit = np.where(unit == 0, 1, np.abs(unit))  # of zeros any
-        return P1InGroup(unit, *shape, *known, names)
+        h = np.reshape(mix @ incoming.h / np.where(length > 0, length, 1), shape)
+        h = h * np.where(unit < 0, -1, 1)
+        unit = np.abs(unit * np.reshape(length, shape))
+        k, size, chi_hat, t, Q = (v[g] for v in self.fields(incoming))
+        groups, _, _ = self.in_groups(incoming)
+        moments = GroupMoments(*(v[g] for v in groups))
+        return P1InGroup(
+            unit=np.where(unit == 0, 1, unit),  # a zero has no unit
+            Q_hat=Q,
+            h=h,
+            rest=np.sqrt(np.maximum(size**2 - h**2, 0)),
+            s=noise_in(size, chi_hat, t),
+            t=t,
+            k=k,
+            atom=1 - np.minimum(moments.Pi, 1),
+            moments=moments.of_members(h, size, Q),
+            names=names,
+        )
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800037
 class OrthonormalGroups(NamedTuple):
-    """A table whose groups of columns are orthonormal, and the way back."""
+    """A table with orthonormal columns in each group, and the map to its columns."""
 
     A: Array  # (M, n)
     groups: Array  # (n,) labels
     back: csr_array  # (n, N): what the coefficients of each column are made of
 
     def coefficients(self, x: ArrayLike) -> Array:
-        """Those of the columns given, (..., N), from those of the new, (..., n)."""
+        """Return the original columns' coefficients, (..., N), from (..., n)."""
         return np.asarray(x) @ self.back
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800083
@@ -496,26 +537,27 @@ DEPENDENT = 1e-10  # of the largest singular value
 
 
 def orthonormal(A, labels):
-    """`OrthonormalGroups` of an array A (M, N) with labels (N,), and of those groups
-    that lose columns {name: (columns, rank)}.
+    """Return `OrthonormalGroups` of an array A (M, N) with labels (N,), and the groups
+    that lose columns, {name: (columns, rank)}.
     """
     names, index, sizes, _ = groups_of(labels)
     members = np.split(np.argsort(index, kind="stable"), np.cumsum(sizes)[:-1])
-    made, kept, back, lost = [], [], [], {}
-    for g, m in enumerate(members):
-        size = np.linalg.norm(A[:, m], axis=0)
+    bases, group_of, back, lost = [], [], [], {}
+    for g, columns in enumerate(members):
+        size = np.linalg.norm(A[:, columns], axis=0)
         size[size == 0] = 1.0  # units are no reason to drop a column
-        U, values, V = np.linalg.svd(A[:, m] / size, full_matrices=False)
+        U, values, V = np.linalg.svd(A[:, columns] / size, full_matrices=False)
         rank = int(np.sum(values > max(DEPENDENT * values[0], 1e-300)))
-        if rank < len(m):
-            lost[names[g]] = len(m), rank
-        made.append(U[:, :rank])
-        kept += [g] * rank
-        ends = np.arange(rank + 1) * len(m)
-        turn = (V[:rank] / values[:rank, None] / size).ravel()
-        where = np.tile(m, rank)
-        back.append(csr_array((turn, where, ends), shape=(rank, len(labels))))
-    return OrthonormalGroups(np.hstack(made), names[kept], vstack(back, "csr")), lost
+        if rank < len(columns):
+            lost[names[g]] = len(columns), rank
+        bases.append(U[:, :rank])
+        group_of += [g] * rank
+        ends = np.arange(rank + 1) * len(columns)
+        rows = (V[:rank] / values[:rank, None] / size).ravel()
+        places = np.tile(columns, rank)
+        back.append(csr_array((rows, places, ends), shape=(rank, len(labels))))
+    made = OrthonormalGroups(np.hstack(bases), names[group_of], vstack(back, "csr"))
+    return made, lost
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800038
 def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
@@ -562,20 +604,21 @@ def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
     for name, (k, rank) in lost.items():
         if rank == 0:
             raise ValueError(f"A: group {name!s} has only zeros: drop it")
-        what = f"the {k} columns of group {name!s} span only {rank} directions"
-        warnings.warn(f"{what}: it has {rank} columns now", stacklevel=2)
+        loss = f"the {k} columns of group {name!s} span only {rank} directions"
+        warnings.warn(f"{loss}: it has {rank} columns now", stacklevel=2)
     return made
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800052
 def field_of_value(y, b, t):
-    """The field a >= 0 of one member at which a (1 - t / |(a, b)|) is y >= 0, where the
-    others' fields have the length b; and the slope there. By Newton's steps from above.
+    """Solve a (1 - t / |(a, b)|) = y >= 0 for the field a >= 0 of one member, where the
+    others' fields have the length b; return also the slope. By Newton's method.
     """
     a = y + t
-    for _ in range(30):  # of a convex function: they come down, ever quicker
+    for _ in range(30):  # the function is convex: from above, steps never overshoot
         r = np.maximum(np.hypot(a, b), 1e-100)  # its cube is a number
         slope = np.maximum(1 - t * b**2 / r**3, 1e-9)
-        last, a = a, np.maximum(a - (a - t * a / r - y) / slope, 0)
+        last = a
+        a = np.maximum(a - (a - t * a / r - y) / slope, 0)
         if np.all(last - a <= 1e-15 * a):
             break
     return a, slope
@@ -657,17 +700,17 @@ class P1InGroup:
     def _others(self):
         """Lengths of the others' fields, (K, n), and their probabilities."""
         k, rest, s, t = map(np.atleast_1d, (self.k, self.rest, self.s, self.t))
-        dims, m = np.maximum(k - 1, 1), rest / s
-        u, w, _ = radii(dims, m, t / s - m)
+        m = rest / s
+        u, w, _ = radii(np.maximum(k - 1, 1), m, t / s - m)
         return np.where(k > 1, s * (m + u), 0.0), w / w.sum(0)
 
     def _average(self, x, law):
-        """Mean over the others' lengths of a law of the field at which a column has the
-        value x, of one more axis than the columns.
+        """Average a law of the field at which a column has the value x over the
+        others' lengths; x has one more axis than the columns.
         """
-        b, w = (part[..., None] for part in self._others)
-        parts = self.scale, self.h, self.s, self.t
-        scale, h, s, t = (np.atleast_1d(v)[:, None] for v in parts)
+        b, w = (values[..., None] for values in self._others)
+        fields = self.scale, self.h, self.s, self.t
+        scale, h, s, t = (np.atleast_1d(v)[:, None] for v in fields)
         a, slope = field_of_value(np.minimum(np.abs(x) / scale, 1e99), b, t)
         z = (np.where(x < 0, -a, a) - h) / s
         return (w * law(z, slope * s * scale)).sum(0)
@@ -689,18 +732,34 @@ class P1InGroup:
         q = np.asarray(q, dtype=float)
         if not ((q > 0) & (q < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
-        parts = self.unit, self.Q_hat, self.h, self.rest, self.s, self.t, self.k
-        seen = np.ravel(self.atom) <= np.max(np.maximum(q, 1 - q), initial=0)
-        kept = (np.ravel(v)[seen] for v in (*parts, self.atom))
-        some = P1InGroup(*kept, self.moments)
-        h, s, scale = (np.reshape(v, (-1, 1)) for v in (some.h, some.s, some.scale))
-        shares, found = q.reshape(1, -1), np.zeros((len(seen), q.size))
-        end = (h + s * ndtri(shares)) * scale  # of a field without a penalty
-        below = lambda x: some._average(x, lambda z, _: ndtr(z))
-        ends = np.minimum(end, 0), np.maximum(end, 0)
-        if seen.any():  # of the others all these are 0
-            found[seen] = halved(*ends, shares, below, steps=45)
-        return found.reshape(np.shape(self.h) + q.shape)
+        reaches_beyond = np.ravel(self.atom) <= np.max(np.maximum(q, 1 - q), initial=0)
+        quantiles = np.zeros((len(reaches_beyond), q.size))
+        if reaches_beyond.any():  # all quantiles of the other columns are 0
+            quantiles[reaches_beyond] = self._chosen(reaches_beyond)._quantiles(q)
+        return quantiles.reshape(np.shape(self.h) + q.shape)
+
+    def _chosen(self, which):
+        law = (
+            self.unit,
+            self.Q_hat,
+            self.h,
+            self.rest,
+            self.s,
+            self.t,
+            self.k,
+            self.atom,
+        )
+        return P1InGroup(*(np.ravel(values)[which] for values in law), self.moments)
+
+    def _quantiles(self, q):
+        h, s, scale = (np.reshape(v, (-1, 1)) for v in (self.h, self.s, self.scale))
+        q = q.reshape(1, -1)
+        end = (h + s * ndtri(q)) * scale  # without a penalty
+
+        def below(x):
+            return self._average(x, lambda z, _: ndtr(z))
+
+        return halved(np.minimum(end, 0), np.maximum(end, 0), q, below, steps=45)
 
     __repr__ = one_line
 
@@ -817,13 +876,15 @@ def group_norm(fit: "Fit", name: str | int) -> GroupNorm:
     >>> print(group_norm(fit, 0).cdf([0, 0.5]).round(3))
     [0.939 0.998]
     """
-    wanted = "that of rvamp with prior=GroupLasso(...)"
-    check_interface("group_norm: fit", fit, ["prior", "last"], wanted)
-    check_interface("group_norm: fit.prior", fit.prior, (), wanted, GroupLasso)
+    remedy = "that of rvamp with prior=GroupLasso(...)"
+    check_interface("group_norm: fit", fit, ["prior", "last"], remedy)
+    check_interface("group_norm: fit.prior", fit.prior, (), remedy, GroupLasso)
     names = fit.prior.column_groups.names.tolist()
     if np.ndim(name) or name not in names:
         raise ValueError(f"group_norm: name must be one of {names!r:.60}, got {name!r}")
-    message = Natural(*(part[: len(fit.mean)] for part in fit.last.state.to_prior))
-    k, size, chi_hat, t, Q = (v[names.index(name)] for v in fit.prior.fields(message))
+    N = len(fit.mean)
+    message = Natural(*(values[:N] for values in fit.last.state.to_prior))
+    g = names.index(name)
+    k, size, chi_hat, t, Q = (values[g] for values in fit.prior.fields(message))
     s = float(noise_in(size, chi_hat, t))
     return GroupNorm(float(k), size / s, (t - size) / s, Q / s)

@@ -14,7 +14,7 @@ from .messages import Moments, Natural
 
 # %% ../../nbs/course/33_coupling.ipynb #42608ed9
 class Coupled(NamedTuple):
-    """What the coupling answers ("Variable 2" of Algorithm 1)."""
+    """Moments and messages of the coupling ("Variable 2" of Algorithm 1)."""
 
     x: Moments  # (N,) each
     u: Moments  # (M,) each, of the (real) residuals, with rho = Q_hat_2u * chi_2u
@@ -36,7 +36,7 @@ class WideSystem(NamedTuple):
 
 # %% ../../nbs/course/33_coupling.ipynb #162728ab
 class Diagonals(NamedTuple):
-    """What every form of the linear system must deliver: vectors only."""
+    """The solution of the linear system in any form: vectors only."""
 
     x: np.ndarray  # mean, (N,)
     u: np.ndarray  # mean, (M,)
@@ -53,7 +53,9 @@ class Diagonals(NamedTuple):
 
 # %% ../../nbs/course/33_coupling.ipynb #2e1aef97
 def answer_x(prior, solved):
-    """Moments of x and the message to the prior (`leave-one-out`, `received-on-S`)."""
+    """Compute the moments of x and the message to the prior (`leave-one-out`,
+    `received-on-S`).
+    """
     S, D, r, T = prior.S, prior.D, prior.r, prior.T
     s, free, others = solved.s, solved.free, solved.others_x
     chi = D * free
@@ -68,7 +70,7 @@ def answer_x(prior, solved):
 
 # %% ../../nbs/course/33_coupling.ipynb #ffb62b83
 def answer_u(likelihood, solved):
-    """Moments of u and the message to the likelihood (`message-to-rows`)."""
+    """Compute moments of u and the message to the likelihood (`message-to-rows`)."""
     u, chi, t, others = solved.u, solved.chi_u, solved.t, solved.others_u
     var = chi**2 * likelihood.chi_hat + others  # own noise + others' noise
     V = t / chi
@@ -77,7 +79,7 @@ def answer_u(likelihood, solved):
 
 # %% ../../nbs/course/33_coupling.ipynb #c0de1001
 def coupled(prior, likelihood, solved):
-    """Both answers in one container."""
+    """Collect moments and messages of x and u, `Coupled`."""
     x, to_prior = answer_x(prior, solved)
     u, to_likelihood = answer_u(likelihood, solved)
     return Coupled(x, u, to_prior, to_likelihood)

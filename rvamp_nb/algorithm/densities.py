@@ -76,20 +76,20 @@ class Selector(Protocol):
 
 # %% ../../nbs/course/37_densities.ipynb #d2f2c441
 def _widen(v, extra):
-    """v with `extra` axes of length 1 at the end."""
+    """Append `extra` axes of length 1 to the shape of v."""
     return np.asarray(v)[(...,) + (None,) * extra]
 
 # %% ../../nbs/course/37_densities.ipynb #352553f2
 def _soft(field, t, positive=False):
-    """The soft threshold; one-sided if positive."""
+    """Apply the soft threshold; one-sided if positive."""
     if positive:
         return np.maximum(field - t, 0)
     return np.sign(field) * np.maximum(np.abs(field) - t, 0)
 
 # %% ../../nbs/course/37_densities.ipynb #h5mv
 class _Moments:
-    """Those of a draw: of a coefficient, from the posterior of a random resample. In
-    the unit that it is asked for in; and how it is shown.
+    """Mean and variance of a coefficient, drawn from the posterior of a random
+    resample, in the unit that it is asked for in; and how it is shown.
     """
 
     unit = 1.0
@@ -101,7 +101,7 @@ class _Moments:
 
     @property
     def std(self) -> Array:
-        """The root of the variance across resamples and that within, chi / beta."""
+        """The standard deviation, across resamples and within one (chi / beta)."""
         moments = self.prior.moments(self.incoming, self.beta)
         return np.sqrt(moments.var + moments.chi / self.beta) * self.unit
 
@@ -174,9 +174,12 @@ class P1(_Moments):
     def terms(self) -> tuple[Array, ...]:
         """Q_hat + k, h, s and t; first and last for each penalty, (K, ...)."""
         Q_hat, h, chi_hat = self.incoming
-        splits = (case.split() for _, case in self.prior.cases())
-        t, Q = zip(*((t + 0 * h, k + Q_hat) for t, k in splits))
-        return np.array(Q), h, np.sqrt(chi_hat), np.array(t)
+        thresholds, precisions = [], []
+        for _, case in self.prior.cases():
+            t, k = case.split()
+            thresholds.append(t + 0 * h)
+            precisions.append(k + Q_hat)
+        return np.array(precisions), h, np.sqrt(chi_hat), np.array(thresholds)
 
     @property
     def weights(self) -> Array:
@@ -200,7 +203,7 @@ class P1(_Moments):
         (K, ...) array
             +-inf without field noise.
         """
-        Q, h, s, t = (_widen(part, extra) for part in self.terms)
+        Q, h, s, t = (_widen(term, extra) for term in self.terms)
         gap = Q * x + t * np.where(x < 0, -1, 1) - h
         step = np.where(gap < 0, -np.inf, np.inf)
         z = np.where(s > 0, gap / np.where(s > 0, s, 1), step)
@@ -224,9 +227,10 @@ class P1(_Moments):
     @property
     def atom(self) -> Array:
         """P[x = 0] = 1 - Pi."""
-        prior, t = self.prior, self.terms[-1]
-        shares = [prior.in_noise(self.incoming, each)[3] for each in t]
-        return self.weights @ np.where(np.equal(t, 0) & (not prior.positive), 0, shares)
+        _, _, _, thresholds = self.terms
+        shares = [self.prior.in_noise(self.incoming, t)[3] for t in thresholds]
+        unpenalized = np.equal(thresholds, 0) & (not self.prior.positive)
+        return self.weights @ np.where(unpenalized, 0, shares)
 
     def cdf(self, x: ArrayLike) -> Array:
         """Compute P[coefficient <= x].
@@ -260,10 +264,10 @@ class P1(_Moments):
         q = np.asarray(q, dtype=float)
         if not ((q > 0) & (q < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
-        Q, h, s, t = (_widen(part, q.ndim) for part in self.terms)
+        Q, h, s, t = (_widen(term, q.ndim) for term in self.terms)
         ends = _soft(h + s * ndtri(q), t, self.prior.positive) / Q
-        below = lambda x: self.below(x, q.ndim)
-        return halved(ends.min(0), ends.max(0), q, below) * _widen(self.unit, q.ndim)
+        x = halved(ends.min(0), ends.max(0), q, lambda x: self.below(x, q.ndim))
+        return x * _widen(self.unit, q.ndim)
 
     @np.errstate(under="ignore")
     def pdf(self, x: ArrayLike) -> Array:
@@ -280,7 +284,8 @@ class P1(_Moments):
             Coordinates' shape, then that of x; at 0 from the right, and 0 without field
             noise.
         """
-        x, (Q, _, s, _) = np.asarray(x, dtype=float), self.terms
+        x = np.asarray(x, dtype=float)
+        Q, _, s, _ = self.terms
         slope = np.where(s > 0, Q / np.where(s > 0, s, 1), 0) / self.unit
         heights = phi(self.distance(x / _widen(self.unit, x.ndim), x.ndim))
         return np.tensordot(self.weights, _widen(slope, x.ndim) * heights, 1)
@@ -300,9 +305,11 @@ class P1(_Moments):
         array
             Coordinates' shape, then (size,).
         """
-        prior, shape = self.prior, np.shape(self.incoming.h) + (size,)
-        parts = (v + 0 * self.incoming.h for v in (*self.incoming, *prior.split()))
-        Q_hat, h, chi_hat, t, k = (_widen(part, 1) for part in parts)
+        prior = self.prior
+        zeros = 0 * self.incoming.h
+        shape = np.shape(zeros) + (size,)
+        Q_hat, h, chi_hat = (_widen(v + zeros, 1) for v in self.incoming)
+        t, k = (_widen(v + zeros, 1) for v in prior.split())
         factor = prior.randomize.draw(int(np.prod(shape)), rng).reshape(shape)
         field = h + np.sqrt(chi_hat) * rng.normal(size=shape)
         x = _soft(field, t * factor, prior.positive) / (Q_hat + k * factor)
@@ -310,12 +317,14 @@ class P1(_Moments):
 
 # %% ../../nbs/course/37_densities.ipynb #13b10ck0
 def _by_nearest(v, x):
-    """The density at x of sorted values, beside 0, by the nearest 200 of them."""
+    """Estimate the density at x of sorted values, beside 0, by the nearest 200."""
     nonzero = v[v != 0]
-    at, last = np.searchsorted(nonzero, x), len(nonzero) - 1
+    place = np.searchsorted(nonzero, x)
+    last = len(nonzero) - 1
     if last < 1:
-        return 0.0 * at
-    low, high = np.clip(at - 100, 0, last), np.clip(at + 100, 0, last)
+        return 0.0 * place
+    low = np.clip(place - 100, 0, last)
+    high = np.clip(place + 100, 0, last)
     density = (high - low) / len(v) / np.maximum(nonzero[high] - nonzero[low], 1e-300)
     return np.where((x >= nonzero[0]) & (x <= nonzero[-1]), density, 0)
 
@@ -354,7 +363,8 @@ class P1Clustered:
     inside: Array
     points: Array
 
-    __repr__, _repr_html_ = _Moments.__repr__, _Moments._repr_html_
+    __repr__ = _Moments.__repr__
+    _repr_html_ = _Moments._repr_html_
 
     def _of(self, answers, inner):
         answers = np.array(answers, dtype=float)
@@ -388,13 +398,19 @@ class P1Clustered:
 
     def cdf(self, x: ArrayLike) -> Array:
         """See `P1.cdf`."""
-        below = lambda v: np.searchsorted(v, x, side="right") / len(v)
-        return self._of(self.alone.cdf(x), below)
+
+        def share_below(v):
+            return np.searchsorted(v, x, side="right") / len(v)
+
+        return self._of(self.alone.cdf(x), share_below)
 
     def quantile(self, q: ArrayLike) -> Array:
         """See `P1.quantile`."""
-        at = lambda v: v[np.ceil(np.multiply(q, len(v)) - 1e-9).astype(int) - 1]
-        return self._of(self.alone.quantile(q), at)
+
+        def quantile_of(v):
+            return v[np.ceil(np.multiply(q, len(v)) - 1e-9).astype(int) - 1]
+
+        return self._of(self.alone.quantile(q), quantile_of)
 
     def pdf(self, x: ArrayLike) -> Array:
         """See `P1.pdf`."""
@@ -407,14 +423,17 @@ class P1Clustered:
 # %% ../../nbs/course/37_densities.ipynb #514bfe15
 @np.errstate(under="ignore")
 def _inner_pdf(prior, incoming, beta, x, xi):
-    """The posteriors in the noises xi; their shape, the coordinates', and that of x."""
-    (Q_hat, h, chi_hat), x = incoming, np.asarray(x, dtype=float)
-    at = np.asarray(h + np.sqrt(chi_hat) * xi)
-    log_z = prior.inner(at, Q_hat, beta)[0]
-    at, log_z, Q_hat = (_widen(v, x.ndim) for v in (at, log_z, Q_hat))
+    """Compute the posterior densities at x in the noises xi; their shape, then the
+    coordinates', then that of x.
+    """
+    Q_hat, h, chi_hat = incoming
+    x = np.asarray(x, dtype=float)
+    field = np.asarray(h + np.sqrt(chi_hat) * xi)
+    log_z, _, _ = prior.inner(field, Q_hat, beta)
+    field, log_z, Q_hat = (_widen(v, x.ndim) for v in (field, log_z, Q_hat))
     log_prior = np.array([prior.log_density(value) + 0 * h for value in x.ravel()])
     log_prior = log_prior.T.reshape(np.shape(h) + x.shape)
-    return np.exp(beta * (at * x - Q_hat * x**2 / 2 + log_prior - log_z))
+    return np.exp(beta * (field * x - Q_hat * x**2 / 2 + log_prior - log_z))
 
 # %% ../../nbs/course/37_densities.ipynb #5a2ef957
 @dataclass(frozen=True, eq=False, repr=False)
@@ -460,15 +479,18 @@ class P1Posterior(_Moments):
     @np.errstate(under="ignore")
     def pdf(self, x: ArrayLike) -> Array:
         """See `P1.pdf`: of the continuous part."""
-        incoming, beta, total = self.incoming, self.beta, 0.0
-        close = 15 * np.max(np.sqrt(beta * incoming.chi_hat / incoming.Q_hat))
+        incoming = self.incoming
+        beta = self.beta
+        total = 0.0
+        n_nodes = 15 * np.max(np.sqrt(beta * incoming.chi_hat / incoming.Q_hat))
+        n_nodes = int(np.rint(np.clip(n_nodes, 8, 256)))
         for share, case in self.prior.cases():
             bends = case.bends(incoming.Q_hat, beta)
             # nodes closer than a posterior is wide: else each shows by itself
-            xi, w = field_nodes(incoming, bends, int(np.rint(np.clip(close, 8, 256))))
-            for few in np.array_split(np.arange(len(w)), len(w) // 64 + 1):
-                inner = _inner_pdf(case, incoming, beta, x, xi[few])
-                total = total + share * (_widen(w[few], np.ndim(x)) * inner).sum(0)
+            xi, w = field_nodes(incoming, bends, n_nodes)
+            for batch in np.array_split(np.arange(len(w)), len(w) // 64 + 1):
+                inner = _inner_pdf(case, incoming, beta, x, xi[batch])
+                total = total + share * (_widen(w[batch], np.ndim(x)) * inner).sum(0)
         return total
 
 # %% ../../nbs/course/37_densities.ipynb #e4c3d1dc
@@ -516,18 +538,19 @@ def p1(
     P1(coefficient 0: Π 0.258, mean 0.08, sd 0.34)
     """
     fit, i, unit, names, mix = located(fit, i)
-    beta, N = fit.problem.beta, len(fit.mean)
+    beta = fit.problem.beta
+    N = len(fit.mean)
     if fit.prior.column_groups:
-        message = Natural(*(part[:N] for part in fit.last.state.to_prior))
+        message = Natural(*(values[:N] for values in fit.last.state.to_prior))
         mix = one_each(N, i) if mix is None else mix
         return fit.prior.marginals(message, mix, unit, names)
     prior = fit.prior.of_columns(i, N)
-    incoming = Natural(*(part[:N][i] for part in fit.last.state.to_prior.alone()))
+    incoming = Natural(*(values[:N][i] for values in fit.last.state.to_prior.alone()))
     if np.isfinite(beta) and prior.log_density:
         return P1Posterior(prior, incoming, beta, names)
     if np.isinf(beta) and isinstance(prior, Penalty):
         incoming = incoming._replace(h=incoming.h * np.where(unit < 0, -1, 1))
-        size = np.where(unit == 0, 1, np.abs(unit))  # of zeros any
+        size = np.where(unit == 0, 1, np.abs(unit))  # a zero has no unit
         alone = P1(prior, incoming, size, names)
         inside = np.isin(i, [j for block in fit.column_clusters for j in block])
         if not inside.any():
@@ -535,8 +558,8 @@ def p1(
         points = values_at_nodes(fit.problem.prior, fit.last.state.to_prior, i[inside])
         return P1Clustered(alone, inside, np.sort(points * unit[inside][:, None]))
     remedy = "give it a method log_density(x), or look at fit.mean and fit.var"
-    what = f"the prior {type(prior).__name__} at beta = {beta:g}"
-    raise TypeError(f"p1 is not written for {what}: {remedy}")
+    question = f"the prior {type(prior).__name__} at beta = {beta:g}"
+    raise TypeError(f"p1 is not written for {question}: {remedy}")
 
 # %% ../../nbs/course/37_densities.ipynb #6a0d50c5
 class Located(NamedTuple):
@@ -551,11 +574,12 @@ class Located(NamedTuple):
 
 @singledispatch
 def located(source, which):
-    """Find some coefficients, all for None: `Located`. What holds a fit registers its
-    way. TypeError, ValueError, IndexError: it is no fit, or has no such coefficients.
+    """Find some coefficients (None: all) and return them `Located`. Each class that
+    holds a fit registers a method here. TypeError, ValueError, IndexError: it is no
+    fit, or has no such coefficients.
     """
-    wanted = "a Fit, from rvamp, or a fitted StabilitySelection"
-    raise TypeError(f"fit must be {wanted}, got {source!r:.60}")
+    sources = "a Fit, from rvamp, or a fitted StabilitySelection"
+    raise TypeError(f"fit must be {sources}, got {source!r:.60}")
 
 # %% ../../nbs/course/37_densities.ipynb #6a0d5reg
 @located.register(Fit)
@@ -565,23 +589,27 @@ def _chosen(fit, rows):
     N = len(fit.mean)
     rows = np.arange(N) if rows is None else np.asarray(rows)
     if rows.dtype.kind not in "iu":
-        by_name = "names are known to the estimator: p1(selector, 'bmi')"
-        remedy = by_name if rows.dtype.kind in "UO" else "np.flatnonzero of a mask"
-        what = f"coefficients of a Fit are chosen by integers, got {rows.dtype}"
-        raise TypeError(f"{what}; {remedy}")
+        remedy = "np.flatnonzero of a mask"
+        if rows.dtype.kind in "UO":
+            remedy = "names are known to the estimator: p1(selector, 'bmi')"
+        rule = f"coefficients of a Fit are chosen by integers, got {rows.dtype}"
+        raise TypeError(f"{rule}; {remedy}")
     if rows.ndim > 1:
         raise ValueError(f"coefficients are chosen by a vector, got shape {rows.shape}")
     if ((rows < -N) | (rows >= N)).any():
         raise IndexError(f"there are {N} coefficients, 0 to {N - 1}; got {rows}")
-    at = np.arange(N)[rows]
-    return Located(fit, at, np.ones(np.shape(at)), at)
+    numbers = np.arange(N)[rows]
+    return Located(fit, numbers, np.ones(np.shape(numbers)), numbers)
 
 # %% ../../nbs/course/37_densities.ipynb #89606f92
 def _functionals(A, prior, F):
-    """F_S, F Di(D) A', F Di(T) A', F Di(D) F', F Di(T) F'; F may be column numbers."""
+    """Compute F_S, F Di(D) A', F Di(T) A', F Di(D) F' and F Di(T) F'; F may be column
+    numbers.
+    """
     D, T = prior.D, prior.T
     if F.ndim == 1:
-        columns, same = A[:, F], np.equal.outer(F, F)
+        columns = A[:, F]
+        same = np.equal.outer(F, F)
         F_S = np.equal.outer(F, np.flatnonzero(prior.S)) * 1.0
         F_D, F_T = ((columns * v[F]).T for v in (D, T))
         return F_S, F_D, F_T, same * D[F], same * T[F]
@@ -590,7 +618,9 @@ def _functionals(A, prior, F):
 
 # %% ../../nbs/course/37_densities.ipynb #65cafa1d
 def _wide(A, prior, likelihood, F):
-    """Cov(F x) across resamples and F Lambda_x^{-1} F' in the mixed view, (n, n)."""
+    """Compute Cov(F x) across resamples and F Lambda_x^{-1} F', (n, n) each, in the
+    mixed view, for M < N.
+    """
     prior = at_most_2M(A, prior)
     w = wide_matrices(A, prior, likelihood)
     F_S, F_D, F_T, own_D, own_T = _functionals(A, prior, F)
@@ -604,7 +634,9 @@ def _wide(A, prior, likelihood, F):
 
 # %% ../../nbs/course/37_densities.ipynb #70ca5272
 def _tall(A, prior, likelihood, F):
-    """The same two from the N x N form."""
+    """Compute Cov(F x) across resamples and F Lambda_x^{-1} F', (n, n) each, in the
+    N x N form.
+    """
     F = np.eye(A.shape[1])[F] if F.ndim == 1 else F
     C, noise, Sigma_x = tall_form(A, prior, likelihood)
     L = F @ Sigma_x
@@ -615,24 +647,29 @@ def _tall(A, prior, likelihood, F):
 # %% ../../nbs/course/37_densities.ipynb #b26171e1
 @np.errstate(under="ignore")
 def _covariances(fit, F):
-    """Of F x, or coordinates F, under p̄₂: across resamples and within one, (n, n)."""
-    A, beta = fit.problem.A, fit.problem.beta
-    (M, N), n = A.shape, len(F)
+    """Compute the covariances of F x (or of coordinates F) under p̄₂, (n, n) each:
+    across resamples, and within one.
+    """
+    A = fit.problem.A
+    M, N = A.shape
+    n = len(F)
     if chunk_axis(A) is not None and F.ndim == 1 and n * n > M * N:
-        what = f"{n} x {n} numbers, more than the table in blocks has ({M} x {N})"
-        raise ValueError(f"p2 of {n} coefficients is {what}: choose rows")
-    prior, likelihood = fit.last.prior_message, fit.last.likelihood_message
+        size = f"{n} x {n} numbers, more than the table in blocks has ({M} x {N})"
+        raise ValueError(f"p2 of {n} coefficients is {size}: choose rows")
+    prior = fit.last.prior_message
+    likelihood = fit.last.likelihood_message
     if fit.column_clusters:
         F = np.eye(N)[F] if F.ndim == 1 else F
-        A, F = prior.turn(A), prior.turn(F)
+        A = prior.turn(A)
+        F = prior.turn(F)
     A, likelihood, _ = likelihood.uncoupled(A)  # of rows in groups, chapter 5.2
     form = _wide if is_wide(A) else _tall
     across, within = form(A, prior, likelihood, F)
-    return (across + across.T) / 2, (within + within.T) / (2 * beta)
+    return (across + across.T) / 2, (within + within.T) / (2 * fit.problem.beta)
 
 # %% ../../nbs/course/37_densities.ipynb #390b6909
 def _new_rows(fit, A_new):
-    """New rows of features, (m, N), with a column of ones for an intercept."""
+    """Validate new rows, (m, N), and append a column of ones for an intercept."""
     A_new = check_array("A_new", A_new, ("m", len(fit.mean)))
     if fit.has_intercept:
         A_new = with_ones(A_new)
@@ -677,21 +714,26 @@ class P2:
         unit: float | Array = 1.0,
         names: ArrayLike | None = None,
     ) -> None:
-        self._fit, self._rows, self.unit, self.names = fit, rows, unit, names
+        self._fit = fit
+        self._rows = rows
+        self.unit = unit
+        self.names = names
 
     @property
     def mean(self) -> Array:
         """Mean of each coefficient, (n,)."""
-        mean, F = self._fit.last.coupled.x.mean, self._rows
+        mean = self._fit.last.coupled.x.mean
+        F = self._rows
         return (mean[F] if F.ndim == 1 else F @ mean) * self.unit
 
     @property
     def std(self) -> Array:
         """Standard deviation of each coefficient, (n,), across resamples and within."""
-        x, beta = self._fit.last.coupled.x, self._fit.problem.beta
         if self._rows.ndim == 2:
             return np.sqrt(np.diag(self.covariance))
-        return np.sqrt((x.var + x.chi / beta)[self._rows]) * np.abs(self.unit)
+        x = self._fit.last.coupled.x
+        var = x.var + x.chi / self._fit.problem.beta
+        return np.sqrt(var[self._rows]) * np.abs(self.unit)
 
     def pdf(self, x: ArrayLike) -> Array:
         """Compute the density of each coefficient that varies, alone.
@@ -712,12 +754,14 @@ class P2:
     @property
     def across(self) -> Array:
         """Covariance across resamples, (n, n)."""
-        return self._both[0]
+        across, _ = self._across_and_within
+        return across
 
     @property
     def within(self) -> Array:
         """Mean covariance of the posterior within a resample, (n, n); 0 at inf."""
-        return self._both[1]
+        _, within = self._across_and_within
+        return within
 
     @property
     def covariance(self) -> Array:
@@ -725,9 +769,10 @@ class P2:
         return self.across + self.within
 
     @cached_property
-    def _both(self):
+    def _across_and_within(self):
         units = np.outer(self.unit, self.unit)
-        return [part * units for part in _covariances(self._fit, self._rows)]
+        across, within = _covariances(self._fit, self._rows)
+        return across * units, within * units
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Draw the coefficients together.
@@ -813,7 +858,9 @@ def p2(fit: Fit | Selector, rows: ArrayLike | None = None) -> P2:
     >>> p2(rvamp(*toy()[:2], 0.6), 0)
     P2(coefficient 0: mean 0.08, sd 0.34)
     """
-    fit, at, unit, names, mix = located(fit, rows)
+    fit, rows, unit, names, mix = located(fit, rows)
     if mix is not None:
-        at = np.pad(mix.toarray(), ((0, 0), (0, int(fit.has_intercept))))
-    return P2(fit, *map(np.atleast_1d, (at, unit, names)))
+        rows = np.pad(mix.toarray(), ((0, 0), (0, int(fit.has_intercept))))
+    unit = np.atleast_1d(unit)
+    names = np.atleast_1d(names)
+    return P2(fit, np.atleast_1d(rows), unit, names)

@@ -122,7 +122,7 @@ class GaussianSignal:
 
 # %% ../../nbs/course/43_state_evolution.ipynb #d74dd955
 class OrderParameters(NamedTuple):
-    """All messages of the averaged algorithm: eight numbers."""
+    """Messages of the averaged algorithm: eight numbers, and the penalty's scale."""
 
     Q_hat_1x: float  # precision that a coefficient receives
     psi_hat_1x: float  # data noise of its field
@@ -135,12 +135,12 @@ class OrderParameters(NamedTuple):
     scale: float = 1.0  # factor on the penalty, where q is asked for
 
     def psi_hat_1u(self, k, power):
-        """Data noise around k times a true fit of mean square `power`."""
+        """Compute the data noise around k times a true fit of mean square `power`."""
         return self.power_1u - 2 * k * self.overlap_1u + k**2 * power
 
 
 class Averages(NamedTuple):
-    """What the columns, or the rows, answer on average."""
+    """Mean moments of the columns, or of the rows."""
 
     chi: float  # response
     slack: float  # 1 - Q_hat chi
@@ -152,61 +152,64 @@ class Averages(NamedTuple):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #cd909190
 def _message(Q_hat, h, chi_hat):
-    """A message with one precision and one noise, or as many as fields h, to all."""
+    """Make a `Natural` message of fields h; precision and noise are broadcast."""
     return Natural(*(v.ravel() for v in np.broadcast_arrays(Q_hat, h, chi_hat)))
 
 
 def _columns_of(prior):
-    """How many columns a feature has: one, but where they are in groups."""
+    """Return the number of columns of a feature: 1 without groups."""
     return prior.weights.size if isinstance(prior, GroupLasso) else 1
 
 
 def nodes_of_fields(effects, macro, prior, beta=np.inf):
-    """The fields that coefficients meet under a law `effects` such as `ConstantSignal`:
-    values of the truth (K,), the first of them 0; nodes over the data noise for each,
-    (n, K); and their probabilities (n, K), with the sum 1.
+    """Place nodes for the mean fields of coefficients under a law `effects` such as
+    `ConstantSignal`: values of the truth (K,), the first of them 0; nodes over the data
+    noise for each, (n, K); and their probabilities (n, K), with the sum 1.
     """
     x_0, share = effects.nodes()
     mean = macro.k * macro.Q_hat_1x * x_0
-    centre, cases = _message(macro.Q_hat_1x, mean, macro.psi_hat_1x), prior.cases()
-    bends = [
-        (place, np.sqrt(np.square(width) + macro.chi_hat_1x))
-        for _, case in cases[:: max(1, len(cases) // 3)]
-        for place, width in case.bends(centre.Q_hat, beta)
-    ]
+    centre = _message(macro.Q_hat_1x, mean, macro.psi_hat_1x)
+    cases = prior.cases()
+    bends = []
+    for _, case in cases[:: max(1, len(cases) // 3)]:
+        for place, width in case.bends(centre.Q_hat, beta):
+            bends.append((place, np.sqrt(np.square(width) + macro.chi_hat_1x)))
     xi, w = field_nodes(centre, bends)
     return x_0, mean + np.sqrt(macro.psi_hat_1x) * xi, share * w
 
 # %% ../../nbs/course/43_state_evolution.ipynb #83b092f8
 def average_columns(effects, macro, prior, beta=np.inf):
-    """What the coefficients answer, on average over truth and data noise: `Averages`;
+    """Average the coefficients' moments over truth and data noise: `Averages`;
     arguments as for `nodes_of_fields`.
     """
     if isinstance(prior, GroupLasso):
         return average_groups(effects, macro, prior)
     nodes = np.broadcast_arrays(*nodes_of_fields(effects, macro, prior, beta))
-    x_0, h, w = (part.ravel() for part in nodes)
+    x_0, h, w = (values.ravel() for values in nodes)
     incoming = _message(macro.Q_hat_1x, h, macro.chi_hat_1x)
     mean, chi, var, _, slack = prior.moments(incoming, beta)
     off = mean - macro.k * x_0
-    parts = chi, slack, off**2, var, off * x_0, (mean - x_0) ** 2
-    return Averages(*(float((w * part).sum()) for part in parts))
+    integrands = chi, slack, off**2, var, off * x_0, (mean - x_0) ** 2
+    return Averages(*(float((w * values).sum()) for values in integrands))
 
 # %% ../../nbs/course/43_state_evolution.ipynb #c0b13f88
 def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
-    """What the rows answer, on average over the data noise: `Averages`. The noise's
-    standard deviation is for the losses of y - f; power is the true fit's mean square.
+    """Average the rows' moments over the data noise: `Averages`. The noise's standard
+    deviation is for the losses of y - f; power is the true fit's mean square.
     """
     if isinstance(likelihood, (Squared, Huber)):
         t, w = losses.gauss_nodes(2 if isinstance(likelihood, Squared) else 60)
         y = np.sqrt(noise**2 + max(macro.psi_hat_1u(1.0, power), 0.0)) * t
-        omega, to_k = 0 * t, None
+        omega = 0 * t
+        to_k = None
     else:
         y, omega, w, to_k = _labelled(macro, likelihood, power)
     incoming = _message(macro.Q_hat_1u, -omega, macro.chi_hat_1u)
-    mean, chi, var, _, slack = likelihood.message(y, incoming, counts, beta)[0]
-    answers = w @ chi, w @ slack, w @ mean**2, w @ var
-    return Averages(*answers, k=1.0 if to_k is None else to_k @ mean / answers[0])
+    moments, _ = likelihood.message(y, incoming, counts, beta)
+    mean, chi, var, _, slack = moments
+    chi = w @ chi
+    k = 1.0 if to_k is None else to_k @ mean / chi
+    return Averages(chi, w @ slack, w @ mean**2, w @ var, k=k)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #f2d6ba3e
 class Independent(NamedTuple):
@@ -220,19 +223,19 @@ class Independent(NamedTuple):
         return 1 / self.ratio
 
     def reply(self, x, u, macro, power):
-        """The next messages, from what columns x and rows u answer to the last."""
+        """Compute the next messages from the `Averages` of columns x and rows u."""
         V, psi, lean, chi_hat = np.divide([x.chi, x.square, x.lean, x.var], self.ratio)
         prediction = _prediction(psi, lean, macro.k, power)
         return OrderParameters(u.chi, u.square, u.var, u.k, V, *prediction, chi_hat)
 
 
 def _prediction(psi, lean, k, power):
-    """Mean square of a prediction, and its mean product with the true fit."""
+    """Compute a prediction's mean square, and mean product with the true fit."""
     return psi + 2 * k * lean + k**2 * power, k * power + lean
 
 # %% ../../nbs/course/43_state_evolution.ipynb #7e119390
 class _Model(NamedTuple):
-    """All that stays fixed."""
+    """The problem of `state_evolution`: what stays fixed while messages change."""
 
     effects: ConstantSignal
     prior: Laplace
@@ -243,42 +246,47 @@ class _Model(NamedTuple):
     selected: float = None  # the share of features to be selected, if asked for
 
     def begun(self):
-        """The messages of the empty model: every prediction is 0."""
+        """Make the messages of the empty model: every prediction is 0."""
         empty = OrderParameters(np.nan, np.nan, np.nan, 1.0, 1.0, 0.0, 0.0, 0.0)
         u = average_rows(empty, *self.of_rows)
         return OrderParameters(u.chi, u.square, u.var, u.k, *empty[4:])
 
     def scaled(self, macro):
-        """The prior at the penalty of these messages."""
+        """Return the prior at the penalty of these messages."""
         return self.prior if self.selected is None else self.prior.scaled(macro.scale)
 
     def sides(self, macro):
-        """What columns and rows answer."""
+        """Compute the `Averages` of columns and of rows."""
         x = average_columns(self.effects, macro, self.scaled(macro), self.beta)
         return x, average_rows(macro, *self.of_rows)
 
     def turn(self, macro):
-        """The next messages."""
-        new = self.design.reply(*self.sides(macro), macro, self.power)
+        """Compute the next messages."""
+        x, u = self.sides(macro)
+        new = self.design.reply(x, u, macro, self.power)
         return new if self.selected is None else _rescaled(self, new, macro)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #f632656e
 def _rescaled(model, new, macro):
-    """The penalty moved nearer to where the share selected is as asked for."""
-    found = PiLaw(*model.effects.nodes(), new, model.scaled(macro), model.beta).mean
-    gap = np.log(max(found, 1e-12) / model.selected)
+    """Move the penalty towards the one at which the share asked for is selected."""
+    x_0, share = model.effects.nodes()
+    selected = PiLaw(x_0, share, new, model.scaled(macro), model.beta).mean
+    gap = np.log(max(selected, 1e-12) / model.selected)
     step = np.clip(gap / 3, -0.5, 0.5) / np.sqrt(_columns_of(model.prior))
     return new._replace(scale=macro.scale * np.exp(step))
 
 # %% ../../nbs/course/43_state_evolution.ipynb #2fa4ba18
 def _accelerated(old, new, before):
-    """Anderson's combination of the last moves, or half a step where that is wild."""
-    move, scale = new - old, np.abs(new) + 1e-300
+    """Combine the last moves by Anderson's rule; take half a step where that is far
+    from the half step.
+    """
+    move = new - old
+    scale = np.abs(new) + 1e-300
     plain = old + move / 2
     if len(before) < 2:
         return plain
     dz, dr = ([old, move] - np.array(before)).swapaxes(0, 1)
-    if not np.isfinite(dr / scale).all():  # moves beyond any number
+    if not np.isfinite(dr / scale).all():  # overflow
         return plain
     gamma = np.linalg.lstsq((dr / scale).T, move / scale, rcond=1e-6)[0]
     out = plain - (gamma[:, None] * (dz + dr / 2)).sum(0)
@@ -287,14 +295,17 @@ def _accelerated(old, new, before):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #12bdc101
 def _turned(model, macro, tol, max_iter):
-    """Turn until nothing moves; the messages, the number of turns, the last change."""
+    """Iterate until the messages stay; return them, the number of turns, and the last
+    relative change.
+    """
     before = []
     for n in range(1, max_iter + 1):
-        old, new = np.array(macro), np.array(model.turn(macro))
+        old = np.array(macro)
+        new = np.array(model.turn(macro))
         if not np.isfinite(new).all():
             return macro, n, np.nan
         size = np.abs(new)
-        size[[2, 7]] += 1e-9 * size[[1, 4]]  # nothing beside another: it may go
+        size[[2, 7]] += 1e-9 * size[[1, 4]]  # these may vanish beside their neighbours
         change = np.max(np.abs(new - old) / np.maximum(size, 1e-300))
         if change < tol:
             return OrderParameters(*new.tolist()), n, change
@@ -304,8 +315,8 @@ def _turned(model, macro, tol, max_iter):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #ae7fc7b9
 def _Pi_at(law, h, more=0.0):
-    """Pi of features whose fields have the means h, of h's shape; more: variance of a
-    noise beside that of resampling.
+    """Compute Pi of features whose fields have the means h, of h's shape; `more` is
+    the variance of a noise beside that of resampling.
     """
     noise = law.macro.chi_hat_1x + more
     if isinstance(law.prior, GroupLasso):
@@ -315,8 +326,9 @@ def _Pi_at(law, h, more=0.0):
 
 
 def _beyond(law, h):
-    """Probability of a field at least as far out as h, of h's shape."""
-    s, h = np.sqrt(law.macro.psi_hat_1x), np.asarray(h)[..., None]
+    """Compute the probability of a mean field as far out as h or farther."""
+    s = np.sqrt(law.macro.psi_hat_1x)
+    h = np.asarray(h)[..., None]
     centre = law.macro.k * law.macro.Q_hat_1x * law.x_0
     if isinstance(law.prior, GroupLasso):
         return _longer(law.prior, centre, law.macro.psi_hat_1x, h) @ law.share
@@ -327,16 +339,17 @@ def _beyond(law, h):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #efc8511d
 def _least_field(law, reached):
-    """The least field h with reached(h), which must stay true once it is."""
+    """Find the least field h with reached(h), which must stay true once it is."""
     centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
-    far = 11 + np.sqrt(_columns_of(law.prior))  # beyond it is practically none
-    high = centre + far * np.sqrt(law.macro.psi_hat_1x)
+    reach = 11 + np.sqrt(_columns_of(law.prior))  # fields beyond it are negligible
+    high = centre + reach * np.sqrt(law.macro.psi_hat_1x)
     low = -high if law.prior.positive else 0.0
-    low, width = low + 0.0 * reached(low), high - low
-    parts = np.arange(1, 16).reshape(-1, *[1] * np.ndim(low))
-    for _ in range(11):  # one of sixteen parts each time
+    width = high - low
+    low = low + 0.0 * reached(low)  # of the shape of what is reached
+    steps = np.arange(1, 16).reshape((-1,) + (1,) * np.ndim(low))
+    for _ in range(11):  # keep one of sixteen parts each time
         width = width / 16
-        low = low + width * (15 - reached(low + width * parts).sum(0))
+        low = low + width * (15 - reached(low + width * steps).sum(0))
     return low + width
 
 # %% ../../nbs/course/43_state_evolution.ipynb #8689d873
@@ -351,7 +364,7 @@ class PiLaw:
     beta: float = np.inf
 
     def nodes(self) -> tuple[Array, Array]:
-        """The true values and their probabilities: `x_0` and `share`."""
+        """Return the true values and their probabilities: `x_0` and `share`."""
         return self.x_0, self.share
 
     @property
@@ -362,11 +375,11 @@ class PiLaw:
         return float(self.share @ _Pi_at(self, centre, m.psi_hat_1x))
 
     def at_least(self, threshold: ArrayLike) -> Array:
-        """Probability that Pi reaches a threshold, of the threshold's shape."""
+        """Compute the probability that Pi reaches a threshold, of its shape."""
         return _beyond(self, _least_field(self, lambda h: _Pi_at(self, h) >= threshold))
 
     def quantile(self, p: ArrayLike) -> Array:
-        """The Pi that a share p of the features does not exceed, of p's shape."""
+        """Find the Pi that a share p of the features does not exceed, of p's shape."""
         return _Pi_at(self, _least_field(self, lambda h: 1 - _beyond(self, h) >= p))
 
 # %% ../../nbs/course/43_state_evolution.ipynb #41386114
@@ -550,38 +563,37 @@ def state_evolution(
     ratio, noise, beta = _check_asked(ratio, signal, noise, likelihood, counts, beta)
     selected, tol, most = _check_search(selected, tol, max_iter, start)
     prior = _one_prior(lam, prior, beta, selected)
-    design, (x_0, share) = _design_of(ratio, spectrum), signal.nodes()
+    design = _design_of(ratio, spectrum)
+    x_0, share = signal.nodes()
     power = design.gain * (share @ x_0**2) / _columns_of(prior)
     of_rows = likelihood, noise, power, counts, beta
     model = _Model(signal, prior, design, beta, power, of_rows, selected)
     macro = model.begun() if start is None else start.macro._replace(scale=1.0)
     macro, n, change = _turned(model, macro, tol, most)
-    converged, status = bool(change < tol), f"converged in {n} turns"
-    if not np.isfinite(change):
-        status = f"broke down at turn {n}: try a larger penalty"
-    elif not converged:
-        moved = f"the last of {n} turns changed by {change:.1e}"
-        status = f"not converged: {moved}; raise max_iter, or give a start nearby"
+    converged = bool(change < tol)
+    status = _status(converged, n, change)
     if not converged:
         warnings.warn(status, ConvergenceWarning, stacklevel=3)  # one is its context
-    x, true = model.sides(macro)[0], float(share[1:].sum())
-    law = lambda *of: PiLaw(*of, macro, model.scaled(macro), beta)
-    laws = law(x_0[:1], np.ones(1)), law(x_0[1:], share[1:] / true)
-    return Evolution(x.error, x.var, x.chi, *laws, true, converged, status, n, macro)
+    x, _ = model.sides(macro)
+    true = float(share[1:].sum())
+    prior = model.scaled(macro)
+    null = PiLaw(x_0[:1], np.ones(1), macro, prior, beta)
+    law = PiLaw(x_0[1:], share[1:] / true, macro, prior, beta)
+    errors = x.error, x.var, x.chi
+    return Evolution(*errors, null, law, true, converged, status, n, macro)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #ed11684b
 def _check_asked(ratio, signal, noise, likelihood, counts, beta):
-    """Refuse what is no question; ratio, noise and beta as floats."""
+    """Validate the problem; return ratio, noise and beta as floats."""
     owner = "state_evolution"
     ratio = check_number(owner, "ratio", ratio, 1e-6, 1e6)
     beta = check_number(owner, "beta", beta, 0, closed="]")
     check_law("counts", counts, needs=("nodes",))
-    check_interface(
-        "signal", signal, ("nodes",), "a law such as ConstantSignal(1, 0.1)"
-    )
+    example = "a law such as ConstantSignal(1, 0.1)"
+    check_interface("signal", signal, ("nodes",), example)
     if not isinstance(likelihood, (Squared, Huber, Logistic, PoissonLoss)):
-        known = "Squared, Huber, Logistic or PoissonLoss"
-        raise TypeError(f"likelihood must be {known}, not {likelihood!r}")
+        losses = "Squared, Huber, Logistic or PoissonLoss"
+        raise TypeError(f"likelihood must be {losses}, not {likelihood!r}")
     if isinstance(likelihood, (Squared, Huber)):
         if noise is None:
             raise ValueError("noise is needed: the standard deviation of y - A x_0")
@@ -590,20 +602,32 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #ed11684c
 def _check_search(selected, tol, max_iter, start):
-    """What steers the search, as floats and an int."""
+    """Validate what steers the search; return floats and an int."""
     owner = "state_evolution"
     if selected is not None:
         selected = check_number(owner, "selected", selected, 0, 1)
     if not isinstance(start, (Evolution, type(None))):
         raise TypeError(f"start must be an Evolution, got {start!r:.60}")
     tol = check_number(owner, "tol", tol, 0, 1)
-    return selected, tol, check_size(owner, "max_iter", max_iter)
+    max_iter = check_size(owner, "max_iter", max_iter)
+    return selected, tol, max_iter
+
+
+def _status(converged, n, change):
+    if converged:
+        return f"converged in {n} turns"
+    if not np.isfinite(change):
+        return f"broke down at turn {n}: try a larger penalty"
+    moved = f"the last of {n} turns changed by {change:.1e}"
+    return f"not converged: {moved}; raise max_iter, or give a start nearby"
 
 # %% ../../nbs/course/43_state_evolution.ipynb #d9315487
 def _design_of(ratio, spectrum):
-    """The design that was asked for."""
-    if spectrum is None or isinstance(spectrum, Spectrum):
-        return spectrum or Independent(ratio)
+    """Make the design that `spectrum` asks for."""
+    if spectrum is None:
+        return Independent(ratio)
+    if isinstance(spectrum, Spectrum):
+        return spectrum
     if isinstance(spectrum, str):
         if spectrum != "orthogonal":
             raise ValueError(f"spectrum must be 'orthogonal' or numbers: {spectrum!r}")
@@ -612,15 +636,15 @@ def _design_of(ratio, spectrum):
 
 
 def _one_prior(lam, prior, beta, selected):
-    """The prior, the same for every coefficient."""
+    """Validate the prior, which must be the same for every coefficient."""
     if (lam is None) == (prior is None):
         raise ValueError("give either lam (the paper's prior) or a prior")
     prior = Laplace(lam) if prior is None else prior
     check_prior(prior)
     if isinstance(prior, GroupLasso):
         if np.ptp(prior.column_groups.index):
-            what = "groups=[0] * k for features of k columns each"
-            raise ValueError(f"prior: one group stands for all: {what}")
+            remedy = "groups=[0] * k for features of k columns each"
+            raise ValueError(f"prior: one group stands for all: {remedy}")
     elif any(np.ndim(value) for value in vars(prior).values()):
         raise ValueError("prior must be the same for all columns: numbers, not vectors")
     prior.check(_columns_of(prior), beta)
@@ -631,15 +655,18 @@ def _one_prior(lam, prior, beta, selected):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #88cb40e2
 def averaged_coupling(spectrum, q_x, q_u):
-    """The averaged coupling (`message-of-a-direction`, `through-the-coupling`) of a
-    `Spectrum`, given the precisions Q_hat_2x and Q_hat_2u of the messages to it: the
-    precisions Q_hat_1x and Q_hat_1u of the messages back, and what the noises of
+    """Average the coupling (`message-of-a-direction`, `through-the-coupling`) of a
+    `Spectrum`, given the precisions Q_hat_2x and Q_hat_2u of the messages to it: return
+    the precisions Q_hat_1x and Q_hat_1u of the messages back, and what the noises of
     columns and of rows contribute to their noises, (2, 2).
     """
     e = spectrum.eigenvalues
-    b, a = 1 / (q_x + e / q_u), 1 / (q_u + e / q_x)
-    b, a = b / (spectrum.columns @ b), a / (spectrum.rows @ a)
-    Q_hat, V = spectrum.columns @ (b * e) / q_u, spectrum.rows @ (a * e) / q_x
+    b = 1 / (q_x + e / q_u)
+    b = b / (spectrum.columns @ b)
+    a = 1 / (q_u + e / q_x)
+    a = a / (spectrum.rows @ a)
+    Q_hat = spectrum.columns @ (b * e) / q_u
+    V = spectrum.rows @ (a * e) / q_x
     to_x = spectrum.columns @ np.array([(b - 1) ** 2, e * b**2 / q_u**2]).T
     to_u = spectrum.rows @ np.array([e * a**2 / q_x**2, (a - 1) ** 2]).T
     return Q_hat, V, np.array([to_x, to_u])
@@ -658,13 +685,13 @@ class Spectrum(NamedTuple):
         return float(self.rows @ self.eigenvalues)
 
     def reply(self, x, u, macro, power):
-        """The next messages, from what columns x and rows u answer to the last."""
+        """Compute the next messages from the `Averages` of columns x and rows u."""
         q_x, q_u = (max(side.slack / side.chi, 1e-300) for side in (x, u))
         Q_hat, V, through = averaged_coupling(self, q_x, q_u)
         psi_u = macro.psi_hat_1u(u.k, power)
-        came_in = [[macro.psi_hat_1x, macro.chi_hat_1x], [psi_u, macro.chi_hat_1u]]
-        sent = np.array([[s.square / s.chi**2, s.var / s.chi**2] for s in (x, u)])
-        psi, chi_hat = (through @ np.maximum(sent - came_in, 0.0)).T  # the sides' own
+        received = [[macro.psi_hat_1x, macro.chi_hat_1x], [psi_u, macro.chi_hat_1u]]
+        total = np.array([[s.square / s.chi**2, s.var / s.chi**2] for s in (x, u)])
+        psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T
         prediction = _prediction(psi[1], V * x.lean / x.chi, macro.k, power)
         return OrderParameters(
             Q_hat, psi[0], chi_hat[0], u.k, V, *prediction, chi_hat[1]
@@ -672,61 +699,75 @@ class Spectrum(NamedTuple):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #5e118835
 def spectrum_of(singular_values, ratio):
-    """The `Spectrum` of M = ratio N rows, from all singular values or some that stand
-    for them; for columns of unit norm their squares have the mean N / min(M, N).
+    """Make the `Spectrum` of M = ratio N rows, from all singular values or some that
+    stand for them; for columns of unit norm their squares have the mean N / min(M, N).
     """
-    rules = dict(some=True, of="singular value")
-    values = check_array("spectrum", singular_values, ("N",), 0, **rules)
+    values = check_array(
+        "spectrum", singular_values, ("N",), 0, some=True, of="singular value"
+    )
     each = np.full(len(values), 1 / len(values))
-    there = min(1.0, ratio), min(1.0, 1 / ratio)  # the share that is not 0
-    shares = (np.r_[1 - share, share * each] for share in there)
-    return Spectrum(np.r_[0.0, values**2], *shares)
+    share_of_columns = min(1.0, ratio)  # of eigenvalues that are not 0
+    share_of_rows = min(1.0, 1 / ratio)
+    columns = np.r_[1 - share_of_columns, share_of_columns * each]
+    rows = np.r_[1 - share_of_rows, share_of_rows * each]
+    return Spectrum(np.r_[0.0, values**2], columns, rows)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #b7dcfe7f
 def _labelled(macro, likelihood, power):
-    """Nodes where y is drawn given the true fit: y, prediction, weight, part in k."""
+    """Place nodes where y is drawn given the true fit; return y, the prediction, the
+    weight, and the weight in k.
+    """
     t, w = losses.gauss_nodes(31)
     omega = np.sqrt(macro.power_1u) * t
     slope = macro.overlap_1u / max(macro.power_1u, 1e-300)
-    left = np.sqrt(max(power - slope * macro.overlap_1u, 1e-12 * power))
-    fit = slope * omega[:, None] + left * t
+    spread = np.sqrt(max(power - slope * macro.overlap_1u, 1e-12 * power))
+    fit = slope * omega[:, None] + spread * t
     if isinstance(likelihood, Logistic):
-        y, p = np.array([0.0, 1.0]), np.array([expit(-fit), expit(fit)])
+        y = np.array([0.0, 1.0])
+        p = np.array([expit(-fit), expit(fit)])
     else:
         y = np.arange(200.0)
         count = y[:, None, None]
         p = np.exp(count * fit - np.exp(fit) - gammaln(count + 1))
     often = (p @ w) @ w > 1e-12
-    y, p = y[often], p[often]
-    weight, to_k = w * (p @ w), w * (p @ (w * t)) / left
+    y = y[often]
+    p = p[often]
+    weight = w * (p @ w)
+    to_k = w * (p @ (w * t)) / spread
     return np.repeat(y, len(t)), np.tile(omega, len(y)), weight.ravel(), to_k.ravel()
 
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00002
 def _longer(prior, centre, noise, least):
-    """Probability that a group's field, around a mean of length |centre|, is longer
-    than `least`; of the shape of both.
+    """Compute the probability that a group's field, around a mean of length |centre|,
+    is longer than `least`; of the shape of both.
     """
     centre, least = np.broadcast_arrays(np.abs(centre), least)
     d = prior.weights.size
-    found = column_groups.radial_moments(d, centre.ravel(), noise, least.ravel())
-    return np.minimum(found.Pi, 1).reshape(centre.shape)
+    moments = column_groups.radial_moments(d, centre.ravel(), noise, least.ravel())
+    return np.minimum(moments.Pi, 1).reshape(centre.shape)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00003
 def average_groups(effects, macro, prior):
-    """As `average_columns`, for groups of d columns, per column; a truth is the length
-    of a group's coefficients, and the prior a `GroupLasso` of one group.
+    """Average as `average_columns`, for groups of d columns, per column; a truth is the
+    length of a group's coefficients, and the prior a `GroupLasso` of one group.
     """
     x_0, share = effects.nodes()
-    d, t, x_0 = prior.weights.size, prior.lam * prior.weights[0], np.abs(x_0)
-    s, there = np.sqrt(macro.psi_hat_1x), macro.k * x_0
-    m = macro.Q_hat_1x * there / s
-    # 16 nodes: of functions that noise makes smooth
+    x_0 = np.abs(x_0)
+    d = prior.weights.size
+    t = prior.lam * prior.weights[0]
+    Q_hat = macro.Q_hat_1x
+    s = np.sqrt(macro.psi_hat_1x)
+    truth = macro.k * x_0  # as far as it appears in the field
+    m = Q_hat * truth / s
+    # 16 nodes: noise makes the integrands smooth
     u, p, cosine = column_groups.radii(d, m, t / s - m, 16)
-    of = column_groups.radial_moments(d, (s * (m + u)).ravel(), macro.chi_hat_1x, t)
-    mean, radial, across, chi, slack, _, _ = (v.reshape(u.shape) for v in of)
-    mean = mean / macro.Q_hat_1x
+    field = (s * (m + u)).ravel()
+    moments = column_groups.radial_moments(d, field, macro.chi_hat_1x, t)
+    mean, radial, across, chi, slack, _, _ = (v.reshape(u.shape) for v in moments)
+    mean = mean / Q_hat
     along = mean * m * (m + u) * cosine
-    var = (radial + (d - 1) * across) / d / macro.Q_hat_1x**2
-    square = lambda truth: (mean**2 - 2 * along * truth + truth**2) / d
-    parts = chi / macro.Q_hat_1x, slack, square(there), var, (along - there) * x_0 / d
-    return Averages(*(float((share * p * v).sum()) for v in (*parts, square(x_0))))
+    var = (radial + (d - 1) * across) / d / Q_hat**2
+    square = (mean**2 - 2 * along * truth + truth**2) / d
+    error = (mean**2 - 2 * along * x_0 + x_0**2) / d
+    integrands = chi / Q_hat, slack, square, var, (along - truth) * x_0 / d, error
+    return Averages(*(float((share * p * values).sum()) for values in integrands))

@@ -25,42 +25,44 @@ from ..tables.chunked import ChunkedTable, square_lengths
 
 # %% ../../nbs/course/52_groups.ipynb #19000017
 class BlockLayout:
-    """Which rows make a block, and where the entries of all blocks stand in one flat
-    vector, (L,); from `index`, (M,), the number of each row's group. `members` are the
-    rows of all groups of n rows, (G_n, n), for each n; `row` and `col`, (L,), an
-    entry's place in an M x M matrix; `diagonal`, (M,), that of a row's own entry in the
-    flat vector; `sums`, (M, G) and sparse, is 1 where a row belongs to a group.
+    """The rows of each block, and the places of all blocks' entries in one flat vector,
+    (L,); from `index`, (M,), the number of each row's group. `members` are the rows of
+    all groups of n rows, (G_n, n), for each n; `row` and `col`, (L,), an entry's place
+    in an M x M matrix; `diagonal`, (M,), the place of a row's own entry in the flat
+    vector; `sums`, (M, G) and sparse, is 1 where a row belongs to a group.
     """
 
     def __init__(self, index):
-        self.index, sizes = np.asarray(index), np.bincount(index)
+        self.index = np.asarray(index)
+        sizes = np.bincount(index)
         ends = np.arange(len(self.index) + 1)
         self.sums = csr_array((np.ones(len(self.index)), self.index, ends))
         order = np.argsort(self.index, kind="stable")
-        many = sizes[self.index[order]]
-        self.members = [order[many == n].reshape(-1, n) for n in np.unique(sizes)]
+        size = sizes[self.index[order]]
+        self.members = [order[size == n].reshape(-1, n) for n in np.unique(sizes)]
         self.row = self.flat([m[:, :, None] + 0 * m[:, None] for m in self.members])
         self.col = self.flat([0 * m[:, :, None] + m[:, None] for m in self.members])
         on_diagonal = np.flatnonzero(self.row == self.col)
         self.diagonal = on_diagonal[np.argsort(self.row[on_diagonal])]
 
     def flat(self, blocks):
-        """One vector, (L,), of all entries of blocks (G_n, n, n), size by size."""
+        """Join all entries of blocks (G_n, n, n), size by size, to a vector (L,)."""
         return np.concatenate([np.ravel(block) for block in blocks])
 
     def blocks(self, flat):
-        """The blocks of a flat vector: a list of (G_n, n, n), size by size."""
+        """Split a flat vector into a list of blocks (G_n, n, n), size by size."""
         shapes = [(*m.shape, m.shape[1]) for m in self.members]
         ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
-        return [v.reshape(s) for v, s in zip(np.split(flat, ends), shapes)]
+        entries = np.split(flat, ends)
+        return [v.reshape(shape) for v, shape in zip(entries, shapes)]
 
-    def of_rows(self, parts):
-        """One number for each row, (..., M), from parts (..., G_n, n), size by size."""
-        parts = list(parts)
-        out = np.empty((*parts[0].shape[:-2], len(self.index)))
-        for m, part in zip(self.members, parts):
-            out[..., m] = part
-        return out
+    def of_rows(self, by_size):
+        """Collect one number for each row, (..., M), from a list of (..., G_n, n)."""
+        by_size = list(by_size)
+        numbers = np.empty(by_size[0].shape[:-2] + self.index.shape)
+        for m, values in zip(self.members, by_size):
+            numbers[..., m] = values
+        return numbers
 
 # %% ../../nbs/course/52_groups.ipynb #19000019
 class BlockNatural(NamedTuple):
@@ -73,33 +75,37 @@ class BlockNatural(NamedTuple):
 
     @classmethod
     def of(cls, message, layout):
-        """Of a message with one number for each coordinate: 0 off the diagonals."""
-        entries = np.zeros((2, len(layout.row)))
-        entries[:, layout.diagonal] = message.Q_hat, message.chi_hat
-        return cls(entries[0], message.h, entries[1], layout)
+        """Make it from a message of single coordinates: 0 off the diagonals."""
+        Q_hat = np.zeros(len(layout.row))
+        Q_hat[layout.diagonal] = message.Q_hat
+        chi_hat = np.zeros(len(layout.row))
+        chi_hat[layout.diagonal] = message.chi_hat
+        return cls(Q_hat, message.h, chi_hat, layout)
 
     @property
     def diagonal(self):
-        """As `Natural.diagonal`."""
+        """See `Natural.diagonal`."""
         return self.layout.diagonal
 
     def alone(self):
-        """What each coordinate receives by itself: the diagonals, `Natural`."""
+        """Return the diagonals, what each coordinate receives alone: `Natural`."""
         return Natural(self.Q_hat[self.diagonal], self.h, self.chi_hat[self.diagonal])
 
     def coordinates(self):
-        """Vectors to damp: logarithms of the diagonals, h, and correlations."""
-        Q, chi = (_coordinates(v, self.layout) for v in (self.Q_hat, self.chi_hat))
+        """Return vectors to damp: logarithms of diagonals with correlations, and h."""
+        Q = _coordinates(self.Q_hat, self.layout)
+        chi = _coordinates(self.chi_hat, self.layout)
         return [Q, self.h, chi]
 
     def at(self, z):
-        """The message with these coordinates."""
+        """Return the message with these coordinates."""
         L = len(self.Q_hat)
-        Q, chi = (_entries(v, self.layout) for v in (z[:L], z[-L:]))
+        Q = _entries(z[:L], self.layout)
+        chi = _entries(z[-L:], self.layout)
         return BlockNatural(Q, z[L:-L], chi, self.layout)
 
     def uncoupled(self, A):
-        """As `Natural.uncoupled`, in coordinates in which every block is diagonal."""
+        """See `Natural.uncoupled`; in coordinates in which every block is diagonal."""
         A, message, T, _ = diagonalized(A, self)
 
         def back(U):
@@ -111,7 +117,7 @@ class BlockNatural(NamedTuple):
 
 # %% ../../nbs/course/52_groups.ipynb #19000020
 def _coordinates(flat, layout):
-    """Entries as logarithms (diagonal) and correlations, (L,)."""
+    """Convert entries to logarithms (diagonal) and correlations, (L,)."""
     scale = flat[layout.diagonal]
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.sqrt(scale[layout.row] * scale[layout.col])
@@ -121,7 +127,7 @@ def _coordinates(flat, layout):
 
 
 def _entries(z, layout):
-    """The entries with these coordinates, (L,)."""
+    """Convert logarithms and correlations to entries, (L,)."""
     scale = np.exp(z[layout.diagonal])
     with np.errstate(invalid="ignore"):  # the diagonal, which is written next
         flat = z * np.sqrt(scale[layout.row] * scale[layout.col])
@@ -130,21 +136,26 @@ def _entries(z, layout):
 
 # %% ../../nbs/course/52_groups.ipynb #19000023
 def squared_block(c, w, V, X, z):
-    """Mean (G, n), response, 1 - V chi, and the message's precision and noise, (G, n,
-    n) each, of groups under the squared loss. c and w, (K,), are counts (in units of
-    sigma^2) and their probabilities; V = Q_hat_1u, X = chi_hat_1u, z = y + h_1u.
+    """Compute mean (G, n), response, 1 - V chi, and the message's precision and noise,
+    (G, n, n) each, of groups under the squared loss. c and w, (K,), are counts (in
+    units of sigma^2) and their probabilities; V = Q_hat_1u, X = chi_hat_1u, z = y +
+    h_1u.
     """
     v, E = np.linalg.eigh(V)
     back = transposed(E)
     stiffness = 1 + np.multiply.outer(c, np.maximum(v, 0))  # (K, G, n)
     gain = c[:, None, None] / stiffness
-    chi, slack = np.tensordot(w, gain, 1), np.tensordot(w, 1 / stiffness, 1)
+    chi = np.tensordot(w, gain, 1)
+    slack = np.tensordot(w, 1 / stiffness, 1)
     surprise = gain / chi - 1
     shared = np.einsum("k,kgi,kgj->gij", w, surprise, surprise)
     z_E = times(back, z)
     noise = shared * (z_E[:, :, None] * z_E[:, None] + both_sides(E, X))
-    matrices = [(E * part[:, None]) @ back for part in (chi, slack, slack / chi)]
-    return times(E * chi[:, None], z_E), *matrices, E @ noise @ back
+    response, slack, Q_hat = (
+        (E * values[:, None]) @ back for values in (chi, slack, slack / chi)
+    )
+    mean = times(E * chi[:, None], z_E)
+    return mean, response, slack, Q_hat, E @ noise @ back
 
 # %% ../../nbs/course/52_groups.ipynb #19000027
 DIRECTIONS = 6  # of a group's field that are followed by nodes; the rest is linear
@@ -154,20 +165,23 @@ RARE = 1e-8  # counts rarer than that are left out
 
 @cache
 def joint_nodes(d):
-    """Nodes (K, d) and weights > 0 (K,) for averages over d <= 6 standard normals,
-    exact for polynomials up to degree 5; K = 1 + (d + 1)(d + 2), or `ALONE` for d = 1.
+    """Place nodes (K, d) with weights > 0 (K,) for averages over d <= 6 standard
+    normals, exact for polynomials up to degree 5; K = 1 + (d + 1)(d + 2), or `ALONE`
+    for d = 1.
     """
     if d == 1:
         xi, w = gauss_nodes(ALONE)
         return xi[:, None], w
-    long, root = np.sqrt(1 + 1 / d), 1 / np.sqrt(d)  # no coordinate comes first
-    corners = np.vstack([long * np.eye(d) + (root - long) / d, np.full(d, -root)])
+    edge = np.sqrt(1 + 1 / d)  # a simplex that treats all coordinates alike
+    root = 1 / np.sqrt(d)
+    corners = np.vstack([edge * np.eye(d) + (root - edge) / d, np.full(d, -root)])
     first, second = np.triu_indices(d + 1, 1)
     middles = corners[first] + corners[second]
     middles /= np.linalg.norm(middles, axis=1)[:, None]
     ends = np.concatenate([corners, -corners, middles, -middles])
     scale = (d + 1) ** 2 * (d + 2) ** 2
-    at_corner, at_middle = d**2 * (7 - d) / (2 * scale), 2 * (d - 1) ** 2 / scale
+    at_corner = d**2 * (7 - d) / (2 * scale)
+    at_middle = 2 * (d - 1) ** 2 / scale
     w = np.repeat([at_corner, at_middle], [2 * len(corners), 2 * len(middles)])
     xi = np.concatenate([np.zeros((1, d)), np.sqrt(d + 2) * ends])
     return xi, np.append(1 - w.sum(), w)
@@ -177,9 +191,10 @@ def different_fields(A, layout):
     """Find the rows of each group that are copies in A: (G_n, n, D) for each size n,
     true where a row receives the field of that number.
     """
-    look = A @ np.random.default_rng(0).normal(size=A.shape[1])  # of copies the same
+    projected = A @ np.random.default_rng(0).normal(size=A.shape[1])  # equal for copies
     for m in layout.members:
-        copies = np.isclose(look[m][:, :, None], look[m][:, None], rtol=1e-9, atol=0)
+        v = projected[m]
+        copies = np.isclose(v[:, :, None], v[:, None], rtol=1e-9, atol=0)
         first = np.argmax(copies, axis=2)
         is_new = first == np.arange(m.shape[1])
         number = np.cumsum(is_new, axis=1) - 1
@@ -188,44 +203,47 @@ def different_fields(A, layout):
 
 # %% ../../nbs/course/52_groups.ipynb #19000029
 def _noises(X, fields, d):
-    """The field's noise at the nodes of d directions, (K, G, n), and their weights
-    (K,); of groups of one size, with their `different_fields`.
+    """Place nodes for the field's noise in d directions, (K, G, n), with weights (K,);
+    for groups of one size, with their `different_fields`.
     """
     first = fields & (np.cumsum(fields, axis=1) == 1)
     X = transposed(first) @ X @ first
-    few = min(d, X.shape[-1])
-    (xi, w), (values, E) = joint_nodes(d), np.linalg.eigh(X)
-    long, back = E[:, :, -few:], E[:, :few, -few:]
-    if few < X.shape[-1]:
+    n = min(d, X.shape[-1])
+    xi, w = joint_nodes(d)
+    values, E = np.linalg.eigh(X)
+    largest = E[:, :, -n:]
+    back = E[:, :n, -n:]
+    if n < X.shape[-1]:  # the nearest rotation
         left, _, right = np.linalg.svd(back)
         back = left @ right
-    root = long * np.sqrt(np.maximum(values[:, None, -few:], 0)) @ transposed(back)
-    return np.einsum("gid,kd->kgi", fields @ root, xi[:, :few]), w
+    root = largest * np.sqrt(np.maximum(values[:, None, -n:], 0)) @ transposed(back)
+    return np.einsum("gid,kd->kgi", fields @ root, xi[:, :n]), w
 
 # %% ../../nbs/course/52_groups.ipynb #19000033
 def _systems(V, C):
-    """I + C V for each group, (..., n, n); C has the diagonals, (..., n)."""
+    """Compute I + C V for each group, (..., n, n); C has the diagonals, (..., n)."""
     return np.eye(V.shape[-1]) + C[..., None] * V
 
 
 def group_pulls(loss, y, omega, c, V):
-    """The pulls u with u = -c l'(y, omega + V u), c > 0, and the curvature c l'' there,
-    (K, G, n) each like the predictions omega; of groups of one size, y (G, n) and V
-    (G, n, n).
+    """Solve u = -c l'(y, omega + V u), c > 0, for the pulls u; return them and the
+    curvature c l'' there, (K, G, n) each like the predictions omega; of groups of one
+    size, y (G, n) and V (G, n, n).
     """
-    shape, n = omega.shape, omega.shape[-1]
+    shape = omega.shape
+    n = shape[-1]
     if not np.isfinite(omega).all():  # the messages ran away: no step is worth taking
         return np.full((2, *shape), np.nan)
-    u = np.zeros(shape)
-    if len(omega) > 1:
+    start = np.zeros(shape)
+    if len(omega) > 1:  # linear around the solution at the mean prediction
         middle = omega.mean(0)
-        (at,), (C,) = group_pulls(loss, y, middle[None], c, V)
+        (u,), (C,) = group_pulls(loss, y, middle[None], c, V)
         K = np.linalg.solve(_systems(V, C), C[..., None] * np.eye(n))
-        u = at - times(K, omega - middle)
+        start = u - times(K, omega - middle)
     group = np.tile(np.arange(len(V)), len(omega))
-    omega, u = omega.reshape(-1, n), u.reshape(-1, n)
-    found = _by_newton(loss, y[group], omega, c, V[group], u)
-    return [part.reshape(shape) for part in found]
+    omega = omega.reshape(-1, n)
+    u, C = _by_newton(loss, y[group], omega, c, V[group], start.reshape(-1, n))
+    return u.reshape(shape), C.reshape(shape)
 
 # %% ../../nbs/course/52_groups.ipynb #19000034
 SHORTEST = 2.0**-40  # step that is tried
@@ -235,31 +253,34 @@ ROUNDING = np.finfo(float).eps
 
 # %% ../../nbs/course/52_groups.ipynb #190000s1
 def _by_newton(loss, y, omega, c, V, u):
-    """As `group_pulls`, from pulls u, for one field of each group: (G, n)."""
-    u, C, rest = u.copy(), np.empty_like(u), np.arange(len(u))
+    """Solve as `group_pulls`, from pulls u, for one field of each group: (G, n)."""
+    u = u.copy()
+    C = np.empty_like(u)
+    left = np.arange(len(u))  # groups that have not converged
     for _ in range(100):
-        here = u[rest]
-        count_work(2 * here.size)
-        slope, curvature = loss.derivatives(y, omega + times(V, here))
-        gap, C[rest] = here + c * slope, c * curvature
-        # what rounding of the prediction leaves of the gap, where V is large
-        size = np.abs(omega) + times(np.abs(V), np.abs(here))
-        rounding = 4 * ROUNDING * (C[rest] * size).max(1)
+        v = u[left]
+        count_work(2 * v.size)
+        slope, curvature = loss.derivatives(y, omega + times(V, v))
+        gap = v + c * slope
+        C[left] = c * curvature
+        # rounding of the prediction limits the gap where V is large
+        size = np.abs(omega) + times(np.abs(V), np.abs(v))
+        rounding = 4 * ROUNDING * (C[left] * size).max(1)
         far = np.abs(gap).max(1) > 1e-11 * np.abs(u).max() + rounding
         if not far.any():
             break
-        rest, here, y, omega, V = rest[far], here[far], y[far], omega[far], V[far]
-        step = np.linalg.solve(_systems(V, C[rest]), -gap[far][..., None])[..., 0]
+        left, v, y, omega, V = (values[far] for values in (left, v, y, omega, V))
+        step = np.linalg.solve(_systems(V, C[left]), -gap[far][..., None])[..., 0]
         short = np.abs(times(V, step)).max(1) <= SURE * loss.length_scale
-        length = _lengths(loss, y, omega, c, V, here, step, short)
+        length = _lengths(loss, y, omega, c, V, v, step, short)
         move = length[:, None] * step
-        u[rest] = here + move
-        # no shorter step lowers the energy, or none that changes a pull: rounding
-        some = np.abs(move).max(1) > ROUNDING * np.abs(here).max(1)
-        moving = (length > SHORTEST) & some
-        if not moving.any():
+        u[left] = v + move
+        # rounding: no shorter step lowers the energy, or the step changes no pull
+        changes = np.abs(move).max(1) > ROUNDING * np.abs(v).max(1)
+        moving = (length > SHORTEST) & changes
+        left, y, omega, V = (values[moving] for values in (left, y, omega, V))
+        if not len(left):
             break
-        rest, y, omega, V = rest[moving], y[moving], omega[moving], V[moving]
     return u, C
 
 # %% ../../nbs/course/52_groups.ipynb #190000s2
@@ -273,10 +294,12 @@ def _lengths(loss, y, omega, c, V, u, step, short):
         Vu = times(V, u)
         return (c * loss.value(y, omega + Vu) + u * Vu / 2).sum(1)
 
-    here, length = energy(u), np.ones(len(u))
+    start = energy(u)
+    length = np.ones(len(u))
     for tried in count():
-        there = energy(u + length[:, None] * step)
-        worse = ~(there <= here + 1e-12 * np.abs(here)) & ~short & (length > SHORTEST)
+        end = energy(u + length[:, None] * step)
+        rises = ~(end <= start + 1e-12 * np.abs(start))
+        worse = rises & ~short & (length > SHORTEST)
         if not worse.any():
             return length
         length[worse] /= 2 if tried < HALVES_FIRST else 8
@@ -287,17 +310,20 @@ STRETCH_ALONE = STRETCH / 2  # the same in one dimension, of the nodes that weig
 
 
 def _mean_curvature(loss, y, f, w, least, stretch=STRETCH):
-    """l'' over the stretch that each node stands for, (K, ...), of fits f, (K, ...);
-    the stretch goes to both sides by `least` at least.
+    """Average l'' over the stretch that each node stands for, (K, ...), of fits f,
+    (K, ...); the stretch extends to both sides by `least` at least.
     """
     mean = np.tensordot(w, f, 1)
     s = np.maximum(stretch * np.sqrt(np.tensordot(w, (f - mean) ** 2, 1)), least)
-    above, below = (loss.derivatives(y, f + side * s)[0] for side in (1, -1))
+    above, _ = loss.derivatives(y, f + s)
+    below, _ = loss.derivatives(y, f - s)
     return (above - below) / (2 * s)
 
 # %% ../../nbs/course/52_groups.ipynb #19000036
 def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
-    """For one count: mean, response, slack, covariance of what is not linear."""
+    """Compute mean, response, slack and covariance of what is not linear, for one
+    count.
+    """
     if c == 0:
         return 0 * V[..., 0], 0 * V, np.eye(V.shape[-1]) + 0 * V, 0 * V
     if loss.joint:  # rows that share one loss, chapter 6.1
@@ -309,7 +335,8 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
             f = omega + times(V, u)
             C = c * _mean_curvature(loss, y, f, w, least, stretch)
         inverse = np.linalg.inv(_systems(V, C))
-    slack, mean = np.tensordot(w, inverse, 1), np.tensordot(w, u, 1)
+    slack = np.tensordot(w, inverse, 1)
+    mean = np.tensordot(w, u, 1)
     inverse = inverse @ C if loss.joint else inverse * C[..., None, :]
     chi = np.tensordot(w, inverse, 1)
     bent = u - mean + times(chi, omega - np.tensordot(w, omega, 1))
@@ -317,26 +344,34 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
 
 # %% ../../nbs/course/52_groups.ipynb #19000037
 def general_blocks(loss, y, incoming, V, X, fields, counts):
-    """Do what `squared_block` does, size by size, for any convex loss at beta = inf; V
-    and X come in, lists of (G_n, n, n) arrays, and fields are `different_fields`.
+    """Compute what `squared_block` does, size by size, for any convex loss at beta =
+    inf; V and X are lists of (G_n, n, n) arrays, and fields are `different_fields`.
     """
-    (c, p), least = counts.nodes(), 1e-6 * np.abs(y).max()
-    c, p = c[p > RARE], p[p > RARE] / p[p > RARE].sum()
+    c, p = counts.nodes()
+    often = p > RARE
+    c = c[often]
+    p = p[often] / p[often].sum()
+    least = 1e-6 * np.abs(y).max()
     loss, y = loss.numbered(y)
-    d = min(DIRECTIONS, max(part.shape[-1] for part in fields))
+    d = min(DIRECTIONS, max(field.shape[-1] for field in fields))
     stretch = STRETCH_ALONE if d == 1 else STRETCH
-    for m, v, x, part in zip(incoming.layout.members, V, X, fields):
-        noise, w = _noises(x, part, d)
-        known = loss, y[m], -incoming.h[m] - noise, w
-        given = [_one_count(*known, count, v, least, stretch) for count in c]
-        yield _of_size(p, given, x)
+    for m, v, x, field in zip(incoming.layout.members, V, X, fields):
+        noise, w = _noises(x, field, d)
+        omega = -incoming.h[m] - noise
+        by_count = [
+            _one_count(loss, y[m], omega, w, count, v, least, stretch) for count in c
+        ]
+        yield _average_counts(p, by_count, x)
 
 
-def _of_size(p, parts, X):
-    """Averages over the counts for the groups of one size."""
-    parts = [np.array(part) for part in zip(*parts)]
-    mean, chi, slack, noise = (np.tensordot(p, part, 1) for part in parts)
-    moved, gap = parts[0] - mean, parts[1] - chi
+def _average_counts(p, by_count, X):
+    means, chis, slacks, noises = map(np.array, zip(*by_count))
+    mean = np.tensordot(p, means, 1)
+    chi = np.tensordot(p, chis, 1)
+    slack = np.tensordot(p, slacks, 1)
+    moved = means - mean
+    gap = chis - chi
+    noise = np.tensordot(p, noises, 1)
     noise += np.einsum("k,kgi,kgj->gij", p, moved, moved)
     noise += np.tensordot(p, gap @ X @ transposed(gap), 1)
     inverse = _inverse_response(symmetric(chi))
@@ -344,44 +379,47 @@ def _of_size(p, parts, X):
 
 
 def _inverse_response(chi, faintest=1e-10):
-    """chi^{-1}; what nothing can move gets a small response, to stay finite."""
+    """Invert chi; a direction without response gets a small one, to stay finite."""
     values, E = np.linalg.eigh(chi)
     values = np.maximum(values, faintest * values[:, -1:] + 1e-100)
     return (E / values[:, None]) @ transposed(E)
 
 # %% ../../nbs/course/52_groups.ipynb #19000042
 class GroupedLoss(Loss):
-    """A loss (Squared, or any Loss) whose rows are answered group by group, with one
-    count for each; index, (M,), is the number of each row's group. A, (M, N), tells
+    """A loss (Squared, or any Loss) whose rows are treated group by group, with one
+    count for each; index, (M,), is the number of each row's group. A, (M, N), shows
     which rows of a group are copies; without it none is.
     """
 
     plain = property(lambda self: self.loss.plain)
 
     def __init__(self, loss, index, A=None):
-        self.loss, self.layout = loss, BlockLayout(index)
+        self.loss = loss
+        self.layout = BlockLayout(index)
         rows = np.arange(len(index))[:, None] + 1.0 if A is None else A
         self.fields = [*different_fields(rows, self.layout)]
-        self.value, self.derivatives = loss.value, loss.derivatives
+        self.value = loss.value
+        self.derivatives = loss.derivatives
 
     def message(self, y, incoming, counts, beta=np.inf):
         """See `Loss.message`, with both messages in Blocks."""
-        V, X = map(self.layout.blocks, (incoming.Q_hat, incoming.chi_hat))
+        V = self.layout.blocks(incoming.Q_hat)
+        X = self.layout.blocks(incoming.chi_hat)
         if not isinstance(self.loss, Squared):
             fields = self.fields
-            parts = general_blocks(self.loss, y, incoming, V, X, fields, counts)
-            return _with_message(incoming, X, V, parts)
+            answers = general_blocks(self.loss, y, incoming, V, X, fields, counts)
+            return _with_message(incoming, X, V, answers)
         c, w = counts.nodes()
         z = [(y + incoming.h)[m] for m in self.layout.members]
-        parts = map(partial(squared_block, c / self.loss.sigma**2, w), V, X, z)
-        return _with_message(incoming, X, V, parts, y + 0 * incoming.h)
+        answers = map(partial(squared_block, c / self.loss.sigma**2, w), V, X, z)
+        return _with_message(incoming, X, V, answers, y + 0 * incoming.h)
 
     def log_partition(self, *args):
-        """Refused: a TypeError."""
+        """Refuse it: a TypeError."""
         raise TypeError("a free energy is not had for rows in groups (Grouped counts)")
 
     def initial_message(self, message):
-        """A message with one number for each row, as one in blocks (0 elsewhere)."""
+        """Return a message in blocks; one of single rows has 0 off the diagonals."""
         if not isinstance(message, BlockNatural):
             return BlockNatural.of(message, self.layout)
         if not np.array_equal(message.layout.index, self.layout.index):
@@ -389,53 +427,64 @@ class GroupedLoss(Loss):
         return message
 
     def pull_noise(self, slope, A, each):
-        """For each column, the squares of its groups' pulls, added up: (N,)."""
+        """Sum the squares of the groups' pulls on each column: (N,)."""
         return square_lengths((self.layout.sums * slope[:, None]).T @ A)
 
 # %% ../../nbs/course/52_groups.ipynb #19000044
-def _with_message(incoming, X, V, parts, target=None):
-    """Moments of the rows, and the message in blocks."""
-    layout, of = incoming.layout, incoming.layout.of_rows
-    mean, chi, slack, Q_hat, noise = zip(*parts)
+def _with_message(incoming, X, V, answers, target=None):
+    """Collect the moments of the rows, and the message in blocks."""
+    layout = incoming.layout
+    mean, chi, slack, Q_hat, noise = zip(*answers)
     var = [both_sides(c, x + t) for c, x, t in zip(chi, X, noise)]  # chi is symmetric
     rho = [c @ v for c, v in zip(chi, V)]
-    matrices = (of(map(diagonal, part)) for part in (chi, var, rho, slack))
+    diagonals = (layout.of_rows(map(diagonal, b)) for b in (chi, var, rho, slack))
     if target is None:
         pulled = [times(_inverse_response(c), m) for c, m in zip(chi, mean)]
-        target = of(pulled) - incoming.h
+        target = layout.of_rows(pulled) - incoming.h
     message = BlockNatural(layout.flat(Q_hat), target, layout.flat(noise), layout)
-    return Moments(of(mean), *matrices), message
+    return Moments(layout.of_rows(mean), *diagonals), message
 
 # %% ../../nbs/course/52_groups.ipynb #19000048
 def diagonalized(A, message):
-    """Coordinates in which every block is diagonal: T'A (M, N), of A in memory; the
-    message, precision 1, field T'h, noise diag(T' chi_hat T); T and its inverses.
+    """Turn rows to coordinates in which every block is diagonal: return T'A (M, N), of
+    A in memory; the message, precision 1, field T'h, noise diag(T' chi_hat T); T and
+    its inverses.
     """
     _check_in_memory(A)
-    layout, T, T_inv = message.layout, [], []
-    A_rot, (h, d) = np.empty_like(A), np.empty((2, len(A)))
-    blocks = map(layout.blocks, (message.Q_hat, message.chi_hat))
-    for m, Q, X in zip(layout.members, *blocks):
+    layout = message.layout
+    T, T_inv = [], []
+    A_rot = np.empty_like(A)
+    h = np.empty(len(A))
+    d = np.empty(len(A))
+    precisions = layout.blocks(message.Q_hat)
+    noises = layout.blocks(message.chi_hat)
+    for m, Q, X in zip(layout.members, precisions, noises):
         L = np.linalg.cholesky(Q)
         half = np.linalg.solve(L, transposed(np.linalg.solve(L, X)))
         noise, U = np.linalg.eigh(symmetric(half))
-        T_inv.append(transposed(U) @ transposed(L))
-        T.append(np.linalg.inv(T_inv[-1]))
-        across = transposed(T[-1])
-        A_rot[m], h[m] = across @ A[m], times(across, message.h[m])
+        inverse = transposed(U) @ transposed(L)
+        turn = np.linalg.inv(inverse)
+        A_rot[m] = transposed(turn) @ A[m]
+        h[m] = times(transposed(turn), message.h[m])
         d[m] = np.maximum(noise, 0)
+        T.append(turn)
+        T_inv.append(inverse)
     return A_rot, Natural(np.ones(len(A)), h, d), T, T_inv
 
 
 def _check_in_memory(A):
     """Refuse a table in chunks (TypeError): a step turns the rows of A."""
     if isinstance(A, ChunkedTable):
-        what = "rows in groups (Grouped counts) need A in memory, to turn each group's"
-        raise TypeError(f"{what} rows: give an array, or one row of each group")
+        raise TypeError(
+            "rows in groups (Grouped counts) need A in memory, to turn each group's "
+            "rows: give an array, or one row of each group"
+        )
 
 # %% ../../nbs/course/52_groups.ipynb #19000051
 def wide_blocks(A, prior, rows, layout):
-    """Response, message, and others' noise of each group, through M x M."""
+    """Compute each group's response, precision of the message and others' noise by the
+    M x M form.
+    """
     prior = lmmse.at_most_2M(A, prior)
     wide = lmmse.wide_matrices(A, prior, rows)
     from_S = wide.J @ wide.B.T
@@ -446,47 +495,58 @@ def wide_blocks(A, prior, rows, layout):
     without = Sigma_u.copy()
     without[layout.row, layout.col] = 0
     for m in layout.members:
-        block, half = (m[:, :, None], m[:, None]), without[m] * np.sqrt(rows.chi_hat)
+        block = m[:, :, None], m[:, None]
+        half = without[m] * np.sqrt(rows.chi_hat)
         yield Sigma_u[block], received[block], noise[block] + half @ transposed(half)
 
 # %% ../../nbs/course/52_groups.ipynb #19000053
 def tall_blocks(A, prior, rows, layout):
-    """The same through N x N."""
+    """Compute what `wide_blocks` does by the N x N form."""
     tall = lmmse.tall_form(A, prior, rows)
     cov_x = tall.covariance(prior)
     for m in layout.members:
-        part, across = A[m], transposed(A[m])
-        t = part @ tall.Sigma_x @ across
+        X = A[m]
+        X_T = transposed(X)
+        t = X @ tall.Sigma_x @ X_T
         own_noise = (t * rows.chi_hat[m][:, None]) @ t
-        values, E = np.linalg.eigh(symmetric(part @ cov_x @ across - own_noise))
+        values, E = np.linalg.eigh(symmetric(X @ cov_x @ X_T - own_noise))
         E = E * np.sqrt(np.maximum(values, 0))[:, None]
         yield np.eye(m.shape[1]) - t, t, E @ transposed(E)
 
 # %% ../../nbs/course/52_groups.ipynb #19000055
 def couple_blocks(A, prior_message, message):
-    """As `couple`, for rows that answer in blocks."""
-    layout, found = message.layout, []
+    """Solve the coupling, as `couple`, for rows whose messages are blocks."""
+    layout = message.layout
     A_rot, rows, T, T_inv = diagonalized(A, message)
     solved = lmmse.couple(A_rot, prior_message, rows)
     solve = wide_blocks if A.shape[0] <= A.shape[1] else tall_blocks
-    parts = solve(A_rot, prior_message, rows, layout)
-    for m, turn, back, (S, received, others) in zip(layout.members, T, T_inv, parts):
-        P = (S * rows.chi_hat[m][:, None]) @ transposed(S) + others
-        chi, var = (diagonal(both_sides(transposed(turn), X)) for X in (S, P))
-        half = np.linalg.solve(S, back)
-        V = symmetric(transposed(half) @ received @ back)
-        X = symmetric(both_sides(half, others))
-        found.append((times(turn, solved.u.mean[m]), chi, var, V, X))
-    u, chi, var, V, X = zip(*found)
-    moments = Moments(*map(layout.of_rows, (u, chi, var)))
-    mean = (moments.mean[m] for m in layout.members)
+    blocks = solve(A_rot, prior_message, rows, layout)
+    by_size = []
+    for m, turn, back, block in zip(layout.members, T, T_inv, blocks):
+        mean = times(turn, solved.u.mean[m])
+        by_size.append((mean, *_by_row(block, rows.chi_hat[m], turn, back)))
+    mean, chi, var, V, X = zip(*by_size)
+    moments = Moments(*map(layout.of_rows, (mean, chi, var)))
     pulled = layout.of_rows(map(times, V, mean))
-    moved = A.any(axis=1)  # a row that weighs nothing receives nothing, to the last bit
-    V, X = (
-        layout.flat(part) * (moved[layout.row] & moved[layout.col]) for part in (V, X)
-    )
-    to_rows = BlockNatural(V, pulled - A @ solved.x.mean, X, layout)
-    return solved._replace(u=moments, to_likelihood=to_rows)
+    receives = A.any(axis=1)  # to the last bit: a row of zeros receives nothing
+    receives = receives[layout.row] & receives[layout.col]
+    h = pulled - A @ solved.x.mean
+    V = layout.flat(V) * receives
+    X = layout.flat(X) * receives
+    return solved._replace(u=moments, to_likelihood=BlockNatural(V, h, X, layout))
+
+
+def _by_row(block, chi_hat, turn, back):
+    """Return response, variance, and the message's precision and noise of groups of one
+    size, in the coordinates of their rows.
+    """
+    S, received, others = block
+    P = (S * chi_hat[:, None]) @ transposed(S) + others
+    chi = diagonal(both_sides(transposed(turn), S))
+    var = diagonal(both_sides(transposed(turn), P))
+    half = np.linalg.solve(S, back)
+    V = symmetric(transposed(half) @ received @ back)
+    return chi, var, V, symmetric(both_sides(half, others))
 
 
 @lmmse.couple_rows.register
@@ -498,38 +558,42 @@ LARGEST_GROUP = 200  # rows; blocks of that size fit in memory and in time
 
 
 def group_loss(loss, counts, A, y, beta):
-    """A `GroupedLoss` where rows share a count, else the loss itself; refuses groups of
-    other rows, or too large, and posteriors that are not had.
+    """Return a `GroupedLoss` where rows share a count, else the loss itself. Refuse
+    groups of other rows, groups that are too large, and finite beta where it has no
+    posteriors.
     """
     if not isinstance(counts, Grouped):
         return loss
     _check_in_memory(A)
-    given, largest = len(counts.index), np.bincount(counts.index).max()
+    largest = np.bincount(counts.index).max()
     if largest > LARGEST_GROUP:
-        what = f"blocks of more than {LARGEST_GROUP} do not fit; give smaller groups"
-        raise ValueError(f"counts: a group has {largest} rows, and {what}")
-    if given != len(y):
-        raise ValueError(f"counts: groups has {given} labels, but y has {len(y)} rows")
+        limit = f"blocks of more than {LARGEST_GROUP} do not fit; give smaller groups"
+        raise ValueError(f"counts: a group has {largest} rows, and {limit}")
+    n = len(counts.index)
+    if n != len(y):
+        raise ValueError(f"counts: groups has {n} labels, but y has {len(y)} rows")
     if largest == 1:
         return loss
     if np.isfinite(beta) and not isinstance(loss, Squared):
-        what = f"{type(loss).__name__} with groups of rows is for beta = inf"
-        raise ValueError(f"{what}, got {beta:g}: leave it out, or take Squared(sigma)")
+        rule = f"{type(loss).__name__} with groups of rows is for beta = inf"
+        raise ValueError(f"{rule}, got {beta:g}: leave it out, or take Squared(sigma)")
     return GroupedLoss(loss, counts.index, A)
 
 # %% ../../nbs/course/52_groups.ipynb #19000067
 def noise_of_groups(fit, A=None):
-    """What each group adds to the noise of each feature's field in a `Fit` with
-    `Grouped` counts: (G, N) variances, groups in the order of the sorted labels; or of
-    the fields of other columns, A (M, N).
+    """Compute the share of each group in the noise of each feature's field, in a `Fit`
+    with `Grouped` counts: (G, N) variances, groups in the order of the sorted labels;
+    or of the fields of other columns, A (M, N).
     """
-    last, layout = fit.last, fit.problem.likelihood.layout
+    layout = fit.problem.likelihood.layout
     A = fit.problem.A[:, : len(fit.mean)] if A is None else A
-    parts = np.zeros((layout.sums.shape[1], A.shape[1]))
-    messages = last.likelihood_message, last.state.to_likelihood
-    blocks = (layout.blocks(p) for one in messages for p in (one.Q_hat, one.chi_hat))
-    for m, Q, noise, V, X in zip(layout.members, *blocks):
-        pulls = np.linalg.inv(Q + V) @ A[m]
-        wide = (noise + X) @ pulls
-        parts[layout.index[m[:, 0]]] = np.einsum("gni,gni->gi", pulls, wide)
-    return parts
+    shares = np.zeros((layout.sums.shape[1], A.shape[1]))
+    sent = fit.last.likelihood_message
+    received = fit.last.state.to_likelihood
+    Q = map(np.add, layout.blocks(sent.Q_hat), layout.blocks(received.Q_hat))
+    noise = map(np.add, layout.blocks(sent.chi_hat), layout.blocks(received.chi_hat))
+    for m, precision, variance in zip(layout.members, Q, noise):
+        pulls = np.linalg.inv(precision) @ A[m]
+        moved = variance @ pulls
+        shares[layout.index[m[:, 0]]] = np.einsum("gni,gni->gi", pulls, moved)
+    return shares

@@ -12,25 +12,29 @@ from .messages import Natural
 
 # %% ../../nbs/workshop/lattice.ipynb #4da875b8
 def _spacing(loss, y, left, right, V, c, digits, beta):
-    """How close the points must be between two ends, (M,)."""
+    """Compute how close the points between two ends must be, (M,)."""
     f = left + np.linspace(0, 1, 9)[:, None] * (right - left)
-    bend = loss.derivatives(y, f)[1].max(0)
-    precision = beta * (1 / V + np.multiply.outer(c, bend))
+    _, curvature = loss.derivatives(y, f)
+    precision = beta * (1 / V + np.multiply.outer(c, curvature.max(0)))
     finest = np.sqrt(2 / (np.maximum(digits, 1.0) * precision).max(0)) * np.pi
     return np.minimum(loss.length_scale, 0.8 * finest)
 
 # %% ../../nbs/workshop/lattice.ipynb #f35959a9
 def _lattice(loss, y, incoming, c, w, beta):
-    """The ends relative to -h, and how many points it takes (inf: it cannot be)."""
+    """Find each lattice's ends relative to -h and its number of points (inf where the
+    sums would take too many, or overflow).
+    """
     V, h, chi_hat = incoming
     sd = np.sqrt(chi_hat + V / beta)
     reach = sd * (7.0 + np.minimum(sd, 2.0))  # slopes may grow like exp(f)
     omega = -h + np.array([[0], [-1], [1]]) * reach
     cV = np.multiply.outer([c.max(), c.min(), c.min()], V)
     top, left, right = loss.proximal(y, omega, cV)
-    low, high = np.minimum(top + h, 0) - reach, np.maximum(top + h, 0) + reach
+    low = np.minimum(top + h, 0) - reach
+    high = np.maximum(top + h, 0) + reach
     digits = np.log(1e10 * w)[:, None]
-    left, right = np.minimum(left, top), np.maximum(right, top)
+    left = np.minimum(left, top)
+    right = np.maximum(right, top)
     step = _spacing(loss, y, left, right, V, c, digits, beta)
     # the largest exponent among counts and fields that are not too rare
     field = np.sqrt(2 * np.maximum(digits, 0.0) * chi_hat)
@@ -45,11 +49,14 @@ def _lattice(loss, y, incoming, c, w, beta):
 
 # %% ../../nbs/workshop/lattice.ipynb #bbf7fc9b
 def _on_a_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
-    """The four parts, (C, 4, M), for rows that share points eta and noises zeta."""
+    """Compute mean, chi, excess and slack, (C, 4, M), of rows that share points eta and
+    noises zeta.
+    """
     V, h, _ = incoming
     width = np.sqrt(V / beta)
     f = np.multiply.outer(eta, width) - h
-    height, slope = loss.value(y, f), loss.derivatives(y, f)[0]
+    height = loss.value(y, f)
+    slope, _ = loss.derivatives(y, f)
     # half way up, but where that would overflow: so twice as much can underflow
     ease = np.minimum(650 / (beta * c.max()), np.ptp(height, axis=0) / 2)
     height = height - height.min(0) - ease
@@ -73,15 +80,17 @@ _GAP = 0.9  # between noises, in standard deviations
 
 
 def _shared(low, high, step, spread, steep):
-    """Points and noises for rows; where steep > 1 the noises are closer by that."""
-    step, gap = step.min(), _GAP * (spread / steep).min()
-    first, last = np.floor(low.min() / step), np.ceil(high.max() / step)
+    """Place the points and noises that rows share; noises are closer by `steep` > 1."""
+    step = step.min()
+    gap = _GAP * (spread / steep).min()
+    first = np.floor(low.min() / step)
+    last = np.ceil(high.max() / step)
     count = np.ceil(7.5 * spread.max() / gap)
     return step * np.arange(first, last + 1), gap * np.arange(-count, count + 1)
 
 # %% ../../nbs/workshop/lattice.ipynb #la0blk
 def _blocks(kind, most):
-    """Numbers of rows of one kind, together not more than each has as its most."""
+    """Yield the numbers of rows of one kind, at most as many as each row allows."""
     for which in np.unique(kind):
         rows = np.flatnonzero(kind == which)
         n = max(int(most[rows].min()), 1)
@@ -89,14 +98,17 @@ def _blocks(kind, most):
 
 # %% ../../nbs/workshop/lattice.ipynb #a48b8746
 def on_lattices(loss, y, incoming, c, w, beta):
-    """The four parts for all counts, (K, 4, M); a row that is not drawn has no pull."""
+    """Compute mean, chi, excess and slack for all counts, (K, 4, M); a row that is not
+    drawn has no pull.
+    """
     parts = np.tile([[0.0], [0.0], [0.0], [1.0]], (len(c), 1, len(y)))  # no pull
     drawn = np.flatnonzero(c)
     c, w = c[drawn], w[drawn]
     width = np.sqrt(incoming.Q_hat / beta)
     spread = np.maximum(np.sqrt(incoming.chi_hat), 1e-5 * width)
     low, high, points = _lattice(loss, y, incoming, c, w, beta)
-    step, steep = (high - low) / (points - 1), np.maximum(1.3 * spread, 1)
+    step = (high - low) / (points - 1)
+    steep = np.maximum(1.3 * spread, 1)
     sizes = np.array([low / width, high / width, step / width, spread / width, steep])
     some = np.flatnonzero(np.isfinite(points))
     # one number for the octaves of three sizes
@@ -105,8 +117,8 @@ def on_lattices(loss, y, incoming, c, w, beta):
     for block in _blocks(kind, 10_000 / points[some]):
         rows = some[block]
         grids = _shared(*sizes[:, rows])
-        found = _on_a_lattice(loss, *given(rows), spread[rows], *grids, c, beta)
-        parts[np.ix_(drawn, range(4), rows)] = found
+        answers = _on_a_lattice(loss, *given(rows), spread[rows], *grids, c, beta)
+        parts[np.ix_(drawn, range(4), rows)] = answers
     rows = np.flatnonzero(np.isinf(points))
     if len(rows):
         by_tops = [loss.channel(*given(rows), count, beta) for count in c]

@@ -17,8 +17,8 @@ STRIP = 128  # rows that are turned into columns at once, within a processor's c
 
 
 def mirrored(L):
-    """The whole symmetric matrix, (k, k), of a lower triangle; what is above it does
-    not count.
+    """Mirror a lower triangle to the whole symmetric matrix, (k, k); entries above it
+    are ignored.
     """
     full = L.copy("F")
     for j in range(0, len(L), STRIP):
@@ -30,57 +30,62 @@ def mirrored(L):
 
 
 def inverse_and_root(K):
-    """Inverse of a symmetric matrix (k, k) given by its lower triangle, and a lower
-    triangle F with F F' = K^{-1}. A LinAlgError if K is not positive definite or NaN.
+    """Invert a symmetric matrix K (k, k), given by its lower triangle; return also the
+    lower triangle F with F F' = K^{-1}. A LinAlgError if K is not positive definite or
+    NaN.
     """
     if len(K) == 0:
         return K, K
     # Cholesky from the last row upwards: the inverse of such a factor is F'
     factor, info = dpotrf(K[::-1, ::-1], lower=0, overwrite_a=1)
     if info or not np.isfinite(factor.diagonal()).all():
-        what = "look for a Q_hat below zero or a NaN in the messages"
-        raise LinAlgError(f"the joint precision is not positive definite: {what}")
+        remedy = "look for a Q_hat below zero or a NaN in the messages"
+        raise LinAlgError(f"the joint precision is not positive definite: {remedy}")
     F = dtrtri(factor, lower=0, overwrite_c=1)[0]
     inverse = dlauum(F, lower=0)[0]
     return mirrored(inverse[::-1, ::-1]), np.asfortranarray(F[::-1, ::-1])
 
 
 def row_dots(X, Y):
-    """The diagonal of ``X @ Y.T``, (k,), of (k, l) matrices, without the rest of it."""
+    """Compute the diagonal of ``X @ Y.T`` alone, (k,), of (k, l) matrices."""
     return np.einsum("ij,ij->i", X, Y)
 
 # %% ../../nbs/workshop/linalg.ipynb #839398f0
 def root_forms(F, K):
-    """The diagonal of F K F', (k,), for lower triangles F and, of a symmetric K, K."""
+    """Compute the diagonal of F K F', (k,), for lower triangular F and the lower
+    triangle of a symmetric K.
+    """
     return row_dots(dtrmm(1.0, F, mirrored(K), lower=1), F)
 
 
 def downdated(C, F):
-    """C F, and C - C F F' C as a whole, of lower triangles F and C, overwritten."""
+    """Compute C F, and the whole of C - C F F' C, from lower triangles F and C; C is
+    overwritten.
+    """
     U = dtrmm(1.0, F, mirrored(C), side=1, lower=1)
     return U, mirrored(dsyrk(-1.0, U, beta=1.0, c=C, lower=1, overwrite_c=1))
 
 # %% ../../nbs/workshop/linalg.ipynb #105acf1b
 def transposed(X):
-    """Each matrix of (..., n, n) transposed."""
+    """Transpose each matrix of (..., n, n)."""
     return np.swapaxes(X, -1, -2)
 
 
 def symmetric(X):
-    """Each matrix with what rounding has made different on its two sides averaged."""
+    """Symmetrise each matrix: (X + X') / 2."""
     return (X + transposed(X)) / 2
 
 
 def diagonal(X):
-    """The diagonal of each matrix, (..., n)."""
+    """Return the diagonal of each matrix, (..., n)."""
     return np.diagonal(X, axis1=-2, axis2=-1)
 
 
 def times(X, v):
-    """X v, block by block: (..., n, n) and (..., n)."""
+    """Multiply X v, block by block: (..., n, n) and (..., n)."""
     return (X @ v[..., None])[..., 0]
 
 
 def both_sides(E, X):
-    """E' X E, block by block."""
+    """Multiply E' X E, block by block."""
     return transposed(E) @ X @ E

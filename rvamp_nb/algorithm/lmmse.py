@@ -27,30 +27,35 @@ def _in_chunks(A):
 
 
 def map_chunks(A, work, cut=(), whole=()):
-    """One pass over a table, (M, N) array or ChunkedTable: for each chunk something
-    small. ``work(X, *parts, *whole)`` returns two tuples of arrays: those that are put
-    side by side (along the last axis), and those that are added; these two are
-    returned. Of the arrays in `cut`, one entry for each column (of a table in rows:
-    each row), a chunk receives its part; of `whole` every chunk receives all.
+    """Pass once over a table, (M, N) array or ChunkedTable, computing something small
+    for each chunk. ``work(X, *parts, *whole)`` returns two tuples of arrays: those to
+    join (along the last axis), and those to add; the joined and the added arrays are
+    returned. The arrays in `cut` have one entry for each column (each row where a table
+    is in rows), of which a chunk receives its part; each chunk receives all of `whole`.
     """
     if _in_chunks(A):
         return A.map_chunks(work, cut, whole)
     if A.dtype != np.float32:
         return work(A, *cut, *whole)
-    given = (v.astype(A.dtype) if v.dtype == float else v for v in (*cut, *whole))
-    return [[np.asarray(v, dtype=float) for v in part] for part in work(A, *given)]
+    arguments = [v.astype(A.dtype) if v.dtype == float else v for v in (*cut, *whole)]
+    joined, added = work(A, *arguments)
+    in_64_bits = lambda arrays: [np.asarray(v, dtype=float) for v in arrays]
+    return in_64_bits(joined), in_64_bits(added)
 
 # %% ../../nbs/workshop/lmmse.ipynb #555947b5
 def _add_gram(total, X):
     """Add X X' to the lower triangle of `total`, in place."""
-    X, turned = (X, 0) if X.flags.f_contiguous else (X.T, 1)
+    turned = 0
+    if not X.flags.f_contiguous:
+        X = X.T
+        turned = 1
     if X.dtype == np.float32:  # a panel's sum in 32 bits, that of all in 64
         return np.add(total, ssyrk(1.0, X, trans=turned, lower=1), out=total)
     dsyrk(1.0, X, beta=1.0, c=total, trans=turned, lower=1, overwrite_c=1)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000051
 def _panels(X):
-    """Pieces of X's columns, each with its slice: for the cache, or several threads."""
+    """Cut X into pieces of columns, each with its slice: for the cache, or threads."""
     if isinstance(X, SparseBlock):
         return [(slice(None), X)]
     width = 65536 // len(X) if len(X) <= 256 else 1024
@@ -59,26 +64,27 @@ def _panels(X):
 
 
 def half_gram(X, weights):
-    """Lower triangle of X Di(weights) X', (len(X), len(X)), for weights >= 0."""
+    """Compute the lower triangle of X Di(weights) X', for weights >= 0."""
     if isinstance(X, SparseBlock):
         return X.gram(weights)
-    total, root = np.zeros((len(X), len(X)), order="F"), np.sqrt(weights)
+    total = np.zeros((len(X), len(X)), order="F")
+    root = np.sqrt(weights)
     for j, panel in _panels(X):
         _add_gram(total, panel * root[j])
     return total
 
 # %% ../../nbs/workshop/lmmse.ipynb #1046eee6
 def _plus_diagonal(K, d):
-    """K with d added to its diagonal, in place."""
+    """Add d to the diagonal of K, in place."""
     np.fill_diagonal(K, K.diagonal() + d)
     return K
 
 
 def _root(X):
-    """Lower triangular F, F F' = X, for X positive semidefinite up to rounding."""
+    """Factor X = F F', lower triangular F, for X semidefinite up to rounding."""
     for share in (0, 4e-15):  # of the diagonal, against pivots that rounding made < 0
-        more = _plus_diagonal(X.copy("F"), share * X.diagonal())
-        F, info = dpotrf(more, lower=1, overwrite_a=1)
+        raised = _plus_diagonal(X.copy("F"), share * X.diagonal())
+        F, info = dpotrf(raised, lower=1, overwrite_a=1)
         if info == 0:
             return F
     values, vectors = np.linalg.eigh(X)
@@ -86,7 +92,7 @@ def _root(X):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000052
 def _inward(F, X):
-    """F' X for lower triangular F, in the memory order of X."""
+    """Compute F' X for lower triangular F, in the memory order of X."""
     if isinstance(X, SparseBlock):
         return (X.T @ F).T
     trmm = strmm if X.dtype == np.float32 else dtrmm
@@ -96,8 +102,11 @@ def _inward(F, X):
 
 # %% ../../nbs/workshop/lmmse.ipynb #75464245
 def _sweep(F, X, weights):
-    """With V = F' X: squared lengths of columns, lower triangle of V Di(weights) V'."""
-    lengths, root = np.empty(X.shape[1]), np.sqrt(weights)
+    """Compute, of V = F' X, the columns' squared lengths and the lower triangle of
+    V Di(weights) V'.
+    """
+    lengths = np.empty(X.shape[1])
+    root = np.sqrt(weights)
     gram = np.zeros((len(X), len(X)), order="F")
     for j, panel in _panels(X):
         V = _inward(F, panel)
@@ -112,35 +121,40 @@ def _is_sparse(A):
 
 
 def _rooted(A, F, square=None):
-    """F, of a sparse table with F F' if that is not given: what `_forms` asks for."""
+    """Return F as `_forms` takes it: together with F F' for a sparse table."""
     if not _is_sparse(A):
         return F
     return F, F @ F.T if square is None else square
 
 
 def _forms(rooted, X):
-    """x' F F' x for every column x of X."""
+    """Compute x' F F' x for every column x of X."""
     F, square = rooted if isinstance(rooted, tuple) else (rooted, None)
     if isinstance(X, SparseBlock):
         return X.forms(F, K=square)
-    seen = (_inward(F, panel) for _, panel in _panels(X))
-    return np.concatenate([np.einsum("ij,ij->j", V, V) for V in seen])
+    forms = []
+    for _, panel in _panels(X):
+        V = _inward(F, panel)
+        forms.append(np.einsum("ij,ij->j", V, V))
+    return np.concatenate(forms)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000010
 def _conjugated(F, variances):
-    """Lower triangle of F' Di(variances) F for lower triangular F."""
+    """Compute the lower triangle of F' Di(variances) F for lower triangular F."""
     return dlauum(np.sqrt(variances)[:, None] * F, lower=1, overwrite_c=1)[0]
 
 
 def _seen_through(F, X):
-    """Lower triangle of F' X F, for lower triangles F and, of a symmetric X, X, which
-    is overwritten.
+    """Compute the lower triangle of F' X F, for lower triangular F and the lower
+    triangle of a symmetric X, which is overwritten.
     """
     return dsygst(X, F, itype=2, lower=1, overwrite_a=1)[0]
 
 
 def _through(Y, Sigma_S, X):
-    """Lower triangle of Z X Z (Z = I - Y Sigma_S Y') from that of X, overwritten."""
+    """Compute the lower triangle of Z X Z, Z = I - Y Sigma_S Y', from that of X, which
+    is overwritten.
+    """
     if Y.shape[1] == 0:
         return X
     YS = Y @ Sigma_S
@@ -150,7 +164,7 @@ def _through(Y, Sigma_S, X):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000110
 class FirstPass(NamedTuple):
-    """What the first pass brings: all of A that the M x M algebra needs."""
+    """The result of the first pass: all of A that the M x M algebra needs."""
 
     A_S: np.ndarray  # (M, k), the columns in S
     H: np.ndarray  # (M, M), A Di(D) A', by its lower triangle
@@ -159,8 +173,8 @@ class FirstPass(NamedTuple):
 
 
 def first_pass(A, S, D, r, T=None):
-    """The first pass over a wide (M, N) array or ChunkedTable. S, (N,) bool, says
-    which columns to bring; D, r and T (without it no noise), (N,), are 0 on S.
+    """Make the first pass over a wide (M, N) array or ChunkedTable. S, (N,) bool, are
+    the columns to collect; D, r and T (without it no noise), (N,), are 0 on S.
     """
 
     def work(X, S, D, r, *T):
@@ -172,8 +186,11 @@ def first_pass(A, S, D, r, T=None):
 
 # %% ../../nbs/workshop/lmmse.ipynb #46503926
 def _wide_system(gathered, prior, likelihood):
-    """The matrices of the M x M form (`mixed-form`) without R's noise; a root."""
-    A_S, H = gathered.A_S, gathered.H
+    """Compute the matrices of the M x M form (`mixed-form`) without R's noise, and the
+    root of Sigma_R.
+    """
+    A_S = gathered.A_S
+    H = gathered.H
     Sigma_R, F = inverse_and_root(_plus_diagonal(H.copy("F"), likelihood.Q_hat))
     B = Sigma_R @ A_S
     Sigma_S, _ = inverse_and_root(_plus_diagonal(B.T @ A_S, prior.Q_hat[prior.S]))
@@ -181,8 +198,9 @@ def _wide_system(gathered, prior, likelihood):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000011
 def wide_matrices(A, prior, likelihood):
-    """The M x M form (`mixed-form`) of an (M, N) array or table, read once: H by its
-    lower triangle, `noise_R` whole. A LinAlgError where it is not positive definite.
+    """Compute the M x M form (`mixed-form`) of an (M, N) array or table, read once: H
+    by its lower triangle, `noise_R` whole. A LinAlgError where it is not positive
+    definite.
     """
     gathered = first_pass(A, prior.S, prior.D, prior.r, prior.T)
     wide, _ = _wide_system(gathered, prior, likelihood)
@@ -190,12 +208,16 @@ def wide_matrices(A, prior, likelihood):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000012
 def _column_pass(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
-    """Of some columns: A'u, what S takes from s, p, forms by F; parts of A x, var_S."""
-    Atu, from_s, var_S = X.T @ u, np.empty(X.shape[1]), np.zeros(len(Sigma_S))
+    """Compute, for a chunk of columns, A'u, the share of S in s, p and the forms by F;
+    and the chunk's shares of A x and var_S.
+    """
+    Atu = X.T @ u
+    from_s = np.empty(X.shape[1])
+    var_S = np.zeros(len(Sigma_S))
     p, *forms = [_forms(root, X) for root in roots]
     for j, panel in _panels(X):
         pull = B.T @ panel
-        x_S = Sigma_S @ pull  # how x_S answers to each column
+        x_S = Sigma_S @ pull  # response of x_S to each column
         from_s[j] = np.einsum("ij,ij->j", pull, x_S)
         p[j] += chi_hat_S @ x_S**2
         var_S += x_S**2 @ T[j]
@@ -203,17 +225,19 @@ def _column_pass(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000040
 def _from_others(X, variances):
-    """Sum over k != i of X_ik^2 variances_k, for each row i of a square matrix."""
+    """Sum X_ik^2 variances_k over k != i, for each row i of a square matrix."""
     squares = X**2
     np.fill_diagonal(squares, 0)
     return squares @ variances
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000056
-OUTWEIGHED = 1e-4  # others' noise below this share of the own is summed, not subtracted
+OUTWEIGHED = 1e-4  # others' noise below this share of a coordinate's own: sum it
 
 
 def _without_own(total, own_noise, cap):
-    """The others' noise, and the (at most `cap`) places where it lost four digits."""
+    """Subtract a coordinate's own noise; return also the (at most `cap`) places where
+    that loses four digits.
+    """
     others = total - own_noise
     few = np.flatnonzero(others < OUTWEIGHED * own_noise)
     if len(few) > cap:
@@ -222,7 +246,7 @@ def _without_own(total, own_noise, cap):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000104
 def _summed(A, weights, half, few, rows=False):
-    """Sum over k != i of weights_k (x_k' half_i)^2 for columns (rows) i in `few`."""
+    """Sum weights_k (x_k' half_i)^2 over k != i, for columns (rows) i in `few`."""
 
     def work(X, weights, place, half):
         total = np.zeros(half.shape[1])
@@ -235,24 +259,28 @@ def _summed(A, weights, half, few, rows=False):
 
     place = np.full(len(weights), -1)  # the place in `few`, -1 for none
     place[few] = np.arange(len(few))
-    return map_chunks(A, work, (weights, place), (half,))[1][0]
+    _, (total,) = map_chunks(A, work, (weights, place), (half,))
+    return total
 
 # %% ../../nbs/workshop/lmmse.ipynb #96804a7a
 def _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi):
-    """For the rows: t and the others' noise, each (M,)."""
-    Sigma_R, H, J, chi_hat = wide.Sigma_R, wide.H, wide.J, likelihood.chi_hat
+    """Compute t and the others' noise of the rows, (M,) each."""
+    Sigma_R = wide.Sigma_R
+    J = wide.J
+    chi_hat = likelihood.chi_hat
     others, few = _without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
     if len(few):
         half = Sigma_R[:, few] - J @ wide.B[few].T
         half[few, range(len(few))] = 0
         seen = dsymm(1.0, noise_R, F[few].T, lower=1)
         others[few] = chi_hat @ half**2 + row_dots(seen.T, F[few])
-    received = row_dots(Sigma_R, mirrored(H)) + likelihood.Q_hat * row_dots(J, wide.B)
+    from_R = row_dots(Sigma_R, mirrored(wide.H))
+    received = from_R + likelihood.Q_hat * row_dots(J, wide.B)
     return received, others + J**2 @ prior.chi_hat[prior.S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000013
 def _others_of_wide(A, prior, likelihood, wide, s, p):
-    """Variance of (A'u)_i without coordinate i's own noise, (N,)."""
+    """Compute the variance of (A'u)_i without coordinate i's own noise, (N,)."""
     others, few = _without_own(p, prior.T * s**2, 2 * len(A))
     if len(few):
         A_few = A[:, few]
@@ -264,8 +292,12 @@ def _others_of_wide(A, prior, likelihood, wide, s, p):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000107
 def _solve_wide(A, prior, likelihood, gathered=None):
-    """The diagonals by `mixed-form` and `triangle-form`; about 4 M^2 N operations."""
-    S, chi_hat_S, chi_hat_u = prior.S, prior.chi_hat[prior.S], likelihood.chi_hat
+    """Compute the diagonals by `mixed-form` and `triangle-form`; about 4 M^2 N
+    operations.
+    """
+    S = prior.S
+    chi_hat_S = prior.chi_hat[S]
+    chi_hat_u = likelihood.chi_hat
     if gathered is None:  # of an array the noise comes with the sweep
         noise = prior.T if _in_chunks(A) else None
         gathered = first_pass(A, S, prior.D, prior.r, noise)
@@ -284,12 +316,14 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     noise_R = _through(Y, wide.Sigma_S, noise_R)
     noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
     outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
-    roots = [_rooted(A, outer)] + [_rooted(A, F, wide.Sigma_R)] * (not swept)
+    roots = [_rooted(A, outer)]
+    if not swept:
+        roots.append(_rooted(A, F, wide.Sigma_R))
     shared = u, wide.B, wide.Sigma_S, chi_hat_S, *roots
     of_columns = prior.D, prior.r, prior.T
-    found, (Ax, others_S) = map_chunks(A, _column_pass, of_columns, shared)
-    Atu, from_s, p, *more = found
-    s = (lengths if swept else more[0]) - from_s
+    joined, (Ax, others_S) = map_chunks(A, _column_pass, of_columns, shared)
+    Atu, from_s, p, *forms = joined
+    s = (lengths if swept else forms[0]) - from_s
     x = prior.r + prior.D * Atu
     x[S] = x_S
     others_S = others_S + _from_others(wide.Sigma_S, chi_hat_S) + chi_hat_u @ wide.J**2
@@ -300,24 +334,29 @@ def _solve_wide(A, prior, likelihood, gathered=None):
 
 # %% ../../nbs/workshop/lmmse.ipynb #af123762
 def _scaled_inverse(C, prior, least=0.0):
-    """The scaled system's inverse, root, scale W (`tall-form`), for D >= `least`."""
+    """Compute inverse and root of the scaled system, and its scale W (`tall-form`), for
+    D >= `least`.
+    """
     D = np.maximum(prior.D, least)
-    W, q = np.where(prior.S, 1, np.sqrt(D)), np.where(prior.S, prior.Q_hat, 1)
+    W = np.where(prior.S, 1, np.sqrt(D))
+    q = np.where(prior.S, prior.Q_hat, 1)
     # the diagonal is at least 1 on R, however small D is
-    return *inverse_and_root(_plus_diagonal(W[:, None] * C * W, q)), W
+    inverse, F = inverse_and_root(_plus_diagonal(W[:, None] * C * W, q))
+    return inverse, F, W
 
 
 def _row_grams(X, weights):
-    """Of some rows, lower triangles of X' Di(w) X for the w in weights, (m, k)."""
+    """Compute the lower triangles of X' Di(w) X for each w in weights, (m, k)."""
     return [half_gram(X.T, w) for w in weights.T]
 
 
 def _row_pass(X, Q_u, h_u, weights, rooted, x):
-    """Of a chunk of rows: x'F_W F_W'x, A x, u; its parts of A'u and, where the table is
-    not sparse, of the noise.
+    """Compute, for a chunk of rows, x'F_W F_W'x, A x and u; and the chunk's shares of
+    A'u and, where the table is not sparse, of the noise.
     """
     if isinstance(rooted, tuple):
-        forms, noise = _forms(rooted, X.T), []
+        forms = _forms(rooted, X.T)
+        noise = []
     else:
         forms, *noise = _sweep(rooted, X.T, weights)
     Ax = X @ x
@@ -326,7 +365,9 @@ def _row_pass(X, Q_u, h_u, weights, rooted, x):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000042
 def _others_of_tall(C, F_W, prior, seen, W):
-    """s, and the variance of (A'u)_i without coordinate i's own noise, (N,), on R."""
+    """Compute s, and the variance of (A'u)_i without coordinate i's own noise, (N,)
+    each, on R.
+    """
     U, Omega = linalg.downdated(C, F_W)
     s = Omega.diagonal().copy()
     from_h = (U @ F_W[prior.S].T) ** 2 @ prior.chi_hat[prior.S]
@@ -334,8 +375,9 @@ def _others_of_tall(C, F_W, prior, seen, W):
 
 
 def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
-    """Variance of u_mu without row mu's own noise, (M,)."""
-    S, weights = prior.S, likelihood.chi_hat / likelihood.Q_hat**2
+    """Compute the variance of u_mu without row mu's own noise, (M,)."""
+    S = prior.S
+    weights = likelihood.chi_hat / likelihood.Q_hat**2
     others, few = _without_own(var_Ax, t**2 * likelihood.chi_hat, 2 * A.shape[1])
     if len(few):
         half = F_W @ (F_W.T @ A[few].T)
@@ -346,24 +388,31 @@ def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11c565a3
 def _solve_tall(A, prior, likelihood):
-    """The same diagonals through the tall form, for N < M; about 4 N^2 M operations."""
-    S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
+    """Compute the diagonals by the tall form, for N < M; about 4 N^2 M operations."""
+    S = prior.S
+    Q_u, h_u, chi_hat_u = likelihood
     noisy = chi_hat_u / Q_u**2
-    weights = np.column_stack([1 / Q_u] + [noisy] * _is_sparse(A))
-    sums = lambda X, Q, h, w, r: ((), (X.T @ ((h - X @ r) / Q), *_row_grams(X, w)))
+    weights = (1 / Q_u)[:, None]
+    if _is_sparse(A):
+        weights = np.column_stack([1 / Q_u, noisy])
+
+    def sums(X, Q, h, w, r):
+        return (), (X.T @ ((h - X @ r) / Q), *_row_grams(X, w))
+
     _, (field, C, *noise) = map_chunks(A, sums, (Q_u, h_u, weights), (prior.r,))
     inverse, F, W = _scaled_inverse(C, prior, 1e-100)  # what D = 0 means for a scale
     F_W = np.asfortranarray(W[:, None] * F)
     moves = S | (prior.D > 0)
     x = prior.r + np.where(moves, F_W @ (F_W.T @ (prior.h + field)), 0)
-    given = (Q_u, h_u, noisy), (_rooted(A, F_W, W[:, None] * inverse * W), x)
-    (forms, Ax, u), (Atu, *swept) = map_chunks(A, _row_pass, *given)
+    of_rows = Q_u, h_u, noisy
+    shared = _rooted(A, F_W, W[:, None] * inverse * W), x
+    (forms, Ax, u), (Atu, *swept) = map_chunks(A, _row_pass, of_rows, shared)
     noise = swept[0] if swept else _seen_through(F_W, *noise)
     t = forms / Q_u
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)
-    work, root = lambda X, root: ((_forms(root, X.T),), ()), _rooted(A, inner)
-    var_Ax = map_chunks(A, work, (), (root,))[0][0]
+    work = lambda X, root: ((_forms(root, X.T),), ())
+    (var_Ax,), _ = map_chunks(A, work, (), (_rooted(A, inner),))
     seen = root_forms(F, noise)  # the rows' noise
     s, others_x = _others_of_tall(C, F_W, prior, seen, W)
     others_S = (_from_others(inverse, g) + seen)[S]
@@ -374,35 +423,44 @@ def _solve_tall(A, prior, likelihood):
 
 # %% ../../nbs/workshop/lmmse.ipynb #73a11ce2
 class AlikeRows(NamedTuple):
-    """Rows that answer alike (`rows-alike`), as one matrix."""
+    """Rows with proportional precisions (`rows-alike`), as one matrix."""
 
     v: np.ndarray  # (M,): of each precision's inverse, what does not change
     gram: np.ndarray  # (N, N), A' Di(v) A
 
 
 def alike_rows(A, v):
-    """The `AlikeRows` of an array (M, N) and numbers v (M,) >= 0, not all 0."""
+    """Make the `AlikeRows` of an array (M, N) and numbers v (M,) >= 0, not all 0."""
     return AlikeRows(v, mirrored(half_gram(A.T, v)))
 
 
 def _solve_alike(A, prior, likelihood, alike):
-    """The diagonals of the tall form as if rows sent their mean; N^3 operations."""
-    (v, gram), S, M = alike, prior.S, len(A)
+    """Compute the tall form's diagonals as if rows sent their mean; N^3 operations."""
+    v, gram = alike
+    S = prior.S
+    M = len(A)
     Q = v.sum() / np.sum(1 / likelihood.Q_hat)
     kappa = Q * np.sum(likelihood.chi_hat / likelihood.Q_hat**2) / v.sum()
     inverse, _, W = _scaled_inverse(gram / Q, prior, 1e-100)
-    q, g = np.where(S, prior.Q_hat, 1), np.where(S, prior.chi_hat, prior.T / W**2)
-    pull, E = A.T @ (v * likelihood.h), inverse.diagonal()
-    field, moves = (pull - gram @ prior.r) / Q, S | (prior.D > 0)
+    q = np.where(S, prior.Q_hat, 1)
+    g = np.where(S, prior.chi_hat, prior.T / W**2)
+    pull = A.T @ (v * likelihood.h)
+    E = inverse.diagonal()
+    field = (pull - gram @ prior.r) / Q
+    moves = S | (prior.D > 0)
     x = prior.r + np.where(moves, W * (inverse @ (W * (prior.h + field))), 0)
     products = np.tril(gram / Q) * inverse
-    Ax, s = A @ x, (products @ W + W @ products) / W - products.diagonal()
-    w, seen, noise = W**2 * s, _from_others(inverse, q), _from_others(inverse, g)
+    Ax = A @ x
+    s = (products @ W + W @ products) / W - products.diagonal()
+    w = W**2 * s
+    seen = _from_others(inverse, q)
+    noise = _from_others(inverse, g)
     own = np.maximum(E * w - seen, 0)
     others_x = (noise + kappa * own) / W**2
     t = w.sum() / M
     var_Ax = Q * (g @ own + kappa * (w @ w + q @ seen)) / v.sum()
-    V, others = t * Q / (1 - t), max(var_Ax - t**2 * Q * kappa, 0) / (1 - t) ** 2
+    V = t * Q / (1 - t)
+    others = max(var_Ax - t**2 * Q * kappa, 0) / (1 - t) ** 2
     chi_u = v / (v * V + Q)
     of_x = x, v * (likelihood.h - Ax) / Q, (pull - gram @ x) / Q, Ax, s
     of_S = np.where(S, 1, E), others_x, E[S], others_x[S]
@@ -417,30 +475,33 @@ class TallForm(NamedTuple):
     Sigma_x: np.ndarray  # Lambda_x^{-1}; zero rows and columns where D = 0
 
     def covariance(self, prior):
-        """Of the coefficients across resamples, (N, N)."""
+        """Compute the coefficients' covariance across resamples, (N, N)."""
         X_r = np.eye(len(self.C)) - self.Sigma_x @ self.C  # dx/dr
         from_h = self.Sigma_x * prior.chi_hat + self.Sigma_x @ self.noise
         return from_h @ self.Sigma_x + (X_r * prior.T) @ X_r.T
 
 
 def tall_form(A, prior, likelihood):
-    """The N x N form in full, by one pass over the rows of A (array or table)."""
+    """Compute the whole N x N form by one pass over the rows of A (array or table)."""
     Q, _, chi_hat = likelihood
     weights = np.column_stack([1 / Q, chi_hat / Q**2])
-    grams = map_chunks(A, lambda X, w: ((), _row_grams(X, w)), (weights,))[1]
+    _, grams = map_chunks(A, lambda X, w: ((), _row_grams(X, w)), (weights,))
     C, noise = map(mirrored, grams)
     inverse, _, W = _scaled_inverse(C, prior)
     return TallForm(C, noise, W[:, None] * inverse * W)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000111
 def is_wide(A):
-    """Whether an array or ChunkedTable is solved in the wide form, by columns."""
+    """Return whether an array or ChunkedTable is solved in the wide form."""
     return bool(A.axis) if _in_chunks(A) else A.shape[0] <= A.shape[1]
 
 # %% ../../nbs/workshop/lmmse.ipynb #b86811aa
 def at_most_2M(A, prior):
-    """The same message with |S| <= 2M: of S the stiffest, per length^2, go to R."""
-    S, limit = np.flatnonzero(prior.S), 2 * len(A)
+    """Move the coordinates with the largest Q_hat / length^2 from S to R, so that
+    |S| <= 2M.
+    """
+    S = np.flatnonzero(prior.S)
+    limit = 2 * len(A)
     if len(S) <= limit:
         return prior
     length2 = square_lengths(A)[S]
@@ -448,58 +509,63 @@ def at_most_2M(A, prior):
     with np.errstate(divide="ignore", invalid="ignore"):
         move = S[np.argsort(prior.Q_hat[S] / length2)[limit:]]
     if not np.all(prior.Q_hat[move] > 0):
-        what = f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0"
-        raise LinAlgError(f"{what}: the data cannot hold them; damp more")
-    out = Mixed(*(view.copy() for view in prior))
-    there = natural_to_moment([view[move] for view in prior[1:4]])
-    out.D[move], out.r[move], out.T[move] = there
-    for view in out[:4]:
+        fault = f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0"
+        raise LinAlgError(f"{fault}: the data cannot hold them; damp more")
+    message = Mixed(*(view.copy() for view in prior))
+    moved = natural_to_moment([view[move] for view in prior[1:4]])
+    message.D[move], message.r[move], message.T[move] = moved
+    for view in message[:4]:
         view[move] = 0
-    return out
+    return message
 
 # %% ../../nbs/workshop/lmmse.ipynb #18410f45
 def couple(A, prior_message, likelihood_message, gathered=None):
     """Solve the linear-Gaussian coupling, "Variable 2" of Algorithm 1, for given
     messages, which are not changed: `Coupled`. The prior's message, (N,) each, has
     Q_hat (of any sign), h, chi_hat on ``S`` and D >= 0, r, T >= 0 elsewhere; the
-    likelihood's, (M,) each, Q_hat > 0, chi_hat >= 0. `gathered` is of a wide table and
-    this very message, |S| <= 2M, where the first pass has been made already; of a tall
-    one the `AlikeRows` that take the place of its rows. A ValueError if a message does
+    likelihood's, (M,) each, Q_hat > 0, chi_hat >= 0. `gathered` is, of a wide table,
+    its first pass for this very message, |S| <= 2M, if that has been made already; of
+    a tall one, the `AlikeRows` that replace its rows. A ValueError if a message does
     not fit A; a LinAlgError if the joint precision is not positive definite, or holds
     NaN or infinity.
     """
-    prior, rows = prior_message, likelihood_message
+    prior = prior_message
+    rows = likelihood_message
     sides = ("prior", "column", prior), ("likelihood", "row", rows)
     for (name, side, message), size in zip(sides, A.shape[::-1]):
         shapes = {np.shape(view) for view in message}
         if shapes != {(size,)}:
-            what = f"arrays of shape {sorted(shapes)}, but A is {len(A)} x {A.shape[1]}"
+            fault = (
+                f"arrays of shape {sorted(shapes)}, but A is {len(A)} x {A.shape[1]}"
+            )
             remedy = f"give one number for each {side}, shape ({size},)"
-            raise ValueError(f"{name}_message has {what}: {remedy}")
-    if not is_wide(A):
-        alike = () if gathered is None else (gathered,)
-        solve = _solve_alike if alike else _solve_tall
-        return coupled(prior, rows, solve(A, prior, rows, *alike))
-    prior = at_most_2M(A, prior)
-    return coupled(prior, rows, _solve_wide(A, prior, rows, gathered))
+            raise ValueError(f"{name}_message has {fault}: {remedy}")
+    if is_wide(A):
+        prior = at_most_2M(A, prior)
+        solved = _solve_wide(A, prior, rows, gathered)
+    elif gathered is None:
+        solved = _solve_tall(A, prior, rows)
+    else:
+        solved = _solve_alike(A, prior, rows, gathered)
+    return coupled(prior, rows, solved)
 
 
 @singledispatch
 def couple_rows(rows, A, prior, gathered=None):
-    """`couple` by the type of the rows' message: one in blocks registers another."""
+    """Dispatch `couple` by the type of the rows' message; blocks register their own."""
     return couple(A, prior, rows, gathered)
 
 
 @singledispatch
 def couple_both(prior, rows, A, gathered=None):
-    """`couple` by the types of both messages: one in clusters registers another."""
+    """Dispatch `couple` by the types of both messages; clusters register their own."""
     return couple_rows(rows, A, prior, gathered)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000113
 def stand_in_columns(gathered, smallest=1e-12):
-    """M columns that stand for many (`stand-in-columns`), all `FirstPass` in R: X
-    (M, M), and what they say with D = 1, r and T (M,). Directions of H below the
-    `smallest` share of its largest are taken as if they had that share.
+    """Replace many columns, a `FirstPass` all in R, by M columns (`stand-in-columns`):
+    return X (M, M), and their message with D = 1, r and T (M,). Directions of H below
+    the `smallest` share of its largest are taken as if they had that share.
     """
     values, V = np.linalg.eigh(gathered.H)  # reads the lower triangle
     root = np.sqrt(np.maximum(values, smallest * values[-1]))

@@ -24,55 +24,57 @@ class Natural(NamedTuple):
     diagonal = slice(None)  # where the coordinates' entries of Q_hat and chi_hat stand
 
     def alone(self):
-        """Itself; messages in blocks (chapter 5.2) give their diagonals."""
+        """Return the message itself; one in blocks (chapter 5.2) its diagonals."""
         return self
 
     def coordinates(self):
-        """Vectors to damp: h, and logarithms of the rest (-inf of 0)."""
+        """Return vectors to damp: h, and logarithms of the rest (-inf of 0)."""
         return [np.log(self.Q_hat), self.h, np.log(self.chi_hat)]
 
     def at(self, z):
-        """The message with these coordinates, given as one vector."""
+        """Return the message with these coordinates, given as one vector."""
         Q_hat, h, chi_hat = z.reshape(3, -1)
         return Natural(np.exp(Q_hat), h.copy(), np.exp(chi_hat))
 
     def uncoupled(self, A):
-        """A and the message where no coordinate is tied to another; the way back."""
+        """Return A and the message in coordinates that are independent, and the way
+        back.
+        """
         return A, self, lambda U: U
 
 # %% ../../nbs/course/24_messages.ipynb #80cc27f1
 def coordinates(messages):
-    """One vector, (3N + 3M,) or more, of the messages of a state: h, and the logarithms
-    of the rest (-inf of 0).
+    """Join the messages of a state to one vector, (3N + 3M,) or more: h, and the
+    logarithms of the rest (-inf of 0).
     """
+    vectors = []
     with np.errstate(divide="ignore"):
-        parts = [message.coordinates() for message in messages]
-    return np.concatenate(sum(parts, []))
+        for message in messages:
+            vectors += message.coordinates()
+    return np.concatenate(vectors)
 
 
 def from_coordinates(z, like):
-    """The messages with these coordinates, of the kinds and sizes of others."""
-    one, two = like
-    n = sum(map(len, one[:3]))
+    """Make the messages with these coordinates, of the kinds and sizes of others."""
+    to_prior, to_likelihood = like
+    n = sum(map(len, to_prior[:3]))
     with np.errstate(over="ignore"):
-        return type(like)(one.at(z[:n]), two.at(z[n:]))
+        return type(like)(to_prior.at(z[:n]), to_likelihood.at(z[n:]))
 
 # %% ../../nbs/course/24_messages.ipynb #e8b2fe50
 class Moments(NamedTuple):
-    """What a factor answers in the presence of an incoming message, (N,) each."""
+    """Moments of a factor together with an incoming message, (N,) each."""
 
     mean: np.ndarray  # over the posterior, then over resamples
     chi: np.ndarray  # response to the field: beta times the variance in a resample
     var: np.ndarray  # that of the posterior mean across resamples
-    rho: np.ndarray | None = (
-        None  # Q_hat * chi for the incoming Q_hat, if `Mixed` is wanted
-    )
+    rho: np.ndarray | None = None  # Q_hat * chi for the incoming Q_hat, for `Mixed`
     rho_bar: np.ndarray | None = None  # 1 - rho, each without cancellation
 
 # %% ../../nbs/course/24_messages.ipynb #bd9d38b6
 def extrinsic(moments, incoming):
-    """The message a factor sends, (N,) each: its moments, with chi > 0, as a Gaussian,
-    divided by what came in (`eq:message_factor_to_variable` at n = 0).
+    """Compute the message that a factor sends, (N,) each: a Gaussian with its moments,
+    chi > 0, divided by the incoming one (`eq:message_factor_to_variable` at n = 0).
     """
     mean, chi, var = moments[:3]
     Q_hat, h, chi_hat = incoming
@@ -80,7 +82,7 @@ def extrinsic(moments, incoming):
 
 # %% ../../nbs/course/24_messages.ipynb #3b2b18ec
 class MomentView(NamedTuple):
-    """The same message in its moment view, finite where the precision is infinite."""
+    """A message in its moment view, finite where the precision is infinite."""
 
     D: np.ndarray  # response, 1 / Q_hat
     r: np.ndarray  # mean, h / Q_hat
@@ -88,11 +90,11 @@ class MomentView(NamedTuple):
 
 # %% ../../nbs/course/24_messages.ipynb #views07a
 def natural_to_moment(message):
-    """The moment view of a message and back; a ValueError where Q_hat is 0."""
+    """Convert a message to its moment view, or back; a ValueError where Q_hat is 0."""
     Q_hat, h, chi_hat = message
     if np.any(np.equal(Q_hat, 0)):
-        what = "it has no moment view; keep it in the natural one (Mixed)"
-        raise ValueError(f"Q_hat is 0 for a coordinate: {what}")
+        remedy = "it has no moment view; keep it in the natural one (Mixed)"
+        raise ValueError(f"Q_hat is 0 for a coordinate: {remedy}")
     return MomentView(1 / Q_hat, h / Q_hat, chi_hat / Q_hat**2)
 
 # %% ../../nbs/course/24_messages.ipynb #ece298d9
@@ -111,9 +113,9 @@ class Mixed(NamedTuple):
 
 # %% ../../nbs/course/24_messages.ipynb #32f59f8a
 def mixed_extrinsic(moments, incoming, S):
-    """The extrinsic map without cancellation, coordinate by coordinate in the view that
-    stays finite (`mixed-message`), for Q_hat > 0: on S, (N,) bool, the natural one. S
-    must leave out rho = 0 and take in rho = 1; rho > 1/2 is the good choice.
+    """Compute the extrinsic message without cancellation, coordinate by coordinate in
+    the view that stays finite (`mixed-message`), for Q_hat > 0: on S, (N,) bool, the
+    natural one. S must leave out rho = 0 and take in rho = 1; rho > 1/2 is a good rule.
 
     chi may be 0 off S. chi_hat and T may be negative by rounding and are returned so.
     A ValueError if rho or rho_bar is missing, or S puts a coordinate into a view in
@@ -121,25 +123,28 @@ def mixed_extrinsic(moments, incoming, S):
     """
     S = np.asarray(S, dtype=bool)
     _check_views(moments, S)
-    R, out = ~S, Mixed(S, *np.zeros((6, *S.shape)))
-    of, by = Moments(*(z[S] for z in moments)), Natural(*(z[S] for z in incoming))
-    out.Q_hat[S] = by.Q_hat * of.rho_bar / of.rho
-    out.h[S] = of.mean / of.chi - by.h
-    out.chi_hat[S] = of.var / of.chi**2 - by.chi_hat
-    of, by = Moments(*(z[R] for z in moments)), Natural(*(z[R] for z in incoming))
-    chi = of.rho / by.Q_hat
-    out.D[R] = chi / of.rho_bar
-    out.r[R] = (of.mean - chi * by.h) / of.rho_bar
-    out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar**2
-    return out
+    R = ~S
+    message = Mixed(S, *np.zeros((6,) + S.shape))
+    x = Moments(*(values[S] for values in moments))
+    cavity = Natural(*(values[S] for values in incoming))
+    message.Q_hat[S] = cavity.Q_hat * x.rho_bar / x.rho
+    message.h[S] = x.mean / x.chi - cavity.h
+    message.chi_hat[S] = x.var / x.chi**2 - cavity.chi_hat
+    x = Moments(*(values[R] for values in moments))
+    cavity = Natural(*(values[R] for values in incoming))
+    chi = x.rho / cavity.Q_hat
+    message.D[R] = chi / x.rho_bar
+    message.r[R] = (x.mean - chi * cavity.h) / x.rho_bar
+    message.T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar**2
+    return message
 
 # %% ../../nbs/course/24_messages.ipynb #check07
 def _check_views(moments, S):
     if moments.rho is None or moments.rho_bar is None:
         raise ValueError("moments needs rho and rho_bar, each without cancellation")
     if np.any(moments.rho[S] == 0):
-        what = "rho = 0, where the natural view is infinite: leave it out"
-        raise ValueError(f"S holds a coordinate with {what}")
+        fault = "rho = 0, where the natural view is infinite: leave it out"
+        raise ValueError(f"S holds a coordinate with {fault}")
     if np.any(moments.rho_bar[~S] == 0):
-        what = "rho = 1, where the moment view is infinite: take it in"
-        raise ValueError(f"S leaves out a coordinate with {what}")
+        fault = "rho = 1, where the moment view is infinite: take it in"
+        raise ValueError(f"S leaves out a coordinate with {fault}")

@@ -25,30 +25,33 @@ from ..validation import check_array, check_field
 # %% ../../nbs/course/31_prior.ipynb #05f616d6
 @np.errstate(under="ignore")
 def thresholded(incoming, lam):
-    """The soft threshold of a Gaussian field, Q_hat > 0, for one penalty lam >= 0, or
-    (N,) of them, not drawn: mean and variance across resamples, P[x != 0] and P[x = 0];
-    (N,) each.
+    """Average the soft threshold over a Gaussian field, Q_hat > 0, for one penalty
+    lam >= 0, or (N,) of them, not drawn: mean and variance across resamples, P[x != 0]
+    and P[x = 0]; (N,) each.
     """
     Q_hat, h, chi_hat = incoming
-    size, s, noisy = np.abs(h), np.sqrt(chi_hat), chi_hat > 0
+    size = np.abs(h)
+    s = np.sqrt(chi_hat)
+    noisy = chi_hat > 0
     unit = np.where(noisy, s, 1.0)
     beyond = np.array([h - lam, -h - lam])  # the upper and the lower threshold
     lift, v, P = noisy_ramp(beyond, unit)
-    m_up, m_down = np.maximum(beyond, 0) + s * lift
+    m_up, m_down = np.maximum(beyond, 0) + s * lift  # of the positive, the negative x
     var = chi_hat * v.sum(0) + 2 * m_up * m_down
     Pi = np.where(noisy, P.sum(0), size > lam)
     Pi_bar = np.where(noisy, 1 - Pi, size <= lam)
-    sure = noisy & (Pi > 0.5)  # up to there a difference from 1 has its digits
-    given = np.broadcast_arrays(size, lam, unit)
-    Pi_bar[sure] = inside(*(part[sure] for part in given))
+    near_1 = noisy & (Pi > 0.5)  # where 1 - Pi loses digits
+    arguments = np.broadcast_arrays(size, lam, unit)
+    Pi_bar[near_1] = inside(*(values[near_1] for values in arguments))
     return (m_up - m_down) / Q_hat, var / Q_hat / Q_hat, Pi, Pi_bar
 
 # %% ../../nbs/course/31_prior.ipynb #5e1ec7ed1
 @np.errstate(under="ignore")
 def selected(incoming, lam, positive=False):
-    """The third of `thresholded` (or `one_sided`) alone; 1 without any threshold."""
+    """Compute P[x != 0] of `thresholded` (or `one_sided`); 1 without any threshold."""
     _, h, chi_hat = incoming
-    s, size = np.sqrt(chi_hat), h if positive else np.abs(h)
+    s = np.sqrt(chi_hat)
+    size = h if positive else np.abs(h)
     unit = np.where(s > 0, s, 1.0)
     near, far = ndtr(noises(np.array([size - lam, -size - lam]), unit))
     Pi = np.where(s > 0, np.minimum(near + (not positive) * far, 1), size > lam)
@@ -56,14 +59,14 @@ def selected(incoming, lam, positive=False):
 
 # %% ../../nbs/course/31_prior.ipynb #4c63bc34
 @np.errstate(under="ignore")
-def _mixture(weights, parts):
-    """Averages of parts (K, 5, N); variances by the law of total variance."""
-    if len(parts) == 1:
-        return parts[0]
-    first = parts[0, 0].copy()
-    parts[:, 0] -= first  # a difference of close means is exact; their squares are not
-    shift, chi, var, rho, rho_bar = np.tensordot(weights, parts, axes=1)
-    between = np.tensordot(weights, (parts[:, 0] - shift) ** 2, axes=1)
+def _mixture(weights, moments):
+    """Average moments (K, 5, N) of K cases; variances by the law of total variance."""
+    if len(moments) == 1:
+        return moments[0]
+    first = moments[0, 0].copy()
+    moments[:, 0] -= first  # differences of close means are exact; squares are not
+    shift, chi, var, rho, rho_bar = np.tensordot(weights, moments, axes=1)
+    between = np.tensordot(weights, (moments[:, 0] - shift) ** 2, axes=1)
     return first + shift, chi, var + between, rho, rho_bar
 
 # %% ../../nbs/course/31_prior.ipynb #0091df2e
@@ -190,8 +193,9 @@ class Prior:
             The mean, chi, var across resamples, rho = Q_hat chi and rho_bar = 1 - rho;
             (N,) each.
         """
-        answers = [(w, case.channel(incoming, beta)) for w, case in self.cases()]
-        return Moments(*_mixture(*map(np.array, zip(*answers))))
+        weights, cases = zip(*self.cases())
+        moments = np.array([case.channel(incoming, beta) for case in cases])
+        return Moments(*_mixture(np.array(weights), moments))
 
     def log_partition(self, incoming: Natural, beta: float = np.inf) -> Array:
         """Compute E (1/beta) log z, whose derivatives are the moments.
@@ -231,9 +235,10 @@ class Prior:
         AttributeError
             Where no coefficient is ever exactly zero.
         """
-        where = f"under {type(self).__name__} at beta = {beta:g}"
-        problem = f"{where} no coefficient is ever exactly zero; look at mean and var"
-        raise AttributeError(f"Pi is not available: {problem}")
+        raise AttributeError(
+            f"Pi is not available: under {type(self).__name__} at beta = {beta:g} "
+            "no coefficient is ever exactly zero; look at mean and var"
+        )
 
     def selects(self, beta: float) -> bool:
         """Return whether there are selection probabilities, `Pi`.
@@ -319,10 +324,11 @@ class Prior:
         Prior
             With the parameters of these columns.
         """
-        part = copy(self)
-        given = [(k, v) for k, v in vars(part).items() if np.shape(v) == (N,)]
-        vars(part).update({k: np.asarray(v)[which] for k, v in given})
-        return part
+        prior = copy(self)
+        for name, value in vars(self).items():
+            if np.shape(value) == (N,):
+                vars(prior)[name] = np.asarray(value)[which]
+        return prior
 
     def initial_message(self, message: Natural) -> Natural:
         """Return a first message as this prior takes it.
@@ -392,27 +398,26 @@ class Prior:
 # %% ../../nbs/course/31_prior.ipynb #h5chkpri
 def check_prior(prior):
     """Refuse (TypeError) what is no `Prior`."""
-    wanted = "an object such as Laplace(0.1), or of a subclass of Prior"
-    check_interface("prior", prior, (), wanted, Prior)
+    example = "an object such as Laplace(0.1), or of a subclass of Prior"
+    check_interface("prior", prior, (), example, Prior)
 
 # %% ../../nbs/course/31_prior.ipynb #5a33160e
-def _check_fields(prior, name, fits, wanted, owner="", remedy=""):
-    """Make one number, or a vector of such, a float or floats of the prior's own."""
-    given = vars(prior)[name]
-    # a copy: what the caller does to theirs later is not our affair
-    values = np.array(check_array(name, given))
-    if values.ndim > 1 or not np.all(fits(values)):
-        wanted = f"{wanted} or a vector of such, got {given!r}"
-        raise ValueError(f"{owner}{name} must be {wanted}{remedy}")
-    vars(prior)[name] = values if values.ndim else float(values)
+def _check_fields(prior, name, are_valid, rule, owner="", remedy=""):
+    """Validate one number or a vector, and keep it as a float or a copy of floats."""
+    value = vars(prior)[name]
+    numbers = np.array(check_array(name, value))  # the caller may change the original
+    if numbers.ndim > 1 or not np.all(are_valid(numbers)):
+        rule = f"{rule} or a vector of such, got {value!r}"
+        raise ValueError(f"{owner}{name} must be {rule}{remedy}")
+    vars(prior)[name] = numbers if numbers.ndim else float(numbers)
 
 
 def _check_sizes(prior, N: int, beta: float) -> None:
     """See `Prior.check`: one number, or one for each column."""
     for name, value in vars(prior).items():
         if np.shape(value) not in ((), (N,)):
-            wanted = f"one number or one for each of the {N} columns of A"
-            raise ValueError(f"{name} must be {wanted}, got shape {np.shape(value)}")
+            rule = f"one number or one for each of the {N} columns of A"
+            raise ValueError(f"{name} must be {rule}, got shape {np.shape(value)}")
 
 
 _OF_THE_PAPER = TwoPoint()
@@ -443,9 +448,9 @@ class Penalty(Prior):
     def __post_init__(self):
         if np.asarray(self.lam).dtype == bool:
             raise TypeError(f"lam must be a number, got {self.lam!r}")
-        free = "; to leave coefficients unpenalised, give them a penalty_factor of 0"
-        some = lambda lam: lam.size and lam > 0
-        _check_fields(self, "lam", some, "positive, one number", remedy=free)
+        remedy = "; to leave coefficients unpenalised, give them a penalty_factor of 0"
+        rule = "positive, one number"
+        _check_fields(self, "lam", lambda t: t.size and t > 0, rule, remedy=remedy)
         _check_fields(self, "penalty_factor", lambda f: f >= 0, "one number >= 0")
         # a law that cannot be averaged over one coefficient is refused here
         vars(self)["states_randomize"] = self.randomize is not None
@@ -461,7 +466,8 @@ class Penalty(Prior):
     def check(self, N: int, beta: float) -> None:
         """See `Prior.check`."""
         _check_sizes(self, N, beta)
-        if (largest := np.max(self.lam)) > 1e140:
+        largest = np.max(self.lam)
+        if largest > 1e140:
             raise ValueError(f"lam = {largest:.3g} overflows when squared: give less")
 
     def is_unpenalized(self) -> bool | Bools:
@@ -488,13 +494,16 @@ class Penalty(Prior):
         tuple of (N,) arrays
             Mean, variance, P[x != 0] and P[x = 0].
         """
-        return (one_sided if self.positive else thresholded)(incoming, t)
+        if self.positive:
+            return one_sided(incoming, t)
+        return thresholded(incoming, t)
 
     def inner(
         self, field: Array, Q_hat: Array, beta: float
     ) -> tuple[Array, Array, Array]:
         """See `Prior.inner`."""
-        return _in_field(field, *self.split(), Q_hat, beta, self.positive)
+        t, k = self.split()
+        return _in_field(field, t, k, Q_hat, beta, self.positive)
 
     def bends(self, Q_hat: Array, beta: float) -> list[tuple[Array, Array]]:
         """See `Prior.bends`: at the threshold, over the posterior's width."""
@@ -520,23 +529,26 @@ class Penalty(Prior):
 
     def channel(self, incoming: Natural, beta: float) -> Array:
         """See `Prior.channel`, in closed form at beta = inf or without a threshold."""
-        (Q_hat, h, chi_hat), (t, k) = incoming, self.split()
-        Q, straight = Q_hat + k + 0 * t, np.equal(t, 0) & (not self.positive)
-        if np.isinf(beta) or np.all(straight):
+        Q_hat, h, chi_hat = incoming
+        t, k = self.split()
+        Q = Q_hat + k + 0 * t
+        linear = np.equal(t, 0) & (not self.positive)
+        if np.isinf(beta) or np.all(linear):
             mean, var, Pi, Pi_bar = self.in_noise(Natural(Q_hat + k, h, chi_hat), t)
             rho_bar = (Q_hat * Pi_bar + k) / Q
-            bent = np.array([mean, Pi / Q, var, Pi * (Q_hat / Q), rho_bar])
+            moments = np.array([mean, Pi / Q, var, Pi * (Q_hat / Q), rho_bar])
         else:
-            bent = super().channel(incoming, beta)
-        if straight.any():
-            linear = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
-            bent = np.where(straight, linear, bent)
-        return bent
+            moments = super().channel(incoming, beta)
+        if linear.any():
+            ridge = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
+            moments = np.where(linear, ridge, moments)
+        return moments
 
     def cases(self) -> list[tuple[float, Prior]]:
         """See `Prior.cases`: the values of the random factor."""
-        drawn = zip(*self.randomize.nodes())
-        return [(w, _with_penalty(self, self.lam * factor)) for factor, w in drawn]
+        factors, weights = self.randomize.nodes()
+        penalties = [_with_penalty(self, self.lam * factor) for factor in factors]
+        return list(zip(weights, penalties))
 
     @np.errstate(under="ignore")
     def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
@@ -545,25 +557,27 @@ class Penalty(Prior):
         if np.isfinite(beta) or np.size(incoming.h) > 4096:
             return super().moments(incoming, beta)
         factors, weights = self.randomize.nodes()
-        factors = factors.reshape(-1, *[1] * np.ndim(incoming.h))
-        parts = _with_penalty(self, factors * self.lam).channel(incoming, beta)
-        return Moments(*_mixture(weights, np.moveaxis(parts, 1, 0)))
+        factors = factors.reshape((-1,) + (1,) * np.ndim(incoming.h))
+        moments = _with_penalty(self, factors * self.lam).channel(incoming, beta)
+        return Moments(*_mixture(weights, np.moveaxis(moments, 1, 0)))
 
     @np.errstate(under="ignore")
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
         """See `Prior.Pi`; at beta = inf and with a threshold."""
         if not self.selects(beta):
             return super().Pi(incoming, beta)
-        of = lambda case: selected(incoming, case.split()[0], self.positive)
-        return sum(weight * of(case) for weight, case in self.cases())
+        Pi = 0
+        for weight, case in self.cases():
+            Pi = Pi + weight * selected(incoming, case.threshold(), self.positive)
+        return Pi
 
     def selects(self, beta: float) -> bool:
         """See `Prior.selects`."""
-        return bool(np.isinf(beta) and np.any(self.split()[0]))
+        return bool(np.isinf(beta) and np.any(self.threshold()))
 
 # %% ../../nbs/course/31_prior.ipynb #f57654e6
 def _with_penalty(prior, lam, randomize=FixedFactor()):
-    """A copy at this penalty, by default not drawn; it is not checked, for speed."""
+    """Copy a prior with this penalty, by default not drawn; unchecked, for speed."""
     case = copy(prior)
     vars(case).update(lam=lam, randomize=randomize)
     return case
@@ -610,20 +624,22 @@ _legendre = cache(np.polynomial.legendre.leggauss)
 
 
 def field_nodes(incoming, bends, n=8, far=7.5):
-    """Nodes xi and weights w, (K, N) each, for averages over the noise of the field:
-    for each coefficient a discrete law of mean 0 and variance 1. Gauss-Legendre, n
-    nodes on each panel between two cuts: at -3, 0, 3, and around the bends (place,
-    width), as `Prior.bends` gives them; none beyond so many standard deviations.
+    """Place nodes xi with weights w, (K, N) each, for averages over the noise of the
+    field: for each coefficient a discrete law of mean 0 and variance 1. Gauss-Legendre,
+    n nodes on each panel between two cuts: at -3, 0, 3, and around the bends (place,
+    width), as `Prior.bends` gives them; none beyond `far` standard deviations.
     """
-    h, s = incoming.h, np.sqrt(incoming.chi_hat)
+    h = incoming.h
+    s = np.sqrt(incoming.chi_hat)
     edges = [cut + 0 * h for cut in (-far, -3, 0, 3, far)]
     with np.errstate(all="ignore"):
         for place, width in bends:
             edges += [(place + side * width - h) / s for side in (-6, 0, 6)]
     edges = np.sort(np.clip(np.nan_to_num(edges), -far, far), axis=0)
-    x, w = (v.reshape(-1, *[1] * np.ndim(h)) for v in _legendre(n))
-    middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
-    xi = (middle[:, None] + half[:, None] * x).reshape(-1, *np.shape(h))
+    x, w = (v.reshape((-1,) + (1,) * np.ndim(h)) for v in _legendre(n))
+    middle = (edges[1:] + edges[:-1]) / 2
+    half = (edges[1:] - edges[:-1]) / 2
+    xi = (middle[:, None] + half[:, None] * x).reshape((-1,) + np.shape(h))
     w = (half[:, None] * w).reshape(xi.shape) * phi(xi)
     w = w / w.sum(0)
     xi = xi - (w * xi).sum(0)
@@ -632,21 +648,25 @@ def field_nodes(incoming, bends, n=8, far=7.5):
 # %% ../../nbs/course/31_prior.ipynb #61f3234c
 @np.errstate(under="ignore")
 def _by_nodes(prior, incoming, beta):
-    """E (1/beta) log z, and the five parts, by the inner posterior at the nodes."""
+    """Compute E (1/beta) log z, mean, chi, var, rho and rho_bar by the inner posterior
+    at the nodes.
+    """
     Q_hat, h, chi_hat = incoming
     xi, w = field_nodes(incoming, prior.bends(Q_hat, beta))
     s = np.sqrt(chi_hat)
     log_z, inner_mean, response = prior.inner(h + s * xi, Q_hat, beta)
     mean = (w * inner_mean).sum(0)
-    around, noisy = inner_mean - mean, s > 1e-6 * np.abs(h)
-    by_stein = (w * around * xi).sum(0) / np.where(noisy, s, 1)
+    deviation = inner_mean - mean
+    noisy = s > 1e-6 * np.abs(h)
+    by_stein = (w * deviation * xi).sum(0) / np.where(noisy, s, 1)
     chi = np.where(noisy, by_stein, (w * response).sum(0))
-    var = (w * around**2).sum(0)
-    return np.array([(w * log_z).sum(0), mean, chi, var, Q_hat * chi, 1 - Q_hat * chi])
+    var = (w * deviation**2).sum(0)
+    rho = Q_hat * chi
+    return np.array([(w * log_z).sum(0), mean, chi, var, rho, 1 - rho])
 
 # %% ../../nbs/course/31_prior.ipynb #8d9d556b
 def _half_line(a):
-    """log of the integral, mean and variance of exp(a z - z^2/2) on z > 0."""
+    """Compute log integral, mean and variance of exp(a z - z^2/2) on z > 0."""
     # 2 exp(a^2/2) Phi(a); beyond 20, Phi is 1
     scaled = erfcx(-np.minimum(a, 20.0) / 2**0.5)
     log_Phi = np.log(scaled) + np.log(np.pi / 2) / 2
@@ -657,17 +677,22 @@ def _half_line(a):
     far = np.asarray(a < rectified.FAR)
     if far.any():
         first, second = rectified.tail_moments(np.asarray(a)[far])
-        mean[far], var[far] = first, second - first**2
+        mean[far] = first
+        var[far] = second - first**2
     return log_Z, mean, var
 
 # %% ../../nbs/course/31_prior.ipynb #c5aee55e
 def _in_field(field, t, k, Q_hat, beta, positive):
-    """(1/beta) log z, mean and response in a given field, for t |x| + k x^2 / 2."""
+    """Compute (1/beta) log z, mean and response in a given field, for the penalty
+    t |x| + k x^2 / 2.
+    """
     Q = Q_hat + k
     if np.isinf(beta):
         up = np.maximum(field - t, 0)
         down = np.maximum(-field - t, 0) * (not positive)
-        return (up**2 + down**2) / (2 * Q), (up - down) / Q, ((up > 0) | (down > 0)) / Q
+        log_z = (up**2 + down**2) / (2 * Q)
+        response = ((up > 0) | (down > 0)) / Q
+        return log_z, (up - down) / Q, response
     scale = (beta * Q) ** -0.5
     log_a, m_a, v_a = _half_line(beta * scale * (field - t))
     if positive:
@@ -676,14 +701,18 @@ def _in_field(field, t, k, Q_hat, beta, positive):
     w = expit(log_a - log_b)
     mean = scale * (w * m_a - (1 - w) * m_b)
     var = w * v_a + (1 - w) * v_b + w * (1 - w) * (m_a + m_b) ** 2
-    return (np.logaddexp(log_a, log_b) + np.log(scale)) / beta, mean, var / Q
+    log_z = (np.logaddexp(log_a, log_b) + np.log(scale)) / beta
+    return log_z, mean, var / Q
 
 # %% ../../nbs/course/31_prior.ipynb #e510e437
 @np.errstate(under="ignore")
 def one_sided(incoming, lam):
-    """The one-sided threshold (h' - lam)_+ / Q_hat of a field; as `thresholded`."""
+    """Average the one-sided threshold (h' - lam)_+ / Q_hat over a Gaussian field; as
+    `thresholded`.
+    """
     Q_hat, h, chi_hat = incoming
-    s, noisy = np.sqrt(chi_hat), chi_hat > 0
+    s = np.sqrt(chi_hat)
+    noisy = chi_hat > 0
     distance = noises(h - lam, np.where(noisy, s, 1.0))
     lift, var, share = ramp(distance)
     mean = (np.maximum(h - lam, 0) + s * lift) / Q_hat
@@ -824,17 +853,19 @@ class SpikeSlab(Prior):
     slab_variance: float | Array = 1.0
 
     def __post_init__(self):
-        for name, most in (("inclusion", 1.0), ("slab_variance", np.inf)):
-            fits = lambda values: (values > 0) & (values <= most)
-            wanted = f"one number in (0, {most:g}]"
-            _check_fields(self, name, fits, wanted, "SpikeSlab: ")
+        owner = "SpikeSlab: "
+        rule = "one number in (0, 1]"
+        is_share = lambda p: (p > 0) & (p <= 1)
+        _check_fields(self, "inclusion", is_share, rule, owner)
+        rule = "one number in (0, inf]"
+        _check_fields(self, "slab_variance", lambda v: v > 0, rule, owner)
 
     def check(self, N: int, beta: float) -> None:
         """See `Prior.check`: only beta = 1 will do."""
         if beta != 1:
-            remedy = f"got beta = {beta:g}: pass beta=1.0, or a Laplace prior"
-            why = "a power of a spike means nothing"
-            raise ValueError(f"SpikeSlab is for beta = 1 ({why}), {remedy}")
+            rule = "SpikeSlab is for beta = 1 (a power of a spike means nothing)"
+            remedy = "pass beta=1.0, or a Laplace prior"
+            raise ValueError(f"{rule}, got beta = {beta:g}: {remedy}")
         _check_sizes(self, N, beta)
 
     def _log_odds(self, field, Q_hat):
@@ -847,20 +878,23 @@ class SpikeSlab(Prior):
         self, field: Array, Q_hat: Array, beta: float
     ) -> tuple[Array, Array, Array]:
         """See `Prior.inner`."""
-        Q, odds = Q_hat + 1 / self.slab_variance, self._log_odds(field, Q_hat)
-        w, slab = expit(odds), field / Q
+        Q = Q_hat + 1 / self.slab_variance
+        odds = self._log_odds(field, Q_hat)
+        w = expit(odds)
+        slab = field / Q
         log_z = np.log1p(-self.inclusion * (self.inclusion < 1)) + np.logaddexp(0, odds)
         return log_z, w * slab, w / Q + w * (1 - w) * slab**2
 
     def log_density(self, x: Array) -> Array:
-        """See `Laplace.log_density`: of the slab; the spike is an atom of its own."""
+        """See `Laplace.log_density`: of the slab; the spike is an atom."""
         V = self.slab_variance
         return np.log(self.inclusion) - (x**2 / V + np.log(2 * np.pi * V)) / 2
 
     def bends(self, Q_hat: Array, beta: float) -> list[tuple[Array, Array]]:
         """See `Prior.bends`: where spike and slab are equally probable."""
-        Q, at_zero = Q_hat + 1 / self.slab_variance, self._log_odds(0.0, Q_hat)
-        place = np.sqrt(2 * Q * np.maximum(-at_zero, 0))
+        Q = Q_hat + 1 / self.slab_variance
+        log_odds = self._log_odds(0.0, Q_hat)
+        place = np.sqrt(2 * Q * np.maximum(-log_odds, 0))
         width = Q / np.maximum(place, np.sqrt(Q))
         return [(place, width), (-place, width)]
 

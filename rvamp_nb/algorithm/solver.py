@@ -82,7 +82,7 @@ def save_fit(fit: "Fit", path: FilePath) -> None:
 # %% ../../nbs/workshop/solver.ipynb #12000606
 def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
     """Read a Fit from a file of `save_fit`, and take its last step again, which is the
-    one entry of its `trace`. Whether it has converged is asked of that step.
+    one entry of its `trace`. That step decides whether it has converged.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
     try:
         last = step_for(problem.A)(problem, _warm_state(state, problem))
     except (Breakdown, np.linalg.LinAlgError) as e:
-        what = "its messages allow no step: it was damaged, save the fit again"
-        raise FileError(f"{path}: {what} ({e})") from e
+        remedy = "its messages allow no step: it was damaged, save the fit again"
+        raise FileError(f"{path}: {remedy} ({e})") from e
     row = last.change, last.delta, 1.0, last.n_clipped, "loaded"
     trace = np.array([row], dtype=iteration.TRACE).view(np.recarray)
     converged, status = _judged(path, header, max(row[:2]))
@@ -137,14 +137,16 @@ def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
 
 # %% ../../nbs/workshop/solver.ipynb #12000616
 def _judged(path, header, change):
-    """Whether a step that changes so much has converged, and the status: of the step,
-    not of the header.
+    """Return whether a step with this change has converged, and the status: the step
+    decides, not the header.
     """
-    converged, tol = bool(change < header["tol"]), header["tol"]
+    tol = header["tol"]
+    converged = bool(change < tol)
     if converged == header["converged"]:
         return converged, header["status"]
-    status = f"{'not ' * (not converged)}converged: {path} says otherwise, but one step"
-    status += f" from its messages changes them by {change:.1e}, tol is {tol:.0e}"
+    outcome = "converged" if converged else "not converged"
+    status = f"{outcome}: {path} says otherwise, but one step from its messages"
+    status += f" changes them by {change:.1e}, tol is {tol:.0e}"
     return converged, status
 
 # %% ../../nbs/workshop/solver.ipynb #4c3650d9
@@ -207,7 +209,8 @@ class Fit:
     tol: float = 1e-6
     n_lost: int = 0
 
-    save, load = save_fit, staticmethod(load_fit)
+    save = save_fit
+    load = staticmethod(load_fit)
 
     @property
     def has_intercept(self) -> bool:
@@ -217,7 +220,7 @@ class Fit:
     @property
     def column_clusters(self) -> list[Ints]:
         """Columns that are one coordinate, int arrays (chapter 4.7)."""
-        return [*self.problem.prior.column_clusters]
+        return list(self.problem.prior.column_clusters)
 
     @property
     def base(self) -> "Fit":
@@ -231,13 +234,13 @@ class Fit:
 
     @property
     def prior(self) -> Prior:
-        """That of the coefficients, without the intercept."""
+        """The prior of the coefficients, without the intercept."""
         return self._whole.prior if self.has_intercept else self._whole
 
     @property
     def messages(self) -> State | None:
-        """What to go on from; None if no step could be taken."""
-        return self.last and self.last.new
+        """The messages to go on from; None if no step could be taken."""
+        return None if self.last is None else self.last.new
 
     @property
     def mean(self) -> Array:
@@ -265,7 +268,8 @@ class Fit:
         if self.last is None:
             return self.mean
         if self.column_clusters:
-            return self._read[0]
+            Pi, _ = self._in_clusters
+            return Pi
         return self.problem.prior.Pi(self.last.state.to_prior, self.problem.beta)
 
     @property
@@ -291,15 +295,18 @@ class Fit:
         """Moments of all coefficients, an intercept last; NaN without any step."""
         if self.last is None:
             return Moments(*np.full((3, self.problem.A.shape[1]), np.nan))
-        return self._read[1] if self.column_clusters else self.last.x
+        if self.column_clusters:
+            _, x = self._in_clusters
+            return x
+        return self.last.x
 
     @cached_property
-    def _read(self):
-        """Π, and moments of x, of columns in blocks."""
+    def _in_clusters(self):
+        """Π, and moments of x, where columns are in clusters."""
         return self.problem.prior.read(self.last)
 
-    def _at_end(self, part):
-        return float(part[-1]) if self.last and self.has_intercept else 0.0
+    def _at_end(self, values):
+        return float(values[-1]) if self.last and self.has_intercept else 0.0
 
     def __repr__(self):
         words = f"Fit({self.status}; {len(self.mean)} coefficients"
@@ -309,8 +316,9 @@ class Fit:
 
     def _repr_html_(self):
         state = ("converged", "green") if self.converged else ("not converged", "red")
-        loss, Pi = self.problem.likelihood, self.Pi if self.selects else None
-        model = f"{type(loss).__name__} loss, {type(self.prior).__name__} prior"
+        Pi = self.Pi if self.selects else None
+        loss = type(self.problem.likelihood).__name__
+        model = f"{loss} loss, {type(self.prior).__name__} prior"
         facts = ("model", model), ("resamples", repr(self.problem.counts))
         return as_page(self, state, facts, *leading_moments(self, Pi))
 
@@ -338,41 +346,49 @@ class ConvergenceWarning(UserWarning):
 
 
 def _fit(problem, state, tol, max_iter, damping, anderson=None, limit=None):
-    """Warm or cold; if that fails, by continuation; `limit` is that of `run`."""
-    options, how = (tol, max_iter, damping), "by continuation from a larger penalty"
-    take = step_for(problem.A)
+    """Iterate from a state, or from the start; if that fails, by continuation; `limit`
+    is that of `run`.
+    """
+    options = tol, max_iter, damping
+    route = "by continuation from a larger penalty"
+    take_step = step_for(problem.A)
     with threads(problem.A):
-        done = iteration.run(problem, state, *options, anderson, take, limit)
+        done = iteration.run(problem, state, *options, anderson, take_step, limit)
         failure = done.failure
         again = None
         if failure and WORK.get() < done.limit:
-            again = iteration.continuation(problem, *options, take, done.limit)
+            again = iteration.continuation(problem, *options, take_step, done.limit)
     if again:
-        failure = again.failure and f"{failure}; {how}, {again.failure}"
-        taken = len(done.trace) + again.lost + len(again.trace)
-        # one that the work has ended is no better than what came before
-        ended = again.failure and WORK.get() >= done.limit
-        done = again if again.last and not ended else done
-        done = done._replace(lost=taken - len(done.trace))
-    status = f"converged in {len(done.trace)} steps" + (f", {how}" if again else "")
+        failure = again.failure and f"{failure}; {route}, {again.failure}"
+        n_steps = len(done.trace) + again.lost + len(again.trace)
+        # a continuation that ran out of work is no better than the first attempt
+        out_of_work = again.failure and WORK.get() >= done.limit
+        if again.last and not out_of_work:
+            done = again
+        done = done._replace(lost=n_steps - len(done.trace))
+    n_iter = len(done.trace)
+    status = f"converged in {n_iter} steps"
+    if again:
+        status += f", {route}"
     if failure:
         status = f"not converged ({failure}). What to try: raise lam or max_iter; look"
         status += " for duplicated columns and for rows far from all others;"
         status += " standardise A"
-    steps, lost = len(done.trace), done.lost
-    found = not failure, steps, status, done.trace, tol, lost
-    return Fit(problem, done.last, *found)
+    converged = not failure
+    numbers = n_iter, status, done.trace, tol, done.lost
+    return Fit(problem, done.last, converged, *numbers)
 
 # %% ../../nbs/workshop/solver.ipynb #f857aae6
 def _matrix(A):
-    """A as a finite (M, N) array, a copy unless nobody can write into it, or as
-    ChunkedTable not yet looked through.
+    """Return A as a finite (M, N) array, a copy unless it is read-only, or as a
+    ChunkedTable that has not been checked.
     """
     table = as_chunked(A)
     if table is None:
         table = check_array("A", A, ("M", "N"))
-        kept = table.base is None and not table.flags.writeable
-        table = table if kept else np.array(table, order="C")  # one layout, one answer
+        is_constant = table.base is None and not table.flags.writeable
+        if not is_constant:
+            table = np.array(table, order="C")  # one layout, one answer
         _check_scale("A", table)
     return table
 
@@ -388,18 +404,18 @@ def _check_stored(A):
 
 
 def _check_scale(name, values, most=1e70):
-    """Fourth powers of these numbers are formed; they must be doubles."""
+    """Refuse numbers with fourth powers that are no doubles."""
     size = max(values.max(), -values.min())
     if size and not 1 / most < size < most:
-        what = f"numbers of size {size:.0e}: products of four overflow, or vanish"
-        raise ValueError(f"{name} has {what}; give {name} (and lam) in other units")
+        fault = f"numbers of size {size:.0e}: products of four overflow, or vanish"
+        raise ValueError(f"{name} has {fault}; give {name} (and lam) in other units")
 
 # %% ../../nbs/workshop/solver.ipynb #f94b1703
 def _prior(lam, prior, N, beta):
-    """The prior asked for, checked against N and beta."""
+    """Make the prior and check it against N and beta."""
     if (lam is None) == (prior is None):
-        how = "choose_lambda(A, y) finds a lam by cross-validation"
-        raise TypeError(f"give lam or prior=Laplace(...), one of the two; {how}")
+        remedy = "choose_lambda(A, y) finds a lam by cross-validation"
+        raise TypeError(f"give lam or prior=Laplace(...), one of the two; {remedy}")
     prior = Laplace(lam) if prior is None else prior
     check_prior(prior)
     prior.check(N, beta)
@@ -421,21 +437,22 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
         likelihood = likelihood.loss
     check_law("counts", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
-    given = prior = _prior(lam, prior, N, beta)
-    given.check_table(A)
+    prior = _prior(lam, prior, N, beta)
+    prior.check_table(A)
     likelihood.check(y, beta)
     plain = likelihood.plain
     check_own_loss(likelihood, y, counts, beta)
     likelihood = group_loss(likelihood, counts, A, y, beta)  # chapter 5.2
+    whole_prior = prior
     if intercept:
         A = with_ones(A)
-        prior = WithIntercept(prior, N)
+        whole_prior = WithIntercept(prior, N)
     if stored:
         _check_stored(A)
-    problem = Problem(A, y, prior, likelihood, counts, beta)
-    ours = type(given).__module__.startswith("rvamp_nb.")
-    if not (ours or given.column_groups):  # of a group no column alone
-        check_moments(problem, given)
+    problem = Problem(A, y, whole_prior, likelihood, counts, beta)
+    is_ours = type(prior).__module__.startswith("rvamp_nb.")
+    if not (is_ours or prior.column_groups):  # of a group no column alone
+        check_moments(problem, prior)
     _check_unpenalised(problem)
     if plain.shifts and not intercept and not stored:
         _warn_uncentred(A, y)
@@ -450,69 +467,75 @@ def _warn_uncentred(A, y):
     """Warn (UserWarning) where a target and a raw column of an array A have means that
     are not 0, and there is no intercept.
     """
-    M, mean = len(y), y.mean()
-    if not abs(mean) * M**0.5 > FAR_FROM_ZERO * y.std():
+    mean = y.mean()
+    root = len(y) ** 0.5
+    if not abs(mean) * root > FAR_FROM_ZERO * y.std():
         return
     means = A.mean(0)
     lengths = np.linalg.norm(A, axis=0)
     spread = A.std(0)
-    far = np.abs(means) * M**0.5 > FAR_FROM_ZERO * spread
+    far = np.abs(means) * root > FAR_FROM_ZERO * spread
     if not spread[far].all():  # a column of ones is an intercept
         return
     raw = (lengths < 1 / RAW_LENGTH) | (lengths > RAW_LENGTH)
     raw = np.flatnonzero(far & raw)
     if len(raw):
         j = raw[0]
-        what = f"y has mean {mean:.3g}, column {j} of A mean {means[j]:.3g} and length"
-        what += f" {lengths[j]:.3g}, and there is no intercept to make up for it"
+        fault = f"y has mean {mean:.3g}, column {j} of A mean {means[j]:.3g} and length"
+        fault += f" {lengths[j]:.3g}, and there is no intercept to make up for it"
         remedy = "give intercept=True, or what datasets.standardize(A, y) returns"
-        warnings.warn(f"{what}: {remedy}", UserWarning, stacklevel=6)
+        warnings.warn(f"{fault}: {remedy}", UserWarning, stacklevel=6)
 
 # %% ../../nbs/workshop/solver.ipynb #a7d10c14
 def _check_unpenalised(problem):
-    """Unpenalised columns must have a unique fit, on all rows and on those kept."""
+    """Refuse unpenalised columns without a unique fit, on all rows or in resamples."""
     A = problem.A
     free = np.broadcast_to(problem.prior.is_unpenalized(), A.shape[1:])
-    k, M = int(free.sum()), len(A)
+    k = int(free.sum())
     if k == 0:
         return
-    what = "unpenalised columns of A (penalty_factor 0, and the intercept)"
+    M = len(A)
+    columns = "unpenalised columns of A (penalty_factor 0, and the intercept)"
     if np.linalg.matrix_rank(A[:, free]) < k:
-        why = "their fit is not unique and their posterior improper"
-        found = f"are linearly dependent, or more than its {M} rows: {why}"
-        raise ValueError(f"the {k} {what} {found}; drop some, or penalise them")
-    kept = iteration.expected_rows(problem)
-    short = bdtr(k - 1, M, min(kept / M, 1.0)) if k > 1 else 0.0
-    if short > 0.05:
         raise ValueError(
-            f"{k} {what}, and a resample keeps {kept:.0f} of {M} rows on average, in"
-            f" {short:.0%} of cases below {k}: drop or penalise some, or keep more rows"
+            f"the {k} {columns} are linearly dependent, or more than its {M} rows: "
+            "their fit is not unique and their posterior improper; drop some, or "
+            "penalise them"
+        )
+    rows = iteration.expected_rows(problem)
+    too_few = bdtr(k - 1, M, min(rows / M, 1.0)) if k > 1 else 0.0
+    if too_few > 0.05:
+        raise ValueError(
+            f"{k} {columns}, and a resample keeps {rows:.0f} of {M} rows on average, in"
+            f" {too_few:.0%} of cases below {k}: drop or penalise some, or keep more"
+            " rows"
         )
 
 # %% ../../nbs/workshop/solver.ipynb #01f28002
 def _warm_state(warm_start, problem):
-    """An earlier fit's messages, if for a problem of this size and these groups."""
+    """Return an earlier fit's messages, if of a problem of this size and groups."""
     state = warm_start.messages if isinstance(warm_start, Fit) else warm_start
     if not isinstance(state, State):
-        what = "warm_start must be a Fit with messages, or a State"
-        raise TypeError(f"{what}, got {type(warm_start).__name__}")
+        rule = "warm_start must be a Fit with messages, or a State"
+        raise TypeError(f"{rule}, got {type(warm_start).__name__}")
     state = state._replace(to_prior=state.to_prior.alone())  # without its blocks
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
     if shape != problem.A.shape:
-        what = f"warm_start is for a problem of shape {shape}, A has shape"
-        raise ValueError(f"{what} {problem.A.shape}")
+        fault = f"warm_start is for a problem of shape {shape}"
+        raise ValueError(f"{fault}, A has shape {problem.A.shape}")
     to_likelihood = problem.likelihood.initial_message(state.to_likelihood)
     if not (problem.likelihood.layout or isinstance(to_likelihood, Natural)):
-        what = "warm_start is for rows in groups, and counts has no groups"
-        raise ValueError(f"{what}: give it Grouped(law, groups)")
+        fault = "warm_start is for rows in groups, and counts has no groups"
+        raise ValueError(f"{fault}: give it Grouped(law, groups)")
     return state._replace(to_likelihood=to_likelihood)
 
 
 def _check_steering(tol, max_iter, damping):
-    """All three, as floats and an int."""
+    """Validate tol, max_iter and damping; return floats and an int."""
     tol = check_number("rvamp", "tol", tol, 0, 1)
     damping = check_number("rvamp", "damping", damping, 0, 1, "]")
-    return tol, check_size("rvamp", "max_iter", max_iter), damping
+    max_iter = check_size("rvamp", "max_iter", max_iter)
+    return tol, max_iter, damping
 
 # %% ../../nbs/workshop/solver.ipynb #c3176abc
 @renamed
@@ -622,34 +645,43 @@ def rvamp(
 
 # %% ../../nbs/workshop/solver.ipynb #12b10ck2
 def with_clusters(fit, column_clusters, tol=1e-6, max_iter=500, damping=0.7):
-    """A converged fit with other clusters of columns, int arrays, from where it stands;
-    with none ([]) every column is by itself.
+    """Continue a converged fit with other clusters of columns, int arrays; without any
+    ([]) every column is alone.
     """
     if not (column_clusters or fit.column_clusters):
         return fit
     problem = fit.problem._replace(prior=fit._whole)
     state = _warm_state(fit, problem)
-    start = put_in_clusters(problem, state, column_clusters, len(fit.mean))
-    found = _fit(*start, tol, max_iter, damping)
-    how = f" with {len(column_clusters)} block{'s' * (len(column_clusters) > 1)}"
-    how += f", after {fit.n_iter} without"
-    return replace(found, status=found.status + how * bool(column_clusters))
+    N = len(fit.mean)
+    problem, state = put_in_clusters(problem, state, column_clusters, N)
+    clustered = _fit(problem, state, tol, max_iter, damping)
+    n = len(column_clusters)
+    if n == 0:
+        return clustered
+    blocks = "1 block" if n == 1 else f"{n} blocks"
+    status = f"{clustered.status} with {blocks}, after {fit.n_iter} without"
+    return replace(clustered, status=status)
 
 # %% ../../nbs/workshop/solver.ipynb #5c21f289
 def foreseen(past, log_lam):
-    """The state at a penalty by the cubic through the last four (log_lam, state)."""
+    """Extrapolate the state to a penalty by the cubic through the last four pairs of
+    (log_lam, state).
+    """
     if not past:
         return None
-    at, states = zip(*past[-4:])
+    points, states = zip(*past[-4:])
     Z = np.array([coordinates(state) for state in states])
-    weights = [np.prod([(log_lam - b) / (a - b) for b in at if b != a]) for a in at]
+    weights = []  # Lagrange's
+    for a in points:
+        factors = [(log_lam - b) / (a - b) for b in points if b != a]
+        weights.append(np.prod(factors))
     finite = np.isfinite(Z).all(0)
     z = np.where(finite, weights @ np.where(finite, Z, 0), Z[-1])
     return from_coordinates(z, states[-1])
 
 # %% ../../nbs/workshop/solver.ipynb #33530ded
 def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
-    """The penalties of a path, decreasing, each once."""
+    """Return the penalties of a path, decreasing, each once."""
     if lams is not None:
         lams = check_array("lams", lams, ("K",), 0, above=True, of="penalty")
         return np.unique(lams)[::-1]
@@ -657,8 +689,9 @@ def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
     least = check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
     top = lambda_max_factor(problem)
     if top == 0:
-        why = "y is zero or orthogonal to A; or a prior without a threshold"
-        raise ValueError(f"every penalty empties the model, or none ({why}): give lams")
+        causes = "y is zero or orthogonal to A; or a prior without a threshold"
+        fault = f"every penalty empties the model, or none ({causes})"
+        raise ValueError(f"{fault}: give lams")
     return top * np.geomspace(1, least, n_lambdas)
 
 # %% ../../nbs/workshop/solver.ipynb #75a55acf
@@ -738,23 +771,26 @@ class Path:
         return f"Path({self.status}; {len(self.Pi)} coefficients)"
 
     def _repr_html_(self):
-        whole, few = self.converged.all(), np.linspace(0, len(self.lams) - 1, 6)
-        state = ("all converged", "green") if whole else ("not all converged", "amber")
+        state = ("not all converged", "amber")
+        if self.converged.all():
+            state = ("all converged", "green")
+        rows = np.linspace(0, len(self.lams) - 1, 6)
         columns = {"λ": (self.lams, self.lams / 10), "Σ Π": (self.Pi.sum(0), 1.0)}
-        return as_page(self, state, (), np.unique(few.astype(int)), columns)
+        return as_page(self, state, (), np.unique(rows.astype(int)), columns)
 
 # %% ../../nbs/workshop/solver.ipynb #12000220
 def _kept(N, n_iter=0, status="not reached", fit=None):
-    """What a path keeps of a fit: its last step alone is three times as large."""
-    nothing = np.full(N, np.nan)
+    """Return what a path keeps of a fit, whose last step is three times as large."""
+    unknown = np.full(N, np.nan)
     if fit is None:
-        return nothing, nothing, nothing, False, n_iter, status, np.nan, None
-    numbers = fit.Pi if fit.selects else nothing, fit.mean, fit.var
-    return *numbers, True, n_iter, status, fit.intercept, fit.messages
+        return unknown, unknown, unknown, False, n_iter, status, np.nan, None
+    Pi = fit.Pi if fit.selects else unknown
+    moments = Pi, fit.mean, fit.var
+    return *moments, True, n_iter, status, fit.intercept, fit.messages
 
 # %% ../../nbs/workshop/solver.ipynb #12000608
 def _path(lams, kept):
-    """Fits as arrays; what has not converged or was not reached is NaN."""
+    """Collect fits, `Path`; NaN where one has not converged or was not reached."""
     missing = [_kept(len(kept[0][0]))] * (len(lams) - len(kept))
     *numbers, converged, n_iter, statuses, intercept, states = zip(*kept, *missing)
     status = f"{sum(converged)} of {len(lams)} penalties converged"
@@ -763,9 +799,19 @@ def _path(lams, kept):
         status += f"; stopped early at lam = {last:.3g}, after 3 failures"
     if not all(converged):
         warnings.warn(status, ConvergenceWarning, stacklevel=4)  # as of `rvamp`
-    numbers = [np.stack(part, axis=1) for part in numbers]
-    records = np.array(converged), np.array(n_iter), list(statuses), status
-    return Path(lams, *numbers, *records, np.array(intercept), list(states))
+    Pi, mean, var = (np.stack(columns, axis=1) for columns in numbers)
+    return Path(
+        lams=lams,
+        Pi=Pi,
+        mean=mean,
+        var=var,
+        converged=np.array(converged),
+        n_iter=np.array(n_iter),
+        statuses=list(statuses),
+        status=status,
+        intercept=np.array(intercept),
+        states=list(states),
+    )
 
 # %% ../../nbs/workshop/solver.ipynb #ca9d13d7
 # what the losses of a path may take, beside one fit's: so much of one for each penalty.
@@ -847,26 +893,31 @@ def rvamp_path(
     """
     problem = _problem(A, y, None, prior, likelihood, counts, beta, intercept)
     if problem.prior.scaled(1.0) is None:
-        what = "a path needs a prior with a penalty to vary, such as Laplace(1.0)"
-        raise TypeError(f"{what}, not {type(prior).__name__}")
+        rule = "a path needs a prior with a penalty to vary, such as Laplace(1.0)"
+        raise TypeError(f"{rule}, not {type(prior).__name__}")
     options = _check_steering(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
-    N, kept, past, failures = problem.A.shape[1] - intercept, [], [], 0
+    N = problem.A.shape[1] - intercept
+    kept, past = [], []
+    failures = 0
     anderson = iteration.Anderson(problem.A)
     work = max_iter * (1 + A_SHORT_FIT * len(lams))
     limit = iteration.work_limit(problem, work)
-    bar = dict(desc="λ path", total=None if until is None else np.inf)
-    for lam in progress_bar(lams, shown=progress, **bar):
-        there = problem._replace(prior=problem.prior.scaled(lam))
-        fit = _fit(there, foreseen(past, np.log(lam)), *options, anderson, limit)
+    total = None if until is None else np.inf
+    for lam in progress_bar(lams, shown=progress, desc="λ path", total=total):
+        scaled = problem._replace(prior=problem.prior.scaled(lam))
+        fit = _fit(scaled, foreseen(past, np.log(lam)), *options, anderson, limit)
         anderson.pause()
-        taken = fit.n_iter + fit.n_lost
-        kept.append(_kept(N, taken, fit.status, fit if fit.converged else None))
-        if fit.converged:
-            past = [*past[-3:], (np.log(lam), fit.messages)]
-            if until is not None and until(fit):
-                lams = lams[: len(kept)]
+        n_steps = fit.n_iter + fit.n_lost
+        kept.append(_kept(N, n_steps, fit.status, fit if fit.converged else None))
+        if not fit.converged:
+            failures += 1
+            if failures == 3:
                 break
-        if (failures := 0 if fit.converged else failures + 1) == 3:
+            continue
+        failures = 0
+        past = past[-3:] + [(np.log(lam), fit.messages)]
+        if until is not None and until(fit):
+            lams = lams[: len(kept)]
             break
     return _path(lams, kept)

@@ -24,14 +24,14 @@ from ..tables.chunked import SERIAL, column_sums
 
 # %% ../../nbs/course/34_one_turn.ipynb #881c9e7c
 def pooled(prior, values):
-    """Numbers of columns, (N,), as means over those that answer together, where there
-    are any (chapter 5.8).
+    """Average numbers of columns, (N,), over groups of columns, if there are any
+    (chapter 5.8).
     """
     return prior.pooled(values) if prior.column_groups else values
 
 
 def initial_state(problem):
-    """The State of the empty model: only unpenalised coefficients are not zero."""
+    """Make the `State` of the model in which all penalised coefficients are zero."""
     A, y, _, likelihood, counts, _ = problem
     x, f = _null_fit(problem)
     slope, curvature = likelihood.derivatives(y, f)
@@ -52,7 +52,7 @@ def initial_state(problem):
 
 # %% ../../nbs/course/34_one_turn.ipynb #a7d10c10
 def _null_fit(problem):
-    """The model of the unpenalised coefficients alone: x (N,) and its fit (M,)."""
+    """Fit the unpenalised coefficients alone: return x (N,) and the fit (M,)."""
     A, y, prior, loss, _, _ = problem
     x = np.zeros(A.shape[1])
     free = np.broadcast_to(prior.is_unpenalized(), A.shape[1:])
@@ -61,23 +61,21 @@ def _null_fit(problem):
     B = A[:, free]
     x[free] = _first_guess(B, y, loss)
     f = B @ x[free]
-    for _ in range(100):  # Newton's steps, halved until they go downhill
+    for _ in range(100):  # Newton's method, with steps halved until the loss falls
         slope, curvature = loss.derivatives(y, f)
         move = np.linalg.lstsq((B.T * curvature) @ B, -B.T @ slope, rcond=None)[0]
-        here, along = loss.value(y, f).sum(), B @ move
-        lengths = (0.5**k for k in range(40))
-        tried = ((s, loss.value(y, f + s * along).sum()) for s in lengths)
-        length, there = next((one for one in tried if one[1] <= here), (0.0, here))
+        along = B @ move
+        length, falls = _step_length(y, loss, f, along)
         x[free] += length * move
         f = B @ x[free]
         small = np.linalg.norm(length * along) <= 1e-10 * np.linalg.norm(f)
-        if small or there == here:  # where f is 0 no move is small beside it
+        if small or not falls:  # where f is 0 no move is small beside it
             break
     return x, f
 
 # %% ../../nbs/course/34_one_turn.ipynb #a7d10e01
 def _first_guess(B, y, loss):
-    """Where Newton's steps begin: 0, or least absolute deviations by reweighting."""
+    """Start Newton's method at 0, or at least absolute deviations by reweighting."""
     x = np.zeros(B.shape[1])
     if np.mean(loss.derivatives(y, B @ x)[1] > 0) > 0.5:
         return x
@@ -88,10 +86,23 @@ def _first_guess(B, y, loss):
         weight = 1 / np.sqrt(np.maximum(gap, 1e-3 * gap.max() + 1e-300))
     return x
 
+
+def _step_length(y, loss, f, along):
+    """Halve a step until the loss does not rise; return its length, and whether the
+    loss falls.
+    """
+    start = loss.value(y, f).sum()
+    for k in range(40):
+        length = 0.5**k
+        end = loss.value(y, f + length * along).sum()
+        if end <= start:
+            return length, end < start
+    return 0.0, False
+
 # %% ../../nbs/course/34_one_turn.ipynb #e06e2dc4
 def lambda_max_factor(problem, sigmas=4.0):
-    """By which factor to multiply the penalties so that (nearly) every resample is
-    empty; 0 if none has a threshold.
+    """Find the factor on the penalties at which (nearly) every resample is empty; 0 if
+    none has a threshold.
     """
     t = problem.prior.threshold()
     if not np.any(t):
@@ -104,12 +115,12 @@ def lambda_max_factor(problem, sigmas=4.0):
 
 # %% ../../nbs/course/34_one_turn.ipynb #edb936e1
 _BLAS = ThreadpoolController().select(user_api="blas").lib_controllers
-_FOUND = []  # limits, by all who are inside: who leaves last restores the first
+_FOUND = []  # a stack of limits: each context restores those that it found
 
 
 @contextmanager
 def threads(A):
-    """A context with a sensible number of BLAS threads for matrices of A's size."""
+    """Limit BLAS threads, inside a context, to what pays for matrices of A's size."""
     most = 1
     if min(A.shape) >= SERIAL:
         from joblib import cpu_count
@@ -127,16 +138,19 @@ def threads(A):
 
 # %% ../../nbs/course/34_one_turn.ipynb #edb936e0
 def step(problem, state, gathered=None):
-    """One turn of Algorithm 1: prior and likelihood answer, the coupling joins them. A
+    """Take one turn of Algorithm 1: first both factors, then the coupling. A
     `Breakdown` where a number is not finite, or a precision or matrix not positive.
     `gathered` is for the coupling (chapter 3.3's workshop).
     """
     with np.errstate(all="ignore"), threads(problem.A):  # caught below, by name
-        return coupling_step(problem, state, factor_replies(problem, state), gathered)
+        replies = factor_replies(problem, state)
+        return coupling_step(problem, state, replies, gathered)
 
 # %% ../../nbs/course/34_one_turn.ipynb #ee101917
 def message_to_coupling(x, incoming, data_precision):
-    """What the prior sends the coupling; a ridge for the loose; how many floored."""
+    """Make the prior's message to the coupling; return also a ridge for coefficients
+    that data and prior leave undetermined, and the number of floored variances.
+    """
     in_units = data_precision / (x.rho_bar * incoming.Q_hat)
     width = x.rho * in_units  # D beside the data's precision
     undetermined = (x.rho > 1e-3) & (width > 100)
@@ -148,28 +162,32 @@ def message_to_coupling(x, incoming, data_precision):
 
 
 def _floor(message, rounding):
-    """The message with negative variances set to 0; how many were beyond rounding."""
-    given = {name: message._asdict()[name] for name in rounding}
-    count = sum(int((given[name] < -error).sum()) for name, error in rounding.items())
-    return message._replace(**{k: np.maximum(v, 0.0) for k, v in given.items()}), count
+    """Set negative variances to 0; return also how many were beyond rounding."""
+    floored = {}
+    count = 0
+    for name, error in rounding.items():
+        variance = message._asdict()[name]
+        count += int((variance < -error).sum())
+        floored[name] = np.maximum(variance, 0.0)
+    return message._replace(**floored), count
 
 # %% ../../nbs/course/34_one_turn.ipynb #12000201
 class Replies(NamedTuple):
-    """What prior and rows send in answer to a state."""
+    """Moments and messages of prior and rows, given a state."""
 
     x: Moments
     u: Moments
     prior_message: Mixed
     likelihood_message: Natural
     ridge: np.ndarray  # a ridge for loose coefficients, (N,)
-    data_precision: np.ndarray  # about what each column's own data have, (N,)
+    data_precision: np.ndarray  # of each column, about, (N,)
     n_clipped: int
 
 
 @singledispatch
 def reply(prior, incoming, data_precision, beta):
-    """Moments of x, and the rest as of `message_to_coupling`; a prior with clusters of
-    columns (chapter 4.7) registers another.
+    """Compute moments of x, and what `message_to_coupling` returns; a prior with
+    clusters of columns (chapter 4.7) registers another.
     """
     x = prior.moments(incoming, beta)
     isotropic = x._replace(var=pooled(prior, x.var))
@@ -177,7 +195,7 @@ def reply(prior, incoming, data_precision, beta):
 
 
 def factor_replies(problem, state):
-    """Variable 1: moments and messages of prior and rows (`Replies`)."""
+    """Compute moments and messages of prior and rows, `Replies` (Variable 1)."""
     _, y, prior, likelihood, counts, beta = problem
     u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
     data_precision = pooled(prior, problem.square_lengths * np.mean(u.chi))
@@ -186,50 +204,64 @@ def factor_replies(problem, state):
 
 # %% ../../nbs/course/34_one_turn.ipynb #a7d10c09
 def _couple(A, replies, gathered):
-    """`couple` with the small ridge; what it cannot take is a breakdown."""
-    prior, rows = replies.prior_message, replies.likelihood_message
-    for name, part in zip(Mixed._fields, prior):
-        if not np.isfinite(part).all():
+    """Solve the coupling with the small ridge; raise a `Breakdown` where it fails."""
+    prior = replies.prior_message
+    for name, values in zip(Mixed._fields, prior):
+        if not np.isfinite(values).all():
             raise Breakdown(f"{name}_2x is not finite")
     prior = prior._replace(Q_hat=prior.Q_hat + replies.ridge)
     try:
-        return couple_both(prior, rows, A, gathered)
+        return couple_both(prior, replies.likelihood_message, A, gathered)
     except np.linalg.LinAlgError:
         raise Breakdown("the coupling's matrix is not positive definite") from None
 
 # %% ../../nbs/course/34_one_turn.ipynb #a7d10e03
 def coupling_step(problem, state, replies, gathered=None):
-    """Variable 2: the coupling receives both messages and replies: a `Step`. `gathered`
-    is what a first pass over A has brought already.
+    """Solve the coupling for both messages, `Step` (Variable 2). `gathered` is a first
+    pass over A that has been made already.
     """
     coupled = _couple(problem.A, replies, gathered)
-    # blocks are sums of squares
-    rounding = [{"chi_hat": 0.0} if isinstance(m, Natural) else {} for m in coupled[2:]]
-    (to_prior, a), (to_likelihood, b) = map(_floor, coupled[2:], rounding)
-    # a column of zeros receives nothing: its precision stays as it was
-    at, received = to_prior.diagonal, to_prior.Q_hat.copy()
-    before = state.to_prior.Q_hat[state.to_prior.diagonal]
-    with_ridge = received[at] + replies.ridge
-    received[at] = np.where(replies.data_precision > 0, with_ridge, before)
-    to_prior, prior = to_prior._replace(Q_hat=received), problem.prior
+    to_prior, n_columns = _floor_noise(coupled.to_prior)
+    to_likelihood, n_rows = _floor_noise(coupled.to_likelihood)
+    to_prior = _with_ridge(to_prior, state.to_prior, replies)
+    prior = problem.prior
     if prior.column_groups:
         to_prior = prior.received(replies.prior_message, to_prior)
     new = State(to_prior, to_likelihood)
     check_state(new)
     messages = replies.prior_message, replies.likelihood_message, coupled, new
     change = relative_change(state, new, replies.u)
-    least = NOTHING * np.linalg.norm(state.to_prior.h / before)  # unpenalised
-    x, other = (m._replace(var=pooled(prior, m.var)) for m in (replies.x, coupled.x))
-    delta, clipped = scale_free_delta(x, other, least), a + b
-    ends = change, delta, replies.n_clipped + clipped
-    return Step(state, replies.x, replies.u, *messages, *ends)
+    received = state.to_prior
+    x_hat = received.h / received.Q_hat[received.diagonal]  # without a penalty
+    least = NOTHING * np.linalg.norm(x_hat)
+    x = replies.x._replace(var=pooled(prior, replies.x.var))
+    other = coupled.x._replace(var=pooled(prior, coupled.x.var))
+    delta = scale_free_delta(x, other, least)
+    n_clipped = replies.n_clipped + n_columns + n_rows
+    return Step(state, replies.x, replies.u, *messages, change, delta, n_clipped)
+
+
+def _floor_noise(message):
+    if not isinstance(message, Natural):  # blocks are sums of squares
+        return message, 0
+    return _floor(message, {"chi_hat": 0.0})
+
+
+def _with_ridge(to_prior, old, replies):
+    """Add the ridge; a column of zeros receives nothing and keeps its precision."""
+    diagonal = to_prior.diagonal
+    Q_hat = to_prior.Q_hat.copy()
+    with_ridge = Q_hat[diagonal] + replies.ridge
+    old_Q_hat = old.Q_hat[old.diagonal]
+    Q_hat[diagonal] = np.where(replies.data_precision > 0, with_ridge, old_Q_hat)
+    return to_prior._replace(Q_hat=Q_hat)
 
 # %% ../../nbs/course/34_one_turn.ipynb #12000601
 def check_state(state):
-    """A `Breakdown` where a message is not finite or a precision not positive."""
+    """Raise a `Breakdown` if a message is not finite or a precision not positive."""
     for block, message in zip(("1x", "1u"), state):
-        for name, part in zip(Natural._fields, message):
-            if not np.isfinite(part).all():
+        for name, values in zip(Natural._fields, message):
+            if not np.isfinite(values).all():
                 raise Breakdown(f"{name}_{block} is not finite")
     prior, rows = (message.Q_hat[message.diagonal] for message in state)
     if not (prior > 0).all():
@@ -238,33 +270,38 @@ def check_state(state):
         raise Breakdown("Q_hat_1u is negative")
 
 # %% ../../nbs/course/34_one_turn.ipynb #eabb324d
-FAINT, NOTHING = 1e-8, 1e-16  # beside what moves a pull, or no penalty leaves
+FAINT = 1e-8  # share of the smallest message to the rows that moves a pull
+NOTHING = 1e-16  # share of the coefficients without a penalty
 
 
 def relative_change(old, new, u):
-    """Largest of ||new - old|| / ||new|| over the six messages of a State, where what
-    goes to the rows counts for FAINT of what would move their pulls u, or more.
+    """Return the largest of ||new - old|| / ||new|| over the six messages of a State;
+    those to the rows count for at least FAINT of what would move their pulls u.
     """
-    far, root = FAINT / max(np.mean(u.chi), 1e-300), np.sqrt(len(u.mean))
-    h = far * np.linalg.norm(u.mean)
-    gaps = []
-    for a, b, least in zip(old, new, [(0, 0, 0), (root * far, h, h**2 / root)]):
-        gaps += [_relative(a.Q_hat, b.Q_hat, least[0]), _relative(a.h, b.h, least[1])]
-        gaps += [_relative(a.chi_hat, b.chi_hat, least[2], b.h)]
-    return max(gaps)
+    Q_hat = FAINT / max(np.mean(u.chi), 1e-300)
+    root = np.sqrt(len(u.mean))
+    h = Q_hat * np.linalg.norm(u.mean)
+    least = State(Natural(0, 0, 0), Natural(root * Q_hat, h, h**2 / root))
+    changes = []
+    for a, b, floor in zip(old, new, least):
+        changes.append(_relative(a.Q_hat, b.Q_hat, floor.Q_hat))
+        changes.append(_relative(a.h, b.h, floor.h))
+        changes.append(_relative(a.chi_hat, b.chi_hat, floor.chi_hat, b.h))
+    return max(changes)
 
 
 def scale_free_delta(one, two, least=0.0):
-    """Relative distance of two factors' means or variances, whichever is larger; means
-    count for `least` or more.
+    """Return the relative distance of two factors' means or variances, whichever is
+    larger; means count for `least` or more.
     """
     means = _relative(two.mean, one.mean, least)
     return max(means, _relative(two.var, one.var, least**2, one.mean))
 
 
 def _relative(a, b, least, mean=None):
-    """||b - a|| / ||b||; 0 for variances whose root is below 1e-8 of the mean."""
-    gap, size = np.linalg.norm(b - a), np.linalg.norm(b)
+    """Compute ||b - a|| / ||b||; 0 for variances with a root below 1e-8 of the mean."""
+    gap = np.linalg.norm(b - a)
+    size = np.linalg.norm(b)
     if mean is not None and max(gap, size) <= (1e-8 * np.linalg.norm(mean)) ** 2:
         return 0.0  # without resampling they decay towards 0 for ever
     size = max(size, least)
@@ -275,19 +312,21 @@ class WithIntercept(Prior):
     """A prior with one more coefficient at the end, unpenalised."""
 
     def __init__(self, prior, n):
-        self.prior, self.n, self.selects = prior, n, prior.selects
+        self.prior = prior
+        self.n = n
+        self.selects = prior.selects
         self.column_groups = prior.column_groups
 
     def moments(self, incoming, beta=np.inf):
         """See `Prior.moments`."""
-        x = self.prior.moments(Natural(*(part[:-1] for part in incoming)), beta)
-        Q_hat, h, chi_hat = (part[-1] for part in incoming)
+        x = self.prior.moments(Natural(*(values[:-1] for values in incoming)), beta)
+        Q_hat, h, chi_hat = (values[-1] for values in incoming)
         last = h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0
         return Moments(*map(np.append, x, last))
 
     def Pi(self, incoming, beta=np.inf):
-        """See `Prior.Pi`: of the others."""
-        return self.prior.Pi(Natural(*(part[:-1] for part in incoming)), beta)
+        """See `Prior.Pi`: of the other coefficients."""
+        return self.prior.Pi(Natural(*(values[:-1] for values in incoming)), beta)
 
     def pooled(self, values):
         """See `Prior.pooled`."""
@@ -295,12 +334,14 @@ class WithIntercept(Prior):
 
     def received(self, sent, message):
         """See `Prior.received`."""
-        parts = Mixed(*(v[:-1] for v in sent)), Natural(*(v[:-1] for v in message))
-        ends = (v[-1:] for v in message)
-        return Natural(*map(np.append, self.prior.received(*parts), ends))
+        sent = Mixed(*(values[:-1] for values in sent))
+        last = Natural(*(values[-1:] for values in message))
+        message = Natural(*(values[:-1] for values in message))
+        received = self.prior.received(sent, message)
+        return Natural(*map(np.append, received, last))
 
     def threshold(self):
-        """As the prior's; 0 at the end."""
+        """See `Prior.threshold`: 0 at the end."""
         return np.append(np.broadcast_to(self.prior.threshold(), self.n), 0.0)
 
     def is_unpenalized(self):
@@ -308,9 +349,9 @@ class WithIntercept(Prior):
         return np.append(np.broadcast_to(self.prior.is_unpenalized(), self.n), True)
 
     def split(self):
-        """As the prior's; 0 at the end."""
-        parts = (np.broadcast_to(part, self.n) for part in self.prior.split())
-        return tuple(np.append(part, 0.0) for part in parts)
+        """See `Prior.split`: 0 at the end."""
+        t, k = (np.broadcast_to(values, self.n) for values in self.prior.split())
+        return np.append(t, 0.0), np.append(k, 0.0)
 
     def scaled(self, factor):
         """See `Prior.scaled`."""

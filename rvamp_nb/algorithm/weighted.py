@@ -19,18 +19,21 @@ from ..validation import check_array
 
 # %% ../../nbs/workshop/weighted.ipynb #s113c6d2
 def _plain_question(incoming, weight, offset):
-    """What the plain loss is asked for a row with weight and offset (`scaled-row`)."""
+    """Translate a message to a row with weight and offset for its plain loss
+    (`scaled-row`).
+    """
     V, h, chi_hat = incoming
     return Natural(weight * V, h - offset, chi_hat)
 
 
 def _translated(moments, message, weight, offset):
-    """The plain loss's answer, translated back (`scaled-row`)."""
+    """Translate moments and message of the plain loss back (`scaled-row`)."""
     mean, chi, var, rho, rho_bar = moments
     Q_hat, h, noise = message
-    chi, Q_hat = np.maximum(weight * chi, FAINTEST), Q_hat / weight
-    back = Moments(weight * mean, chi, weight**2 * var, rho, rho_bar)
-    return back, Natural(np.minimum(Q_hat, 1 / FAINTEST), h - offset, noise)
+    chi = np.maximum(weight * chi, FAINTEST)
+    moments = Moments(weight * mean, chi, weight**2 * var, rho, rho_bar)
+    Q_hat = np.minimum(Q_hat / weight, 1 / FAINTEST)
+    return moments, Natural(Q_hat, h - offset, noise)
 
 # %% ../../nbs/workshop/weighted.ipynb #s06f5ecc
 class _Weighted:
@@ -52,10 +55,11 @@ class _Weighted:
 
 
 class _Numbered(_Weighted, Loss):
-    """Such a loss of rows that are given by their numbers."""
+    """A weighted loss of rows that are given by their numbers."""
 
     def __init__(self, loss, *rows):
-        self.loss, self.rows = loss, np.array(rows, dtype=float)
+        self.loss = loss
+        self.rows = np.array(rows, dtype=float)
         self.length_scale = loss.length_scale
 
     def known(self, y: Array) -> tuple[Array, Array, Array]:
@@ -109,12 +113,12 @@ class WeightedLoss(_Weighted, Loss):
 
     def __post_init__(self):
         check_loss("WeightedLoss: loss", self.loss)
-        given = dict(sample_weight=self.sample_weight, offset=self.offset)
-        for name in [name for name in given if given[name] is not None]:
-            low = 0 if name == "sample_weight" else None
-            what = f"WeightedLoss: {name}"
-            v = check_array(what, given[name], ("M",), low, some=True)
-            vars(self)[name] = v.copy()
+        for name, low in (("sample_weight", 0), ("offset", None)):
+            values = vars(self)[name]
+            if values is not None:
+                owner = f"WeightedLoss: {name}"
+                values = check_array(owner, values, ("M",), low, some=True)
+                vars(self)[name] = values.copy()
 
     def known(self, y: Array) -> tuple[Array, Array, Array]:
         """Return what is known of each row; a ValueError for another number of rows.
@@ -130,14 +134,16 @@ class WeightedLoss(_Weighted, Loss):
             The target, weights (0 is the smallest number that messages can hold) and
             offsets.
         """
-        M, (weight, offset) = np.shape(y)[-1], (self.sample_weight, self.offset)
+        M = np.shape(y)[-1]
+        weight = self.sample_weight
+        offset = self.offset
         for name, v in dict(sample_weight=weight, offset=offset).items():
             if v is not None and v.shape != (M,):
-                raise ValueError(
-                    f"WeightedLoss: {len(v)} numbers of {name} for {M} rows of y"
-                )
+                fault = f"{len(v)} numbers of {name} for {M} rows of y"
+                raise ValueError(f"WeightedLoss: {fault}")
         weight = np.ones(M) if weight is None else np.maximum(weight, FAINTEST)
-        return y, weight, np.zeros(M) if offset is None else offset
+        offset = np.zeros(M) if offset is None else offset
+        return y, weight, offset
 
     def translates(self, beta: float) -> bool:
         """Return whether the plain loss can answer.
@@ -157,7 +163,7 @@ class WeightedLoss(_Weighted, Loss):
         return np.isinf(beta) or alike or isinstance(self.loss, Squared)
 
     def asked(self, y: Array, beta: float) -> tuple[Any, ...]:
-        """Return the loss that answers, and what it takes for y.
+        """Return the loss that computes the message, and what it takes for y.
 
         Parameters
         ----------
@@ -176,8 +182,10 @@ class WeightedLoss(_Weighted, Loss):
             What to translate its answer by.
         """
         if self.translates(beta):
-            return self.loss, *self.known(y)
-        return *self.numbered(y), 1.0, 0.0
+            y, weight, offset = self.known(y)
+            return self.loss, y, weight, offset
+        loss, numbers = self.numbered(y)
+        return loss, numbers, 1.0, 0.0
 
     def check(self, y: Array, beta: float) -> None:
         """See `Loss.check`: lengths that do not fit, and what the plain loss refuses in
@@ -185,16 +193,19 @@ class WeightedLoss(_Weighted, Loss):
         """
         _, weight, offset = self.known(y)
         self.loss.check(y[weight > FAINTEST], beta)
-        far = np.abs(offset[weight > FAINTEST]).max()
+        largest = np.abs(offset[weight > FAINTEST]).max()
         most = self.loss.most_offset
-        if far > most:
-            what = f"up to {far:g} in size: it must lie within {most:g} of 0 on the"
-            what += " scale of log odds; a constant is the intercept's"
-            raise ValueError(f"WeightedLoss: offset is {what}")
+        if largest > most:
+            raise ValueError(
+                f"WeightedLoss: offset is up to {largest:g} in size: it must lie "
+                f"within {most:g} of 0 on the scale of log odds; a constant is the "
+                "intercept's"
+            )
         if not (self.translates(beta) or self.loss.generic):
-            what = f"{type(self.loss).__name__} has a channel with one beta for all;"
-            what += f" with weights beta must be inf, got {beta:g}"
-            raise ValueError(f"WeightedLoss: {what}")
+            raise ValueError(
+                f"WeightedLoss: {type(self.loss).__name__} has a channel with one beta "
+                f"for all; with weights beta must be inf, got {beta:g}"
+            )
 
     def numbered(self, y: Array) -> tuple[Loss, Array]:
         """See `Loss.numbered`: y are the numbers of the rows, as floats."""
@@ -204,9 +215,10 @@ class WeightedLoss(_Weighted, Loss):
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
     ) -> tuple[Moments, Natural]:
         """See `Loss.message`."""
-        loss, y, *known = self.asked(y, beta)
-        question = _plain_question(incoming, *known)
-        return _translated(*loss.message(y, question, counts, beta), *known)
+        loss, y, weight, offset = self.asked(y, beta)
+        question = _plain_question(incoming, weight, offset)
+        moments, message = loss.message(y, question, counts, beta)
+        return _translated(moments, message, weight, offset)
 
     def log_partition(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
@@ -230,8 +242,11 @@ class WeightedLoss(_Weighted, Loss):
         return weight * pull, weight * response, slack
 
     def of(self, rows: slice | Ints) -> "WeightedLoss":
-        """See `Loss.of`; their weights and offsets go with them."""
-        weight, offset = self.sample_weight, self.offset
-        if weight is not None:  # 0 is kept as the smallest there is
+        """See `Loss.of`: with the weights and offsets of these rows."""
+        weight = self.sample_weight
+        offset = self.offset
+        if weight is not None:  # not all may be 0: the smallest number in its place
             weight = np.maximum(weight[rows], FAINTEST)
-        return WeightedLoss(self.loss, weight, None if offset is None else offset[rows])
+        if offset is not None:
+            offset = offset[rows]
+        return WeightedLoss(self.loss, weight, offset)

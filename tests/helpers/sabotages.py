@@ -116,8 +116,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/solver.py",
         "a fit and the selector that asks for it each have a table",
-        'table if kept else np.array(table, order="C")',
-        'np.array(table, order="C")',
+        "if not is_constant:",
+        "if True:",
         "tests/select/test_memory.py::test_a_fitted_selector_keeps_one_table",
     ),
     # --- messages ---------------------------------------------------------------------
@@ -131,8 +131,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/messages.py",
         "a variance is divided once by what it has twice",
-        "out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar**2",
-        "out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar",
+        "message.T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar**2",
+        "message.T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar",
         "tests/algorithm/test_messages.py::test_mixed_agrees_with_plain_on_any_set",
     ),
     # --- prior ------------------------------------------------------------------------
@@ -230,8 +230,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "the root of the size is forgotten",
-        "        return np.sqrt(sizes[index])",
-        "        return 1.0 + 0 * sizes[index]",
+        "        return np.sqrt(sizes[groups.index])",
+        "        return 1.0 + 0 * sizes[groups.index]",
         "tests/algorithm/test_column_groups.py::test_weights_are_roots_by_default",
     ),
     Sabotage(
@@ -272,8 +272,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "the way back forgets the lengths",
-        "turn = (V[:rank] / values[:rank, None] / size).ravel()",
-        "turn = (V[:rank] / size).ravel()",
+        "rows = (V[:rank] / values[:rank, None] / size).ravel()",
+        "rows = (V[:rank] / size).ravel()",
         "tests/algorithm/test_column_groups.py::test_orthonormal_groups_and_the_way_back",
     ),
     Sabotage(
@@ -293,8 +293,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "a combination forgets its length",
-        "unit, h = unit * take(length), take(direction)",
-        "unit, h = unit * 1, take(direction)",
+        "unit = np.abs(unit * np.reshape(length, shape))",
+        "unit = np.abs(unit * 1)",
         "tests/select/test_feature_groups.py::test_densities_of_members",
     ),
     Sabotage(
@@ -350,8 +350,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "the way back forgets the units",
-        "turn = (V[:rank] / values[:rank, None] / size).ravel()",
-        "turn = (V[:rank] / values[:rank, None]).ravel()",
+        "rows = (V[:rank] / values[:rank, None] / size).ravel()",
+        "rows = (V[:rank] / values[:rank, None]).ravel()",
         "tests/algorithm/test_column_groups.py::test_units_make_no_column_dependent",
     ),
     Sabotage(
@@ -365,8 +365,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/prior.py",
         "penalties are the caller's array, not a copy",
-        "values = np.array(check_array(name, given))",
-        "values = check_array(name, given)",
+        "numbers = np.array(check_array(name, value))",
+        "numbers = check_array(name, value)",
         "tests/algorithm/test_prior.py::test_the_callers_penalties_are_copied",
     ),
     Sabotage(
@@ -379,8 +379,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/prior.py",
         "penalties that go together mix up whose weight is whose",
-        "_mixture(weights, np.moveaxis(parts, 1, 0))",
-        "_mixture(weights[::-1], np.moveaxis(parts, 1, 0))",
+        "_mixture(weights, np.moveaxis(moments, 1, 0))",
+        "_mixture(weights[::-1], np.moveaxis(moments, 1, 0))",
         "tests/algorithm/test_prior.py::test_against_a_million_draws",
     ),
     # --- likelihood -------------------------------------------------------------------
@@ -474,8 +474,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "views are changed in the message that was given",
-        "out = Mixed(*(view.copy() for view in prior))",
-        "out = Mixed(*prior)",
+        "message = Mixed(*(view.copy() for view in prior))",
+        "message = Mixed(*prior)",
         "tests/algorithm/test_coupling.py::test_inputs_are_not_modified",
     ),
     Sabotage(
@@ -747,8 +747,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "the covariance of p2 stays that of standardised columns",
-        "[part * units for part in _covariances(self._fit, self._rows)]",
-        "_covariances(self._fit, self._rows)",
+        "return across * units, within * units",
+        "return across, within",
         "tests/pages/test_by_name.py::test_the_scale_is_that_of_the_table",
     ),
     Sabotage(
@@ -854,15 +854,15 @@ SABOTAGES = [
     Sabotage(
         "algorithm/active.py",
         "a group of columns is cut in two",
-        "together = prior.column_groups",
-        "together = None",
+        "if prior.column_groups or not is_known:",
+        "if not is_known:",
         "tests/algorithm/test_column_groups.py::test_a_wide_table_in_chunks_takes_whole_groups",
     ),
     Sabotage(
         "algorithm/prior.py",
         "the few columns have the penalties of the first ones",
-        "vars(part).update({k: np.asarray(v)[which] for k",
-        "vars(part).update({k: np.asarray(v)[: len(which)] for k",
+        "vars(prior)[name] = np.asarray(value)[which]",
+        "vars(prior)[name] = np.asarray(value)[: len(which)]",
         "tests/algorithm/test_lmmse.py::test_most_columns_keep_still_and_the_answer_is_the_same",
     ),
     Sabotage(
@@ -875,7 +875,7 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lattice.py",
         "the top of the largest count does not enter the spacing",
-        "left, right = np.minimum(left, top), np.maximum(right, top)",
+        "left = np.minimum(left, top)\n    right = np.maximum(right, top)",
         "left, right = left, right",
         "tests/algorithm/test_lattice.py::test_half_the_spacing_says_the_same",
     ),
@@ -918,8 +918,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "a message holds the noise that came in",
-        "psi, chi_hat = (through @ np.maximum(sent - came_in, 0.0)).T",
-        "psi, chi_hat = (through @ np.maximum(sent, 0.0)).T",
+        "psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T",
+        "psi, chi_hat = (through @ np.maximum(total, 0.0)).T",
         "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
     ),
     Sabotage(
@@ -1337,8 +1337,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/clusters.py",
         "all blocks are read in the field of the first",
-        "one_cavity = CavityInput(*(part[[b]] for part in cavity))",
-        "one_cavity = CavityInput(*(part[[0]] for part in cavity))",
+        "cavity = CavityInput(*(values[[b]] for values in cavities))",
+        "cavity = CavityInput(*(values[[0]] for values in cavities))",
         "tests/algorithm/test_clusters.py"
         "::test_both_factors_agree_at_the_fixed_point_of_blocks[30-options0]",
     ),
@@ -1352,8 +1352,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/clusters.py",
         "what a block says is not symmetric",
-        "D, T = (symmetric(X) for X in (L @ chi, L @ bent @ transposed(L)))",
-        "D, T = L @ np.triu(chi), symmetric(L @ bent @ transposed(L))",
+        "D = symmetric(L @ chi)",
+        "D = L @ np.triu(chi)",
         "tests/algorithm/test_clusters.py::test_a_gaussian_with_the_message_has_the_moments_of_the"
         "_block",
     ),
@@ -1367,14 +1367,14 @@ SABOTAGES = [
     Sabotage(
         "algorithm/clusters.py",
         "a block's response is read off x in the wrong units",
-        "both / (roots**2 + least)",
-        "both / (roots + least)",
+        "products / (roots**2 + least)",
+        "products / (roots + least)",
         "tests/algorithm/test_clusters.py::test_moments_are_derivatives_of_the_gain",
     ),
     Sabotage(
         "algorithm/densities.py",
         "the table is not turned with the sums asked for",
-        "A, F = prior.turn(A), prior.turn(F)",
+        "A = prior.turn(A)\n        F = prior.turn(F)",
         "F = prior.turn(F)",
         "tests/algorithm/test_clusters.py::test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian",
     ),
@@ -1418,8 +1418,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/weighted.py",
         "a weighted row's variance forgets the square of the weight",
-        "back = Moments(weight * mean, chi, weight**2 * var, rho, rho_bar)",
-        "back = Moments(weight * mean, chi, weight * var, rho, rho_bar)",
+        "moments = Moments(weight * mean, chi, weight**2 * var, rho, rho_bar)",
+        "moments = Moments(weight * mean, chi, weight * var, rho, rho_bar)",
         "tests/inference/test_survival.py::test_two_ways_to_a_weighted_row_agree",
     ),
     Sabotage(
@@ -1676,8 +1676,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "the threshold of a group before the data has no root of its size",
-        "prior.lam * prior.weights[0], np.abs(x_0)",
-        "prior.lam, np.abs(x_0)",
+        "t = prior.lam * prior.weights[0]",
+        "t = prior.lam",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(
@@ -1711,8 +1711,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a row of zeros in a group receives what is left of rounding",
-        "(moved[layout.row] & moved[layout.col])",
-        "(moved[layout.row] | True)",
+        "receives[layout.row] & receives[layout.col]",
+        "receives[layout.row] | True",
         "tests/algorithm/test_groups.py::test_a_weight_of_zero_inside_a_group_has_an_answer",
     ),
     Sabotage(
@@ -2180,8 +2180,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/active.py",
         "32 bits are taken of tall tables, too",
-        "plain = lmmse.is_wide(A) and not",
-        "plain = not",
+        "if not lmmse.is_wide(A) or in_groups",
+        "if in_groups",
         "tests/select/test_selection.py"
         "::test_a_penalty_is_looked_for_in_32_bits_and_answered_in_64",
     ),
