@@ -154,7 +154,10 @@ def patterns(counts, M, rows):
     return [g for g in found if g.weight]
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt011
-PATTERN_TOL = 1.5e-2  # the relative change at which a pattern has settled
+# The relative change at which a pattern has settled. Halved and doubled, 120 rows of
+# the breast cancer data take 1.15 and .8 of the time; Pi is off by 4e-4 and 1.1e-3 at
+# most, for 1e-3 as it is: what conditioning moves there is .03.
+PATTERN_TOL = 1.5e-2
 MOST_STEPS = 100  # before it is given up
 
 
