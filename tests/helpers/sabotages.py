@@ -87,8 +87,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "where refits go on, their columns are not in use",
-        "used, sign = always[w] | (z != 0)",
-        "used, sign = always[w] | (z != z)",
+        "used = always[w] | (z != 0)",
+        "used = always[w] | (z != z)",
         "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
     Sabotage(
@@ -102,8 +102,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "columns outside the guess are not looked at again",
-        "again[new[0]] = True",
-        "again[new[0]] = False",
+        "again[violators[0]] = True",
+        "again[violators[0]] = False",
         "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
     Sabotage(
@@ -1267,8 +1267,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "a refit ends where it was to begin",
-        "start = None if start is None else table.there(start)",
-        "start = None if start is None else table.there(start) * np.nan",
+        "start = table.from_caller(start)",
+        "start = table.from_caller(start) * np.nan",
         "tests/inference/test_refinement.py::test_where_an_exact_refit_begins_moves_no_digit",
     ),
     Sabotage(
