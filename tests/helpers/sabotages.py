@@ -1089,7 +1089,7 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "hazards of single resamples stay what they are after four turns",
-        "self.own(batch.of(moves))",
+        "self._with_baselines(batch.of(moves))",
         "batch.of(moves)",
         "tests/inference/test_turns.py"
         "::test_with_hazards_of_their_own_turns_are_cox_fits",
@@ -1105,8 +1105,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "an offset is left out where a row answers",
-        "omega, cV = np.broadcast_to(offset - batch.h_u, c.shape), c * V",
-        "omega, cV = np.broadcast_to(-batch.h_u, c.shape), c * V",
+        "omega = np.broadcast_to(offset - batch.h_u, c.shape)",
+        "omega = np.broadcast_to(-batch.h_u, c.shape)",
         "tests/inference/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
     ),
     Sabotage(
@@ -1119,23 +1119,23 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the one metric is not the same on both sides of a row",
-        "np.sqrt(V * q), np.sqrt(V * q))",
-        "V, 100 * q)",
+        "V=np.sqrt(V * q), q=np.sqrt(V * q))",
+        "V=V, q=100 * q)",
         "tests/inference/test_turns.py::test_rvamps_metric_runs_away_between_near_copies_and_one"
         "_metric_does_not",
     ),
     Sabotage(
         "inference/turns.py",
         "what has not moved at the first look has settled, and all else, too",
-        "going[moves], self.own(batch.of(moves)), x[moves]",
-        "going[:0], self.own(batch.of(moves)), x[moves]",
+        "going = going[moves]",
+        "going = going[:0]",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
         "inference/turns.py",
         "the one curvature is that of all rows, and not of those drawn on average",
-        "(X.T * (p.counts.mean * weight * bend)) @ X",
-        "(X.T * (weight * bend)) @ X",
+        "(X.T * (p.counts.mean * weight * curvature)) @ X",
+        "(X.T * (weight * curvature)) @ X",
         "tests/inference/test_turns.py::test_of_many_rows_one_curvature_is_nearly_the_refit",
     ),
     Sabotage(
@@ -1148,7 +1148,7 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "one multiplier of the penalty serves all columns",
-        'factor = factor.take(every, axis=1, mode="clip")',
+        'factor = factor.take(columns, axis=1, mode="clip")',
         "factor = factor[:, :1]",
         "tests/inference/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
     ),
@@ -1516,8 +1516,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the rows of a sample have metrics of their own",
-        "Metric(Q, D, loss.pooled(V), loss.pooled(q))",
-        "Metric(Q, D, V, q)",
+        "metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))",
+        "metric",
         "tests/inference/test_several_classes.py::test_a_refit_by_turns_is_exact",
     ),
     Sabotage(
