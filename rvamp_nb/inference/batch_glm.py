@@ -133,7 +133,7 @@ class UnitTable(NamedTuple):
         v = x[:, self.free] @ np.linalg.pinv(self.basis).T - self.start
         return np.hstack([v + penalised @ self.share.T, penalised])
 
-
+# %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe1
 def _check_range(name, numbers, most):
     """Refuse numbers that products of them would carry out of the 64-bit range."""
     v = numbers[numbers > 0]
@@ -479,7 +479,7 @@ def _solve_on_columns(p, z, used, sign):
             break
     return solved
 
-
+# %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe2
 def _polish(p, b, used, z, f):
     """Solve refit b once more on its face, in place, from coefficients rounded to three
     digits; return whether it converges and keeps all signs.
@@ -586,7 +586,7 @@ def _solve_on_all(p, likely, start=0.0):
         p = p.of_refits(again)
     return Z, f, sure, gap
 
-
+# %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe3
 LONG = 5000  # rows from which on each refit goes by itself, on those that it has drawn
 SEVERAL = 8  # refits from which on one more is made for the others to begin at
 

@@ -278,6 +278,25 @@ class OwnBaselines:
         return batch._replace(offset=offset, f=f + offset)
 
 # %% ../../nbs/workshop/turns.ipynb #7e000016
+def _block_of(A, columns):
+    """Take columns of a table, (n,) ints, as an array or a `SparseBlock`; without a
+    copy where it has no others.
+    """
+    if is_sparse(A):
+        return A.block(columns)
+    if len(columns) < A.shape[1]:
+        return A[:, columns]
+    return A[:, :]
+
+
+def _moved(old, answer, new, step):
+    """Compute old + step (new - answer) in the place of `new`."""
+    new -= answer
+    new *= step
+    new += old
+    return new
+
+# %% ../../nbs/workshop/turns.ipynb #7e0c1a55
 class Turns:
     """Resamples of a fit, sent through its frozen coupling.
 
@@ -298,12 +317,7 @@ class Turns:
             columns = np.arange(N)
         # an intercept's column of ones, too
         with_ones = np.append(columns, [N] * fit.has_intercept).astype(int)
-        if is_sparse(p.A):
-            A = p.A.block(with_ones)
-        elif len(with_ones) < p.A.shape[1]:
-            A = p.A[:, with_ones]
-        else:  # all without a copy
-            A = p.A[:, :]
+        A = _block_of(p.A, with_ones)
 
         metric = rvamp_metric(fit, with_ones)
         metric = metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))
@@ -313,24 +327,17 @@ class Turns:
             dtype = np.float64
         self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
         self.dtype = self.one_coupling.dtype
-        self.rvamp_coupling = FrozenCoupling(
-            A, metric, self.dtype, twin=self.one_coupling
-        )
-        self.factors = Factors(
-            prior=fit.prior.of_columns(columns, N),
-            n=len(columns),
-            loss=loss,
-            y=self._cast(p.y),
-            offset=self._cast(offset),
-        )
+        twin = self.one_coupling
+        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin)
+        prior = fit.prior.of_columns(columns, N)
+        y = self._cast(p.y)
+        self.factors = Factors(prior, len(columns), loss, y, self._cast(offset))
         self.weight = self._cast(weight)
         self.penalty = partial(thresholds, fit, with_ones, dtype=self.dtype)
         f = to_rows.Q_hat * fit.last.u.mean - to_rows.h + offset
         start = to_prior.h[with_ones], to_rows.h, f
         self.start = [self._cast(v) for v in start]
-        self.baselines = None
-        if baseline:
-            self.baselines = OwnBaselines(baseline, self.dtype)
+        self.baselines = OwnBaselines(baseline, self.dtype) if baseline else None
         self.taken = 0  # turns of all batches
 
     def _cast(self, v):
@@ -345,15 +352,9 @@ class Turns:
         of the penalty, (b, N) or (b, 1).
         """
         h, h_u, f = self.start
+        counts = self._cast(counts) * self.weight
         t, k = self.penalty(factor)
-        batch = Batch(
-            counts=self._cast(counts) * self.weight,
-            t=t,
-            k=k,
-            h=h[None],
-            h_u=h_u[None],
-            f=np.tile(f, (len(counts), 1)),
-        )
+        batch = Batch(counts, t, k, h[None], h_u[None], np.tile(f, (len(counts), 1)))
         return self._with_baselines(self.run(batch, 1, damping=1.0))
 
     @np.errstate(all="ignore")  # of what runs away
@@ -371,21 +372,15 @@ class Turns:
             push = batch.h - Q * x  # the penalty's slope
             x -= D * push  # r
             pull, joint = coupling(coupling.stiff * u - batch.h_u, x)
-            # the new message is the old one + step (new answer - old answer)
-            pull -= push
-            pull *= free
-            pull += batch.h
-            joint -= u
-            joint *= stiff
-            joint += batch.h_u
-            batch = batch._replace(h=pull, h_u=joint, f=f)
+            h = _moved(batch.h, push, pull, free)
+            h_u = _moved(batch.h_u, u, joint, stiff)
+            batch = batch._replace(h=h, h_u=h_u, f=f)
         return batch
 
     def coefficients(self, batch, coupling=None):
         """Return the prior's answers, (b, n), with an intercept (b, n + 1)."""
-        if coupling is None:
-            coupling = self.rvamp_coupling
-        return self.factors.of_prior(batch, coupling.metric.Q)
+        Q = (coupling or self.rvamp_coupling).metric.Q
+        return self.factors.of_prior(batch, Q)
 
     def levels(self, counts, factor, settle):
         """Return coefficients after `FIRST_LEVEL` turns, and those that have settled
