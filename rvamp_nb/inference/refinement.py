@@ -583,7 +583,7 @@ class RefinedFit:
 
     @property
     def draws(self) -> Array:
-        """Coefficients of each resample, (n_resamples, N)."""
+        """Return coefficients of each resample, (n_resamples, N)."""
         return self.sparse_draws.toarray()
 
     @property
