@@ -31,7 +31,9 @@ _reports = LazyModule("rvamp_nb.select.report")
 
 @contextmanager
 def _collected_warnings():
-    """A list that has, after the block, the sentences of its warnings, each once."""
+    """Return a list that has, after the block, the sentences of its warnings, each
+    once.
+    """
     warned = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -66,7 +68,7 @@ def _fitted(name, table, options, with_effects):
 
 
 def _all_warnings(table, warned):
-    """Sentences of the table and of the fit, and one about names."""
+    """Collect sentences of the table and of the fit, and one about names."""
     known = "if it stands for a gap"  # of which the table's sentences name the option
     warned = [*table.warnings, *(text for text in warned if known not in text)]
     if any(str(name)[0] in "=+-@" for name in table.X):
@@ -130,7 +132,9 @@ def _contents(s, with_path, source, table, warned, found):
 
 
 def _by_lines(s, table):
-    """A `Selection` whose diagnostics name rows by their lines in the file, and ids."""
+    """Return a `Selection` whose diagnostics name rows by their lines in the file, and
+    ids.
+    """
     known = s.diagnostics
     lines = table.X.index
     unit = lines.name
@@ -183,7 +187,9 @@ def _reported(s, folder, done):
 
 # %% ../nbs/workshop/cli.ipynb #0ef4d875
 def _own_name(args, target):
-    """What files begin with: where those of another target are, the target, too."""
+    """Return the prefix of output files; include the target where another target's
+    files are.
+    """
     stem = Path(args.file.removesuffix(".gz")).stem
     with suppress(OSError, ValueError, TypeError, KeyError):
         earlier = json.loads((args.out / f"{stem}-selection.json").read_bytes())
@@ -193,7 +199,7 @@ def _own_name(args, target):
 
 
 def _source(args, frame):
-    """The question, and how its answer is called."""
+    """Return the question, and how its answer is called."""
     times = ", ".join(filter(None, (args.entry, args.time, args.event)))
     target = times if args.time else args.target or frame.columns[0]
     name = _own_name(args, target) if args.name is None else args.name
@@ -234,7 +240,7 @@ class _Unwritten(Exception):
 
 
 def _code(s, stopped):
-    """The exit code that an answer deserves."""
+    """Return the exit code that an answer deserves."""
     if stopped or not s.fit.converged:
         return 130 if stopped else 4
     doubtful = s.refined is None or s.status != "converged" or s.diagnostics.repeated
@@ -243,7 +249,7 @@ def _code(s, stopped):
 
 
 def _complain(text, code):
-    """One line on stderr, if it is there. Returns the code."""
+    """Print one line on stderr, if it is there; return the code."""
     line = printable(" ".join(str(text).split()), 1000)
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"rvamp-nb: {line}\n")
@@ -274,12 +280,12 @@ _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
 
 
 def _in_shell(option, value=None):
-    """An option as it is typed at the command line."""
+    """Write an option as it is typed at the command line."""
     return f"--{option}" if value is None else f"--{option} {shlex.quote(value)}"
 
 
 def _embedded():
-    """The question of the main job, its table, and no options."""
+    """Return the question of the main job, its table, and no options."""
     data = rvamp_nb.datasets.load_diabetes()
     source = dict(name="diabetes", file="embedded", target="disease progression")
     source |= dict(sha256="")
@@ -287,12 +293,12 @@ def _embedded():
 
 
 def _some(args, names):
-    """Some attributes, {name: value}."""
+    """Return some attributes, {name: value}."""
     return dict(zip(names.split(), attrgetter(*names.split())(args)))
 
 
 def _request(args):
-    """The question of the user, the table, and the estimator's options."""
+    """Read the question of the user, the table, and the estimator's options."""
     if args.lam is not None and (args.pfer is not None or args.q is not None):
         problem = "the penalty settles how many features are selected, so --pfer and"
         remedy = "--q have no say: drop them, or --lam"
@@ -316,7 +322,9 @@ def _request(args):
 
 
 def _groups(args, table):
-    """Columns that are selected together, {name: columns}; a category is its levels."""
+    """Return columns that are selected together, {name: columns}; a category is its
+    levels.
+    """
     levels = table.options.get("categories", {})
     if args.group_levels and not levels:
         problem = "no column has several levels: name some with --categorical"
@@ -331,7 +339,9 @@ def _groups(args, table):
 
 # %% ../nbs/workshop/cli.ipynb #04ec9a33
 def _announce(options, many=5000):
-    """Where nobody sees a bar, one line about many refits, before they are made."""
+    """Print one line about many refits, before they are made, where nobody sees
+    a bar.
+    """
     most = 0.25 / options.get("accuracy", 0.5) ** 2
     seen = LazyModule("rvamp_nb.environment").is_interactive
     if most > many and options["n_resamples"] is None and not seen():
@@ -340,7 +350,7 @@ def _announce(options, many=5000):
 
 
 def _run(argv):
-    """All of it. Returns the exit code."""
+    """Run the command and return the exit code."""
     argv, commands = sys.argv[1:] if argv is None else [*argv], ("select", "plan")
     if argv and argv[0] not in (*commands, "-h", "--help", "--version"):
         if not os.path.exists(argv[0]) and (near := readers.meant(argv[0], commands)):
@@ -412,7 +422,7 @@ _PLAN_FIELDS = "rows true_selections power false_selections lam converged"
 
 
 def _pilot(path, drop):
-    """The pilot in a file, as a table of numbers, and what is left out of it."""
+    """Read the pilot in a file, as a table of numbers, and what is left out of it."""
     table = readers.read_frame(path, typed=_in_shell)
     for stranger in [name for name in drop if name not in table]:
         problem = f"{printable(path)} has no column '{printable(stranger)}'"
@@ -463,8 +473,8 @@ def _planned(args):
 
 # %% ../nbs/workshop/cli.ipynb #25c00001
 def _as_json(args, study, beside, left, code):
-    """Question, answer, other sizes; left: columns left out, or rows for genes, None
-    where --max-rows are not enough or a feature has several columns.
+    """Return question, answer and other sizes as JSON; left: columns left out, or rows
+    for genes, None where --max-rows are not enough or a feature has several columns.
     """
     asked = "features effects size noise columns_per_feature pfer power threshold bound"
     answer = _some(study, f"{_PLAN_FIELDS} threshold q pfer n_simulated power_se")
@@ -499,7 +509,7 @@ If you have measured such features, --pilot FILE plans for them."""
 
 
 def _as_table(args, study, beside, left, code):
-    """The same as lines."""
+    """Return question, answer and other sizes as lines."""
     lines = []
     if code:
         lines.append(f"no plan up to --max-rows {args.max_rows}: they are not enough")

@@ -35,7 +35,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _reader(kind, fits, problem):
-    """What reads an argument; what is not of a kind, or does not fit, is refused."""
+    """Make what reads an argument, and refuses what is not of a kind or does
+    not fit.
+    """
 
     def read(text):
         with suppress(ValueError):
@@ -47,7 +49,7 @@ def _reader(kind, fits, problem):
 
 
 def _within(low, high, what, kind=float):
-    """What reads a number in (low, high]."""
+    """Make what reads a number in (low, high]."""
     return _reader(kind, lambda value: low < value <= high, f"is not {what}")
 
 
@@ -298,7 +300,7 @@ _PLAN_MORE = """\
 
 
 def arguments(version):
-    """The parser of `rvamp-nb`'s arguments, which raises `InputError`."""
+    """Build the parser of `rvamp-nb`'s arguments, which raises `InputError`."""
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")

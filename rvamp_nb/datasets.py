@@ -59,7 +59,7 @@ def toy() -> Dataset:
 
 # %% ../nbs/course/13_datasets.ipynb #d49b73cb
 def _check_table(A, y=None, names=None):
-    """A (M, N), y (M,) or None, N names or None; a frame has its own."""
+    """Check A (M, N), y (M,) or None, N names or None; a frame has its own."""
     names = names_of(A) if names is None else names
     panels = as_chunked(A)
     A = check_array("A", A, ("M", "N")) if panels is None else panels
@@ -133,13 +133,13 @@ def standardize(
 
 # %% ../nbs/course/13_datasets.ipynb #003eca9d
 def _dct_rows(k, N):
-    """Rows k of the orthonormal N x N cosine matrix, (len(k), N)."""
+    """Return rows k of the orthonormal N x N cosine matrix, (len(k), N)."""
     rows = np.sqrt(2 / N) * np.cos(np.pi * np.outer(k, 2 * np.arange(N) + 1) / (2 * N))
     return np.where((k == 0)[:, None], rows / np.sqrt(2), rows)
 
 # %% ../nbs/course/13_datasets.ipynb #78f338a0
 def _respond(A, density, noise, rng):
-    """Bernoulli-Gauss coefficients, a noisy response, then the common scale."""
+    """Draw Bernoulli-Gauss coefficients, a noisy response, then the common scale."""
     density = check_number("datasets", "density", density, 0, 1, closed="[]")
     noise = check_number("datasets", "noise", noise, 0, closed="[")
     M, N = A.shape
@@ -202,7 +202,7 @@ def random_dct(
 
 # %% ../nbs/course/13_datasets.ipynb #6e1709a9
 def _toeplitz_columns(E, rho):
-    """Columns with correlation rho^|i-j| from independent ones, E (M, N)."""
+    """Make columns with correlation rho^|i-j| from independent ones, E (M, N)."""
     A = np.array(E, dtype=float)
     for j in range(1, A.shape[1]):
         A[:, j] = rho * A[:, j - 1] + np.sqrt(1 - rho**2) * A[:, j]
@@ -306,7 +306,9 @@ RIBOFLAVIN_SHA256 = "ff5c2257a46367992cfb329041ffb5fef77663761811fef8c55043c274d
 
 
 def _riboflavin_file(path):
-    """A file with the right bytes: the one named, or a download kept in the cache."""
+    """Return a file with the right bytes: the one named, or a download kept in the
+    cache.
+    """
     pooch = import_extra("pooch", "course")
     named = path if path is not None else os.environ.get("RVAMP_NB_RIBOFLAVIN") or None
     if named is None:

@@ -40,7 +40,7 @@ def answered(answer, right, mistakes=None, rtol=1e-3):
 
 # %% ../nbs/workshop/exercises.ipynb #ex890007
 def _usual(answer, right):
-    """Usual mistakes, as {what to return: the answer that the mistake gives}."""
+    """Return usual mistakes, as {what to return: the answer that the mistake gives}."""
     known = {
         "Right up to the sign.": -right,
         "Twice what it should be.": 2 * right,

@@ -7,7 +7,9 @@ __all__ = ['lacking', 'check_interface']
 
 # %% ../nbs/workshop/interface.ipynb #h5offers
 def lacking(value, parts):
-    """Those of the `parts`, methods and attributes, that an object does not have."""
+    """Return those of the `parts`, methods and attributes, that an object does not
+    have.
+    """
     return [part for part in parts if not hasattr(value, part)]
 
 

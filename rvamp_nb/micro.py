@@ -14,7 +14,7 @@ import numpy as np
 
 # %% ../nbs/course/38_micro.ipynb #26m00008
 def all_refits(A, y, lam, sweeps=300):
-    """The Lasso of every choice of rows, (2**M, N), by coordinate descent."""
+    """Solve the Lasso of every choice of rows, (2**M, N), by coordinate descent."""
     M, N = A.shape
     drawn = (np.arange(2**M)[:, None] >> np.arange(M)) & 1
     x, residual = np.zeros((2**M, N)), np.tile(y, (2**M, 1))
@@ -29,7 +29,7 @@ def all_refits(A, y, lam, sweeps=300):
 
 
 def toy(M=14, N=6):
-    """A table (M, N), responses to its first two columns, and a penalty."""
+    """Draw a table (M, N), responses to its first two columns, and a penalty."""
     rng = np.random.default_rng(1)
     A = rng.normal(size=(M, N)) / sqrt(M)
     return A, A[:, :2] @ [2.0, -1.5] + 0.5 * rng.normal(size=M), 0.4
@@ -46,14 +46,18 @@ class Message(NamedTuple):
 
 # %% ../nbs/course/38_micro.ipynb #26m00013
 def above(a, s):
-    """E[z > 0], E max(z, 0) and E max(z, 0)^2 for z normal, mean a and deviation s."""
+    """Compute E[z > 0], E max(z, 0) and E max(z, 0)^2 for z normal, mean a and
+    deviation s.
+    """
     share = np.array([erfc(-k / sqrt(2)) / 2 for k in a / s])
     bell = s * np.exp(-((a / s) ** 2) / 2) / sqrt(2 * pi)
     return share, a * share + bell, (a**2 + s**2) * share + a * bell
 
 
 def prior(message, lam):
-    """Moments of the coefficients, and the share of resamples that select each."""
+    """Compute moments of the coefficients, and the share of resamples that
+    select each.
+    """
     Q_hat, h, chi_hat = message
     up, down = (above(sign * h - lam, np.sqrt(chi_hat)) for sign in (1, -1))
     Pi, mean, square = up[0] + down[0], up[1] - down[1], up[2] + down[2]
@@ -64,7 +68,7 @@ COIN = ((0, 0.5), (1, 0.5))  # how often a row is drawn, and with which probabil
 
 
 def likelihood(message, y, law=COIN):
-    """Moments of the weighted residuals."""
+    """Compute moments of the weighted residuals."""
     Q_hat, h, chi_hat = message
     slope = sum(p * c / (1 + c * Q_hat) for c, p in law)
     square = sum(p * (c / (1 + c * Q_hat)) ** 2 for c, p in law)
@@ -73,20 +77,24 @@ def likelihood(message, y, law=COIN):
 
 # %% ../nbs/course/38_micro.ipynb #26m00018
 def passed_on(answer, message):
-    """The message to send: moments, minus the message received."""
+    """Return the message to send: moments, minus the message received."""
     (mean, chi, var), (Q_hat, h, chi_hat) = answer, message
     return Message(1 / chi - Q_hat, mean / chi - h, var / chi**2 - chi_hat)
 
 
 def passed_on_inverted(answer, message, Pi):
-    """The same as D, r, T, which stay finite where a coefficient is never selected."""
+    """Return the message to send as D, r, T, which stay finite where a coefficient is
+    never selected.
+    """
     (mean, chi, var), (_, h, chi_hat) = answer, message
     left, own_var = np.maximum(1 - Pi, 1e-6), np.maximum(var - chi**2 * chi_hat, 0)
     return chi / left, (mean - chi * h) / left, own_var / left**2
 
 # %% ../nbs/course/38_micro.ipynb #26m00021
 def coupling(A, D, r, T, of_u):
-    """The coefficients' mean; the messages to the prior and to the likelihood."""
+    """Compute the coefficients' mean; the messages to the prior and to the
+    likelihood.
+    """
     Q_hat, h, chi_hat = of_u
     G = np.linalg.inv(np.diag(Q_hat) + (A * D) @ A.T)
     u, back = G @ (h - A @ r), A.T @ G
@@ -111,7 +119,9 @@ class Found(NamedTuple):
 
 
 def rvamp(A, y, lam, law=COIN, tol=1e-10, max_iter=500):
-    """Half the sum of squares plus lam times the sum of absolute values, refitted."""
+    """Minimise half the sum of squares plus lam times the sum of absolute values,
+    refitted.
+    """
     tau, square = (sum(p * c**k for c, p in law) for k in (1, 2))
     to_x = tau * (A**2).sum(0), tau * A.T @ y, (square - tau**2) * (A**2).T @ y**2
     to_x, to_u = Message(*to_x), Message((A**2).sum(1) / A.shape[1], 0 * y, 0 * y)
@@ -144,7 +154,9 @@ if __name__ == "__main__":
 
 # %% ../nbs/course/38_micro.ipynb #26m00033
 def density(fit, lam, i, x):
-    """The density of coefficient i over resamples at x != 0; it has an atom at 0."""
+    """Compute the density of coefficient i over resamples at x != 0; it has an atom at
+    0.
+    """
     Q_hat, h, chi_hat = (part[i] for part in fit.field)
     z = Q_hat * x + np.sign(x) * lam  # the field that makes it x
     return Q_hat * np.exp(-((z - h) ** 2) / (2 * chi_hat)) / sqrt(2 * pi * chi_hat)

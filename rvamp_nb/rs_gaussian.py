@@ -10,8 +10,8 @@ import numpy as np
 
 # %% ../nbs/course/23_rs_gaussian.ipynb #8ea0f3a4
 def rs_covariance(Q_hat, chi_hat, beta, n):
-    """Variance of one replica and covariance between two, for n replicas (inverse of
-    the precision of `eq:gaussian_family`); shapes are broadcast.
+    """Compute the variance of one replica and covariance between two, for n replicas
+    (inverse of the precision of `eq:gaussian_family`); shapes are broadcast.
 
     Q_hat > 0 is the precision of one replica in units of a finite beta > 0, chi_hat the
     variance of the field they share: >= 0 for x; for u, whose precision carries the
@@ -24,7 +24,9 @@ def rs_covariance(Q_hat, chi_hat, beta, n):
 
 # %% ../nbs/course/23_rs_gaussian.ipynb #pd06
 def _positive_definite(Q_hat, chi_hat, beta, n):
-    """Q_hat - n beta chi_hat > 0: the precision (over beta) of the replicas' sum."""
+    """Check Q_hat - n beta chi_hat > 0: the precision (over beta) of the
+    replicas' sum.
+    """
     Q_hat, chi_hat = np.asarray(Q_hat, float), np.asarray(chi_hat, float)
     if not 0 < beta < np.inf:
         limits = "for beta = inf use the limits n = 0, 1/beta = 0"
@@ -40,9 +42,9 @@ def _positive_definite(Q_hat, chi_hat, beta, n):
 
 # %% ../nbs/course/23_rs_gaussian.ipynb #43c86238
 def rs_log_partition(Q_hat, h, chi_hat, beta, n):
-    """Logarithm of the integral of n replicas' Gaussian weight (the log-partition
-    function of `eq:gaussian_family`), log E_xi Z(xi)**n, for each coordinate; 0 at n =
-    0. Arguments and errors as `rs_covariance`, h the mean field.
+    """Compute the logarithm of the integral of n replicas' Gaussian weight (the
+    log-partition function of `eq:gaussian_family`), log E_xi Z(xi)**n, for each
+    coordinate; 0 at n = 0. Arguments and errors as `rs_covariance`, h the mean field.
     """
     left = _positive_definite(Q_hat, chi_hat, beta, n)
     width = n / 2 * np.log(2 * np.pi / (beta * Q_hat)) - np.log(left / Q_hat) / 2

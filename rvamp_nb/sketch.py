@@ -80,7 +80,7 @@ IN_A_LINE, IN_A_TABLE = 2, 6  # coefficients that are shown of a density of many
 
 
 def _rows_of(density, most):
-    """Name, Π (None of a Gaussian), mean and standard deviation of the first
+    """Yield name, Π (None of a Gaussian), mean and standard deviation of the first
     coefficients of a density, and how many more there are.
     """
     mean, names = np.atleast_1d(density.mean), np.atleast_1d(density.names)
@@ -93,8 +93,8 @@ def _rows_of(density, most):
 
 
 def one_line(density):
-    """A density as text: its kind, and Π, mean and standard deviation of each of the
-    first coefficients.
+    """Write a density as text: its kind, and Π, mean and standard deviation of each of
+    the first coefficients.
     """
     rows, more = _rows_of(density, IN_A_LINE)
     share = lambda Pi: "" if Pi is None else f"Π {Pi:.3f}, "
@@ -109,7 +109,7 @@ MOST_DRAWN = 1000  # coefficients: of more no curves are computed
 
 
 def _curve(pdf, row, colour):
-    """One coefficient's density, its bar at zero included, as SVG."""
+    """Draw one coefficient's density, its bar at zero included, as SVG."""
     name, Pi, mean, std = row
     low, high = min(mean - 3.5 * std, 0), max(mean + 3.5 * std, 0)
     width, Pi = (high - low) or 1.0, 1.0 if Pi is None else Pi
@@ -129,8 +129,8 @@ def _curve(pdf, row, colour):
 
 
 def as_html(density, role):
-    """A density as a table with small pictures, in the colour of a role, a name of
-    `COLOURS`; the first coefficients of many.
+    """Write a density as a table with small pictures, in the colour of a role, a name
+    of `COLOURS`; the first coefficients of many.
     """
     rows, more = _rows_of(density, IN_A_TABLE)
     drawn, body = len(rows) + more <= MOST_DRAWN, []
@@ -165,8 +165,9 @@ def as_page(result, state, facts=(), order=(), columns=None, names=None):
 
 
 def leading_moments(fit, Pi, error=None):
-    """Order and columns, for `as_page`, of a fit with mean and var, (N,): first what is
-    selected most often, by Pi, (N,), with its standard error, or (None) the largest.
+    """Return order and columns, for `as_page`, of a fit with mean and var, (N,): first
+    what is selected most often, by Pi, (N,), with its standard error, or (None) the
+    largest.
     """
     columns, sd = {} if Pi is None else {"Π": (Pi, 0.01)}, np.sqrt(fit.var)
     columns |= {} if error is None else {"±": (error, 0.01)}

@@ -34,7 +34,9 @@ _NOW |= dict(centre="center", unit="scale", root="row_scale", ones="intercept")
 
 
 def renamed(function: _T) -> _T:
-    """The function, which refuses (TypeError) an argument of 0.3.0 by today's name."""
+    """Wrap a function, which refuses (TypeError) an argument of 0.3.0 by
+    today's name.
+    """
 
     @wraps(function)
     def called(*args, **named):

@@ -14,9 +14,9 @@ import numpy as np
 
 # %% ../nbs/workshop/validation.ipynb #1791d076
 def check_number(owner, name, value, low, high=np.inf, closed=""):
-    """The value as a float; a TypeError for what is no number (truth values are none),
-    a ValueError for one outside its interval, whose ends belong to it where `closed`
-    has "[" or "]", and for one whose square underflows or overflows.
+    """Return the value as a float; a TypeError for what is no number (truth values are
+    none), a ValueError for one outside its interval, whose ends belong to it where
+    `closed` has "[" or "]", and for one whose square underflows or overflows.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
@@ -43,8 +43,9 @@ def check_field(item, name, low, high=np.inf, closed=""):
 
 # %% ../nbs/workshop/validation.ipynb #0a944117
 def check_size(owner, name, value, least=1):
-    """The value as an int, of Python's kind or numpy's and at least `least`; else a
-    TypeError (truth values are none) or a ValueError. Arguments as in `check_number`.
+    """Return the value as an int, of Python's kind or numpy's and at least `least`;
+    else a TypeError (truth values are none) or a ValueError. Arguments as in
+    `check_number`.
     """
     try:
         size = operator.index(None if isinstance(value, (bool, np.bool_)) else value)
@@ -57,9 +58,9 @@ def check_size(owner, name, value, least=1):
 
 # %% ../nbs/workshop/validation.ipynb #65kind01
 def kind_of(X):
-    """What has come from elsewhere: "array" (or what becomes one), "sparse", "dask",
-    "zarr", "pandas frame", "dask frame", "frame" of another library; a frame's column:
-    "series".
+    """Return what has come from elsewhere: "array" (or what becomes one), "sparse",
+    "dask", "zarr", "pandas frame", "dask frame", "frame" of another library; a frame's
+    column: "series".
     """
     lazy, labelled = hasattr(X, "dask"), hasattr(X, "iloc")
     if hasattr(X, "columns"):
@@ -72,19 +73,19 @@ def kind_of(X):
 
 
 def dtype_of(X):
-    """The dtype, where it is one of NumPy's, else None."""
+    """Return the dtype, where it is one of NumPy's, else None."""
     dtype = getattr(X, "dtype", None)
     return dtype if isinstance(dtype, np.dtype) else None
 
 
 def shape_of(X):
-    """The shape, () where nothing is known of it."""
+    """Return the shape, () where nothing is known of it."""
     return getattr(X, "shape", ())
 
 # %% ../nbs/workshop/validation.ipynb #bd38962a
 def check_array(name, value, shape=None, low=None, **rules):
-    """The value as a dense array of finite 64-bit floats, not copied where it is one
-    already. A TypeError or ValueError with its name for None, and what is sparse,
+    """Return the value as a dense array of finite 64-bit floats, not copied where it is
+    one already. A TypeError or ValueError with its name for None, and what is sparse,
     masked, ragged, not numbers or truth values, or not finite; and, where a shape or a
     least number is asked for, or rules, for what `_check_shape` or `_check_values`
     refuses.
@@ -162,6 +163,8 @@ def _check_values(
 
 # %% ../nbs/workshop/validation.ipynb #19418845
 def format_list(names, which, most=4):
-    """The first `most` of the names with the numbers `which`; dots for the others."""
+    """Write the first `most` of the names with the numbers `which`; dots for the
+    others.
+    """
     first = ", ".join(str(names[i]) for i in which[:most])
     return first + ", ..." * (len(which) > most)

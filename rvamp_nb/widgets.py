@@ -31,7 +31,9 @@ from .environment import import_extra, progress_bar
 # %% ../nbs/workshop/widgets.ipynb #x62widg0
 @lru_cache
 def _widget_class(anywidget, module):
-    """The widget that a module of ours draws; anywidget is imported when needed."""
+    """Make the widget that a module of ours draws; anywidget is imported when
+    needed.
+    """
     import traitlets
 
     class Explorer(anywidget.AnyWidget):
@@ -42,19 +44,19 @@ def _widget_class(anywidget, module):
 
 
 def _shown(table, module="widgets.js"):
-    """The widget with this table."""
+    """Make the widget with this table."""
     return _widget_class(import_extra("anywidget", "course"), module)(table=table)
 
 # %% ../nbs/workshop/widgets.ipynb #x62pack1
 def _packed(values, kind="<f8"):
-    """Numbers as text that the page unpacks."""
+    """Encode numbers as text that the page unpacks."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind)).decode()
 
 
 def refits_in_bytes(draws):
-    """Refits, (B, n), as bytes, (n, B), in drawn order, and what a byte stands for,
-    (n,): 0 is a zero, and c a size in ((|c| - 1) unit, |c| unit], so that no histogram
-    of whole bytes mixes signs.
+    """Return refits, (B, n), as bytes, (n, B), in drawn order, and what a byte stands
+    for, (n,): 0 is a zero, and c a size in ((|c| - 1) unit, |c| unit], so that no
+    histogram of whole bytes mixes signs.
     """
     unit = np.abs(draws).max(0, initial=0) / 127
     unit[unit == 0] = 1.0
@@ -63,7 +65,7 @@ def refits_in_bytes(draws):
 
 # %% ../nbs/workshop/widgets.ipynb #x62tabl1
 def _message_on_scale(fit, shown, unit):
-    """The message behind p̄₁ of each coefficient, (n, 3), on its scale."""
+    """Return the message behind p̄₁ of each coefficient, (n, 3), on its scale."""
     message = np.array(p1(fit, shown).incoming)
     if not (message[2] > 0).all():
         what = "counts and penalties do not vary: no density to draw"
@@ -73,7 +75,7 @@ def _message_on_scale(fit, shown, unit):
 
 
 def _penalty(fit, shown, unit):
-    """What may be charged: weights, and t |x| + k x^2 / 2 for each of them."""
+    """Return what may be charged: weights, and t |x| + k x^2 / 2 for each of them."""
     cases = p1(fit, shown).prior.cases()
     of = lambda part: [(part + 0 * unit).tolist()]
     law = dict(weights=[float(weight) for weight, _ in cases], t=[], k=[])
@@ -85,8 +87,8 @@ def _penalty(fit, shown, unit):
 
 
 def explorer_table(fits, start, shown, names, unit=1.0):
-    """What the page must know of fits in an array (L, T, D), of penalties, sizes of
-    resamples and laws of the penalty, as a dict; `start` is the place shown first.
+    """Return what the page must know of fits in an array (L, T, D), of penalties, sizes
+    of resamples and laws of the penalty, as a dict; `start` is the place shown first.
     The coefficients `shown`, (n,) int, are multiplied by `unit`.
     """
     unit = np.broadcast_to(unit, len(shown)) * 1.0
@@ -113,8 +115,8 @@ def explorer_table(fits, start, shown, names, unit=1.0):
 
 # %% ../nbs/workshop/widgets.ipynb #x62step1
 def with_steps(table, fit, shown, unit=1.0, most=40):
-    """And of the iteration, from the empty model until the fit's tolerance: at each
-    step both factors' moments.
+    """Add the iteration, from the empty model until the fit's tolerance: at each step
+    both factors' moments.
     """
     steps, deltas = [], []
     for now, _, _ in iterate(fit.problem):
@@ -129,8 +131,8 @@ def with_steps(table, fit, shown, unit=1.0, most=40):
 
 
 def _chain(fit, changes, bar=None):
-    """Fits of problems that differ a little more from a fit's with each change, each
-    from where those before it lead; they end where one does not converge.
+    """Yield fits of problems that differ a little more from a fit's with each change,
+    each from where those before it lead; they end where one does not converge.
     """
     found, past, anderson = [], [(0.0, fit.messages)], Anderson(fit.problem.A)
     # four digits, as a picture shows no more; where all is empty steps are endless
@@ -150,8 +152,8 @@ def _chain(fit, changes, bar=None):
 
 
 def with_temperatures(table, fit, shown, unit=1.0, bar=None):
-    """And at inverse temperatures from that of the noise on, at which the posterior is
-    Bayes's, to where it is a point.
+    """Add fits at inverse temperatures from that of the noise on, at which the
+    posterior is Bayes's, to where it is a point.
     """
     residuals = fit.problem.y - fit.problem.A @ fit.last.coupled.x.mean
     noise, betas = np.mean(residuals**2), 2.0 ** np.arange(7, -1, -1)
@@ -164,14 +166,16 @@ def with_temperatures(table, fit, shown, unit=1.0, bar=None):
 
 # %% ../nbs/workshop/widgets.ipynb #x62expl1
 def refits_for_the_page(stops, draws):
-    """The refits, (B, n) at each stop, for the page."""
+    """Return the refits, (B, n) at each stop, for the page."""
     codes, unit = zip(*map(refits_in_bytes, draws))
     packed = dict(unit=_packed(unit), codes=_packed(codes, np.int8))
     return dict(stops=stops, B=len(draws[0])) | packed
 
 
 def _columns(shown, names, fit):
-    """The columns meant by `shown`, names or numbers: without it the ten surest."""
+    """Return the columns meant by `shown`, names or numbers: without it the ten
+    surest.
+    """
     if shown is None:  # without a threshold Π is not defined
         surest = -fit.Pi if fit.selects else -np.abs(fit.mean)
         return np.sort(np.argsort(surest, kind="stable")[:10])
@@ -191,7 +195,9 @@ def _columns(shown, names, fit):
 
 
 def _along(fit, bar, ratio=1.2, below=12, above=11):
-    """Fits at penalties around a fit's, in even ratios, and the place of its own."""
+    """Return fits at penalties around a fit's, in even ratios, and the place of its
+    own.
+    """
     less, more = (
         _chain(fit, [dict(prior=fit.problem.prior.scaled(step**k)) for k in ks], bar)
         for step, ks in ((1 / ratio, range(1, below + 1)), (ratio, range(1, above + 1)))
@@ -274,7 +280,7 @@ def _of_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
 
 
 def diabetes_explorer(panels=None):
-    """The explorer of ten coefficients of the diabetes data, whose fits, and 2,000
+    """Make the explorer of ten coefficients of the diabetes data, whose fits, and 2,000
     refits at each of eight penalties, come with the package; all five panels, or those
     given: "ridgeline", "one", "pair", "iteration", "temperature".
     """
@@ -318,7 +324,7 @@ def film(box):
 
 
 def _places(knob):
-    """Where a control can stand, as a list: numbers by their size."""
+    """Return where a control can stand, as a list: numbers by their size."""
     found = list(getattr(knob, "options", (False, True)))
     if hasattr(knob, "step"):
         steps = range(int((knob.max - knob.min) / knob.step + 1e-9) + 1)
@@ -328,7 +334,7 @@ def _places(knob):
 
 
 def _pixels(outputs, label):
-    """The one picture among the outputs of a setting, (H, W, 3) bytes."""
+    """Return the one picture among the outputs of a setting, (H, W, 3) bytes."""
     from PIL import Image
 
     for output in outputs:
@@ -342,7 +348,9 @@ def _pixels(outputs, label):
 
 
 def _frame(pixels, base=None):
-    """A PNG of 31 colours, as an address, transparent where `base` is the same."""
+    """Return a PNG of 31 colours, as an address, transparent where `base` is
+    the same.
+    """
     from PIL import Image
 
     few = Image.fromarray(pixels).quantize(31, dither=Image.Dither.NONE)
@@ -356,7 +364,7 @@ def _frame(pixels, base=None):
 
 
 def _check_moves(taken, names, places):
-    """Each control changes a picture, and all are of one size."""
+    """Check that each control changes a picture, and that all are of one size."""
     if len({pixels.shape for pixels in taken}) > 1:
         raise ValueError("film: box has pictures of several sizes")
     known = np.array([hash(one.tobytes()) for one in taken]).reshape(*map(len, places))

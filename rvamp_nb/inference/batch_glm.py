@@ -27,25 +27,34 @@ class RefitLoss(NamedTuple):
     offset: float | np.ndarray = 0.0  # or (M,)
 
     def of(self, rows):
-        """The loss of some of the rows."""
-        one = np.ndim(self.offset) == 0
-        return self if one else self._replace(offset=self.offset[rows])
+        """Return the loss of some of the rows."""
+        if np.ndim(self.offset) == 0:
+            return self
+        return self._replace(offset=self.offset[rows])
 
     def value(self, y, f, c=1.0):
-        """The loss under counts c, an array."""
+        """Compute the loss of each row, times its count c, an array."""
         f = f + self.offset
-        if self.name in ("logistic", "poisson"):
-            top = np.exp(f) if self.name == "poisson" else np.logaddexp(0, f)
-            return c * (top - y * f)
-        r = y - f
-        return c * (huber(self.delta, r) if self.name == "huber" else r**2 / 2)
+        if self.name == "logistic":
+            return c * (np.logaddexp(0, f) - y * f)
+        if self.name == "poisson":
+            return c * (np.exp(f) - y * f)
+        residual = y - f
+        if self.name == "huber":
+            return c * huber(self.delta, residual)
+        return c * (residual**2 / 2)
 
     def slope(self, y, f, c=1.0):
-        """Its derivative by f, under counts c."""
-        mean = {"logistic": expit, "poisson": np.exp}.get(self.name, np.positive)
-        off = mean(f + self.offset) - y
-        off = np.clip(off, -self.delta, self.delta) if self.name == "huber" else off
-        return c * off
+        """Compute the derivative of each row's loss by f, times its count c."""
+        f = f + self.offset
+        if self.name == "logistic":
+            return c * (expit(f) - y)
+        if self.name == "poisson":
+            return c * (np.exp(f) - y)
+        excess = f - y
+        if self.name == "huber":
+            excess = np.clip(excess, -self.delta, self.delta)
+        return c * excess
 
     def rounding(self, y, f, c):
         """Return how far rounding of y - f may move the pull of a unit column, (b,).
@@ -59,28 +68,33 @@ class RefitLoss(NamedTuple):
         return np.finfo(float).eps * np.linalg.norm(c * y * bent, axis=1)
 
     def hessian(self, X, y, f, c, lent):
-        """Its second derivatives by the coefficients of columns X, (..., n, M), under
-        counts c: (..., n, n). In Huber's tails it bends as much as is lent.
+        """Compute second derivatives by the coefficients of columns X, (..., n, M),
+        under counts c: (..., n, n). In Huber's tails the curvature is a share `lent` of
+        a parabola's.
         """
         f = f + self.offset
-        bend = np.exp(f) if self.name == "poisson" else np.ones_like(f)
         if self.name == "logistic":
-            bend = expit(-np.abs(f))  # the smaller of the two probabilities
-            bend -= bend**2
-        if self.name == "huber":
-            r = np.maximum(np.abs(y - f), self.delta)
-            bend = np.where(r > self.delta, lent * self.delta / r, 1.0)
-        return (X * (c * bend)[..., None, :]) @ np.swapaxes(X, -1, -2)
+            curvature = expit(-np.abs(f))  # the smaller of the two probabilities
+            curvature -= curvature**2
+        elif self.name == "poisson":
+            curvature = np.exp(f)
+        elif self.name == "huber":
+            distance = np.maximum(np.abs(y - f), self.delta)
+            tail = lent * self.delta / distance
+            curvature = np.where(distance > self.delta, tail, 1.0)
+        else:
+            curvature = np.ones_like(f)
+        return (X * (c * curvature)[..., None, :]) @ np.swapaxes(X, -1, -2)
 
 
 def check_target(loss, y):
     """Refuse (ValueError) an unknown loss, and targets, (M,), that do not suit it."""
     if not isinstance(loss, str) or loss not in REFITTED:
-        known = ", ".join(map(repr, REFITTED))
-        raise ValueError(f"loss must be one of {known}, got {loss!r}")
+        names = ", ".join(map(repr, REFITTED))
+        raise ValueError(f"loss must be one of {names}, got {loss!r}")
     if loss == "logistic" and not (0 <= y.min() <= y.max() <= 1 and 0 < y.mean() < 1):
-        what = "y must hold the labels 0 and 1, both, for the logistic loss"
-        raise ValueError(f"{what}, or shares between them")
+        labels = "y must hold the labels 0 and 1, both, for the logistic loss"
+        raise ValueError(f"{labels}, or shares between them")
     if loss == "poisson" and (y < 0).any():
         raise ValueError(f"y must be counts >= 0 for the Poisson loss, got {y.min():g}")
     if loss == "poisson" and not y.any():
@@ -98,84 +112,131 @@ class UnitTable(NamedTuple):
     loss: RefitLoss
     free: np.ndarray  # (N,) bool: the caller's unpenalised columns
     size: np.ndarray  # (N,): what the caller's columns were divided by
-    target: float  # and the targets
+    target: float  # what the targets were divided by
     basis: np.ndarray  # (unpenalised columns, rank)
     share: np.ndarray  # (rank, penalised columns)
     start: np.ndarray  # (rank,)
 
-    def back(self, Z):
-        """Coefficients in the caller's units, (b, N)."""
-        r, x = len(self.start), np.zeros((len(Z), len(self.free)))
-        v = Z[:, :r] + self.start - (self.share @ Z[:, r:, None])[..., 0]
+    def to_caller(self, Z):
+        """Return coefficients (b, n) of this table in the caller's units, (b, N)."""
+        rank = len(self.start)
+        x = np.zeros((len(Z), len(self.free)))
+        v = Z[:, :rank] + self.start - (self.share @ Z[:, rank:, None])[..., 0]
         x[:, self.free] = (self.basis @ v[..., None])[..., 0]
-        x[:, ~self.free] = Z[:, r:]
+        x[:, ~self.free] = Z[:, rank:]
         return np.multiply(x, self.target / self.size, out=x)
 
-    def there(self, x):
-        """Where `back` leads to x, (b, N), from."""
+    def from_caller(self, x):
+        """Return coefficients (b, N) in the caller's units in those of this table."""
         x = x * (self.size / self.target)
-        rest = x[:, ~self.free]
+        penalised = x[:, ~self.free]
         v = x[:, self.free] @ np.linalg.pinv(self.basis).T - self.start
-        return np.hstack([v + rest @ self.share.T, rest])
+        return np.hstack([v + penalised @ self.share.T, penalised])
 
-
-def _held(what, numbers, most):
+# %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe1
+def _check_range(name, numbers, most):
     """Refuse numbers that products of them would carry out of the 64-bit range."""
     v = numbers[numbers > 0]
     if not ((v > 1 / most) & (v < most)).all():
-        found = f"{what} are {v.min():.0e} to {v.max():.0e}, too far from 1 for"
-        raise ValueError(f"{found} 64-bit numbers; change their units")
+        sizes = f"{name} are {v.min():.0e} to {v.max():.0e}, too far from 1 for"
+        raise ValueError(f"{sizes} 64-bit numbers; change their units")
 
 
-def _sizes(name, table):
-    """The largest entries of columns; 1 for a column of zeros."""
+def _largest_entries(name, table):
+    """Return the largest absolute entry of each column; 1 for a column of zeros."""
     size = np.maximum(table.max(0), -table.min(0))
-    _held(f"the largest entries in columns of {name}", size, 1e120)
+    _check_range(f"the largest entries in columns of {name}", size, 1e120)
     return np.where(size == 0, 1, size)
 
 
-def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0):
-    """A `UnitTable` for many refits; called as `penalised_fit`."""
-    A = np.asarray(A, dtype=float)
-    size, n = _sizes("A", A), A.shape[1]
-    positive = np.broadcast_to(positive, t.shape)
-    free = (t == 0) & (k == 0) & ~positive
-    shifts = loss in ("squared", "huber")  # sees y - f only
-    last = (y - offset)[:, None] * shifts
-    target, inside = _sizes("y", last), A[:, free] / size[free]
-    _, length, turn = np.linalg.svd(inside, full_matrices=False)
-    seen = length > 1e-13 * length.max(initial=0)
-    basis = turn[seen].T / length[seen]
-    F, r = inside @ basis, seen.sum()
-    X = np.empty((r + n - free.sum() + 1, len(A)))  # all that is as large as A
-    X[:r], rest = F.T, X[r:].T
-    np.take(A.T, np.flatnonzero(~free), axis=0, out=X[r:-1], mode="clip")
-    rest[:, :-1] /= size[~free]
-    rest[:, -1:] = last / target
-    lengths = lambda X: np.sqrt(np.einsum("ij,ij->j", X, X))  # without a copy
-    share, before = np.zeros((r, rest.shape[1])), lengths(rest)
-    for _ in range(2 * (r > 0)):  # the second takes away rounding errors of the first
-        more = F.T @ rest
-        rest -= F @ more
+def _column_lengths(X):
+    """Return the Euclidean norm of each column, without a copy of X."""
+    return np.sqrt(np.einsum("ij,ij->j", X, X))
+
+
+def _project_out(F, columns):
+    """Subtract from columns, in place, their projections on the orthonormal columns of
+    F, (M, r); return the coefficients of these, (r, n).
+    """
+    share = np.zeros((F.shape[1], columns.shape[1]))
+    if not F.shape[1]:
+        return share
+    for _ in range(2):  # the second takes away rounding errors of the first
+        more = F.T @ columns
+        columns -= F @ more
         share += more
-    length = lengths(rest)
-    explained = length <= 1e-13 * before
-    rest[:, explained], length[explained] = 0.0, 1.0
-    rest /= length
-    share /= length
-    size[~free] *= length[:-1]
-    none, target = np.zeros(r), float(target[0] * length[-1] if shifts else 1)
-    if shifts:
-        y, delta, offset = rest[:, -1], delta / target, 0.0
-    unit, given = size[~free], np.append(t[~free], k[~free])
+    return share
+
+
+def _scaled_penalties(t, k, unit, target):
+    """Return t and k in the units of columns, (n,), and of the target (`own-units`)."""
+    given = np.append(t, k)
     with np.errstate(over="ignore", under="ignore"):
         scaled = given / np.append(unit * target, unit**2)
     least = np.where(given > 0, 5e-324, 0.0)  # what became 0 was too small
-    _held("penalties of columns of unit length", np.maximum(scaled, least), 1e300)
-    t, k = (np.append(none, v) for v in np.split(scaled, 2))
-    lowest = np.append(none - np.inf, np.where(positive[~free], 0.0, -np.inf))
-    back = free, size, target, basis, share[:, :-1], share[:, -1]
-    return UnitTable(X[:-1], y, t, k, lowest, RefitLoss(loss, delta, offset), *back)
+    _check_range(
+        "penalties of columns of unit length", np.maximum(scaled, least), 1e300
+    )
+    return np.split(scaled, 2)
+
+
+def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0):
+    """Build the `UnitTable` of many refits; called as `penalised_fit`."""
+    A = np.asarray(A, dtype=float)
+    size = _largest_entries("A", A)
+    positive = np.broadcast_to(positive, t.shape)
+    free = (t == 0) & (k == 0) & ~positive
+    shifts = loss in ("squared", "huber")  # sees y - f only
+    target_column = (y - offset)[:, None] * shifts
+    target_size = _largest_entries("y", target_column)
+
+    free_columns = A[:, free] / size[free]
+    _, length, turn = np.linalg.svd(free_columns, full_matrices=False)
+    seen = length > 1e-13 * length.max(initial=0)
+    basis = turn[seen].T / length[seen]
+    F = free_columns @ basis
+    rank = basis.shape[1]
+    n_penalised = np.count_nonzero(~free)
+    X = np.empty((rank + n_penalised + 1, len(A)))  # all that is as large as A
+    X[:rank] = F.T
+    np.take(A.T, np.flatnonzero(~free), axis=0, out=X[rank:-1], mode="clip")
+    rest = X[rank:].T  # the penalised columns and the target
+    rest[:, :-1] /= size[~free]
+    rest[:, -1:] = target_column / target_size
+
+    length_before = _column_lengths(rest)
+    share = _project_out(F, rest)
+    length = _column_lengths(rest)
+    explained = length <= 1e-13 * length_before
+    rest[:, explained] = 0.0
+    length[explained] = 1.0
+    rest /= length
+    share /= length
+    size[~free] *= length[:-1]
+    target = 1.0
+    if shifts:
+        target = float(target_size[0] * length[-1])
+        y = rest[:, -1]
+        delta = delta / target
+        offset = 0.0
+
+    t, k = _scaled_penalties(t[~free], k[~free], size[~free], target)
+    unpenalised = np.zeros(rank)
+    lowest = np.where(positive[~free], 0.0, -np.inf)
+    return UnitTable(
+        X=X[:-1],
+        y=y,
+        t=np.append(unpenalised, t),
+        k=np.append(unpenalised, k),
+        lowest=np.append(unpenalised - np.inf, lowest),
+        loss=RefitLoss(loss, delta, offset),
+        free=free,
+        size=size,
+        target=target,
+        basis=basis,
+        share=share[:, :-1],
+        start=share[:, -1],
+    )
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000013
 def _small(bend):
@@ -195,16 +256,35 @@ class _Many(NamedTuple):
     k: np.ndarray  # (b, n)
     force: np.ndarray  # (b,): no column of unit length pulls harder at 0
 
-    def of_refits(self, b):  # (b,) bool, or a slice
-        each = ("y", "counts", "t", "k", "force")
-        return self._replace(**{name: self._asdict()[name][b] for name in each})
+    def of_refits(self, refits):
+        """Return some of the refits, by a (b,) bool array or a slice."""
+        return self._replace(
+            y=self.y[refits],
+            counts=self.counts[refits],
+            t=self.t[refits],
+            k=self.k[refits],
+            force=self.force[refits],
+        )
+
+    def of_columns(self, columns):
+        """Return all refits on some of the columns, (n,) ints."""
+        return self._replace(
+            X=self.X[columns],
+            lowest=self.lowest[columns],
+            t=self.t[:, columns],
+            k=self.k[:, columns],
+        )
 
     def on_drawn(self):
-        """One refit on the rows that it has drawn, and which these are."""
+        """Return one refit on the rows that it has drawn, and these rows."""
         rows = np.flatnonzero(self.counts[0])
-        y, counts = self.y[:, rows], self.counts[:, rows]
-        loss, X = self.loss.of(rows), self.X.take(rows, axis=1)
-        return self._replace(X=X, loss=loss, y=y, counts=counts), rows
+        drawn = self._replace(
+            X=self.X.take(rows, axis=1),
+            loss=self.loss.of(rows),
+            y=self.y[:, rows],
+            counts=self.counts[:, rows],
+        )
+        return drawn, rows
 
     def small(self):
         """Return what to add to second derivatives, (b, n), so that none is singular:
@@ -213,25 +293,33 @@ class _Many(NamedTuple):
         return _small(self.counts @ (self.X**2).T)
 
     def on_average(self):
-        """One refit with the mean counts and penalties of all."""
-        y, force = self.y[:1], self.force.mean(keepdims=True)
-        parts = (v.mean(0, keepdims=True) for v in (self.counts, self.t, self.k))
-        return self._replace(y=y, force=force, **dict(zip(("counts", "t", "k"), parts)))
+        """Return one refit with the mean counts and penalties of all."""
+        return self._replace(
+            y=self.y[:1],
+            counts=self.counts.mean(0, keepdims=True),
+            t=self.t.mean(0, keepdims=True),
+            k=self.k.mean(0, keepdims=True),
+            force=self.force.mean(keepdims=True),
+        )
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000f13
 TAME = "logistic", "poisson"  # their third derivative is at most the second
 
 
 def _line_step(G, downhill, sign, z, step):
-    """The end of a step, or the best where signs change; where none does; leavers."""
-    new = z + step
-    crossing = (sign != 0) & (sign * new <= 0)
-    calm, length = ~crossing.any(1), np.full(z.shape, np.inf)
+    """Return where a Newton step ends, (b, n), which refits change no sign, (b,), and
+    which coefficients leave. Where signs change, the step ends with these coefficients
+    at 0 or at the first change, whichever the model of second order finds lower.
+    """
+    whole = z + step
+    crossing = (sign != 0) & (sign * whole <= 0)
+    calm = ~crossing.any(1)
+    length = np.full(z.shape, np.inf)
     length[crossing] = np.abs(z[crossing] / step[crossing])
-    least = length.min(1)[:, None]
-    first = z + np.where(calm[:, None], 1.0, least) * step
-    first[crossing & (length <= least)] = 0
-    cut = np.where(crossing, 0.0, new)
+    shortest = length.min(1)[:, None]
+    first = z + np.where(calm[:, None], 1.0, shortest) * step
+    first[crossing & (length <= shortest)] = 0
+    cut = np.where(crossing, 0.0, whole)
 
     def model(v):
         d = v - z
@@ -242,26 +330,33 @@ def _line_step(G, downhill, sign, z, step):
 
 
 def _length(p, t, k, f, along, z, step, whole):
-    """1 for each refit, or halved until the objective falls; for whole Newton steps,
-    (b,) bool, by which no prediction of a `TAME` loss moves by more than 1, it does.
+    """Return a share of the step of each refit, (b,): 1, halved until the objective
+    falls. It is not evaluated for whole Newton steps, (b,) bool, of a `TAME` loss by
+    which no prediction moves by more than 1: these go down.
     """
-    length, tame = np.ones(len(z)), np.abs(along).max(1, initial=0) <= 1
+    length = np.ones(len(z))
+    tame = np.abs(along).max(1, initial=0) <= 1
     unsure = ~(whole & tame & (p.loss.name in TAME))
     if not unsure.any():
         return length
-    p, t, k, f = p.of_refits(unsure), t[unsure], k[unsure], f[unsure]
-    along, z, step = along[unsure], z[unsure], step[unsure]
+    p = p.of_refits(unsure)
+    t = t[unsure]
+    k = k[unsure]
+    f = f[unsure]
+    along = along[unsure]
+    z = z[unsure]
+    step = step[unsure]
 
     def penalised(loss, v):
         return loss.sum(1) + np.sum(t * np.abs(v) + k * v**2 / 2, 1)
 
-    here = p.loss.value(p.y, f, p.counts)
-    bound = penalised(here, z) + 1e-14 * np.abs(here).sum(1)
+    loss_before = p.loss.value(p.y, f, p.counts)
+    bound = penalised(loss_before, z) + 1e-14 * np.abs(loss_before).sum(1)
     tried = np.ones(len(z))
     for _ in range(40):
-        part = tried[:, None]
-        there = p.loss.value(p.y, f + part * along, p.counts)
-        higher = ~(penalised(there, z + part * step) <= bound)
+        share = tried[:, None]
+        loss = p.loss.value(p.y, f + share * along, p.counts)
+        higher = ~(penalised(loss, z + share * step) <= bound)
         if not higher.any():
             break
         tried[higher] /= 2
@@ -270,35 +365,48 @@ def _length(p, t, k, f, along, z, step, whole):
 
 
 def _newton_step(p, going, pull, z, used, sign, f, calm, lent, small):
-    """One Newton step of the refits that are going, on their faces, in place."""
+    """Take one Newton step of the refits `going` on their faces, in place. Smaller
+    faces are filled up with zeros to the size of the largest.
+    """
     rows, columns = np.nonzero(used[going])
-    size, face = np.bincount(rows, minlength=len(going)), (going[rows], columns)
-    real = np.arange(max(1, size.max())) < size[:, None]  # the others fill up
-    at = np.zeros(real.shape, dtype=int)
-    at[real] = columns
-    here, mine = (going[:, None], at), (np.arange(len(going))[:, None], at)
-    X, t, k = p.X[at], p.t[mine] * real, p.k[mine] * real
-    X[~real], was, s = 0, z[here] * real, sign[here] * real
-    downhill = pull[mine] * real - k * was - t * s
+    face = going[rows], columns
+    size = np.bincount(rows, minlength=len(going))
+    real = np.arange(max(1, size.max())) < size[:, None]  # False: filled up
+    filled = np.zeros(real.shape, dtype=int)
+    filled[real] = columns
+    among_all = going[:, None], filled
+    among_going = np.arange(len(going))[:, None], filled
+
+    X = p.X[filled]
+    X[~real] = 0
+    t = p.t[among_going] * real
+    k = p.k[among_going] * real
+    old = z[among_all] * real
+    signs = sign[among_all] * real
+    downhill = pull[among_going] * real - k * old - t * signs
     G = p.loss.hessian(X, p.y, f[going], p.counts, lent[going, None])
-    np.einsum("bii->bi", G)[:] += np.where(real, k + small[here], 1.0)
+    np.einsum("bii->bi", G)[:] += np.where(real, k + small[among_all], 1.0)
     step = np.linalg.solve(G, downhill[..., None])[..., 0]
-    new, calm[going], leaving = _line_step(G, downhill, s, was, step)
+
+    new, calm[going], leaving = _line_step(G, downhill, signs, old, step)
     if p.loss.name != "squared":
-        along = ((new - was)[:, None] @ X)[:, 0]
-        given = p, t, k, f[going], along, was, new - was, calm[going]
-        length = _length(*given)[:, None]
+        step = new - old
+        along = (step[:, None] @ X)[:, 0]
+        length = _length(p, t, k, f[going], along, old, step, calm[going])[:, None]
         whole = length == 1
-        new = np.where(whole, new, was + length * (new - was))
+        new = np.where(whole, new, old + length * step)
         leaving &= whole
-        less, more = lent[going] / 10, np.minimum(100 * lent[going], 1)
-        lent[going] = np.where(whole[:, 0], np.maximum(less, 1e-10), more)
-    z[face], used[face] = new[real], ~leaving[real]
-    sign[face] = np.where(leaving, 0.0, s)[real]
+        less = np.maximum(lent[going] / 10, 1e-10)
+        more = np.minimum(100 * lent[going], 1)
+        lent[going] = np.where(whole[:, 0], less, more)
+    z[face] = new[real]
+    used[face] = ~leaving[real]
+    sign[face] = np.where(leaving, 0.0, signs)[real]
     f[going] = (new[:, None] @ X)[:, 0]
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000016
-_TURNS, _ROUNDS = 300, 100  # of Newton on some columns, of letting others in
+_TURNS = 300  # of Newton on some columns
+_ROUNDS = 100  # of letting others in
 _MEMORY = 4e6  # numbers at a time
 # rounds in a row without another column: with half or twice as many, nine hostile
 # tables (tests/bench/budget.py) take as long and end as they do now
@@ -306,154 +414,214 @@ _IDLE = 5
 GAP = 1e-8  # what a refit must reach, relative to the forces that have to cancel
 
 
-def _add_violators(p, pull, at, least, most, share=0.0):
-    """The worst violators, `most` of each refit; by how much its worst is off, (b,)."""
+def _add_violators(p, pull, face, least, most, share=0.0):
+    """Return the worst violators, at most `most` in each refit, as (refits, columns),
+    and by how much the worst column of each refit violates its condition, (b,).
+
+    Columns of `face`, (refits, columns), are in use. A violator is off by more than
+    `least`, (b,), and by more than a share of the worst.
+    """
     excess = np.where(p.lowest == 0, 1, -1) * pull
     np.maximum(excess, pull, out=excess)
     excess -= p.t
-    excess[at] = -np.inf  # those in use
-    outside = excess.max(1, initial=-np.inf)
-    b, new = np.nonzero(excess > np.maximum(least, share * outside)[:, None])
+    excess[face] = -np.inf
+    worst = excess.max(1, initial=-np.inf)
+    b, new = np.nonzero(excess > np.maximum(least, share * worst)[:, None])
     order = np.lexsort((new, -excess[b, new], b))  # of equals the first column
-    b, new = b[order], new[order]
-    size, place = excess[b, new], np.arange(len(b)) - np.searchsorted(b, b)
-    come = (place < most) & (size > 1e-8 * p.t[b, new] + least[b])
-    come[1:] &= (place[1:] == 0) | (size[1:] < size[:-1] * (1 - 1e-9))
-    return (b[come], new[come]), outside
+    b = b[order]
+    new = new[order]
+    size = excess[b, new]
+    place = np.arange(len(b)) - np.searchsorted(b, b)
+    enters = (place < most) & (size > 1e-8 * p.t[b, new] + least[b])
+    enters[1:] &= (place[1:] == 0) | (size[1:] < size[:-1] * (1 - 1e-9))
+    return (b[enters], new[enters]), worst
 
 
-def _on_few(p, z, used, sign):
-    """All refits to their minimisers on the columns of p, in place; which got there."""
-    there, going = np.full(len(z), z.size == 0), np.arange(len(z))
-    f, calm, lent = z @ p.X, np.ones(len(z), dtype=bool), np.ones(len(z))
+def _solve_on_columns(p, z, used, sign):
+    """Take all refits to their minimisers on the columns of p, in place; return a mask
+    of those that reach it, (b,).
+    """
+    solved = np.full(len(z), z.size == 0)
+    if not z.size:
+        return solved
+    going = np.arange(len(z))
+    calm = np.ones(len(z), dtype=bool)  # the last step changed no sign
+    lent = np.ones(len(z))
+    f = z @ p.X
     small = p.small()
-    for _ in range(_TURNS * (z.size > 0)):
+    for _ in range(_TURNS):
         pull = -p.loss.slope(p.y, f[going], p.counts) @ p.X.T
-        at, left = np.nonzero(used[going]), np.zeros(len(going))
-        face = going[at[0]], at[1]
-        off = np.abs(pull[at] - p.k[at] * z[face] - p.t[at] * sign[face])
-        np.maximum.at(left, at[0], off)
-        fine = np.isfinite(left)
-        look = calm[going] & fine
-        least = np.where(look, 1e-13 * p.force + 3 * left, np.inf)
-        most = max(5, np.bincount(at[0], minlength=1).max() // 10)
-        (b, new), _ = _add_violators(p, pull, at, least, most, 1 / 2)
-        come = going[b], new
-        used[come], sign[come] = True, np.sign(pull[b, new])
+        in_use = np.nonzero(used[going])
+        face = going[in_use[0]], in_use[1]
+        off = np.abs(pull[in_use] - p.k[in_use] * z[face] - p.t[in_use] * sign[face])
+        residual = np.zeros(len(going))
+        np.maximum.at(residual, in_use[0], off)
+        finite = np.isfinite(residual)
+        looking = calm[going] & finite
+        least = np.where(looking, 1e-13 * p.force + 3 * residual, np.inf)
+        most = max(5, np.bincount(in_use[0], minlength=1).max() // 10)
+        (b, new), _ = _add_violators(p, pull, in_use, least, most, 1 / 2)
+        entering = going[b], new
+        used[entering] = True
+        sign[entering] = np.sign(pull[b, new])
         reached = np.maximum(1e-12 * p.force, p.loss.rounding(p.y, f[going], p.counts))
-        there[going] = look & (left <= reached)
-        there[come[0]] = False
-        go = fine & ~there[going]
-        if not go.any():
+        solved[going] = looking & (residual <= reached)
+        solved[entering[0]] = False
+        unsolved = finite & ~solved[going]
+        if not unsolved.any():
             break
-        going, p, pull = going[go], p.of_refits(go), pull[go]
+        going = going[unsolved]
+        p = p.of_refits(unsolved)
+        pull = pull[unsolved]
         try:
             _newton_step(p, going, pull, z, used, sign, f, calm, lent, small)
         except np.linalg.LinAlgError:
             break
-    return there
+    return solved
 
-
+# %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe2
 def _polish(p, b, used, z, f):
-    """Refit b once more on its face, in place; whether it ends and keeps all signs."""
+    """Solve refit b once more on its face, in place, from coefficients rounded to three
+    digits; return whether it converges and keeps all signs.
+    """
     on = np.flatnonzero(used[b])
-    X, c, y, was = p.X[on], p.counts[b], p.y[b], z[b, on]
-    t, k, least = p.t[b, on], p.k[b, on], 1e-13 * p.force[b]
-    f[:], digit = was @ X, np.ldexp(1.0, np.frexp(was)[1] - 10)
-    v, push, size = np.round(was / digit) * digit, t * np.sign(was), np.inf
-    for _ in range(24 * (len(on) > 0)):
-        at = v @ X
-        downhill = -(X @ p.loss.slope(y, at, c)) - k * v - push
+    if not len(on):
+        f[:] = z[b, on] @ p.X[on]
+        return True
+    X = p.X[on]
+    c = p.counts[b]
+    y = p.y[b]
+    before = z[b, on]
+    t = p.t[b, on]
+    k = p.k[b, on]
+    least = 1e-13 * p.force[b]
+    f[:] = before @ X
+    digit = np.ldexp(1.0, np.frexp(before)[1] - 10)
+    v = np.round(before / digit) * digit
+    push = t * np.sign(before)
+    size = np.inf
+    for _ in range(24):
+        prediction = v @ X
+        downhill = -(X @ p.loss.slope(y, prediction, c)) - k * v - push
         if size == np.inf:
-            G = p.loss.hessian(X, y, at, c, 0.0) + np.diag(k + _small(X**2 @ c))
-            root, wrong = dpotrf(G)
-            if wrong:
+            G = p.loss.hessian(X, y, prediction, c, 0.0) + np.diag(k + _small(X**2 @ c))
+            root, failed = dpotrf(G)
+            if failed:
                 return False
         step = dpotrs(root, downhill)[0]
-        v, before, size = v + step, size, np.abs(step).max()
+        v = v + step
+        size_before = size
+        size = np.abs(step).max()
         if size <= 1e-11 * np.abs(v).max() or np.abs(downhill).max() <= least:
-            kept = bool((v * was > 0)[(t > 0) | (p.lowest[on] == 0)].all())
+            kept = bool((v * before > 0)[(t > 0) | (p.lowest[on] == 0)].all())
             if kept:
-                z[b, on], f[:] = v, v @ X
+                z[b, on] = v
+                f[:] = v @ X
             return kept
-        size = size if size < before / 10 else np.inf
-    return not len(on)
+        if not size < size_before / 10:  # slow: factorise anew
+            size = np.inf
+    return False
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000018
 def _check_kkt(p, w, z, f, used, most=20):
-    """Violators, what is sure, how far off, (b,) each; z and used are of columns w."""
+    """Check the optimality conditions of all columns; z and used are of columns w.
+
+    Return violators as (refits, columns); which refits are sure, (b,); how far each is
+    off at most, (b,).
+    """
     pull = -p.loss.slope(p.y, f, p.counts) @ p.X.T
-    face = np.nonzero(used)
-    at, z = (face[0], w[face[1]]), z[face]
-    new, outside = _add_violators(p, pull, at, 1e-13 * p.force, most)
+    few = np.nonzero(used)
+    face = few[0], w[few[1]]
+    z = z[few]
+    new, outside = _add_violators(p, pull, face, 1e-13 * p.force, most)
     near = outside >= -1e-8 * p.t.max(1, initial=0) - 1e-13 * p.force
-    off, gap = np.abs(pull[at] - p.k[at] * z - p.t[at] * np.sign(z)), np.zeros(len(f))
-    np.maximum.at(gap, at[0], off / np.maximum(p.t[at] + p.force[at[0]], 1e-300))
+    off = np.abs(pull[face] - p.k[face] * z - p.t[face] * np.sign(z))
+    gap = np.zeros(len(f))
+    np.maximum.at(gap, face[0], off / np.maximum(p.t[face] + p.force[face[0]], 1e-300))
     return new, ~near & (gap <= 1e-10), np.fmax(gap, outside / p.force)
 
 
-def _exact(p, W, start=0.0):
-    """Coefficients (b, n), predictions, what is sure, gaps; W (n,) or None. Each begins
-    at `start`, (b, n).
+def _solve_on_all(p, likely, start=0.0):
+    """Solve refits on few columns, let violators in, and solve again until there are
+    none. `likely`, (n,) bool or None, are the first columns; `start` is (b, n).
+
+    Return coefficients (b, n), predictions (b, M), what is sure (b,), gaps (b,).
     """
-    going, always = np.arange(len(p.t)), (p.t[0] == 0) & (p.lowest < 0)
-    Z, f = np.zeros(p.t.shape) + start, np.zeros(p.counts.shape)
-    w, sure, gap = np.flatnonzero(always), going < 0, np.zeros(len(Z))
-    if W is None:  # those that pull hardest at 0
-        W = _check_kkt(p, w, Z[:, w], f, Z[:, w] != 0, 2 * p.X.shape[1])[0][1]
-    w = np.union1d(np.append(w, np.flatnonzero(Z.any(0))), np.arange(len(p.X))[W])
+    going = np.arange(len(p.t))
+    always = (p.t[0] == 0) & (p.lowest < 0)
+    Z = np.zeros(p.t.shape) + start
+    f = np.zeros(p.counts.shape)
+    w = np.flatnonzero(always)
+    sure = np.zeros(len(Z), dtype=bool)
+    gap = np.zeros(len(Z))
+    if likely is None:  # those that pull hardest at 0
+        violators, _, _ = _check_kkt(p, w, Z[:, w], f, Z[:, w] != 0, 2 * p.X.shape[1])
+        likely = violators[1]
+    w = np.append(w, np.flatnonzero(Z.any(0)))
+    w = np.union1d(w, np.arange(len(p.X))[likely])
     idle = 0
     for _ in range(_ROUNDS):
-        here, z = np.ix_(going, w), Z[:, w][going]
-        used, sign = always[w] | (z != 0), np.where(always[w], 0, np.sign(z))
-        few = p._replace(X=p.X[w], lowest=p.lowest[w], t=p.t[:, w], k=p.k[:, w])
-        there, again = _on_few(few, z, used, sign), going < 0
+        z = Z[:, w][going]
+        used = always[w] | (z != 0)
+        sign = np.where(always[w], 0, np.sign(z))
+        few = p.of_columns(w)
+        solved = _solve_on_columns(few, z, used, sign)
         f[going] = z @ few.X
-        new, fine, gap[going] = _check_kkt(p, w, z, f[going], used)
-        again[new[0]] = True
-        again &= there
+        violators, passes, gap[going] = _check_kkt(p, w, z, f[going], used)
+        again = np.zeros(len(going), dtype=bool)
+        again[violators[0]] = True
+        again &= solved
         for b in np.flatnonzero(~again):
             kept = _polish(few, b, used, z, f[going[b]])
-            sure[going[b]] = kept and fine[b] and there[b]
-        Z[here] = z
+            sure[going[b]] = kept and passes[b] and solved[b]
+        Z[np.ix_(going, w)] = z
         if not again.any():
             break
-        n, w = len(w), np.union1d(w, new[1][again[new[0]]])
-        idle = idle + 1 if len(w) == n else 0
+        n_before = len(w)
+        w = np.union1d(w, violators[1][again[violators[0]]])
+        idle = idle + 1 if len(w) == n_before else 0
         if idle == _IDLE:  # the rounds repeat each other
             break
-        going, p = going[again], p.of_refits(again)
+        going = going[again]
+        p = p.of_refits(again)
     return Z, f, sure, gap
 
-
+# %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe3
 LONG = 5000  # rows from which on each refit goes by itself, on those that it has drawn
 SEVERAL = 8  # refits from which on one more is made for the others to begin at
 
 
-def _in_parts(p, likely, start):
-    """As `_exact`, of any number of refits; start is (b, n), or None."""
-    (b, M), n = p.counts.shape, len(p.X)
+def _solve_in_batches(p, likely, start):
+    """Yield the answers of `_solve_on_all` for any number of refits, some at a time;
+    start is (b, n), or None.
+    """
+    b, M = p.counts.shape
+    n = len(p.X)
     if start is None and p.loss.name != "squared" and b >= SEVERAL:
-        Z, _, _, gap = _exact(p.on_average(), likely)
-        start = Z[0] if gap[0] <= GAP else None
-    start = np.broadcast_to(0.0 if start is None else start, p.t.shape)
+        Z, _, _, gap = _solve_on_all(p.on_average(), likely)
+        if gap[0] <= GAP:
+            start = Z[0]
+    if start is None:
+        start = 0.0
+    start = np.broadcast_to(start, p.t.shape)
     if M >= LONG and np.count_nonzero(p.counts) < 0.75 * p.counts.size:
         for i in range(b):
-            one, rows = p.of_refits(slice(i, i + 1)).on_drawn()
-            Z, few, sure, gap = _exact(one, likely, start[i : i + 1])
+            single = slice(i, i + 1)
+            drawn, rows = p.of_refits(single).on_drawn()
+            Z, f_drawn, sure, gap = _solve_on_all(drawn, likely, start[single])
             f = np.zeros((1, M))
-            f[:, rows] = few
+            f[:, rows] = f_drawn
             yield Z, f, sure, gap
         return
-    together = int(np.clip(_MEMORY // max(M * min(M, n), n, 1), 1, b))
-    for i in range(0, b, together):
-        some = slice(i, i + together)
-        yield _exact(p.of_refits(some), likely, start[some])
+    batch_size = int(np.clip(_MEMORY // max(M * min(M, n), n, 1), 1, b))
+    for i in range(0, b, batch_size):
+        batch = slice(i, i + batch_size)
+        yield _solve_on_all(p.of_refits(batch), likely, start[batch])
 
 
 def refit(table, counts, factor, likely=None, start=None):
-    """Many refits of one table (`general-refit`), under counts (b, M) >= 0 and with
-    both penalties of each column multiplied by `factor`, (b, N) or (b, 1), > 0.
+    """Solve many refits of one table (`general-refit`), under counts (b, M) >= 0 and
+    with both penalties of each column multiplied by `factor`, (b, N) or (b, 1), > 0.
     `likely`, (N,) bool, says which columns to look at first, and `start`, (b, N), where
     to begin; neither moves a digit.
 
@@ -463,29 +631,42 @@ def refit(table, counts, factor, likely=None, start=None):
     coordinate is at most from its condition, relative to its penalty plus the largest
     pull that a column of unit length could have.
     """
-    X, y, t, k, lowest, loss, free, *_ = table
-    b, r = len(counts), len(table.start)
+    loss = table.loss
+    n_refits = len(counts)
+    rank = len(table.start)
     if factor.shape[1] > 1:
-        factor = np.hstack([np.ones((b, r)), factor[:, ~free]])
+        factor = np.hstack([np.ones((n_refits, rank)), factor[:, ~table.free]])
     if likely is not None:
-        likely = np.append(np.ones(r, dtype=bool), likely[~free])
-    most = np.where(counts.any(1), counts.max(1), 1.0)[:, None]
+        likely = np.append(np.ones(rank, dtype=bool), likely[~table.free])
+    largest_count = np.where(counts.any(1), counts.max(1), 1.0)[:, None]
     with np.errstate(all="ignore"):  # what is not finite is not sure
-        c, factor = counts / most, factor / most
-        y = np.broadcast_to(y, counts.shape)
-        force = np.linalg.norm(loss.slope(y, np.zeros(counts.shape), c), axis=1)
-        p = _Many(X, lowest, loss, y, c, t * factor, k * factor, force)
-        start = None if start is None else table.there(start)
-        Z, f, sure, gap = map(np.concatenate, zip(*_in_parts(p, likely, start)))
+        if start is not None:
+            start = table.from_caller(start)
+        c = counts / largest_count
+        factor = factor / largest_count
+        y = np.broadcast_to(table.y, counts.shape)
+        slope_at_0 = loss.slope(y, np.zeros(counts.shape), c)
+        problem = _Many(
+            X=table.X,
+            lowest=table.lowest,
+            loss=loss,
+            y=y,
+            counts=c,
+            t=table.t * factor,
+            k=table.k * factor,
+            force=np.linalg.norm(slope_at_0, axis=1),
+        )
+        batches = zip(*_solve_in_batches(problem, likely, start))
+        Z, f, sure, gap = map(np.concatenate, batches)
         u = -loss.slope(y, f, counts) * table.target
-    return table.back(Z), u, sure, gap
+    return table.to_caller(Z), u, sure, gap
 
 # %% ../../nbs/workshop/batch_glm.ipynb #refit0ne2
 def penalised_fit(
     A, y, t, k, counts, loss="squared", positive=False, delta=1.0, offset=0.0
 ):
-    """The minimiser of sum_mu c_mu l(y_mu, a_mu'x + o_mu) + sum_i (t_i |x_i| + k_i
-    x_i^2 / 2) on one resample (`general-refit`): (N,), exactly 0 where not selected.
+    """Minimise sum_mu c_mu l(y_mu, a_mu'x + o_mu) + sum_i (t_i |x_i| + k_i x_i^2 / 2)
+    on one resample (`general-refit`): (N,), exactly 0 where not selected.
 
     A, (M, N), has columns in any units from 1e-100 to 1e100; t, k >= 0, (N,), are both
     0 where a coefficient is unpenalised; counts are (M,) >= 0; the loss is one of
@@ -501,12 +682,15 @@ def penalised_fit(
     rows = np.flatnonzero(counts)
     if not len(rows):
         return np.zeros(A.shape[1])
-    offset = offset if np.ndim(offset) == 0 else offset[rows]
+    if np.ndim(offset) > 0:
+        offset = offset[rows]
     table = unit_table(A[rows], y[rows], t, k, loss, positive, delta, offset)
     x, _, _, gap = refit(table, counts[None, rows], np.ones((1, len(t))))
     if not gap[0] <= GAP:
-        used = f"{len(rows)} rows drawn, {(x != 0).sum()} of {len(t)} columns in use"
-        what = f"did not reach its optimality conditions: they are off by {gap[0]:.1e}"
-        remedy = f"{GAP:g} is asked. Penalise more, or drop columns that repeat others"
-        raise RuntimeError(f"a refit (loss {loss!r}, {used}) {what}, and {remedy}")
+        in_use = f"{(x != 0).sum()} of {len(t)} columns in use"
+        raise RuntimeError(
+            f"a refit (loss {loss!r}, {len(rows)} rows drawn, {in_use}) did not reach"
+            f" its optimality conditions: they are off by {gap[0]:.1e}, and {GAP:g} is"
+            " asked. Penalise more, or drop columns that repeat others"
+        )
     return x[0]

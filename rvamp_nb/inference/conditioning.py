@@ -36,9 +36,9 @@ DELETED_BELOW = 1e-9  # a count so small that the row is as good as deleted
 
 
 def split_law(counts):
-    """The law of a count, with `nodes()` and `mean`, in two pieces, each as narrow as
-    can be; in one, where there is only one value. A list of (float, Discrete): the
-    probability of each piece, and the law of the count inside it.
+    """Split the law of a count, with `nodes()` and `mean`, into two pieces, each as
+    narrow as can be; in one, where there is only one value. A list of (float,
+    Discrete): the probability of each piece, and the law of the count inside it.
     """
     c, w = counts.nodes()
     order = np.argsort(c[w > 1e-12])
@@ -52,7 +52,7 @@ def split_law(counts):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt5aa
 def _chosen_by_group(which, *answers):
-    """Of the answers under each law, each group's own."""
+    """Choose for each group the answers under its own law."""
     chosen = []
     for parts in zip(*answers):
         picked = parts[0]
@@ -77,7 +77,7 @@ class PerRowLoss(Loss):
     layout = property(lambda self: self.loss.layout)
 
     def message(self, y, incoming, counts, beta=np.inf):
-        """As the loss's own, each row by its own law; `counts` is not asked."""
+        """Answer as the loss does, each row by its own law; `counts` is not asked."""
         if self.loss.layout:  # in groups, chapter 5.2
             answers = [self.loss.message(y, incoming, law, beta) for law in self.laws]
             return tuple(_chosen_by_group(self.which, *part) for part in zip(*answers))
@@ -93,8 +93,8 @@ class PerRowLoss(Loss):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt008
 def sampling_units(counts, M):
-    """What is drawn: the number of each row's unit, (M,), the row itself or its group;
-    and the law of the units' counts.
+    """Return what is drawn: the number of each row's unit, (M,), the row itself or its
+    group; and the law of the units' counts.
     """
     if isinstance(counts, Grouped):
         return counts.index, counts.of_groups
@@ -102,7 +102,9 @@ def sampling_units(counts, M):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt0x1
 def _laws_of_patterns(law, G, rows):
-    """Each unit's law, (G,); a chosen one's pieces; a pattern's weight and laws."""
+    """Return each unit's law, (G,); a chosen one's pieces; a pattern's weight
+    and laws.
+    """
     strata = isinstance(law, Stratified)
     stratum, inner = (law.index, law.law) if strata else (np.zeros(G, dtype=int), law)
     if not isinstance(inner, Subsample):  # independent: strata change nothing
@@ -140,8 +142,8 @@ class Pattern(NamedTuple):
 
 
 def patterns(counts, M, rows):
-    """Every `Pattern` of a law's counts of some rows, (K,), each once (of `Grouped`
-    counts the groups), neighbours differing in one row; the weights sum to 1.
+    """List every `Pattern` of a law's counts of some rows, (K,), each once (of
+    `Grouped` counts the groups), neighbours differing in one row; the weights sum to 1.
     """
     unit, law = sampling_units(counts, M)
     others, pieces, of = _laws_of_patterns(law, unit.max() + 1, rows)
@@ -162,8 +164,8 @@ MOST_STEPS = 100  # before it is given up
 
 
 def restrict(fit, columns):
-    """The problem of some columns, (n,) int array, and the messages to begin with: a
-    Problem and a State.
+    """Return the problem of some columns, (n,) int array, and the messages to begin
+    with: a Problem and a State.
     """
     p, prior, at = fit.problem, fit.prior, columns
     if len(columns) == len(fit.Pi):
@@ -183,13 +185,15 @@ def restrict(fit, columns):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt012
 def active_set(fit):
-    """Columns whose Π is not next to 0, (n,) int array; all, where these are most."""
+    """Return columns whose Π is not next to 0, (n,) int array; all, where these are
+    most.
+    """
     kept = fit.Pi > NEGLIGIBLE
     return np.flatnonzero(kept if 0 < kept.mean() < 0.5 else kept | True)
 
 
 def _stands(step, enough):
-    """Whether the step has moved less than this."""
+    """Tell whether the step has moved less than `enough`."""
     before = step.state
     if step.x.rho.max() < 1e-12:  # nothing selected: they fade for ever
         before = before._replace(to_likelihood=step.new.to_likelihood)
@@ -197,7 +201,9 @@ def _stands(step, enough):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt014b
 def _solve_pattern(problem, state, anderson):
-    """The step at which nothing moves, or None; and how many steps it took."""
+    """Iterate until nothing moves; return this step, or None, and how many steps it
+    took.
+    """
     steps = 0
     for start in (state, None):
         anderson.pause()
@@ -221,7 +227,7 @@ class PatternFit(NamedTuple):
 
 
 def solve_patterns(fit, rows, columns):
-    """The fits of all patterns of some rows, (K,), on some columns, (n,): a list of
+    """Fit all patterns of some rows, (K,), on some columns, (n,): a list of
     `PatternFit`, and how many steps all took together.
     """
     problem, state = restrict(fit, columns)
@@ -246,15 +252,15 @@ def solve_patterns(fit, rows, columns):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt122
 def moments_of(fit, n, start):
-    """Π, mean and mean square, (3, N), those of clusters by n nodes."""
+    """Compute Π, mean and mean square, (3, N), those of clusters by n nodes."""
     if fit.column_clusters:
         return fit.problem.prior.three(fit.last.state.to_prior, n, start)
     return np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt025
 def row_scores(fit, columns):
-    """How much each row's count matters to some columns, (n,) int array (`score`):
-    (M,), or (G,) for groups of rows.
+    """Measure how much each row's count matters to some columns, (n,) int array
+    (`score`): (M,), or (G,) for groups of rows.
     """
     doubt, loss = (fit.Pi * (1 - fit.Pi))[columns], fit.problem.likelihood
     if isinstance(loss, GroupedLoss):
@@ -319,7 +325,7 @@ class ConditionedFit:
 
     @property
     def base(self) -> Fit:
-        """The fit as it was."""
+        """Return the fit without conditions."""
         return self.fit
 
     def __repr__(self):
@@ -359,7 +365,7 @@ def _check_countable(fit):
 
 # %% ../../nbs/course/46_conditioning.ipynb #8c5bbe96
 def _rows_asked(fit, rows, columns):
-    """The rows to count, by number or the best of them, (K,)."""
+    """Return the rows to count, by number or the best of them, (K,)."""
     unit, _ = sampling_units(fit.problem.counts, len(fit.problem.y))
     G = unit.max() + 1
     if G < MIN_ROWS:
@@ -380,7 +386,9 @@ def _rows_asked(fit, rows, columns):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt028
 def _mixed(fit, parts, columns):
-    """Π, mean and mean square of all patterns, (3, N), and what was left as it was."""
+    """Average Π, mean and mean square over all patterns, (3, N), and what was left as
+    it was.
+    """
     n = max(NODES // len(parts), SOME)  # patterns average over nodes, too
     moments = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
     mixed, left = 0.0, {}

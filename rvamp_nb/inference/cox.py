@@ -25,9 +25,9 @@ from ..validation import check_array, kind_of
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0001
 def one_clock(time, entry=None, strata=None):
-    """When rows begin and end to be at risk, (M,) whole numbers each, on a clock on
-    which the strata come one after the other: at risk at k are those with start < k <=
-    stop (`risk-set`). Without entries a row starts where its stratum does.
+    """Return when rows begin and end to be at risk, (M,) whole numbers each, on a clock
+    on which the strata come one after the other: at risk at k are those with start < k
+    <= stop (`risk-set`). Without entries a row starts where its stratum does.
     """
     M, begin = len(time), np.zeros(0) if entry is None else entry
     known, rank = np.unique(np.append(time, begin), return_inverse=True)
@@ -58,18 +58,18 @@ class RiskSets:
         self.less = self.gone > np.take(ends, block)  # have gone before
 
     def of(self, rows):
-        """Those of some of the rows, which are sorted."""
+        """Return the sets of some of the rows, which are sorted."""
         return RiskSets(self.start[rows], self.stop[rows])
 
     def _sums(self, v, back):
-        """Running sums, (..., M), forwards or from the end."""
+        """Compute running sums, (..., M), forwards or from the end."""
         sums, way = np.empty(v.shape), slice(None, None, -1 if back else 1)
         for block in self.blocks:
             np.cumsum(v[..., block][..., way], -1, out=sums[..., block][..., way])
         return sums
 
     def at_risk(self, weights):
-        """Sums over the rows at risk when a row ends, (..., M)."""
+        """Compute sums over the rows at risk when a row ends, (..., M)."""
         sums = self._sums(weights, True)[..., self.first]
         if not self.less.any():
             return sums
@@ -77,7 +77,9 @@ class RiskSets:
         return sums - np.where(self.more, later[..., self.come - len(self.come)], 0)
 
     def while_at_risk(self, jumps):
-        """Sums of what happens at the ends of rows while a row is at risk, (..., M)."""
+        """Compute sums of what happens at the ends of rows while a row is at risk,
+        (..., M).
+        """
         sums = self._sums(jumps, False)
         if not self.less.any():
             return sums[..., self.last]
@@ -95,12 +97,12 @@ class CoxLoss:
         self.sets, self.point, self.known = sets, (np.nan, np.nan), None
 
     def of(self, rows):
-        """The loss of some of the rows, which are sorted."""
+        """Return the loss of some of the rows, which are sorted."""
         return CoxLoss(self.sets.of(rows))
 
     def shares(self, y, f, c):
-        """Each row's risk, deaths, risk at its time, and risk times hazard, (b, M);
-        once for value, slope and curvature at a point.
+        """Compute each row's risk, deaths, risk at its time, and risk times hazard, (b,
+        M); once for value, slope and curvature at a point.
         """
         point, known = self.point, self.known
         if all(map(np.array_equal, (f, c), point)):
@@ -112,12 +114,14 @@ class CoxLoss:
         return self.known
 
     def value(self, y, f, c):
-        """The loss under counts c, (b, M)."""
+        """Compute the loss under counts c, (b, M)."""
         _, deaths, total, _ = self.shares(y, f, c)
         return deaths * (np.log(total) - f)
 
     def slope(self, y, f, c):
-        """Its derivative by f: the risk times Breslow's hazard, less the deaths."""
+        """Compute the derivative by f: the risk times Breslow's hazard, less the
+        deaths.
+        """
         _, deaths, _, held = self.shares(y, f, c)
         return held - deaths
 
@@ -126,7 +130,7 @@ class CoxLoss:
         return 0.0
 
     def hessian(self, X, y, f, c, lent):
-        """As `RefitLoss.hessian` (`cox-curvature`)."""
+        """Compute second derivatives as `RefitLoss.hessian` (`cox-curvature`)."""
         risk, deaths, total, held = (v[..., None, :] for v in self.shares(y, f, c))
         mean = self.sets.at_risk(X * risk)
         mean *= np.sqrt(deaths) / total
@@ -134,9 +138,9 @@ class CoxLoss:
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0002
 def within_strata(A, strata, weight):
-    """A, (M, N), less the mean that each column has in each stratum, under weights
-    (M,): no Cox model with these strata notices (`within`). What does not vary inside
-    any stratum is 0.
+    """Subtract from A, (M, N), the mean that each column has in each stratum, under
+    weights (M,): no Cox model with these strata notices (`within`). What does not vary
+    inside any stratum is 0.
     """
     codes = np.unique(strata, return_inverse=True)[1]
     share = weight / np.maximum(np.bincount(codes, weight), FAINTEST)[codes]
@@ -150,8 +154,9 @@ def within_strata(A, strata, weight):
 
 # %% ../../nbs/course/53_survival.ipynb #sd5e6ba2
 def cox_fits(A, time, event, lam, counts, start=None, strata=None, entry=None):
-    """Cox models with a Lasso penalty on many resamples (`cox`), (b, N); nan in rows of
-    fits that did not arrive, or to whose unpenalised coefficients nothing sets a bound.
+    """Fit Cox models with a Lasso penalty on many resamples (`cox`), (b, N); nan in
+    rows of fits that did not arrive, or to whose unpenalised coefficients nothing sets
+    a bound.
 
     Parameters
     ----------
@@ -178,12 +183,16 @@ LARGE, TERMS = 0.1, 14  # a share whose series is not taken; the others' powers
 
 
 def _of_others(z, a):
-    """What the death of another counts, seen by shares z of the risk; a is g - 1."""
+    """Compute what the death of another counts, seen by shares z of the risk; a is g -
+    1.
+    """
     return np.maximum(1 - a * z, 0) / (1 + a * z**2)
 
 
 def _seen_of_others(died, at_risk, held, since, until, a):
-    """Sums over others' deaths from `since` to `until`, (n,) each (`share-series`)."""
+    """Compute sums over others' deaths from `since` to `until`, (n,) each
+    (`share-series`).
+    """
     least = np.maximum(held * max(a, a**0.5) / LARGE, 1e-20 * at_risk[0])  # in range
     large = np.searchsorted(-np.minimum.accumulate(at_risk), -least, "right")
     low, high = np.minimum(since, large), np.minimum(until, large)
@@ -201,7 +210,9 @@ def _seen_of_others(died, at_risk, held, since, until, a):
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0030
 def _seen_in_parts(died, at_risk, held, since, until, a):
-    """The same where the risk may grow: of deaths at which it is alike up to 2."""
+    """Compute these sums where the risk may grow: of deaths at which it is alike up to
+    2.
+    """
     grows, seen = (np.diff(at_risk) > 0).any(), np.zeros(len(held))
     size = np.floor(np.log2(at_risk)) * grows
     for one in np.unique(size):
@@ -212,8 +223,8 @@ def _seen_in_parts(died, at_risk, held, since, until, a):
 
 
 def _of_units(groups, clock, deaths, risk):
-    """Groups at times: which each row is, (M,), times, deaths and risks, (n,) each, and
-    the numbers of those that come second, third, ... of their group.
+    """Return groups at times: which each row is, (M,), times, deaths and risks, (n,)
+    each, and the numbers of those that come second, third, ... of their group.
     """
     times, when = np.unique(clock, return_inverse=True)
     key = np.unique(groups, return_inverse=True)[1] * len(times) + when
@@ -226,8 +237,8 @@ def _of_units(groups, clock, deaths, risk):
 
 # %% ../../nbs/course/53_survival.ipynb #s4518bbb
 def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
-    """The mean cumulative baseline through the eyes of each row that is drawn, (M,)
-    (`drawn-share`). Deaths are events times weights, risks E c exp(eta + b) times
+    """Compute the mean cumulative baseline through the eyes of each row that is drawn,
+    (M,) (`drawn-share`). Deaths are events times weights, risks E c exp(eta + b) times
     weights, (M,) each; under `Grouped` counts the shares are those of groups.
     """
     a, (start, stop) = counts.var / counts.mean**2, one_clock(time, entry, strata)
@@ -257,14 +268,14 @@ def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
 
 # %% ../../nbs/course/53_survival.ipynb #sbf88d5f
 def survival_target(y):
-    """Times and events, (M,) floats, events 0 or 1, and entries where y has them, of
-    survival data in one of the usual forms: a structured array (M,), a data frame or an
-    array (M, 2), of the event and then the time, as scikit-survival has them, or in any
-    order where they are called "event" and "time", or where only the last holds 0 and 1
-    alone. With entries (left truncation) three columns: event, start, stop, or, where
-    only the last holds 0 and 1 alone, start, stop, event. A TypeError or ValueError for
-    what is none of these, missing or negative times, and a start that is not before its
-    stop.
+    """Read times and events, (M,) floats, events 0 or 1, and entries where y has them,
+    of survival data in one of the usual forms: a structured array (M,), a data frame or
+    an array (M, 2), of the event and then the time, as scikit-survival has them, or in
+    any order where they are called "event" and "time", or where only the last holds 0
+    and 1 alone. With entries (left truncation) three columns: event, start, stop, or,
+    where only the last holds 0 and 1 alone, start, stop, event. A TypeError or
+    ValueError for what is none of these, missing or negative times, and a start that is
+    not before its stop.
     """
     parts = _parts_of(y)
     coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in parts]
@@ -286,7 +297,7 @@ _FIELDS = ("event", "time"), ("event", "start", "stop"), ("event", "entry", "tim
 
 
 def _parts_of(y):
-    """The columns of event and time, or event, start and stop."""
+    """Return the columns of event and time, or event, start and stop."""
     names = isinstance(y, np.ndarray) and y.dtype.names or ()
     names = list(y.columns) if "frame" in kind_of(y) else names
     names = next((known for known in _FIELDS if {*known} == {*names}), names)
@@ -299,7 +310,7 @@ def _parts_of(y):
 
 
 def _check_entry(entry, time):
-    """The same of entries, before the times at which their rows end."""
+    """Check entries, which are before the times at which their rows end."""
     if entry.shape == time.shape and len(at := np.flatnonzero(entry >= time)):
         row = at[0]
         ends = f"starts at {entry[at[0]]:g} and stops at {time[at[0]]:g}"
@@ -310,7 +321,9 @@ def _check_entry(entry, time):
 
 # %% ../../nbs/course/53_survival.ipynb #s98f86ec
 def _check_baseline(base):
-    """Float arrays (M,), and so many events that hardly a resample has none."""
+    """Check fields: float arrays (M,), and so many events that hardly a resample has
+    none.
+    """
     fields = vars(base)
     time = check_array("time", base.time, ("M",), 0)
     fields["time"] = time
@@ -393,7 +406,9 @@ class BaselineHazard:
 
     @property
     def rows(self) -> WeightedLoss:
-        """The loss for the solver: a Poisson row for each person, as WeightedLoss."""
+        """Make the loss for the solver: a Poisson row for each person, as
+        WeightedLoss.
+        """
         shape = np.log(np.where(self.hazard > 0, self.hazard, 1.0))
         return WeightedLoss(
             PoissonLoss(), self.sample_weight * (self.hazard > 0), self.offset + shape
@@ -401,8 +416,8 @@ class BaselineHazard:
 
     @cached_property
     def hazard(self) -> Array:
-        """(M,) cumulative hazard as each row sees it (`drawn-share`), at the level at
-        which the intercept starts at 0; 0 before the first event.
+        """Compute the cumulative hazard, (M,), as each row sees it (`drawn-share`), at
+        the level at which the intercept starts at 0; 0 before the first event.
         """
         weight, deaths = self.sample_weight, self.sample_weight * self.event
         given = self.time, deaths, self.risk, self.counts
@@ -411,7 +426,7 @@ class BaselineHazard:
 
     @property
     def mean_at_risk(self) -> float:
-        """How many rows are at risk at an event of a resample, on average."""
+        """Count the rows at risk at an event of a resample, on average."""
         start, stop = one_clock(self.time, self.entry, self.strata)
         order = np.argsort(stop)
         drawn = (self.sample_weight[order] > 0) * self.counts.mean
@@ -479,7 +494,7 @@ class MovingBaseline:
         self.base, self.take = base, take
 
     def __call__(self, problem, state):
-        """The step of a problem from a state."""
+        """Take the step of a problem from a state."""
         A, y, _, _, counts, beta = problem
         with_rows = lambda: group_loss(self.base.rows, counts, A, y, beta)
         with np.errstate(all="ignore"):

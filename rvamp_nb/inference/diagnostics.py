@@ -32,18 +32,22 @@ from ..validation import format_list
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b
 def _of_parts(parts, doubt):
-    """Sum and largest of each feature's parts, (M, N); what each row makes of all."""
+    """Return sum and largest of each feature's parts, (M, N), and the sum of
+    each row.
+    """
     total = parts.sum(0)
     return (total, parts.max(0)), (parts @ _averaging(doubt, total),)
 
 
 def _averaging(doubt, total):
-    """A feature's weight in an average of shares, 0 where nothing is random, (N,)."""
+    """Compute each feature's weight in an average of shares, 0 where nothing is random,
+    (N,).
+    """
     return np.where(total > 0, doubt, 0.0) / np.where(total > 0, total, 1.0)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #06e5a18e
 def _in_two_passes(A, doubt, var):
-    """The same of a table in chunks of rows."""
+    """Compute what `_of_parts` returns for a table in chunks of rows."""
 
     def looked(X, var):
         parts = X[:, :] ** 2 * var[:, None]
@@ -76,7 +80,9 @@ def _class_columns(fit, doubt):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #496a97ef
 def _noise(fit):
-    """Shares of rows or groups, (M,); features' largest part, sum and weight, (N,)."""
+    """Compute shares of rows or groups, (M,); features' largest part, sum and weight,
+    (N,).
+    """
     A, u, doubt, N = fit.problem.A, fit.last.u, fit.Pi * (1 - fit.Pi), len(fit.Pi)
     if doubt.sum() <= 1e-12:
         doubt = np.ones(N)
@@ -106,25 +112,26 @@ def _noise(fit):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644c
 def row_influence(fit):
-    """The share of each row in the noise of the fields, averaged over the features that
-    could go either way (`noise-share`): (M,) numbers >= 0 that sum to 1, all equal
-    where nothing is random; 1 / (shares @ shares) is the effective number of rows. With
-    `Grouped` counts (G,), one for each group, in the order of the sorted labels.
+    """Compute the share of each row in the noise of the fields, averaged over the
+    features that could go either way (`noise-share`): (M,) numbers >= 0 that sum to 1,
+    all equal where nothing is random; 1 / (shares @ shares) is the effective number of
+    rows. With `Grouped` counts (G,), one for each group, in the order of the sorted
+    labels.
     """
     return _noise(fit)[0]
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644d
 def largest_single_share(fit):
-    """What the largest row makes of the noise of a single feature, averaged over the
-    features that could go either way (`own-share`), a float: 1 where each feature
-    hangs on one row; 0 where nothing is random.
+    """Compute the share of the largest row in the noise of a single feature, averaged
+    over the features that could go either way (`own-share`), a float: 1 where each
+    feature hangs on one row; 0 where nothing is random.
     """
     return _signs_of_noise(fit)[-2]
 
 
 def _signs_of_noise(fit):
-    """Effective rows, the largest share, its row, the own share; and the own share of
-    the groups of two columns or more.
+    """Return effective rows, the largest share, its row, the own share; and the own
+    share of the groups of two columns or more.
     """
     shares, largest, total, weight = _noise(fit)
     row = int(np.argmax(shares))
@@ -147,7 +154,9 @@ def _columns_together(fit):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #d1ce0003
 def _thickness(X):
-    """Of each column, (3, n): largest size; squares and 4th powers in it, summed."""
+    """Return of each column, (3, n), the largest size and sums of squares and 4th
+    powers in units of it.
+    """
     sizes = np.abs(X[:, :])
     largest = sizes.max(0)
     sizes /= np.where(largest > 0, largest, 1)
@@ -156,9 +165,9 @@ def _thickness(X):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #24a95087
 def column_effective_rows(fit):
-    """Effective number of rows of each column (`column-rows`), (N,), from 1 (one entry
-    is not zero) to M (all are equally large); M for a column of zeros. Of columns that
-    are selected together, of what their mean coefficients make of them.
+    """Compute the effective number of rows of each column (`column-rows`), (N,), from 1
+    (one entry is not zero) to M (all are equally large); M for a column of zeros. Of
+    columns that are selected together, of what their mean coefficients make of them.
     """
     A = fit.problem.A
     if _selects_groups(fit):
@@ -173,7 +182,9 @@ def column_effective_rows(fit):
 
 
 def _rows_that_carry(thickness, M):
-    """Effective rows of columns, (N,), from the `_thickness` of K chunks, (3, N, K)."""
+    """Compute effective rows of columns, (N,), from the `_thickness` of K chunks, (3,
+    N, K).
+    """
     largest, second, fourth = thickness
     most = largest.max(1, keepdims=True)
     unit = (largest / np.where(most > 0, most, 1)) ** 2
@@ -182,8 +193,8 @@ def _rows_that_carry(thickness, M):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #45g00003
 def _canonical_correlations(X, labels):
-    """Largest canonical correlation of the group of each column of X, (M, n), with
-    another group, (n,); labels are (n,).
+    """Compute the largest canonical correlation of the group of each column of X, (M,
+    n), with another group, (n,); labels are (n,).
     """
     basis = orthonormal(X, labels)[0]
     groups = groups_of(basis.groups)
@@ -204,9 +215,9 @@ def _canonical_correlations(X, labels):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #d1ce0004
 def max_correlation(fit):
-    """How much each feature in play looks like the most similar other one: the largest
-    |correlation| (of centred columns), (N,); 0 where Π is not above 0.01. Of columns
-    that are selected together, the largest canonical correlation of their group.
+    """Compute the largest |correlation| of each feature in play with another one (of
+    centred columns), (N,); 0 where Π is not above 0.01. Of columns that are selected
+    together, the largest canonical correlation of their group.
     """
     A, play = fit.problem.A, np.flatnonzero(fit.Pi > MATTERS)
     partner = np.zeros(len(fit.Pi))
@@ -354,7 +365,7 @@ class Diagnostics(NamedTuple):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe1
 def _signs_of_the_path(fit, path_failed, q_reached):
-    """Grades and reasons from the iteration itself."""
+    """Return grades and reasons from the iteration itself."""
     failed = "rVAMP has not converged at"
     if not fit.converged:
         where = f"the reported penalty ({fit.status})"
@@ -368,7 +379,7 @@ def _signs_of_the_path(fit, path_failed, q_reached):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe2
 def _signs_of_the_rows(unit, effective, largest, share, single_share):
-    """Lights and reasons for rows that make most of the noise."""
+    """Return lights and reasons for rows that make most of the noise."""
     if share > RED_SHARE:
         what = f"{unit} {largest} alone makes {share:.0%} of the variation over"
         what += " resamples"
@@ -385,8 +396,8 @@ def _signs_of_the_rows(unit, effective, largest, share, single_share):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #45g00005
 def _signs_of_the_groups(unit, single_share, size, partner, names):
-    """Lights and reasons for groups of columns that one row makes, or that correlate
-    with another feature in play.
+    """Return lights and reasons for groups of columns that one row makes, or that
+    correlate with another feature in play.
     """
     remedy = "Π may be off by more than 0.05: compare with refits"
     if single_share > GROUP_OWN:
@@ -403,7 +414,9 @@ def _signs_of_the_groups(unit, single_share, size, partner, names):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe3
 def _signs_of_the_table(twins, names, repeated, M, called):
-    """Lights and reasons for rows that repeat each other and for equal columns."""
+    """Return lights and reasons for rows that repeat each other and for equal
+    columns.
+    """
     if repeated:
         repeats = sum(map(len, repeated)) - len(repeated)
         share = repeats * M / min(M, _ROWS_SEEN) ** 2
@@ -421,7 +434,7 @@ def _signs_of_the_table(twins, names, repeated, M, called):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #d1ce0008
 def _signs_of_the_spreads(Pi, rows, partner, share, names):
-    """Lights and reasons for standard deviations that may be off by much."""
+    """Return lights and reasons for standard deviations that may be off by much."""
     if np.isnan(rows).any():
         yield "red", "nothing has converged, and there are no spreads"
         return
@@ -439,7 +452,7 @@ def _signs_of_the_spreads(Pi, rows, partner, share, names):
 
 
 def _signs_of_a_slab(fit, effective):
-    """Lights and reasons for half-samples under a spike and a slab."""
+    """Return lights and reasons for half-samples under a spike and a slab."""
     if isinstance(fit.prior, SpikeSlab) and effective < SLAB_ROWS:
         what = f"under a spike and a slab a fit varies as with {effective:.0f} rows"
         limit = f"fewer than {SLAB_ROWS}: its standard deviations across resamples may"
@@ -448,7 +461,7 @@ def _signs_of_a_slab(fit, effective):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #32c01ea4
 def _worst(signs):
-    """The worst of the lights, and all reasons, the worst first."""
+    """Return the worst of the lights, and all reasons, the worst first."""
     reasons = tuple(
         words for light in WORST_FIRST for on, words in signs if on == light
     )
@@ -458,13 +471,13 @@ def _worst(signs):
 def diagnose(
     fit, where, names, *, path_failed=False, q_reached=True, rows=(), called=None
 ):
-    """The light at one penalty: the `Diagnostics` of a fit from `rvamp` to n columns,
-    of which `where`, (N,) int array, says for each column of the table which one stands
-    for it; names are (N,). path_failed says whether a penalty at or above this one has
-    not converged, q_reached whether as many features are selected on average as were
-    asked for; rows are groups of repeated samples, from `near_duplicate_rows`, and
-    called, (M,), says what rows are called, or None for their numbers; groups are
-    called by their labels.
+    """Judge a fit at one penalty: return the `Diagnostics` of a fit from `rvamp` to n
+    columns, of which `where`, (N,) int array, says for each column of the table which
+    one stands for it; names are (N,). path_failed says whether a penalty at or above
+    this one has not converged, q_reached whether as many features are selected on
+    average as were asked for; rows are groups of repeated samples, from
+    `near_duplicate_rows`, and called, (M,), says what rows are called, or None for
+    their numbers; groups are called by their labels.
     """
     of_noise = np.nan, np.nan, -1, np.nan, np.nan
     columns = np.full((2, len(where)), np.nan)
@@ -510,7 +523,7 @@ class _Rows(NamedTuple):
 
 
 def _compared(Z, rng):
-    """What is compared of rows (M, N) in memory."""
+    """Return what is compared of rows (M, N) in memory."""
     M, N = Z.shape
     columns = Z[:, rng.permutation(N)[:_COLUMNS_SEEN]]
     # most tables never ask for these
@@ -519,7 +532,9 @@ def _compared(Z, rng):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #85e39a7a
 def _closest_by_chance(rows, level, rng):
-    """Squared distances below it are no chance (`too-close`, `too-close-columns`)."""
+    """Compute the squared distance below which two rows are no chance (`too-close`,
+    `too-close-columns`).
+    """
     M, columns, values, closest = len(rows.products), rows.columns, rows.values(), 0.0
     one, step = rng.integers(M, size=400), rng.integers(1, M, size=400)
     apart = (columns[one] - columns[(one + step) % M]) ** 2
@@ -532,8 +547,8 @@ def _closest_by_chance(rows, level, rng):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe5
 def _closest_by_tail(apart, level):
-    """The squared distance that none of these undercuts by the power law (`tail`);
-    these are put in another order.
+    """Estimate the squared distance that none of these undercuts by the power law
+    (`tail`); these are put in another order.
     """
     low, high = np.quantile(apart, [0.05, 0.2], method="lower", overwrite_input=True)
     if not 0 < low < high:
@@ -543,14 +558,18 @@ def _closest_by_tail(apart, level):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #867f74d5
 def _varying(A):
-    """Columns that vary, mean 0 and variance 1 in any unit; and which these are."""
+    """Return columns that vary, mean 0 and variance 1 in any unit; and which
+    these are.
+    """
     Z, _, constant = unit_columns(A)
     Z *= np.sqrt(len(A))
     return Z[:, ~constant] if constant.any() else Z, ~constant
 
 
 def _rows_seen(A, seen, rng):
-    """Some rows, compared; of a table in columns by one pass and 200 columns."""
+    """Return some rows as they are compared; of a table in columns by one pass and 200
+    columns.
+    """
     if chunk_axis(A) != 1:
         some = seen if len(seen) < len(A) else slice(None)  # all without a copy
         return _compared(_varying(A[some])[0], rng)
@@ -573,7 +592,7 @@ def _rows_seen(A, seen, rng):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe4
 def near_duplicate_rows(A, level=0.01):
-    """Groups of rows that are closer to each other than independent rows come by
+    """Find groups of rows that are closer to each other than independent rows come by
     chance (`too-close`, `tail`): repeated samples of one unit, or copies. A list of int
     arrays, row numbers, increasing, two or more in each.
 

@@ -46,33 +46,41 @@ class Field(NamedTuple):
 
 
 def field_of(fit):
-    """The `Field` of a fit's coefficients, without the intercept."""
-    A, last, n = fit.problem.A, fit.last, len(fit.mean)
+    """Return the `Field` of a fit's coefficients, without the intercept."""
+    A = fit.problem.A
+    last = fit.last
+    n = len(fit.mean)
     view = moment_view(last.prior_message, last.x, last.state.to_prior)
     U = residual_response(A, view, last.likelihood_message)
     W = U / (1 - view.D * np.einsum("mi,mi->i", U, A))
-    return Field(W[:, :n], *(part[:n] for part in last.state.to_prior))
+    Q_hat, h, chi_hat = last.state.to_prior
+    return Field(W[:, :n], Q_hat[:n], h[:n], chi_hat[:n])
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570013
 DRAWN_AT_ONCE = 32  # by one generator: to make it takes as long as ten short draws
 
 
 def resamples(fit, numbers, seed):
-    """Counts (b, M) and multipliers of the penalties, (b, N) or where nothing is drawn
-    (b, 1), of some resamples, a range, each by (seed, number) alone: one generator
-    draws `DRAWN_AT_ONCE`, of many rows a single one.
+    """Draw counts (b, M) and multipliers of the penalties, (b, N) or where nothing is
+    drawn (b, 1), of some resamples, a range, each by (seed, number) alone: one
+    generator draws `DRAWN_AT_ONCE`, of many rows a single one.
     """
-    M, N, randomize = len(fit.problem.y), len(fit.mean), fit.prior.randomize
+    M = len(fit.problem.y)
+    N = len(fit.mean)
     each = DRAWN_AT_ONCE if M < LONG else 1
-    first, last = numbers.start // each, -(-numbers.stop // each)
-    seeds = [np.random.SeedSequence(seed, spawn_key=(k,)) for k in range(first, last)]
-    rngs = [np.random.default_rng(one) for one in seeds]
-    some = slice(numbers.start - first * each, numbers.stop - first * each)
-    counts = drawn("counts", fit.problem.counts, M, rngs, each)[some]
+    first = numbers.start // each
+    last = -(-numbers.stop // each)
+    rngs = []
+    for k in range(first, last):
+        own_seed = np.random.SeedSequence(seed, spawn_key=(k,))
+        rngs.append(np.random.default_rng(own_seed))
+    asked = slice(numbers.start - first * each, numbers.stop - first * each)
+    counts = drawn("counts", fit.problem.counts, M, rngs, each)[asked]
+    randomize = fit.prior.randomize
     values, _ = randomize.nodes()
     if len(values) == 1:  # nothing to draw
         return counts, np.full((len(counts), 1), values[0])
-    return counts, drawn("randomize", randomize, N, rngs, each)[some]
+    return counts, drawn("randomize", randomize, N, rngs, each)[asked]
 
 # %% ../../nbs/course/44_refinement.ipynb #44lev001
 SEEN_AT_ONCE = 2**16  # numbers of a level, as an array
@@ -88,46 +96,78 @@ class LevelMean(NamedTuple):
 
 
 def _sums(z, control):
-    """Means of z, (b, n), and of the first b rows of a control, and centered sums of
-    products: z with itself, with the control, and that with itself. Of sparse ones,
-    zeros and ones, no digits are lost in the difference.
+    """Compute means of z, (b, n), and of the first b rows of a control, and centered
+    sums of products: z with itself, z with the control, the control with itself.
     """
-    one, control = np.ones(z.shape[0]), control[: z.shape[0]]
-    m, c = (one @ v / len(one) for v in (z, control))
-    means, lost = (m * m, m * c, c * c), len(one)
-    if not issparse(z):
-        z, control, lost = z - m, control - c, 0
-    times = np.multiply if lost == 0 else lambda a, b: a.multiply(b)  # * is @ of old
-    pairs = (z, z), (z, control), (control, control)
-    return [m, c, *(one @ times(a, b) - lost * ab for (a, b), ab in zip(pairs, means))]
+    control = control[: z.shape[0]]
+    n = z.shape[0]
+    ones = np.ones(n)
+    m = ones @ z / n
+    c = ones @ control / n
+    if issparse(z):  # zeros and ones: no digits are lost in the differences
+        squares = ones @ z.multiply(z) - n * (m * m)
+        products = ones @ z.multiply(control) - n * (m * c)
+        control_squares = ones @ control.multiply(control) - n * (c * c)
+    else:
+        z = z - m
+        control = control - c
+        squares = ones @ (z * z)
+        products = ones @ (z * control)
+        control_squares = ones @ (control * control)
+    return [m, c, squares, products, control_squares]
 
 # %% ../../nbs/course/44_refinement.ipynb #44lev002
-def level_mean(few, settled, exact, unit, seen=None):
-    """`LevelMean` of what resamples give, (n_1, n), (n_2, n) and (n_3, n), of which the
-    first are the same; unit, (n,) > 0, is roughly the variance of one. Sparse ones are
-    zeros and ones, unless `seen` makes arrays of them, some columns at a time.
+def _level_sums(exact, settled, few):
+    """Compute the `_sums` of each level with the one below as a control, and of the
+    last with itself: (3, 5, n).
     """
-    levels, step, sums = (exact, settled, few), max(1, SEEN_AT_ONCE // few.shape[0]), []
-    if issparse(few) and not seen and len(unit) <= step:  # quicker so, being few
-        levels = [x.toarray() for x in levels]
-    for at in range(0, len(unit), step if seen else len(unit)):
-        e, s, f = (seen(x, slice(at, at + step)) for x in levels) if seen else levels
-        sums.append([_sums(e, s), _sums(s, f), _sums(f, f)])
-    sums = np.concatenate(sums, axis=2)
-    _, _, _, both, squares = sums.sum(2).T
-    slopes = np.clip(both / np.maximum(squares, 1e-300), 0, 1.2)
-    slopes[2] = 0.0  # below the first level there is none
-    parts, value, error, weight = [], 0.0, 0.0, 1.0
-    for x, g, (mean, below, square, both, squares) in zip(levels, slopes, sums):
-        n, left = x.shape[0], np.maximum(square - 2 * g * both + g**2 * squares, 0)
-        pooled = left.sum() / unit.sum() / (n - 1)
+    return np.array([_sums(exact, settled), _sums(settled, few), _sums(few, few)])
+
+# %% ../../nbs/course/44_refinement.ipynb #44lv0a01
+def _combined(levels, sums, slopes, unit):
+    """Combine the sums of levels, exact first, with their slopes (`three-levels`)."""
+    value = 0.0
+    square_error = 0.0
+    parts = np.zeros(3)
+    weight = 1.0
+    for k, g in enumerate(slopes):
+        n = levels[k].shape[0]
+        mean, below, squares, products, below_squares = sums[k]
+        scatter = squares - 2 * g * products + g**2 * below_squares
+        scatter = np.maximum(scatter, 0)
+        pooled = scatter.sum() / unit.sum() / (n - 1)
         # of a rare event as many as hold one, but no more than there are resamples
         pseudo = MADE_UP / np.clip(4 * unit, 4 / n, 1)
-        var = (left + pseudo * pooled * unit) / (n - 1 + pseudo)
-        value, error = value + weight * (mean - g * below), error + weight**2 * var / n
-        parts.append(weight**2 * pooled)
+        var = (scatter + pseudo * pooled * unit) / (n - 1 + pseudo)
+        value = value + weight * (mean - g * below)
+        square_error = square_error + weight**2 * var / n
+        parts[k] = weight**2 * pooled
         weight *= g
-    return LevelMean(value, error, np.array(parts))
+    return LevelMean(value, square_error, parts)
+
+# %% ../../nbs/course/44_refinement.ipynb #44lv0a02
+def level_mean(few, settled, exact, unit, seen=None):
+    """Compute the `LevelMean` of what resamples give, (n_1, n), (n_2, n) and (n_3, n),
+    of which the first are the same; unit, (n,) > 0, is roughly the variance of one.
+    Sparse ones are zeros and ones, unless `seen` makes arrays of them, some columns at
+    a time.
+    """
+    levels = [exact, settled, few]
+    step = max(1, SEEN_AT_ONCE // few.shape[0])
+    if seen:
+        sums = []
+        for start in range(0, len(unit), step):
+            columns = slice(start, start + step)
+            sums.append(_level_sums(*(seen(x, columns) for x in levels)))
+        sums = np.concatenate(sums, axis=2)
+    else:
+        if issparse(few) and len(unit) <= step:  # quicker so, being few
+            levels = [x.toarray() for x in levels]
+        sums = _level_sums(*levels)
+    _, _, _, products, below_squares = sums.sum(2).T
+    slopes = np.clip(products / np.maximum(below_squares, 1e-300), 0, 1.2)
+    slopes[2] = 0.0  # below the first level there is none
+    return _combined(levels, sums, slopes, unit)
 
 # %% ../../nbs/course/44_refinement.ipynb #44own002
 CHANCE = 0.1  # of a bound of rVAMP's squared error that is too low
@@ -138,8 +178,8 @@ IN_DOUBT = 0.02  # from this Π to 1 less it, a feature has a say about rVAMP
 
 
 def towards_rvamp(value, error, analytic, unit, selected):
-    """Values and squared errors, (n,) each, of shares and rVAMP's `analytic` Π
-    (`own-answer`); `selected`, (b, n) bool, is what resamples select.
+    """Combine shares with rVAMP's `analytic` Π (`own-answer`); return values and
+    squared errors, (n,) each. `selected`, (b, n) bool, is what resamples select.
     """
     share = (selected.mean(0) + analytic) / 2
     among = (share > IN_DOUBT) & (share < 1 - IN_DOUBT)
@@ -152,11 +192,12 @@ def towards_rvamp(value, error, analytic, unit, selected):
     freedom = (among.sum() * len(z)) ** 2 / np.sum(C**2)
     if freedom < LEAST_FREEDOM:
         return value, error
-    off, s2 = (value - analytic) ** 2, np.mean((error / unit)[among])
-    most = np.mean((off / unit)[among]) * freedom / chi2.ppf(CHANCE, freedom)
+    squared_gap = (value - analytic) ** 2
+    s2 = np.mean((error / unit)[among])
+    most = np.mean((squared_gap / unit)[among]) * freedom / chi2.ppf(CHANCE, freedom)
     tau2 = np.maximum(most - s2, LEAST_DOUBT * s2) * unit
     weight = error / (error + tau2)
-    weight[off > CONTRADICTED**2 * (error + tau2)] = 0.0
+    weight[squared_gap > CONTRADICTED**2 * (error + tau2)] = 0.0
     # of a rare feature rVAMP's error is not known, so that its own stays as it is
     return value + weight * (analytic - value), (1 - weight * among) * error
 
@@ -176,7 +217,9 @@ def count_interval(Pi, se, level):
 SIDE_BY_SIDE = 2**17  # numbers that turn side by side
 LEAST_EXACT = 60  # refits that are made even if they take too many turns
 FIRST = LEAST_EXACT, 200, 400  # resamples at the three levels, exact first
-FIRST_ALONE, MORE_ALONE = 200, 100  # where exact ones are all there is
+# where exact ones are all there is
+FIRST_ALONE = 200
+MORE_ALONE = 100
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod002
 class Samples:
@@ -188,11 +231,18 @@ class Samples:
     """
 
     def __init__(self, fit, analytic, seed, baseline=None):
-        self.fit, self.seed, self.N = fit, seed, len(fit.mean)
+        self.fit = fit
+        self.seed = seed
+        self.N = len(fit.mean)
         self.known = analytic is not None
-        self.analytic = analytic if self.known else np.zeros((3, self.N))
-        self.kept = active_set(fit) if self.known else np.arange(self.N)
-        self.long, self.turns = len(fit.problem.y) >= LONG, None
+        if self.known:
+            self.analytic = analytic
+            self.kept = active_set(fit)
+        else:
+            self.analytic = np.zeros((3, self.N))
+            self.kept = np.arange(self.N)
+        self.long = len(fit.problem.y) >= LONG
+        self.turns = None
         try:
             self.refit = refitter(fit, baseline)
         except ValueError:
@@ -203,7 +253,10 @@ class Samples:
             self.turns = OneCurvature(fit, self.kept)
         elif fit.converged:
             self.turns = Turns(fit, self.kept, baseline=baseline)
-        self.few = self.settled = self.exact = csr_array((0, self.N + 1))
+        none = csr_array((0, self.N + 1))
+        self.few = none
+        self.settled = none
+        self.exact = none
 
     @property
     def spent(self):
@@ -212,47 +265,55 @@ class Samples:
 
     @property
     def done(self):
-        """How many there are at each level, exact first."""
+        """Count the resamples at each level, exact first."""
         return np.array([x.shape[0] for x in (self.exact, self.settled, self.few)])
 
-    def grow(self, wanted, progress):
-        """As many resamples at each level, exact first, as are wanted."""
-        (n_exact, n_settled, n_few), (exact, settled, _) = wanted, self.done
-        M, n = len(self.fit.problem.y), len(self.kept)
-        size = max(min(50, int(AT_ONCE // M) + 1), SIDE_BY_SIDE // (M + n))
+    def grow(self, sizes, progress):
+        """Make resamples until each level, exact first, has its size."""
+        n_exact, n_settled, n_few = sizes
+        exact, settled, _ = self.done
+        M = len(self.fit.problem.y)
+        batch = max(
+            min(50, int(AT_ONCE // M) + 1), SIDE_BY_SIDE // (M + len(self.kept))
+        )
         with threads(self.fit.problem.A):
             if self.turns:
-                for at in range(settled, n_settled, size):
-                    self._send(range(at, min(at + size, n_settled)), True)
-                for at in range(self.few.shape[0], n_few, size):
-                    self._send(range(at, min(at + size, n_few)), False)
-            side = size if isinstance(self.refit, ExactByTurns) else SIDE
-            rest = range(exact, n_exact)
-            for some in in_turn(self.fit.problem.A, rest, progress, side):
+                for start in range(settled, n_settled, batch):
+                    self._send(range(start, min(start + batch, n_settled)), True)
+                for start in range(self.few.shape[0], n_few, batch):
+                    self._send(range(start, min(start + batch, n_few)), False)
+            side = batch if isinstance(self.refit, ExactByTurns) else SIDE
+            missing = range(exact, n_exact)
+            for numbers in in_turn(self.fit.problem.A, missing, progress, side):
                 if self.spent and self.done[0] >= LEAST_EXACT:
                     break
-                self._refit(some)
+                self._refit(numbers)
 
     def _send(self, numbers, settle):
-        draw = resamples(self.fit, numbers, self.seed)
-        few, settled = self.turns.levels(*draw, settle)
-        rest = self.few[: numbers.start], self.few[numbers.stop :]
-        self.few = vstack([rest[0], self._of_all(few), rest[1]], format="csr")
+        """Send some resamples, a range, through the first levels."""
+        counts, factor = resamples(self.fit, numbers, self.seed)
+        few, settled = self.turns.levels(counts, factor, settle)
+        before = self.few[: numbers.start]
+        after = self.few[numbers.stop :]
+        self.few = vstack([before, self._of_all(few), after], format="csr")
         if settle:
             self.settled = vstack([self.settled, self._of_all(settled)], format="csr")
 
     def _of_all(self, x):
-        """Coefficients of the columns kept, (b, n or n + 1), as rows of all columns."""
-        some = (x != 0) & np.isfinite(x)
-        b, at = np.nonzero(some)
-        parts = x[some], np.append(self.kept, self.N)[at]
+        """Return coefficients of the columns kept, (b, n or n + 1), as sparse rows of
+        all columns.
+        """
+        stored = (x != 0) & np.isfinite(x)
+        b, place = np.nonzero(stored)
+        columns = np.append(self.kept, self.N)[place]
         ends = np.searchsorted(b, np.arange(len(x) + 1))
-        return csr_array((*parts, ends), shape=(len(x), self.N + 1))
+        return csr_array((x[stored], columns, ends), shape=(len(x), self.N + 1))
 
     def _refit(self, numbers):
-        led = self.settled[numbers.start : numbers.stop]  # where the turns have led
-        draw = resamples(self.fit, numbers, self.seed)
-        x, level = self.refit(*draw, led if self.turns else None)
+        """Refit some resamples, a range, exactly, from where the turns have led."""
+        start = self.settled[numbers.start : numbers.stop] if self.turns else None
+        counts, factor = resamples(self.fit, numbers, self.seed)
+        x, level = self.refit(counts, factor, start)
         new = hstack([csr_array(x), csr_array(level[:, None])])
         self.exact = vstack([self.exact, new], format="csr")
 
@@ -261,13 +322,13 @@ _REMEDY = "penalise more, or drop columns that repeat others"
 
 
 def _levels_without_lost(samples):
-    """Coefficients at three levels, sparse, few first, an intercept last, without the
-    resamples whose refit did not arrive.
+    """Return coefficients at three levels, sparse, few first, an intercept last, of the
+    resamples whose refit arrived.
     """
     lost = np.isnan(samples.exact @ np.ones(samples.N + 1))
     if np.sum(~lost) < max(3, len(lost) / 2):  # those that arrive are no fair sample
-        what = f"{np.sum(~lost)} of {len(lost)} refits have reached their optimality"
-        raise ValueError(f"refine: {what} conditions: {_REMEDY}")
+        arrived = f"{np.sum(~lost)} of {len(lost)} refits have reached their optimality"
+        raise ValueError(f"refine: {arrived} conditions: {_REMEDY}")
     levels = (samples.exact,) * 3
     if samples.turns:
         levels = samples.few, samples.settled, samples.exact
@@ -278,11 +339,11 @@ def _levels_without_lost(samples):
 
 
 def _levels_of(samples):
-    """Return the columns in question, (n,), and of those the levels."""
+    """Return the columns in question, (n,), and the three levels of these columns."""
     levels = _levels_without_lost(samples)
     new = np.setdiff1d(levels[2][:, :-1].indices, samples.kept)
     columns = np.append(samples.kept, new)
-    return columns, *(x.tocsc()[:, columns] for x in levels)
+    return columns, [x.tocsc()[:, columns] for x in levels]
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod005
 ASKED = 0.6  # over accuracy^2: plain refits that the answer shall be worth
@@ -298,27 +359,33 @@ class Shares(NamedTuple):
     alone: LevelMean  # without rVAMP
 
     def short(self, accuracy):
-        """By how much the squared errors are too large; at most 1 where none is."""
+        """Return how many times too large the squared errors are; at most 1 if none."""
         doubt = max(np.sum(self.Pi * (1 - self.Pi)), LEAST_ASKED / 4) / ASKED
         short = max(self.square_error.sum() / doubt, self.square_error.max())
         return short / accuracy**2
 
 # %% ../../nbs/course/44_refinement.ipynb #65split45
 def _shares(samples):
-    """The `Shares` of what has been made so far."""
-    columns, *levels = _levels_of(samples)
+    """Compute the `Shares` of the resamples made so far."""
+    columns, levels = _levels_of(samples)
     for x in levels:
         x.data[:] = 1
-    by_rvamp, n = samples.analytic[0, columns], levels[1].shape[0]
-    guess = np.diff(levels[1].indptr) / n
-    guess = (guess + by_rvamp) / 2 if samples.known else guess
+    settled = levels[1]
+    n = settled.shape[0]
+    by_rvamp = samples.analytic[0, columns]
+    guess = np.diff(settled.indptr) / n
+    if samples.known:
+        guess = (guess + by_rvamp) / 2
     unit = np.maximum(guess * (1 - guess), 0.5 / n)
     alone = level_mean(*levels, unit)
-    Pi, error = alone.value.copy(), alone.square_error.copy()
-    for strong in (guess > 0.5, guess <= 0.5) if samples.known else ():
-        selected = levels[1].astype(bool)[:, strong].toarray()
-        known = by_rvamp[strong], unit[strong], selected
-        Pi[strong], error[strong] = towards_rvamp(Pi[strong], error[strong], *known)
+    Pi = alone.value.copy()
+    error = alone.square_error.copy()
+    if samples.known:
+        for among in (guess > 0.5, guess <= 0.5):
+            selected = settled.astype(bool)[:, among].toarray()
+            Pi[among], error[among] = towards_rvamp(
+                Pi[among], error[among], by_rvamp[among], unit[among], selected
+            )
     return Shares(columns, np.clip(Pi, 0, 1), error, alone)
 
 # %% ../../nbs/course/44_refinement.ipynb #44fam002
@@ -331,63 +398,83 @@ def any_selected(levels, families):
     ever = np.flatnonzero(np.ones(levels[0].shape[0]) @ levels[0])
     events = []
     for x in levels:
-        hits = [x[:, some] @ np.ones(len(some)) > 0 for some in families]
+        hits = [x[:, k] @ np.ones(len(k)) > 0 for k in families]
         single = x[:, ever].toarray()  # slopes are those of all: families may be rare
         events.append(1.0 * np.column_stack([*hits, single]))
     share = events[1].mean(0)
     unit = np.maximum(share * (1 - share), 0.5 / len(events[1]))
-    found = level_mean(*events, unit)
-    k = len(families)
-    return np.clip(found.value[:k], 0, 1), np.sqrt(found.square_error[:k])
+    average = level_mean(*events, unit)
+    n_families = len(families)
+    shares = np.clip(average.value[:n_families], 0, 1)
+    return shares, np.sqrt(average.square_error[:n_families])
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod006
 FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are taken
 
 # %% ../../nbs/course/44_refinement.ipynb #65split49
-def _moments(samples):
-    """Means and variances of the columns in question, and their errors, (2, n) each."""
-    columns, *levels = _levels_of(samples)
-    analytic, events = samples.analytic[1:, columns], np.diff(levels[1].indptr)
-    found = np.array([analytic, np.abs(analytic)])
-    seen = (events >= FEW_SEEN) | (not samples.known)
-    if not seen.any():
-        return found
-    levels, known_var = [x[:, seen] for x in levels], analytic[1, seen]
-    events = events[seen]
-    settled, n = levels[1], levels[1].shape[0]
-    about, _, squares, *_ = _sums(settled, settled)
+def _refit_moments(levels, analytic_var):
+    """Return means and variances by resamples, (2, n), and their errors, (2, n)."""
+    settled = levels[1]
+    n = settled.shape[0]
+    events = np.diff(settled.indptr)
+    center, _, squares, *_ = _sums(settled, settled)
     # where a variance is below 1e-15 of the mean's square, no digit of it is right
-    scale = np.sqrt(np.max([squares / n, known_var, 1e-15 * about**2], axis=0)) + 1e-75
-    one, size = np.ones(len(scale)), 3 / np.maximum(events / n, 1e-3)
-    first = lambda x, at: (x[:, at].toarray() - about[at]) / scale[at]
-    mean = level_mean(*levels, one, first)
-    square = level_mean(*levels, one, lambda x, at: first(x, at) ** 2 / size[at] ** 0.5)
-    var = square.value * size**0.5 - mean.value**2
+    candidates = [squares / n, analytic_var, 1e-15 * center**2]
+    scale = np.sqrt(np.max(candidates, axis=0)) + 1e-75
+    size = 3 / np.maximum(events / n, 1e-3)
+    root = size**0.5
+
+    def standardised(x, columns):
+        return (x[:, columns].toarray() - center[columns]) / scale[columns]
+
+    def squared(x, columns):
+        return standardised(x, columns) ** 2 / root[columns]
+
+    mean = level_mean(*levels, np.ones(len(scale)), standardised)
+    square = level_mean(*levels, np.ones(len(scale)), squared)
+    var = square.value * root - mean.value**2
     var = np.where(var > 0, var, squares / n / scale**2)  # that of settled ones alone
-    values = np.array([mean.value, var])
+    values = np.array([mean.value * scale + center, var * scale**2])
     errors = np.sqrt([mean.square_error, square.square_error * size])
     errors *= t.ppf(0.975, np.maximum(events, FEW_SEEN) - 1) / ndtri(0.975)
-    unit = np.array([scale, scale**2])
-    found[:, :, seen] = values * unit + [about, 0 * about], errors * unit
-    return found
+    return values, errors * np.array([scale, scale**2])
+
+# %% ../../nbs/course/44_refinement.ipynb #65split50
+def _moments(samples):
+    """Return means and variances of the columns in question, (2, n), and their errors,
+    (2, n).
+    """
+    columns, levels = _levels_of(samples)
+    values = samples.analytic[1:, columns]
+    errors = np.abs(values)
+    events = np.diff(levels[1].indptr)
+    seen = (events >= FEW_SEEN) | (not samples.known)
+    if seen.any():
+        levels = [x[:, seen] for x in levels]
+        values[:, seen], errors[:, seen] = _refit_moments(levels, values[1, seen])
+    return values, errors
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod008
-DRAW, PRODUCT, NUMBER, NEWTON_ROW = 3e-5, 5e-11, 6e-9, 4e-8  # seconds: of a draw
-# that is kept, of a multiplication in a product, of a number that is looked at, of a
-# row that bends
-TO_SETTLE, TO_REFIT, COLD = 25, 30, 150  # turns that cost as much as settling, a refit
-# that begins there, one that does not
-A_REFIT, LONG_REFIT = 1e-4, 30.0  # seconds beside; times one with one curvature
+DRAW = 3e-5  # seconds of a draw that is kept
+PRODUCT = 5e-11  # of a multiplication in a product
+NUMBER = 6e-9  # of a number that is looked at
+NEWTON_ROW = 4e-8  # of a row that bends
+TO_SETTLE = 25  # turns that cost as much as settling
+TO_REFIT = 30  # as a refit that begins there
+COLD = 150  # as a refit that does not
+A_REFIT = 1e-4  # seconds beside these turns
+LONG_REFIT = 30.0  # times a resample with one curvature
 
 
 def seconds_of_levels(samples):
-    """Roughly, of one resample at each level, exact first: (3,). Of many rows they are
-    in units of the first level.
+    """Estimate the seconds of one resample at each level, exact first: (3,). Of many
+    rows they are in units of the first level.
     """
     if samples.long:
         return np.array([LONG_REFIT, 1.0, 1.0])
     coupling = samples.turns.one_coupling
-    (M, n), k = coupling.A.shape, len(coupling.inner)
+    M, n = coupling.A.shape
+    k = len(coupling.inner)
     turn = PRODUCT * (M * n * (3 - coupling.wide) + k * k) + NUMBER * (M + n)
     turn += NEWTON_ROW * M * (not isinstance(samples.turns.factors.loss, Squared))
     cold = isinstance(samples.fit.problem.A, ChunkedTable)
@@ -412,10 +499,10 @@ def _how_short(samples, shares, accuracy, families):
         short = max(short, (error.max() / accuracy) ** 2)
     return short
 
-
-def _wanted(samples, shares, short, most):
-    """How many resamples at each level, exact first, bring the error down: more than
-    there are at one level at least, as long as that is not at its most.
+# %% ../../nbs/course/44_refinement.ipynb #44cd0a10
+def _next_sizes(samples, shares, short, most):
+    """Return how many resamples at each level, exact first, bring the error down: more
+    than there are at one level at least, as long as that is not at its most.
     """
     done = samples.done
     if not samples.turns:
@@ -429,7 +516,9 @@ def _wanted(samples, shares, short, most):
     best *= ratio * min(1.05 * short, GROWTH)
     more = np.maximum(done, np.minimum(best, GROWTH * done)).astype(int)
     more = np.minimum(np.maximum.accumulate(more), most)
-    return more if (more > 1.02 * done).any() else np.ceil(done * 1.25).astype(int)
+    if (more > 1.02 * done).any():
+        return more
+    return np.ceil(done * 1.25).astype(int)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570017
 @dataclass(frozen=True, eq=False, repr=False)
@@ -494,13 +583,14 @@ class RefinedFit:
 
     @property
     def draws(self) -> Array:
-        """Coefficients of each resample, (n_resamples, N)."""
+        """Return coefficients of each resample, (n_resamples, N)."""
         return self.sparse_draws.toarray()
 
     @property
     def equivalent_refits(self) -> float:
-        """How many plain refits would have Pi's standard errors, a float."""
-        noise, error = np.sum(self.Pi * (1 - self.Pi)), np.sum(self.Pi_se**2)
+        """Estimate how many plain refits would have Pi's standard errors, a float."""
+        noise = np.sum(self.Pi * (1 - self.Pi))
+        error = np.sum(self.Pi_se**2)
         return float(noise / error) if noise > 0 else np.inf
 
     def interval(self, level: float = 0.95) -> Array:
@@ -562,39 +652,73 @@ class RefinedFit:
         return as_page(self, state, (), *leading_moments(self, self.Pi, self.Pi_se))
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
-def _as_refined(samples, shares, accuracy, stopped):
-    """A `RefinedFit`."""
-    fit, N, exact = samples.fit, samples.N, samples.exact
+def _status(samples, n, n_exact, error, accuracy, interrupted):
+    """Say how many refits there are, how accurate they are, and what is missing."""
+    status = f"{n} refits"
+    if n_exact < n:
+        status += f" ({n_exact} to full precision)"
+    status += f", standard error ≤ {error:.3f}"
+    if interrupted:
+        status += "; interrupted"
+    elif accuracy and error > accuracy:
+        status += f"; {accuracy:g} would take some {n * (error / accuracy) ** 2:.0f}"
+    n_failed = samples.exact.shape[0] - n_exact
+    if n_failed:
+        status += f"; {n_failed} more did not arrive and are left out: {_REMEDY}"
+    return status
+
+# %% ../../nbs/course/44_refinement.ipynb #1a570a06
+def _as_refined(samples, shares, accuracy, interrupted):
+    """Build a `RefinedFit` of the resamples made so far."""
+    N = samples.N
+    exact = samples.exact
     lost = np.isnan(exact @ np.ones(N + 1))
     draws = vstack([exact[~lost], samples.settled[len(lost) :]], format="csc")
-    columns, Pi, error, alone = shares
-    values, errors = samples.analytic.copy(), np.abs(samples.analytic)
-    values[0, columns], errors[0, columns] = Pi, np.sqrt(error)
+    n = draws.shape[0]
+    n_exact = int(sum(~lost))
+    columns = shares.columns
+    values = samples.analytic.copy()
+    errors = np.abs(samples.analytic)
+    values[0, columns] = shares.Pi
+    errors[0, columns] = np.sqrt(shares.square_error)
     values[1:, columns], errors[1:, columns] = _moments(samples)
-    values[1] = np.maximum(values[1], 0 if fit.prior.positive else -np.inf)
-    n, noise = draws.shape[0], np.sum(Pi * (1 - Pi))
-    both, plain = (noise / max(e.sum(), 1e-300) for e in (error, alone.square_error))
-    failed, n_exact, se = int(sum(lost)), int(sum(~lost)), errors[0].max()
-    status = f"{n} refits" + f" ({n_exact} to full precision)" * (n_exact < n)
-    status += f", standard error ≤ {se:.3f}" + "; interrupted" * stopped
-    if accuracy and se > accuracy and not stopped:
-        status += f"; {accuracy:g} would take some {n * (se / accuracy) ** 2:.0f}"
-    if failed:
-        status += f"; {failed} more did not arrive and are left out: {_REMEDY}"
-    counts = n, n_exact, plain / n, max(both - plain, 0.0)
-    draws = draws[:, :N], draws[:, [N]].toarray()[:, 0]
-    levels = [x.tocsc()[:, :N] for x in _levels_without_lost(samples)]
-    outcome = failed, stopped, status, levels, accuracy
-    return RefinedFit(*values, *errors, *counts, *draws, *outcome)
+    if samples.fit.prior.positive:
+        values[1] = np.maximum(values[1], 0)
+    noise = np.sum(shares.Pi * (1 - shares.Pi))
+    plain_refits = noise / max(shares.alone.square_error.sum(), 1e-300)
+    all_refits = noise / max(shares.square_error.sum(), 1e-300)
+    return RefinedFit(
+        Pi=values[0],
+        mean=values[1],
+        var=values[2],
+        Pi_se=errors[0],
+        mean_se=errors[1],
+        var_se=errors[2],
+        n_resamples=n,
+        n_exact=n_exact,
+        refit_efficiency=plain_refits / n,
+        prior_refits=max(all_refits - plain_refits, 0.0),
+        sparse_draws=draws[:, :N],
+        intercepts=draws[:, [N]].toarray()[:, 0],
+        n_failed=int(sum(lost)),
+        interrupted=interrupted,
+        status=_status(samples, n, n_exact, errors[0].max(), accuracy, interrupted),
+        levels=[x.tocsc()[:, :N] for x in _levels_without_lost(samples)],
+        accuracy=accuracy,
+    )
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
 def _begin(fit, seed, baseline):
-    """The `Samples` of a Fit or a ConditionedFit, none made so far; or a refusal."""
+    """Make the `Samples` of a Fit or a ConditionedFit, none drawn so far; or refuse."""
+    seed = check_size("refine", "seed", seed, least=0)
     if not isinstance(fit, (Fit, ConditionedFit)):
-        wanted = "from rvamp or condition_on_rows (of a fitted selector: take its"
-        raise TypeError(f"refine: fit must be {wanted} method refine), got {fit!r:.60}")
+        raise TypeError(
+            "refine: fit must be from rvamp or condition_on_rows (of a fitted selector:"
+            f" take its method refine), got {fit!r:.60}"
+        )
     alone = fit.base
-    counts, beta = alone.problem.counts, alone.problem.beta
+    counts = alone.problem.counts
+    beta = alone.problem.beta
     if np.isfinite(beta):
         raise ValueError(f"refine: fit must be at beta = inf, as refits, not {beta:g}")
     check_law("counts", counts)
@@ -604,7 +728,7 @@ def _begin(fit, seed, baseline):
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57001c
 def _budget(samples, accuracy, n_resamples):
-    """How many resamples at each level at most, exact first."""
+    """Return the largest number of resamples at each level, exact first."""
     if n_resamples is None and accuracy is None:
         raise ValueError("refine: give an accuracy, or n_resamples, or both")
     if n_resamples is not None:
@@ -613,7 +737,9 @@ def _budget(samples, accuracy, n_resamples):
         most = int(np.ceil((2 if samples.turns else 0.25) / accuracy**2))
     if samples.turns:
         return np.array([most, most, 4 * most])
-    return np.array([max(most, FIRST_ALONE * (n_resamples is None)), 0, 0])
+    if n_resamples is None:
+        most = max(most, FIRST_ALONE)
+    return np.array([most, 0, 0])
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a04
 @renamed
@@ -682,24 +808,23 @@ def refine(
     """
     if accuracy is not None:
         accuracy = check_number("refine", "accuracy", accuracy, 1e-6, 0.5)
-    seed, stopped = check_size("refine", "seed", seed, least=0), False
     samples = _begin(fit, seed, baseline)
     most = _budget(samples, accuracy, n_resamples)
-    # how many of each level are wanted first, and the level that the bar counts
-    wanted, counted = (FIRST, 1) if samples.turns else ((FIRST_ALONE, 0, 0), 0)
+    sizes = FIRST if samples.turns else (FIRST_ALONE, 0, 0)
+    counted = 1 if samples.turns else 0  # the level that the bar counts
     with progress_bar(total=most[counted], shown=progress, desc="refits") as bar:
         try:
             while True:
                 before = samples.done[counted]
-                samples.grow(np.minimum(wanted, most), progress)
+                samples.grow(np.minimum(sizes, most), progress)
                 bar.update(samples.done[counted] - before)
                 shares = _shares(samples)
                 short = _how_short(samples, shares, accuracy, families)
                 if short <= 1 or samples.done[counted] >= most[counted]:
                     break
-                wanted = _wanted(samples, shares, short, most)
+                sizes = _next_sizes(samples, shares, short, most)
         except KeyboardInterrupt:
             if samples.done[0] < 10:
                 raise
-            stopped, shares = True, _shares(samples)
-    return _as_refined(samples, shares, accuracy, stopped)
+            return _as_refined(samples, _shares(samples), accuracy, interrupted=True)
+    return _as_refined(samples, shares, accuracy, interrupted=False)

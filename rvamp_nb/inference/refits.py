@@ -27,7 +27,9 @@ from ..tables.chunked import ChunkedTable
 
 # %% ../../nbs/workshop/refits.ipynb #74000017
 def row_loss(likelihood):
-    """The plain loss inside, and each row's weight and offset, floats or (M,)."""
+    """Return the plain loss inside, and each row's weight and offset, floats or
+    (M,).
+    """
     loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood
     if not isinstance(loss, WeightedLoss):
         return loss, 1.0, 0.0
@@ -36,8 +38,8 @@ def row_loss(likelihood):
 
 
 def plain_loss(likelihood):
-    """The loss of single rows: the weight of each, a float or (M,), and options of
-    `penalised_fit`: loss (None: refits do not know it), delta and offset.
+    """Return the loss of single rows: the weight of each, a float or (M,), and options
+    of `penalised_fit`: loss (None: refits do not know it), delta and offset.
     """
     loss, weight, offset = row_loss(likelihood)
     scale, options = loss.refit_options()
@@ -85,7 +87,9 @@ class _Few:
         self.table = unit_table(*self.args, **self.options)
 
     def __call__(self, counts, factor, likely=None, start=None):
-        """Coefficients, (b, n), from counts (b, M) and factors, (b, n) or (b, 1)."""
+        """Return coefficients, (b, n), from counts (b, M) and factors, (b, n) or (b,
+        1).
+        """
         if start is not None:
             start = start.toarray()
             likely = start.any(0)
@@ -107,7 +111,7 @@ class _Few:
 
 # %% ../../nbs/workshop/refits.ipynb #74000020
 def refitter(fit, baseline=None):
-    """What refits a fit from `rvamp`, which need not have converged, for given
+    """Make what refits a fit from `rvamp`, which need not have converged, for given
     resamples: a function of counts (b, M), multipliers of the penalties, (b, N) or (b,
     1), and, optionally, coefficients and an intercept to begin at, (b, N + 1), sparse
     or not, that returns coefficients (b, N), of a table in chunks sparse, nan in the
@@ -145,7 +149,7 @@ def refitter(fit, baseline=None):
 
 
 def _with_level(baseline, A, t, counts, factor, start=None):
-    """Cox fits, and the level of each about a baseline."""
+    """Return Cox fits, and the level of each about a baseline."""
     weight = counts * baseline.sample_weight
     start = None if start is None else start[:, : len(t)].toarray()
     sets = dict(strata=baseline.strata, entry=baseline.entry)
@@ -156,7 +160,9 @@ def _with_level(baseline, A, t, counts, factor, start=None):
 
 # %% ../../nbs/workshop/refits.ipynb #74000021
 def penalty_terms(fit, columns):
-    """Threshold t and precision k of some columns, (n,) each; 0 of an intercept."""
+    """Return threshold t and precision k of some columns, (n,) each; 0 of an
+    intercept.
+    """
     N, one = len(fit.mean), [0.0] * fit.has_intercept
     parts = (np.append(np.broadcast_to(v, N), one) for v in fit.prior.split())
     return [part[columns] for part in parts]
@@ -167,8 +173,8 @@ ALMOST = 0.95  # a column that pulls so much of its penalty comes in with those 
 
 
 def _stored_refits(fit, likely, counts, factor, start=None):
-    """Coefficients of refits of a table in chunks, sparse, the intercept's included;
-    those to begin at, sparse, too, name columns to look at.
+    """Return coefficients of refits of a table in chunks, sparse, the intercept's
+    included; those to begin at, sparse, too, name columns to look at.
     """
     (A, y, _, loss, *_), inside = fit.problem, likely.copy()
     if start is not None:
@@ -204,7 +210,7 @@ ANNOUNCED = 30  # seconds without a bar
 
 
 def in_turn(A, numbers, progress, side=SIDE):
-    """A range of numbers of refits, in pieces that are made at once."""
+    """Split a range of numbers of refits into pieces that are made at once."""
     few = max(10, min(side, int(AT_ONCE // len(A))))
     few = len(numbers) if isinstance(A, ChunkedTable) else few
     start = time.perf_counter()

@@ -25,14 +25,14 @@ MOST_CLASSES = 6  # for up to five directions, 43 nodes follow the noise of a sa
 
 
 def contrasts(K):
-    """Orthonormal columns whose entries add up to zero, (K, K - 1)."""
+    """Make orthonormal columns whose entries add up to zero, (K, K - 1)."""
     j = np.arange(1, K)
     B = np.triu(np.ones((K, K - 1))) - np.diag(j, -1)[:, : K - 1]
     return B / np.sqrt(j * (j + 1))
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100013
 def softmax_terms(B, y, g):
-    """Loss (...), slope (..., d) and curvature (..., d, d) of samples
+    """Compute loss (...), slope (..., d) and curvature (..., d, d) of samples
     (`softmax-curvature`), from y and g, (..., d).
     """
     scores = g @ B.T
@@ -47,8 +47,9 @@ def softmax_terms(B, y, g):
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100016
 def softmax_pulls(B, y, omega, c, V):
-    """The pulls u = -c l'(omega + V u), and c l'' there (`softmax-pull`): (..., d) and
-    (..., d, d), from predictions omega (..., d), for a count c and V (..., d, d).
+    """Compute the pulls u = -c l'(omega + V u), and c l'' there (`softmax-pull`): (...,
+    d) and (..., d, d), from predictions omega (..., d), for a count c and V (..., d,
+    d).
     """
     u, I = np.zeros(omega.shape), np.eye(B.shape[1])
     for _ in range(200):
@@ -64,7 +65,9 @@ def softmax_pulls(B, y, omega, c, V):
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100020
 def softmax_prox(a, v):
-    """The f with f + v p(f) = a (`softmax-prox`): (..., K), for v >= 0, (..., 1)."""
+    """Find the f with f + v p(f) = a (`softmax-prox`): (..., K), for v >= 0,
+    (..., 1).
+    """
     numbers = np.finfo(a.dtype)
     v = np.maximum(v, numbers.tiny**0.5)
     top = a.max(-1, keepdims=True)
@@ -91,11 +94,11 @@ class Softmax(Loss):
         self.basis = contrasts(K)
 
     def samples(self, v):
-        """Numbers of rows, (..., M d), by sample: (..., M, d)."""
+        """Reshape numbers of rows, (..., M d), to those of samples: (..., M, d)."""
         return np.reshape(v, (*np.shape(v)[:-1], -1, self.basis.shape[1]))
 
     def of_samples(self, counts, M):
-        """A law of the counts of M samples, as that of their M d rows."""
+        """Return a law of the counts of M samples, as that of their M d rows."""
         d = self.basis.shape[1]
         if isinstance(counts, Stratified):  # of each row of a sample
             counts = Stratified(counts.law, np.repeat(counts.strata, d))
@@ -115,11 +118,11 @@ class Softmax(Loss):
         return slope.reshape(f.shape), diagonal(curvature).reshape(f.shape)
 
     def joint(self, y: Array, omega: Array, c: float, V: Array) -> tuple[Array, Array]:
-        """As `softmax_pulls`."""
+        """Compute pulls as `softmax_pulls`."""
         return softmax_pulls(self.basis, y, omega, c, V)
 
     def pooled(self, values: Array) -> Array:
-        """Means over the rows of each sample, (M d,)."""
+        """Compute means over the rows of each sample, (M d,)."""
         d = self.basis.shape[1]
         return np.repeat(self.samples(values).mean(-1), d, axis=-1)
 
@@ -135,8 +138,8 @@ LOST = 0.05  # of the resamples, at most, may have no member of a class
 
 
 def check_classes(y, counts, M, halves="counts=Stratified(..., y)"):
-    """The classes, sorted, and the number of each row's, (M,); or a refusal, in which
-    `halves` draws them in each class.
+    """Return the classes, sorted, and the number of each row's, (M,); or a refusal, in
+    which `halves` draws them in each class.
     """
     c, p = Grouped(counts, np.arange(M)).nodes()  # refuses groups in groups
     labels = np.asarray(y)
@@ -166,8 +169,8 @@ def check_classes(y, counts, M, halves="counts=Stratified(..., y)"):
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100069
 def in_directions(A, factors, d):
-    """The table (M d, (N + 1) d), the intercepts' columns last, and its penalty at a λ
-    of 1, from A (M, N) and the penalty factors of its columns, (N,).
+    """Build the table (M d, (N + 1) d), the intercepts' columns last, and its penalty
+    at a λ of 1, from A (M, N) and the penalty factors of its columns, (N,).
     """
     N = len(factors)
     # each intercept by itself
@@ -202,21 +205,21 @@ AT_POINTS = 1500  # is an average over d normal numbers taken, at most
 
 
 def normal_nodes(d):
-    """Points of d standard normal numbers, (d, S), and their weights, (S,)."""
+    """Return points of d standard normal numbers, (d, S), and their weights, (S,)."""
     x, w = gauss_nodes(min(int(AT_POINTS ** (1 / d)), 31))
     xi = np.reshape(np.meshgrid(*[x] * d), (d, -1))
     return xi, np.prod(np.meshgrid(*[w] * d), axis=0).ravel()
 
 
 def root_of(cov):
-    """R with R R' = cov, (..., d, d)."""
+    """Compute R with R R' = cov, (..., d, d)."""
     values, E = np.linalg.eigh(cov)
     return E * np.sqrt(np.maximum(values, 0))[..., None, :]
 
 
 def mean_probabilities(B, mean, cov):
-    """Softmax probabilities, (m, K), averaged over normal numbers in the basis of means
-    (m, d) and covariances (m, d, d).
+    """Compute softmax probabilities, (m, K), averaged over normal numbers in the basis
+    of means (m, d) and covariances (m, d, d).
     """
     xi, w = normal_nodes(B.shape[1])
     scores = B @ (mean[..., None] + root_of(cov) @ xi)  # (m, K, S)
@@ -224,8 +227,9 @@ def mean_probabilities(B, mean, cov):
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100039
 def class_deviations(fit, B):
-    """Standard deviations of the coefficients of each class, (N, K), across resamples
-    (`class-variance`); fit is a Fit of `softmax_problem`, B its basis, (K, d).
+    """Compute standard deviations of the coefficients of each class, (N, K), across
+    resamples (`class-variance`); fit is a Fit of `softmax_problem`, B its basis, (K,
+    d).
     """
     incoming = fit.last.state.to_prior
     of, Q, size = fit.prior.in_groups(incoming)

@@ -26,7 +26,7 @@ ROWS = 64  # are predicted at once
 
 
 def _in_pieces(of, rows, *shape):
-    """What `of` answers for rows, (m, *shape), `ROWS` of them at a time."""
+    """Return what `of` answers for rows, (m, *shape), `ROWS` of them at a time."""
     parts = (of(rows[at : at + ROWS]) for at in range(0, len(rows), ROWS))
     return np.concatenate([np.empty((0, *shape)), *parts])
 
@@ -89,13 +89,13 @@ class SoftmaxFit:
 
     @property
     def Pi_se(self) -> Array:
-        """Standard errors of Π, (N,)."""
+        """Return standard errors of Π, (N,)."""
         se = self.refined.Pi_se if self.refined else np.nan * self.fit.mean
         return self._by_feature(se)[:-1, 0]
 
     @property
     def sd(self) -> Array:
-        """Standard deviations, (N, K), by rVAMP or over the refits."""
+        """Return standard deviations, (N, K), by rVAMP or over the refits."""
         if self.refined is None:
             return several_classes.class_deviations(self.fit, self._basis)
         return np.std(self._by_class(self.refined.draws)[:, :-1], axis=0)
@@ -105,8 +105,8 @@ class SoftmaxFit:
         return replace(self, refined=refine(self.fit, accuracy, **options))
 
     def predict_proba(self, A_new: ArrayLike) -> Array:
-        """Probabilities of the classes averaged over resamples, (m, K), of new rows
-        (m, N); a ValueError for another shape.
+        """Return probabilities of the classes averaged over resamples, (m, K), of new
+        rows (m, N); a ValueError for another shape.
         """
         A_new = check_array("A_new", A_new, ("m", len(self.Pi)))
         of = self._by_refits() if self.refined else self._by_density

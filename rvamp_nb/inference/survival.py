@@ -24,10 +24,10 @@ from ..validation import check_number, check_size
 
 # %% ../../nbs/workshop/survival.ipynb #se2712cf
 def simulated_survival(M=200, N=40, effect=0.8, leaving=1.2, seed=0):
-    """A table with survival times: features 0 and 1 act on the risk, 2 on censoring.
-    M rows, N >= 3 columns; effect and leaving are log hazard ratios of a standard
-    deviation. A, (M, N), has centred columns of unit length; y, (M,), is a structured
-    array with fields "event" (bool) and "time" (float).
+    """Draw a table with survival times: features 0 and 1 act on the risk, 2 on
+    censoring. M rows, N >= 3 columns; effect and leaving are log hazard ratios of a
+    standard deviation. A, (M, N), has centred columns of unit length; y, (M,), is a
+    structured array with fields "event" (bool) and "time" (float).
     """
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(M, N))

@@ -24,9 +24,13 @@ from .refits import penalty_terms, row_loss
 from ..tables.chunked import SparseBlock, is_sparse
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010
-LEAST_RHO, MOST_RHO = 1e-6, 0.98  # shares of a precision that belong to the prior
+# shares of a precision that belong to the prior
+LEAST_RHO = 1e-6
+MOST_RHO = 0.98
 MOST_PRECISE = 100.0  # times the median of the rows: their precision is capped there
-STIFFEST, SOFTEST = 30.0, 0.1  # the one metric, beside the precision of the data
+# the one metric, beside the precision of the data
+STIFFEST = 30.0
+SOFTEST = 0.1
 
 
 class Metric(NamedTuple):
@@ -39,19 +43,20 @@ class Metric(NamedTuple):
 
 
 def rvamp_metric(fit, columns):
-    """The `Metric` of a fit's fixed point, for some columns, (n,) ints."""
+    """Return the `Metric` of a fit's fixed point, for some columns, (n,) ints."""
     Q, V = (message.alone().Q_hat for message in fit.last.state)
-    Q, q = Q[columns], fit.last.likelihood_message.alone().Q_hat
+    Q = Q[columns]
+    q = fit.last.likelihood_message.alone().Q_hat
     q = np.minimum(q, MOST_PRECISE * np.median(q))
     rho = np.clip(fit.last.x.rho[columns], LEAST_RHO, MOST_RHO)
-    return Metric(Q, rho / (1 - rho) / Q, np.maximum(V, LEAST_RHO * q), q)
+    return Metric(Q=Q, D=rho / (1 - rho) / Q, V=np.maximum(V, LEAST_RHO * q), q=q)
 
 
 def one_metric(metric):
-    """A `Metric` that is the same on both sides, from one that is not."""
+    """Make a `Metric` that is the same on both sides from one that is not."""
     Q, D, V, q = metric
     middle = np.clip(np.sqrt(Q / D), SOFTEST * Q, STIFFEST * Q)
-    return Metric(middle, 1 / middle, np.sqrt(V * q), np.sqrt(V * q))
+    return Metric(Q=middle, D=1 / middle, V=np.sqrt(V * q), q=np.sqrt(V * q))
 
 # %% ../../nbs/workshop/turns.ipynb #7e000012
 WORST = 1e3  # condition of the joint matrix up to which 32 bits will do
@@ -68,26 +73,39 @@ class FrozenCoupling:
     def __init__(self, A, metric, dtype=None, twin=None):
         M, n = A.shape
         self.wide = n > NARROW * M
-        sides = (A, metric.q**-0.5, metric.D), (A.T, metric.D**0.5, 1 / metric.q)
-        X, w, weights = sides[0 if self.wide else 1]
-        joint = w[:, None] * mirrored(half_gram(X, weights)) * w + np.eye(len(w))
-        inner = w[:, None] * inverse_and_root(joint)[0] * (w if self.wide else 1 / w)
+        if self.wide:
+            w = metric.q**-0.5
+            gram = half_gram(A, metric.D)
+        else:
+            w = metric.D**0.5
+            gram = half_gram(A.T, 1 / metric.q)
+        joint = w[:, None] * mirrored(gram) * w + np.eye(len(w))
+        inverse, _ = inverse_and_root(joint)
+        inner = w[:, None] * inverse * (w if self.wide else 1 / w)
         self.condition = np.linalg.norm(joint)
-        sizes = np.abs(np.log10(np.concatenate(metric)))
-        fine = self.condition < WORST and sizes.max() < IN_RANGE
-        self.dtype = dtype or (np.float32 if fine else np.float64)
-        small = lambda v: np.ascontiguousarray(v, dtype=self.dtype)
-        sparse = isinstance(A, SparseBlock)
-        cast = SparseBlock.astype if sparse else np.ascontiguousarray
-        copies = lambda: (cast(A, self.dtype), cast(A.T, self.dtype))
-        self.A, self.At = (twin.A, twin.At) if twin else copies()
-        self.inner = small(inner)
-        self.metric = Metric(*map(small, metric))
-        self.free = small(1 + metric.D * metric.Q)  # 1 / (1 - rho)
-        self.stiff = small(metric.V + metric.q)  # 1 / chi_u
+        if dtype is None:
+            sizes = np.abs(np.log10(np.concatenate(metric)))
+            fine = self.condition < WORST and sizes.max() < IN_RANGE
+            dtype = np.float32 if fine else np.float64
+        self.dtype = dtype
+        if twin is None:
+            sparse = isinstance(A, SparseBlock)
+            cast = SparseBlock.astype if sparse else np.ascontiguousarray
+            self.A = cast(A, dtype)
+            self.At = cast(A.T, dtype)
+        else:
+            self.A = twin.A
+            self.At = twin.At
+        self.inner = self._cast(inner)
+        self.metric = Metric(*map(self._cast, metric))
+        self.free = self._cast(1 + metric.D * metric.Q)  # 1 / (1 - rho)
+        self.stiff = self._cast(metric.V + metric.q)  # 1 / chi_u
+
+    def _cast(self, v):
+        return np.ascontiguousarray(v, dtype=self.dtype)
 
     def __call__(self, h_2u, r):
-        """Both answers."""
+        """Compute A'u and u."""
         gap = h_2u - r @ self.At
         if self.wide:
             u = gap @ self.inner
@@ -114,22 +132,27 @@ class Batch(NamedTuple):
     f: np.ndarray  # (b, M): the rows' last fits, with offsets, where Newton begins
     offset: "np.ndarray | None" = None  # (b, M), where each has its own
 
-    def of(self, some):
-        """Some of the resamples."""
-        cut = (part is not None and part.ndim == 2 for part in self)
-        return Batch(*(part[some] if two else part for two, part in zip(cut, self)))
+    def of(self, resamples):
+        """Return some of the resamples, by a (b,) bool array."""
+        fields = []
+        for field in self:
+            differs = field is not None and field.ndim == 2
+            fields.append(field[resamples] if differs else field)
+        return Batch(*fields)
 
 
-def thresholds(fit, every, factor, dtype=float):
-    """Those and added precisions of some columns, under multipliers, (b, N) or (b, 1),
-    of which an intercept takes any, for both are 0; None of a prior without them.
+def thresholds(fit, columns, factor, dtype=float):
+    """Return thresholds and added precisions of some columns, under multipliers, (b, N)
+    or (b, 1), of which an intercept takes any, for both are 0; None and None for a
+    prior without them.
     """
     if not isinstance(fit.prior, Penalty):
         return None, None
     if factor.shape[1] > 1:
-        factor = factor.take(every, axis=1, mode="clip")
-    factor = 1 if (factor == 1).all() else factor
-    return [(v * factor).astype(dtype) for v in penalty_terms(fit, every)]
+        factor = factor.take(columns, axis=1, mode="clip")
+    if (factor == 1).all():
+        factor = 1
+    return [(v * factor).astype(dtype) for v in penalty_terms(fit, columns)]
 
 
 class Factors(NamedTuple):
@@ -142,8 +165,9 @@ class Factors(NamedTuple):
     offset: np.ndarray  # 0 or (M,)
 
     def of_prior(self, batch, Q):
-        """The prior's answers under the precision Q, (n,): (b, n)."""
-        h, n = batch.h, self.n
+        """Compute the prior's answers under the precision Q, (n,): (b, n)."""
+        h = batch.h
+        n = self.n
         if batch.t is None:
             x = h / Q
             x[:, :n] = self.prior.inner(h[:, :n], Q[:n], np.inf)[1]
@@ -158,19 +182,25 @@ class Factors(NamedTuple):
 
     @np.errstate(all="ignore")
     def of_rows(self, batch, V):
-        """The rows' answers under the precision V, (M,), and their fits, (b, M)."""
-        c, y, f, loss = batch.counts, self.y, batch.f, self.loss
+        """Compute the rows' answers under the precision V, (M,), and fits, (b, M)."""
+        c = batch.counts
+        f = batch.f
+        y = self.y
+        loss = self.loss
         offset = self.offset if batch.offset is None else batch.offset
         if isinstance(loss, Squared):
-            c = c if loss.sigma == 1 else c / loss.sigma**2
+            if loss.sigma != 1:
+                c = c / loss.sigma**2
             return c * (y - offset + batch.h_u) / (1 + c * V), f
-        omega, cV = np.broadcast_to(offset - batch.h_u, c.shape), c * V
+        omega = np.broadcast_to(offset - batch.h_u, c.shape)
+        cV = c * V
         if type(loss).proximal not in BY_NEWTON:
             f = loss.proximal(np.broadcast_to(y, c.shape), omega, cV)
             return ((f - omega) / V).astype(omega.dtype), f
         for _ in range(NEWTON):
             slope, curvature = loss.derivatives(y, f)
-            d, width = omega - f, cV * curvature
+            d = omega - f
+            width = cV * curvature
             d -= cV * slope
             width += 1
             d /= width
@@ -179,31 +209,40 @@ class Factors(NamedTuple):
         u *= -c
         far = ~(np.abs(d) <= LONG_STEP * (1 + np.abs(f)))  # and what is not finite
         if far.any():
-            y, at = np.broadcast_to(y, f.shape)[far], (omega[far], cV[far])
-            f[far] = loss.proximal(y, *at)
-            u[far] = -c[far] * loss.derivatives(y, f[far])[0]
+            y_far = np.broadcast_to(y, f.shape)[far]
+            f[far] = loss.proximal(y_far, omega[far], cV[far])
+            u[far] = -c[far] * loss.derivatives(y_far, f[far])[0]
         return u, f
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001a
-FIRST_LEVEL, OWN = 4, 12  # turns of the first level; in rVAMP's metric altogether
-OWN_DAMPING, DAMPING = 0.7, 0.9
+FIRST_LEVEL = 4  # turns of the first level
+OWN = 12  # turns in rVAMP's metric altogether
+OWN_DAMPING = 0.7
+DAMPING = 0.9
 RUNAWAY = 0.3  # a last turn that moves so much of the way from the average has run away
-LOOK, MOST_TURNS = 8, 400  # turns between two looks at the signs, and at most
+LOOK = 8  # turns between two looks at the signs
+MOST_TURNS = 400
 
 
 @np.errstate(all="ignore")
 def crossed(turns, batch):
-    """The batch, as far as rVAMP's metric takes it, in the one metric."""
-    one, (Q, _, V, _) = turns.one_coupling, turns.rvamp_coupling.metric
-    far = np.abs(batch.h - turns.start[0]).max(1)
+    """Run a batch to the end of the turns in rVAMP's metric, and return it in the one
+    metric; resamples that have run away begin again at the average.
+    """
+    one = turns.one_coupling
+    h_start, h_u_start, f_start = turns.start
+    distance = np.abs(batch.h - h_start).max(1)
     before = turns.run(batch, OWN - FIRST_LEVEL - 1)
     batch = turns.run(before, 1)
-    lost = ~(np.abs(batch.h - before.h).max(1) <= RUNAWAY * far)
-    for part, start in zip(batch[3:], turns.start):
-        part[lost] = start
-    x = turns.factors.of_prior(batch, Q)
-    u, _ = turns.factors.of_rows(batch, V)
-    h, h_u = u @ one.A + one.metric.Q * x, one.metric.V * u - x @ one.At
+    lost = ~(np.abs(batch.h - before.h).max(1) <= RUNAWAY * distance)
+    batch.h[lost] = h_start
+    batch.h_u[lost] = h_u_start
+    batch.f[lost] = f_start
+    first = turns.rvamp_coupling.metric
+    x = turns.factors.of_prior(batch, first.Q)
+    u, _ = turns.factors.of_rows(batch, first.V)
+    h = u @ one.A + one.metric.Q * x
+    h_u = one.metric.V * u - x @ one.At
     return batch._replace(h=h, h_u=h_u)
 
 # %% ../../nbs/workshop/turns.ipynb #7e0c0x02
@@ -220,23 +259,44 @@ class OwnBaselines:
         self.order = np.argsort(stop, kind="stable")
         self.back = np.argsort(self.order)
         self.sets = RiskSets(start[self.order], stop[self.order])
-        parts = base.event[self.order], base.hazard[self.order], base.rows.offset
-        self.event, self.hazard, self.frozen = (v.astype(dtype) for v in parts)
+        self.event = base.event[self.order].astype(dtype)
+        self.hazard = base.hazard[self.order].astype(dtype)
+        self.frozen = base.rows.offset.astype(dtype)
 
     @np.errstate(all="ignore")
     def __call__(self, batch):
-        """The batch with these hazards in its offsets."""
+        """Return the batch with these hazards in its offsets."""
         f = batch.f - (self.frozen if batch.offset is None else batch.offset)
-        c, risk = (v.take(self.order, axis=1, mode="clip") for v in (batch.counts, f))
-        risk = c * np.exp(risk, out=risk)
-        there = np.maximum(self.sets.at_risk(risk), np.maximum(risk, UNSEEN))
-        hazard = self.sets.while_at_risk(c * self.event / there)
+        counts = batch.counts.take(self.order, axis=1, mode="clip")
+        f_sorted = f.take(self.order, axis=1, mode="clip")
+        risk = counts * np.exp(f_sorted, out=f_sorted)
+        at_risk = np.maximum(self.sets.at_risk(risk), np.maximum(risk, UNSEEN))
+        hazard = self.sets.while_at_risk(counts * self.event / at_risk)
         hazard *= (risk @ self.hazard / (risk * hazard).sum(1))[:, None]
         hazard = np.log(np.fmax(hazard, UNSEEN)).astype(f.dtype)  # nan without deaths
         offset = hazard.take(self.back, axis=1, mode="clip")
         return batch._replace(offset=offset, f=f + offset)
 
 # %% ../../nbs/workshop/turns.ipynb #7e000016
+def _block_of(A, columns):
+    """Take columns of a table, (n,) ints, as an array or a `SparseBlock`; without a
+    copy where it has no others.
+    """
+    if is_sparse(A):
+        return A.block(columns)
+    if len(columns) < A.shape[1]:
+        return A[:, columns]
+    return A[:, :]
+
+
+def _moved(old, answer, new, step):
+    """Compute old + step (new - answer) in the place of `new`."""
+    new -= answer
+    new *= step
+    new += old
+    return new
+
+# %% ../../nbs/workshop/turns.ipynb #7e0c1a55
 class Turns:
     """Resamples of a fit, sent through its frozen coupling.
 
@@ -248,94 +308,113 @@ class Turns:
     def __init__(self, fit, columns=None, dtype=None, baseline=None):
         loss, weight, offset = row_loss(fit.problem.likelihood)
         if np.isfinite(fit.problem.beta) or fit.last is None:
-            what = f"beta = {fit.problem.beta:g}; {fit.status}"
-            raise ValueError(f"Turns: a fit at beta = inf with messages, not {what}")
+            state = f"beta = {fit.problem.beta:g}; {fit.status}"
+            raise ValueError(f"Turns: a fit at beta = inf with messages, not {state}")
         fit = with_clusters(fit, [])  # a metric is one number for each column
-        p, N = fit.problem, len(fit.mean)
-        which = np.arange(N) if columns is None else columns
-        every = np.append(which, [N] * fit.has_intercept).astype(int)
-        # an intercept's column of ones, too; all without a copy
-        some = every if len(every) < p.A.shape[1] else slice(None)
-        sparse = is_sparse(p.A)
-        A = p.A.block(every) if sparse else p.A[:, some]
-        Q, D, V, q = rvamp_metric(fit, every)
-        metric = Metric(Q, D, loss.pooled(V), loss.pooled(q))
-        h, (V, h_u, _) = (message.alone() for message in fit.last.state)
-        sizes = np.abs([np.abs(v).max() + 1e-300 for v in (p.y, h.h, h_u)])
-        if np.abs(np.log10(sizes)).max() > IN_RANGE:
+        p = fit.problem
+        N = len(fit.mean)
+        if columns is None:
+            columns = np.arange(N)
+        # an intercept's column of ones, too
+        with_ones = np.append(columns, [N] * fit.has_intercept).astype(int)
+        A = _block_of(p.A, with_ones)
+
+        metric = rvamp_metric(fit, with_ones)
+        metric = metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))
+        to_prior, to_rows = (message.alone() for message in fit.last.state)
+        largest = [np.abs(v).max() + 1e-300 for v in (p.y, to_prior.h, to_rows.h)]
+        if np.abs(np.log10(largest)).max() > IN_RANGE:
             dtype = np.float64
-        one = self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
-        self.rvamp_coupling = FrozenCoupling(A, metric, one.dtype, twin=one)
-        small = self.small = lambda v: np.asarray(v, dtype=one.dtype)
-        prior = fit.prior.of_columns(which, N)
-        given = prior, len(which), loss, small(p.y), small(offset)
-        self.factors, self.weight = Factors(*given), small(weight)
-        self.penalty = partial(thresholds, fit, every, dtype=one.dtype)
-        start = h.h[every], h_u, V * fit.last.u.mean - h_u + offset
-        self.start = [*map(small, start)]
-        own = baseline and OwnBaselines(baseline, one.dtype)
-        self.own = own or (lambda batch: batch)
+        self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
+        self.dtype = self.one_coupling.dtype
+        twin = self.one_coupling
+        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin)
+        prior = fit.prior.of_columns(columns, N)
+        y = self._cast(p.y)
+        self.factors = Factors(prior, len(columns), loss, y, self._cast(offset))
+        self.weight = self._cast(weight)
+        self.penalty = partial(thresholds, fit, with_ones, dtype=self.dtype)
+        f = to_rows.Q_hat * fit.last.u.mean - to_rows.h + offset
+        start = to_prior.h[with_ones], to_rows.h, f
+        self.start = [self._cast(v) for v in start]
+        self.baselines = OwnBaselines(baseline, self.dtype) if baseline else None
         self.taken = 0  # turns of all batches
 
+    def _cast(self, v):
+        return np.asarray(v, dtype=self.dtype)
+
+    def _with_baselines(self, batch):
+        """Return a batch with hazards of its own, where there is a baseline."""
+        return self.baselines(batch) if self.baselines else batch
+
     def begin(self, counts, factor):
-        """A `Batch` after the linear response, of counts, (b, M), and multipliers of
-        the penalty, (b, N) or (b, 1).
+        """Make a `Batch` after the linear response, of counts, (b, M), and multipliers
+        of the penalty, (b, N) or (b, 1).
         """
         h, h_u, f = self.start
-        counts = self.small(counts) * self.weight
-        fields = h[None], h_u[None], np.tile(f, (len(counts), 1))
-        batch = Batch(counts, *self.penalty(factor), *fields)
-        return self.own(self.run(batch, 1, damping=1.0))
+        counts = self._cast(counts) * self.weight
+        t, k = self.penalty(factor)
+        batch = Batch(counts, t, k, h[None], h_u[None], np.tile(f, (len(counts), 1)))
+        return self._with_baselines(self.run(batch, 1, damping=1.0))
 
     @np.errstate(all="ignore")  # of what runs away
     def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
-        """The batch after some turns (`one-resample-turn`)."""
-        to = coupling or self.rvamp_coupling
-        (Q, D, V, _), free, stiff = to.metric, damping * to.free, damping * to.stiff
+        """Return the batch after some turns (`one-resample-turn`)."""
+        if coupling is None:
+            coupling = self.rvamp_coupling
+        Q, D, V, _ = coupling.metric
+        free = damping * coupling.free
+        stiff = damping * coupling.stiff
         self.taken += turns
         for _ in range(turns):
             x = self.factors.of_prior(batch, Q)
             u, f = self.factors.of_rows(batch, V)
             push = batch.h - Q * x  # the penalty's slope
             x -= D * push  # r
-            pull, joint = to(to.stiff * u - batch.h_u, x)
-            ways = (pull, push, free, batch.h), (joint, u, stiff, batch.h_u)
-            for new, answer, step, old in ways:  # old + step (new - answer)
-                new -= answer
-                new *= step
-                new += old
-            batch = batch._replace(h=pull, h_u=joint, f=f)
+            pull, joint = coupling(coupling.stiff * u - batch.h_u, x)
+            h = _moved(batch.h, push, pull, free)
+            h_u = _moved(batch.h_u, u, joint, stiff)
+            batch = batch._replace(h=h, h_u=h_u, f=f)
         return batch
 
     def coefficients(self, batch, coupling=None):
-        """The prior's answers, (b, n), with an intercept (b, n + 1)."""
-        return self.factors.of_prior(batch, (coupling or self.rvamp_coupling).metric.Q)
+        """Return the prior's answers, (b, n), with an intercept (b, n + 1)."""
+        Q = (coupling or self.rvamp_coupling).metric.Q
+        return self.factors.of_prior(batch, Q)
 
     def levels(self, counts, factor, settle):
-        """Coefficients after `FIRST_LEVEL` turns, and those that have settled."""
+        """Return coefficients after `FIRST_LEVEL` turns, and those that have settled
+        (None unless `settle`).
+        """
         batch = self.run(self.begin(counts, factor), FIRST_LEVEL - 1)
-        return self.coefficients(batch), self.settle(batch)[0] if settle else None
+        settled = self.settle(batch)[0] if settle else None
+        return self.coefficients(batch), settled
 
     def settle(self, batch, tol=None, most=MOST_TURNS):
-        """Coefficients, (b, n + 1 with an intercept), and which have settled, (b,), of
-        a batch after `FIRST_LEVEL` turns: in `LOOK` turns no sign changes, or nothing
-        moves by more than tol of the largest coefficient.
+        """Return coefficients, (b, n + 1 with an intercept), and which have settled,
+        (b,), of a batch after `FIRST_LEVEL` turns: in `LOOK` turns no sign changes, or
+        nothing moves by more than tol of the largest coefficient.
         """
-        batch, going = crossed(self, self.own(batch)), np.arange(len(batch.h))
+        batch = crossed(self, self._with_baselines(batch))
+        going = np.arange(len(batch.h))
         x = self.coefficients(batch, self.one_coupling)
-        found = x.copy()
+        last = x.copy()
         for _ in range(0, most, LOOK):
-            before, batch = x, self.run(batch, LOOK, self.one_coupling, DAMPING)
-            x = found[going] = self.coefficients(batch, self.one_coupling)
+            before = x
+            batch = self.run(batch, LOOK, self.one_coupling, DAMPING)
+            x = self.coefficients(batch, self.one_coupling)
+            last[going] = x
             if tol is None:
                 moves = ((x > 0) != (before > 0)) | ((x < 0) != (before < 0))
             else:
                 moves = ~(np.abs(x - before) <= tol * np.abs(x).max(1)[:, None])
             moves = moves.any(1)
-            going, batch, x = going[moves], self.own(batch.of(moves)), x[moves]
+            going = going[moves]
+            batch = self._with_baselines(batch.of(moves))
+            x = x[moves]
             if not len(going):
                 break
-        return found, np.isin(range(len(found)), going, invert=True)
+        return last, np.isin(range(len(last)), going, invert=True)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001d
 # turns beyond `MOST_TURNS`, for all refits of a fit: some 2 seconds of a small table.
@@ -355,19 +434,23 @@ class ExactByTurns:
     """
 
     def __init__(self, fit):
-        self.turns, self.N = Turns(fit, dtype=np.float64), len(fit.mean)
+        self.turns = Turns(fit, dtype=np.float64)
+        self.N = len(fit.mean)
         self.late = LATE_TURNS
 
     def __call__(self, counts, factor, start=None):
-        """Coefficients (b, N), nan of what has not settled, and intercepts (b,)."""
-        before = WORK.get()
+        """Return coefficients (b, N), nan where they have not settled, and intercepts
+        (b,).
+        """
+        work_before = WORK.get()
         batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
-        work = (WORK.get() - before) / FIRST_LEVEL
+        work = (WORK.get() - work_before) / FIRST_LEVEL
         price = 1 + work / (A_TURN + counts.size)
         most = MOST_TURNS + int(np.ceil(min(self.late / price, 3600)))
-        before = self.turns.taken
+        taken_before = self.turns.taken
         x, settled = self.turns.settle(batch, tol=1e-9, most=most)
-        self.late -= price * max(self.turns.taken - before - OWN - MOST_TURNS, 0)
+        late = self.turns.taken - taken_before - OWN - MOST_TURNS
+        self.late -= price * max(late, 0)
         x[~settled] = np.nan
         return x[:, : self.N], x[:, self.N :].sum(1)
 
@@ -382,29 +465,35 @@ class OneCurvature:
     """
 
     def __init__(self, fit, columns):
-        p, one = fit.problem, [len(fit.mean)] * fit.has_intercept
+        p = fit.problem
+        N = len(fit.mean)
         loss, weight, offset = row_loss(p.likelihood)
-        every = np.append(columns, one).astype(int)
-        self.penalty = partial(thresholds, fit, every)
-        prior = fit.prior.of_columns(columns, len(fit.mean))
+        with_ones = np.append(columns, [N] * fit.has_intercept).astype(int)
+        self.penalty = partial(thresholds, fit, with_ones)
+        prior = fit.prior.of_columns(columns, N)
         self.factors = Factors(prior, len(columns), loss, p.y, offset)
-        self.x, X = np.append(fit.mean, fit.intercept)[every], p.A[:, every]
-        slope, bend = loss.derivatives(p.y, X @ self.x + offset)
-        H = (X.T * (p.counts.mean * weight * bend)) @ X
-        self.pull, bend = H @ self.x, np.diag(H)
-        self.Q = np.maximum(bend, 1e-12 * bend.max() + 1e-290)
+        self.x = np.append(fit.mean, fit.intercept)[with_ones]
+        X = p.A[:, with_ones]
+        slope, curvature = loss.derivatives(p.y, X @ self.x + offset)
+        H = (X.T * (p.counts.mean * weight * curvature)) @ X
+        self.pull = H @ self.x
+        diagonal = np.diag(H)
+        self.Q = np.maximum(diagonal, 1e-12 * diagonal.max() + 1e-290)
         root = self.Q**-0.5
         joint = np.eye(len(H)) + root[:, None] * H * root
         self.inner = root[:, None] * inverse_and_root(joint)[0] * root
         self.scores = X * -(weight * slope)[:, None]
 
     def levels(self, counts, factor, settle):
-        """Coefficients, (b, n + 1 with an intercept), and the same once more."""
-        pull, Q = counts @ self.scores, self.Q
+        """Return coefficients, (b, n + 1 with an intercept), and the same once more."""
+        Q = self.Q
+        pull = counts @ self.scores
         least = STANDS * np.abs(pull).max()
-        h, pull, penalty = Q * self.x + pull, self.pull + pull, self.penalty(factor)
+        h = Q * self.x + pull
+        pull = self.pull + pull
+        t, k = self.penalty(factor)
         for _ in range(ALL_TURNS):
-            x = self.factors.of_prior(Batch(None, *penalty, h, None, None), Q)
+            x = self.factors.of_prior(Batch(None, t, k, h, None, None), Q)
             joint = (pull + 2 * Q * x - h) @ self.inner
             gap = Q * (joint - x)
             h = h + 2 * DAMPING * gap

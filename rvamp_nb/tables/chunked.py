@@ -23,7 +23,7 @@ from ..validation import check_size, dtype_of, kind_of
 
 # %% ../../nbs/workshop/chunked.ipynb #85000007
 def added(total, parts):
-    """Sums of two tuples of arrays, in place of the first."""
+    """Add two tuples of arrays, in place of the first."""
     for one, other in zip(total, parts):
         np.add(one, other, out=one)
     return total
@@ -54,7 +54,7 @@ class SparseBlock:
         return self.shape[0]
 
     def astype(self, dtype):
-        """The same with numbers of another type."""
+        """Return the chunk with numbers of another type."""
         return SparseBlock(*(part.astype(dtype) for part in (self.S, self.a, self.b)))
 
     def __matmul__(self, X):
@@ -64,12 +64,12 @@ class SparseBlock:
         return (self.T @ X.T).T
 
     def __pow__(self, two):
-        """The squares of its numbers, a chunk again."""
+        """Square its numbers: a chunk again."""
         cross = sparse.diags(2 * self.a) @ self.S @ sparse.diags(self.b)
         return SparseBlock(self.S.multiply(self.S) - cross, -(self.a**2), self.b**2)
 
     def __getitem__(self, which):
-        """Some rows and columns, as an array."""
+        """Return some rows and columns, as an array."""
         rows, columns = which if isinstance(which, tuple) else (which, slice(None))
         i, j = np.arange(self.shape[0])[rows], np.arange(self.shape[1])[columns]
         S = self.S[:, np.atleast_1d(j)][np.atleast_1d(i)]
@@ -77,7 +77,7 @@ class SparseBlock:
         return dense.reshape(i.shape + j.shape)
 
     def gram(self, weights):
-        """X Di(weights) X', (m, m), for weights (n,)."""
+        """Compute X Di(weights) X', (m, m), for weights (n,)."""
         weighted = self.S @ sparse.diags(weights)
         total = (weighted @ self.S.T).toarray(order="F")
         cross = weighted @ self.b - (self.b**2 @ weights) / 2 * self.a
@@ -85,8 +85,8 @@ class SparseBlock:
         return dger(-1.0, self.a, cross, a=total, overwrite_a=1)
 
     def forms(self, F, pieces=4, K=None):
-        """x'FF'x for every column x, for a lower triangular F; with K = F F' those of
-        columns with few numbers are sums over these, unless that loses digits.
+        """Compute x'FF'x for every column x, for a lower triangular F; with K = F F'
+        those of columns with few numbers are sums over these, unless that loses digits.
         """
         none = np.zeros(self.shape[1]), slice(None)
         forms, left = none if K is None else self._short_forms(K)
@@ -99,8 +99,8 @@ class SparseBlock:
         return forms
 
     def _short_forms(self, K):
-        """x'Kx of columns with few numbers, and which are left: long ones, and those of
-        which digits were lost.
+        """Compute x'Kx of columns with few numbers, and which are left: long ones, and
+        those of which digits were lost.
         """
         S, Ka, forms = self.S.tocsc(), K @ self.a, np.zeros(self.shape[1])
         stored = np.diff(S.indptr)
@@ -147,8 +147,8 @@ class ChunkError(OSError):
 
 
 def as_block(raw, center=None, scale=None, intercept=False, row_scale=None):
-    """What was read, (m, n), as a chunk of floats in the same memory order: less the
-    center, over the scale, times the row_scale, and perhaps with a column of ones.
+    """Return what was read, (m, n), as a chunk of floats in the same memory order: less
+    the center, over the scale, times the row_scale, and perhaps with a column of ones.
     """
     if sparse.issparse(raw):
         if raw.nnz <= DENSE_FROM_SHARE * raw.shape[0] * raw.shape[1]:
@@ -234,7 +234,7 @@ def _of(part, lines):
 
 # %% ../../nbs/workshop/chunked.ipynb #85000014
 def _picked(X, which, axis):
-    """Some lines of a chunk across the table's own (axis), one a row."""
+    """Return some lines of a chunk across the table's own (axis), one a row."""
     return (X[which] if axis else X[:, which].T,), ()
 
 
@@ -286,7 +286,9 @@ class _Blocks:
         self.is_sparse = sparse.issparse(self.source)
 
     def _laid_out(self, source):
-        """The source in the order in which it is read, and the lines of each chunk."""
+        """Return the source in the order in which it is read, and the lines of each
+        chunk.
+        """
         across, along = self.shape[1 - self.axis], self.shape[self.axis]
         width = max(1, self.chunk_size // across)
         if sparse.issparse(source):
@@ -351,8 +353,8 @@ class _Blocks:
         return table.read(slice(0, len(columns)))
 
     def _options_at(self, j):
-        """Which lines of the source the lines j are; their center, scale, intercept,
-        row_scale.
+        """Return which lines of the source the lines j are; their center, scale,
+        intercept, row_scale.
         """
         if not self.axis:
             return j, (self.center, self.scale, self.intercept, _of(self.row_scale, j))
@@ -414,7 +416,9 @@ class _Blocks:
         return ChunkError(f"{lines} could not be read: {reason}")
 
     def _lines(self, wanted=None):
-        """Number and lines of each chunk: all, or those wanted (ascending numbers)."""
+        """Return number and lines of each chunk: all, or those wanted (ascending
+        numbers).
+        """
         for k, j in enumerate(self.slices):
             if wanted is not None:
                 j = wanted[slice(*np.searchsorted(wanted, [j.start, j.stop]))]
@@ -516,7 +520,7 @@ class ChunkedTable(_Blocks):
         return side_by_side(joined), total
 
     def __getitem__(self, which):
-        """``A[:, columns]`` or ``A[rows]``, as an array."""
+        """Return ``A[:, columns]`` or ``A[rows]``, as an array."""
         axis = int(isinstance(which, tuple))
         if axis and not (isinstance(which[0], slice) and which[0] == slice(None)):
             problem = "a table in chunks gives A[:, columns] or A[rows], not both"
@@ -550,7 +554,9 @@ class ChunkedTable(_Blocks):
 
     @cached_property
     def sizes(self) -> tuple[Array, Array]:
-        """Largest size and squared length of each column, (N,) each, or not finite."""
+        """Compute the largest size and squared length of each column, (N,) each, or not
+        finite.
+        """
 
         def work(X, axis):
             _, length2, largest = sums_about(X, 0.0, 1.0)
@@ -578,7 +584,9 @@ class ChunkedTable(_Blocks):
 
 # %% ../../nbs/workshop/chunked.ipynb #85000028
 def sums_about(X, center, size):
-    """Of (x - centre) / size in each column: sum, sum of squares, largest size."""
+    """Compute of (x - centre) / size in each column: sum, sum of squares,
+    largest size.
+    """
     if isinstance(X, SparseBlock) and (X.a == 1).all():
         return _sparse_sums_about(X, center, size)
     X = X[:, :] / size
@@ -587,7 +595,9 @@ def sums_about(X, center, size):
 
 
 def _sparse_sums_about(X, center, size):
-    """The same for a chunk with a = 1; zeros that are not stored are counted."""
+    """Compute the same sums for a chunk with a = 1; zeros that are not stored are
+    counted.
+    """
     S, zero = sparse.csc_array(X.S, copy=True), -(X.b + center) / size
     column, absent = S.tocoo(copy=False).col, len(X) - np.diff(S.indptr)
     S.data = S.data / np.broadcast_to(size, len(zero))[column] + zero[column]
@@ -597,20 +607,22 @@ def _sparse_sums_about(X, center, size):
 
 
 def square_lengths(A):
-    """The squared length of each column, (N,); a table in chunks keeps them."""
+    """Compute the squared length of each column, (N,); a table in chunks keeps them."""
     return A.sizes[1] if isinstance(A, ChunkedTable) else np.einsum("ij,ij->j", A, A)
 
 # %% ../../nbs/workshop/chunked.ipynb #85000091
 def _weighted(X, k, *weights):
-    """Sums down the columns by the first k weights, and of squares by the others."""
+    """Compute sums down the columns by the first k weights, and of squares by the
+    others.
+    """
     squares = X**2 if len(weights) > k else None
     sums = [u @ X for u in weights[:k]]
     return tuple(sums + [w @ squares for w in weights[k:]])
 
 
 def column_sums(A, linear, square=()):
-    """Of a table (M, N), in one pass: u'A for each u in `linear` and w'(A o A) for each
-    w in `square`, sequences of (M,) arrays; a tuple of (N,) arrays.
+    """Compute of a table (M, N), in one pass: u'A for each u in `linear` and w'(A o A)
+    for each w in `square`, sequences of (M,) arrays; a tuple of (N,) arrays.
     """
     k, weights = len(linear), (*linear, *square)
     if not isinstance(A, ChunkedTable):

@@ -18,13 +18,15 @@ from ..typing import Array, Ints
 
 # %% ../../nbs/workshop/dask_table.ipynb #86000011
 def the_dask():
-    """Dask with its arrays; an ImportError says what to install."""
+    """Import Dask with its arrays; an ImportError says what to install."""
     import_extra("dask.array", "dask")
     return import_extra("dask", "dask")
 
 
 def _whole_lines(source, axis):
-    """A Dask array in chunks of whole columns (axis 1) or whole rows (axis 0)."""
+    """Return a Dask array in chunks of whole columns (axis 1) or whole rows
+    (axis 0).
+    """
     if source.numblocks[1 - axis] == 1:
         return source
     dask = the_dask()
@@ -46,7 +48,9 @@ FAN = 4  # answers that one task puts together
 
 
 def _laid_anew(thing):
-    """Arrays, in tuples and lists, as BLAS takes them: whole, aligned, writeable."""
+    """Copy arrays, in tuples and lists, as BLAS takes them: whole, aligned,
+    writeable.
+    """
     if isinstance(thing, (tuple, list)):
         parts = map(_laid_anew, thing)
         plain = type(thing) in (tuple, list)
@@ -58,14 +62,16 @@ def _laid_anew(thing):
 
 
 def _bytes(thing):
-    """How many bytes the arrays in tuples and lists have."""
+    """Count the bytes of the arrays in tuples and lists."""
     if isinstance(thing, (tuple, list)):
         return sum(map(_bytes, thing))
     return thing.nbytes if isinstance(thing, (np.ndarray, np.generic)) else 0
 
 
 def _at_block(raw, lines, of_chunk, cut, shared):
-    """What work says of a chunk (or of some of its lines), where the chunk lives."""
+    """Return what work says of a chunk (or of some of its lines), where the chunk
+    lives.
+    """
     of_chunk, cut, (axis, chunk_size, common, work, whole) = _laid_anew(
         (of_chunk, cut, shared)
     )
@@ -79,7 +85,7 @@ def _at_block(raw, lines, of_chunk, cut, shared):
 
 
 def _together(answers):
-    """Answers of neighbouring chunks as one; the given ones stay as they are."""
+    """Join answers of neighbouring chunks; the given ones stay as they are."""
     for answer in answers:
         if isinstance(answer, Exception):
             return answer
@@ -178,7 +184,7 @@ class DaskTable(ChunkedTable):
         return _laid_anew(answer)
 
     def _graph(self, work, cut, whole, wanted):
-        """The answer, delayed: a task for each chunk, and the tree."""
+        """Build the answer, delayed: a task for each chunk, and the tree."""
         delayed = the_dask().delayed
         common = self.center, self.scale, self.intercept
         common = (self.row_scale,) if self.axis else common
@@ -197,7 +203,7 @@ class DaskTable(ChunkedTable):
         return tasks[0]
 
     def _check_chunks(self):
-        """A ChunkError for the first chunk that cannot be read where it lives."""
+        """Raise a ChunkError for the first chunk that cannot be read where it lives."""
         dask = the_dask()
         look = dask.delayed(type, pure=False)  # a small answer
         dask.compute(look(None))  # where nobody is there to read, that is the error

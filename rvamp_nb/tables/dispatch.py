@@ -15,14 +15,15 @@ from ..validation import kind_of
 
 # %% ../../nbs/workshop/dispatch.ipynb #88000009
 def names_of(X):
-    """The labels of a frame's columns; None of what is no frame."""
+    """Return the labels of a frame's columns; None of what is no frame."""
     return X.columns if "frame" in kind_of(X) else None
 
 
 def as_chunked(A):
-    """The table as `ChunkedTable` where it has to be read in chunks: sparse, of Dask or
-    Zarr, or large and on the disk or not of floats. None for what is (or should become)
-    an array of floats in memory; a ValueError for a sparse table that is damaged.
+    """Return the table as `ChunkedTable` where it has to be read in chunks: sparse, of
+    Dask or Zarr, or large and on the disk or not of floats. None for what is (or should
+    become) an array of floats in memory; a ValueError for a sparse table that is
+    damaged.
     """
     if isinstance(A, ChunkedTable):
         return A

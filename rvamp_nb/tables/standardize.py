@@ -45,19 +45,21 @@ def unit_columns(A: TableLike) -> tuple[TableLike, Array, Bools]:
 
 # %% ../../nbs/workshop/standardize.ipynb #85000031
 def _means(X, M):
-    """Of a chunk of rows: the largest number, and its part of the mean of M rows."""
+    """Compute of a chunk of rows: the largest number, and its part of the mean of M
+    rows.
+    """
     largest = sums_about(X, 0.0, 1.0)[2]
     return (largest[:, None],), (np.full(len(X), 1 / M) @ X,)
 
 
 def _rough(largest, means):
-    """Size (1 for 0) and rough mean of each column, from what `_means` says."""
+    """Return size (1 for 0) and rough mean of each column, from what `_means` says."""
     size = largest[0].max(1)
     return np.where(size == 0, 1.0, size), means[0]
 
 
 def _of_chunks(A):
-    """`unit_columns` of a table in chunks."""
+    """Compute `unit_columns` of a table in chunks."""
 
     def of_columns(X):
         size, center = _rough(*_means(X, len(X)))
@@ -129,8 +131,8 @@ def project_out(A, kept, weight=None):
 
 
 def along(A, kept, weight=None):
-    """How much of each column of A, (M, N), the columns numbered `kept` explain, under
-    row weights, (M,) or None: (k, N), 0 for the kept ones.
+    """Compute how much of each column of A, (M, N), the columns numbered `kept`
+    explain, under row weights, (M,) or None: (k, N), 0 for the kept ones.
     """
     if not len(kept):
         return np.zeros((0, A.shape[1]))
@@ -142,8 +144,8 @@ def along(A, kept, weight=None):
 
 
 def less(A, kept, C):
-    """The ChunkedTable A, (M, N), less its columns numbered `kept` times C, (k, N); as
-    it is read, so that only chunks are arrays.
+    """Return the ChunkedTable A, (M, N), less its columns numbered `kept` times C, (k,
+    N); as it is read, so that only chunks are arrays.
     """
     Z = A[:, kept]
     n = A.source.shape[1]

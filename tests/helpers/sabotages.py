@@ -87,8 +87,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "where refits go on, their columns are not in use",
-        "used, sign = always[w] | (z != 0)",
-        "used, sign = always[w] | (z != z)",
+        "used = always[w] | (z != 0)",
+        "used = always[w] | (z != z)",
         "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
     Sabotage(
@@ -102,8 +102,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "columns outside the guess are not looked at again",
-        "again[new[0]] = True",
-        "again[new[0]] = False",
+        "again[violators[0]] = True",
+        "again[violators[0]] = False",
         "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
     Sabotage(
@@ -1089,7 +1089,7 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "hazards of single resamples stay what they are after four turns",
-        "self.own(batch.of(moves))",
+        "self._with_baselines(batch.of(moves))",
         "batch.of(moves)",
         "tests/inference/test_turns.py"
         "::test_with_hazards_of_their_own_turns_are_cox_fits",
@@ -1105,8 +1105,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "an offset is left out where a row answers",
-        "omega, cV = np.broadcast_to(offset - batch.h_u, c.shape), c * V",
-        "omega, cV = np.broadcast_to(-batch.h_u, c.shape), c * V",
+        "omega = np.broadcast_to(offset - batch.h_u, c.shape)",
+        "omega = np.broadcast_to(-batch.h_u, c.shape)",
         "tests/inference/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
     ),
     Sabotage(
@@ -1119,23 +1119,23 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the one metric is not the same on both sides of a row",
-        "np.sqrt(V * q), np.sqrt(V * q))",
-        "V, 100 * q)",
+        "V=np.sqrt(V * q), q=np.sqrt(V * q))",
+        "V=V, q=100 * q)",
         "tests/inference/test_turns.py::test_rvamps_metric_runs_away_between_near_copies_and_one"
         "_metric_does_not",
     ),
     Sabotage(
         "inference/turns.py",
         "what has not moved at the first look has settled, and all else, too",
-        "going[moves], self.own(batch.of(moves)), x[moves]",
-        "going[:0], self.own(batch.of(moves)), x[moves]",
+        "going = going[moves]",
+        "going = going[:0]",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
         "inference/turns.py",
         "the one curvature is that of all rows, and not of those drawn on average",
-        "(X.T * (p.counts.mean * weight * bend)) @ X",
-        "(X.T * (weight * bend)) @ X",
+        "(X.T * (p.counts.mean * weight * curvature)) @ X",
+        "(X.T * (weight * curvature)) @ X",
         "tests/inference/test_turns.py::test_of_many_rows_one_curvature_is_nearly_the_refit",
     ),
     Sabotage(
@@ -1148,7 +1148,7 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "one multiplier of the penalty serves all columns",
-        'factor = factor.take(every, axis=1, mode="clip")',
+        'factor = factor.take(columns, axis=1, mode="clip")',
         "factor = factor[:, :1]",
         "tests/inference/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
     ),
@@ -1162,8 +1162,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "the exact refits are left out of the standard error",
-        "error + weight**2 * var / n",
-        "error + weight**2 * var / n * (x is not exact)",
+        "square_error + weight**2 * var / n",
+        "square_error + weight**2 * var / n * (k > 0)",
         "tests/inference/test_refinement.py::test_each_level_enters_value_and_error",
     ),
     Sabotage(
@@ -1176,50 +1176,50 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "rVAMP's answer is believed as if chance were no part of it",
-        "most = np.mean((off / unit)[among]) * freedom / chi2.ppf(CHANCE, freedom)",
-        "most = np.mean((off / unit)[among])",
+        "np.mean((squared_gap / unit)[among]) * freedom / chi2.ppf(CHANCE, freedom)",
+        "np.mean((squared_gap / unit)[among])",
         "tests/inference/test_refinement.py::test_of_a_dozen_features_rvamps_error_is_not_taken_for_less_than_it_may_be",
     ),
     Sabotage(
         "inference/refinement.py",
         "a resample depends on where its range begins",
-        "some = slice(numbers.start - first * each, numbers.stop - first * each)",
-        "some = slice(0, len(numbers))",
+        "asked = slice(numbers.start - first * each, numbers.stop - first * each)",
+        "asked = slice(0, len(numbers))",
         "tests/inference/test_refinement.py::test_a_resample_depends_on_its_number_alone",
     ),
     Sabotage(
         "inference/refinement.py",
         "sums of sparse levels are not centered",
-        "means, lost = (m * m, m * c, c * c), len(one)",
-        "means, lost = (m * m, m * c, c * c), 0",
+        "squares = ones @ z.multiply(z) - n * (m * m)",
+        "squares = ones @ z.multiply(z)",
         "tests/inference/test_refinement.py::test_sparse_levels_give_what_arrays_give",
     ),
     Sabotage(
         "inference/refinement.py",
         "a feature that stands out is believed",
-        "weight[off > CONTRADICTED**2 * (error + tau2)] = 0.0",
-        "weight[off > 1e9 * (error + tau2)] = 0.0",
+        "weight[squared_gap > CONTRADICTED**2 * (error + tau2)] = 0.0",
+        "weight[squared_gap > 1e9 * (error + tau2)] = 0.0",
         "tests/inference/test_refinement.py::test_a_feature_whose_resamples_contradict_rvamp_keeps_the_refits_answer",
     ),
     Sabotage(
         "inference/refinement.py",
         "later refits draw what the first have drawn",
-        "draw = resamples(self.fit, numbers, self.seed)\n        x, level",
-        "draw = resamples(self.fit, range(len(numbers)), self.seed)\n        x, level",
+        "resamples(self.fit, numbers, self.seed)\n        x, level",
+        "resamples(self.fit, range(len(numbers)), self.seed)\n        x, level",
         "tests/inference/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
     ),
     Sabotage(
         "inference/refinement.py",
         "the counts that turns receive are shifted by a row",
-        "self.turns.levels(*draw, settle)",
-        "self.turns.levels(np.roll(draw[0], 1, axis=1), draw[1], settle)",
+        "self.turns.levels(counts, factor, settle)",
+        "self.turns.levels(np.roll(counts, 1, axis=1), factor, settle)",
         "tests/inference/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
     ),
     Sabotage(
         "inference/refinement.py",
         "the counts that exact refits receive are shifted by a row",
-        "self.refit(*draw, led",
-        "self.refit(np.roll(draw[0], 1, axis=1), draw[1], led",
+        "self.refit(counts, factor, start)",
+        "self.refit(np.roll(counts, 1, axis=1), factor, start)",
         "tests/inference/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
     ),
     Sabotage(
@@ -1267,8 +1267,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "a refit ends where it was to begin",
-        "start = None if start is None else table.there(start)",
-        "start = None if start is None else table.there(start) * np.nan",
+        "start = table.from_caller(start)",
+        "start = table.from_caller(start) * np.nan",
         "tests/inference/test_refinement.py::test_where_an_exact_refit_begins_moves_no_digit",
     ),
     Sabotage(
@@ -1516,8 +1516,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the rows of a sample have metrics of their own",
-        "Metric(Q, D, loss.pooled(V), loss.pooled(q))",
-        "Metric(Q, D, V, q)",
+        "metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))",
+        "metric",
         "tests/inference/test_several_classes.py::test_a_refit_by_turns_is_exact",
     ),
     Sabotage(
@@ -1926,14 +1926,14 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "all of a family must be selected, not any",
-        "hits = [x[:, some] @ np.ones(len(some)) > 0 for some in families]",
-        "hits = [x[:, some] @ np.ones(len(some)) == len(some) for some in families]",
+        "hits = [x[:, k] @ np.ones(len(k)) > 0 for k in families]",
+        "hits = [x[:, k] @ np.ones(len(k)) == len(k) for k in families]",
         "tests/select/test_selection.py::test_how_often_any_of_a_family_is_selected",
     ),
     Sabotage(
         "inference/refinement.py",
         "a law may draw what it likes",
-        'counts = drawn("counts", fit.problem.counts, M, rngs, each)[some]',
+        'counts = drawn("counts", fit.problem.counts, M, rngs, each)[asked]',
         "counts = np.array([fit.problem.counts.draw(M, g) for g in rngs])",
         "tests/inference/test_refinement.py::test_a_law_that_draws_nonsense_is_refused",
     ),

@@ -774,7 +774,7 @@ def test_whatever_variances_and_costs_are_the_refits_end(monkeypatch):
         samples.done = np.minimum(room.FIRST, limit)
         shares = SimpleNamespace(alone=SimpleNamespace(parts=parts))
         while samples.done[1] < most and rounds < 300:
-            wanted = room._wanted(samples, shares, short, limit)
+            wanted = room._next_sizes(samples, shares, short, limit)
             wanted, rounds = np.minimum(wanted, limit), rounds + 1
             assert (wanted >= samples.done).all() and (wanted > samples.done).any()
             assert (wanted <= np.ceil(room.GROWTH * samples.done)).all()
@@ -837,8 +837,8 @@ def test_so_many_resamples_as_are_asked_for_are_made_where_four_turns_settle_all
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 6))
     y = 2 * X[:, 0] - X[:, 1] + 2 * rng.normal(size=150)
-    wanted, asked = room._wanted, []
-    monkeypatch.setattr(room, "_wanted", lambda *a: asked.append(1) or wanted(*a))
+    wanted, asked = room._next_sizes, []
+    monkeypatch.setattr(room, "_next_sizes", lambda *a: asked.append(1) or wanted(*a))
     monkeypatch.setattr(
         room,
         "_shares",
