@@ -43,7 +43,8 @@ def read_X(X):
         _check_frame(X)
     elif isinstance(X, (list, tuple, np.ndarray)):
         _check_text(X)
-    source, kind = X, kind_of(X)
+    source = X
+    kind = kind_of(X)
     kinds = list(X.dtypes) if kind in ("pandas frame", "dask frame") else []
     if kind == "dask frame":
         plain = len(set(kinds)) == 1 and isinstance(kinds[0], np.dtype)
@@ -100,11 +101,14 @@ def as_frame(values, names):
 # %% ../../nbs/workshop/features.ipynb #720000s4
 def _check_frame(X):
     """Refuse dates, text and gaps, by the column; no Dask is read."""
-    lazy, pandas = kind_of(X) == "dask frame", kind_of(X) != "frame"
+    lazy = kind_of(X) == "dask frame"
+    pandas = kind_of(X) != "frame"
     for name, kind in zip(X.columns, X.dtypes):
-        what, remedy = "", "drop the column, or code its categories as 0/1 columns"
+        what = ""
+        remedy = "drop the column, or code its categories as 0/1 columns"
         if str(kind).split("(")[0] in ("Date", "Datetime", "Duration", "Time"):
-            what, remedy = "dates or times", "turn them into numbers first"
+            what = "dates or times"
+            remedy = "turn them into numbers first"
         elif str(kind).split("(")[0] in ("String", "Categorical", "Enum", "Binary"):
             what = "text"  # of polars
         elif pandas and kind.kind not in "biufc":
@@ -173,7 +177,8 @@ def near_copies(A, within=NEAR):
     themselves. In chunks, one pass is taken, and then candidates are read, a chunk at a
     time.
     """
-    stands, groups = np.arange(A.shape[1]), [*_hardly_apart(A, within)]
+    stands = np.arange(A.shape[1])
+    groups = [*_hardly_apart(A, within)]
     block = np.cumsum([len(group) for group in groups]) // max(
         1, CHUNK_NUMBERS // len(A)
     )
@@ -231,7 +236,8 @@ def merge_duplicates(A, factors, prior, together):
         sign[some] = np.sign(np.einsum("ij,ij->j", A[:, some], A[:, stands[some]]))
     apart = (factors != factors[stands]) | (prior.positive & (sign < 0))
     apart |= (together >= 0) | (together[stands] >= 0)
-    stands[apart], sign[apart] = np.flatnonzero(apart), 1.0
+    stands[apart] = np.flatnonzero(apart)
+    sign[apart] = 1.0
     first, where, copies = np.unique(stands, return_inverse=True, return_counts=True)
     if np.any(prior.split()[1]):
         return first, where, sign, copies
@@ -316,14 +322,16 @@ def family_of(sets, names, owner="categories"):
     or a mask, each in one set at most; else a TypeError or a ValueError that begins
     with the owner.
     """
-    family, given = np.full(len(names), -1), () if sets is None else sets
+    family = np.full(len(names), -1)
+    given = () if sets is None else sets
     given = given.values() if isinstance(given, dict) else given
     try:
         given = [_as_numbers(levels, len(names)) for levels in given]
         each = [[levels] if isinstance(levels, str) else [*levels] for levels in given]
     except TypeError:
         each = [[None]]
-    called, kinds = {str(name) for name in names}, (str, int, np.integer)
+    called = {str(name) for name in names}
+    kinds = (str, int, np.integer)
     plain = lambda i: isinstance(i, kinds) and not isinstance(i, bool)
     fits = lambda i: plain(i) or str(i) in called
     if not all(fits(i) for some in each for i in some):
@@ -434,7 +442,8 @@ class Columns(NamedTuple):
 
     def of(self, which):
         """The same where A holds these of its columns, (k,) ints, and no others."""
-        at, places = self.first[which], np.arange(len(which) + 1)
+        at = self.first[which]
+        places = np.arange(len(which) + 1)
         turn = csc_array((np.ones(len(which)), places[:-1], places))
         parts = (part[at] for part in (*self[:4], self.family, self.group))
         *known, family, group = parts
@@ -448,14 +457,16 @@ class Columns(NamedTuple):
 
     def labels(self, which):
         """The name of each of some columns, or of its group, (n,) object."""
-        at, names = self.group[which], np.array(self.names[which], dtype=object)
+        at = self.group[which]
+        names = np.array(self.names[which], dtype=object)
         names[at >= 0] = np.array([*self.groups, None], dtype=object)[at[at >= 0]]
         return names
 
     @property
     def notes(self):
         """Sentences about columns that are never selected."""
-        constant, varies = self.kind == "constant", self.scale > 0
+        constant = self.kind == "constant"
+        varies = self.scale > 0
         inside = "columns that are constant inside every stratum are left out"
         idle = "columns that the unpenalised ones already explain have Π = 0"
         remedies = {"constant columns are left out": constant & ~varies}
@@ -492,7 +503,8 @@ def prepare_columns(
         length = np.linalg.norm(as_weighed(A, rows.weight), axis=0)
         constant = length == 0
         length[constant] = 1.0
-        A, scale = A / length, scale * length
+        A = A / length
+        scale = scale * length
     if constant.all():
         what = "there is nothing to select from"
         raise ValueError(f"every column of X is constant: {what}")
@@ -502,7 +514,8 @@ def prepare_columns(
     kept = np.flatnonzero(factors == 0)
     length = residual_lengths(as_weighed(A, rows.weight), kept)
     idle = (factors > 0) & (length < NEAR)
-    length[kept], length[idle] = 1.0, 1.0
+    length[kept] = 1.0
+    length[idle] = 1.0
     kinds = {"constant": constant, "covariate": factors == 0, "explained": idle}
     kind = np.select([*kinds.values()], [*kinds], "")
     if not (kind == "").any():
@@ -514,7 +527,8 @@ def prepare_columns(
     elif len(kept):
         A = A.with_options(scale=np.where(idle, np.inf, A.scale * length))
     seen = project_out(A, kept, rows.weight) if len(kept) else A
-    seen, scale = as_weighed(seen, rows.weight), scale * length
+    seen = as_weighed(seen, rows.weight)
+    scale = scale * length
     together = np.full(len(names), -1)
     if groups is not None:
         together = np.where(constant | idle, -1, groups)
@@ -544,7 +558,8 @@ def check_finite(A, length, names):
     """Refuse NaN and infinity, by the name of the first column that holds them."""
     if not len(wrong := np.flatnonzero(~np.isfinite(length))):
         return
-    missing, j = np.isnan(A[:, wrong[:1]]).sum(), wrong[0]
+    missing = np.isnan(A[:, wrong[:1]]).sum()
+    j = wrong[0]
     what = f"infinity, or numbers too large to square: column {names[j]!r}"
     remedy = "drop or fill these, or change their unit"
     if missing:

@@ -109,10 +109,14 @@ def _refuse(ask, frame, values, gaps, features):
     real = [name for name in values if name not in free]
     doomed = gaps.all() | (ask.missing == "error")
     doomed &= (doomed.index != ask.id) | (ask.id == ask.groups)
-    word, date, infinite = "is not a number", "is a date", "is not a finite number"
-    comma, small = f"{word}, but for a comma", "is not above 0"
+    word = "is not a number"
+    date = "is a date"
+    infinite = "is not a finite number"
+    comma = f"{word}, but for a comma"
+    small = "is not above 0"
     limit = "is only known to lie beyond a limit"
-    drop, median = ask.typed("drop"), ask.typed("missing", "median")
+    drop = ask.typed("drop")
+    median = ask.typed("missing", "median")
     code = f"{ask.typed('categorical')} codes categories as 0/1 columns, {drop} leaves"
     gap = f"or let {median} do it, or {ask.typed('missing', 'drop')} leave out the row,"
     remedies = {
@@ -134,7 +138,8 @@ def _refuse(ask, frame, values, gaps, features):
     seen = {problem: [] for problem in remedies}
     for problem, bad in wrong.items():
         for name in bad.columns[bad.any().to_numpy()]:
-            many, first = bad[name].sum(), int(np.argmax(bad[name]))
+            many = bad[name].sum()
+            first = int(np.argmax(bad[name]))
             cell = str(frame[name].iloc[first])
             odd = {date: _DATE, comma: _COMMA, limit: _LIMIT} if problem == word else {}
             kind = next((k for k in odd if odd[k].fullmatch(cell.strip())), problem)
@@ -151,7 +156,8 @@ def _rows_left(ask, gaps, features):
     """Which rows stay, (M,) bool, and sentences about those that do not."""
     known = [n for n in ask.used if not ask.roles[n] & {*_ONE} <= {"id"}]
     asked = features if ask.missing == "drop" else []
-    notes, stay = [], np.ones(len(gaps), dtype=bool)
+    notes = []
+    stay = np.ones(len(gaps), dtype=bool)
     for what, names in ("the target or another role", known), ("a feature", asked):
         lost = gaps[names].any(axis=1).to_numpy() & stay
         stay &= ~lost
@@ -163,7 +169,8 @@ def _rows_left(ask, gaps, features):
         if notes:
             costs = gaps.sum().sort_values(ascending=False, kind="stable")[:4]
             named = ", ".join(f"'{printable(n)}' ({m})" for n, m in costs.items() if m)
-            problem, remedy = f"{problem} without gaps", f"{remedy}: gaps: {named}"
+            problem = f"{problem} without gaps"
+            remedy = f"{remedy}: gaps: {named}"
         raise InputError(f"{ask.where} {problem}: {remedy}")
     return stay, notes
 
@@ -188,7 +195,8 @@ class Table(NamedTuple):
 def _dummies(ask, frame, values, gaps, features):
     """What a `Table` says of its features, which are numbers without gaps."""
     X = values[[name for name in features if name not in ask.categorical]]
-    filled, references = X.isna().sum().to_dict(), {}
+    filled = X.isna().sum().to_dict()
+    references = {}
     gappy = [name for name, many in filled.items() if many]
     parts = [X.fillna(X[gappy].median()) if gappy else X]
     families = {name: [name] for name in features}
@@ -230,7 +238,8 @@ def _response(ask, frame, values):
             remedy = f"{ask.typed('na', odd[0])} makes it a gap"
             raise InputError(f"{ask.where}: {problem}: {remedy}")
         return np.array(words)
-    yes, no = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
+    yes = {"1", "1.0", "true", "yes"}
+    no = {"0", "0.0", "false", "no"}
     words = [readers.cell_label(cell).lower() for cell in frame[ask.event]]
     for word in sorted({*words} - yes - no):
         problem = f"'{printable(word)}' in '{printable(ask.event)}' is neither"
@@ -244,7 +253,8 @@ def _response(ask, frame, values):
 
 def _one_class(ask, words):
     """The target, 1 where it is the class that was asked for, and what 0 and 1 are."""
-    known, yes = sorted({*words}), str(ask.positive)
+    known = sorted({*words})
+    yes = str(ask.positive)
     if yes not in known:
         problem = f"'{printable(ask.target)}' has no class '{printable(yes)}', only"
         problem += f" {quoted(known)}{readers.meant(yes, known)}"
@@ -275,7 +285,8 @@ def _contrasts(ask, labels, order):
     """A column of 0 and 1 for each level but the reference, and that: by default the
     first of an order, else the most frequent one.
     """
-    name, levels = labels.name, sorted(labels.unique())
+    name = labels.name
+    levels = sorted(labels.unique())
     first = next((level for level in order if level in levels), labels.mode()[0])
     reference = str(ask.reference.get(name, first))
     if reference not in levels:
@@ -290,7 +301,9 @@ def _steps(ask, labels, _):
     """For each level but the lowest of an ordered category a column that is 1 there and
     above, and the lowest.
     """
-    name, known, there = labels.name, ask.ordered[labels.name], {*labels}
+    name = labels.name
+    known = ask.ordered[labels.name]
+    there = {*labels}
     if odd := sorted(there.difference(known)):
         problem = f"'{printable(name)}' has {quoted(odd)} beside {quoted(known)}"
         remedy = "name all levels, the lowest first"
@@ -390,7 +403,8 @@ def _apart(name, numbers, rows):
     """The same of one column, from its different numbers and the rows of each."""
     while len(numbers) > 2:
         cut = int(np.argmax(np.diff(numbers))) + 1
-        few, rest = slice(cut), slice(cut, None)
+        few = slice(cut)
+        rest = slice(cut, None)
         if rows[few].sum() > rows[rest].sum():
             few, rest = rest, few
         ends = numbers[rest][[0, -1]]
@@ -401,7 +415,8 @@ def _apart(name, numbers, rows):
             return
         for number, many in zip(numbers[few], rows[few]):
             yield name, number, many, *ends
-        numbers, rows = numbers[rest], rows[rest]
+        numbers = numbers[rest]
+        rows = rows[rest]
 
 
 def _warnings(ask, frame, values, gaps, table, file):
@@ -416,7 +431,8 @@ def _warnings(ask, frame, values, gaps, table, file):
         level = printable(table.references[name])
         one = f"'{printable(name)}' has one level, '{level}'"
         yield f"{one}: nothing to code, no feature"
-    X, M = table.X, len(frame)
+    X = table.X
+    M = len(frame)
     spans = (X.max() - X.min()).between(M - 1, M + table.left_out - 1)
     counts = lambda x: x.nunique() == M and (x % 1 == 0).all()
     numbers = [name for name in X.columns[spans] if counts(X[name])]
@@ -464,7 +480,8 @@ def prepare_table(
     frame = file = frame.set_axis(frame.columns.astype(str), axis=1)
     if target is None and asked.get("time") is None and frame.shape[1] == 1:
         target = frame.columns[0]
-    ask, notes = _roles(where, typed, dict(asked, target=target)), []
+    ask = _roles(where, typed, dict(asked, target=target))
+    notes = []
     readers.check_names(where, list(frame.columns))
     features = _features(ask, list(frame.columns))
     coded = frame[features].select_dtypes("category").columns
@@ -482,7 +499,9 @@ def prepare_table(
         notes.append(f"{quoted(ask.na)} taken for gaps: {places or 'in no cell'}")
     _refuse(ask, frame, values, gaps, features)
     stay, lost = _rows_left(ask, gaps, features)
-    frame, values, gaps = frame[stay], values[stay], gaps[stay]
+    frame = frame[stay]
+    values = values[stay]
+    gaps = gaps[stay]
     labels = dict(groups=ask.groups, strata=ask.strata)
     numbers = dict(sample_weight=ask.weights, offset=ask.offset, n_trials=ask.trials)
     words = lambda name: np.array([*map(readers.cell_label, frame[name])])
@@ -490,7 +509,9 @@ def prepare_table(
     rows |= {r: values[n].to_numpy() for r, n in numbers.items() if n}
     if ask.exposure is not None:
         rows["offset"] = np.log(values[ask.exposure].to_numpy())
-    y, left_out, classes = _response(ask, frame, values), int((~stay).sum()), ()
+    y = _response(ask, frame, values)
+    left_out = int((~stay).sum())
+    classes = ()
     if ask.positive is not None:
         y, classes = _one_class(ask, [*map(readers.cell_label, frame[ask.target])])
     parts = _dummies(ask, frame, values, gaps, features)

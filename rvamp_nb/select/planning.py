@@ -199,7 +199,8 @@ def predict_study(
         n_features, rows / 6, threshold, pfer, bound=bound
     )
     found = _at_size(question, q, near and near.evolution, spectrum, BY_HALVES, columns)
-    true, false = found.power(threshold), found.false_selections(threshold, n_features)
+    true = found.power(threshold)
+    false = found.false_selections(threshold, n_features)
     known = (float(v) if found.converged else np.nan for v in (n_effects * true, false))
     settings = threshold, q, pfer, float(found.lam)
     study = Study(*question, *settings, *known, found.converged, found)
@@ -263,16 +264,19 @@ PLAN_THRESHOLDS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.9)  # below, the bound hangs on 
 
 def _least_rows(ask, power, most, first, within=0.0, near=None):
     """The smallest study that reaches the power (up to `within`), or the largest."""
-    low, rows = 3, min(max(first, 16), most)
+    low = 3
+    rows = min(max(first, 16), most)
     study = ask(rows, near)
     while not study.power >= power and rows < most:
-        low, rows = rows, min(2 * rows, most)
+        low = rows
+        rows = min(2 * rows, most)
         study = ask(rows, study)
     while study.power >= power and rows - low > 1 + within * rows:
         middle = (low + rows) // 2
         tried = ask(middle, study)
         if tried.power >= power:
-            rows, study = middle, tried
+            rows = middle
+            study = tried
         else:
             low = middle
     return study
@@ -305,7 +309,10 @@ def _within_reach(question, power, threshold, pfer, bound, alike):
     """The thresholds at which some number of rows has the power, those near .7 first;
     or a ValueError.
     """
-    N, K, reached, remedies = question[0], question[1], [], []
+    N = question[0]
+    K = question[1]
+    reached = []
+    remedies = []
     near = sorted(PLAN_THRESHOLDS, key=lambda t: abs(t - 0.7))
     for t in near if threshold is None else [threshold]:
         t, _, q, _ = resolve_error_control(N, np.inf, t, pfer, bound=bound)
@@ -479,7 +486,8 @@ class Pilot(NamedTuple):
     neighbours: float = 0.0  # correlation of neighbours that may be in it (`unseen`)
 
     def __repr__(self):
-        N, K = len(self.noise_var), len(self.loadings)
+        N = len(self.noise_var)
+        K = len(self.loadings)
         return f"Pilot({N} features, {K} in common)"
 
     def draw(self, rows: int, rng: np.random.Generator) -> Array:
@@ -491,7 +499,8 @@ class Pilot(NamedTuple):
         """Return those of the covariance, and their shares, with `noise_var` put at its
         mean and correlated between neighbours.
         """
-        (K, N), own = self.loadings.shape, self.noise_var.mean()
+        K, N = self.loadings.shape
+        own = self.noise_var.mean()
         t = np.linalg.eigvalsh(self.loadings @ self.loadings.T)
         n = 64 if neighbours else 1  # frequencies
         waves = np.cos((np.arange(n) + 0.5) * np.pi / n)
@@ -513,7 +522,8 @@ class Pilot(NamedTuple):
 def _of_rows(t, share, ratio, N):
     """Eigenvalues of AA', and their shares, that have the averages of (`one-row`)."""
     total = lambda m: (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
-    least, most = 1e-4, 10.0 * N  # of s: a table's eigenvalues lie between
+    least = 1e-4  # of s: a table's eigenvalues lie between these
+    most = 10.0 * N
     gap = lambda log_m: np.exp(-log_m) - total(np.exp(log_m)) - least
     high = brentq(gap, -np.log(2 * most), -np.log(least / 2))
     m = np.exp(np.linspace(-np.log(most), high, 200))
@@ -527,7 +537,8 @@ def _of_rows(t, share, ratio, N):
 # %% ../../nbs/course/57_planning.ipynb #7c4f578c
 def _factors(square, M, N):
     """Each factor's variance in the population; squares, (n,): of singular values."""
-    n, ratio = M - 1, N / (M - 1)
+    n = M - 1
+    ratio = N / (M - 1)
     beyond = square > 1.1 * (1 + np.sqrt(ratio)) ** 2  # than independent features show
     K = min(int(beyond.sum()), len(square) - 1)
     rest = square[K:].sum() / N / (1 - K / min(n, N))
@@ -538,7 +549,8 @@ def _factors(square, M, N):
 
 def _unseen(square, K, M, N):
     """Correlation of neighbours that accounts for what K factors leave (`unseen`)."""
-    rest, n = square[K:], M - 1 - K
+    rest = square[K:]
+    n = M - 1 - K
     if n < 2:
         return 0.0
     total = rest.sum()
@@ -593,11 +605,14 @@ def _drawn_study(pilot, study, rng):
     A, y = standardize(X, y)
     laws = dict(counts=Subsample(0.5), randomize=FixedFactor(), progress=False)
     laws["seed"] = int(rng.integers(2**31))
-    lam, slope, before = study.lam, -2.5, None
+    lam = study.lam
+    slope = -2.5
+    before = None
     for _ in range(4):  # secants, of the logarithms
         few = naive_bootstrap(A, y, lam, n_resamples=10, **laws).Pi
         laws["columns"] = np.flatnonzero(few)
-        at, gap = np.log(lam), np.log(max(few.sum(), 0.1) / study.q)
+        at = np.log(lam)
+        gap = np.log(max(few.sum(), 0.1) / study.q)
         if abs(gap) < 0.1:
             break
         if before:
@@ -610,7 +625,8 @@ def _drawn_study(pilot, study, rng):
 # %% ../../nbs/course/57_planning.ipynb #2016cc07
 def _line(log_rows, share):
     """A line through what was seen: its values and their errors; where it has one."""
-    n, middle = len(share), log_rows.mean()
+    n = len(share)
+    middle = log_rows.mean()
     x = log_rows - middle
     spread = max(x @ x, 1e-300)  # 0 where all studies had the same number
     slope = max(x @ share / spread, 0.3)  # less is chance: more rows find more
@@ -623,7 +639,9 @@ def _line(log_rows, share):
 # %% ../../nbs/course/57_planning.ipynb #269acdbd
 def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
     """The study with the power, by studies that are drawn around a number of rows."""
-    rows, at, seen = study.rows, np.empty(0), np.empty((0, 2))
+    rows = study.rows
+    at = np.empty(0)
+    seen = np.empty((0, 2))
     of_size = lambda rows: ask(study.threshold, rows, study)
     for _ in range(3):
         sizes = np.unique((rows * np.geomspace(0.8, 1.25, 4)).astype(int).clip(8, most))

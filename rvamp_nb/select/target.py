@@ -139,7 +139,8 @@ def check_rows(X, y, **roles):
     if sizes == [1, 2] and y.shape[1] > 1:
         what = f"X has one column and no second dimension, y has {y.shape[1]} columns"
         raise ValueError(f"{what}: are they swapped? Call fit(X, y), the table first")
-    note, index = [], _labels_of(X)
+    note = []
+    index = _labels_of(X)
     for name, value in dict(y=y, **roles).items():
         theirs = _labels_of(value)
         if index is None or theirs is None or len(index) != len(theirs):
@@ -195,7 +196,8 @@ def _suggested(y, has_offset=False):
     """The loss that a target suggests, and a word where it may hold counts, or classes'
     codes.
     """
-    values, whole = np.unique(y), y.dtype.kind not in "OUS" and (y == np.rint(y)).all()
+    values = np.unique(y)
+    whole = y.dtype.kind not in "OUS" and (y == np.rint(y)).all()
     if len(values) == 2 and (y.dtype.kind != "f" or whole):
         return "logistic", ""
     if y.dtype.kind in "OUS" and 2 < len(values) <= MOST_CLASSES:
@@ -309,7 +311,8 @@ def read_target(y, loss, rows, counts):
     is their share.
     """
     if rows.trials is not None:
-        y, loss = _success_shares(y, loss, rows), Logistic()
+        y = _success_shares(y, loss, rows)
+        loss = Logistic()
     if isinstance(loss, str) and loss == "survival":
         rows, level = _offset_centred(rows)
         time, event, *entry = y.T
@@ -322,27 +325,34 @@ def read_target(y, loss, rows, counts):
             raise ValueError(f"y: {what}, and no death is compared with anyone")
         known = dict(baseline=base, note=_few_events(base, rows.strata))
         return Target(base.event, "survival", base.rows, rows, level, **known)
-    y, note = _numbers_or_names(y), ""
+    y = _numbers_or_names(y)
+    note = ""
     if isinstance(loss, str) and loss == "auto":
         loss, note = _suggested(y, rows.offset is not None)
     if isinstance(loss, str) and loss == "softmax":
         return _of_classes(y, rows, counts)
-    name, classes, likelihood = loss_name(loss), None, loss
+    name = loss_name(loss)
+    classes = None
+    likelihood = loss
     if name == "logistic" and rows.trials is None:
-        (y, classes), likelihood = _coded(y, rows), Logistic()
+        y, classes = _coded(y, rows)
+        likelihood = Logistic()
     else:
         y = _numbers(name, y, rows)
     if name in LOCATION_LOSSES and rows.offset is not None:
-        y, rows = y - rows.offset, rows._replace(offset=None)
+        y = y - rows.offset
+        rows = rows._replace(offset=None)
         if np.ptp(rows.with_weight(y)) == 0:
             what = "y - offset is the same number in every row"
             raise ValueError(f"{what}: there is nothing to explain")
     rows, level = _offset_centred(rows)
     scale = 1.0
     if name in LOCATION_LOSSES:
-        w, huber = rows.weight, name == "huber"
+        w = rows.weight
+        huber = name == "huber"
         middle = weighted_median(y, w) if huber else np.average(y, 0, w)
-        y, level = y - middle, float(middle)
+        y = y - middle
+        level = float(middle)
         scale = robust_scale(y, w) if huber else 0.0
         scale = scale if scale > 0 else np.sqrt(np.average(y**2, 0, w))
     if isinstance(loss, str) and name != "logistic":
@@ -393,7 +403,8 @@ def check_column(y):
     except ValueError:
         return  # ragged: refused in scikit-learn's words
     if values.ndim == 2 and values.shape[1] > 1:
-        what, remedy = f"{values.shape[1]} columns", "fit one target at a time"
+        what = f"{values.shape[1]} columns"
+        remedy = "fit one target at a time"
         if values.shape[1] == 2:
             what += " (an event and a time are for loss='survival')"
             whole = values.dtype.kind in "iuf" and (values == np.abs(np.rint(values)))
@@ -486,7 +497,8 @@ def _coded(y, rows):
 # %% ../../nbs/workshop/target.ipynb #71sep002
 def _separating(side, open_, Z):
     """Which columns of Z (m, k) combine to signs `side` or 0, and 0 in closed rows."""
-    pulls, closed = side[open_, None] * Z[open_], Z[~open_]
+    pulls = side[open_, None] * Z[open_]
+    closed = Z[~open_]
     if Z.shape[1] == 1:  # the intercept
         return np.array([open_.all() and abs(side.sum()) == len(side)])
     none = np.zeros(len(pulls)), closed, np.zeros(len(closed))
@@ -506,15 +518,18 @@ def check_estimable(target, Z, names, counts, draws=20):
         return next(filter(None, notes), "")
     if target.loss not in ("logistic", "poisson", "survival"):
         return ""
-    y, rng = target.y, np.random.default_rng(0)
+    y = target.y
+    rng = np.random.default_rng(0)
     seen = target.likelihood.sample_weight
     seen = np.full(len(y), True) if seen is None else seen > 0
     drawn = [seen, *(seen & (counts.draw(len(y), rng) > 0) for _ in range(draws))]
-    side, ends = np.where(y > 0, 1.0, -1.0), [0, 1] if target.loss == "logistic" else 0
+    side = np.where(y > 0, 1.0, -1.0)
+    ends = [0, 1] if target.loss == "logistic" else 0
     open_ = np.isin(y, ends)  # the others pull to both sides
     Z = np.column_stack([np.sqrt(len(y)) * Z, np.ones(len(y))])
     found = np.array([_separating(side[rows], open_[rows], Z[rows]) for rows in drawn])
-    whole, times = found[0].any(), int(found[1:].any(1).sum())
+    whole = found[0].any()
+    times = int(found[1:].any(1).sum())
     where = "the table" if whole else f"{times} of {draws} resamples"
     which = format_list(
         names, np.flatnonzero(found[: 1 if whole else None, :-1].any(0))
@@ -538,10 +553,13 @@ def suspected(target, names, chosen, X):
     survival data, the two ends of an interval; among the chosen, numbers (k,), columns
     X (M, k), what repeats the target, or separates its classes and not by chance.
     """
-    y, rows, what = target.y, target.rows, "target"
+    y = target.y
+    rows = target.rows
+    what = "target"
     remedy = "if this is known only with the outcome, or made from it (a leak), drop it"
     if target.loss == "survival":
-        y, what = target.baseline.time, "survival time"
+        y = target.baseline.time
+        what = "survival time"
         other = re.compile("time|[^a-z]|^t(?=_?(start|stop))")
         cores = [other.sub("", str(name).lower()) for name in names]
         if any(pair <= {*cores} for pair in _PAIRS):
@@ -549,8 +567,10 @@ def suspected(target, names, chosen, X):
             note = "may be the ends of intervals, and are features here: drop them, and"
             note += " give y as event, start and stop"
             yield f"{format_list(names, ends)} {note}"
-    y, X = rows.with_weight(y), rows.with_weight(X)
-    y, Z = y.reshape(len(y), -1), X - X.mean(0)
+    y = rows.with_weight(y)
+    X = rows.with_weight(X)
+    y = y.reshape(len(y), -1)
+    Z = X - X.mean(0)
     inside = np.linalg.norm(np.linalg.qr(y - y.mean(0))[0].T @ Z, axis=0)
     same = inside > (1 - 1e-9) * np.linalg.norm(Z, axis=0)
     if same.any():
