@@ -32,7 +32,7 @@ def _check_both(q, threshold):
 
 # %% ../../nbs/course/51_error_control.ipynb #4081f44a
 def _check_given(p, threshold=None, pfer=None, q=None, bound="mb"):
-    """Threshold, pfer and q as floats; None stays."""
+    """Convert threshold, pfer and q to floats; None stays."""
     if str(bound) not in ("mb", "unimodal", "gaussian"):
         known = "'mb', 'unimodal' or 'gaussian'"
         raise ValueError(f"bound must be {known}, got {bound!r}")
@@ -71,7 +71,7 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
 
 
 def _least_threshold(theta, n_pairs=np.inf):
-    """The threshold above which the unimodal bound holds."""
+    """Compute the threshold above which the unimodal bound holds."""
     return 0.5 + min(theta**2, 1 / (2 * n_pairs) + 0.75 * theta**2)
 
 # %% ../../nbs/course/51_error_control.ipynb #215eb41a
@@ -79,7 +79,7 @@ BOUNDS = {"mb": pfer_bound, "unimodal": unimodal_bound}
 
 
 def _threshold_for(bound, pfer, q, p):
-    """The threshold at which the bound equals pfer; one above 1 cannot be met."""
+    """Find the threshold at which the bound equals pfer; one above 1 cannot be met."""
     if bound == "gaussian":
         field = -ndtri(min(pfer / p, 1) / 2)
         share = _share_of_halves(field, -np.sqrt(2) * ndtri(q / p / 2))
@@ -252,7 +252,7 @@ def common_factors(A):
 
 # %% ../../nbs/course/51_error_control.ipynb #e46faae6
 def _gaussian_decoys(A, rng):
-    """Decoys with `knockoff-moments`, for columns of mean 0 and mean square 1."""
+    """Draw decoys with `knockoff-moments`, for columns of mean 0 and mean square 1."""
     L, uniqueness = common_factors(A)
     s = np.minimum(1, 2 * uniqueness)
     share = s / uniqueness  # at most 2

@@ -102,7 +102,7 @@ class BaggedPredictor(Results):
         return X, predictions.mean_of(self._answered(), X)
 
     def _averaged(self, X, f):
-        """Mean and standard deviation of f of the linear predictor, (2, m)."""
+        """Compute mean and standard deviation of f of the linear predictor, (2, m)."""
         return predictions.averaged(self.selection_, *self._mean_of(X), f)
 
     def predict(self, X: TableLike, return_std: bool = False) -> Any:
@@ -679,7 +679,7 @@ def _opened(est, *, shown=None):
 
 # %% ../../nbs/course/54_stability.ipynb #70310397
 def _found(est, X, y, roles):
-    """What a fit finds: a `Selection`, and warnings as (text, kind)."""
+    """Fit: return a `Selection`, and warnings as (text, kind)."""
     strange = check_rows(X, y, **roles)
     several = str(est.loss) == "auto" and is_named(y)
     if several:
@@ -698,7 +698,7 @@ def _found(est, X, y, roles):
 
 
 def _attributes(found):
-    """What a `Selection` is called as attributes of the estimator."""
+    """Return the fields of a `Selection` as attributes of the estimator."""
     target = found.question.target
     columns = found.question.columns
     fields = {k: v for k, v in vars(found).items() if k not in ("asked", "path")}

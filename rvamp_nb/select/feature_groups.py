@@ -43,7 +43,7 @@ _MISSING = "None", "nan", "<NA>", "NaT"
 
 
 def _by_label(given, names):
-    """The same from labels."""
+    """Read the groups from labels."""
     wanted = "a dict {name: columns}, a label for each column, or 'categories'"
     labels = (
         list(given) if np.iterable(given) and not isinstance(given, str) else [None]

@@ -63,7 +63,7 @@ def read_X(X):
 
 # %% ../../nbs/workshop/features.ipynb #720000s1
 def column_names(X):
-    """What the columns of a frame are called, a list: the `str` of each label, which
+    """List the names of the columns of a frame: the `str` of each label, which
     may be a number or a tuple. The labels 0, 1, ... that nobody has given stay. A
     ValueError for two columns of one name.
     """
@@ -93,7 +93,7 @@ def named(X):
 
 # %% ../../nbs/workshop/features.ipynb #720000s3
 def as_frame(values, names):
-    """A data frame, from which scikit-learn reads the names."""
+    """Make a data frame, from which scikit-learn reads the names."""
     import pandas as pd
 
     return pd.DataFrame(values, columns=names)
@@ -139,7 +139,7 @@ def _check_text(X):
 
 # %% ../../nbs/workshop/features.ipynb #720000s6
 def _like_a_number(value):
-    """Numbers, text that spells one, and what is missing."""
+    """Check for a number, text that spells one, or a missing value."""
     try:
         float(value)
     except (TypeError, ValueError, OverflowError):
@@ -209,7 +209,7 @@ def _hardly_apart(A, within):
 
 
 def _join(X, near, within, stands):
-    """Among columns X, numbers `near`, the first stands for all that are the same."""
+    """Merge equal columns among X, numbers `near`: the first stands for all of them."""
     for k, i in enumerate(near):
         if stands[i] == i:
             others = np.flatnonzero(stands[near] == near)
@@ -298,7 +298,7 @@ def numbers_of(owner, labels, names):
 
 
 def by_name(owner, given, names):
-    """A dict {column: value}, by label or number, as {name: value}; others as given."""
+    """Name the keys of a dict {column: value}; return other objects as they are."""
     if not isinstance(given, dict):
         return given
     which = numbers_of(owner, [*given], names)
@@ -308,7 +308,7 @@ def by_name(owner, given, names):
 
 
 def _as_numbers(columns, N):
-    """Columns; those of a slice, or of a mask of N truth values, as numbers."""
+    """Convert a slice, or a mask of N truth values, to numbers of columns."""
     mask = np.ndim(columns) == 1 and {*map(type, columns)} <= {bool, np.bool_}
     if mask and len(columns) == N:
         return np.flatnonzero(columns).tolist()
@@ -316,8 +316,8 @@ def _as_numbers(columns, N):
 
 
 def family_of(sets, names, owner="categories"):
-    """The number of the set that each of the columns with names (N,) is in, (N,) int
-    array; -1 of none. The sets are a dict {name: columns}, a list of lists of columns
+    """Return the number of the set that each column with names (N,) is in, (N,) int;
+    -1 for none. The sets are a dict {name: columns}, a list of lists of columns
     (an array of two dimensions is one), or None; columns by name or number, as a slice
     or a mask, each in one set at most; else a TypeError or a ValueError that begins
     with the owner.
@@ -351,8 +351,8 @@ def family_of(sets, names, owner="categories"):
 
 # %% ../../nbs/workshop/features.ipynb #72c01001
 def chosen_columns(names, which=None, categories=None):
-    """Numbers of columns with names (N,), by names or numbers, () or (n,); all for
-    None. A ValueError for no such column, and for a variable of several, of
+    """Return the numbers of columns with names (N,), by names or numbers, () or (n,);
+    all for None. A ValueError for no such column, and for a variable of several, of
     `categories`; a TypeError for truth values.
     """
     if which is None:
@@ -424,11 +424,11 @@ class Columns(NamedTuple):
         return x * self.unit if dense else x.multiply(self.unit).tocsc()
 
     def by_class(self, x):
-        """Coefficients of the table, (N K, ...), as (N, K, ...) where K > 1."""
+        """Reshape coefficients of the table, (N K, ...), to (N, K, ...) where K > 1."""
         return x if self.basis is None else x.reshape(-1, self.K, *x.shape[1:])
 
     def numbers(self, i):
-        """Those of the coefficients of features i, () or (n,), (n K,)."""
+        """Return the numbers of the coefficients of features i, () or (n,), (n K,)."""
         return np.add.outer(self.K * np.asarray(i), np.arange(self.K)).ravel()
 
     def intercepts(self, x, on_table, alone):
@@ -450,13 +450,11 @@ class Columns(NamedTuple):
         return Columns(*known, places[:-1], turn, family, group)
 
     def called(self, which):
-        """The names of some columns, numbers or (N,) bool; a group's, once, by its
-        name.
-        """
+        """List the names of some columns, numbers or (N,) bool; a group's once."""
         return list(dict.fromkeys(self.labels(which)))
 
     def labels(self, which):
-        """The name of each of some columns, or of its group, (n,) object."""
+        """Return the name of each of some columns, or of its group, (n,) object."""
         at = self.group[which]
         names = np.array(self.names[which], dtype=object)
         names[at >= 0] = np.array([*self.groups, None], dtype=object)[at[at >= 0]]
@@ -486,8 +484,8 @@ class Columns(NamedTuple):
 def prepare_columns(
     X, names, prior, rows, counts, categories=None, groups=None, within=None
 ):
-    """Standardised columns A (M, n), of near copies the first, the prior of them, and
-    what is known of them, `Columns`. The prior comes with a penalty factor for each
+    """Standardise the columns: A (M, n), of near copies the first, their prior, and
+    `Columns`. The prior comes with a penalty factor for each
     column, (N,); one of 0 is never penalised. `categories`, a dict or list of lists,
     says which columns are levels of one variable; groups, (N,) int or None, which are
     never taken as copies of others (above -1); `within`, a function of A or None, takes
@@ -571,5 +569,5 @@ def check_finite(A, length, names):
 
 # %% ../../nbs/workshop/features.ipynb #72000030
 def as_weighed(A, weight):
-    """The table as a squared loss sees it, its rows times the roots of weights."""
+    """Multiply the rows of a table by the roots of their weights."""
     return A if weight is None else scale_rows(A, np.sqrt(weight))

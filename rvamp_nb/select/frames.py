@@ -24,7 +24,7 @@ _TOGETHER += ({"strata", "keep", "categorical"}, {"strata", "keep", "ordered"})
 
 
 def _roles(where, typed, asked):
-    """What is asked of the columns, {column: its roles} included; it makes sense."""
+    """Collect and check the roles of the columns, {column: its roles} included."""
     roles = dict.fromkeys((*_ONE, *_MANY, "reference", "positive", "ordered"))
     ask = SimpleNamespace(**roles, missing="error", na=())
     for unknown in asked.keys() - vars(ask).keys():
@@ -75,7 +75,7 @@ def _roles(where, typed, asked):
 
 
 def _features(ask, names):
-    """The columns that are features; a role has its column, and fits its others."""
+    """Return the names of the features; refuse roles that name no column, or clash."""
     there = set(names)
     for name, roles in ask.roles.items():
         if name not in there:
@@ -101,7 +101,7 @@ _LIMIT = re.compile(r"[<>≤≥]=?\s*[-+]?\d*[.,]?\d+([eE][-+]?\d+)?")
 
 
 def _refuse(ask, frame, values, gaps, features):
-    """One line about all columns that will not do, if any will not."""
+    """Refuse, in one line, all columns whose cells cannot be used."""
     free = {ask.id, ask.groups, ask.strata, ask.event} - {*features, ask.target}
     free |= {*ask.categorical}  # of these only equal and different matters
     if ask.target is not None and values[ask.target].isna().all():
@@ -153,7 +153,7 @@ def _refuse(ask, frame, values, gaps, features):
 
 
 def _rows_left(ask, gaps, features):
-    """Which rows stay, (M,) bool, and sentences about those that do not."""
+    """Return the rows that stay, (M,) bool, and sentences about those left out."""
     known = [n for n in ask.used if not ask.roles[n] & {*_ONE} <= {"id"}]
     asked = features if ask.missing == "drop" else []
     notes = []
@@ -193,7 +193,7 @@ class Table(NamedTuple):
 
 
 def _dummies(ask, frame, values, gaps, features):
-    """What a `Table` says of its features, which are numbers without gaps."""
+    """Return the fields of a `Table` about its features, as numbers without gaps."""
     X = values[[name for name in features if name not in ask.categorical]]
     filled = X.isna().sum().to_dict()
     references = {}
@@ -226,7 +226,7 @@ def _dummies(ask, frame, values, gaps, features):
 
 
 def _response(ask, frame, values):
-    """The target: floats, words, or the fields event, time, and entry between them."""
+    """Return the target: floats, words, or the fields event, time and maybe entry."""
     if ask.time is None:
         y = values[ask.target].to_numpy()
         if not np.isnan(y).any():  # gaps are gone
@@ -252,7 +252,7 @@ def _response(ask, frame, values):
 
 
 def _one_class(ask, words):
-    """The target, 1 where it is the class that was asked for, and what 0 and 1 are."""
+    """Code the target as 1 for the class asked for, else 0; name the two classes."""
     known = sorted({*words})
     yes = str(ask.positive)
     if yes not in known:
@@ -264,7 +264,7 @@ def _one_class(ask, words):
 
 # %% ../../nbs/workshop/frames.ipynb #67steps1
 def _order_of(kind):
-    """The levels of pandas' ordered type, the lowest first, as text; or none."""
+    """List the levels of pandas' ordered type as text, the lowest first; else []."""
     ordered = isinstance(kind, pd.CategoricalDtype) and kind.ordered
     return [*map(readers.cell_label, kind.categories)] if ordered else []
 
@@ -282,8 +282,8 @@ def order_lost(name, kind):
 
 
 def _contrasts(ask, labels, order):
-    """A column of 0 and 1 for each level but the reference, and that: by default the
-    first of an order, else the most frequent one.
+    """Code each level but the reference as a column of 0 and 1; return the reference
+    also: by default the first of an order, else the most frequent level.
     """
     name = labels.name
     levels = sorted(labels.unique())
@@ -298,8 +298,8 @@ def _contrasts(ask, labels, order):
 
 
 def _steps(ask, labels, _):
-    """For each level but the lowest of an ordered category a column that is 1 there and
-    above, and the lowest.
+    """Code each level but the lowest of an ordered category as a column that is 1 from
+    that level on; return the lowest level also.
     """
     name = labels.name
     known = ask.ordered[labels.name]
@@ -319,7 +319,7 @@ _OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
 
 
 def _acts(ask, table):
-    """Sentences about what was done to the columns."""
+    """Describe what was done to the columns, in sentences."""
     if total := sum(table.filled.values()):
         named = ", ".join(f"{n} in '{printable(k)}'" for k, n in table.filled.items())
         how = "filled with the column's median or most frequent level"
@@ -338,7 +338,7 @@ def _acts(ask, table):
 
 
 def _repeats(ask, file):
-    """Sentences about names of patients, or of other things, that come again."""
+    """Warn of names of patients, or of other units, that occur more than once."""
     known = {*ask.used, *ask.categorical}
     owners = [name for name in file if _OWNER.search(name) and name not in known]
     for name in filter(None, [ask.id, *owners]) if ask.groups is None else ():
@@ -358,7 +358,7 @@ def _repeats(ask, file):
 
 # %% ../../nbs/workshop/frames.ipynb #fr00001
 def _undeclared_gaps(ask, frame, values, gaps):
-    """Sentences about levels and numbers that may stand for a gap."""
+    """Warn of levels and numbers that may stand for a gap."""
     empty = lambda code: f"if it stands for a gap, say {ask.typed('na', code)}"
     for name in frame.columns[(values.isna() & ~gaps).any()]:
         words = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
@@ -386,8 +386,8 @@ def far_numbers(values, names):
 
 
 def _far_values(values, names, block=4096):
-    """Of a few equal numbers far from a column's others: the column's name, the number,
-    how many rows have it, and the ends of the rest.
+    """Yield a few equal numbers far from the rest of a column: the column's name, the
+    number, how many rows have it, and the ends of the rest.
     """
     for start in range(0, values.shape[1], block):
         part = np.sort(values[:, start : start + block], axis=0)
@@ -400,7 +400,7 @@ def _far_values(values, names, block=4096):
 
 
 def _apart(name, numbers, rows):
-    """The same of one column, from its different numbers and the rows of each."""
+    """Yield the far numbers of one column, by its different numbers and their rows."""
     while len(numbers) > 2:
         cut = int(np.argmax(np.diff(numbers))) + 1
         few = slice(cut)
@@ -420,7 +420,7 @@ def _apart(name, numbers, rows):
 
 
 def _warnings(ask, frame, values, gaps, table, file):
-    """Sentences about what may be wrong; `file` has the columns without a role, too."""
+    """Warn of what may be wrong; `file` also has the columns without a role."""
     yield from _repeats(ask, file)
     yield from _undeclared_gaps(ask, frame, values, gaps)
     if ask.target is not None and ask.positive is None:
@@ -448,8 +448,8 @@ def _warnings(ask, frame, values, gaps, table, file):
 def prepare_table(
     frame, target=None, *, where="the table", typed=readers.in_python, **asked
 ):
-    """A table with its columns' roles as what `StabilitySelection` takes: a `Table`; a
-    `InputError`, whose one line names every column that will not do, and the remedy.
+    """Prepare a frame and its columns' roles as a `Table` for `StabilitySelection`. An
+    `InputError` names, in one line, every column that cannot be used, and the remedy.
 
     Parameters
     ----------

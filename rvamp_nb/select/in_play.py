@@ -71,7 +71,7 @@ def has_few_in_play(question, q):
 
 
 def _question_of(question, which):
-    """The question of some of its columns, (n,) ints."""
+    """Restrict a question to some of its columns, (n,) ints."""
     prior = question.prior.of_columns(which, question.A.shape[1])
     part = dict(A=take_columns(question.A, which), prior=prior)
     part |= dict(columns=question.columns.of(which), tol=max(LAST_DIGITS, question.tol))

@@ -211,7 +211,7 @@ def edge_shares(A, lam, rule, n, seed, progress):
 
 # %% ../../nbs/course/62_networks.ipynb #c6200029
 def read_nodes(X):
-    """Columns of length one, (M, n), of those that vary, without copies; the names of
+    """Read columns of length one, (M, n), that vary, without copies; the names of
     all, (N,); of each, which of all stands for it, itself or the first of its copies,
     -1 of a constant one, (N,) int. Errors as of `neighbourhoods`.
     """

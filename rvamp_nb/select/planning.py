@@ -208,7 +208,7 @@ def predict_study(
 
 # %% ../../nbs/course/57_planning.ipynb #22d9ad49
 def _question(rows, n_features, n_effects, size, noise):
-    """All five, or a refusal that says what is wrong."""
+    """Check all five arguments; refuse those that cannot be used."""
     rows = check_size("plan_study", "rows", rows, least=4)
     n_features = check_size("plan_study", "n_features", n_features, least=2)
     n_effects = check_size("plan_study", "n_effects", n_effects)
@@ -223,7 +223,7 @@ MOST_COLUMNS = 50  # of a feature: beyond, small studies rarely converge
 
 
 def _columns_given(columns, pilot):
-    """How many columns a feature has, which is one where there is a pilot."""
+    """Check the number of columns a feature has: one if there is a pilot."""
     columns = check_size("plan_study", "columns_per_feature", columns)
     if columns > MOST_COLUMNS:
         most = f"at most {MOST_COLUMNS}, got {columns}"
@@ -235,7 +235,7 @@ def _columns_given(columns, pilot):
 
 
 def _check_pilot(pilot, n_features):
-    """The pilot, which must have as many features."""
+    """Check that the pilot has as many features."""
     if not isinstance(pilot, Pilot):
         wanted = "a Pilot (pilot_of makes one)"
         raise TypeError(f"pilot must be {wanted}, not {pilot!r:.60}")
@@ -250,7 +250,7 @@ def _check_pilot(pilot, n_features):
 
 # %% ../../nbs/course/57_planning.ipynb #24c00015
 def _check_promise(power, pfer, max_rows, n_studies):
-    """The first three, as floats and an int; and a number of studies that will do."""
+    """Check the first three, as floats and an int, and the number of studies."""
     power = check_number("plan_study", "power", power, 0, 1)
     pfer = check_number("plan_study", "pfer", pfer, 0)
     if 0 < check_size("plan_study", "n_studies", n_studies, least=0) < 8:
@@ -283,7 +283,7 @@ def _least_rows(ask, power, most, first, within=0.0, near=None):
 
 # %% ../../nbs/course/57_planning.ipynb #24c00002
 def _reached(rows, near, question, promise, bridges=3):
-    """The study of so many rows, from one that is near, or by way of sizes between."""
+    """Solve the study of so many rows, from a near one, or by way of sizes between."""
     near = near if near and near.converged else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -299,7 +299,7 @@ def _reached(rows, near, question, promise, bridges=3):
 
 # %% ../../nbs/course/57_planning.ipynb #24c00012
 def q_needed(power, n_effects, threshold, alike):
-    """The q below which no number of rows has the power (`most-power`)."""
+    """Find the q below which no number of rows has the power (`most-power`)."""
     if not alike:  # Markov's inequality
         return n_effects * min(power * threshold, 1)
     return n_effects * ndtr((ndtri(power) + ndtri(threshold)) / 2**0.5)
@@ -491,7 +491,7 @@ class Pilot(NamedTuple):
         return f"Pilot({N} features, {K} in common)"
 
     def draw(self, rows: int, rng: np.random.Generator) -> Array:
-        """A (rows, N) table."""
+        """Draw a (rows, N) table."""
         common = rng.normal(size=(rows, len(self.loadings))) @ self.loadings
         return common + np.sqrt(self.noise_var) * rng.normal(size=common.shape)
 
@@ -536,7 +536,7 @@ def _of_rows(t, share, ratio, N):
 
 # %% ../../nbs/course/57_planning.ipynb #7c4f578c
 def _factors(square, M, N):
-    """Each factor's variance in the population; squares, (n,): of singular values."""
+    """Estimate each factor's population variance; squares, (n,): of singular values."""
     n = M - 1
     ratio = N / (M - 1)
     beyond = square > 1.1 * (1 + np.sqrt(ratio)) ** 2  # than independent features show
@@ -597,7 +597,7 @@ def genes(n_features, seed=0):
 
 # %% ../../nbs/course/57_planning.ipynb #d92496a3
 def _drawn_study(pilot, study, rng):
-    """True and false selections in one study like the planned one."""
+    """Count true and false selections in one study like the planned one."""
     X = pilot.draw(study.rows, rng)
     true = rng.choice(study.n_features, study.n_effects, replace=False)
     effects = study.size * rng.choice([-1.0, 1.0], study.n_effects)
@@ -638,7 +638,7 @@ def _line(log_rows, share):
 
 # %% ../../nbs/course/57_planning.ipynb #269acdbd
 def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
-    """The study with the power, by studies that are drawn around a number of rows."""
+    """Find the study with the power, by studies drawn around a number of rows."""
     rows = study.rows
     at = np.empty(0)
     seen = np.empty((0, 2))

@@ -39,7 +39,7 @@ def spaced(heights, gap):
 
 # %% ../../nbs/workshop/plots.ipynb #92a67364
 def _new_axes(ax, width, height):
-    """The axes given, or new ones."""
+    """Return the axes given, or new ones."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -48,7 +48,7 @@ def _new_axes(ax, width, height):
 
 
 def label(columns, i, most=26):
-    """A feature's name in a line, no formula, not too long, and its near copies."""
+    """Write a feature's name in a line, no formula, and its near copies."""
     same = columns.where == columns.where[i]
     copies = int((same & (columns.group < 0)).sum()) - 1
     name = short_name(columns.called([i])[0], most)
@@ -97,7 +97,7 @@ def plot_path(s, ax=None, leaders=8):
 
 
 def _draw_leaders(s, ax, lams, which):
-    """The leading features, with their names at the ends of their lines."""
+    """Draw the leading features, with their names at the ends of their lines."""
     path = s.summary_of_path
     Pi = path.selection_probabilities[which]
     done = path.converged
@@ -125,7 +125,7 @@ _ROUND = np.array([d * 10.0**k for k in range(-4, 6) for d in (1, 2, 3, 5, 7)])
 
 
 def _scales(path, ax, lams):
-    """Below shares of the penalty that is 1, above ΣΠ: round numbers, not too near."""
+    """Label the axis below by shares of the penalty, above by ΣΠ, in round numbers."""
 
     def apart(at, least=0.075):
         left, right = np.log(ax.get_xlim())
@@ -187,18 +187,18 @@ def plot_probabilities(s, ax=None, leaders=20):
 
 # %% ../../nbs/workshop/plots.ipynb #de050002
 def _names(s, which):
-    """Of columns by their numbers, () or (n,): a number may be a name, too."""
+    """Return names of columns by numbers, () or (n,): a number may be a name, too."""
     return np.asarray(s.question.columns.names[which]).astype(str)
 
 
 def _bars_of(values, edges):
-    """The density of refits, (B,), in bins, without those that are zero."""
+    """Compute the density of refits, (B,), in bins, without those that are zero."""
     width = np.diff(edges)
     return np.histogram(values[values != 0], edges)[0] / len(values) / width
 
 
 def _edges(low, high, bins=36):
-    """Bins from low <= 0 to high >= 0, of one width, with an edge at 0."""
+    """Make bins from low <= 0 to high >= 0, of one width, with an edge at 0."""
     width = (high - low) / bins
     first = np.floor(low / width)
     last = np.ceil(high / width)
@@ -206,7 +206,7 @@ def _edges(low, high, bins=36):
 
 
 def _reach(density, draws):
-    """Where densities, (n,), and refits, (B, n) or None, have what is to be seen."""
+    """Find the interval that densities, (n,), and refits, (B, n) or None, need."""
     ends = density.quantile(np.array([0.003, 0.997]))
     if draws is not None:
         ends = np.append(ends, np.quantile(draws, [0.003, 0.997], axis=0))
@@ -217,7 +217,7 @@ def _reach(density, draws):
 
 
 def _colours(columns):
-    """That of an atom, and those of curves, one for each class."""
+    """Choose the colour of an atom, and those of curves, one for each class."""
     several = COLOURS["truth"], PALETTE[: columns.K]
     return (COLOURS["p1"], [COLOURS["p1"]]) if columns.K == 1 else several
 
@@ -276,7 +276,7 @@ PICTURES = dict(path=([plot_path], (8.6, 5.2)), bars=(_BARS, (12, 6.5)))
 
 # %% ../../nbs/workshop/plots.ipynb #de050005
 def _in_words(s, i):
-    """Π of a column as it is reported, in a sentence."""
+    """Write the reported Π of a column in a sentence."""
     Pi = s.probabilities[i]
     if s.question.columns.kind[i] in ("constant", "explained"):
         return f"never selected ({s.question.columns.kind[i]} column)"
@@ -285,7 +285,7 @@ def _in_words(s, i):
 
 
 def _one_column(s, feature):
-    """The number of one column, by name or number."""
+    """Return the number of one column, by name or number."""
     sets = s.asked["categories"]
     i = chosen_columns(s.question.columns.names, feature, sets)
     if np.ndim(i):
@@ -362,7 +362,7 @@ def plot_density(s, feature, ax=None):
 
 # %% ../../nbs/workshop/plots.ipynb #de050007
 def _ring(mean, covariance, k):
-    """The points of the ellipse of k standard deviations of a Gaussian, (2, 121)."""
+    """Compute the ellipse of k standard deviations of a Gaussian, points (2, 121)."""
     values, vectors = np.linalg.eigh(covariance)
     angle = np.linspace(0, 2 * np.pi, 121)
     circle = np.sqrt(np.maximum(values, 0))[:, None] * [np.cos(angle), np.sin(angle)]

@@ -96,7 +96,7 @@ def averaged(s, X, mean, f=np.positive):
 
 
 def _row_slices(X):
-    """Slices of so many rows as are looked at together."""
+    """Yield slices of the rows that are computed together."""
     size = max(1, min(256, CHUNK_NUMBERS // X.shape[1]))
     return [slice(i, i + size) for i in range(0, len(X), size)]
 

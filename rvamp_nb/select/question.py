@@ -71,7 +71,7 @@ FEW_VALUES = 3  # values of a column: 0 and 1, or the copies of an allele
 
 
 def _unlike_normal(question, kind):
-    """A note on columns of few values, which no normal decoy is like, or ""."""
+    """Warn of columns of few values, which no normal decoy resembles, or ""."""
     A = question.A
     columns = question.columns
     if str(kind) != "gaussian":
@@ -122,7 +122,7 @@ def read_question(X, y, names, roles, asked):
 
 
 def _read_columns(X, names, target, counts, asked):
-    """As `prepare_columns`, `in_groups` or `in_classes`, of what was asked for."""
+    """Prepare the columns by `prepare_columns`, `in_groups` or `in_classes`."""
     rows = target.rows
     baseline = target.baseline
     factors = by_name("penalty_factor", asked["penalty_factor"], names)

@@ -14,7 +14,7 @@ from ..validation import format_list
 
 # %% ../../nbs/workshop/remarks.ipynb #21refit3
 def remarks_on(found):
-    """Warnings about the answer, once it is there, as (text, kind)."""
+    """List warnings about the answer, as (text, kind)."""
     answered = found.fit.converged
     diagnostics = found.diagnostics
     if found.refit_error:
@@ -38,7 +38,7 @@ def remarks_on(found):
 
 # %% ../../nbs/workshop/remarks.ipynb #21remark
 def _remarks(found):
-    """Sentences about leaks among what is selected, and where nothing could be."""
+    """Warn of leaks among the selected features, and where none could be selected."""
     question = found.question
     columns = found.question.columns
     chosen = np.flatnonzero(found.support & (columns.group < 0))

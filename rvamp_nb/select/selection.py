@@ -34,7 +34,7 @@ from .wording import why_no_effects
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
 class PathSummary(NamedTuple):
-    """What a path looks like, point by point."""
+    """The points of a path: penalties, probabilities, sums, convergence."""
 
     lambdas: np.ndarray  # (L,), decreasing
     selection_probabilities: np.ndarray  # (N, L), NaN where not converged
@@ -77,8 +77,8 @@ class Selection:
     asked: dict | None = None
 
     def refine(self, **asked):
-        """As `refine` at the reported penalty, about the columns of X and on their
-        scale; options and errors are those of `rvamp_nb.refine`.
+        """Refit as `refine` does at the reported penalty, about the columns of X and on
+        their scale; options and errors are those of `rvamp_nb.refine`.
         """
         return to_columns(self, refine_selection(self, **asked))
 
@@ -115,7 +115,7 @@ class Selection:
 
 
 def summarize_path(question, path, answer=None):
-    """`PathSummary` a path, with the penalty of an answer in its place."""
+    """Summarise a path as `PathSummary`, the penalty of an answer included."""
     lams = path.lams
     Pi = path.Pi
     done = path.converged
@@ -243,7 +243,7 @@ def bound_reached(question, asked, threshold, pfer, status, *estimates):
 
 
 def _bound_of(question, asked, threshold, size):
-    """The bound for a sum of Π, nan where none holds."""
+    """Compute the bound for a sum of Π, nan where none holds."""
     if not draws_halves(question.counts):
         return np.nan
     p = int(question.candidates.sum())
@@ -255,7 +255,7 @@ def _bound_of(question, asked, threshold, size):
 
 
 def _one_penalty(asked):
-    """Whether one penalty was given, and nothing is promised."""
+    """Check whether one penalty was given, and nothing is promised."""
     given = 0 if asked["lambdas"] is None else np.size(asked["lambdas"])
     return asked["pfer"] is asked["q"] is None and 1 in (asked["n_lambdas"], given)
 
@@ -377,8 +377,8 @@ def diagnose_selection(question, path, answer, q, repeated):
 
 # %% ../../nbs/workshop/selection.ipynb #e16scale2
 def other_scales(question, lam):
-    """The penalty as other packages count it, {scale: number}, for a resample of the
-    mean number of rows.
+    """Convert the penalty to the scales of other packages, {scale: number}, for a
+    resample of the mean number of rows.
     """
     target = question.target
     grouped = question.columns.together
@@ -402,16 +402,16 @@ def other_scales(question, lam):
 
 # %% ../../nbs/workshop/selection.ipynb #79000009
 def refine_selection(s, **asked):
-    """Refits at the reported penalty of a `Selection`, and rVAMP: a `RefinedFit` about
-    the n columns of its matrix; `asked` are further arguments of `refine`.
+    """Refit at the reported penalty of a `Selection`; return a `RefinedFit` about the n
+    columns of its matrix; `asked` are further arguments of `refine`.
     """
     return refine(s.fit, baseline=s.question.target.baseline, **asked)
 
 
 @np.errstate(over="ignore")  # of variances, where only their roots are numbers
 def to_columns(s, both):
-    """A `RefinedFit` about n columns as one about the N of the table, on its scale; of
-    K classes its mean and var are (N, K), its draws (B, N K), its intercepts (B, K).
+    """Convert a `RefinedFit` about n columns to the N of the table, on its scale; for K
+    classes its mean and var are (N, K), its draws (B, N K), its intercepts (B, K).
     """
     fit = s.fit
     columns = s.question.columns
@@ -439,8 +439,8 @@ TWO_ERRORS = 0.9545  # level of an interval of two standard errors to each side
 
 
 def with_refits(s, accuracy=None, n_resamples=None):
-    """A `Selection` in which real refits are combined with rVAMP: probabilities, what
-    is selected, coefficients, bound; accuracy and n_resamples are those of `refine`.
+    """Combine a `Selection` with real refits: probabilities, selected features,
+    coefficients, bound; accuracy and n_resamples are those of `refine`.
     One in which nothing converged is given back as it is.
     """
     if not s.fit.converged:
@@ -524,7 +524,7 @@ def select(question, promise, asked, repeated):
 # %% ../../nbs/workshop/selection.ipynb #79c01001
 @located.register(Selection)
 def _in_the_fit(s, which):
-    """Of an answer's columns: `Located`, on the scale of the table."""
+    """Locate columns of an answer: `Located`, on the scale of the table."""
     if not s.fit.converged:
         raise ValueError(f"nothing converged, there is no density: {s.status}")
     columns = s.question.columns

@@ -31,7 +31,7 @@ from ..validation import check_array, format_list, kind_of, shape_of
 
 # %% ../../nbs/workshop/target.ipynb #71000005
 class RowMetadata(NamedTuple):
-    """What is known of the rows beside X and y, one entry a row, or None."""
+    """Weights, offsets, groups and strata of the rows, one entry a row, or None."""
 
     groups: np.ndarray | None = None  # (M,) labels
     strata: np.ndarray | None = None  # (M,) labels
@@ -41,11 +41,11 @@ class RowMetadata(NamedTuple):
     labels: np.ndarray | None = None  # (M,): what the rows are called; their numbers
 
     def with_weight(self, values):
-        """The values (M, ...) of the rows that weigh something."""
+        """Return the values (M, ...) of the rows with a weight above 0."""
         return values if self.weight is None else values[self.weight > 0]
 
     def units(self, M):
-        """How many independent units there are among M rows."""
+        """Count the independent units among M rows."""
         labels = np.arange(M) if self.groups is None else self.groups
         return len(set(self.with_weight(labels).tolist()))
 
@@ -59,7 +59,7 @@ def row_roles(
     n_trials=None,
     labels=None,
 ):
-    """What is known of M rows, (M,) each or None: `RowMetadata`. A TypeError or
+    """Check the roles of M rows, (M,) each or None: `RowMetadata`. A TypeError or
     ValueError names another number of entries, negative weights, numbers of trials that
     are none, fewer than 4 units. A row of n trials weighs n times as much.
     """
@@ -160,7 +160,7 @@ def check_rows(X, y, **roles):
 
 
 def _labels_of(value):
-    """The index of what pandas holds in memory, or None."""
+    """Return the index of a frame or series of pandas, or None."""
     return value.index if kind_of(value) in ("pandas frame", "series") else None
 
 
@@ -178,7 +178,7 @@ LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 
 
 def loss_name(loss):
-    """What a loss is called; one that is none of the package's, by its class."""
+    """Return the name of a loss; of one that is none of the package's, its class's."""
     if isinstance(loss, str) and loss in (*LOSSES, "survival", "softmax"):
         return loss
     if not isinstance(loss, (Squared, Loss)) or isinstance(loss, Softmax):
@@ -193,8 +193,8 @@ def loss_name(loss):
 
 
 def _suggested(y, has_offset=False):
-    """The loss that a target suggests, and a word where it may hold counts, or classes'
-    codes.
+    """Suggest the loss for a target, and a note where it may hold counts or codes of
+    classes.
     """
     values = np.unique(y)
     whole = y.dtype.kind not in "OUS" and (y == np.rint(y)).all()
@@ -246,8 +246,8 @@ def robust_scale(y, weight=None):
 
 
 def huber_delta(y, weight=None):
-    """Where the Huber loss of a target (M,), with weights (M,) or none, bends, in units
-    of the target.
+    """Compute where the Huber loss of a target (M,), with weights (M,) or none, bends,
+    in units of the target.
     """
     scale = robust_scale(y, weight)
     if scale > 0:
@@ -278,7 +278,7 @@ class Target(NamedTuple):
 
 
 def _few_events(base, strata):
-    """A warning where strata have no event, or one, or few rows to compare, or ""."""
+    """Warn of strata without an event, with one, or with few rows to compare, or ""."""
     one = strata is None
     seen = base.sample_weight > 0
     strata = 0 * base.time if one else strata
@@ -304,7 +304,7 @@ def _few_events(base, strata):
 
 
 def read_target(y, loss, rows, counts):
-    """A `Target`: y with its loss, "auto", a name or an object; a ValueError where they
+    """Read a `Target`: y with its loss, "auto", a name or an object; ValueError if they
     do not suit each other. y, (M,), has numbers, or two classes of any kind; for
     survival, (M, 2 or 3), times, events and, if there are any, entries, whose baseline,
     one for each stratum, asks the law of counts. Of successes out of trials the target
@@ -366,7 +366,7 @@ def read_target(y, loss, rows, counts):
 
 # %% ../../nbs/workshop/target.ipynb #71several
 def _of_classes(y, rows, counts):
-    """The `Target` of several classes, a sample as K - 1 numbers (`softmax-pull`)."""
+    """Code several classes as a `Target`, K - 1 numbers a sample (`softmax-pull`)."""
     roles = dict(groups=rows.groups, sample_weight=rows.weight, offset=rows.offset)
     for name in (name for name, given in roles.items() if given is not None):
         what = f"{name} and loss='softmax' (several classes) are both given"
@@ -378,7 +378,7 @@ def _of_classes(y, rows, counts):
 
 
 def _offset_centred(rows, most=50):
-    """The rows with offsets about their mean, and what the intercept is then off by."""
+    """Centre the offsets of rows; return the change of the intercept also."""
     if rows.offset is None:
         return rows, 0.0
     counted = rows.with_weight(rows.offset)
@@ -418,12 +418,12 @@ def check_column(y):
 
 
 def is_named(y):
-    """Whether it is of pandas' type category, with three classes or more."""
+    """Check whether y is of pandas' type category, with three classes or more."""
     return kind_of(y) == "series" and str(y.dtype) == "category" and y.nunique() > 2
 
 # %% ../../nbs/workshop/target.ipynb #71gaps01
 def _numbers_or_names(y):
-    """Numbers that come as objects as numbers, everything else as it is."""
+    """Convert objects that are numbers to floats; return everything else as it is."""
     text = [isinstance(v, (str, bytes)) for v in y] if y.dtype.kind == "O" else [True]
     if all(text):
         return y
@@ -440,7 +440,7 @@ def _numbers_or_names(y):
 
 
 def _numbers(name, y, rows):
-    """A target of numbers that vary and can be squared; counts where they must be."""
+    """Check that a target holds numbers that vary and can be squared, or counts."""
     if y.dtype.kind not in "biuf":
         raise ValueError(
             f"y holds {len(np.unique(y))} different labels: text is taken for classes,"
@@ -464,7 +464,7 @@ def _numbers(name, y, rows):
 
 
 def _success_shares(y, loss, rows):
-    """Successes among the trials of each row as their share (`trials`), (M,)."""
+    """Compute the share of successes among the trials of each row (`trials`), (M,)."""
     if loss != "auto" and (name := loss_name(loss)) != "logistic":
         what = "of successes out of trials the loss is 'logistic' (or 'auto')"
         remedy = "leave n_trials out, or the loss; of counts that have an exposure give"
@@ -483,7 +483,7 @@ def _success_shares(y, loss, rows):
 
 
 def _coded(y, rows):
-    """Two classes as 0 and 1, (M,) floats, and what they are called."""
+    """Code two classes as 0 and 1, (M,) floats, and return their names."""
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2:
         what = f"y has {len(classes)} class{'es' * (len(classes) != 1)}: {classes[:5]}"
