@@ -32,7 +32,7 @@ def _check_both(q, threshold):
 
 # %% ../../nbs/course/51_error_control.ipynb #4081f44a
 def _check_given(p, threshold=None, pfer=None, q=None, bound="mb"):
-    """Threshold, pfer and q as floats; None stays."""
+    """Convert threshold, pfer and q to floats; None stays."""
     if str(bound) not in ("mb", "unimodal", "gaussian"):
         known = "'mb', 'unimodal' or 'gaussian'"
         raise ValueError(f"bound must be {known}, got {bound!r}")
@@ -57,7 +57,8 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
     _check_both(q, threshold)
     threshold, _, q = _check_given(p, threshold, q=q)
     n_pairs = check_number("error control", "n_pairs", n_pairs, 1, closed="[]")
-    half, least = 1 / (2 * n_pairs), _least_threshold(q / p, n_pairs)
+    half = 1 / (2 * n_pairs)
+    least = _least_threshold(q / p, n_pairs)
     if q / p > 3**-0.5:
         what = f"q / p <= 0.577, got {q:g} / {p}: lower q"
         raise ValueError(f"error control: the unimodal bound needs {what}")
@@ -70,7 +71,7 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
 
 
 def _least_threshold(theta, n_pairs=np.inf):
-    """The threshold above which the unimodal bound holds."""
+    """Compute the threshold above which the unimodal bound holds."""
     return 0.5 + min(theta**2, 1 / (2 * n_pairs) + 0.75 * theta**2)
 
 # %% ../../nbs/course/51_error_control.ipynb #215eb41a
@@ -78,7 +79,7 @@ BOUNDS = {"mb": pfer_bound, "unimodal": unimodal_bound}
 
 
 def _threshold_for(bound, pfer, q, p):
-    """The threshold at which the bound equals pfer; one above 1 cannot be met."""
+    """Find the threshold at which the bound equals pfer; one above 1 cannot be met."""
     if bound == "gaussian":
         field = -ndtri(min(pfer / p, 1) / 2)
         share = _share_of_halves(field, -np.sqrt(2) * ndtri(q / p / 2))
@@ -95,7 +96,8 @@ def _q_for(bound, threshold, pfer, p):
     """Find the q at which the bound equals pfer, at most the largest it holds for."""
     if bound == "gaussian":
         return _q_for_normal(threshold, pfer, p)
-    constant, most = 1 / (2 * threshold - 1), p
+    constant = 1 / (2 * threshold - 1)
+    most = p
     if bound == "unimodal":
         constant = constant / 2 if threshold <= 0.75 else 4 * (1 - threshold)
         most = p * np.sqrt(min(threshold - 0.5, 0.25) / 0.75) * (1 - 1e-9)
@@ -139,7 +141,8 @@ def _unspent(pfer, p, threshold, bound, q):
     )
 
 # %% ../../nbs/course/51_error_control.ipynb #db8eb094
-DEFAULT_THRESHOLD, DEFAULT_PFER = 0.75, 1.0
+DEFAULT_THRESHOLD = 0.75
+DEFAULT_PFER = 1.0
 
 
 def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"):
@@ -161,7 +164,8 @@ def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"
             threshold = DEFAULT_THRESHOLD
         settled = error_control(p, threshold, pfer, q, bound)
         return *settled, _unspent(pfer, p, *settled)
-    at, allowed = threshold or DEFAULT_THRESHOLD, pfer or DEFAULT_PFER
+    at = threshold or DEFAULT_THRESHOLD
+    allowed = pfer or DEFAULT_PFER
     settled = error_control(p, at, allowed, bound=bound)
     if settled[2] <= most:
         return *settled, _unspent(pfer, p, *settled)
@@ -227,7 +231,8 @@ def q_values(lead):
     are Π less that of the feature's own decoy. Those of at most alpha are what
     `fdp-plus` selects at alpha.
     """
-    tried, order = np.unique(np.abs(lead[lead != 0])), np.sort(lead)
+    tried = np.unique(np.abs(lead[lead != 0]))
+    order = np.sort(lead)
     ahead = len(lead) - np.searchsorted(order, tried)
     behind = np.searchsorted(order, -tried, side="right")
     estimates = (1 + behind) / np.maximum(ahead, 1)
@@ -247,7 +252,7 @@ def common_factors(A):
 
 # %% ../../nbs/course/51_error_control.ipynb #e46faae6
 def _gaussian_decoys(A, rng):
-    """Decoys with `knockoff-moments`, for columns of mean 0 and mean square 1."""
+    """Draw decoys with `knockoff-moments`, for columns of mean 0 and mean square 1."""
     L, uniqueness = common_factors(A)
     s = np.minimum(1, 2 * uniqueness)
     share = s / uniqueness  # at most 2

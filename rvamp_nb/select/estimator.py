@@ -102,7 +102,7 @@ class BaggedPredictor(Results):
         return X, predictions.mean_of(self._answered(), X)
 
     def _averaged(self, X, f):
-        """Mean and standard deviation of f of the linear predictor, (2, m)."""
+        """Compute mean and standard deviation of f of the linear predictor, (2, m)."""
         return predictions.averaged(self.selection_, *self._mean_of(X), f)
 
     def predict(self, X: TableLike, return_std: bool = False) -> Any:
@@ -484,18 +484,28 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         max_iter: int = 500,
         verbose: bool | int = 1,
     ) -> None:
-        self.threshold, self.pfer, self.q, self.bound = threshold, pfer, q, bound
-        self.loss, self.l1_ratio, self.prior = loss, l1_ratio, prior
-        self.resampling, self.randomize = resampling, randomize
-        self.categories, self.column_groups = categories, column_groups
-        self.penalty_factor, self.lambda_min_ratio = penalty_factor, lambda_min_ratio
-        self.lambdas, self.n_lambdas, self.min_features = (
-            lambdas,
-            n_lambdas,
-            min_features,
-        )
-        self.accuracy, self.n_resamples, self.decoys = accuracy, n_resamples, decoys
-        self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
+        self.threshold = threshold
+        self.pfer = pfer
+        self.q = q
+        self.bound = bound
+        self.loss = loss
+        self.l1_ratio = l1_ratio
+        self.prior = prior
+        self.resampling = resampling
+        self.randomize = randomize
+        self.categories = categories
+        self.column_groups = column_groups
+        self.penalty_factor = penalty_factor
+        self.lambda_min_ratio = lambda_min_ratio
+        self.lambdas = lambdas
+        self.n_lambdas = n_lambdas
+        self.min_features = min_features
+        self.accuracy = accuracy
+        self.n_resamples = n_resamples
+        self.decoys = decoys
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(
         self,
@@ -669,11 +679,9 @@ def _opened(est, *, shown=None):
 
 # %% ../../nbs/course/54_stability.ipynb #70310397
 def _found(est, X, y, roles):
-    """What a fit finds: a `Selection`, and warnings as (text, kind)."""
-    strange, several = (
-        check_rows(X, y, **roles),
-        str(est.loss) == "auto" and is_named(y),
-    )
+    """Fit: return a `Selection`, and warnings as (text, kind)."""
+    strange = check_rows(X, y, **roles)
+    several = str(est.loss) == "auto" and is_named(y)
     if several:
         strange.append(order_lost("y", y.dtype))
     roles = dict(roles, labels=row_labels(X))
@@ -690,8 +698,9 @@ def _found(est, X, y, roles):
 
 
 def _attributes(found):
-    """What a `Selection` is called as attributes of the estimator."""
-    target, columns = found.question.target, found.question.columns
+    """Return the fields of a `Selection` as attributes of the estimator."""
+    target = found.question.target
+    columns = found.question.columns
     fields = {k: v for k, v in vars(found).items() if k not in ("asked", "path")}
     fields["lambda"] = fields.pop("lam")
     fields |= dict(loss=target.loss, classes=target.classes)
@@ -703,7 +712,8 @@ def _attributes(found):
 def _validated(est, X, y):
     """The table and the target, as scikit-learn, `target` and `columns` want them."""
     X, names = read_X(X)
-    y, options = y.compute() if "dask" in kind_of(y) else y, {}
+    y = y.compute() if "dask" in kind_of(y) else y
+    options = {}
     if isinstance(est.loss, str) and est.loss == "survival":
         y = np.column_stack(survival_target(y))  # times and events
         options = dict(multi_output=True)

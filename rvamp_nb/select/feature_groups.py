@@ -39,7 +39,7 @@ _MISSING = "None", "nan", "<NA>", "NaT"
 
 
 def _by_label(given, names):
-    """The same from labels."""
+    """Read the groups from labels."""
     wanted = "a dict {name: columns}, a label for each column, or 'categories'"
     labels = (
         list(given) if np.iterable(given) and not isinstance(given, str) else [None]
@@ -54,7 +54,8 @@ def _by_label(given, names):
     if len(labels) != len(names):
         what = f"{len(labels)} labels, and X has {len(names)} columns"
         raise ValueError(f"column_groups must be {wanted}; there are {what}")
-    sets, kept = {}, {}
+    sets = {}
+    kept = {}
     for i, label in enumerate(labels):
         sets.setdefault(str(label), []).append(i)
         if (other := kept.setdefault(str(label), label)) != label:
@@ -82,9 +83,10 @@ def in_groups(A, prior, columns, names, weight):
     ValueError for a group that is too large.
     """
     check_in_memory(A, "column_groups: the columns of a group are made orthonormal")
-    at, turn = columns.group[columns.first], columns.turn.tocsr()
-    alone, inside = np.flatnonzero(at < 0), np.flatnonzero(at >= 0)
-    most = column_groups.MOST_MEMBERS
+    at = columns.group[columns.first]
+    turn = columns.turn.tocsr()
+    alone = np.flatnonzero(at < 0)
+    inside = np.flatnonzero(at >= 0)
     for g, size in enumerate(np.bincount(at[inside])):
         if size > most:
             what = f"at most {most} columns, {names[g]!r} has {size}"
@@ -118,7 +120,8 @@ def in_classes(A, prior, columns, basis):
     """
     what = "a column becomes one for each class but one"
     check_in_memory(A, f"loss='softmax': {what}")
-    d, turn = basis.shape[1], kron(columns.turn, basis.T)
+    d = basis.shape[1]
+    turn = kron(columns.turn, basis.T)
     turn = csc_array(vstack([turn, csc_array((d, turn.shape[1]))]))
     A, prior = in_directions(A, prior.penalty_factor, d)
     return A, prior, columns._replace(where=d * columns.where, turn=turn, basis=basis)

@@ -43,7 +43,8 @@ def read_X(X):
         _check_frame(X)
     elif isinstance(X, (list, tuple, np.ndarray)):
         _check_text(X)
-    source, kind = X, kind_of(X)
+    source = X
+    kind = kind_of(X)
     kinds = list(X.dtypes) if kind in ("pandas frame", "dask frame") else []
     if kind == "dask frame":
         plain = len(set(kinds)) == 1 and isinstance(kinds[0], np.dtype)
@@ -62,7 +63,7 @@ def read_X(X):
 
 # %% ../../nbs/workshop/features.ipynb #720000s1
 def column_names(X):
-    """What the columns of a frame are called, a list: the `str` of each label, which
+    """List the names of the columns of a frame: the `str` of each label, which
     may be a number or a tuple. The labels 0, 1, ... that nobody has given stay. A
     ValueError for two columns of one name.
     """
@@ -92,7 +93,7 @@ def named(X):
 
 # %% ../../nbs/workshop/features.ipynb #720000s3
 def as_frame(values, names):
-    """A data frame, from which scikit-learn reads the names."""
+    """Make a data frame, from which scikit-learn reads the names."""
     import pandas as pd
 
     return pd.DataFrame(values, columns=names)
@@ -100,11 +101,14 @@ def as_frame(values, names):
 # %% ../../nbs/workshop/features.ipynb #720000s4
 def _check_frame(X):
     """Refuse dates, text and gaps, by the column; no Dask is read."""
-    lazy, pandas = kind_of(X) == "dask frame", kind_of(X) != "frame"
+    lazy = kind_of(X) == "dask frame"
+    pandas = kind_of(X) != "frame"
     for name, kind in zip(X.columns, X.dtypes):
-        what, remedy = "", "drop the column, or code its categories as 0/1 columns"
+        what = ""
+        remedy = "drop the column, or code its categories as 0/1 columns"
         if str(kind).split("(")[0] in ("Date", "Datetime", "Duration", "Time"):
-            what, remedy = "dates or times", "turn them into numbers first"
+            what = "dates or times"
+            remedy = "turn them into numbers first"
         elif str(kind).split("(")[0] in ("String", "Categorical", "Enum", "Binary"):
             what = "text"  # of polars
         elif pandas and kind.kind not in "biufc":
@@ -135,7 +139,7 @@ def _check_text(X):
 
 # %% ../../nbs/workshop/features.ipynb #720000s6
 def _like_a_number(value):
-    """Numbers, text that spells one, and what is missing."""
+    """Check for a number, text that spells one, or a missing value."""
     try:
         float(value)
     except (TypeError, ValueError, OverflowError):
@@ -173,7 +177,8 @@ def near_copies(A, within=NEAR):
     themselves. In chunks, one pass is taken, and then candidates are read, a chunk at a
     time.
     """
-    stands, groups = np.arange(A.shape[1]), [*_hardly_apart(A, within)]
+    stands = np.arange(A.shape[1])
+    groups = [*_hardly_apart(A, within)]
     block = np.cumsum([len(group) for group in groups]) // max(
         1, CHUNK_NUMBERS // len(A)
     )
@@ -204,7 +209,7 @@ def _hardly_apart(A, within):
 
 
 def _join(X, near, within, stands):
-    """Among columns X, numbers `near`, the first stands for all that are the same."""
+    """Merge equal columns among X, numbers `near`: the first stands for all of them."""
     for k, i in enumerate(near):
         if stands[i] == i:
             others = np.flatnonzero(stands[near] == near)
@@ -231,7 +236,8 @@ def merge_duplicates(A, factors, prior, together):
         sign[some] = np.sign(np.einsum("ij,ij->j", A[:, some], A[:, stands[some]]))
     apart = (factors != factors[stands]) | (prior.positive & (sign < 0))
     apart |= (together >= 0) | (together[stands] >= 0)
-    stands[apart], sign[apart] = np.flatnonzero(apart), 1.0
+    stands[apart] = np.flatnonzero(apart)
+    sign[apart] = 1.0
     first, where, copies = np.unique(stands, return_inverse=True, return_counts=True)
     if np.any(prior.split()[1]):
         return first, where, sign, copies
@@ -292,7 +298,7 @@ def numbers_of(owner, labels, names):
 
 
 def by_name(owner, given, names):
-    """A dict {column: value}, by label or number, as {name: value}; others as given."""
+    """Name the keys of a dict {column: value}; return other objects as they are."""
     if not isinstance(given, dict):
         return given
     which = numbers_of(owner, [*given], names)
@@ -302,7 +308,7 @@ def by_name(owner, given, names):
 
 
 def _as_numbers(columns, N):
-    """Columns; those of a slice, or of a mask of N truth values, as numbers."""
+    """Convert a slice, or a mask of N truth values, to numbers of columns."""
     mask = np.ndim(columns) == 1 and {*map(type, columns)} <= {bool, np.bool_}
     if mask and len(columns) == N:
         return np.flatnonzero(columns).tolist()
@@ -310,20 +316,22 @@ def _as_numbers(columns, N):
 
 
 def family_of(sets, names, owner="categories"):
-    """The number of the set that each of the columns with names (N,) is in, (N,) int
-    array; -1 of none. The sets are a dict {name: columns}, a list of lists of columns
+    """Return the number of the set that each column with names (N,) is in, (N,) int;
+    -1 for none. The sets are a dict {name: columns}, a list of lists of columns
     (an array of two dimensions is one), or None; columns by name or number, as a slice
     or a mask, each in one set at most; else a TypeError or a ValueError that begins
     with the owner.
     """
-    family, given = np.full(len(names), -1), () if sets is None else sets
+    family = np.full(len(names), -1)
+    given = () if sets is None else sets
     given = given.values() if isinstance(given, dict) else given
     try:
         given = [_as_numbers(levels, len(names)) for levels in given]
         each = [[levels] if isinstance(levels, str) else [*levels] for levels in given]
     except TypeError:
         each = [[None]]
-    called, kinds = {str(name) for name in names}, (str, int, np.integer)
+    called = {str(name) for name in names}
+    kinds = (str, int, np.integer)
     plain = lambda i: isinstance(i, kinds) and not isinstance(i, bool)
     fits = lambda i: plain(i) or str(i) in called
     if not all(fits(i) for some in each for i in some):
@@ -343,8 +351,8 @@ def family_of(sets, names, owner="categories"):
 
 # %% ../../nbs/workshop/features.ipynb #72c01001
 def chosen_columns(names, which=None, categories=None):
-    """Numbers of columns with names (N,), by names or numbers, () or (n,); all for
-    None. A ValueError for no such column, and for a variable of several, of
+    """Return the numbers of columns with names (N,), by names or numbers, () or (n,);
+    all for None. A ValueError for no such column, and for a variable of several, of
     `categories`; a TypeError for truth values.
     """
     if which is None:
@@ -416,11 +424,11 @@ class Columns(NamedTuple):
         return x * self.unit if dense else x.multiply(self.unit).tocsc()
 
     def by_class(self, x):
-        """Coefficients of the table, (N K, ...), as (N, K, ...) where K > 1."""
+        """Reshape coefficients of the table, (N K, ...), to (N, K, ...) where K > 1."""
         return x if self.basis is None else x.reshape(-1, self.K, *x.shape[1:])
 
     def numbers(self, i):
-        """Those of the coefficients of features i, () or (n,), (n K,)."""
+        """Return the numbers of the coefficients of features i, () or (n,), (n K,)."""
         return np.add.outer(self.K * np.asarray(i), np.arange(self.K)).ravel()
 
     def intercepts(self, x, on_table, alone):
@@ -434,28 +442,29 @@ class Columns(NamedTuple):
 
     def of(self, which):
         """The same where A holds these of its columns, (k,) ints, and no others."""
-        at, places = self.first[which], np.arange(len(which) + 1)
+        at = self.first[which]
+        places = np.arange(len(which) + 1)
         turn = csc_array((np.ones(len(which)), places[:-1], places))
         parts = (part[at] for part in (*self[:4], self.family, self.group))
         *known, family, group = parts
         return Columns(*known, places[:-1], turn, family, group)
 
     def called(self, which):
-        """The names of some columns, numbers or (N,) bool; a group's, once, by its
-        name.
-        """
+        """List the names of some columns, numbers or (N,) bool; a group's once."""
         return list(dict.fromkeys(self.labels(which)))
 
     def labels(self, which):
-        """The name of each of some columns, or of its group, (n,) object."""
-        at, names = self.group[which], np.array(self.names[which], dtype=object)
+        """Return the name of each of some columns, or of its group, (n,) object."""
+        at = self.group[which]
+        names = np.array(self.names[which], dtype=object)
         names[at >= 0] = np.array([*self.groups, None], dtype=object)[at[at >= 0]]
         return names
 
     @property
     def notes(self):
         """Sentences about columns that are never selected."""
-        constant, varies = self.kind == "constant", self.scale > 0
+        constant = self.kind == "constant"
+        varies = self.scale > 0
         inside = "columns that are constant inside every stratum are left out"
         idle = "columns that the unpenalised ones already explain have Π = 0"
         remedies = {"constant columns are left out": constant & ~varies}
@@ -475,8 +484,8 @@ class Columns(NamedTuple):
 def prepare_columns(
     X, names, prior, rows, counts, categories=None, groups=None, within=None
 ):
-    """Standardised columns A (M, n), of near copies the first, the prior of them, and
-    what is known of them, `Columns`. The prior comes with a penalty factor for each
+    """Standardise the columns: A (M, n), of near copies the first, their prior, and
+    `Columns`. The prior comes with a penalty factor for each
     column, (N,); one of 0 is never penalised. `categories`, a dict or list of lists,
     says which columns are levels of one variable; groups, (N,) int or None, which are
     never taken as copies of others (above -1); `within`, a function of A or None, takes
@@ -492,7 +501,8 @@ def prepare_columns(
         length = np.linalg.norm(as_weighed(A, rows.weight), axis=0)
         constant = length == 0
         length[constant] = 1.0
-        A, scale = A / length, scale * length
+        A = A / length
+        scale = scale * length
     if constant.all():
         what = "there is nothing to select from"
         raise ValueError(f"every column of X is constant: {what}")
@@ -502,7 +512,8 @@ def prepare_columns(
     kept = np.flatnonzero(factors == 0)
     length = residual_lengths(as_weighed(A, rows.weight), kept)
     idle = (factors > 0) & (length < NEAR)
-    length[kept], length[idle] = 1.0, 1.0
+    length[kept] = 1.0
+    length[idle] = 1.0
     kinds = {"constant": constant, "covariate": factors == 0, "explained": idle}
     kind = np.select([*kinds.values()], [*kinds], "")
     if not (kind == "").any():
@@ -514,7 +525,8 @@ def prepare_columns(
     elif len(kept):
         A = A.with_options(scale=np.where(idle, np.inf, A.scale * length))
     seen = project_out(A, kept, rows.weight) if len(kept) else A
-    seen, scale = as_weighed(seen, rows.weight), scale * length
+    seen = as_weighed(seen, rows.weight)
+    scale = scale * length
     together = np.full(len(names), -1)
     if groups is not None:
         together = np.where(constant | idle, -1, groups)
@@ -544,7 +556,8 @@ def check_finite(A, length, names):
     """Refuse NaN and infinity, by the name of the first column that holds them."""
     if not len(wrong := np.flatnonzero(~np.isfinite(length))):
         return
-    missing, j = np.isnan(A[:, wrong[:1]]).sum(), wrong[0]
+    missing = np.isnan(A[:, wrong[:1]]).sum()
+    j = wrong[0]
     what = f"infinity, or numbers too large to square: column {names[j]!r}"
     remedy = "drop or fill these, or change their unit"
     if missing:
@@ -556,5 +569,5 @@ def check_finite(A, length, names):
 
 # %% ../../nbs/workshop/features.ipynb #72000030
 def as_weighed(A, weight):
-    """The table as a squared loss sees it, its rows times the roots of weights."""
+    """Multiply the rows of a table by the roots of their weights."""
     return A if weight is None else scale_rows(A, np.sqrt(weight))

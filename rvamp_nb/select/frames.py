@@ -24,7 +24,7 @@ _TOGETHER += ({"strata", "keep", "categorical"}, {"strata", "keep", "ordered"})
 
 
 def _roles(where, typed, asked):
-    """What is asked of the columns, {column: its roles} included; it makes sense."""
+    """Collect and check the roles of the columns, {column: its roles} included."""
     roles = dict.fromkeys((*_ONE, *_MANY, "reference", "positive", "ordered"))
     ask = SimpleNamespace(**roles, missing="error", na=())
     for unknown in asked.keys() - vars(ask).keys():
@@ -75,7 +75,7 @@ def _roles(where, typed, asked):
 
 
 def _features(ask, names):
-    """The columns that are features; a role has its column, and fits its others."""
+    """Return the names of the features; refuse roles that name no column, or clash."""
     there = set(names)
     for name, roles in ask.roles.items():
         if name not in there:
@@ -101,7 +101,7 @@ _LIMIT = re.compile(r"[<>≤≥]=?\s*[-+]?\d*[.,]?\d+([eE][-+]?\d+)?")
 
 
 def _refuse(ask, frame, values, gaps, features):
-    """One line about all columns that will not do, if any will not."""
+    """Refuse, in one line, all columns whose cells cannot be used."""
     free = {ask.id, ask.groups, ask.strata, ask.event} - {*features, ask.target}
     free |= {*ask.categorical}  # of these only equal and different matters
     if ask.target is not None and values[ask.target].isna().all():
@@ -109,10 +109,14 @@ def _refuse(ask, frame, values, gaps, features):
     real = [name for name in values if name not in free]
     doomed = gaps.all() | (ask.missing == "error")
     doomed &= (doomed.index != ask.id) | (ask.id == ask.groups)
-    word, date, infinite = "is not a number", "is a date", "is not a finite number"
-    comma, small = f"{word}, but for a comma", "is not above 0"
+    word = "is not a number"
+    date = "is a date"
+    infinite = "is not a finite number"
+    comma = f"{word}, but for a comma"
+    small = "is not above 0"
     limit = "is only known to lie beyond a limit"
-    drop, median = ask.typed("drop"), ask.typed("missing", "median")
+    drop = ask.typed("drop")
+    median = ask.typed("missing", "median")
     code = f"{ask.typed('categorical')} codes categories as 0/1 columns, {drop} leaves"
     gap = f"or let {median} do it, or {ask.typed('missing', 'drop')} leave out the row,"
     remedies = {
@@ -134,7 +138,8 @@ def _refuse(ask, frame, values, gaps, features):
     seen = {problem: [] for problem in remedies}
     for problem, bad in wrong.items():
         for name in bad.columns[bad.any().to_numpy()]:
-            many, first = bad[name].sum(), int(np.argmax(bad[name]))
+            many = bad[name].sum()
+            first = int(np.argmax(bad[name]))
             cell = str(frame[name].iloc[first])
             odd = {date: _DATE, comma: _COMMA, limit: _LIMIT} if problem == word else {}
             kind = next((k for k in odd if odd[k].fullmatch(cell.strip())), problem)
@@ -148,10 +153,11 @@ def _refuse(ask, frame, values, gaps, features):
 
 
 def _rows_left(ask, gaps, features):
-    """Which rows stay, (M,) bool, and sentences about those that do not."""
+    """Return the rows that stay, (M,) bool, and sentences about those left out."""
     known = [n for n in ask.used if not ask.roles[n] & {*_ONE} <= {"id"}]
     asked = features if ask.missing == "drop" else []
-    notes, stay = [], np.ones(len(gaps), dtype=bool)
+    notes = []
+    stay = np.ones(len(gaps), dtype=bool)
     for what, names in ("the target or another role", known), ("a feature", asked):
         lost = gaps[names].any(axis=1).to_numpy() & stay
         stay &= ~lost
@@ -163,7 +169,8 @@ def _rows_left(ask, gaps, features):
         if notes:
             costs = gaps.sum().sort_values(ascending=False, kind="stable")[:4]
             named = ", ".join(f"'{printable(n)}' ({m})" for n, m in costs.items() if m)
-            problem, remedy = f"{problem} without gaps", f"{remedy}: gaps: {named}"
+            problem = f"{problem} without gaps"
+            remedy = f"{remedy}: gaps: {named}"
         raise InputError(f"{ask.where} {problem}: {remedy}")
     return stay, notes
 
@@ -186,9 +193,10 @@ class Table(NamedTuple):
 
 
 def _dummies(ask, frame, values, gaps, features):
-    """What a `Table` says of its features, which are numbers without gaps."""
+    """Return the fields of a `Table` about its features, as numbers without gaps."""
     X = values[[name for name in features if name not in ask.categorical]]
-    filled, references = X.isna().sum().to_dict(), {}
+    filled = X.isna().sum().to_dict()
+    references = {}
     gappy = [name for name, many in filled.items() if many]
     parts = [X.fillna(X[gappy].median()) if gappy else X]
     families = {name: [name] for name in features}
@@ -218,7 +226,7 @@ def _dummies(ask, frame, values, gaps, features):
 
 
 def _response(ask, frame, values):
-    """The target: floats, words, or the fields event, time, and entry between them."""
+    """Return the target: floats, words, or the fields event, time and maybe entry."""
     if ask.time is None:
         y = values[ask.target].to_numpy()
         if not np.isnan(y).any():  # gaps are gone
@@ -230,7 +238,8 @@ def _response(ask, frame, values):
             remedy = f"{ask.typed('na', odd[0])} makes it a gap"
             raise InputError(f"{ask.where}: {problem}: {remedy}")
         return np.array(words)
-    yes, no = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
+    yes = {"1", "1.0", "true", "yes"}
+    no = {"0", "0.0", "false", "no"}
     words = [readers.cell_label(cell).lower() for cell in frame[ask.event]]
     for word in sorted({*words} - yes - no):
         problem = f"'{printable(word)}' in '{printable(ask.event)}' is neither"
@@ -243,8 +252,9 @@ def _response(ask, frame, values):
 
 
 def _one_class(ask, words):
-    """The target, 1 where it is the class that was asked for, and what 0 and 1 are."""
-    known, yes = sorted({*words}), str(ask.positive)
+    """Code the target as 1 for the class asked for, else 0; name the two classes."""
+    known = sorted({*words})
+    yes = str(ask.positive)
     if yes not in known:
         problem = f"'{printable(ask.target)}' has no class '{printable(yes)}', only"
         problem += f" {quoted(known)}{readers.meant(yes, known)}"
@@ -254,7 +264,7 @@ def _one_class(ask, words):
 
 # %% ../../nbs/workshop/frames.ipynb #67steps1
 def _order_of(kind):
-    """The levels of pandas' ordered type, the lowest first, as text; or none."""
+    """List the levels of pandas' ordered type as text, the lowest first; else []."""
     ordered = isinstance(kind, pd.CategoricalDtype) and kind.ordered
     return [*map(readers.cell_label, kind.categories)] if ordered else []
 
@@ -272,10 +282,11 @@ def order_lost(name, kind):
 
 
 def _contrasts(ask, labels, order):
-    """A column of 0 and 1 for each level but the reference, and that: by default the
-    first of an order, else the most frequent one.
+    """Code each level but the reference as a column of 0 and 1; return the reference
+    also: by default the first of an order, else the most frequent level.
     """
-    name, levels = labels.name, sorted(labels.unique())
+    name = labels.name
+    levels = sorted(labels.unique())
     first = next((level for level in order if level in levels), labels.mode()[0])
     reference = str(ask.reference.get(name, first))
     if reference not in levels:
@@ -287,10 +298,12 @@ def _contrasts(ask, labels, order):
 
 
 def _steps(ask, labels, _):
-    """For each level but the lowest of an ordered category a column that is 1 there and
-    above, and the lowest.
+    """Code each level but the lowest of an ordered category as a column that is 1 from
+    that level on; return the lowest level also.
     """
-    name, known, there = labels.name, ask.ordered[labels.name], {*labels}
+    name = labels.name
+    known = ask.ordered[labels.name]
+    there = {*labels}
     if odd := sorted(there.difference(known)):
         problem = f"'{printable(name)}' has {quoted(odd)} beside {quoted(known)}"
         remedy = "name all levels, the lowest first"
@@ -306,7 +319,7 @@ _OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
 
 
 def _acts(ask, table):
-    """Sentences about what was done to the columns."""
+    """Describe what was done to the columns, in sentences."""
     if total := sum(table.filled.values()):
         named = ", ".join(f"{n} in '{printable(k)}'" for k, n in table.filled.items())
         how = "filled with the column's median or most frequent level"
@@ -325,7 +338,7 @@ def _acts(ask, table):
 
 
 def _repeats(ask, file):
-    """Sentences about names of patients, or of other things, that come again."""
+    """Warn of names of patients, or of other units, that occur more than once."""
     known = {*ask.used, *ask.categorical}
     owners = [name for name in file if _OWNER.search(name) and name not in known]
     for name in filter(None, [ask.id, *owners]) if ask.groups is None else ():
@@ -345,7 +358,7 @@ def _repeats(ask, file):
 
 # %% ../../nbs/workshop/frames.ipynb #fr00001
 def _undeclared_gaps(ask, frame, values, gaps):
-    """Sentences about levels and numbers that may stand for a gap."""
+    """Warn of levels and numbers that may stand for a gap."""
     empty = lambda code: f"if it stands for a gap, say {ask.typed('na', code)}"
     for name in frame.columns[(values.isna() & ~gaps).any()]:
         words = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
@@ -373,8 +386,8 @@ def far_numbers(values, names):
 
 
 def _far_values(values, names, block=4096):
-    """Of a few equal numbers far from a column's others: the column's name, the number,
-    how many rows have it, and the ends of the rest.
+    """Yield a few equal numbers far from the rest of a column: the column's name, the
+    number, how many rows have it, and the ends of the rest.
     """
     for start in range(0, values.shape[1], block):
         part = np.sort(values[:, start : start + block], axis=0)
@@ -387,10 +400,11 @@ def _far_values(values, names, block=4096):
 
 
 def _apart(name, numbers, rows):
-    """The same of one column, from its different numbers and the rows of each."""
+    """Yield the far numbers of one column, by its different numbers and their rows."""
     while len(numbers) > 2:
         cut = int(np.argmax(np.diff(numbers))) + 1
-        few, rest = slice(cut), slice(cut, None)
+        few = slice(cut)
+        rest = slice(cut, None)
         if rows[few].sum() > rows[rest].sum():
             few, rest = rest, few
         ends = numbers[rest][[0, -1]]
@@ -401,11 +415,12 @@ def _apart(name, numbers, rows):
             return
         for number, many in zip(numbers[few], rows[few]):
             yield name, number, many, *ends
-        numbers, rows = numbers[rest], rows[rest]
+        numbers = numbers[rest]
+        rows = rows[rest]
 
 
 def _warnings(ask, frame, values, gaps, table, file):
-    """Sentences about what may be wrong; `file` has the columns without a role, too."""
+    """Warn of what may be wrong; `file` also has the columns without a role."""
     yield from _repeats(ask, file)
     yield from _undeclared_gaps(ask, frame, values, gaps)
     if ask.target is not None and ask.positive is None:
@@ -416,7 +431,8 @@ def _warnings(ask, frame, values, gaps, table, file):
         level = printable(table.references[name])
         one = f"'{printable(name)}' has one level, '{level}'"
         yield f"{one}: nothing to code, no feature"
-    X, M = table.X, len(frame)
+    X = table.X
+    M = len(frame)
     spans = (X.max() - X.min()).between(M - 1, M + table.left_out - 1)
     counts = lambda x: x.nunique() == M and (x % 1 == 0).all()
     numbers = [name for name in X.columns[spans] if counts(X[name])]
@@ -432,8 +448,8 @@ def _warnings(ask, frame, values, gaps, table, file):
 def prepare_table(
     frame, target=None, *, where="the table", typed=readers.in_python, **asked
 ):
-    """A table with its columns' roles as what `StabilitySelection` takes: a `Table`; a
-    `InputError`, whose one line names every column that will not do, and the remedy.
+    """Prepare a frame and its columns' roles as a `Table` for `StabilitySelection`. An
+    `InputError` names, in one line, every column that cannot be used, and the remedy.
 
     Parameters
     ----------
@@ -464,7 +480,8 @@ def prepare_table(
     frame = file = frame.set_axis(frame.columns.astype(str), axis=1)
     if target is None and asked.get("time") is None and frame.shape[1] == 1:
         target = frame.columns[0]
-    ask, notes = _roles(where, typed, dict(asked, target=target)), []
+    ask = _roles(where, typed, dict(asked, target=target))
+    notes = []
     readers.check_names(where, list(frame.columns))
     features = _features(ask, list(frame.columns))
     coded = frame[features].select_dtypes("category").columns
@@ -482,7 +499,9 @@ def prepare_table(
         notes.append(f"{quoted(ask.na)} taken for gaps: {places or 'in no cell'}")
     _refuse(ask, frame, values, gaps, features)
     stay, lost = _rows_left(ask, gaps, features)
-    frame, values, gaps = frame[stay], values[stay], gaps[stay]
+    frame = frame[stay]
+    values = values[stay]
+    gaps = gaps[stay]
     labels = dict(groups=ask.groups, strata=ask.strata)
     numbers = dict(sample_weight=ask.weights, offset=ask.offset, n_trials=ask.trials)
     words = lambda name: np.array([*map(readers.cell_label, frame[name])])
@@ -490,7 +509,9 @@ def prepare_table(
     rows |= {r: values[n].to_numpy() for r, n in numbers.items() if n}
     if ask.exposure is not None:
         rows["offset"] = np.log(values[ask.exposure].to_numpy())
-    y, left_out, classes = _response(ask, frame, values), int((~stay).sum()), ()
+    y = _response(ask, frame, values)
+    left_out = int((~stay).sum())
+    classes = ()
     if ask.positive is not None:
         y, classes = _one_class(ask, [*map(readers.cell_label, frame[ask.target])])
     parts = _dummies(ask, frame, values, gaps, features)

@@ -26,8 +26,11 @@ def received_by_all(A, fit, which):
     intercept, where those of a fit, numbers (n,), are the only ones that send something
     (`received-outside`): a Natural, (N,) or (N + 1,) each.
     """
-    X, last, n = fit.problem.A, fit.last, len(which)
-    rows, none = last.likelihood_message, np.zeros((3, X.shape[1]))
+    X = fit.problem.A
+    last = fit.last
+    n = len(which)
+    rows = last.likelihood_message
+    none = np.zeros((3, X.shape[1]))
     view = moment_view(last.prior_message, last.x, last.state.to_prior)
     form = tall_form(X, Mixed(none[0] > 0, *none, *view), rows)
     weights = 1 / rows.Q_hat, rows.chi_hat / rows.Q_hat**2
@@ -52,8 +55,10 @@ def received_by_all(A, fit, which):
 FEW_FROM = 600  # rows, and columns, from which on it pays
 PER_SELECTED = 10  # columns of a first round, for each that is selected
 SMALL_PART = 3  # so many times as many have both sides at least
-ALMOST_ALL, LEFT_OUT = 0.1, 0.0025  # of q, that those left out may have
-FIRST_DIGITS, LAST_DIGITS = 0.02, 1e-3  # of a first round, and of the last ones
+ALMOST_ALL = 0.1  # share of q that the columns left out may have
+LEFT_OUT = 0.0025  # share of q below which columns may be left out
+FIRST_DIGITS = 0.02  # of a first round
+LAST_DIGITS = 1e-3  # of the last ones
 ROUNDS = 8  # at most
 
 
@@ -66,7 +71,7 @@ def has_few_in_play(question, q):
 
 
 def _question_of(question, which):
-    """The question of some of its columns, (n,) ints."""
+    """Restrict a question to some of its columns, (n,) ints."""
     prior = question.prior.of_columns(which, question.A.shape[1])
     part = dict(A=take_columns(question.A, which), prior=prior)
     part |= dict(columns=question.columns.of(which), tol=max(LAST_DIGITS, question.tol))
@@ -93,10 +98,14 @@ def in_play(question, q, lam, problem, find):
     """
     if not has_few_in_play(question, q):
         return None
-    N, at = question.A.shape[1], question.prior.scaled
+    N = question.A.shape[1]
+    at = question.prior.scaled
     Pi_of = lambda to_all: at(lam).Pi(Natural(*(v[:N] for v in to_all)))
     Pi = Pi_of(initial_state(problem).to_prior)
-    state, most, near, before = None, int(PER_SELECTED * q), False, np.inf
+    state = None
+    most = int(PER_SELECTED * q)
+    near = False
+    before = np.inf
     half = min(question.A.shape) // 2
     for _ in range(ROUNDS):
         which, rest = _leaders(question, Pi, q, most, near)
@@ -111,7 +120,8 @@ def in_play(question, q, lam, problem, find):
             found = find(few, q - rest, lam, start, rough=not near)
             if found is None:
                 return None
-            lam, fit = found[1].lam, found[1].fit
+            lam = found[1].lam
+            fit = found[1].fit
         if not fit.converged:
             return None
         to_all = received_by_all(question.A, fit, which)

@@ -74,19 +74,23 @@ def on_faces(G, half, target, lam, R, B):
     return length[:, 0] == 1.0
 
 # %% ../../nbs/course/62_networks.ipynb #c6200020
-FACES, SYSTEMS = 4, 512  # steps after a sweep; systems at once
+FACES = 4  # steps after a sweep
+SYSTEMS = 512  # linear systems solved at once
 
 
 def all_on_faces(G, half, target, lam, R, B):
     """`FACES` steps of `on_faces` for all regressions; which got there, (b,)."""
-    there, rest = np.zeros(len(half), dtype=bool), np.arange(len(half))
+    there = np.zeros(len(half), dtype=bool)
+    rest = np.arange(len(half))
     for _ in range(FACES):
         rest = rest[np.argsort((B[:, rest] != 0).sum(0), kind="stable")]
         for start in range(0, len(rest), SYSTEMS):
             some = rest[start : start + SYSTEMS]
-            r, b = R[some], B[:, some]
+            r = R[some]
+            b = B[:, some]
             there[some] = on_faces(G, half[some], target[some], lam, r, b)
-            R[some], B[:, some] = r, b
+            R[some] = r
+            B[:, some] = b
         rest = rest[~there[rest]]
     return there
 
@@ -101,17 +105,23 @@ def neighbours(G, lam):
     """
     h, N, _ = G.shape
     half, target = np.divmod(np.arange(h * N), N)
-    R, B, going = G.reshape(-1, N).copy(), np.zeros((N, h * N)), np.arange(h * N)
-    found, solved = np.zeros((h * N, N), dtype=bool), np.zeros(h * N, dtype=bool)
+    R = G.reshape(-1, N).copy()
+    B = np.zeros((N, h * N))
+    going = np.arange(h * N)
+    found = np.zeros((h * N, N), dtype=bool)
+    solved = np.zeros(h * N, dtype=bool)
     for _ in range(MOST_SWEEPS):
         some = G, half[going], target[going], lam, R, B
         sweep(*some)
-        there, found[going] = all_on_faces(*some), B.T != 0
+        there = all_on_faces(*some)
+        found[going] = B.T != 0
         beyond = (np.abs(R) > lam * (1 + TIES)) & ~found[going]
         beyond[np.arange(len(going)), target[going]] = False
         solved[going] = there & ~beyond.any(1)
         stay = ~solved[going]
-        going, R, B = going[stay], R[stay], B[:, stay]
+        going = going[stay]
+        R = R[stay]
+        B = B[:, stay]
         if not len(going):
             break
     return found.reshape(h, N, N), solved.reshape(h, N)
@@ -146,7 +156,9 @@ def edges_of_halves(A, lam, rule, numbers, seed):
         yield found.reshape(*X.shape[:2], N, N), there.reshape(*X.shape[:2], N)
 
 # %% ../../nbs/course/62_networks.ipynb #c6200027
-TRIED, STRIDE, HALVINGS = 25, 0.85, 7  # pairs; from penalty to penalty; of the last
+TRIED = 25  # pairs of halves
+STRIDE = 0.85  # from one penalty to the next
+HALVINGS = 7  # of the last interval
 SMALLEST = 0.01  # of the penalty where the search begins
 
 
@@ -162,9 +174,11 @@ def penalty_for(q, A, rule, seed):
     products = np.sort(np.abs(A.T @ A)[np.triu_indices(A.shape[1], 1)]) / 2
     low = high = first = products[-min(int(q) + 1, len(products))]
     while size(high) > q:
-        low, high = high, high / STRIDE
+        low = high
+        high = high / STRIDE
     while low == high or (size(low) <= q and low > SMALLEST * first):
-        low, high = STRIDE * low, low
+        high = low
+        low = STRIDE * low
     for _ in range(HALVINGS):
         middle = np.sqrt(low * high)
         low, high = (middle, high) if size(middle) > q else (low, middle)
@@ -190,13 +204,14 @@ def edge_shares(A, lam, rule, n, seed, progress):
             if sums[0] < 2:  # no standard error
                 raise
     n, sums, squares, solved = sums
-    Pi, half = sums / n, 0.5 / (2 * n)
+    Pi = sums / n
+    half = 0.5 / (2 * n)
     error = np.sqrt(np.maximum(squares / n - Pi**2, 0) / (n - 1))
     return Pi, np.maximum(error, np.sqrt(half * (1 - half) / (2 * n))), solved / n, n
 
 # %% ../../nbs/course/62_networks.ipynb #c6200029
 def read_nodes(X):
-    """Columns of length one, (M, n), of those that vary, without copies; the names of
+    """Read columns of length one, (M, n), that vary, without copies; the names of
     all, (N,); of each, which of all stands for it, itself or the first of its copies,
     -1 of a constant one, (N,) int. Errors as of `neighbourhoods`.
     """
@@ -234,7 +249,8 @@ def _notes(names, stands, settled, size, q):
     """Yield sentences about columns that are no nodes, or were not solved, and about
     a size, the number of edges in a half, that is far below q.
     """
-    constant, copies = stands < 0, (stands >= 0) & (stands != np.arange(len(stands)))
+    constant = stands < 0
+    copies = (stands >= 0) & (stands != np.arange(len(stands)))
     for which, what in (
         (constant, "constant columns have no edges"),
         (copies, "copies have the edges of the column that they repeat"),
@@ -312,7 +328,8 @@ class Network(NamedTuple):
 
         node = self.stands_in == np.arange(len(self.names))
         i, j = np.nonzero(np.triu(self.probabilities > 0, 1) & node[:, None] & node)
-        Pi, se = self.probabilities[i, j], self.standard_errors[i, j]
+        Pi = self.probabilities[i, j]
+        se = self.standard_errors[i, j]
         near = np.abs(Pi - self.threshold) <= 2 * se
         table = dict(first=self.names[i], second=self.names[j], probability=Pi, se=se)
         table |= dict(selected=Pi >= self.threshold, undecided=near)
@@ -366,7 +383,8 @@ def draw_network(network, ax=None):
         ax.plot([x[i], x[j]], [y[i], y[j]], linewidth=3 * edge.probability, **look)
     ax.plot([*x.values()], [*y.values()], "o", color=COLOURS["truth"], zorder=3)
     for node, turn in zip(nodes, angle if len(nodes) <= MOST_NAMED else ()):
-        text, left = str(network.names[node]).replace("$", r"\$"), np.cos(turn) < -1e-9
+        text = str(network.names[node]).replace("$", r"\$")
+        left = np.cos(turn) < -1e-9
         look = dict(rotation=np.degrees(turn) + 180 * left, rotation_mode="anchor")
         look |= dict(ha="right" if left else "left", va="center", fontsize=10)
         ax.text(1.05 * x[node], 1.05 * y[node], text, **look)
@@ -447,7 +465,8 @@ def neighbourhoods(
     lam = penalty_for(q, A, rule, seed)
     Pi, error, solved, done = edge_shares(A, lam, rule, n, seed, progress)
     node = np.searchsorted(np.unique(stands[stands >= 0]), stands)
-    settled, size = np.where(stands < 0, 1.0, solved[node]), float(Pi.sum() / 2)
+    settled = np.where(stands < 0, 1.0, solved[node])
+    size = float(Pi.sum() / 2)
     notes = tuple(_notes(names, stands, settled, size, q))
     if done < n:
         notes += (f"interrupted: {2 * done} of {2 * n} halves were made",)

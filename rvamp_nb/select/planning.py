@@ -195,7 +195,8 @@ def predict_study(
         n_features, rows / 6, threshold, pfer, bound=bound
     )
     found = _at_size(question, q, near and near.evolution, spectrum, BY_HALVES, columns)
-    true, false = found.power(threshold), found.false_selections(threshold, n_features)
+    true = found.power(threshold)
+    false = found.false_selections(threshold, n_features)
     known = (float(v) if found.converged else np.nan for v in (n_effects * true, false))
     settings = threshold, q, pfer, float(found.lam)
     study = Study(*question, *settings, *known, found.converged, found)
@@ -203,7 +204,7 @@ def predict_study(
 
 # %% ../../nbs/course/57_planning.ipynb #22d9ad49
 def _question(rows, n_features, n_effects, size, noise):
-    """All five, or a refusal that says what is wrong."""
+    """Check all five arguments; refuse those that cannot be used."""
     rows = check_size("plan_study", "rows", rows, least=4)
     n_features = check_size("plan_study", "n_features", n_features, least=2)
     n_effects = check_size("plan_study", "n_effects", n_effects)
@@ -218,7 +219,7 @@ MOST_COLUMNS = 50  # of a feature: beyond, small studies rarely converge
 
 
 def _columns_given(columns, pilot):
-    """How many columns a feature has, which is one where there is a pilot."""
+    """Check the number of columns a feature has: one if there is a pilot."""
     columns = check_size("plan_study", "columns_per_feature", columns)
     if columns > MOST_COLUMNS:
         most = f"at most {MOST_COLUMNS}, got {columns}"
@@ -230,7 +231,7 @@ def _columns_given(columns, pilot):
 
 
 def _check_pilot(pilot, n_features):
-    """The pilot, which must have as many features."""
+    """Check that the pilot has as many features."""
     if not isinstance(pilot, Pilot):
         wanted = "a Pilot (pilot_of makes one)"
         raise TypeError(f"pilot must be {wanted}, not {pilot!r:.60}")
@@ -245,7 +246,7 @@ def _check_pilot(pilot, n_features):
 
 # %% ../../nbs/course/57_planning.ipynb #24c00015
 def _check_promise(power, pfer, max_rows, n_studies):
-    """The first three, as floats and an int; and a number of studies that will do."""
+    """Check the first three, as floats and an int, and the number of studies."""
     power = check_number("plan_study", "power", power, 0, 1)
     pfer = check_number("plan_study", "pfer", pfer, 0)
     if 0 < check_size("plan_study", "n_studies", n_studies, least=0) < 8:
@@ -259,23 +260,26 @@ PLAN_THRESHOLDS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.9)  # below, the bound hangs on 
 
 def _least_rows(ask, power, most, first, within=0.0, near=None):
     """The smallest study that reaches the power (up to `within`), or the largest."""
-    low, rows = 3, min(max(first, 16), most)
+    low = 3
+    rows = min(max(first, 16), most)
     study = ask(rows, near)
     while not study.power >= power and rows < most:
-        low, rows = rows, min(2 * rows, most)
+        low = rows
+        rows = min(2 * rows, most)
         study = ask(rows, study)
     while study.power >= power and rows - low > 1 + within * rows:
         middle = (low + rows) // 2
         tried = ask(middle, study)
         if tried.power >= power:
-            rows, study = middle, tried
+            rows = middle
+            study = tried
         else:
             low = middle
     return study
 
 # %% ../../nbs/course/57_planning.ipynb #24c00002
 def _reached(rows, near, question, promise, bridges=3):
-    """The study of so many rows, from one that is near, or by way of sizes between."""
+    """Solve the study of so many rows, from a near one, or by way of sizes between."""
     near = near if near and near.converged else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -291,7 +295,7 @@ def _reached(rows, near, question, promise, bridges=3):
 
 # %% ../../nbs/course/57_planning.ipynb #24c00012
 def q_needed(power, n_effects, threshold, alike):
-    """The q below which no number of rows has the power (`most-power`)."""
+    """Find the q below which no number of rows has the power (`most-power`)."""
     if not alike:  # Markov's inequality
         return n_effects * min(power * threshold, 1)
     return n_effects * ndtr((ndtri(power) + ndtri(threshold)) / 2**0.5)
@@ -301,7 +305,10 @@ def _within_reach(question, power, threshold, pfer, bound, alike):
     """The thresholds at which some number of rows has the power, those near .7 first;
     or a ValueError.
     """
-    N, K, reached, remedies = question[0], question[1], [], []
+    N = question[0]
+    K = question[1]
+    reached = []
+    remedies = []
     near = sorted(PLAN_THRESHOLDS, key=lambda t: abs(t - 0.7))
     for t in near if threshold is None else [threshold]:
         t, _, q, _ = resolve_error_control(N, np.inf, t, pfer, bound=bound)
@@ -475,11 +482,12 @@ class Pilot(NamedTuple):
     neighbours: float = 0.0  # correlation of neighbours that may be in it (`unseen`)
 
     def __repr__(self):
-        N, K = len(self.noise_var), len(self.loadings)
+        N = len(self.noise_var)
+        K = len(self.loadings)
         return f"Pilot({N} features, {K} in common)"
 
     def draw(self, rows: int, rng: np.random.Generator) -> Array:
-        """A (rows, N) table."""
+        """Draw a (rows, N) table."""
         common = rng.normal(size=(rows, len(self.loadings))) @ self.loadings
         return common + np.sqrt(self.noise_var) * rng.normal(size=common.shape)
 
@@ -487,7 +495,8 @@ class Pilot(NamedTuple):
         """Return those of the covariance, and their shares, with `noise_var` put at its
         mean and correlated between neighbours.
         """
-        (K, N), own = self.loadings.shape, self.noise_var.mean()
+        K, N = self.loadings.shape
+        own = self.noise_var.mean()
         t = np.linalg.eigvalsh(self.loadings @ self.loadings.T)
         n = 64 if neighbours else 1  # frequencies
         waves = np.cos((np.arange(n) + 0.5) * np.pi / n)
@@ -509,7 +518,8 @@ class Pilot(NamedTuple):
 def _of_rows(t, share, ratio, N):
     """Eigenvalues of AA', and their shares, that have the averages of (`one-row`)."""
     total = lambda m: (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
-    least, most = 1e-4, 10.0 * N  # of s: a table's eigenvalues lie between
+    least = 1e-4  # of s: a table's eigenvalues lie between these
+    most = 10.0 * N
     gap = lambda log_m: np.exp(-log_m) - total(np.exp(log_m)) - least
     high = brentq(gap, -np.log(2 * most), -np.log(least / 2))
     m = np.exp(np.linspace(-np.log(most), high, 200))
@@ -522,8 +532,9 @@ def _of_rows(t, share, ratio, N):
 
 # %% ../../nbs/course/57_planning.ipynb #7c4f578c
 def _factors(square, M, N):
-    """Each factor's variance in the population; squares, (n,): of singular values."""
-    n, ratio = M - 1, N / (M - 1)
+    """Estimate each factor's population variance; squares, (n,): of singular values."""
+    n = M - 1
+    ratio = N / (M - 1)
     beyond = square > 1.1 * (1 + np.sqrt(ratio)) ** 2  # than independent features show
     K = min(int(beyond.sum()), len(square) - 1)
     rest = square[K:].sum() / N / (1 - K / min(n, N))
@@ -534,7 +545,8 @@ def _factors(square, M, N):
 
 def _unseen(square, K, M, N):
     """Correlation of neighbours that accounts for what K factors leave (`unseen`)."""
-    rest, n = square[K:], M - 1 - K
+    rest = square[K:]
+    n = M - 1 - K
     if n < 2:
         return 0.0
     total = rest.sum()
@@ -581,7 +593,7 @@ def genes(n_features, seed=0):
 
 # %% ../../nbs/course/57_planning.ipynb #d92496a3
 def _drawn_study(pilot, study, rng):
-    """True and false selections in one study like the planned one."""
+    """Count true and false selections in one study like the planned one."""
     X = pilot.draw(study.rows, rng)
     true = rng.choice(study.n_features, study.n_effects, replace=False)
     effects = study.size * rng.choice([-1.0, 1.0], study.n_effects)
@@ -589,11 +601,14 @@ def _drawn_study(pilot, study, rng):
     A, y = standardize(X, y)
     laws = dict(counts=Subsample(0.5), randomize=FixedFactor(), progress=False)
     laws["seed"] = int(rng.integers(2**31))
-    lam, slope, before = study.lam, -2.5, None
+    lam = study.lam
+    slope = -2.5
+    before = None
     for _ in range(4):  # secants, of the logarithms
         few = naive_bootstrap(A, y, lam, n_resamples=10, **laws).Pi
         laws["columns"] = np.flatnonzero(few)
-        at, gap = np.log(lam), np.log(max(few.sum(), 0.1) / study.q)
+        at = np.log(lam)
+        gap = np.log(max(few.sum(), 0.1) / study.q)
         if abs(gap) < 0.1:
             break
         if before:
@@ -606,7 +621,8 @@ def _drawn_study(pilot, study, rng):
 # %% ../../nbs/course/57_planning.ipynb #2016cc07
 def _line(log_rows, share):
     """A line through what was seen: its values and their errors; where it has one."""
-    n, middle = len(share), log_rows.mean()
+    n = len(share)
+    middle = log_rows.mean()
     x = log_rows - middle
     spread = max(x @ x, 1e-300)  # 0 where all studies had the same number
     slope = max(x @ share / spread, 0.3)  # less is chance: more rows find more
@@ -618,8 +634,10 @@ def _line(log_rows, share):
 
 # %% ../../nbs/course/57_planning.ipynb #269acdbd
 def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
-    """The study with the power, by studies that are drawn around a number of rows."""
-    rows, at, seen = study.rows, np.empty(0), np.empty((0, 2))
+    """Find the study with the power, by studies drawn around a number of rows."""
+    rows = study.rows
+    at = np.empty(0)
+    seen = np.empty((0, 2))
     of_size = lambda rows: ask(study.threshold, rows, study)
     for _ in range(3):
         sizes = np.unique((rows * np.geomspace(0.8, 1.25, 4)).astype(int).clip(8, most))

@@ -32,13 +32,14 @@ def spaced(heights, gap):
     if n := len(placed):
         order = np.argsort(placed, kind="stable")
         steps = min(gap, 1 / max(n - 1, 1)) * np.arange(n)
-        wanted, top = placed[order] - steps, 1 - steps[-1]
+        wanted = placed[order] - steps
+        top = 1 - steps[-1]
         placed[order] = isotonic_regression(wanted, y_min=0, y_max=top) + steps
     return placed
 
 # %% ../../nbs/workshop/plots.ipynb #92a67364
 def _new_axes(ax, width, height):
-    """The axes given, or new ones."""
+    """Return the axes given, or new ones."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -47,7 +48,7 @@ def _new_axes(ax, width, height):
 
 
 def label(columns, i, most=26):
-    """A feature's name in a line, no formula, not too long, and its near copies."""
+    """Write a feature's name in a line, no formula, and its near copies."""
     same = columns.where == columns.where[i]
     copies = int((same & (columns.group < 0)).sum()) - 1
     name = short_name(columns.called([i])[0], most)
@@ -61,7 +62,8 @@ def plot_path(s, ax=None, leaders=8):
     lines if selected. Other lines are the threshold and the reported penalty; above is
     the sum of Π over what can be selected. With refits, diamonds show what is reported.
     """
-    ax, path = _new_axes(ax, 8.6, 5.2), s.summary_of_path
+    ax = _new_axes(ax, 8.6, 5.2)
+    path = s.summary_of_path
     answered = bool(s.fit.converged)
     lams = path.lambdas / (s.lam if answered else path.lambdas[0])
     here = f"the reported one (λ = {s.lam:.3g}, ΣΠ = {size_reported(s):.3g})"
@@ -70,7 +72,8 @@ def plot_path(s, ax=None, leaders=8):
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02))
     ax.set_title(promised(s), y=1, pad=45)  # above the scale above
     _scales(path, ax, lams)
-    leading, Pi = leaders_of(s, leaders), path.selection_probabilities
+    leading = leaders_of(s, leaders)
+    Pi = path.selection_probabilities
     grey = dict(color=COLOURS["muted"], linewidth=0.8, zorder=1)
     grey["marker"] = "." if len(lams) == 1 else None
     for i in np.setdiff1d(candidates(s), leading):
@@ -81,7 +84,8 @@ def plot_path(s, ax=None, leaders=8):
     box = dict(facecolor="white", alpha=0.8, linewidth=0, pad=1)
     small = dict(fontsize=10, color=COLOURS["truth"], bbox=box, zorder=5)
     ax.axhline(s.threshold, linestyle=":", **lines)
-    label, place = f"threshold {s.threshold:.3g}", ax.get_yaxis_transform()
+    label = f"threshold {s.threshold:.3g}"
+    place = ax.get_yaxis_transform()
     ax.text(0.01, s.threshold + 0.015, label, transform=place, **small)
     if answered:
         ax.axvline(1, **lines)
@@ -93,9 +97,10 @@ def plot_path(s, ax=None, leaders=8):
 
 
 def _draw_leaders(s, ax, lams, which):
-    """The leading features, with their names at the ends of their lines."""
+    """Draw the leading features, with their names at the ends of their lines."""
     path = s.summary_of_path
-    Pi, done = path.selection_probabilities[which], path.converged
+    Pi = path.selection_probabilities[which]
+    done = path.converged
     colours = [PALETTE[rank % len(PALETTE)] for rank in range(len(which))]
     look = dict(linewidth=2, zorder=3, marker="o" if done.sum() == 1 else None)
     for i, row, colour in zip(which, Pi, colours):
@@ -103,7 +108,8 @@ def _draw_leaders(s, ax, lams, which):
         ax.plot(lams, row, color=colour, **look)
         if s.refined is not None:
             ax.plot(1, s.probabilities[i], "D", color=colour, zorder=4)
-    box, figure = ax.get_position(), ax.figure.get_size_inches()
+    box = ax.get_position()
+    figure = ax.figure.get_size_inches()
     inches = max(0.9 * box.height * figure[1], 0.5)  # about: the layout is not done yet
     size = min(10.0, 72 * inches / (1.3 * max(len(which), 1)))
     ends = [(lams[done][-1], row[done][-1]) for row in Pi]
@@ -119,18 +125,20 @@ _ROUND = np.array([d * 10.0**k for k in range(-4, 6) for d in (1, 2, 3, 5, 7)])
 
 
 def _scales(path, ax, lams):
-    """Below shares of the penalty that is 1, above ΣΠ: round numbers, not too near."""
+    """Label the axis below by shares of the penalty, above by ΣΠ, in round numbers."""
 
     def apart(at, least=0.075):
         left, right = np.log(ax.get_xlim())
-        places, kept = (np.log(at) - left) / (right - left), []
+        places = (np.log(at) - left) / (right - left)
+        kept = []
         for k in np.argsort(places):
             if not kept or places[k] - places[kept[-1]] >= least:
                 kept.append(k)
         return kept
 
     wide = 1.15 if lams[0] == lams[-1] else 1.0
-    low, high = lams[-1] / wide, lams[0] * wide
+    low = lams[-1] / wide
+    high = lams[0] * wide
     ax.set_xlim(high, low)
     ticks = _ROUND[(low <= _ROUND) & (_ROUND <= high)][::-1]
     ticks = ticks[apart(ticks)]
@@ -154,9 +162,11 @@ def plot_probabilities(s, ax=None, leaders=20):
     selected features dark, undecided ones hatched and called so, a line at the
     threshold.
     """
-    which, columns = leaders_of(s, leaders), s.question.columns
+    which = leaders_of(s, leaders)
+    columns = s.question.columns
     ax = _new_axes(ax, 7.5, 1.3 + 0.3 * max(len(which), 3))
-    rows, Pi = np.arange(len(which)), s.probabilities[which]
+    rows = np.arange(len(which))
+    Pi = s.probabilities[which]
     colours = [COLOURS["rvamp" if s.support[i] else "p2"] for i in which]
     names = [label(columns, i) for i in which]
     for k, bar in enumerate(ax.barh(rows, Pi, color=colours, height=0.7)):
@@ -177,35 +187,37 @@ def plot_probabilities(s, ax=None, leaders=20):
 
 # %% ../../nbs/workshop/plots.ipynb #de050002
 def _names(s, which):
-    """Of columns by their numbers, () or (n,): a number may be a name, too."""
+    """Return names of columns by numbers, () or (n,): a number may be a name, too."""
     return np.asarray(s.question.columns.names[which]).astype(str)
 
 
 def _bars_of(values, edges):
-    """The density of refits, (B,), in bins, without those that are zero."""
+    """Compute the density of refits, (B,), in bins, without those that are zero."""
     width = np.diff(edges)
     return np.histogram(values[values != 0], edges)[0] / len(values) / width
 
 
 def _edges(low, high, bins=36):
-    """Bins from low <= 0 to high >= 0, of one width, with an edge at 0."""
+    """Make bins from low <= 0 to high >= 0, of one width, with an edge at 0."""
     width = (high - low) / bins
-    first, last = np.floor(low / width), np.ceil(high / width)
+    first = np.floor(low / width)
+    last = np.ceil(high / width)
     return np.arange(first, last + 1) * width
 
 
 def _reach(density, draws):
-    """Where densities, (n,), and refits, (B, n) or None, have what is to be seen."""
+    """Find the interval that densities, (n,), and refits, (B, n) or None, need."""
     ends = density.quantile(np.array([0.003, 0.997]))
     if draws is not None:
         ends = np.append(ends, np.quantile(draws, [0.003, 0.997], axis=0))
-    low, high = min(np.min(ends), 0), max(np.max(ends), 0)
+    low = min(np.min(ends), 0)
+    high = max(np.max(ends), 0)
     room = 0.06 * (high - low) or 1.0
     return low - room, high + room
 
 
 def _colours(columns):
-    """That of an atom, and those of curves, one for each class."""
+    """Choose the colour of an atom, and those of curves, one for each class."""
     several = COLOURS["truth"], PALETTE[: columns.K]
     return (COLOURS["p1"], [COLOURS["p1"]]) if columns.K == 1 else several
 
@@ -215,7 +227,8 @@ def plot_ridgeline(s, ax=None, leaders=20):
     deviations of their columns: rVAMP's p̄₁ with its atom, and the refits in grey where
     a `Selection` has them. On the Axes given or new ones, which are returned.
     """
-    which, columns = leaders_of(s, leaders), s.question.columns
+    which = leaders_of(s, leaders)
+    columns = s.question.columns
     ax = _new_axes(ax, 6, 1.3 + 0.3 * max(len(which), 3))
     rows = len(s.question.target.rows.with_weight(s.question.target.y))
     base = np.arange(len(which)) + 0.4
@@ -227,16 +240,21 @@ def plot_ridgeline(s, ax=None, leaders=20):
     ax.set_title(title + ", of each class" * (columns.K > 1), loc="right")
     if not len(which):
         return ax
-    sd, law = columns.scale[which] / rows**0.5, p1(s, _names(s, which))
+    sd = columns.scale[which] / rows**0.5
+    law = p1(s, _names(s, which))
     sd = np.repeat(sd, columns.K)
     law = replace(law, unit=law.unit * sd)
-    at, draws, (colour, colours) = columns.numbers(which), None, _colours(columns)
+    at = columns.numbers(which)
+    draws = None
+    colour, colours = _colours(columns)
     if s.refined is not None:
         draws = s.refined.draws[:, at] * sd
     low, high = _reach(law, draws)
-    edges, x = _edges(low, high), np.linspace(low, high, 801)
+    edges = _edges(low, high)
+    x = np.linspace(low, high, 801)
     for k, (curve, atom) in enumerate(zip(law.pdf(x), law.atom)):
-        y, most = base[k // columns.K], 0.85 * (1 - atom) / max(curve.max(), 1e-300)
+        y = base[k // columns.K]
+        most = 0.85 * (1 - atom) / max(curve.max(), 1e-300)
         if draws is not None and columns.K == 1:
             tops = np.minimum(_bars_of(draws[:, k], edges) * most, 0.95)
             ax.stairs(y - tops, edges, baseline=y, fill=True, **SHADE)
@@ -257,7 +275,7 @@ PICTURES = dict(path=([plot_path], (8.6, 5.2)), bars=(_BARS, (12, 6.5)))
 
 # %% ../../nbs/workshop/plots.ipynb #de050005
 def _in_words(s, i):
-    """Π of a column as it is reported, in a sentence."""
+    """Write the reported Π of a column in a sentence."""
     Pi = s.probabilities[i]
     if s.question.columns.kind[i] in ("constant", "explained"):
         return f"never selected ({s.question.columns.kind[i]} column)"
@@ -266,7 +284,7 @@ def _in_words(s, i):
 
 
 def _one_column(s, feature):
-    """The number of one column, by name or number."""
+    """Return the number of one column, by name or number."""
     sets = s.asked["categories"]
     i = chosen_columns(s.question.columns.names, feature, sets)
     if np.ndim(i):
@@ -296,19 +314,25 @@ def plot_density(s, feature, ax=None):
     >>> selector.plot_density("x2").get_title()
     'x2: reported Π = 1.000'
     """
-    i, ax, columns = _one_column(s, feature), _new_axes(ax, 7, 4), s.question.columns
-    law, share = p1(s, str(_names(s, i))), ax.twinx()
-    name, draws, (colour, colours) = label(columns, i), None, _colours(columns)
+    i = _one_column(s, feature)
+    ax = _new_axes(ax, 7, 4)
+    columns = s.question.columns
+    law = p1(s, str(_names(s, i)))
+    share = ax.twinx()
+    name = label(columns, i)
+    draws = None
+    colour, colours = _colours(columns)
     if s.refined is not None:
         draws = s.refined.draws[:, columns.numbers(i)]
     low, high = _reach(law, draws)
-    x, atom = np.linspace(low, high, 1201), np.max(law.atom)  # of a feature it is one
+    x = np.linspace(low, high, 1201)
+    atom = np.max(law.atom)  # the coefficients of a feature are zero together
     bar = dict(solid_capstyle="butt", clip_on=False)
     labels = [(colour, f"p̄₁ of rVAMP: zero in {atom:.1%}")]
     if draws is not None:
-        edges, zeros = _edges(low, high), np.mean(draws == 0)
-        for width, layer in (13.6, "edgecolor"), (12, "facecolor"):
-            share.plot([0, 0], [0, zeros], linewidth=width, color=SHADE[layer], **bar)
+        edges = _edges(low, high)
+        zeros = np.mean(draws == 0)
+        share.plot([0, 0], [0, zeros], linewidth=12, color=COLOURS["muted"], **bar)
         look = "grey" if columns.K == 1 else "steps"
         text = f"{len(draws)} refits ({look}): zero in {zeros:.1%}"
         labels.append((COLOURS["truth"], text))
@@ -337,7 +361,7 @@ def plot_density(s, feature, ax=None):
 
 # %% ../../nbs/workshop/plots.ipynb #de050007
 def _ring(mean, covariance, k):
-    """The points of the ellipse of k standard deviations of a Gaussian, (2, 121)."""
+    """Compute the ellipse of k standard deviations of a Gaussian, points (2, 121)."""
     values, vectors = np.linalg.eigh(covariance)
     angle = np.linspace(0, 2 * np.pi, 121)
     circle = np.sqrt(np.maximum(values, 0))[:, None] * [np.cos(angle), np.sin(angle)]
@@ -370,7 +394,8 @@ def plot_pair(s, first, second, ax=None):
         raise ValueError(f"plot_pair: {what}; see plot_density")
     if which[0] == which[1]:
         raise ValueError(f"plot_pair: {first!r} and {second!r} are the same column")
-    ax, joint = _new_axes(ax, 5.6, 5), p2(s, _names(s, which))
+    ax = _new_axes(ax, 5.6, 5)
+    joint = p2(s, _names(s, which))
     names = [label(columns, i) for i in which]
     labels = [("p2", "p̄₂ of rVAMP", joint.covariance)]
     if s.refined is not None:

@@ -34,7 +34,9 @@ def spread(fit, columns, X):
     """Estimate the standard deviation of the linear predictor across resamples, (m,),
     of the rows of X (m, N), an array or ChunkedTable.
     """
-    joint, parts, n = p2(fit), [], fit.mean.size
+    joint = p2(fit)
+    parts = []
+    n = fit.mean.size
     many = len(X) > n  # for so many rows one covariance pays: of each coefficient
     C = joint.predict(np.eye(n + 1, n))[1] if many else None  # plus intercept; of that
     for at in _row_slices(X):
@@ -48,7 +50,8 @@ def _normal(s, X):
     """Roots of the covariance of the linear predictor by p̄₂ for rows X, (m, 1), of K
     classes (m, K, d); and nodes for what they multiply, (1 or d, S), with weights.
     """
-    columns, B = s.question.columns, s.question.columns.basis
+    columns = s.question.columns
+    B = s.question.columns.basis
     if B is None:
         node, share = gauss_nodes(31)
         return spread(s.fit, columns, X)[:, None], node[None], share
@@ -67,7 +70,9 @@ def averaged(s, X, mean, f=np.positive):
     over a Gaussian one, by p̄₂. With classes (2, m, K), of means (m, K); f answers on
     axis 1.
     """
-    both, parts, columns = s.refined, [], s.question.columns
+    both = s.refined
+    parts = []
+    columns = s.question.columns
     if both is None:
         root, node, share = _normal(s, X)
     else:
@@ -91,7 +96,7 @@ def averaged(s, X, mean, f=np.positive):
 
 
 def _row_slices(X):
-    """Slices of so many rows as are looked at together."""
+    """Yield slices of the rows that are computed together."""
     size = max(1, min(256, CHUNK_NUMBERS // X.shape[1]))
     return [slice(i, i + size) for i in range(0, len(X), size)]
 

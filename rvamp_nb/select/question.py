@@ -34,7 +34,8 @@ def check_options(asked, default):
     """
     owner = "StabilitySelection"
     for name, allowed in _ALLOWED.items():
-        value, free = asked[name], default[name] is None
+        value = asked[name]
+        free = default[name] is None
         if value is None and free:
             continue
         if isinstance(allowed, tuple):
@@ -70,8 +71,9 @@ FEW_VALUES = 3  # values of a column: 0 and 1, or the copies of an allele
 
 
 def _unlike_normal(question, kind):
-    """A note on columns of few values, which no normal decoy is like, or ""."""
-    A, columns = question.A, question.columns
+    """Warn of columns of few values, which no normal decoy resembles, or ""."""
+    A = question.A
+    columns = question.columns
     if str(kind) != "gaussian":
         return ""
     steps = np.diff(np.sort(A, axis=0), axis=0)
@@ -120,8 +122,9 @@ def read_question(X, y, names, roles, asked):
 
 
 def _read_columns(X, names, target, counts, asked):
-    """As `prepare_columns`, `in_groups` or `in_classes`, of what was asked for."""
-    rows, baseline = target.rows, target.baseline
+    """Prepare the columns by `prepare_columns`, `in_groups` or `in_classes`."""
+    rows = target.rows
+    baseline = target.baseline
     factors = by_name("penalty_factor", asked["penalty_factor"], names)
     penalty = asked["prior"], asked["l1_ratio"], asked["randomize"], factors
     M = np.size(rows.with_weight(np.ones(len(X))))
@@ -129,7 +132,8 @@ def _read_columns(X, names, target, counts, asked):
     groups = feature_groups.read_groups(
         asked["column_groups"], names, asked["categories"]
     )
-    numbers, several = None, target.loss == "softmax"
+    numbers = None
+    several = target.loss == "softmax"
     if several:
         given = asked | dict(column_groups=groups)
         _check_plain(given, "loss='softmax'", "numbers or two classes")

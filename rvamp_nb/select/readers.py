@@ -20,54 +20,65 @@ from pathlib import Path
 
 # %% ../../nbs/workshop/readers.ipynb #daee4b98
 class InputError(ValueError):
-    """What the user gave will not do: one line says where, and what to do."""
+    """An input that cannot be used; its one line says where and what to do."""
 
 
 def in_python(option, value=None):
-    """An option as it is written in Python, such as ``missing='drop'``."""
+    """Return an option as it is written in Python, such as ``missing='drop'``."""
     return option if value is None else f"{option}={value!r}"
 
 
 def printable(text, most=60):
-    """Text from outside for a terminal: a line, codes spelled out, `most` letters."""
-    text, tail = str(text), most // 3
-    cut = text if len(text) <= most else f"{text[: most - tail - 3]}...{text[-tail:]}"
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)
+    """Shorten text to one line of `most` letters; spell out what cannot be printed."""
+    text = str(text)
+    if len(text) > most:
+        tail = most // 3
+        text = f"{text[: most - tail - 3]}...{text[-tail:]}"
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def quoted(names, most=8):
-    """Names in a sentence, of many the first."""
-    first = [f"'{printable(name)}'" for name in names[:most]]
-    return ", ".join(first) + ", ..." * (len(first) < len(names))
+    """Write names in quotes for a sentence, the first `most` of them."""
+    text = ", ".join(f"'{printable(name)}'" for name in names[:most])
+    if most is not None and len(names) > most:
+        text += ", ..."
+    return text
 
 
 def meant(name, names, most=100_000):
-    """The end of a sentence about a name that is not there: which one may be meant."""
-    known = {other.lower(): other for other in names}
-    near = known if len(known) <= most else [name.lower()]
-    close = [other for other in get_close_matches(name.lower(), near) if other in known]
-    return f" (did you mean '{printable(known[close[0]])}'?)" if close else ""
+    """Suggest one of the names for a name that is unknown, as the end of a sentence.
+
+    Among more than `most` names only the letters' case may differ.
+    """
+    spellings = {other.lower(): other for other in names}
+    candidates = spellings if len(spellings) <= most else [name.lower()]
+    for close in get_close_matches(name.lower(), candidates):
+        if close in spellings:
+            return f" (did you mean '{printable(spellings[close])}'?)"
+    return ""
 
 
 class LazyModule:
-    """A module that is imported when something of it is used."""
+    """A module that is imported when an attribute of it is first used."""
 
     def __init__(self, name):
         self.name = name
 
-    def __getattr__(self, what):
-        return getattr(import_module(self.name), what)
+    def __getattr__(self, attribute):
+        return getattr(import_module(self.name), attribute)
 
 
-np, pd = LazyModule("numpy"), LazyModule("pandas")
+np = LazyModule("numpy")
+pd = LazyModule("pandas")
 
 # %% ../../nbs/workshop/readers.ipynb #64f14195
 def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
-    """A CSV, TSV or Parquet file, or one of these in gzip, as a data frame.
+    """Read a CSV, TSV or Parquet file, or one of these in gzip, as a data frame.
 
-    Cells of a text file stay text; the index "line" says where each row stands. Parquet
-    is what pandas reads, its rows counted from 1. ``attrs["sha256"]`` is of the file. A
-    InputError says what cannot be read, is cut short, or has no name of its own.
+    Cells of a text file stay text, and the index "line" is the line of each row. A
+    Parquet file is read by pandas, and its rows are counted from 1.
+    ``attrs["sha256"]`` is the digest of the file. An InputError is raised if the file
+    cannot be read, is cut short, or has columns without a name of their own.
 
     Parameters
     ----------
@@ -80,9 +91,9 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
     typed : callable
         How an option is written in messages.
     """
-    kinds = "CSV (UTF-8), TSV or Parquet (with rvamp-nb[parquet]), also in gzip"
+    formats = "CSV (UTF-8), TSV or Parquet (with rvamp-nb[parquet]), also in gzip"
     where = printable(path)
-    remedy = f"give the path of {kinds}, or say how it is coded,"
+    remedy = f"give the path of {formats}, or say how it is coded,"
     remedy += f" such as {typed('encoding', 'latin-1')}"
     with reading(where, remedy):
         data = Path(path).read_bytes()
@@ -100,19 +111,21 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
 
 @contextmanager
 def reading(where, remedy):
-    """What a library says of a file that it cannot read, in one line."""
+    """Raise any error of a library that reads a file as an InputError of one line."""
     try:
         yield
     except InputError:
         raise
     except Exception as e:  # each library, and each version, has errors of its own
-        reason = isinstance(e, OSError) and e.strerror or str(e) or type(e).__name__
+        reason = str(e) or type(e).__name__
+        if isinstance(e, OSError) and e.strerror:
+            reason = e.strerror
         reason = printable(" ".join(reason.split()), 100)
         raise InputError(f"cannot read {where} ({reason}): {remedy}") from None
 
 
 def _text(data, encoding):
-    """The bytes of a file as text."""
+    """Decode the bytes of a file."""
     if data.startswith(b"PK\x03\x04"):
         raise ValueError("it is a spreadsheet or an archive")
     if data.startswith(b"\x93NUMPY"):
@@ -123,54 +136,81 @@ def _text(data, encoding):
 
 # %% ../../nbs/workshop/readers.ipynb #rd00016
 def _rows(lines, sep):
-    """The number of each line that holds something, from 1, and its cells."""
+    """Yield the number, from 1, and the cells of each line that is not empty."""
     reader = csv.reader(lines, delimiter=sep)
-    for row in reader:
-        row = [cell.strip() for cell in row]
-        row = [*filter(None, row)] if sep == " " else row  # of spaces, one or several
-        if any(row):
-            yield reader.line_num, row
+    for cells in reader:
+        cells = [cell.strip() for cell in cells]
+        if sep == " ":  # one space or several
+            cells = list(filter(None, cells))
+        if any(cells):
+            yield reader.line_num, cells
 
 
 def _head(where, text, sep, decimal):
-    """How many lines stand above the names, and what stands between columns."""
-    lines, remark, above = io.StringIO(text, newline=""), "", 0
+    """Find the number of lines above the names, and the separator of the columns."""
+    lines = io.StringIO(text, newline="")
+    comment = ""
+    n_above = 0
     names = lines.readline()
-    if excel := re.fullmatch(r'"?sep=(.)"?\s*', names, re.IGNORECASE):
-        sep, names, above = sep or excel[1], lines.readline(), 1
+    excel = re.fullmatch(r'"?sep=(.)"?\s*', names, re.IGNORECASE)
+    if excel:
+        sep = sep or excel[1]
+        names = lines.readline()
+        n_above = 1
     while names.startswith("#") or names.isspace():
         if names.startswith("#"):
-            remark, at = names, above
-        names, above = lines.readline(), above + 1
-    sep = sep or next((mark for mark in "\t," if mark in names), None)
-    if sep is None:  # one column may have a name of several words
-        spaced = " " in names.strip() and not re.search("[;|]", names)
-        spaced = spaced and all(" " in row.strip() for row in lines if row.strip())
-        sep = " " if spaced else ","
-    (_, row), (_, remark) = (next(_rows([v], sep), (0, [])) for v in (names, remark))
-    if row and len(row) == len(remark):
-        if not all(np.isnan(_as_float(cell.replace(decimal, "."))) for cell in row):
-            return at, sep
-        if len(row) > 1:
-            problem = f"line {at + 1} begins with #, line {above + 1} has as many cells"
+            comment = names
+            n_above_comment = n_above
+        names = lines.readline()
+        n_above += 1
+    sep = sep or _separator(names, lines)
+    cells = _first_row(names, sep)
+    commented_cells = _first_row(comment, sep)
+    if cells and len(cells) == len(commented_cells):
+        numbers = [_as_float(cell.replace(decimal, ".")) for cell in cells]
+        if not np.isnan(numbers).all():  # a row of numbers: the comment has the names
+            return n_above_comment, sep
+        if len(cells) > 1:
+            problem = f"line {n_above_comment + 1} begins with #, line {n_above + 1}"
+            problem += " has as many cells"
             remedy = "delete the one that does not hold the names of the columns"
             raise InputError(f"{where}: {problem}: {remedy}")
-    return above, sep
+    return n_above, sep
+
+
+def _separator(names, lines):
+    """Find the separator from the line of the names and the lines below it."""
+    for mark in "\t,":
+        if mark in names:
+            return mark
+    # the name of a single column may have several words
+    spaced = " " in names.strip() and not re.search("[;|]", names)
+    rows = (row.strip() for row in lines)
+    if spaced and all(" " in row for row in rows if row):
+        return " "
+    return ","
+
+
+def _first_row(line, sep):
+    """Split the first line into cells; [] for an empty line."""
+    _, cells = next(_rows([line], sep), (0, []))
+    return cells
 
 
 def _lines(where, text, sep, decimal, typed):
-    """A text file as a frame of text, with the line of each row."""
-    above, sep = _head(where, text, sep, decimal)
+    """Read text as a frame of text whose index is the line of each row."""
+    n_above, sep = _head(where, text, sep, decimal)
     lines = io.StringIO(text, newline="")
-    for _ in range(above):
+    for _ in range(n_above):
         lines.readline()
-    rows = {above + line: cells for line, cells in _rows(lines, sep)}
+    rows = [(n_above + line, cells) for line, cells in _rows(lines, sep)]
     if not rows:
-        raise InputError(
-            f"{where} is empty: it must begin with the names of the columns"
-        )
-    (_, *lines), (names, *cells) = rows, rows.values()
-    if len(names) == 1 and (mark := re.search("[;|]", names[0])):
+        remedy = "it must begin with the names of the columns"
+        raise InputError(f"{where} is empty: {remedy}")
+    names = rows[0][1]
+    cells = [row for _, row in rows[1:]]
+    mark = re.search("[;|]", names[0]) if len(names) == 1 else None
+    if mark:
         kind = {";": "semicolons", "|": "bars"}[mark[0]]
         problem = f"{kind} stand between the columns: save the table with commas or"
         problem += " tabs there, and with points in its numbers, or say"
@@ -181,7 +221,7 @@ def _lines(where, text, sep, decimal, typed):
         problem += " names, which R's write.table leaves without one, a name, as id"
         remedy = "(decimal commas need quotes; no separator may end a line)"
         raise InputError(f"{where}: {problem} {remedy}")
-    for line, row in rows.items():
+    for line, row in rows:
         if len(row) != len(names):
             problem = f"{len(row)} values for {len(names)} columns: mend that line"
             remedy = "(text that holds commas needs quotes)"
@@ -189,12 +229,13 @@ def _lines(where, text, sep, decimal, typed):
     check_names(where, names)
     cells = np.array(cells, dtype=object).reshape(-1, len(names))
     if decimal != ".":
-        cells = np.frompyfunc(lambda c: _pointed(c, decimal), 1, 1)(cells)
-    return pd.DataFrame(cells, pd.Index(lines, name="line"), names, dtype=object)
+        cells = np.frompyfunc(lambda cell: _pointed(cell, decimal), 1, 1)(cells)
+    index = pd.Index([line for line, _ in rows[1:]], name="line")
+    return pd.DataFrame(cells, index, names, dtype=object)
 
 
 def check_names(where, names):
-    """Every column has a name, and each name comes once."""
+    """Refuse a column without a name, and a name that two columns have."""
     if "" in names:
         problem = f"column {names.index('') + 1} has no name"
         remedy = "give it one, or delete it if it holds row numbers"
@@ -210,34 +251,44 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 
 
 class _Word(str):
-    """Text that is no number, whatever it looks like."""
+    """Text that is not read as a number."""
 
 
 def _pointed(cell, decimal):
-    """A cell under another decimal mark, by which 5.914 may be meant for 5914."""
-    pointed = cell.replace(decimal, ".")
-    return _Word(cell) if "." in cell or np.isnan(_as_float(pointed)) else pointed
+    """Write a number with a decimal point; return other cells as a `_Word`.
+
+    A cell with a point is no number here: 5.914 may stand for 5914.
+    """
+    number = cell.replace(decimal, ".")
+    if "." in cell or np.isnan(_as_float(number)):
+        return _Word(cell)
+    return number
 
 
 def _as_float(cell):
-    """A cell as a float, nan where it is none; 3_1 is thirty-one to Python alone."""
+    """Convert a cell to a float, nan if it is no number.
+
+    3_1 is no number, though Python reads it as thirty-one.
+    """
+    if isinstance(cell, _Word) or (isinstance(cell, str) and "_" in cell):
+        return np.nan
     try:
-        strange = isinstance(cell, _Word) or (isinstance(cell, str) and "_" in cell)
-        return np.nan if strange else float(cell)
+        return float(cell)
     except (TypeError, ValueError, OverflowError):
         return np.nan
 
 
 def cell_label(cell):
-    """A cell of which only equal and different matters, as text; None if empty."""
-    whole = isinstance(cell, float) and cell.is_integer()  # 2, not 2.0
-    missing = pd.api.types.is_scalar(cell) and pd.isna(cell)
-    text = "" if missing else str(int(cell) if whole else cell).strip()
-    return text or None
+    """Return a cell of a category or name as text; None if it is empty."""
+    if pd.api.types.is_scalar(cell) and pd.isna(cell):
+        return None
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)  # 2, not 2.0
+    return str(cell).strip() or None
 
 
 def _with_words(cells, values, na):
-    """Values and gaps of a column, (M,) each, some of whose cells are no numbers."""
+    """Return values and gaps, (M,) each, of a column with cells that are no numbers."""
     labels = np.array([cell_label(cell) for cell in cells], dtype=object)
     gaps = np.array([label is None or label in na for label in labels])
     words = {label.lower() for label in labels[np.isnan(values) & ~gaps]}
@@ -250,12 +301,15 @@ def _with_words(cells, values, na):
 
 
 def to_numeric(frame, na=()):
-    """Numbers, nan where there is none, and where nothing stands: two frames. A column
-    has a gap where a cell is empty, or as `na` says, texts; where all its other cells
-    are numbers, or all are true and false, 1 and 0, `GAP_WORDS` are gaps, too.
+    """Convert a frame to numbers, nan where a cell is none, and to a frame of its gaps.
+
+    A cell is a gap if it is empty or one of the texts `na`. In a column whose other
+    cells are all numbers, or all true and false (read as 1 and 0), the `GAP_WORDS` are
+    gaps, too.
     """
     is_number = pd.api.types.is_numeric_dtype
-    typed = np.array([is_number(d) and d.kind != "c" for d in frame.dtypes], dtype=bool)
+    real = [is_number(dtype) and dtype.kind != "c" for dtype in frame.dtypes]
+    typed = np.array(real, dtype=bool)
     cells = frame.loc[:, ~typed].to_numpy(dtype=object)
     values = np.empty(frame.shape)
     values[:, typed] = frame.loc[:, typed].to_numpy(dtype=float, na_value=np.nan)
@@ -267,6 +321,7 @@ def to_numeric(frame, na=()):
     numeric = (gaps | ~np.isnan(values)).all(axis=0)
     for number in map(_as_float, na):
         coded = (values == number) & numeric
-        values[coded], gaps[coded] = np.nan, True
-    like = dict(index=frame.index, columns=frame.columns)
-    return pd.DataFrame(values, **like), pd.DataFrame(gaps, **like)
+        values[coded] = np.nan
+        gaps[coded] = True
+    numbers = pd.DataFrame(values, frame.index, frame.columns)
+    return numbers, pd.DataFrame(gaps, frame.index, frame.columns)

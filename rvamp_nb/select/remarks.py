@@ -14,8 +14,9 @@ from ..validation import format_list
 
 # %% ../../nbs/workshop/remarks.ipynb #21refit3
 def remarks_on(found):
-    """Warnings about the answer, once it is there, as (text, kind)."""
-    answered, diagnostics = found.fit.converged, found.diagnostics
+    """List warnings about the answer, as (text, kind)."""
+    answered = found.fit.converged
+    diagnostics = found.diagnostics
     if found.refit_error:
         text = "no refits were made, and the probabilities are rVAMP's alone"
         yield f"{text}: {found.refit_error}", ReliabilityWarning
@@ -37,8 +38,9 @@ def remarks_on(found):
 
 # %% ../../nbs/workshop/remarks.ipynb #21remark
 def _remarks(found):
-    """Sentences about leaks among what is selected, and where nothing could be."""
-    question, columns = found.question, found.question.columns
+    """Warn of leaks among the selected features, and where none could be selected."""
+    question = found.question
+    columns = found.question.columns
     chosen = np.flatnonzero(found.support & (columns.group < 0))
     seen = question.A[:, columns.where[chosen]]
     seen = seen[:: len(seen) // len(question.target.y)]  # of a sample's rows the first
@@ -62,7 +64,8 @@ def _stands_out(fit):
     """Which columns the data pull three standard deviations across resamples away from
     zero, (n,) bool; of columns that are selected together, their root mean square.
     """
-    n, prior = len(fit.Pi), fit.problem.prior
+    n = len(fit.Pi)
+    prior = fit.problem.prior
     _, field, noise = (part[:n] for part in fit.last.state.to_prior.alone())
     squares = field**2
     pull = np.divide(squares, noise, out=np.zeros(n), where=noise > 0)

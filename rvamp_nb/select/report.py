@@ -53,7 +53,7 @@ def summary_table(s, families=None):
     if s.q_values is not None:
         values["q_value"] = s.q_values
     low, high = np.moveaxis(s.coef_interval, -1, 0)
-    known = {
+    coefficients = {
         "coef_mean": s.coef_mean,
         "coef_std": s.coef_std,
         "coef_low": low,
@@ -62,45 +62,51 @@ def summary_table(s, families=None):
     values["selected"] = s.support
     if s.enters_at_pfer is not None:
         values["enters_at_pfer"] = s.enters_at_pfer
-    values.update(_by_class(s, known, "_"))
-    seen = s.question.projected(s.fit)
-    values["shares_signal_with"] = substitutes(seen, columns, s.support)
+    values.update(_by_class(s, coefficients, "_"))
+    projected_fit = s.question.projected(s.fit)
+    values["shares_signal_with"] = substitutes(projected_fit, columns, s.support)
     values["duplicates"] = duplicates(columns)
     values["status"] = decisions(s)
     table = _ordered(s, values)
-    alone = s.refined is None and families is None
-    among = () if alone else family_probabilities(s, families)
-    if len(among):
-        first = among.set_index("leader")
-        table["family"] = first.members.reindex(table.index, fill_value="")
-        table["family_probability"] = first.probability
+    if s.refined is None and families is None:
+        return table
+    family_table = family_probabilities(s, families)
+    if len(family_table):
+        by_leader = family_table.set_index("leader")
+        table["family"] = by_leader.members.reindex(table.index, fill_value="")
+        table["family_probability"] = by_leader.probability
     return table
 
 
-def _by_class(s, known, mark):
-    """Split columns {name: (N, K)} into columns (N,), named after the classes also."""
+def _by_class(s, columns, separator):
+    """Return columns {name: (N, K)} as one column (N,) a class, named after it.
+
+    With one coefficient a feature (K = 1) they are returned as they are.
+    """
     if s.question.columns.K == 1:
-        return known
-    columns = {}
-    for name, values in known.items():
+        return columns
+    split = {}
+    for name, values in columns.items():
         for label, column in zip(s.question.target.classes, values.T):
-            columns[f"{name}{mark}{label}"] = column
-    return columns
+            split[f"{name}{separator}{label}"] = column
+    return split
 
 # %% ../../nbs/workshop/report.ipynb #c27359fe
 def path_table(s):
     """Show Π of all features, a column for each penalty; NaN where not converged."""
-    path, names = s.summary_of_path, pd.Index(s.question.columns.names, name="feature")
-    at = [f"{lam:.6g}" for lam in path.lambdas]
-    return pd.DataFrame(path.selection_probabilities, names, at)
+    path = s.summary_of_path
+    features = pd.Index(s.question.columns.names, name="feature")
+    penalties = [f"{lam:.6g}" for lam in path.lambdas]
+    return pd.DataFrame(path.selection_probabilities, features, penalties)
 
 
 def draws_table(question, shares):
     """Show in which share of draws of decoys each feature is kept, (N,), and whether in
     half of them, as a DataFrame, the most often kept first.
     """
-    index = pd.Index(question.columns.names, name="feature")
-    table = pd.DataFrame(dict(share=shares.round(3), selected=shares >= 0.5), index)
+    features = pd.Index(question.columns.names, name="feature")
+    values = {"share": shares.round(3), "selected": shares >= 0.5}
+    table = pd.DataFrame(values, features)
     return table.sort_values("share", ascending=False, kind="stable")
 
 
@@ -120,12 +126,12 @@ def short_table(s, entries=None):
     values["selected"] = decisions(s, "yes", "no", _BELOW)
     if entries is not None:
         values["enters at pfer"] = rounded(entries, entries)
-    known = {"mean": rounded(s.coef_mean, s.coef_std)}
+    coefficients = {"mean": rounded(s.coef_mean, s.coef_std)}
     if s.question.columns.K == 1:
-        known["sd"] = rounded(s.coef_std, s.coef_std)
-    for value in known.values():
-        value[~(values["Π"] > 0)] = 0.0  # as Π is, to the digits shown
-    values.update(_by_class(s, known, " "))
+        coefficients["sd"] = rounded(s.coef_std, s.coef_std)
+    for numbers in coefficients.values():
+        numbers[~(values["Π"] > 0)] = 0.0  # where Π rounds to 0
+    values.update(_by_class(s, coefficients, " "))
     return _ordered(s, values)
 
 
@@ -142,12 +148,14 @@ def _ordered(s, values):
     return table
 
 
-_COVARIATE, _BELOW = "covariate, always in", "yes, below the threshold"
+_COVARIATE = "covariate, always in"
+_BELOW = "yes, below the threshold"
 
 
 def decisions(s, yes="selected", no="below the threshold", kept=None):
-    """Name in words why each feature is selected or not, (N,) list of str; `kept` is of
-    one that is selected below the threshold.
+    """Name in words why each feature is selected or not, (N,) list of str.
+
+    `kept` is the word for a feature that is selected below the threshold.
     """
     if not s.fit.converged:
         return ["no answer"] * len(s.support)
@@ -160,24 +168,30 @@ def decisions(s, yes="selected", no="below the threshold", kept=None):
         "covariate": _COVARIATE,
         "constant": "constant",
     }
-    return [words.get(kind, w) for kind, w in zip(s.question.columns.kind, reached)]
+    kinds = s.question.columns.kind
+    return [words.get(kind, word) for kind, word in zip(kinds, reached)]
 
 # %% ../../nbs/workshop/report.ipynb #83000051
 def settings(s):
     """List all that decided the answer of a `Selection`, as numbers, words and None.
-    q and expected_selected (features in a resample on average), pfer and pfer_bound
-    (false selections) are what was asked for and what was reached; equivalent_refits
-    says how many refits alone would be as accurate; duplicates and repeated_rows count
-    groups.
+
+    The number q and expected_selected (features in a resample on average), pfer and
+    pfer_bound (false selections) are what was asked for and what was reached;
+    equivalent_refits is the number of refits alone that would be as accurate;
+    duplicates and repeated_rows count groups.
     """
     target = s.question.target
     columns = s.question.columns
     prior = s.question.prior
-    seen = s.diagnostics
-    done = s.path.converged
-    classes = None if target.classes is None else [*map(str, target.classes)]
-    binary = target.loss == "logistic" and classes
-    count = [*columns.kind].count
+    diagnostics = s.diagnostics
+    converged = s.path.converged
+    classes = None
+    coefficients_for = None
+    if target.classes is not None:
+        classes = [str(label) for label in target.classes]
+        coefficients_for = classes[1] if target.loss == "logistic" else classes
+    kinds = list(columns.kind)
+    refined = s.refined
     return {
         "version": rvamp_nb.__version__,
         "n_rows": len(target.rows.with_weight(target.y)),
@@ -189,11 +203,11 @@ def settings(s):
         "n_columns": len(columns.names),
         "n_candidates": int(s.question.candidates.sum()),
         "n_column_groups": len(columns.groups),
-        "n_constant": count("constant"),
-        "n_explained": count("explained"),
-        "n_covariates": count("covariate"),
+        "n_constant": kinds.count("constant"),
+        "n_explained": kinds.count("explained"),
+        "n_covariates": kinds.count("covariate"),
         "loss": target.loss,
-        "coefficients_for": classes[1] if binary else classes,
+        "coefficients_for": coefficients_for,
         "penalty": type(prior).__name__,
         "resampling": repr(s.question.counts),
         "randomize": repr(prior.randomize),
@@ -204,7 +218,7 @@ def settings(s):
         "status": s.status,
         "converged": bool(s.fit.converged),
         "expected_selected": size_reported(s),
-        "path_converged": f"{done.sum()} of {len(done)}",
+        "path_converged": f"{converged.sum()} of {len(converged)}",
         "tol": s.question.tol,
         "n_steps": s.n_iter,
         "lambda_": s.lam,
@@ -214,38 +228,38 @@ def settings(s):
         "n_selected": sum(size_selected(s)),
         "stability": s.stability,
         "stability_se": s.stability_se,
-        "n_resamples": int(s.refined.n_resamples) if s.refined else 0,
-        "equivalent_refits": s.refined and s.refined.equivalent_refits,
+        "n_resamples": 0 if refined is None else int(refined.n_resamples),
+        "equivalent_refits": refined and refined.equivalent_refits,
         "refit_error": s.refit_error,
-        "largest_row_share": seen.largest_share,
-        "reliability": seen.reliability,
-        "spread_reliability": seen.spread_reliability,
-        "effective_rows": seen.effective_rows,
-        "largest_row": seen.largest_row,
-        "duplicates": len(seen.duplicates),
-        "repeated_rows": len(seen.repeated),
-        "diagnostics": str(seen),
+        "largest_row_share": diagnostics.largest_share,
+        "reliability": diagnostics.reliability,
+        "spread_reliability": diagnostics.spread_reliability,
+        "effective_rows": diagnostics.effective_rows,
+        "largest_row": diagnostics.largest_row,
+        "duplicates": len(diagnostics.duplicates),
+        "repeated_rows": len(diagnostics.repeated),
+        "diagnostics": str(diagnostics),
     }
 
 
 def _n_labels(rows, labels):
-    """Count the different labels of rows that weigh something; None without labels."""
+    """Count the different labels of rows with a weight above 0; None without labels."""
     return None if labels is None else len(set(rows.with_weight(labels).tolist()))
 
 # %% ../../nbs/workshop/report.ipynb #83000002
 def headline(s):
-    """Write what matters of a `Selection` in one line: what is selected and promised,
-    and with refits who is undecided, within two standard errors of the threshold.
+    """Write the result of a `Selection` in one line: how many features are selected,
+    what is promised, and which are within two standard errors of the threshold.
     """
     if not s.fit.converged:
         return f"no answer: {s.status.removeprefix('no answer: ')}"
     red = s.diagnostics.reliability == "red"
     kept, _ = size_selected(s)
-    how = ""
+    margin = ""
     if s.refined is not None and not s.undecided.any():
         words = {0: ", none is near", 1: ", well above", 2: ", both well above"}
-        how = f"{words.get(kept, ', all well above')} the threshold"
-    text = promised(s, how)
+        margin = f"{words.get(kept, ', all well above')} the threshold"
+    text = promised(s, margin)
     if s.pfer_bound > kept / 2 > 0:
         text += f", a high limit for {kept}"
     if s.status != "converged":
@@ -255,30 +269,39 @@ def headline(s):
     if s.refined is None:
         return f"do not use this without refits: {text}" if red else text
     if s.undecided.any():
-        near = s.question.columns.called(s.undecided)
-        names = [printable(name, 28) for name in near]
+        undecided = s.question.columns.called(s.undecided)
+        names = [printable(name, 28) for name in undecided]
         text += f"; too close to the threshold to decide: {wording.listed(names)}"
-    # refits are right about the rows as they are, not about a row that is wrong
-    return f"{text}; {s.diagnostics.reasons[0].partition(':')[0]}" if red else text
+    if red:  # refits are right about the rows as they are, not about a wrong row
+        text += f"; {s.diagnostics.reasons[0].partition(':')[0]}"
+    return text
 
 
 def console(s, name="the table", done=(), warnings=(), leaders=12):
-    """Write a `Selection` for a screen, in lines of 88 letters: the verdict, warnings,
-    the leading features, and in a block what was done and how reliable it is.
+    """Write a `Selection` for a screen, in lines of 88 letters.
+
+    First the headline and the warnings, then the leading features, then a block with
+    the settings and the reliability.
     """
-    head = [headline(s), *(f"warning: {w}" for w in warnings)]
-    reliability = wording.grades_of(s.diagnostics, s.refined)
-    facts = [*wording.facts(s, name, done), ("reliability", reliability)]
+    head = [headline(s)]
+    for warning in warnings:
+        head.append(f"warning: {warning}")
+    facts = list(wording.facts(s, name, done))
+    facts.append(("reliability", wording.grades_of(s.diagnostics, s.refined)))
     block = [f"{label + ':':{_LABEL}}{text}" for label, text in facts]
-    leading = _leading(s, leaders)
-    return [*_wrapped(head), "", *leading, "", *_wrapped(block, _LABEL)]
+    lines = list(_wrapped(head))
+    lines.append("")
+    lines += _leading(s, leaders)
+    lines.append("")
+    lines += _wrapped(block, _LABEL)
+    return lines
 
 
-_LABEL = 13  # letters for what a line of the block is about
+_LABEL = 13  # letters for the label of a line of the block
 
 
 def _wrapped(sentences, indent=2):
-    """Break sentences into lines of 88 letters; what follows a break is set in."""
+    """Yield sentences as lines of 88 letters, all but the first of each indented."""
     form = TextWrapper(
         width=88,
         subsequent_indent=" " * indent,
@@ -307,37 +330,39 @@ _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
 
 def _leading(s, most):
-    """Write the first lines of the table, and what its columns are."""
+    """Write the first lines of the table, and explain its columns."""
     table = short_table(s)
     shown = table[:most]
-    known = table.columns[table.columns.get_loc("selected") + 1 :]
-    room = min(11, 42 // len(known))  # letters for each
+    coefficients = table.columns[table.columns.get_loc("selected") + 1 :]
+    width = min(11, 42 // len(coefficients))  # letters for each
     names = shown.index
     if "group" in table:
-        both = zip(shown["group"], names)
-        names = [f"{group}: {name}" if group else name for group, name in both]
-    most_letters = min(24, 56 - room * len(known))
-    names = ["feature", *(printable(name, most_letters) for name in names)]
+        groups = shown["group"]
+        names = [f"{g}: {name}" if g else name for g, name in zip(groups, names)]
+    most_letters = min(24, 56 - width * len(coefficients))
+    columns = [["feature"] + [printable(name, most_letters) for name in names]]
     if s.refined is None:
-        columns = [["       Π", *(f"{Pi:8.2f}" for Pi in shown["Π"])]]
+        columns.append(["       Π"] + [f"{Pi:8.2f}" for Pi in shown["Π"]])
     else:
         pairs = zip(shown["Π"], shown["±"])
-        columns = [["        Π ± s.e.", *(f"{Pi:8.3f} ± {se:.3f}" for Pi, se in pairs)]]
+        cells = [f"{Pi:8.3f} ± {se:.3f}" for Pi, se in pairs]
+        columns.append(["        Π ± s.e."] + cells)
     if s.q_values is not None:
-        columns.append(["  q-value", *(f"{q:9.3f}" for q in shown["q_value"])])
-    digits = min(4, max(room - 7, 2))
-    for name in known:
-        title = printable(name.removeprefix("mean "), room - 1)
-        numbers = (f" {value + 0:{room - 1}.{digits}g}" for value in shown[name])
-        columns.append([f"{title:>{room}}", *numbers])
+        columns.append(["  q-value"] + [f"{q:9.3f}" for q in shown["q_value"]])
+    digits = min(4, max(width - 7, 2))
+    for name in coefficients:
+        title = printable(name.removeprefix("mean "), width - 1)
+        cells = [f" {value + 0:{width - 1}.{digits}g}" for value in shown[name]]
+        columns.append([f"{title:>{width}}"] + cells)
     words = [_SHORT.get(word, word.replace(_BELOW, "kept")) for word in shown.selected]
-    wide = max(map(len, names))
-    for name, word, *cells in zip(names, ["selected", *words], *columns):
-        yield f"{name:{wide}}{''.join(cells)}  {word}"
+    columns.append(["  selected"] + [f"  {word}" for word in words])
+    widest = max(map(len, columns[0]))
+    columns[0] = [f"{name:{widest}}" for name in columns[0]]
+    yield from map("".join, zip(*columns))
     if len(table) > most:
         yield f"... and {wording.number_of(len(table) - most, 'more feature')}"
     effects = "" if wording.why_no_effects(s) else _EFFECTS
-    legend = _COLUMNS.format(_SINGLE if "sd" in known else _EACH, effects)
+    legend = _COLUMNS.format(_SINGLE if "sd" in coefficients else _EACH, effects)
     if s.refined is not None:
         legend += _ERROR
     if s.q_values is not None:
@@ -347,50 +372,61 @@ def _leading(s, most):
     yield from _wrapped([legend], 0)
 
 # %% ../../nbs/workshop/report.ipynb #83eff012
-def effects_lines(found):
+def effects_lines(effects):
     """Write `Effects` for a screen: a line for each, and the note."""
-    table = found.summary().rename(index=lambda name: printable(name, 24))
-    shown = table.columns[6:9] if found.ratio else table.columns[[0, 2, 3]]
-    text = table[[*shown, "p_value", "reason"]].to_string(float_format="{:.3g}".format)
-    ends = f"{100 * found.level:g} %: {found.note}"
-    yield from _wrapped([*text.splitlines(), ends])
+    table = effects.summary().rename(index=lambda name: printable(name, 24))
+    columns = list(table.columns[[0, 2, 3]])
+    if effects.ratio:
+        columns = list(table.columns[6:9])
+    shown = table[columns + ["p_value", "reason"]]
+    lines = shown.to_string(float_format="{:.3g}".format).splitlines()
+    lines.append(f"{100 * effects.level:g} %: {effects.note}")
+    yield from _wrapped(lines)
 
 # %% ../../nbs/workshop/report.ipynb #c2f630e0
 def fingerprint(question):
-    """Identify a question: a digest, 64 letters, of the target, the
-    columns' names and the standardised table (another one where it is read in blocks).
+    """Compute a digest (64 letters) of the columns' names, the standardised table and
+    the target. The digest of a table that is read in blocks differs.
     """
-    A, target = question.A, question.target
-    digest = hashlib.sha256("\n".join(map(str, question.columns.names)).encode())
-    rest, base = [target.y], target.baseline
-    if base is not None:
-        rest += [part for part in (base.time, base.entry) if part is not None]
-    numbers = (np.asarray(values, dtype=float) for values in rest)
-    for part in chain(read_blocks(A), numbers):
-        digest.update(np.ascontiguousarray(np.round(part, 8) + 0.0).tobytes())
+    target = question.target
+    names = "\n".join(map(str, question.columns.names))
+    digest = hashlib.sha256(names.encode())
+    numbers = [target.y]
+    if target.baseline is not None:
+        numbers.append(target.baseline.time)
+        if target.baseline.entry is not None:
+            numbers.append(target.baseline.entry)
+    numbers = [np.asarray(values, dtype=float) for values in numbers]
+    for block in chain(read_blocks(question.A), numbers):
+        rounded_block = np.round(block, 8) + 0.0  # -0.0 becomes 0.0
+        digest.update(np.ascontiguousarray(rounded_block).tobytes())
     return digest.hexdigest()
 
 
-# of files of pictures, and what would make each run's bytes others
-KINDS = dict(pdf={"CreationDate": None}, svg={"Date": None}, png={"Software": None})
-FILES = "covariates.csv methods.md selected.csv settings.json table.csv".split()
-FILES += [f"{name}.{kind}" for name in PICTURES for kind in sorted(KINDS)]
-# where effects can be had; the first says why not, too
-OF_EFFECTS = [
-    "effects.md",
-    "effects.csv",
-    *(f"effects.{kind}" for kind in sorted(KINDS)),
-]
+# kinds of pictures, each with the metadata that would differ between two runs
+KINDS = {
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+    "png": {"Software": None},
+}
+FILES = ["covariates.csv", "methods.md", "selected.csv", "settings.json", "table.csv"]
+for _picture in PICTURES:
+    FILES += [f"{_picture}.{kind}" for kind in sorted(KINDS)]
+# where there are effects; effects.md also says why there are none
+OF_EFFECTS = ["effects.md", "effects.csv"]
+OF_EFFECTS += [f"effects.{kind}" for kind in sorted(KINDS)]
 
 
 def picture_files(s, pictures=PICTURES, kinds=KINDS):
-    """Pictures as files of several kinds, {name: bytes}; the same bytes every time."""
+    """Draw the pictures of a report as files of several kinds, {name: bytes}.
+
+    Two runs write the same bytes.
+    """
     files = {}
     for name in pictures:
-        draws, shape = PICTURES[name]
-        files.update(
-            drawn_files(name, [partial(draw, s) for draw in draws], shape, kinds)
-        )
+        functions, size = PICTURES[name]
+        draws = [partial(draw, s) for draw in functions]
+        files.update(drawn_files(name, draws, size, kinds))
     return files
 
 
@@ -420,23 +456,25 @@ def drawn_files(name, draws, shape, kinds=KINDS):
     return files
 
 
-def effects_files(s, found, kinds=KINDS):
-    """Write `Effects` of a `Selection` as the files `OF_EFFECTS`, {name: bytes}; of a
-    sentence that says why there are none the first alone.
+def effects_files(s, effects, kinds=KINDS):
+    """Write the `Effects` of a `Selection` as the files `OF_EFFECTS`, {name: bytes}.
+
+    If `effects` is a sentence that says why there are none, write effects.md alone.
     """
-    if isinstance(found, str):
-        return {"effects.md": f"## Effects\n\nNone: {found}.\n".encode()}
-    table = found.summary().rename_axis("feature")
-    words = wording.effects_text(s, found)
-    files = {"effects.md": words.encode(), "effects.csv": csv_file(table)}
+    if isinstance(effects, str):
+        return {"effects.md": f"## Effects\n\nNone: {effects}.\n".encode()}
+    table = effects.summary().rename_axis("feature")
+    text = wording.effects_text(s, effects)
+    files = {"effects.md": text.encode(), "effects.csv": csv_file(table)}
     size = picture_size(len(table))
-    files.update(drawn_files("effects", [found.plot], size, kinds))
+    files.update(drawn_files("effects", [effects.plot], size, kinds))
     return files
 
 # %% ../../nbs/workshop/report.ipynb #f11ebyte
 def to_json(value):
-    """A value as JSON holds it: inside dicts, lists and arrays, too; null for a number
-    that is none, and for what JSON does not know its repr.
+    """Return a value as JSON can hold it, also inside dicts, lists and arrays.
+
+    A number that is not finite becomes null, an object of another type its repr.
     """
     if isinstance(value, dict):
         return {str(k): to_json(v) for k, v in value.items()}
@@ -450,38 +488,45 @@ def to_json(value):
 
 
 def csv_file(table):
-    """A DataFrame as the bytes of a file, numbers in six digits."""
+    """Return a DataFrame as the bytes of a CSV file, numbers in six digits."""
     return table.to_csv(float_format="%.6g", lineterminator="\n").encode()
 
 
 def json_file(settings):
-    """A dict as the bytes of a file."""
-    return (json.dumps(to_json(settings), indent=1, ensure_ascii=False) + "\n").encode()
+    """Return a dict as the bytes of a JSON file."""
+    text = json.dumps(to_json(settings), indent=1, ensure_ascii=False)
+    return f"{text}\n".encode()
 
 
 def report_files(s, pictures=PICTURES, kinds=KINDS, done=(), effects=None):
     """Make the files of a report, {name: bytes}; `done` as in `methods_text`, effects
     as in `effects_files`, or None for a report without.
     """
-    files, table = picture_files(s, pictures, kinds), summary_table(s)
-    kept = table["status"] == _COVARIATE
+    files = picture_files(s, pictures, kinds)
+    table = summary_table(s)
+    covariates = table["status"] == _COVARIATE
     # a name such as <b> is a name, no markup
     methods = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", methods_text(s, done))
     files["methods.md"] = methods.encode()
     files["table.csv"] = csv_file(table)
-    files["covariates.csv"] = csv_file(table[kept])
-    files["selected.csv"] = csv_file(table[table["selected"] & ~kept])
+    files["covariates.csv"] = csv_file(table[covariates])
+    files["selected.csv"] = csv_file(table[table["selected"] & ~covariates])
     if effects is not None:
         files.update(effects_files(s, effects, kinds))
-    settings = dict(question=fingerprint(s.question), **table.attrs)
-    settings |= dict(versions=wording.versions_used(), arguments=s.asked)
-    there = {*files, "settings.json"}
-    settings["files"] = [name for name in (*FILES, *OF_EFFECTS) if name in there]
-    return files | {"settings.json": json_file(settings)}
+    written = {*files, "settings.json"}
+    settings = {"question": fingerprint(s.question)}
+    settings.update(table.attrs)
+    settings["versions"] = wording.versions_used()
+    settings["arguments"] = s.asked
+    settings["files"] = [name for name in FILES + OF_EFFECTS if name in written]
+    files["settings.json"] = json_file(settings)
+    return files
 
 # %% ../../nbs/workshop/report.ipynb #32e14d96
 def reported_effects(s):
-    """Return the `Effects` of what is selected, or a sentence: why there are none."""
+    """Return the `Effects` of the selected features, or a sentence that says why there
+    are none.
+    """
     if not s.fit.converged:
         return f"nothing converged ({s.status})"
     if not s.support.any():
@@ -495,45 +540,59 @@ def reported_effects(s):
 
 
 def write_report(s, folder, done=()):
-    """Methods paragraph, settings, tables and pictures of a `Selection` in a folder,
-    which is made if it is not there; other files in it are left alone. `done` as in
-    `methods_text`. Returns the paths of `FILES` and, if there are effects, of
+    """Write methods paragraph, settings, tables and pictures of a `Selection` to a
+    folder, which is made if it is not there; other files in it are left alone. `done`
+    as in `methods_text`. Return the paths of `FILES` and, if there are effects, of
     `OF_EFFECTS`: all are written, or none.
 
     FileExistsError: the folder holds files of these names that are no report, or the
     report of another question (other names, table or target). OSError: it cannot be
     written to. TypeError: it is no path. ValueError: it is empty.
     """
+    folder = _checked_folder(folder)
+    if isinstance(done, str) or not np.iterable(done):
+        raise TypeError(f"report: done must be a list of sentences, got {done!r}")
+    _refuse_other_reports(folder, s.question)
+    files = report_files(s, done=done, effects=reported_effects(s))
+    with unwritten_named(folder):
+        write_files(folder, files)
+    return [folder / name for name in FILES + OF_EFFECTS if name in files]
+
+
+def _checked_folder(folder):
+    """Return a folder as a Path; refuse what is no path of a folder."""
     if isinstance(folder, str) and not folder:
         remedy = "name a folder, such as 'report'; '.' is the working folder"
         raise ValueError(f"report: folder is {folder!r}: {remedy}")
     try:
         folder = Path(folder)
     except TypeError:
-        wanted = "the path of a folder, such as 'report'"
-        raise TypeError(f"report: folder must be {wanted}, got {folder!r}") from None
-    if isinstance(done, str) or not np.iterable(done):
-        raise TypeError(f"report: done must be a list of sentences, got {done!r}")
-    parent = next(place for place in (folder, *folder.parents) if place.exists())
+        expected = "the path of a folder, such as 'report'"
+        raise TypeError(f"report: folder must be {expected}, got {folder!r}") from None
+    parents = [folder, *folder.parents]
+    parent = next(place for place in parents if place.exists())
     if not parent.is_dir():
         raise NotADirectoryError(f"report: folder is {folder}, but {parent} is a file")
-    there = [name for name in (*FILES, *OF_EFFECTS) if (folder / name).exists()]
+    return folder
+
+
+def _refuse_other_reports(folder, question):
+    """Refuse to overwrite files that are no report, or that of another question."""
+    existing = [name for name in FILES + OF_EFFECTS if (folder / name).exists()]
     try:
         earlier = json.loads((folder / "settings.json").read_bytes())["question"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         earlier = None
-    if there and earlier != fingerprint(s.question):
-        what = "no report" if earlier is None else "the report of another question"
-        problem = f"{folder} holds {there[0]}, which is part of {what}"
+    if existing and earlier != fingerprint(question):
+        owner = "no report" if earlier is None else "the report of another question"
+        problem = f"{folder} holds {existing[0]}, which is part of {owner}"
         raise FileExistsError(f"{problem}: move it away, or choose another folder")
-    files = report_files(s, done=done, effects=reported_effects(s))
-    with unwritten_named(folder):
-        write_files(folder, files)
-    return [folder / name for name in (*FILES, *OF_EFFECTS) if name in files]
 
 
 def write_files(folder, files):
-    """Files {name: bytes} in a folder (Path), made if it is not there: all or none."""
+    """Write files {name: bytes} to a folder (Path), which is made if it is not there;
+    all are written, or none.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with written_whole([folder / name for name in files]) as opened:
         for file, data in zip(opened, files.values()):

@@ -289,7 +289,8 @@ class Results:
         >>> type(s.explore(["x0", "x1"])).__name__
         'Explorer'
         """
-        columns, fit = self._answered().question.columns, self._known.fit
+        columns = self._answered().question.columns
+        fit = self._known.fit
         if columns.together:
             what = (
                 "it draws single columns, not those of column_groups, and not several"

@@ -34,7 +34,7 @@ from .wording import why_no_effects
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
 class PathSummary(NamedTuple):
-    """What a path looks like, point by point."""
+    """The points of a path: penalties, probabilities, sums, convergence."""
 
     lambdas: np.ndarray  # (L,), decreasing
     selection_probabilities: np.ndarray  # (N, L), NaN where not converged
@@ -77,8 +77,8 @@ class Selection:
     asked: dict | None = None
 
     def refine(self, **asked):
-        """As `refine` at the reported penalty, about the columns of X and on their
-        scale; options and errors are those of `rvamp_nb.refine`.
+        """Refit as `refine` does at the reported penalty, about the columns of X and on
+        their scale; options and errors are those of `rvamp_nb.refine`.
         """
         return to_columns(self, refine_selection(self, **asked))
 
@@ -115,8 +115,10 @@ class Selection:
 
 
 def summarize_path(question, path, answer=None):
-    """`PathSummary` a path, with the penalty of an answer in its place."""
-    lams, Pi, done = path.lams, path.Pi, path.converged
+    """Summarise a path as `PathSummary`, the penalty of an answer included."""
+    lams = path.lams
+    Pi = path.Pi
+    done = path.converged
     if answer is not None and answer.fit.converged:
         keep = lams != answer.lam
         at = np.count_nonzero(lams[keep] > answer.lam)
@@ -149,8 +151,11 @@ def selection_fields(question, fit, threshold, least=0, both=None):
     `RefinedFit` about its n columns. Selected is whose Pi reaches the threshold, and of
     those that can be selected the `least` most probable.
     """
-    columns, where = question.columns, question.columns.where
-    among, known, Pi = question.candidates, (), (both or fit).Pi
+    columns = question.columns
+    where = question.columns.where
+    among = question.candidates
+    known = ()
+    Pi = (both or fit).Pi
     if not fit.converged:
         nothing = np.full(len(where), np.nan)
         return dict(probabilities=nothing, support=nothing > 0)
@@ -169,19 +174,25 @@ def coefficients(s, both=None):
     """Those of the table, as fields of `Selection`: by p̄₁, or by refits and rVAMP, a
     `RefinedFit` about the n columns.
     """
-    columns, target = s.question.columns, s.question.target
+    columns = s.question.columns
+    target = s.question.target
     if not s.fit.converged:
         nothing = columns.by_class(np.full(len(columns.unit), np.nan))
         ends = nothing[..., None] + [0, 0]
         return dict(coef_mean=nothing, coef_std=nothing, coef_interval=ends)
     if both is None:
-        own, level, law = s.fit.mean, s.fit.intercept, p1(s)
-        std, ends = law.std, law.quantile(np.array([0.05, 0.95]))
+        own = s.fit.mean
+        level = s.fit.intercept
+        law = p1(s)
+        std = law.std
+        ends = law.quantile(np.array([0.05, 0.95]))
     else:
-        own, level = both.mean, np.mean(both.intercepts)
+        own = both.mean
+        level = np.mean(both.intercepts)
         std = np.sqrt(spread_of(both, columns)[0]) * columns.unit
         draws = columns.on_table(both.sparse_draws)
-        ends, busy = np.zeros((draws.shape[1], 2)), np.diff(draws.indptr) > 0
+        ends = np.zeros((draws.shape[1], 2))
+        busy = np.diff(draws.indptr) > 0
         how = dict(q=[0.05, 0.95], axis=0, method="inverted_cdf")
         ends[busy] = np.quantile(draws[:, busy].toarray(), **how).T
     mean = columns.on_table(own)
@@ -195,8 +206,10 @@ def spread_of(both, columns):
     """Variances of coefficients in units of 1 / scale, (N K,), and their errors, by
     those of a `RefinedFit` and, within a group, the correlations of its draws.
     """
-    square, draws = columns.turn.power(2), both.sparse_draws
-    var, error = both.var @ square, both.var_se @ square
+    square = columns.turn.power(2)
+    draws = both.sparse_draws
+    var = both.var @ square
+    error = both.var_se @ square
     if columns.together:
         of = lambda x: np.maximum(x.power(2).mean(0) - np.square(x.mean(0)), 0)
         own = np.where(of(draws) > 0, of(draws), np.inf)
@@ -230,7 +243,7 @@ def bound_reached(question, asked, threshold, pfer, status, *estimates):
 
 
 def _bound_of(question, asked, threshold, size):
-    """The bound for a sum of Π, nan where none holds."""
+    """Compute the bound for a sum of Π, nan where none holds."""
     if not draws_halves(question.counts):
         return np.nan
     p = int(question.candidates.sum())
@@ -242,7 +255,7 @@ def _bound_of(question, asked, threshold, size):
 
 
 def _one_penalty(asked):
-    """Whether one penalty was given, and nothing is promised."""
+    """Check whether one penalty was given, and nothing is promised."""
     given = 0 if asked["lambdas"] is None else np.size(asked["lambdas"])
     return asked["pfer"] is asked["q"] is None and 1 in (asked["n_lambdas"], given)
 
@@ -335,7 +348,8 @@ def _entered(question, asked, log_sizes, Pi):
 # %% ../../nbs/workshop/selection.ipynb #e16light2
 def diagnose_selection(question, path, answer, q, repeated):
     """Diagnose a fit by all that is known here; rows of one group do not repeat."""
-    fit, groups = answer.fit, question.target.rows.groups
+    fit = answer.fit
+    groups = question.target.rows.groups
     above = ~path.converged & ~(path.lams < answer.lam)
     cut = any(status == "not reached" for status in path.statuses)
     weighs = question.target.rows.with_weight(np.arange(len(question.target.y)))
@@ -347,7 +361,8 @@ def diagnose_selection(question, path, answer, q, repeated):
         repeated = [rows for rows in each if len(rows) > 1]
     failed = bool(above.any() or cut or answer.status.startswith("fell back"))
     reached = bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q)
-    columns, group = question.columns, question.columns.group
+    columns = question.columns
+    group = question.columns.group
     first = np.unique(group, return_index=True)[1]
     each = np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
     called = columns.labels(each)
@@ -362,15 +377,17 @@ def diagnose_selection(question, path, answer, q, repeated):
 
 # %% ../../nbs/workshop/selection.ipynb #e16scale2
 def other_scales(question, lam):
-    """The penalty as other packages count it, {scale: number}, for a resample of the
-    mean number of rows.
+    """Convert the penalty to the scales of other packages, {scale: number}, for a
+    resample of the mean number of rows.
     """
-    target, grouped = question.target, question.columns.together
+    target = question.target
+    grouped = question.columns.together
     ratio = 1.0 if grouped else question.prior.l1_ratio
     M = len(target.rows.with_weight(target.y))
     n = M * question.of_one.mean
     lam_1 = lam / (ratio + (1 - ratio) * target.scale)  # an elastic net's factor
-    t, k = lam_1 * ratio * M**0.5 / n, lam_1 * (1 - ratio) * M / n
+    t = lam_1 * ratio * M**0.5 / n
+    k = lam_1 * (1 - ratio) * M / n
     scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
     if grouped:
         theirs = "grpreg lambda" if target.loss != "softmax" else "glmnet lambda"
@@ -385,20 +402,25 @@ def other_scales(question, lam):
 
 # %% ../../nbs/workshop/selection.ipynb #79000009
 def refine_selection(s, **asked):
-    """Refits at the reported penalty of a `Selection`, and rVAMP: a `RefinedFit` about
-    the n columns of its matrix; `asked` are further arguments of `refine`.
+    """Refit at the reported penalty of a `Selection`; return a `RefinedFit` about the n
+    columns of its matrix; `asked` are further arguments of `refine`.
     """
     return refine(s.fit, baseline=s.question.target.baseline, **asked)
 
 
 @np.errstate(over="ignore")  # of variances, where only their roots are numbers
 def to_columns(s, both):
-    """A `RefinedFit` about n columns as one about the N of the table, on its scale; of
-    K classes its mean and var are (N, K), its draws (B, N K), its intercepts (B, K).
+    """Convert a `RefinedFit` about n columns to the N of the table, on its scale; for K
+    classes its mean and var are (N, K), its draws (B, N K), its intercepts (B, K).
     """
-    fit, columns, among = s.fit, s.question.columns, s.question.candidates
-    at, unit, shaped = columns.where, columns.unit, columns.by_class
-    draws, (var, error) = columns.on_table(both.sparse_draws), spread_of(both, columns)
+    fit = s.fit
+    columns = s.question.columns
+    among = s.question.candidates
+    at = columns.where
+    unit = columns.unit
+    shaped = columns.by_class
+    draws = columns.on_table(both.sparse_draws)
+    var, error = spread_of(both, columns)
     level = s.question.target.level + both.intercepts
     return replace(
         both,
@@ -417,16 +439,18 @@ TWO_ERRORS = 0.9545  # level of an interval of two standard errors to each side
 
 
 def with_refits(s, accuracy=None, n_resamples=None):
-    """A `Selection` in which real refits are combined with rVAMP: probabilities, what
-    is selected, coefficients, bound; accuracy and n_resamples are those of `refine`.
+    """Combine a `Selection` with real refits: probabilities, selected features,
+    coefficients, bound; accuracy and n_resamples are those of `refine`.
     One in which nothing converged is given back as it is.
     """
     if not s.fit.converged:
         return s
-    question, least = s.question, s.asked["min_features"]
+    question = s.question
+    least = s.asked["min_features"]
     asked = dict(accuracy=accuracy, n_resamples=n_resamples, progress=question.progress)
     both = refine_selection(s, **asked)
-    sums, sizes = (s.fit.Pi, both.Pi), question.size((both.sparse_draws != 0).T)
+    sums = (s.fit.Pi, both.Pi)
+    sizes = question.size((both.sparse_draws != 0).T)
     # that of the refits alone: if anything too large, as both together know more
     error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
     promise = s.threshold, s.pfer, s.status
@@ -458,7 +482,8 @@ def select(question, promise, asked, repeated):
     threshold, pfer, q = promise
     fit = answer.fit
     if given:
-        threshold, pfer = asked["threshold"] or error_control.DEFAULT_THRESHOLD, None
+        threshold = asked["threshold"] or error_control.DEFAULT_THRESHOLD
+        pfer = None
         q = np.nan
         if fit.converged:
             q = float(question.size(fit.Pi))
@@ -499,14 +524,18 @@ def select(question, promise, asked, repeated):
 # %% ../../nbs/workshop/selection.ipynb #79c01001
 @located.register(Selection)
 def _in_the_fit(s, which):
-    """Of an answer's columns: `Located`, on the scale of the table."""
+    """Locate columns of an answer: `Located`, on the scale of the table."""
     if not s.fit.converged:
         raise ValueError(f"nothing converged, there is no density: {s.status}")
-    columns, turn = s.question.columns, s.question.columns.turn
+    columns = s.question.columns
+    turn = s.question.columns.turn
     i = chosen_columns(columns.names, which, s.asked["categories"])
-    at, names, j = columns.where[i], columns.names[i], i
+    at = columns.where[i]
+    names = columns.names[i]
+    j = i
     if columns.basis is not None:
-        at, j = np.repeat(at, columns.K), columns.numbers(i)
+        at = np.repeat(at, columns.K)
+        j = columns.numbers(i)
         names = [
             f"{n}, {k}" for n in np.ravel(names) for k in s.question.target.classes
         ]

@@ -24,7 +24,8 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
     that of the columns at least `alike`, up to sign: others cannot stand in. Only the
     `most` features selected most often are looked at.
     """
-    A, Pi = fit.problem.A, fit.Pi
+    A = fit.problem.A
+    Pi = fit.Pi
     features = np.asarray(features, dtype=int)
     rows = np.union1d(features, np.argsort(-Pi, kind="stable")[:most])
     rows = rows[(Pi[rows] > 0.01) | np.isin(rows, features)]
@@ -55,10 +56,13 @@ def duplicates(columns):
 
 def substitutes(fit, columns, support):
     """Find who shares its signal with each selected feature, (N,) list of str."""
-    notes, chosen = [""] * len(support), np.flatnonzero(support)
+    notes = [""] * len(support)
+    chosen = np.flatnonzero(support)
     if not fit.converged or not len(chosen) or columns.together:
         return notes
-    where, first, family = columns.where, columns.first, columns.family
+    where = columns.where
+    first = columns.first
+    family = columns.family
     others = shared_signal(fit, np.unique(where[chosen]))
     for i in chosen:
         found = [first[k] for k in others[where[i]]]
@@ -84,13 +88,16 @@ def family_probabilities(s, families=None):
         why = f" ({s.refit_error})" if s.refit_error else ""
         what = "there are no refits, whose lists are counted here"
         raise ValueError(f"family_probabilities: {what}: fit with n_resamples=200{why}")
-    columns, called, found = s.question.columns, [], []
+    columns = s.question.columns
+    called = []
+    found = []
     known = [*_families(s, families)]
     shares = _shares_of(s, [np.unique(columns.where[some]) for _, some in known])
     for (name, members), (share, se) in zip(known, shares):
         leader = columns.names[members[np.argmax(s.probabilities[members])]]
         apart = columns.first[np.unique(columns.where[members])]
-        names, expected = format_list(columns.names, members, 8), s.probabilities[apart]
+        names = format_list(columns.names, members, 8)
+        expected = s.probabilities[apart]
         called.append(leader if name is None else name)
         found.append((leader, names, expected.sum(), share, se))
     names = ["leader", "members", "expected", "probability", "probability_se"]
@@ -115,9 +122,11 @@ def _shares_of(s, sets):
 
 def _families(s, families):
     """Names, or None, and members of families, as column numbers of the table."""
-    columns, sets = s.question.columns, families
+    columns = s.question.columns
+    sets = families
     if families is None:
-        sets, of = s.asked["categories"], columns.family.copy()
+        sets = s.asked["categories"]
+        of = columns.family.copy()
         fit = s.question.projected(s.fit)
         blocks = () if columns.together else find_clusters(fit.problem.A, fit.Pi)
         for block in blocks:

@@ -26,7 +26,7 @@ from ..validation import check_array, format_list, kind_of, shape_of
 
 # %% ../../nbs/workshop/target.ipynb #71000005
 class RowMetadata(NamedTuple):
-    """What is known of the rows beside X and y, one entry a row, or None."""
+    """Weights, offsets, groups and strata of the rows, one entry a row, or None."""
 
     groups: np.ndarray | None = None  # (M,) labels
     strata: np.ndarray | None = None  # (M,) labels
@@ -36,11 +36,11 @@ class RowMetadata(NamedTuple):
     labels: np.ndarray | None = None  # (M,): what the rows are called; their numbers
 
     def with_weight(self, values):
-        """The values (M, ...) of the rows that weigh something."""
+        """Return the values (M, ...) of the rows with a weight above 0."""
         return values if self.weight is None else values[self.weight > 0]
 
     def units(self, M):
-        """How many independent units there are among M rows."""
+        """Count the independent units among M rows."""
         labels = np.arange(M) if self.groups is None else self.groups
         return len(set(self.with_weight(labels).tolist()))
 
@@ -54,7 +54,7 @@ def row_roles(
     n_trials=None,
     labels=None,
 ):
-    """What is known of M rows, (M,) each or None: `RowMetadata`. A TypeError or
+    """Check the roles of M rows, (M,) each or None: `RowMetadata`. A TypeError or
     ValueError names another number of entries, negative weights, numbers of trials that
     are none, fewer than 4 units. A row of n trials weighs n times as much.
     """
@@ -134,7 +134,8 @@ def check_rows(X, y, **roles):
     if sizes == [1, 2] and y.shape[1] > 1:
         what = f"X has one column and no second dimension, y has {y.shape[1]} columns"
         raise ValueError(f"{what}: are they swapped? Call fit(X, y), the table first")
-    note, index = [], _labels_of(X)
+    note = []
+    index = _labels_of(X)
     for name, value in dict(y=y, **roles).items():
         theirs = _labels_of(value)
         if index is None or theirs is None or len(index) != len(theirs):
@@ -154,7 +155,7 @@ def check_rows(X, y, **roles):
 
 
 def _labels_of(value):
-    """The index of what pandas holds in memory, or None."""
+    """Return the index of a frame or series of pandas, or None."""
     return value.index if kind_of(value) in ("pandas frame", "series") else None
 
 
@@ -172,7 +173,7 @@ LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 
 
 def loss_name(loss):
-    """What a loss is called; one that is none of the package's, by its class."""
+    """Return the name of a loss; of one that is none of the package's, its class's."""
     if isinstance(loss, str) and loss in (*LOSSES, "survival", "softmax"):
         return loss
     if not isinstance(loss, (Squared, Loss)) or isinstance(loss, Softmax):
@@ -187,10 +188,11 @@ def loss_name(loss):
 
 
 def _suggested(y, has_offset=False):
-    """The loss that a target suggests, and a word where it may hold counts, or classes'
-    codes.
+    """Suggest the loss for a target, and a note where it may hold counts or codes of
+    classes.
     """
-    values, whole = np.unique(y), y.dtype.kind not in "OUS" and (y == np.rint(y)).all()
+    values = np.unique(y)
+    whole = y.dtype.kind not in "OUS" and (y == np.rint(y)).all()
     if len(values) == 2 and (y.dtype.kind != "f" or whole):
         return "logistic", ""
     if y.dtype.kind in "OUS" and 2 < len(values) <= MOST_CLASSES:
@@ -239,8 +241,8 @@ def robust_scale(y, weight=None):
 
 
 def huber_delta(y, weight=None):
-    """Where the Huber loss of a target (M,), with weights (M,) or none, bends, in units
-    of the target.
+    """Compute where the Huber loss of a target (M,), with weights (M,) or none, bends,
+    in units of the target.
     """
     scale = robust_scale(y, weight)
     if scale > 0:
@@ -271,7 +273,7 @@ class Target(NamedTuple):
 
 
 def _few_events(base, strata):
-    """A warning where strata have no event, or one, or few rows to compare, or ""."""
+    """Warn of strata without an event, with one, or with few rows to compare, or ""."""
     one = strata is None
     seen = base.sample_weight > 0
     strata = 0 * base.time if one else strata
@@ -297,14 +299,15 @@ def _few_events(base, strata):
 
 
 def read_target(y, loss, rows, counts):
-    """A `Target`: y with its loss, "auto", a name or an object; a ValueError where they
+    """Read a `Target`: y with its loss, "auto", a name or an object; ValueError if they
     do not suit each other. y, (M,), has numbers, or two classes of any kind; for
     survival, (M, 2 or 3), times, events and, if there are any, entries, whose baseline,
     one for each stratum, asks the law of counts. Of successes out of trials the target
     is their share.
     """
     if rows.trials is not None:
-        y, loss = _success_shares(y, loss, rows), Logistic()
+        y = _success_shares(y, loss, rows)
+        loss = Logistic()
     if isinstance(loss, str) and loss == "survival":
         rows, level = _offset_centred(rows)
         time, event, *entry = y.T
@@ -317,27 +320,34 @@ def read_target(y, loss, rows, counts):
             raise ValueError(f"y: {what}, and no death is compared with anyone")
         known = dict(baseline=base, note=_few_events(base, rows.strata))
         return Target(base.event, "survival", base.rows, rows, level, **known)
-    y, note = _numbers_or_names(y), ""
+    y = _numbers_or_names(y)
+    note = ""
     if isinstance(loss, str) and loss == "auto":
         loss, note = _suggested(y, rows.offset is not None)
     if isinstance(loss, str) and loss == "softmax":
         return _of_classes(y, rows, counts)
-    name, classes, likelihood = loss_name(loss), None, loss
+    name = loss_name(loss)
+    classes = None
+    likelihood = loss
     if name == "logistic" and rows.trials is None:
-        (y, classes), likelihood = _coded(y, rows), Logistic()
+        y, classes = _coded(y, rows)
+        likelihood = Logistic()
     else:
         y = _numbers(name, y, rows)
     if name in LOCATION_LOSSES and rows.offset is not None:
-        y, rows = y - rows.offset, rows._replace(offset=None)
+        y = y - rows.offset
+        rows = rows._replace(offset=None)
         if np.ptp(rows.with_weight(y)) == 0:
             what = "y - offset is the same number in every row"
             raise ValueError(f"{what}: there is nothing to explain")
     rows, level = _offset_centred(rows)
     scale = 1.0
     if name in LOCATION_LOSSES:
-        w, huber = rows.weight, name == "huber"
+        w = rows.weight
+        huber = name == "huber"
         middle = weighted_median(y, w) if huber else np.average(y, 0, w)
-        y, level = y - middle, float(middle)
+        y = y - middle
+        level = float(middle)
         scale = robust_scale(y, w) if huber else 0.0
         scale = scale if scale > 0 else np.sqrt(np.average(y**2, 0, w))
     if isinstance(loss, str) and name != "logistic":
@@ -351,7 +361,7 @@ def read_target(y, loss, rows, counts):
 
 # %% ../../nbs/workshop/target.ipynb #71several
 def _of_classes(y, rows, counts):
-    """The `Target` of several classes, a sample as K - 1 numbers (`softmax-pull`)."""
+    """Code several classes as a `Target`, K - 1 numbers a sample (`softmax-pull`)."""
     roles = dict(groups=rows.groups, sample_weight=rows.weight, offset=rows.offset)
     for name in (name for name, given in roles.items() if given is not None):
         what = f"{name} and loss='softmax' (several classes) are both given"
@@ -363,7 +373,7 @@ def _of_classes(y, rows, counts):
 
 
 def _offset_centred(rows, most=50):
-    """The rows with offsets about their mean, and what the intercept is then off by."""
+    """Centre the offsets of rows; return the change of the intercept also."""
     if rows.offset is None:
         return rows, 0.0
     counted = rows.with_weight(rows.offset)
@@ -388,7 +398,8 @@ def check_column(y):
     except ValueError:
         return  # ragged: refused in scikit-learn's words
     if values.ndim == 2 and values.shape[1] > 1:
-        what, remedy = f"{values.shape[1]} columns", "fit one target at a time"
+        what = f"{values.shape[1]} columns"
+        remedy = "fit one target at a time"
         if values.shape[1] == 2:
             what += " (an event and a time are for loss='survival')"
             whole = values.dtype.kind in "iuf" and (values == np.abs(np.rint(values)))
@@ -402,12 +413,12 @@ def check_column(y):
 
 
 def is_named(y):
-    """Whether it is of pandas' type category, with three classes or more."""
+    """Check whether y is of pandas' type category, with three classes or more."""
     return kind_of(y) == "series" and str(y.dtype) == "category" and y.nunique() > 2
 
 # %% ../../nbs/workshop/target.ipynb #71gaps01
 def _numbers_or_names(y):
-    """Numbers that come as objects as numbers, everything else as it is."""
+    """Convert objects that are numbers to floats; return everything else as it is."""
     text = [isinstance(v, (str, bytes)) for v in y] if y.dtype.kind == "O" else [True]
     if all(text):
         return y
@@ -424,7 +435,7 @@ def _numbers_or_names(y):
 
 
 def _numbers(name, y, rows):
-    """A target of numbers that vary and can be squared; counts where they must be."""
+    """Check that a target holds numbers that vary and can be squared, or counts."""
     if y.dtype.kind not in "biuf":
         raise ValueError(
             f"y holds {len(np.unique(y))} different labels: text is taken for classes,"
@@ -448,7 +459,7 @@ def _numbers(name, y, rows):
 
 
 def _success_shares(y, loss, rows):
-    """Successes among the trials of each row as their share (`trials`), (M,)."""
+    """Compute the share of successes among the trials of each row (`trials`), (M,)."""
     if loss != "auto" and (name := loss_name(loss)) != "logistic":
         what = "of successes out of trials the loss is 'logistic' (or 'auto')"
         remedy = "leave n_trials out, or the loss; of counts that have an exposure give"
@@ -467,7 +478,7 @@ def _success_shares(y, loss, rows):
 
 
 def _coded(y, rows):
-    """Two classes as 0 and 1, (M,) floats, and what they are called."""
+    """Code two classes as 0 and 1, (M,) floats, and return their names."""
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2:
         what = f"y has {len(classes)} class{'es' * (len(classes) != 1)}: {classes[:5]}"
@@ -481,7 +492,8 @@ def _coded(y, rows):
 # %% ../../nbs/workshop/target.ipynb #71sep002
 def _separating(side, open_, Z):
     """Which columns of Z (m, k) combine to signs `side` or 0, and 0 in closed rows."""
-    pulls, closed = side[open_, None] * Z[open_], Z[~open_]
+    pulls = side[open_, None] * Z[open_]
+    closed = Z[~open_]
     if Z.shape[1] == 1:  # the intercept
         return np.array([open_.all() and abs(side.sum()) == len(side)])
     none = np.zeros(len(pulls)), closed, np.zeros(len(closed))
@@ -501,15 +513,18 @@ def check_estimable(target, Z, names, counts, draws=20):
         return next(filter(None, notes), "")
     if target.loss not in ("logistic", "poisson", "survival"):
         return ""
-    y, rng = target.y, np.random.default_rng(0)
+    y = target.y
+    rng = np.random.default_rng(0)
     seen = target.likelihood.sample_weight
     seen = np.full(len(y), True) if seen is None else seen > 0
     drawn = [seen, *(seen & (counts.draw(len(y), rng) > 0) for _ in range(draws))]
-    side, ends = np.where(y > 0, 1.0, -1.0), [0, 1] if target.loss == "logistic" else 0
+    side = np.where(y > 0, 1.0, -1.0)
+    ends = [0, 1] if target.loss == "logistic" else 0
     open_ = np.isin(y, ends)  # the others pull to both sides
     Z = np.column_stack([np.sqrt(len(y)) * Z, np.ones(len(y))])
     found = np.array([_separating(side[rows], open_[rows], Z[rows]) for rows in drawn])
-    whole, times = found[0].any(), int(found[1:].any(1).sum())
+    whole = found[0].any()
+    times = int(found[1:].any(1).sum())
     where = "the table" if whole else f"{times} of {draws} resamples"
     which = format_list(
         names, np.flatnonzero(found[: 1 if whole else None, :-1].any(0))
@@ -533,10 +548,13 @@ def suspected(target, names, chosen, X):
     survival data, the two ends of an interval; among the chosen, numbers (k,), columns
     X (M, k), what repeats the target, or separates its classes and not by chance.
     """
-    y, rows, what = target.y, target.rows, "target"
+    y = target.y
+    rows = target.rows
+    what = "target"
     remedy = "if this is known only with the outcome, or made from it (a leak), drop it"
     if target.loss == "survival":
-        y, what = target.baseline.time, "survival time"
+        y = target.baseline.time
+        what = "survival time"
         other = re.compile("time|[^a-z]|^t(?=_?(start|stop))")
         cores = [other.sub("", str(name).lower()) for name in names]
         if any(pair <= {*cores} for pair in _PAIRS):
@@ -544,8 +562,10 @@ def suspected(target, names, chosen, X):
             note = "may be the ends of intervals, and are features here: drop them, and"
             note += " give y as event, start and stop"
             yield f"{format_list(names, ends)} {note}"
-    y, X = rows.with_weight(y), rows.with_weight(X)
-    y, Z = y.reshape(len(y), -1), X - X.mean(0)
+    y = rows.with_weight(y)
+    X = rows.with_weight(X)
+    y = y.reshape(len(y), -1)
+    Z = X - X.mean(0)
     inside = np.linalg.norm(np.linalg.qr(y - y.mean(0))[0].T @ Z, axis=0)
     same = inside > (1 - 1e-9) * np.linalg.norm(Z, axis=0)
     if same.any():

@@ -21,37 +21,45 @@ from ..validation import format_list
 
 # %% ../../nbs/workshop/wording.ipynb #5b28bc8b
 def candidates(s):
-    """Columns of the table that can be selected, near copies by their first, (n,)."""
+    """Return the columns of the table that can be selected, (n,); of near copies the
+    first.
+    """
     return s.question.columns.first[s.question.candidates]
 
 
 def leaders_of(s, most):
-    """The candidates with the largest probabilities, at most so many."""
-    columns, most = candidates(s), most if s.fit.converged else 0
+    """Return the candidates with the largest probabilities, at most `most` of them."""
+    if not s.fit.converged:
+        most = 0
+    columns = candidates(s)
     return columns[np.argsort(-s.probabilities[columns], kind="stable")][:most]
 
 
 def size_reported(s):
-    """ΣΠ at the reported penalty."""
+    """Return the mean number of candidates selected in a resample, ΣΠ."""
     return float(s.probabilities[candidates(s)].sum())
 
 
 def size_selected(s):
-    """How many candidates reach the threshold, and how many are kept below it."""
-    kept = candidates(s)[s.support[candidates(s)]]
-    below = int((s.probabilities[kept] < s.threshold).sum())
-    return len(kept) - below, below
+    """Count the candidates that reach the threshold, and those kept below it."""
+    columns = candidates(s)
+    selected = columns[s.support[columns]]
+    n_below = int((s.probabilities[selected] < s.threshold).sum())
+    return len(selected) - n_below, n_below
 
 
-def promised(s, how=""):
-    """What is promised of a `Selection`, as "7 features selected; expected ..."; `how`
-    follows "selected".
+def promised(s, margin=""):
+    """Write what a `Selection` promises, as "7 features selected; expected ...".
+
+    The text `margin` follows "selected".
     """
     if not s.fit.converged:
         return "no answer: nothing is selected"
     kept, below = size_selected(s)
-    what = s.question.columns.feature
-    text = f"{kept or 'no'} {what}{'s' * (kept != 1)} selected{how}"
+    noun = s.question.columns.feature
+    if kept != 1:
+        noun += "s"
+    text = f"{kept or 'no'} {noun} selected{margin}"
     if kept and np.isnan(s.pfer_bound):
         text += "; no bound on false selections holds here"
     elif kept:
@@ -61,12 +69,14 @@ def promised(s, how=""):
             text += f" (asked for {pfer:g})"
         elif s.asked["q"] is s.asked["lambdas"] is None:
             text += " (default: 1)"
-    return text + f"; {below} kept below the threshold" * (below > 0)
+    if below:
+        text += f"; {below} kept below the threshold"
+    return text
 
 # %% ../../nbs/workshop/wording.ipynb #f8458927
-def number_of(n, what):
-    """So many things, with thousands apart."""
-    return f"{n:,} {what}{'s' * (n != 1)}"
+def number_of(n, noun):
+    """Write a number, with thousands apart, and a noun, in the plural unless n is 1."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def listed(names, most=4):
@@ -75,45 +85,52 @@ def listed(names, most=4):
 
 
 def stability_words(s):
-    """The stability index in two digits, and what it means; "" where there is none."""
+    """Explain the stability index, in two digits; "" where there is none."""
     if np.isnan(s.stability):
         return ""
     error = "" if np.isnan(s.stability_se) else f" ± {s.stability_se:.1g}"
-    grade = "low" if s.stability < 0.4 else "high" if s.stability > 0.75 else "medium"
+    grade = "medium"
+    if s.stability < 0.4:
+        grade = "low"
+    if s.stability > 0.75:
+        grade = "high"
     text = f"{s.stability:.2f}{error}: {grade} agreement of the lists of resamples"
     return f"{text} (0: as by chance, 1: all are the same; Nogueira et al. 2018)"
 
 
-def _of_the_table(s):
+def _table_sentences(s):
     """Describe the size of the table, and the columns that were set aside."""
     columns = s.question.columns
-    count = [*columns.kind].count
+    kinds = list(columns.kind)
     single = columns.where[columns.group < 0]
-    copies = len(single) - len(np.unique(single))
-    M, N = len(s.question.target.y), len(columns.names)
-    size = f"{number_of(M, 'row')} and {number_of(N, 'column')}"
-    many = f"{s.question.candidates.sum():,}"
-    can = f", of which {many} could be selected"
+    n_copies = len(single) - len(np.unique(single))
+    n_rows = number_of(len(s.question.target.y), "row")
+    n_columns = number_of(len(columns.names), "column")
+    n_candidates = f"{s.question.candidates.sum():,}"
+    selectable = f", of which {n_candidates} could be selected"
     if columns.groups:
-        can = f"; {many} groups, a single column being one, could be selected as wholes"
-    yield f"The table had {size}{can}."
+        selectable = f"; {n_candidates} groups, a single column being one, could be"
+        selectable += " selected as wholes"
+    yield f"The table had {n_rows} and {n_columns}{selectable}."
     if columns.dependent:
-        some = f"{listed(columns.dependent, 8)} are linearly dependent"
-        yield f"The columns of {some}; the penalty counts what they span."
+        groups = f"{listed(columns.dependent, 8)} are linearly dependent"
+        yield f"The columns of {groups}; the penalty counts what they span."
     free = columns.names[columns.kind == "covariate"]
     if len(free):
         yield f"Kept in every model without a penalty were: {listed(free, 8)}."
-    for n, what in (
-        (count("constant"), "left out as constant"),
-        (count("explained"), "left out as explained by the unpenalised ones"),
-        (copies, "taken as one with others, of which near copies, up to sign"),
-    ):
+    set_aside = {
+        "left out as constant": kinds.count("constant"),
+        "left out as explained by the unpenalised ones": kinds.count("explained"),
+        "taken as one with others, of which near copies, up to sign": n_copies,
+    }
+    for reason, n in set_aside.items():
         if n:
-            yield f"{number_of(n, 'column')} {'was' if n == 1 else 'were'} {what}."
+            verb = "was" if n == 1 else "were"
+            yield f"{number_of(n, 'column')} {verb} {reason}."
 
 # %% ../../nbs/workshop/wording.ipynb #f8458928
 _MODELS = {name: kind.model for name, kind in LOSSES.items()}
-# by loss: the model; of what a coefficient is the change; what is fitted beside it
+# by loss: the model, the quantity that a coefficient changes, the intercept's treatment
 _MODELS["survival"] = "Cox's proportional-hazards model"
 _MODELS["softmax"] = "a multinomial logistic regression"
 _CHANGES = {
@@ -142,8 +159,8 @@ _PENALTIES = {
 def _model_name(target):
     """Name the model, with its article."""
     if target.baseline is not None and target.baseline.strata is not None:
-        many = f"each of {len(np.unique(target.baseline.strata))} strata"
-        return f"a stratified Cox model, one baseline in {many},"
+        n_strata = len(np.unique(target.baseline.strata))
+        return f"a stratified Cox model, one baseline in each of {n_strata} strata,"
     return _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
 
 
@@ -155,16 +172,16 @@ def _named_classes(target, most=1000):
     return f" of the classes {', '.join(names)}"
 
 
-def _of_the_model(s):
+def _model_sentences(s):
     """Describe scale, loss and penalty."""
-    target, prior = s.question.target, s.question.prior
-    name, base = _model_name(target), target.baseline
+    target = s.question.target
+    prior = s.question.prior
+    baseline = target.baseline
+    name = _model_name(target)
     if target.loss == "huber":
         name += f" (quadratic up to {target.likelihood.plain.delta:.3g})"
-    strata = entry = None
-    if base is not None:
-        strata, entry = base.strata, base.entry
-        name += f" of {int(np.sum(base.event)):,} events"
+    if baseline is not None:
+        name += f" of {int(np.sum(baseline.event)):,} events"
     if target.classes is not None:
         name += _named_classes(target)
     kind = "softmax" if target.loss == "softmax" else type(prior).__name__
@@ -173,15 +190,15 @@ def _of_the_model(s):
         penalty = f"an elastic-net penalty (share of L1 {s.asked['l1_ratio']:g})"
     yield f"The model was {name} with {penalty}."
     beside = _BESIDE.get(target.loss, _INTERCEPT)
-    if strata is not None:
+    if baseline is not None and baseline.strata is not None:
         beside = f"centred again in each stratum; {beside}"
     yield f"Columns were centred and scaled to unit norm, and {beside}."
-    if entry is not None:
+    if baseline is not None and baseline.entry is not None:
         yield "Each row was at risk from its entry on (left truncation)."
     factors = prior.penalty_factor[s.question.candidates]
     if np.ptp(factors) > 1e-12 * factors.max():
-        low, high = factors.min(), factors.max()
-        yield f"Penalties were multiplied by factors from {low:.3g} to {high:.3g}."
+        ends = f"from {factors.min():.3g} to {factors.max():.3g}"
+        yield f"Penalties were multiplied by factors {ends}."
     if len(prior.randomize.nodes()[0]) > 1:
         yield f"Penalties were multiplied at random, by {prior.randomize!r}."
     if target.rows.weight is not None:
@@ -190,15 +207,15 @@ def _of_the_model(s):
         yield "Each row had a known offset."
 
 
-def _as_good(refined):
-    """How accurate a `RefinedFit` is."""
+def _accuracy(refined):
+    """Describe how accurate a `RefinedFit` is."""
     if np.isinf(refined.equivalent_refits):
         return "without any sampling error"
     return f"as accurate as {refined.equivalent_refits:,.0f} refits without rVAMP"
 
 # %% ../../nbs/workshop/wording.ipynb #d2727b5c
 def _law(law, n, unit="rows"):
-    """How resamples of n units were drawn."""
+    """Describe how resamples of n units were drawn."""
     kind = type(law).__name__
     if kind == "Grouped":
         of_rows = law.of_groups
@@ -219,13 +236,13 @@ def _law(law, n, unit="rows"):
     return f"counts of the {n:,} {unit} by the law {law!r}"
 
 
-def _of_the_method(s):
-    """Resampling, rVAMP, refits."""
+def _method_sentences(s):
+    """Describe resampling, rVAMP and refits."""
     target = s.question.target
     law = _law(s.question.counts, len(target.rows.with_weight(target.y)))
-    differs = (
-        "coefficients differ" if s.question.columns.K > 1 else "coefficient differs"
-    )
+    differs = "coefficient differs"
+    if s.question.columns.K > 1:
+        differs = "coefficients differ"
     yield (
         "The selection probability Π of a feature is the probability that its"
         f" {differs} from zero in a resample ({law}). Π was computed by"
@@ -234,21 +251,28 @@ def _of_the_method(s):
         " distribution of the penalised estimate over all resamples"
         f" ({number_of(int(s.n_iter), 'step')}, tolerance {s.question.tol:g})."
     )
-    if (both := s.refined) is not None:
-        failed = f" ({both.n_failed} more failed)" * (both.n_failed > 0)
+    refined = s.refined
+    if refined is not None:
+        failed = f" ({refined.n_failed} more failed)" if refined.n_failed else ""
         yield (
             "By multilevel Monte Carlo (Giles, 2015), this was combined with"
-            f" {number_of(both.n_resamples, 'real refit')} at the reported penalty, of"
-            f" which {both.n_exact} were solved to full precision and the others until"
-            f" no coefficient changed its sign{failed}. The result is {_as_good(both)};"
-            " 95 % intervals of Π extend by 1.96 standard errors to each side."
+            f" {number_of(refined.n_resamples, 'real refit')} at the reported penalty,"
+            f" of which {refined.n_exact} were solved to full precision and the others"
+            f" until no coefficient changed its sign{failed}. The result is"
+            f" {_accuracy(refined)}; 95 % intervals of Π extend by 1.96 standard errors"
+            " to each side."
         )
-    if kind := s.asked["decoys"]:
-        by = f"a decoy ({kind}; Barber and Candès, 2015)"
-        yield f"For q-values, which take noise as exchangeable, each feature met {by}."
-    what = "means and standard deviations over resamples on the scale of the table; the"
-    ends = "90 % intervals describe that spread and are not confidence intervals"
-    yield f"Coefficients are shrunken: {what} {ends}."
+    kind = s.asked["decoys"]
+    if kind:
+        decoy = f"a decoy ({kind}; Barber and Candès, 2015)"
+        yield (
+            f"For q-values, which take noise as exchangeable, each feature met {decoy}."
+        )
+    yield (
+        "Coefficients are shrunken: means and standard deviations over resamples on the"
+        " scale of the table; the 90 % intervals describe that spread and are not"
+        " confidence intervals."
+    )
 
 # %% ../../nbs/workshop/wording.ipynb #83000007
 _ASSUMPTIONS = {
@@ -262,28 +286,31 @@ _ASSUMPTIONS = {
 }
 
 
-def _of_the_choice(s):
+def _choice_sentences(s):
     """Describe penalty, threshold, selection and promise."""
     if not s.fit.converged:
         yield f"No penalty gave an answer ({s.status}), and nothing was selected."
         return
-    theirs, scales = ("glmnet", "scikit"), s.lambda_scales.items()
-    others = [f"{name} {lam:.4g}" for name, lam in scales if name.startswith(theirs)]
+    others = []
+    for name, lam in s.lambda_scales.items():
+        if name.startswith(("glmnet", "scikit")):
+            others.append(f"{name} {lam:.4g}")
     beside = f" ({', '.join(others)})" if others else ""
-    what = s.question.columns.feature
-    many = f"{size_reported(s):.3g} {what}s on average (the aim was q = {s.q:.3g})"
-    yield f"At the penalty λ = {s.lam:.4g}{beside}, a resample selects {many}."
+    noun = s.question.columns.feature
+    size = f"{size_reported(s):.3g} {noun}s on average (the aim was q = {s.q:.3g})"
+    yield f"At the penalty λ = {s.lam:.4g}{beside}, a resample selects {size}."
     if s.status != "converged":
         yield f"The request could not be met in full: {s.status}."
     kept, below = size_selected(s)
-    kept = f"selected {number_of(kept, what)}" if kept else f"selected no {what}"
-    more = f"; {below:,} below it were kept, which no bound covers" * (below > 0)
-    yield f"The threshold Π ≥ {s.threshold:.3g} {kept}{more}."
+    text = f"selected {number_of(kept, noun)}" if kept else f"selected no {noun}"
+    if below:
+        text += f"; {below:,} below it were kept, which no bound covers"
+    yield f"The threshold Π ≥ {s.threshold:.3g} {text}."
     if s.undecided is not None and s.undecided.any():
-        near = listed(s.question.columns.called(s.undecided), 8)
-        yield f"Within two standard errors of this threshold: {near}."
-    by = _ASSUMPTIONS[s.asked["bound"]].format(f"{s.diagnostics.unit}s")
-    false = f"at most {s.pfer_bound:.2g}, by {by}"
+        undecided = listed(s.question.columns.called(s.undecided), 8)
+        yield f"Within two standard errors of this threshold: {undecided}."
+    bound = _ASSUMPTIONS[s.asked["bound"]].format(f"{s.diagnostics.unit}s")
+    false = f"at most {s.pfer_bound:.2g}, by {bound}"
     if np.isnan(s.pfer_bound):
         false = "not bounded for these resamples"
     yield f"The expected number of false selections is {false}."
@@ -292,20 +319,24 @@ def _of_the_choice(s):
         yield f"The stability index was {words.replace(':', ',', 1)}."
 
 
-def _of_the_trust(s):
+def _reliability_sentences(s):
     """Describe the reliability of the answer."""
-    known, done = s.diagnostics, s.path.converged
-    if len(done) > 1 or not done.all():
-        yield f"The iteration converged at {done.sum()} of {len(done)} penalties."
+    diagnostics = s.diagnostics
+    converged = s.path.converged
+    if len(converged) > 1 or not converged.all():
+        count = f"{converged.sum()} of {len(converged)} penalties"
+        yield f"The iteration converged at {count}."
     if s.fit.converged:
-        grade, spread = GRADES[known.reliability], GRADES[known.spread_reliability]
-        rows = f"the result varies as with {known.effective_rows:.0f} {known.unit}s"
-        why = "; ".join([*(text.partition(": ")[0] for text in known.reasons), rows])
+        grade = GRADES[diagnostics.reliability]
+        spread = GRADES[diagnostics.spread_reliability]
+        reasons = [text.partition(": ")[0] for text in diagnostics.reasons]
+        size = f"{diagnostics.effective_rows:.0f} {diagnostics.unit}s"
+        reasons.append(f"the result varies as with {size}")
         yield f"The package rates the reliability of Π by rVAMP alone as {grade}"
-        yield f"({why}), and that of standard deviations as {spread}."
-    if known.repeated:
-        many = number_of(len(known.repeated), "group")
-        yield f"{many} of rows looked like repeats of each other."
+        yield f"({'; '.join(reasons)}), and that of standard deviations as {spread}."
+    if diagnostics.repeated:
+        groups = number_of(len(diagnostics.repeated), "group")
+        yield f"{groups} of rows looked like repeats of each other."
 
 # %% ../../nbs/workshop/wording.ipynb #83000077
 _REFERENCES = (
@@ -328,7 +359,7 @@ _REFERENCES = (
 
 
 def versions_used():
-    """List versions, {package: number}."""
+    """List the versions of the packages, {package: number}."""
     return {
         "rvamp_nb": rvamp_nb.__version__,
         "python": platform.python_version(),
@@ -342,38 +373,39 @@ def methods_text(s, done=()):
     as Markdown; `done` are sentences about what was done to the table before.
     """
     by = "(Meinshausen and Bühlmann, 2010) with rvamp_nb {rvamp_nb} (Python {python},"
-    by = (by + " NumPy {numpy}, SciPy {scipy})").format(**versions_used())
-    sentences = [
-        f"Features were selected by stability selection {by}.",
-        *_of_the_table(s),
-    ]
+    by += " NumPy {numpy}, SciPy {scipy})"
+    by = by.format(**versions_used())
+    sentences = [f"Features were selected by stability selection {by}."]
+    sentences += _table_sentences(s)
     if done:
         sentences.append(f"The table had been prepared: {'; '.join(done)}.")
-    for part in (_of_the_model, _of_the_method, _of_the_choice, _of_the_trust):
-        sentences += part(s)
-    sentences = " ".join(sentences)
-    needed = [line for line in _REFERENCES if line.split()[0] in sentences]
-    return (
-        f"## Methods\n\n{sentences}\n\n## References\n\n" + "\n\n".join(needed) + "\n"
-    )
+    sentences += _model_sentences(s)
+    sentences += _method_sentences(s)
+    sentences += _choice_sentences(s)
+    sentences += _reliability_sentences(s)
+    text = " ".join(sentences)
+    references = [line for line in _REFERENCES if line.split()[0] in text]
+    references = "\n\n".join(references)
+    return f"## Methods\n\n{text}\n\n## References\n\n{references}\n"
 
 # %% ../../nbs/workshop/wording.ipynb #83000012
 def _change(target):
-    """Name what a coefficient is a change of."""
+    """Name the quantity that a coefficient changes."""
     if target.loss == "logistic" and target.classes is not None:
         return f"the log odds of {printable(target.classes[1], 30)}"
     return _CHANGES.get(target.loss, "the target")
 
 
 def facts(s, name="", done=()):
-    """List what was asked and done, (label, sentence) each."""
-    target, columns = s.question.target, s.question.columns
+    """List the settings and what was done, a label and a sentence each."""
+    target = s.question.target
+    columns = s.question.columns
     size = [number_of(len(target.y), "row"), number_of(len(columns.names), "feature")]
     if columns.groups:
         size.append(f"{number_of(len(columns.groups), 'group')} of several")
-    idle = np.count_nonzero(columns.kind == "constant")
-    if idle:
-        size.append(f"{idle:,} of them constant")
+    n_constant = np.count_nonzero(columns.kind == "constant")
+    if n_constant:
+        size.append(f"{n_constant:,} of them constant")
     if name:
         size[0] = f"{printable(name)}: {size[0]}"
     yield "data", "; ".join([", ".join(size), *done])
@@ -385,14 +417,15 @@ def facts(s, name="", done=()):
     yield "model", f"{model}; {each}"
     free = columns.names[columns.kind == "covariate"]
     if len(free):
-        yield "always in", listed([*map(printable, free)])
+        yield "always in", listed([printable(label) for label in free])
     if s.fit.converged:
         yield from _facts_of_the_choice(s)
-    refits, both = s.refit_error or "none: rVAMP computes Π without them", s.refined
-    if both is not None:
+    refits = s.refit_error or "none: rVAMP computes Π without them"
+    if s.refined is not None:
         others = " precision, the others until no coefficient changed its sign)"
-        refits = both.status.replace(" precision)", others) + "; together with rVAMP,"
-        refits += f" which computes Π without refits, {_as_good(both)}; random seed 0"
+        refits = s.refined.status.replace(" precision)", others)
+        refits += "; together with rVAMP, which computes Π without refits,"
+        refits += f" {_accuracy(s.refined)}; random seed 0"
     yield "refits", refits
     words = stability_words(s)
     if words:
@@ -402,54 +435,63 @@ def facts(s, name="", done=()):
 def _facts_of_the_choice(s):
     """List penalty, threshold, resamples and bound."""
     target = s.question.target
-    at = "scikit-survival alpha" if target.loss == "survival" else "glmnet lambda"
-    scale = s.lambda_scales.get(at)
-    theirs = "" if scale is None else " ({1} {2:.4g} in {0})".format(*at.split(), scale)
-    kind = type(s.question.prior).__name__
+    survival = target.loss == "survival"
+    package, parameter = "glmnet lambda".split()
+    if survival:
+        package, parameter = "scikit-survival alpha".split()
+    scale = s.lambda_scales.get(f"{package} {parameter}")
+    beside = "" if scale is None else f" ({parameter} {scale:.4g} in {package})"
     reached = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
     reached += f" (aimed at: q = {s.q:.3g})"
-    reached = f"λ = {s.lam:.5g}{theirs}; a resample selects {reached}"
+    reached = f"λ = {s.lam:.5g}{beside}; a resample selects {reached}"
+    kind = type(s.question.prior).__name__
     kind = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(kind, kind)
     yield "penalty", f"{kind}, {reached}"
-    yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_why_so(s)}"
-    unit = "; the limit on false selections, pfer, needs independent"
-    unit += f" {s.diagnostics.unit}s"
-    law = _law(s.question.counts, len(target.rows.with_weight(target.y)))
-    yield "resamples", law + unit * (not np.isnan(s.pfer_bound))
-    if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:
+    yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_threshold_reason(s)}"
+    resamples = _law(s.question.counts, len(target.rows.with_weight(target.y)))
+    if not np.isnan(s.pfer_bound):
+        resamples += "; the limit on false selections, pfer, needs independent"
+        resamples += f" {s.diagnostics.unit}s"
+    yield "resamples", resamples
+    kept, _ = size_selected(s)
+    if kept and s.pfer_bound > kept / 2:
         false = f"{min(s.pfer_bound, kept):.2g} of {kept} selected may be false"
         yield "limit", f"on average {false}; ask for fewer, with pfer {kept / 10:.2g}"
 
 
-def _why_so(s):
-    """Explain a threshold that is neither the one given nor the usual one."""
-    given, usual = s.asked["threshold"], error_control.DEFAULT_THRESHOLD
-    if given is None and s.threshold < usual - 5e-4:
-        text = f", lowered from {usual}: with few rows for so many features a resample"
-        return f"{text} selects few, and the limit on false selections holds, too"
-    if s.threshold > (given or usual) + 5e-4 and not np.isnan(s.pfer_bound):
-        return f", raised from {given or usual:g} to keep the limit on false selections"
+def _threshold_reason(s):
+    """Explain a threshold that is neither the one given nor the default."""
+    given = s.asked["threshold"]
+    default = error_control.DEFAULT_THRESHOLD
+    if given is None and s.threshold < default - 5e-4:
+        text = f", lowered from {default}: with few rows for so many features a"
+        text += " resample selects few, and the limit on false selections holds, too"
+        return text
+    expected = given or default
+    if s.threshold > expected + 5e-4 and not np.isnan(s.pfer_bound):
+        return f", raised from {expected:g} to keep the limit on false selections"
     return ""
 
 
-def grades_of(diagnostics, both):
-    """Describe the reliability in a sentence; both are rVAMP and refits together, or
-    None.
-    """
-    share, unit = diagnostics.largest_share, diagnostics.unit
-    calm = f"no {unit} dominates: the largest makes {share:.0%} of the variation"
-    grade = GRADES[diagnostics.reliability]
-    made = ": compare with refits" * (both is not None)
-    reasons = [why.removesuffix(made) for why in diagnostics.reasons]
-    text = f"{grade} ({'; '.join(reasons) or calm})"
-    if both is not None and reasons:
+def grades_of(diagnostics, refined):
+    """Describe the reliability in a sentence; `refined` is None without refits."""
+    unit = diagnostics.unit
+    reasons = list(diagnostics.reasons)
+    if refined is not None:
+        reasons = [why.removesuffix(": compare with refits") for why in reasons]
+    share = f"the largest makes {diagnostics.largest_share:.0%} of the variation"
+    text = "; ".join(reasons) or f"no {unit} dominates: {share}"
+    text = f"{GRADES[diagnostics.reliability]} ({text})"
+    if refined is not None and reasons:
         text += ", by rVAMP alone; the refits correct that, but no wrong row"
-    if why := "; ".join(diagnostics.spread_reasons):
-        text += f". The column sd: {GRADES[diagnostics.spread_reliability]} ({why})"
+    if diagnostics.spread_reasons:
+        spread_reasons = "; ".join(diagnostics.spread_reasons)
+        spread = GRADES[diagnostics.spread_reliability]
+        text += f". The column sd: {spread} ({spread_reasons})"
     return text
 
 # %% ../../nbs/workshop/wording.ipynb #83eff002
-_NO_EFFECTS = {  # what has none: the remedy
+_NO_EFFECTS = {  # for each loss, row role or column role without effects: the remedy
     "huber": "give loss='squared', whose standard errors allow for unequal noise",
     "softmax": "take one class against the rest, with loss='logistic'",
     "poisson": "select on one half of the rows, fit a Poisson regression on the other",
@@ -463,37 +505,36 @@ _NO_EFFECTS = {  # what has none: the remedy
 
 
 def why_no_effects(s):
-    """Return why a `Selection` has no effects, and a remedy; "" where it has."""
+    """Explain why a `Selection` has no effects, with a remedy; "" where it has."""
     question = s.question
     loss = question.target.loss
-    known = dict(
-        question.target.rows._asdict(),
-        column_groups=question.columns.groups or None,
-        chunks=None if type(question.A) is np.ndarray else "",
-    )
-    found = [] if loss in ("squared", "logistic") else [loss]
-    found += [name for name in _NO_EFFECTS if known.get(name) is not None]
-    if not found:
+    roles = question.target.rows._asdict()
+    roles["column_groups"] = question.columns.groups or None
+    roles["chunks"] = None if type(question.A) is np.ndarray else ""
+    causes = [] if loss in ("squared", "logistic") else [loss]
+    causes += [role for role in _NO_EFFECTS if roles.get(role) is not None]
+    if not causes:
         return ""
     other = "select on one half of the rows, fit a regression with it on the other"
-    return f"no effects are known with {found[0]}: {_NO_EFFECTS.get(found[0], other)}"
+    remedy = _NO_EFFECTS.get(causes[0], other)
+    return f"no effects are known with {causes[0]}: {remedy}"
 
 # %% ../../nbs/workshop/wording.ipynb #83eff024
-def effects_text(s, found):
+def effects_text(s, effects):
     """Write a paragraph about the `Effects` of a `Selection`, as Markdown."""
-    held = np.sum(found.status == "interval")
+    n_intervals = np.sum(effects.status == "interval")
     change = f"the change of {_change(s.question.target)} per unit of its column"
-    if found.ratio:
-        change += f", and its exponential the {found.ratio} ratio"
+    if effects.ratio:
+        change += f", and its exponential the {effects.ratio} ratio"
     sentences = [
-        f"Effects of {number_of(len(found.status), 'feature')} were estimated in one"
+        f"Effects of {number_of(len(effects.status), 'feature')} were estimated in one"
         " model of all columns by a debiased Lasso, each as if it alone had no penalty,"
-        f" with rvamp_nb {versions_used()['rvamp_nb']}. {held} of them have an interval"
-        f" of {100 * found.level:g} % (effects.csv, effects.pdf).",
+        f" with rvamp_nb {versions_used()['rvamp_nb']}. {n_intervals} of them have an"
+        f" interval of {100 * effects.level:g} % (effects.csv, effects.pdf).",
         f"An effect is {change}.",
-        f"The {found.note}.",
+        f"The {effects.note}.",
     ]
-    pairs = zip(found.names, found.reasons)
+    pairs = zip(effects.names, effects.reasons)
     without = [f"{printable(name, 30)}: {why}" for name, why in pairs if why]
     if without:
         sentences.append(f"Without an interval: {'; '.join(without)}.")

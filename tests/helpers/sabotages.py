@@ -790,8 +790,8 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a ridgeline is not in standard deviations of the columns",
-        "sd, law = columns.scale[which] / rows**0.5,",
-        "sd, law = columns.scale[which],",
+        "sd = columns.scale[which] / rows**0.5\n",
+        "sd = columns.scale[which]\n",
         "tests/pages/test_by_name.py::test_the_ridgeline_has_the_rows_of_the_bars",
     ),
     Sabotage(
@@ -1838,8 +1838,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "the bound forgets the sum that the refits have",
-        "sums, sizes = (s.fit.Pi, both.Pi), question.size(",
-        "sums, sizes = (s.fit.Pi,), question.size(",
+        "sums = (s.fit.Pi, both.Pi)",
+        "sums = (s.fit.Pi,)",
         "tests/select/test_report.py::test_the_bound_holds_for_the_largest_of_the_sums",
     ),
     Sabotage(
@@ -1852,8 +1852,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "coefficients of refits with the intercept of rVAMP",
-        "own, level = both.mean, np.mean(both.intercepts)",
-        "own, level = both.mean, s.fit.intercept",
+        "level = np.mean(both.intercepts)",
+        "level = s.fit.intercept",
         "tests/select/test_selection.py"
         "::test_probabilities_of_classes_are_those_of_refits",
     ),

@@ -906,7 +906,7 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(groups, strata):
         )
     for word in ("n_rows", "n_groups", "n_strata"):
         assert settings(s.selection_)[word] == settings(t.selection_)[word]
-    words = [next(wording._of_the_method(one.selection_)) for one in (s, t)]
+    words = [next(wording._method_sentences(one.selection_)) for one in (s, t)]
     assert words[0].partition("Π was")[0] == words[1].partition("Π was")[0]
 
 
