@@ -26,7 +26,7 @@ from ..validation import check_number, check_size
 
 # %% ../../nbs/course/42_free_energy.ipynb #e39e997e
 class Messages(NamedTuple):
-    """All messages at one point: what the free energy is a function of."""
+    """All messages at one point, the arguments of the free energy."""
 
     to_prior: Natural  # from the coupling; each array (N,)
     to_likelihood: Natural  # each array (M,)
@@ -35,12 +35,12 @@ class Messages(NamedTuple):
 
 
 def messages_of(fit):
-    """The `Messages` that came in at the last step of a fit (or at a `Step`), and what
-    the factors answered.
+    """Return the `Messages` to and from the factors at the last step of a fit, or at a
+    `Step`.
     """
     if not isinstance(fit, (Fit, Step)):
-        wanted = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
-        raise TypeError(f"fit must be {wanted}, got {fit!r:.60}")
+        rule = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
+        raise TypeError(f"fit must be {rule}, got {fit!r:.60}")
     last = fit.last if isinstance(fit, Fit) else fit
     if last is None:
         raise ValueError(f"the fit has no messages: {fit.status}")
@@ -48,7 +48,7 @@ def messages_of(fit):
 
 # %% ../../nbs/course/42_free_energy.ipynb #e7f2fd85
 def _inner_prior(problem):
-    """The prior without an intercept that the solver added, and whether it has."""
+    """Return the prior without the solver's intercept, and whether there is one."""
     view = Fit(problem, None, False, 0, "", None)
     prior = view.prior
     if isinstance(prior, SpikeSlab):
@@ -57,37 +57,41 @@ def _inner_prior(problem):
 
 
 def _received(A, incoming):
-    """The message to the prior with next to no precision for columns of zeros."""
+    """Set the precision of columns of zeros in the message to the prior to 1e-12."""
     Q_hat = np.where(square_lengths(A) > 0, incoming.Q_hat, 1e-12)
     return incoming._replace(Q_hat=Q_hat)
 
 
 def _log_width(Q_hat, beta):
-    """log of the integral of exp(-beta Q x^2 / 2) over beta; 0 at beta = inf."""
-    return np.log(2 * np.pi / (beta * Q_hat)) / (2 * beta) if np.isfinite(beta) else 0.0
+    """Compute (1 / beta) log of the integral of exp(-beta Q x^2 / 2); 0 at inf."""
+    if np.isinf(beta):
+        return 0.0
+    return np.log(2 * np.pi / (beta * Q_hat)) / (2 * beta)
 
 # %% ../../nbs/course/42_free_energy.ipynb #e61bf179
 def prior_part(problem, incoming):
-    """Sum of F_x over all coefficients, for a `Problem` and what its prior receives."""
+    """Sum F_x over all coefficients, given the message to the prior of a `Problem`."""
     prior, with_intercept = _inner_prior(problem)
-    received, beta = np.array(_received(problem.A, incoming)), problem.beta
-    of_columns, intercept = np.split(
-        received, [received.shape[1] - with_intercept], axis=1
-    )
-    Q_hat, h, chi_hat = intercept  # (1,) each, or empty
+    beta = problem.beta
+    received = np.array(_received(problem.A, incoming))
+    N = received.shape[1] - with_intercept
+    of_columns = received[:, :N]
+    Q_hat, h, chi_hat = received[:, N:]  # the intercept's: (1,) each, or empty
     total = prior.log_partition(Natural(*of_columns), beta).sum()
     return total + ((h**2 + chi_hat) / (2 * Q_hat) + _log_width(Q_hat, beta)).sum()
 
 # %% ../../nbs/course/42_free_energy.ipynb #e7a593e0
 def likelihood_part(problem, incoming):
-    """Sum of F_u over all rows, given the message to the likelihood."""
+    """Sum F_u over all rows, given the message to the likelihood."""
     _, y, _, loss, counts, beta = problem
     left_out = 0.0 if isinstance(loss, Squared) else len(y) * _log_width(1.0, beta)
     return loss.log_partition(y, incoming, counts, beta).sum() - left_out
 
 # %% ../../nbs/course/42_free_energy.ipynb #ee310c0b
 def coupling_part(A, from_prior, from_likelihood):
-    """Phi without what the joint term cancels (`coupling-moment-view`)."""
+    """Compute Phi without the terms that cancel in the joint term
+    (`coupling-moment-view`).
+    """
     x, u, back, _ = lmmse.couple(A, from_prior, from_likelihood)
     s = back.Q_hat / (1 + from_prior.D * back.Q_hat)
     drive = from_likelihood.h - A @ from_prior.r
@@ -97,7 +101,7 @@ def coupling_part(A, from_prior, from_likelihood):
 
 # %% ../../nbs/course/42_free_energy.ipynb #e06ffca4
 def joint_part(messages):
-    """The joint term of the rows less that of the columns (`joint-moment-view`)."""
+    """Compute the rows' joint term minus the columns' (`joint-moment-view`)."""
     one, row, two, other = messages
     Q = row.Q_hat + other.Q_hat
     rows = ((row.h + other.h) ** 2 + row.chi_hat + other.chi_hat) / (2 * Q)
@@ -109,11 +113,12 @@ def joint_part(messages):
 
 # %% ../../nbs/course/42_free_energy.ipynb #ef8ccc2a
 def width_part(A, messages, beta):
-    """What the widths of the Gaussians add at finite beta (`widths`); 0 at inf."""
+    """Compute the term of the Gaussians' widths at finite beta (`widths`); 0 at inf."""
     if np.isinf(beta):
         return 0.0
     one, row, two, other = messages
-    S, Q = two.S, _received(A, one).Q_hat
+    S = two.S
+    Q = _received(A, one).Q_hat
     joint = np.log(np.where(S, Q + two.Q_hat, 1 + two.D * Q)).sum()
     joint += np.log(row.Q_hat + other.Q_hat).sum()
     if lmmse.is_wide(A):
@@ -121,26 +126,29 @@ def width_part(A, messages, beta):
         rows = mirrored(wide.H) + np.diag(other.Q_hat)
         coupling = np.linalg.slogdet(rows)[1] - np.linalg.slogdet(wide.Sigma_S)[1]
     else:
-        W, q = np.where(S, 1, np.sqrt(two.D)), np.where(S, two.Q_hat, 1)
+        W = np.where(S, 1, np.sqrt(two.D))
+        q = np.where(S, two.Q_hat, 1)
         scaled = W[:, None] * lmmse.tall_form(A, two, other).C * W + np.diag(q)
         coupling = np.log(other.Q_hat).sum() + np.linalg.slogdet(scaled)[1]
     return (joint - coupling) / (2 * beta)
 
 # %% ../../nbs/course/42_free_energy.ipynb #e88ade76
 def _refuse_clusters(what, messages):
-    """A TypeError for columns in clusters: the sum of F_x is over single columns."""
+    """Refuse columns in clusters (TypeError): F_x is a sum over single columns."""
     if not isinstance(messages.to_prior, Natural):
         remedy = "ask a fit without column_clusters=..."
         raise TypeError(f"{what} is not had for columns in clusters: {remedy}")
 
 
 def variational(problem, messages):
-    """G at any `Messages` (`free-energy`); its derivatives: differences of moments."""
+    """Compute G at any `Messages` (`free-energy`), whose derivatives are differences of
+    moments.
+    """
     _refuse_clusters("a free energy", messages)
-    A, beta = problem.A, problem.beta
+    A = problem.A
+    beta = problem.beta
     if lmmse.is_wide(A):
-        reduced = lmmse.at_most_2M(A, messages.from_prior)
-        messages = messages._replace(from_prior=reduced)
+        messages = messages._replace(from_prior=lmmse.at_most_2M(A, messages.from_prior))
     one, row, two, other = messages
     factors = prior_part(problem, one) + likelihood_part(problem, row)
     together = joint_part(messages) + width_part(A, messages, beta)
@@ -188,24 +196,27 @@ def free_energy(fit: Fit) -> float:
 
 # %% ../../nbs/course/42_free_energy.ipynb #eb90c910
 def _prior_gains(prior, incoming, beta):
-    """E g and E g^2 of the response of each coefficient in one resample, (2, N)."""
+    """Average g and g^2, the response of each coefficient in one resample, (2, N)."""
     total = 0.0
     for weight, case in prior.cases():
         if np.isinf(beta) and isinstance(case, Penalty):
-            chi = case.channel(incoming, beta)[1]  # g is 0 or 1 / (Q + k)
-            gains = chi, chi / (incoming.Q_hat + case.split()[1])
+            _, chi, *_ = case.channel(incoming, beta)  # g is 0 or 1 / (Q + k)
+            _, k = case.split()
+            gains = chi, chi / (incoming.Q_hat + k)
         else:
             xi, w = field_nodes(incoming, case.bends(incoming.Q_hat, beta))
             field = incoming.h + np.sqrt(incoming.chi_hat) * xi
-            g = case.inner(field, incoming.Q_hat, beta)[2]
+            _, _, g = case.inner(field, incoming.Q_hat, beta)
             gains = (w * g).sum(0), (w * g**2).sum(0)
         total = total + weight * np.array(gains)
     return total
 
 # %% ../../nbs/course/42_free_energy.ipynb #ea12447d
 def _row_gains(problem, incoming, c):
-    """The same for the rows at a count c > 0, two arrays (M,)."""
-    (V, h, chi_hat), loss, beta = incoming, problem.likelihood, problem.beta
+    """Average g and g^2 of the rows at a count c > 0, two arrays (M,)."""
+    V, h, chi_hat = incoming
+    loss = problem.likelihood
+    beta = problem.beta
     if isinstance(loss, Squared):
         g = c / (loss.sigma**2 + c * V)
         return g, g**2
@@ -218,14 +229,16 @@ def _row_gains(problem, incoming, c):
 
 # %% ../../nbs/course/42_free_energy.ipynb #ee69b4ba
 def _factor_replicon(fit):
-    """R_1 of the coefficients (off S for T, not chi_hat) and of the rows."""
-    messages, problem = messages_of(fit), fit.problem
+    """Compute R_1 of the coefficients (off S for T, not chi_hat) and of the rows."""
+    messages = messages_of(fit)
+    problem = fit.problem
     prior, with_intercept = _inner_prior(problem)
     if prior.column_groups:
         raise TypeError("a replicon is for single columns, not for groups of them")
     received, pulled, prior_message, _ = messages
     mean = 1 / received.Q_hat  # an intercept's
-    square, k = mean**2, len(mean) - with_intercept
+    square = mean**2
+    k = len(mean) - with_intercept
     of_columns = Natural(*np.array(received)[:, :k])
     mean[:k], square[:k] = _prior_gains(prior, of_columns, problem.beta)
     rest = np.where(prior_message.S, mean, fit.last.x.rho_bar)
@@ -237,24 +250,29 @@ def _factor_replicon(fit):
 
 # %% ../../nbs/course/42_free_energy.ipynb #e94ca213
 def _passed_on(fit, replicon, x, u):
-    """R_2 R_1 applied to (x, u), both at least 0: the noises of the coupling."""
+    """Apply R_2 R_1 to (x, u), both at least 0: the noises of the coupling."""
     messages = messages_of(fit)
-    S, noise, silent = messages.from_prior.S, replicon[0] * x, np.zeros(len(x))
-    noises = dict(chi_hat=np.where(S, noise, 0), T=np.where(S, 0, noise))
-    prior = messages.from_prior._replace(h=silent, r=silent, **noises)
-    rows = messages.from_likelihood._replace(h=0 * u, chi_hat=replicon[1] * u)
-    back = lmmse.couple(fit.problem.A, prior, rows)
-    return np.maximum(back[2].chi_hat, 0), np.maximum(back[3].chi_hat, 0)
+    of_columns, of_rows = replicon
+    S = messages.from_prior.S
+    noise = of_columns * x
+    chi_hat = np.where(S, noise, 0)
+    T = np.where(S, 0, noise)
+    zeros = np.zeros(len(x))
+    prior = messages.from_prior._replace(h=zeros, r=zeros, chi_hat=chi_hat, T=T)
+    rows = messages.from_likelihood._replace(h=0 * u, chi_hat=of_rows * u)
+    _, _, to_prior, to_likelihood = lmmse.couple(fit.problem.A, prior, rows)
+    return np.maximum(to_prior.chi_hat, 0), np.maximum(to_likelihood.chi_hat, 0)
 
 # %% ../../nbs/course/42_free_energy.ipynb #eb34475a
 def _has_arrived(growth, tol):
-    """Whether the growth over two turns has less than tol still to go."""
+    """Return whether the growth over two turns is within tol of its limit."""
     if len(growth) < 5:
         return False
     over_two = np.sqrt(np.array(growth[-4:]) * np.array(growth[-5:-1]))
     if over_two[-1] < tol:
         return True
-    before, last = np.abs(over_two[1] - over_two[0]), np.abs(over_two[3] - over_two[2])
+    before = np.abs(over_two[1] - over_two[0])
+    last = np.abs(over_two[3] - over_two[2])
     q = min(np.sqrt(last / before), 0.999) if before > 0 else 0.0
     return last * max(q / (1 - q), 0.1) <= tol * over_two[-1]
 
@@ -309,7 +327,8 @@ def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float
     _refuse_clusters("stability_radius", messages)
     replicon = _factor_replicon(fit)
     x, u = (np.full(len(m.Q_hat), np.mean(m.Q_hat**2)) for m in messages[:2])
-    size, growth = np.sqrt(x @ x + u @ u), []
+    size = np.sqrt(x @ x + u @ u)
+    growth = []
     for _ in range(max_iter):
         x, u = _passed_on(fit, replicon, x / size, u / size)
         size = np.sqrt(x @ x + u @ u)

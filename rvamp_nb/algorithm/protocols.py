@@ -13,19 +13,19 @@ from .messages import Moments, Natural
 
 # %% ../../nbs/workshop/protocols.ipynb #a7d10cff
 def check_own_loss(loss, y, counts, beta=np.inf):
-    """Refuse (TypeError, ValueError) a loss of the user's own whose answers do not fit
-    together, as `check_derivatives` does; tests ask the others.
+    """Refuse (TypeError, ValueError) a loss of the user's own that is inconsistent, by
+    `check_derivatives`; the package's losses are tested.
     """
     if type(loss.plain) not in LOSSES.values() and not loss.joint:
         check_derivatives(loss, y, counts, beta)
 
 
-def _check_parts(what, parts, *shapes):
-    """Refuse (ValueError) what is not finite, or of another shape, by its name."""
-    for name, part in parts:
-        if np.shape(part) not in shapes or not np.isfinite(part).all():
-            wanted = f"it must be finite numbers of shape {shapes[0]}"
-            raise ValueError(f"{what} returns {name} = {part!r:.70}: {wanted}")
+def _check_parts(owner, named, *shapes):
+    """Refuse (ValueError) values that are not finite or of another shape, by name."""
+    for name, values in named:
+        if np.shape(values) not in shapes or not np.isfinite(values).all():
+            rule = f"it must be finite numbers of shape {shapes[0]}"
+            raise ValueError(f"{owner} returns {name} = {values!r:.70}: {rule}")
 
 
 def _check_convex(loss, y, reach, beta):
@@ -45,11 +45,12 @@ def _check_convex(loss, y, reach, beta):
     name = type(loss).__name__
     i = np.argmin(curvature)
     if curvature[i] < -1e-6 * np.abs(curvature).max():
-        where = f"{curvature[i]:.4g} at y = {y[i]:.6g}, f = {f[i]:.6g}"
-        remedy = "its fit need not be unique, and resamples jump between fits; take a"
-        remedy += " convex loss, such as Huber"
-        what = f"{name} is not convex (curvature {where})"
-        raise ValueError(f"likelihood: {what}: {remedy}")
+        point = f"{curvature[i]:.4g} at y = {y[i]:.6g}, f = {f[i]:.6g}"
+        raise ValueError(
+            f"likelihood: {name} is not convex (curvature {point}): its fit need not "
+            "be unique, and resamples jump between fits; take a convex loss, such as "
+            "Huber"
+        )
     if np.isinf(beta) and not curvature.any():
         remedy = "smooth its corners over a short length, as Huber does"
         raise ValueError(f"likelihood: {name} has the curvature 0 everywhere: {remedy}")
@@ -63,25 +64,27 @@ def check_derivatives(loss, y, counts, beta, h=1e-4):
     loss = loss.plain  # weights and offsets come on top (chapter 5.3)
     low, middle, high = np.quantile(y, [0, 0.5, 1])
     _check_convex(loss, np.array([low, middle, high]), max(3.0, high - low), beta)
-    y, f = np.repeat([low, middle, high], 3), np.tile([-0.7, 0.3, 1.1], 3)
-    what, pair = f"likelihood: {type(loss).__name__}", loss.derivatives(y, f)
+    y = np.repeat([low, middle, high], 3)
+    f = np.tile([-0.7, 0.3, 1.1], 3)
+    owner = f"likelihood: {type(loss).__name__}"
+    pair = loss.derivatives(y, f)
     if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
-        wanted = "the first and the second derivative of the loss in f"
-        raise TypeError(f"{what}.derivatives must return {wanted}, got {pair!r:.70}")
-    _check_parts(f"{what}.derivatives", zip(("slope", "curvature"), pair), f.shape)
-    _check_parts(f"{what}.value", [("the loss", loss.value(y, f))], f.shape)
+        rule = "the first and the second derivative of the loss in f"
+        raise TypeError(f"{owner}.derivatives must return {rule}, got {pair!r:.70}")
+    _check_parts(f"{owner}.derivatives", zip(("slope", "curvature"), pair), f.shape)
+    _check_parts(f"{owner}.value", [("the loss", loss.value(y, f))], f.shape)
     answers = loss.message(y, Natural(1 + 0 * f, -f, 1 + 0 * f), counts, beta)
-    for of, answer in zip((Moments, Natural), answers):
-        _check_parts(f"{what}.message", zip(of._fields, answer), f.shape)
+    for kind, answer in zip((Moments, Natural), answers):
+        _check_parts(f"{owner}.message", zip(kind._fields, answer), f.shape)
     up, down, claimed = (loss.derivatives(y, x) for x in (f + h, f - h, f))
-    risen = loss.value(y, f + h) - loss.value(y, f - h)
+    rise = loss.value(y, f + h) - loss.value(y, f - h)
     rounding = 1e-11 * (np.abs(loss.value(y, f)) + np.abs(claimed[0])) / h
-    seen = dict(slope=risen / (2 * h), curvature=(up[0] - down[0]) / (2 * h))
-    for (what, s), d in zip(seen.items(), claimed):
+    by_differences = dict(slope=rise / (2 * h), curvature=(up[0] - down[0]) / (2 * h))
+    for (name, s), d in zip(by_differences.items(), claimed):
         wrong = np.abs(s - d) > 1e-2 * np.abs(d) + 1e-6 + rounding
         if wrong.sum() > len(y) // 2:
             raise ValueError(
-                f"likelihood: the {what} that {type(loss).__name__}.derivatives returns"
+                f"likelihood: the {name} that {type(loss).__name__}.derivatives returns"
                 f" is not that of its value: {d[wrong][0]:.6g}, by differences"
                 f" {s[wrong][0]:.6g} at y = {y[wrong][0]:.6g}, f = {f[wrong][0]:g}"
             )
@@ -93,29 +96,32 @@ def check_moments(problem, prior):
     the columns: in fields of the size that the data send, without noise and with it.
     """
     A, y, _, loss, counts, beta = problem
-    N, what = A.shape[1] - (prior is not problem.prior), type(prior).__name__
-    free = [("is_unpenalized()", prior.is_unpenalized())]
-    _check_parts(f"prior: {what}", free, (N,), ())
+    N = A.shape[1] - (prior is not problem.prior)
+    owner = f"prior: {type(prior).__name__}"
+    unpenalized = [("is_unpenalized()", prior.is_unpenalized())]
+    _check_parts(owner, unpenalized, (N,), ())
     slope, curvature = loss.derivatives(y, 0 * y)
     size2 = problem.square_lengths[:N] + 1e-300
     Q_hat = counts.mean * size2 * (curvature.mean() or 1.0)
     s = np.sqrt(size2 * max(counts.mean, counts.var) * (np.mean(slope**2) or 1.0))
-    h, what = s * np.resize([0.7, -1.6, 2.9, -0.2, 5.0], N), f"prior: {what}.moments"
+    h = s * np.resize([0.7, -1.6, 2.9, -0.2, 5.0], N)
+    owner = f"{owner}.moments"
     for noise, d, least in ((0 * s, 1e-4, 1e-6), (s**2, 0.5, 1e-2)):
         messages = [Natural(Q_hat, h + k * d * s, noise) for k in (-1, 0, 1)]
         low, x, high = (prior.moments(message, beta) for message in messages)
-        Pi = [("Pi", prior.Pi(messages[1], beta))] if prior.selects(beta) else []
-        _check_parts(what, [*zip(Moments._fields, x), *Pi], (N,))
+        _check_parts(owner, zip(Moments._fields, x), (N,))
+        if prior.selects(beta):
+            _check_parts(owner, [("Pi", prior.Pi(messages[1], beta))], (N,))
         if np.abs([x.rho - Q_hat * x.chi, x.rho + x.rho_bar - 1]).max() > 1e-6:
-            raise ValueError(f"{what}: rho must be Q_hat chi, and rho_bar 1 - rho")
+            raise ValueError(f"{owner}: rho must be Q_hat chi, and rho_bar 1 - rho")
         rise = (high.mean - low.mean) / (2 * d * s)
         chi = (low.chi + 4 * x.chi + high.chi) / 6  # Simpson's rule
         gap = np.abs(rise - chi) - 0.1 * np.maximum(np.abs(rise), np.abs(chi))
         wrong = np.flatnonzero(gap > least / Q_hat)
         if len(wrong) > N // 2:
-            i, remedy = wrong[0], "mend what `inner` (or `channel`) returns"
-            stated = (
-                f"{what}: chi = {chi[i]:.4g} at h = {h[i]:.4g}, Q_hat = {Q_hat[i]:.4g}"
+            i = wrong[0]
+            raise ValueError(
+                f"{owner}: chi = {chi[i]:.4g} at h = {h[i]:.4g}, Q_hat = {Q_hat[i]:.4g}"
+                f" is not the derivative of the mean by the field, {rise[i]:.4g}: "
+                "mend what `inner` (or `channel`) returns"
             )
-            slope = f"the derivative of the mean by the field, {rise[i]:.4g}"
-            raise ValueError(f"{stated} is not {slope}: {remedy}")

@@ -23,9 +23,9 @@ from ..validation import check_array, check_field, check_size
 
 # %% ../../nbs/workshop/resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):
-    """Every occupation vector of n_draws (the paper's M_B) draws with replacement from
-    M data points, (K, M) floats, with its probability, (K,). K = (M + n_draws - 1 over
-    n_draws), so meant for small M.
+    """List every occupation vector of n_draws (the paper's M_B) draws with replacement
+    from M data points, (K, M) floats, with its probability, (K,). K = (M + n_draws - 1
+    over n_draws): for small M.
     """
     M = check_size("all_resamples", "M", M)
     n_draws = check_size("all_resamples", "n_draws", n_draws, least=0)
@@ -50,7 +50,7 @@ class CountLaw(Protocol):
 
 # %% ../../nbs/workshop/resampling.ipynb #134b8913
 def _size_of(law, name, given):
-    """The size of a draw, an int of at least 1; what is such is asked nothing."""
+    """Validate the size of a draw, an int of at least 1; an int passes at once."""
     if type(given) is int and given > 0:
         return given
     return check_size(f"{type(law).__name__}.draw", name, given)
@@ -82,8 +82,8 @@ class _Tau:
         """
         n = int(self.tau * _size_of(self, "M", M) + 1e-9)
         if n < 1:
-            problem = f"tau = {self.tau:g} of M = {M} rows is no row at all"
             name = type(self).__name__
+            problem = f"tau = {self.tau:g} of M = {M} rows is no row at all"
             raise ValueError(f"{name}: {problem}; take tau of at least {1 / M:.3g}")
         return n
 
@@ -120,7 +120,7 @@ class Multinomial(_Tau):
     tau: float = 0.5
 
     def nodes(self) -> tuple[Array, Array]:
-        """Refused: a TypeError that names the independent law to use instead."""
+        """Refuse it: a TypeError that names the independent law to use instead."""
         remedy = f"use Poisson(tau={self.tau:g}), their limit, in the solver"
         raise TypeError(f"Multinomial counts are not independent across rows; {remedy}")
 
@@ -173,9 +173,11 @@ class Poisson(_Tau):
             They sum to 1.
         """
         tau = self.tau
-        mode, reach = int(tau), int(12 * np.sqrt(tau) + 30)
+        mode = int(tau)
+        reach = int(12 * np.sqrt(tau) + 30)
         k = np.arange(max(mode - reach, 0), mode + reach + 1.0)
-        below, above = k[k <= mode][1:], k[k > mode]
+        below = k[k <= mode][1:]
+        above = k[k > mode]
         down = np.cumprod((below / tau)[::-1])[::-1]
         w = np.concatenate([down, [1.0], np.cumprod(tau / above)])
         w = w / w.sum()
@@ -256,7 +258,9 @@ class Subsample(_Tau):
 
 
 def law_of_one(law, M):
-    """The law of one count of M to the solver; of a `Subsample`, that of mean n / M."""
+    """Return the law of one of M counts, for the solver; a `Subsample` gets the mean
+    n / M.
+    """
     return Subsample(law.drawn(M) / M) if isinstance(law, Subsample) else law
 
 # %% ../../nbs/workshop/resampling.ipynb #e6005bfd
@@ -433,7 +437,7 @@ class Discrete:
 
 # %% ../../nbs/workshop/resampling.ipynb #ac5efe6d
 def _as_law(what, values, probabilities, positive=False):
-    """Both as vectors of floats, (K,), or a refusal that says what is wrong."""
+    """Validate values and probabilities; return vectors of floats, (K,) each."""
     rules = dict(above=positive, of="value")
     c = check_array(f"{what}: values", values, ("K",), 0, **rules)
     w = check_array(f"{what}: probabilities", probabilities, c.shape, 0, of="value")
@@ -554,7 +558,7 @@ _FIXED_TOTAL = Multinomial, Subsample
 
 
 def draw_several(law, size, rng, b):
-    """b draws of a law from one generator, (b, size), or a list of what it drew; one is
+    """Draw b times from one generator, (b, size), or a list of draws; a single draw is
     that of `law.draw`.
     """
     if type(law) is Subsample and b > 1:
@@ -566,11 +570,11 @@ def draw_several(law, size, rng, b):
 
 # %% ../../nbs/workshop/resampling.ipynb #f1355485
 class DrawError(ValueError):
-    """A law of your own drew what is no count, or no multiplier."""
+    """An error for a law of your own that draws no counts, or no multipliers."""
 
 
 def drawn(name, law, size, rngs, each=1):
-    """Draws as rows, (b, size), `each` from each generator; a `DrawError` for draws of
+    """Draw rows, (b, size), `each` from each generator; a `DrawError` for draws of
     another size, for "counts" below 0, and for multipliers of the penalty, "randomize",
     that are not above 0.
     """
@@ -618,7 +622,8 @@ def check_law(name, law, needs=("draw",), positive=False):
         _check_draws(name, law, c, w / w.sum())
 
 
-PROBES, PROBE_SIZE = 40, 1000  # draws of a law of the user's, and numbers in each
+PROBES = 40  # draws of a law of the user's
+PROBE_SIZE = 1000  # numbers in each
 UNSURE = 21.0  # so many nats: an honest law is refused once in 1e9 laws
 
 
@@ -633,18 +638,25 @@ def _check_draws(name, law, c, w):
         draws = drawn(name, law, PROBE_SIZE, rngs)
     except (TypeError, ValueError):
         return  # made for one number of rows: it is asked there
-    parts = {"mean": (draws, c), "variance": ((draws - w @ c) ** 2, (c - w @ c) ** 2)}
+    mean = w @ c
+    statistics = {
+        "mean": (draws, c),
+        "variance": ((draws - mean) ** 2, (c - mean) ** 2),
+    }
     if np.all(c == np.rint(c)):
-        parts["share of zeros"] = 1.0 * (draws == 0), 1.0 * (c == 0)
-    for part, (seen, values) in parts.items():
-        expected, found = w @ values, seen.mean()
-        var = w @ (values - expected) ** 2 / draws.size
-        var = max(var, seen.mean(1).var() / PROBES)
-        bound = np.sqrt(2 * UNSURE * var) + 2 * UNSURE / 3 * values.max() / draws.size
-        if abs(found - expected) > bound + 1e-3 * expected:
-            what = f"draws numbers with the {part} {found:.4g}, but its nodes have"
-            what += f" {expected:.4g}: make `draw` and `nodes` agree"
-            raise ValueError(f"{name}: {law!r} {what}")
+        statistics["share of zeros"] = 1.0 * (draws == 0), 1.0 * (c == 0)
+    for statistic, (of_draws, of_nodes) in statistics.items():
+        expected = w @ of_nodes
+        average = of_draws.mean()
+        var = w @ (of_nodes - expected) ** 2 / draws.size
+        var = max(var, of_draws.mean(1).var() / PROBES)
+        bound = np.sqrt(2 * UNSURE * var)
+        bound = bound + 2 * UNSURE / 3 * of_nodes.max() / draws.size
+        if abs(average - expected) > bound + 1e-3 * expected:
+            raise ValueError(
+                f"{name}: {law!r} draws numbers with the {statistic} {average:.4g}, "
+                f"but its nodes have {expected:.4g}: make `draw` and `nodes` agree"
+            )
 
 # %% ../../nbs/workshop/resampling.ipynb #g0100009
 class _Tied:
@@ -670,10 +682,10 @@ class _Tied:
         return self.alone.nodes()
 
     def _check_rows(self, M):
-        """As many labels as rows."""
+        """Refuse another number of rows than of labels."""
         if M != len(self.index):
-            found = f"has {len(self.index)} labels, but there are {M} rows"
-            raise ValueError(f"{type(self).__name__}: {self.kind} {found}")
+            fault = f"has {len(self.index)} labels, but there are {M} rows"
+            raise ValueError(f"{type(self).__name__}: {self.kind} {fault}")
 
     def __repr__(self):
         k = len(self.names)
@@ -801,7 +813,7 @@ class Stratified(_Tied):
         return counts
 
     def _of_each(self, ask):
-        """What a function says of each stratum's number of rows; an error names it."""
+        """Yield `ask` of each stratum's number of rows; an error names the stratum."""
         for name, m in zip(self.names, np.bincount(self.index)):
             try:
                 yield ask(m)
@@ -810,21 +822,21 @@ class Stratified(_Tied):
                 raise ValueError(f"{what}; or merge it with another stratum") from None
 
 # %% ../../nbs/workshop/resampling.ipynb #g0100005
-def _labels(what, labels):
-    """The different labels, sorted, and the number of each row's, (M,)."""
-    given = np.asarray(labels)
-    if given.ndim != 1 or not given.size:
-        wanted = "one label for each row, shape (M,)"
-        raise ValueError(f"{what} must be {wanted}, got shape {given.shape}")
-    missing = given != given  # NaN is not itself
-    if given.dtype == object:
-        missing = missing | np.array([label is None for label in given])
+def _labels(owner, labels):
+    """Return the different labels, sorted, and the number of each row's label, (M,)."""
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or not labels.size:
+        rule = "one label for each row, shape (M,)"
+        raise ValueError(f"{owner} must be {rule}, got shape {labels.shape}")
+    missing = labels != labels  # NaN differs from itself
+    if labels.dtype == object:
+        missing = missing | np.array([label is None for label in labels])
     if np.any(missing):
-        raise ValueError(f"{what}: {np.sum(missing)} rows have no label")
+        raise ValueError(f"{owner}: {np.sum(missing)} rows have no label")
     try:
-        return np.unique(given, return_inverse=True)
+        return np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise TypeError(f"{what} must be labels that can be sorted: {error}") from None
+        raise TypeError(f"{owner} must be labels that can be sorted: {error}") from None
 
 # %% ../../nbs/workshop/resampling.ipynb #g0100010
 def _of_groups(groups, strata):

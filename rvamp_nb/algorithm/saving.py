@@ -31,15 +31,16 @@ from ..validation import check_number, check_size
 # %% ../../nbs/workshop/saving.ipynb #87000107
 @contextmanager
 def written_whole(paths):
-    """Files to write to, which stand under their names when all are on the disk, or
-    none does; one that replaces another has its permissions. An OSError where one is
-    there and is no regular file.
+    """Open files to write to, which get their names when all are on the disk, or none
+    does; one that replaces another has its permissions. An OSError where a path exists
+    and is no regular file.
     """
     ends = [Path(os.path.realpath(path)) for path in paths]
     for path, end in zip(paths, ends):
         if end.exists() and not end.is_file():
-            what = "it is a folder, a device or a pipe: give the name of a file"
-            raise OSError(errno.EISDIR if end.is_dir() else errno.EEXIST, what, path)
+            remedy = "it is a folder, a device or a pipe: give the name of a file"
+            number = errno.EISDIR if end.is_dir() else errno.EEXIST
+            raise OSError(number, remedy, path)
     token = f".rvamp-nb-{os.getpid()}-{secrets.token_hex(4)}-"
     beside = [end.with_name(token + end.name) for end in ends]
     modes = [S_IMODE(end.stat().st_mode) if end.exists() else None for end in ends]
@@ -86,7 +87,7 @@ _KINDS |= {kind.__name__: kind for kind in (*LOSSES.values(), GroupLasso)}
 
 
 def _made(arrays, item):
-    """The way back: an object of one of these classes, and of no other; an array."""
+    """Make an object of one of these classes, and of no other, or return an array."""
     if list(item) == ["array"]:
         return arrays[item["array"]]
     for name, parts in item.items():
@@ -101,7 +102,7 @@ def _made(arrays, item):
 
 
 def _digest(value):
-    """Of its class and all that it holds; of its class where it cannot be pickled."""
+    """Hash an object's class and state (its class alone if it cannot be pickled)."""
     from joblib import hash as digest
 
     try:
@@ -126,7 +127,7 @@ def _table(A):
 
 
 def _parts(problem):
-    """The settings of a problem, and what identifies each of its parts."""
+    """Return the settings of a problem, and a digest of each of its parts."""
     A, y, prior, likelihood, counts, beta = problem
     intercept = isinstance(prior, WithIntercept)
     loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood
@@ -137,7 +138,7 @@ def _parts(problem):
 
 
 def check_same(path, there, problem, names):
-    """A ValueError where a file's header is of another problem, in the parts named."""
+    """Refuse (ValueError) a file's header of another problem, in the parts named."""
 
     def same(one, other):
         if not (isinstance(one, dict) and isinstance(other, dict)):
@@ -162,7 +163,7 @@ _HEADER |= dict(converged=bool, n_iter=int, status=str, tol=float)
 
 
 def _check_header(header):
-    """A ValueError where something is missing, or of another kind."""
+    """Refuse (ValueError) a header with a missing entry, or one of another type."""
     _check_keys("its header", header, _HEADER)
     _check_keys("the settings", header["settings"], _PARTS)
     _check_keys("the digests", header["digests"], dict.fromkeys((*_PARTS, "A", "y")))
@@ -179,7 +180,7 @@ def _check_keys(what, found, wanted):
 
 
 def _checked_path(path):
-    """The path, or a TypeError."""
+    """Return the path, or raise a TypeError."""
     try:
         return Path(path)
     except TypeError:
@@ -190,11 +191,11 @@ FORMAT = 3  # of the files written here; others are refused
 
 
 class FileError(ValueError):
-    """A file that cannot be read as what it was asked for; says which, and why."""
+    """An error for a file that cannot be read; it names the file and the reason."""
 
 
 def _write(path, state, **facts):
-    """A header and the messages of a state, whole or not at all."""
+    """Write a header and the messages of a state, whole or not at all."""
     from rvamp_nb import __version__
 
     def known(value):  # an object of this package: its class and what it is made of
@@ -217,7 +218,7 @@ def _write(path, state, **facts):
 
 
 def read(path):
-    """Header and State of a file; a `FileError` where it is damaged. The header has
+    """Read header and State of a file; a `FileError` if it is damaged. The header has
     rvamp_nb (the version that wrote it), format, shape, settings, digests, converged,
     n_iter, status and tol; and arrays, those of the settings by name. No array is
     larger than the file.
@@ -247,7 +248,7 @@ def read(path):
 
 
 def _state(file, M, N):
-    """The messages of an archive, of the sizes that its header says."""
+    """Read the messages of an archive, of the sizes in its header."""
 
     def message(block, *sizes):
         parts = [file[f"{name}_{block}"] for name in Natural._fields]
@@ -276,9 +277,9 @@ def write_fit(path, problem, state, **ended):
 
 
 def saved_settings(path, given):
-    """What a saved fit is made of again: the header, the state that went into its last
-    step, and prior, likelihood, counts, beta and intercept by name; those that the file
-    cannot hold are `given`, or it is a TypeError.
+    """Read a saved fit: return the header, the state that went into its last step, and
+    prior, likelihood, counts, beta and intercept by name. Those that the file cannot
+    hold are `given`; a TypeError where they are not.
     """
     header, state = read(path)
     settings = json.dumps(header["settings"])
