@@ -87,20 +87,10 @@ def main(wanted):
     for name, text in made.items():
         (BUILD / "pages" / f"{name}.md").write_text(text, encoding="utf-8")
 
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-W",
-        "--keep-going",
-        "-q",
-        "-c",
-        DOCS,
-        "-d",
-        BUILD / "doctrees",  # not into the site
-        BUILD / "pages",
-        BUILD / "html",
-    ]
+    options = "-W --keep-going -q".split()
+    folders = [BUILD / "pages", BUILD / "html"]
+    places = ["-c", DOCS, "-d", BUILD / "doctrees"]  # not into the site
+    command = [sys.executable, "-m", "sphinx", *options, *places, *folders]
     if subprocess.call(command):
         sys.exit("the site was not built: see the warnings above")
     shutil.rmtree(SITE, ignore_errors=True)
@@ -109,20 +99,13 @@ def main(wanted):
 
 
 def fetch_scripts(folder):
-    """Install the pinned npm packages once and copy the few files that pages load."""
+    """Install the pinned npm packages once, by .npmrc, and copy what pages load."""
     modules = DOCS / "node_modules"
     if (
         not modules.exists()
         or modules.stat().st_mtime < (DOCS / "package.json").stat().st_mtime
     ):
-        options = [
-            "--no-package-lock",
-            "--no-audit",
-            "--no-fund",
-            "--ignore-scripts",
-            "--loglevel=error",
-        ]
-        subprocess.run(["npm", "install", *options], cwd=DOCS, check=True)
+        subprocess.run(["npm", "install"], cwd=DOCS, check=True)
         modules.touch()
     folder.mkdir(parents=True)
     for name, path in SCRIPTS.items():

@@ -174,15 +174,11 @@ def page_title(stem, title):
     )
 
 
-def published_modules(nb):
-    """The dotted names of the modules that ``nb`` exports, its own first."""
-    found = [
-        directives(cell.source)[0] for cell in nb.cells if cell.cell_type == "code"
-    ]
-    own = "".join(each.get("default_exp", "") for each in found)
-    names = [each[kind] or own for each in found for kind in EXPORTED & each.keys()]
-    names = sorted(dict.fromkeys(names), key=lambda name: name != own)
-    return [f"rvamp_nb.{name}" for name in names]
+def own_module(nb):
+    """The dotted name of the module that a notebook makes, or None."""
+    code = (cell.source for cell in nb.cells if cell.cell_type == "code")
+    found = [directives(source)[0].get("default_exp") for source in code]
+    return next((f"rvamp_nb.{name}" for name in found if name), None)
 
 
 def is_alive(output, models):
@@ -223,7 +219,7 @@ class Translator:
 
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
-        own, cells = [*published_modules(nb), None][0], []
+        own, cells = own_module(nb), []
         models = nb.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         section = stem
         for cell, below in zip(nb.cells, [*nb.cells[1:], None]):

@@ -25,8 +25,29 @@ from .validation import check_array, check_number, check_size, format_list
 
 # %% ../nbs/course/13_datasets.ipynb #84532228
 class Dataset(NamedTuple):
-    """A data set: A (M, N), y (M,), the true coefficients x0 (N,) or None, and the
-    names of the columns.
+    """Hold a data set, as the functions of `datasets` return it.
+
+    Attributes
+    ----------
+    A : (M, N) array
+        The table.
+    y : (M,) array
+        The target.
+    x0 : (N,) array or None
+        The true coefficients, where they are known.
+    names : tuple of str, or None
+        The names of the columns.
+
+    See Also
+    --------
+    datasets.toy : Make the smallest one.
+
+    Examples
+    --------
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, x0, names = toy()
+    >>> print(A.shape, x0, names)
+    (3, 1) None ('x',)
     """
 
     A: Array

@@ -522,14 +522,48 @@ class GroupLasso(Prior):
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800037
 class OrthonormalGroups(NamedTuple):
-    """A table with orthonormal columns in each group, and the map to its columns."""
+    """Hold a table whose groups of columns are orthonormal, and the way back, as
+    `orthonormal_groups` returns them.
 
-    A: Array  # (M, n)
-    groups: Array  # (n,) labels
-    back: csr_array  # (n, N): what the coefficients of each column are made of
+    Attributes
+    ----------
+    A : (M, n) array
+        The new columns.
+    groups : (n,) array
+        The group of each.
+    back : (n, N) sparse array
+        What the coefficients of the given columns are made of.
+
+    See Also
+    --------
+    orthonormal_groups : Make it.
+    GroupLasso : Penalise its groups.
+
+    Examples
+    --------
+    >>> from rvamp_nb import orthonormal_groups
+    >>> made = orthonormal_groups([[1, 1], [1, 0], [1, 2]], ["age", "dose"])
+    >>> print(made.A.round(2)[0], made.coefficients([3.0, 5.0]).round(2))
+    [0.58 0.45] [1.73 2.24]
+    """
+
+    A: Array
+    groups: Array
+    back: csr_array
 
     def coefficients(self, x: ArrayLike) -> Array:
-        """Return the original columns' coefficients, (..., N), from (..., n)."""
+        """Compute the coefficients of the given columns.
+
+        Parameters
+        ----------
+        x : (..., n) array-like
+            Coefficients of the new columns.
+
+        Returns
+        -------
+        (..., N) array
+            The same predictions, from the given columns.
+        """
         return np.asarray(x) @ self.back
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800083

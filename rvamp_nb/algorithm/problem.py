@@ -37,10 +37,31 @@ class Problem(_Fixed):
 
 
 class State(NamedTuple):
-    """The messages from the coupling: what one step passes to the next."""
+    """Hold the messages from the coupling: all that one step hands to the next.
 
-    to_prior: Natural  # Q_hat_1x, h_1x, chi_hat_1x; each (N,)
-    to_likelihood: Natural  # Q_hat_1u, h_1u, chi_hat_1u; each (M,)
+    Attributes
+    ----------
+    to_prior : Natural
+        Q_hat_1x, h_1x, chi_hat_1x; each (N,).
+    to_likelihood : Natural
+        Q_hat_1u, h_1u, chi_hat_1u; each (M,).
+
+    See Also
+    --------
+    load_state : Read it from a file.
+    rvamp : Take it as its `warm_start`.
+
+    Examples
+    --------
+    >>> from rvamp_nb import datasets, rvamp
+    >>> A, y, *_ = datasets.toy()
+    >>> state = rvamp(A, y, 0.6).last.state
+    >>> print(state.to_prior.h.shape, rvamp(A, y, 0.6, warm_start=state).n_iter)
+    (1,) 1
+    """
+
+    to_prior: Natural
+    to_likelihood: Natural
 
 # %% ../../nbs/workshop/problem.ipynb #4d732bb0
 class Step(NamedTuple):

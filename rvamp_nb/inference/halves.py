@@ -202,7 +202,14 @@ class ComplementaryPairs:
         Of a coefficient in one and the same coefficient in the other.
     rho : (N,) array
         Minus the correlation of a column's fields in the two, in [-1, 1].
-    converged : bool, and n_iter : int, of the iteration
+    converged : bool
+        Whether the iteration settled.
+    n_iter : int
+        After how many turns.
+
+    See Also
+    --------
+    complementary_pairs : Compute it.
 
     Examples
     --------

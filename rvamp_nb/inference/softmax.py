@@ -50,14 +50,26 @@ class SoftmaxFit:
 
     Attributes
     ----------
-    classes : (K,) array, the labels, sorted
+    classes : (K,) array
+        The labels, sorted.
     Pi, Pi_se : (N,) arrays
         Selection probability of each feature, and its standard error (NaN before
         `refine`).
-    mean, sd : (N, K) arrays, of the coefficients across resamples
-    intercept : (K,) array, mean intercepts; they add up to zero
-    converged, status : bool and str
-    fit, refined : Fit of `softmax_problem`, and RefinedFit or None
+    mean, sd : (N, K) arrays
+        Mean and standard deviation of the coefficients across resamples.
+    intercept : (K,) array
+        Mean intercepts; they add up to zero.
+    converged, status : bool, str
+        Whether it settled, and how it ended.
+    fit : Fit
+        The fit to columns and targets of all classes.
+    refined : RefinedFit or None
+        What `refine` added.
+
+    See Also
+    --------
+    softmax_fit : Fit several classes.
+    RefinedFit : What refits add.
 
     Examples
     --------
@@ -101,12 +113,37 @@ class SoftmaxFit:
         return np.std(self._by_class(self.refined.draws)[:, :-1], axis=0)
 
     def refine(self, accuracy: float | None = 0.02, **options: Any) -> "SoftmaxFit":
-        """Refit resamples until Π is known to an accuracy; options as for `refine`."""
+        """Refit resamples until Π is known to an accuracy.
+
+        Parameters
+        ----------
+        accuracy, **options
+            As for `refine`.
+
+        Returns
+        -------
+        SoftmaxFit
+            With its `refined`.
+        """
         return replace(self, refined=refine(self.fit, accuracy, **options))
 
     def predict_proba(self, A_new: ArrayLike) -> Array:
-        """Return probabilities of the classes averaged over resamples, (m, K), of new
-        rows (m, N); a ValueError for another shape.
+        """Predict the probabilities of the classes, averaged over resamples.
+
+        Parameters
+        ----------
+        A_new : (m, N) array-like
+            New rows.
+
+        Returns
+        -------
+        (m, K) array
+            Each row adds up to one.
+
+        Raises
+        ------
+        ValueError
+            For another number of columns.
         """
         A_new = check_array("A_new", A_new, ("m", len(self.Pi)))
         of = self._by_refits() if self.refined else self._by_density

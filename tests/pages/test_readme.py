@@ -5,7 +5,6 @@ leads.
 
 import re
 import sys
-from configparser import ConfigParser
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -17,7 +16,7 @@ from notebooks import COURSE, cells, chapter_number
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 import contents
-from translate import NOTEBOOKS, notebook_files
+from translate import NOTEBOOKS, notebook_files, settings
 
 HUES = {"Red": 0, "Orange": 30, "Yellow": 60, "Green": 120, "Blue": 220, "Purple": 290}
 IN_THE_PAGE = r"^(?:film|diabetes_explorer|explore)\("  # controls that need no Python
@@ -35,6 +34,40 @@ def test_the_two_commands_stand_first_and_are_one_line_each():
         assert command.startswith("python3 -m venv .venv && .venv/bin/pip install ")
     assert job[0].endswith(".venv/bin/rvamp-nb")
     assert tests[0].endswith(".venv/bin/python -m pytest")
+
+
+FORM = re.compile(
+    r"pip install ((?:-q -e )?)\"?(\.|git\+[^\s`\"\[]+|rvamp-nb)(?=[\s`\"\[])"
+)
+
+
+def install_lines(text):
+    """The forms in which a text installs the package, whichever extras come along; of
+    a form that is none of README's, the whole line.
+    """
+    for line in re.findall(r"pip install [^&;\n]*\s?", text):
+        form = FORM.match(line)
+        yield f"{form[1]}{form[2]}" if form else line
+
+
+def test_every_page_installs_as_readme_does():
+    """Its three forms: in a clone, without one, and after the first release."""
+    url = settings()["git_url"]
+    story = {"-q -e .", f"git+{url}", "rvamp-nb"}
+    assert {*install_lines(readme())} == story
+    texts = {
+        path.name: path.read_text(encoding="utf-8").replace("<repository>", url)
+        for path in [ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    }
+    for stem, path in notebook_files().items():
+        texts[stem] = "\n".join(cell.source for cell in cells(path, "markdown"))
+    found = {name: {*install_lines(text)} - story for name, text in texts.items()}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_a_second_way_to_install_is_found():
+    lines = "`pip install -e .` or `pip install git+https://example.org/x`"
+    assert not {*install_lines(lines)} & {"-q -e .", "rvamp-nb"}
 
 
 def test_the_ten_lines_print_what_stands_below_them(capsys):
@@ -89,9 +122,7 @@ def test_it_is_short():
 
 
 def test_it_has_three_doors_and_leads_to_the_site():
-    settings = ConfigParser()
-    settings.read(ROOT / "settings.ini", encoding="utf-8")
-    site = "{doc_host}{doc_baseurl}".format_map(settings["DEFAULT"])
+    site = "{doc_host}{doc_baseurl}".format_map(settings())
     assert re.findall(r"^\*\*(.+?)\.\*\*", readme(), re.M) == [
         "Learn",
         "Use",

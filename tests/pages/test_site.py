@@ -3,10 +3,12 @@ docs/pages.py); tests/site looks at the built site.
 """
 
 import asyncio
+import inspect
 import json
 import re
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import nbformat
 import pytest
@@ -342,11 +344,23 @@ def test_the_reference_has_every_public_name_once_by_task():
     """And after these the types of what comes back; then all from A to Z."""
     text, az = pages.api().split("## From A to Z")
     listed = re.findall(r"^   ([\w.]+)$", text, re.M)
-    back = reference.TASKS["What comes back"].split()
-    assert sorted(listed) == sorted([*offered.public(), *back])
+    back, drawn = reference.TASKS["What comes back"], reference.TASKS["Draw"]
+    assert sorted(listed) == sorted([*offered.public(), *back, *drawn])
     assert re.findall(r"^## (.+)$", text, re.M) == [*reference.TASKS]
     names = re.findall(r"{py:obj}`([\w.]+) <rvamp_nb\.\1>`", az)
-    assert names == sorted(listed, key=str.lower)
+    assert names == sorted({*listed} - {*drawn}, key=str.lower)
+
+
+def test_under_draw_stands_each_method_that_draws():
+    """Of the names that have a page, on which it stands."""
+    classes = {name.removeprefix("rvamp_nb."): name for name in reference.beside()}
+    methods = [
+        f"{short}.{part}"
+        for short, name in classes.items()
+        for part, _ in inspect.getmembers(resolve_name(name), inspect.isfunction)
+        if re.match("plot|explore", part)
+    ]
+    assert sorted(methods) == sorted(reference.TASKS["Draw"])
 
 
 def test_the_entries_of_the_index_lead_to_pages():
