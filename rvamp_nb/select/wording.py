@@ -452,11 +452,10 @@ def grades_of(diagnostics, both):
 _NO_EFFECTS = {  # what has none: the remedy
     "huber": "give loss='squared', whose standard errors allow for unequal noise",
     "softmax": "take one class against the rest, with loss='logistic'",
-    "poisson": "select on one half of the rows, fit a Poisson regression on the other",
     "survival": "select on one half of the rows, fit a Cox regression on the other",
     "groups": "rows of one group are not independent: take their mean, or one of each",
     "weight": "fit without sample_weight; where rows count trials give a row for each",
-    "offset": "select on one half of the rows, fit a logistic regression on the other",
+    "offset": "select on one half of the rows, fit a regression with it on the other",
     "column_groups": "an effect is of a single column: fit without them",
     "chunks": "give some of the columns, with the selected ones, as an array",
 }
@@ -471,7 +470,7 @@ def why_no_effects(s):
         column_groups=question.columns.groups or None,
         chunks=None if type(question.A) is np.ndarray else "",
     )
-    found = [] if loss in ("squared", "logistic") else [loss]
+    found = [] if loss in ("squared", "logistic", "poisson") else [loss]
     found += [name for name in _NO_EFFECTS if known.get(name) is not None]
     if not found:
         return ""
