@@ -517,7 +517,7 @@ def _loss_of(fit):
     return loss.plain.name or type(loss.plain).__name__.lower()
 
 # %% ../../nbs/course/56_effects.ipynb #27ef1ab1
-def _check_rows(A, y, loss, columns):
+def _check_noise_and_size(A, y, loss, columns):
     """Refuse a table that is not in memory, shares, whose noise is smaller, and too few
     counts.
     """
@@ -599,7 +599,7 @@ def _check(fit, level):
         found = f"{type(fit.prior).__name__} and {type(loss).__name__}"
         wanted = "a penalty and a Squared, Logistic or PoissonLoss"
         raise TypeError(f"debiased_effects: fit must have {wanted}, not {found}")
-    _check_rows(A, y, loss, len(fit.mean))
+    _check_noise_and_size(A, y, loss, len(fit.mean))
     return level
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0029
