@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['UNBOUNDED', 'JITTER', 'RESEMBLING', 'TOGETHER', 'CLAIM', 'SURPRISE', 'PARTIAL', 'DETERMINED', 'ENOUGH_ROWS', 'PARTS',
-           'EASED', 'ROWS_PER_COLUMN', 'BLURRED', 'CAUTIOUS', 'COPY', 'NEAREST', 'PULL', 'leave_one_out',
+           'EASED', 'ROWS_PER_COLUMN', 'BLURRED', 'CAUTIOUS', 'COPY', 'NEAREST', 'PULL', 'MOVED', 'leave_one_out',
            'noise_of_rows', 'freedom', 'centred', 'debiased', 'joint_field', 'debiased_together', 'Resemblance',
            'largest_first', 'resemblance', 'share_left_over', 'claimed_too_much', 'squares_beside', 'own_direction',
            'interval_ends', 'bending', 'left_out_predictions', 'calibration_slope', 'Effects', 'debiased_effects']
@@ -21,7 +21,7 @@ from scipy.special import betaincinv, comb
 from scipy.stats import t as student
 
 from ..algorithm.clusters import moment_view, residual_response
-from ..algorithm.likelihood import Logistic, Loss, Squared
+from ..algorithm.likelihood import Logistic, Loss, PoissonLoss, Squared
 from ..algorithm.prior import Penalty
 from ..algorithm.resampling import FixedFactor, NoResampling
 from ..algorithm.solver import Fit, with_clusters
@@ -378,7 +378,7 @@ class Effects(NamedTuple):
     note : str
         Of a selector: what choosing columns on the same rows costs.
     ratio : str
-        What exp(estimate) is the ratio of: "odds", or nothing.
+        What exp(estimate) is the ratio of: "odds", "rate", or nothing.
     selected : (N,) bool array, or None
         Of a selector: which are selected.
     sd : (N,) array, or None
@@ -420,8 +420,8 @@ class Effects(NamedTuple):
         -------
         DataFrame of N rows
             The estimate, se, ci_low, ci_high, p_value and status. Of a selector also
-            odds_ratio, odds_low and odds_high (logistic), and the reason where there is
-            no interval.
+            odds_ratio, odds_low and odds_high (logistic), or rate_ratio and so on
+            (Poisson), and the reason where there is no interval.
         """
         from pandas import DataFrame
 
@@ -500,8 +500,8 @@ _RECIPES = {  # by loss: how to get effects with intervals
     "logistic": f"for the table of a selector write {_LOGISTIC}",
     "huber": f"take the squared loss, whose errors allow for unequal noise: {_SQUARED}",
     "softmax": f"take one class against the rest: {_LOGISTIC}",
-    "poisson": f"{_HALVES} a Poisson regression on the other half; survival times:"
-    " by a Cox regression",
+    "poisson": "for the table of a selector write selector.debiased_effects();"
+    f" survival times: {_HALVES} a Cox regression on the other half",
     "survival": f"{_HALVES} a Cox regression on the other half",
 }
 
@@ -517,13 +517,31 @@ def _loss_of(fit):
     return loss.plain.name or type(loss.plain).__name__.lower()
 
 # %% ../../nbs/course/56_effects.ipynb #27ef1ab1
-def _check_labels(A, y, loss):
-    """Refuse a table that is not in memory, and shares, whose noise is smaller."""
+def _check_noise_and_size(A, y, loss, columns):
+    """Refuse a table that is not in memory, shares, whose noise is smaller, and too few
+    counts.
+    """
     if isinstance(loss, Logistic) and not np.isin(y, (0, 1)).all():
         remedy = "no shares: give a row for each trial"
         raise ValueError(f"debiased_effects: y must hold labels, {remedy}")
     if not isinstance(A, np.ndarray):
         raise TypeError("debiased_effects: A must be a dense array in memory")
+    least = ROWS_PER_COLUMN * columns
+    if isinstance(loss, PoissonLoss) and min(len(A), y.sum()) < least:
+        seen = f"{len(A)} rows with {y.sum():g} events for {columns} columns"
+        remedy = "leave columns out, or take more rows"
+        what = f"{seen}, and effects on counts need {least} of each"
+        raise ValueError(f"debiased_effects: {what}; {remedy}")
+
+
+def _check_penalty(fit, estimate, se, held):
+    """Refuse a fit to counts whose penalty is so large that its rows have bent."""
+    moved = np.abs(estimate - fit.mean) / se
+    far = np.max(moved, initial=0, where=held)
+    if far > MOVED:
+        what = f"the penalty has moved a coefficient by {far:.2g} standard errors"
+        remedy = f"fit with a smaller lam, such as {MOVED / far:.1g} of this one"
+        raise ValueError(f"debiased_effects: {what} (at most {MOVED}): {remedy}")
 
 
 def _names_of(names, fit):
@@ -566,8 +584,8 @@ def _check(fit, level):
         raise TypeError(
             f"debiased_effects: fit must be {wanted}, not {fit!r:.60}; {recipe}"
         )
-    if name not in ("squared", "logistic"):
-        wanted = "a Squared or Logistic loss"
+    if name not in ("squared", "logistic", "poisson"):
+        wanted = "a Squared, Logistic or PoissonLoss"
         raise TypeError(f"debiased_effects: fit must have {wanted}; {recipe}")
     if not fit.converged:
         raise ValueError(f"debiased_effects: the fit has not converged ({fit.status})")
@@ -576,26 +594,30 @@ def _check(fit, level):
     if not plain or not isinstance(fit.prior.randomize, FixedFactor):
         wanted = "one penalised estimate, without resampling"
         raise ValueError(f"debiased_effects: fit must be {wanted}; {recipe}")
-    if not isinstance(fit.prior, Penalty) or type(loss) not in (Squared, Logistic):
+    known = type(loss) in (Squared, Logistic, PoissonLoss)
+    if not isinstance(fit.prior, Penalty) or not known:
         found = f"{type(fit.prior).__name__} and {type(loss).__name__}"
-        wanted = "a penalty and a Squared or Logistic loss"
+        wanted = "a penalty and a Squared, Logistic or PoissonLoss"
         raise TypeError(f"debiased_effects: fit must have {wanted}, not {found}")
-    _check_labels(A, y, loss)
+    _check_noise_and_size(A, y, loss, len(fit.mean))
     return level
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0029
 COPY, NEAREST, PULL = 0.99, 0.7, 2  # PULL in standard errors; tests/bench/effects.py
+MOVED = 0.25  # standard errors, by a penalty on counts; the skewed miss more at .5
 
 # %% ../../nbs/course/56_effects.ipynb #a3387b61
 def _beyond_the_data(fit, together, apart, claimed):
     """Return which of the columns that resemble no other too much, `apart` (N,), claim
     too much, (N,), what is left of each, (N,), and what it adds up with, N int arrays.
+    Of counts all columns do: they are estimated together (`all-together`).
     """
     A = centred(fit) / np.sqrt(fit.last.likelihood_message.Q_hat)[:, None]
     left, adds_up = share_left_over(A)
     if len(A) < ENOUGH_ROWS * A.shape[1]:  # many are kept by chance
         claimed = _left_in_joint_field(A, together)
     beyond = claimed_too_much(np.where(apart, claimed, 0), left, adds_up) & apart
+    beyond |= isinstance(fit.problem.likelihood, PoissonLoss)
     return beyond, left, [o if b else o[:0] for o, b in zip(adds_up, beyond)]
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00s2
@@ -625,9 +647,11 @@ def debiased_effects(
     ----------
     fit : Fit
         Of `rvamp` without resampling: prior=Laplace(lam, FixedFactor()) (or another
-        penalty), counts=NoResampling(), the loss Squared or Logistic. lam is that of
-        cross-validation (`choose_lambda`) or less: where the predictions of a logistic
-        fit are too cautious (`calibration`), there are p-values only.
+        penalty), counts=NoResampling(), the loss Squared, Logistic or PoissonLoss. lam
+        is that of cross-validation (`choose_lambda`) or less: where the predictions of
+        a logistic fit are too cautious (`calibration`), there are p-values only. A fit
+        to counts needs nearly none: a ValueError if it moves a coefficient by more than
+        .25 standard errors, or if there are fewer than 4 rows, or events, per column.
     level : float in (0, 1)
         How often an interval should hold the true coefficient.
     names : sequence of N strings, optional
@@ -679,6 +703,8 @@ def debiased_effects(
     held = np.where(beyond, seen, apart & (pulled <= PULL))
     estimate, se, left = found
     se[~(se > 0)] = np.nan  # columns of zeros
+    if isinstance(fit.problem.likelihood, PoissonLoss):
+        _check_penalty(fit, estimate, se, held)
     squares, pull, left = squares_beside(fit, se, left, pull, rest)
     p_value = 2 * student.sf(own_direction(estimate, squares, pull, left), left)
     (factor, error), slope = bending(fit), calibration_slope(fit)

@@ -111,12 +111,14 @@ class Results:
         -------
         Effects
             The change of the target per unit of a column; with two classes that of the
-            log odds of the second, and `summary()` has odds ratios. Columns that are
-            never penalised are in the model. The penalty is the one that predicts rows
-            best by fits without them. Where there is no interval, `reasons` says why.
-            A ValueError for another loss than squared or logistic, for `groups` of
-            rows, weights, trials, an offset of a logistic model, `column_groups`, a
-            table in chunks, and where nothing converged.
+            log odds of the second, of counts that of the log rate, and `summary()` has
+            odds or rate ratios. Columns that are never penalised are in the model. The
+            penalty is the one that predicts rows best by fits without them (of counts,
+            nearly none). Where there is no interval, `reasons` says why. A ValueError
+            for another loss than squared, logistic or Poisson, for `groups` of rows,
+            weights, trials, an offset of a logistic or Poisson model, `column_groups`,
+            a table in chunks, fewer than 4 rows or events per column (Poisson), and
+            where nothing converged.
 
         Examples
         --------

@@ -494,11 +494,10 @@ def grades_of(diagnostics, refined):
 _NO_EFFECTS = {  # for each loss, row role or column role without effects: the remedy
     "huber": "give loss='squared', whose standard errors allow for unequal noise",
     "softmax": "take one class against the rest, with loss='logistic'",
-    "poisson": "select on one half of the rows, fit a Poisson regression on the other",
     "survival": "select on one half of the rows, fit a Cox regression on the other",
     "groups": "rows of one group are not independent: take their mean, or one of each",
     "weight": "fit without sample_weight; where rows count trials give a row for each",
-    "offset": "select on one half of the rows, fit a logistic regression on the other",
+    "offset": "select on one half of the rows, fit a regression with it on the other",
     "column_groups": "an effect is of a single column: fit without them",
     "chunks": "give some of the columns, with the selected ones, as an array",
 }
@@ -508,12 +507,14 @@ def why_no_effects(s):
     """Explain why a `Selection` has no effects, with a remedy; "" where it has."""
     question = s.question
     loss = question.target.loss
-    roles = question.target.rows._asdict()
-    roles["column_groups"] = question.columns.groups or None
-    roles["chunks"] = None if type(question.A) is np.ndarray else ""
-    causes = [] if loss in ("squared", "logistic") else [loss]
-    causes += [role for role in _NO_EFFECTS if roles.get(role) is not None]
-    if not causes:
+    known = dict(
+        question.target.rows._asdict(),
+        column_groups=question.columns.groups or None,
+        chunks=None if type(question.A) is np.ndarray else "",
+    )
+    found = [] if loss in ("squared", "logistic", "poisson") else [loss]
+    found += [name for name in _NO_EFFECTS if known.get(name) is not None]
+    if not found:
         return ""
     other = "select on one half of the rows, fit a regression with it on the other"
     remedy = _NO_EFFECTS.get(causes[0], other)

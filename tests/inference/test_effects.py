@@ -16,6 +16,7 @@ from rvamp_nb import (
     Huber,
     Logistic,
     NoResampling,
+    PoissonLoss,
     StabilitySelection,
     naive_bootstrap,
     rvamp,
@@ -519,7 +520,7 @@ def test_what_has_no_effects_is_refused_by_name():
     slab = rvamp(A, y, prior=SpikeSlab(0.1, 4.0), counts=NoResampling(), beta=1.0)
     with pytest.raises(ValueError, match="without resampling"):
         debiased_effects(slab)
-    with pytest.raises(TypeError, match="Squared or Logistic"):
+    with pytest.raises(TypeError, match="Squared, Logistic or PoissonLoss"):
         debiased_effects(plain(A, y, 1.0, likelihood=Huber(1.0)))
     with pytest.raises(ValueError, match="y must hold labels, no shares"):
         debiased_effects(plain(A, (y > 0) / 2, 0.1, likelihood=Logistic()))
@@ -532,13 +533,71 @@ def test_what_has_no_effects_is_refused_by_name():
         debiased_effects(early)
 
 
+def count_problem(seed, M=120, N=8):
+    A, y, x0 = problem(seed, M, N, 3.0)
+    rates = np.exp(A @ x0)
+    rates *= 2 / rates.mean()
+    return A, np.random.default_rng(seed).poisson(rates) * 1.0, x0
+
+
+def poisson_regression(A, y):
+    """Newton's method: estimates, classical and robust (HC2) standard errors."""
+    Z = np.column_stack([A, np.ones(len(A))])
+    x = np.append(np.zeros(A.shape[1]), np.log(y.mean()))
+    for _ in range(30):
+        rate = np.exp(Z @ x)
+        inverse = np.linalg.inv((Z.T * rate) @ Z)
+        x = x + inverse @ Z.T @ (y - rate)
+    W = Z @ inverse
+    left = 1 - rate * np.einsum("mi,mi->m", W, Z)
+    robust = np.sqrt((W**2).T @ ((y - rate) ** 2 / left))
+    return x[:-1], np.sqrt(np.diag(inverse))[:-1], robust[:-1]
+
+
+def of_counts(A, y, lam=1e-3):
+    return plain(A, y, lam, likelihood=PoissonLoss(), intercept=True, tol=1e-9)
+
+
+def test_effects_of_counts_are_those_of_a_poisson_regression():
+    A, y, _ = count_problem(19)
+    A[:, 5] = 0.75 * A[:, 4] + 0.6 * A[:, 5]
+    found = debiased_effects(of_counts(A, y))
+    x, classical, robust = poisson_regression(A, y)
+    np.testing.assert_allclose(found.estimate, x, atol=2e-3 * classical.min())
+    np.testing.assert_allclose(found.se, robust, rtol=2e-3)
+    assert (found.status == "interval").all()
+    width = (found.ci_high - found.ci_low) / (2 * 1.96 * classical)
+    assert 0.9 < np.median(width) < 1.1
+
+
+def test_intervals_of_counts_hold_as_often_as_they_say():
+    """Of 480 coefficients .95 +- .01: all within three of these."""
+    held = []
+    for seed in range(60):
+        A, y, x0 = count_problem([20, seed])
+        found = debiased_effects(of_counts(A, y))
+        held.extend((found.ci_low <= x0) & (x0 <= found.ci_high))
+    assert abs(np.mean(held) - 0.95) < 0.03
+
+
+def test_too_few_counts_and_too_large_a_penalty_are_refused():
+    A, y, _ = count_problem(21)
+    with pytest.raises(ValueError, match="30 rows with .* for 8 columns, .* 32 of each"):
+        debiased_effects(of_counts(A[:30], y[:30]))
+    few = np.where(np.arange(120) < 10, 1.0, 0.0)
+    with pytest.raises(ValueError, match="120 rows with 10 events for 8 columns"):
+        debiased_effects(of_counts(A, few))
+    with pytest.raises(ValueError, match="standard errors .* fit with a smaller lam"):
+        debiased_effects(of_counts(A, y, 3.0))
+
+
 @pytest.mark.filterwarnings("ignore:nothing could be selected")
 @pytest.mark.parametrize(
     "loss, words",
     [
         ("squared", "choose_lambda"),
         ("logistic", "LogisticRegressionCV.*likelihood=Logistic.., intercept=True"),
-        ("poisson", "a Poisson regression"),
+        ("poisson", "selector.debiased_effects"),
         (Huber(1.0), "take the squared loss"),
         ("softmax", "one class against the rest.*likelihood=Logistic"),
         ("survival", "Cox regression"),

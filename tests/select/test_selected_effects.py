@@ -190,6 +190,25 @@ def test_zeros_are_inside_as_often_as_promised():
     assert abs(np.mean(of_effects) - 0.95) < 0.05  # of 180, three of .016
 
 
+def test_effects_of_counts_are_log_rate_ratios():
+    """A covariate that is never penalised is in the model as all others are."""
+    X, y, _ = table(12, M=200, N=6)
+    y = counts(y)
+    for loss in ("poisson", PoissonLoss()):
+        s = selector(X, y, loss=loss, penalty_factor={"c": 0})
+        found = s.debiased_effects(X.columns)
+        Z = np.column_stack([np.ones(200), (X - X.mean()) / X.std()])
+        x = np.append(np.log(y.mean()), np.zeros(6))
+        for _ in range(30):
+            rate = np.exp(Z @ x)
+            x = x + np.linalg.solve((Z.T * rate) @ Z, Z.T @ (y - rate))
+        off = found.estimate - x[1:] / X.std().to_numpy()
+        assert np.all(np.abs(off) < 0.02 * found.se)
+        shown = found.summary()
+        np.testing.assert_allclose(shown["rate_ratio"], np.exp(found.estimate))
+        assert (shown["status"] == "interval").all()
+
+
 # --- names and reasons ----------------------------------------------------------------
 def test_features_are_chosen_by_name(squared):
     X, _, s = squared
@@ -283,8 +302,6 @@ class Pinball(Huber):
 @pytest.mark.parametrize(
     "target, options, roles, message",
     [
-        (counts, dict(loss="poisson"), {}, "with poisson: .*Poisson regression"),
-        (counts, dict(loss=PoissonLoss()), {}, "with poisson: .*Poisson regression"),
         (times, dict(loss="survival"), {}, "with survival: .* Cox regression"),
         (np.sign, dict(loss="softmax"), {}, "with softmax: take one class against"),
         (abs, dict(loss="huber"), {}, "with huber: give loss='squared'"),
@@ -297,7 +314,7 @@ class Pinball(Huber):
             dict(n_trials=np.full(120, 4)),
             "with weight: .*a row for each",
         ),
-        (labels, {}, dict(offset=np.arange(120) / 100), "with offset: .*a logistic"),
+        (labels, {}, dict(offset=np.arange(120) / 100), "with offset: .*a regression"),
         (abs, dict(column_groups={"g": [0, 1]}), {}, "with column_groups: .*single"),
     ],
 )
