@@ -148,7 +148,8 @@ def variational(problem, messages):
     A = problem.A
     beta = problem.beta
     if lmmse.is_wide(A):
-        messages = messages._replace(from_prior=lmmse.at_most_2M(A, messages.from_prior))
+        from_prior = lmmse.at_most_2M(A, messages.from_prior)
+        messages = messages._replace(from_prior=from_prior)
     one, row, two, other = messages
     factors = prior_part(problem, one) + likelihood_part(problem, row)
     together = joint_part(messages) + width_part(A, messages, beta)

@@ -87,6 +87,7 @@ def in_groups(A, prior, columns, names, weight):
     turn = columns.turn.tocsr()
     alone = np.flatnonzero(at < 0)
     inside = np.flatnonzero(at >= 0)
+    most = column_groups.MOST_MEMBERS
     for g, size in enumerate(np.bincount(at[inside])):
         if size > most:
             what = f"at most {most} columns, {names[g]!r} has {size}"

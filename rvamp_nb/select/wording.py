@@ -512,9 +512,9 @@ def why_no_effects(s):
         column_groups=question.columns.groups or None,
         chunks=None if type(question.A) is np.ndarray else "",
     )
-    found = [] if loss in ("squared", "logistic", "poisson") else [loss]
-    found += [name for name in _NO_EFFECTS if known.get(name) is not None]
-    if not found:
+    causes = [] if loss in ("squared", "logistic", "poisson") else [loss]
+    causes += [name for name in _NO_EFFECTS if known.get(name) is not None]
+    if not causes:
         return ""
     other = "select on one half of the rows, fit a regression with it on the other"
     remedy = _NO_EFFECTS.get(causes[0], other)
