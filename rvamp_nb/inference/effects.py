@@ -604,7 +604,7 @@ def _check(fit, level):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0029
 COPY, NEAREST, PULL = 0.99, 0.7, 2  # PULL in standard errors; tests/bench/effects.py
-MOVED = 0.25  # standard errors, by a penalty on counts; the skewed miss more at .5
+MOVED = 0.25  # standard errors by which a penalty may have moved an effect of counts
 
 # %% ../../nbs/course/56_effects.ipynb #a3387b61
 def _beyond_the_data(fit, together, apart, claimed):

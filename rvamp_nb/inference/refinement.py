@@ -652,7 +652,7 @@ class RefinedFit:
         return as_page(self, state, (), *leading_moments(self, self.Pi, self.Pi_se))
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
-def _status(samples, n, n_exact, error, accuracy, interrupted):
+def _status_of_sizes(samples, n, n_exact, error, accuracy, interrupted):
     """Say how many refits there are, how accurate they are, and what is missing."""
     status = f"{n} refits"
     if n_exact < n:
@@ -702,7 +702,9 @@ def _as_refined(samples, shares, accuracy, interrupted):
         intercepts=draws[:, [N]].toarray()[:, 0],
         n_failed=int(sum(lost)),
         interrupted=interrupted,
-        status=_status(samples, n, n_exact, errors[0].max(), accuracy, interrupted),
+        status=_status_of_sizes(
+            samples, n, n_exact, errors[0].max(), accuracy, interrupted
+        ),
         levels=[x.tocsc()[:, :N] for x in _levels_without_lost(samples)],
         accuracy=accuracy,
     )

@@ -582,7 +582,8 @@ def test_intervals_of_counts_hold_as_often_as_they_say():
 
 def test_too_few_counts_and_too_large_a_penalty_are_refused():
     A, y, _ = count_problem(21)
-    with pytest.raises(ValueError, match="30 rows with .* for 8 columns, .* 32 of each"):
+    needed = "30 rows with .* for 8 columns, .* 32 of each"
+    with pytest.raises(ValueError, match=needed):
         debiased_effects(of_counts(A[:30], y[:30]))
     few = np.where(np.arange(120) < 10, 1.0, 0.0)
     with pytest.raises(ValueError, match="120 rows with 10 events for 8 columns"):
