@@ -35,7 +35,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _reader(kind, fits, problem):
-    """Make what reads an argument, and refuses what is not of a kind or does
+    """Make a function that reads an argument and refuses what is not of a kind or does
     not fit.
     """
 
@@ -49,7 +49,7 @@ def _reader(kind, fits, problem):
 
 
 def _within(low, high, what, kind=float):
-    """Make what reads a number in (low, high]."""
+    """Make a function that reads a number in (low, high]."""
     return _reader(kind, lambda value: low < value <= high, f"is not {what}")
 
 

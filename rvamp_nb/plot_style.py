@@ -48,7 +48,9 @@ _NAMES = dict(beta="β", lam="λ", tau="τ", rho="ρ", chi="χ", chi_hat="χ̂",
 
 
 def _control(name, spec):
-    """One widget from a short specification (see `sliders`); ValueError for no such."""
+    """Return one widget from a short specification (see `sliders`); ValueError for no
+    such.
+    """
     import ipywidgets as w
 
     look = dict(style={"description_width": "9em"}, layout={"width": "32em"})
@@ -75,7 +77,9 @@ def _control(name, spec):
 
 # %% ../nbs/workshop/plot_style.ipynb #cb70e19e
 def _outputs(draw, values, places):
-    """What ``draw(**values)`` makes, as notebook outputs; its figures are closed."""
+    """Return what ``draw(**values)`` makes, as notebook outputs; its figures are
+    closed.
+    """
     import matplotlib.pyplot as plt
     from IPython.utils.capture import capture_output
 
@@ -97,7 +101,9 @@ def _outputs(draw, values, places):
 
 
 def _picture(fig, places):
-    """A figure as an output; axes stay where `places` has them, and nothing jumps."""
+    """Return a figure as an output; axes stay where `places` has them, and nothing
+    jumps.
+    """
     from PIL import Image
 
     for ax in fig.axes:
@@ -176,7 +182,9 @@ def sliders(draw, **controls):
 
 
 def still(draw, **values):
-    """The plain picture that follows a slider: call ``draw(**values)``, and show it."""
+    """Return the plain picture that follows a slider: call ``draw(**values)``, and show
+    it.
+    """
     import matplotlib.pyplot as plt
 
     draw(**values)

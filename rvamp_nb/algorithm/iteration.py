@@ -20,13 +20,15 @@ from ..tables.chunked import chunk_axis
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #e77decbf
 def damp(old, new, damping):
-    """The state `damping` (in (0, 1]) of the way from old to new, by `coordinates`."""
+    """Return the state `damping` (in (0, 1]) of the way from old to new, by
+    `coordinates`.
+    """
     z, f = coordinates(old), coordinates(new)
     return from_coordinates(_damped(z, f, damping), old)
 
 
 def _damped(z, f, damping):
-    """The same of two vectors, in place of the second; where one is infinite, that."""
+    """Damp two vectors, in place of the second; where one is infinite, take that."""
     free = np.isfinite(z) & np.isfinite(f)
     which = slice(None) if free.all() else free  # a slice copies nothing
     way = f[which]
@@ -52,12 +54,14 @@ class Anderson:
         self.moves, self.last = [], None
 
     def pause(self):
-        """The problem changes a little: the moves stay true, the next one is none."""
+        """Note that the problem changes a little: the moves stay true, the next one is
+        none.
+        """
         self.last = None
 
     def propose(self, old, new, z, f, damping):
-        """The accelerated coordinates, or None while there is nothing to combine; z and
-        f, which is overwritten, are the coordinates of old and new.
+        """Return the accelerated coordinates, or None while there is nothing to
+        combine; z and f, which is overwritten, are the coordinates of old and new.
         """
         free = np.isfinite(z) & np.isfinite(f)
         if not np.array_equal(free, self.free):
@@ -139,23 +143,25 @@ class AdaptiveDamping:
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c05
 def expected_rows(problem):
-    """How many rows a resample keeps on average: M P[c > 0]."""
+    """Count how many rows a resample keeps on average: M P[c > 0]."""
     values, chances = map(np.asarray, problem.counts.nodes())
     return len(problem.y) * float(chances[values > 0].sum())
 
 
 def _attenuated(state, factor):
-    """The same estimates, with a message to the prior that stands for fewer rows."""
+    """Return the same estimates, with a message to the prior that stands for fewer
+    rows.
+    """
     Q_hat, h, chi_hat = state.to_prior[:3]
     parts = dict(Q_hat=factor * Q_hat, h=factor * h, chi_hat=factor**2 * chi_hat)
     return state._replace(to_prior=state.to_prior._replace(**parts))
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c06
 def _capped(problem, state, most):
-    """The state, as faint as it must be for the prior to claim at most so much."""
+    """Return the state, as faint as it must be for the prior to claim at most so much."""
 
     def faint_enough(k):
-        """Whether 0.5 ** (k / 2) of the state claims no more."""
+        """Return whether 0.5 ** (k / 2) of the state claims no more."""
         with np.errstate(all="ignore"):
             to_prior = _attenuated(state, 0.5 ** (k / 2)).to_prior
             return not problem.prior.moments(to_prior, problem.beta).rho.sum() > most
@@ -171,8 +177,8 @@ def _capped(problem, state, most):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c07
 def _near(proposal, plain, state):
-    """Whether coordinates of a state are those of finite messages, and no precision or
-    variance differs from that of the plain ones by a factor e^2.
+    """Return whether coordinates of a state are those of finite messages, and no
+    precision or variance differs from that of the plain ones by a factor e^2.
     """
     logs = []
     for message in state:
@@ -187,7 +193,7 @@ def _near(proposal, plain, state):
 
 
 def _onward(problem, current, damping, anderson=None):
-    """The state after a good step, and whether it is accelerated."""
+    """Return the state after a good step, and whether it is accelerated."""
     old, new = current.state, current.new
     z, f = np.split(coordinates((*old, *new)), 2)
     trusted = anderson and current.change <= 1
@@ -200,7 +206,9 @@ def _onward(problem, current, damping, anderson=None):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c08
 def _start(problem, state):
-    """The first state: the caller's, or the empty model's, scaled down to the bound."""
+    """Return the first state: the caller's, or the empty model's, scaled down to the
+    bound.
+    """
     if state is not None:
         return _capped(problem, state, len(problem.y))
     N, most = problem.A.shape[1], expected_rows(problem)
@@ -218,7 +226,7 @@ ONE_STEP = 20_000
 
 
 def _try(take, problem, state):
-    """The step and no words, or None and the reason why not."""
+    """Take a step: the step and no words, or None and the reason why not."""
     WORK.set(WORK.get() + ONE_STEP)
     try:
         return take(problem, state), ""
@@ -276,7 +284,7 @@ class Run(NamedTuple):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c11
 def _too_slow(last, max_iter, tol):
-    """Which of the two questions is still open after the last step allowed."""
+    """Say which of the two questions is still open after the last step allowed."""
     if last is None:
         return f"iteration limit: no step could be taken in {max_iter} attempts"
     what = f"the messages still change by {last.change:.1e}"
@@ -302,7 +310,9 @@ def work_limit(problem, max_iter):
 
 
 def _stuck(rows, window=300):
-    """Whether neither question has come nearer to its answer for that many steps."""
+    """Return whether neither question has come nearer to its answer for that many
+    steps.
+    """
     if len(rows) <= window:
         return False
     worst = np.nan_to_num([max(row[:2]) for row in rows], nan=np.inf)
@@ -355,8 +365,8 @@ def follow(problem, state, enough, take=step, anderson=None):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #7ed88299
 def continuation(problem, tol, max_iter, damping, take=step, limit=None):
-    """The last `Run` on the way down from a penalty that empties the model, or None;
-    `limit` is that of `run`.
+    """Return the last `Run` on the way down from a penalty that empties the model, or
+    None; `limit` is that of `run`.
     """
     if problem.prior.scaled(1.0) is None:
         return None

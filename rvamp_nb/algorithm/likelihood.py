@@ -611,7 +611,9 @@ def _field_grid(spread):
 
 
 def _field_spread(loss, chi_hat):
-    """The largest spread of a field, in units of a loss that bends faster than ours."""
+    """Return the largest spread of a field, in units of a loss that bends faster than
+    ours.
+    """
     return np.sqrt(chi_hat.max()) * max(1.0, 0.36 / loss.length_scale)
 
 # %% ../../nbs/course/32_likelihood.ipynb #2f465637
@@ -619,7 +621,9 @@ _NO_PULL = np.array([[0.0], [0.0], [0.0], [1.0]])  # the four parts, for a count
 
 
 def _averaged_pull(loss, y, incoming, c, beta):
-    """The four parts of a channel, by nodes; 1,000 rows at once stay in the cache."""
+    """Return the four parts of a channel, by nodes; 1,000 rows at once stay in the
+    cache.
+    """
     parts = np.tile(_NO_PULL, len(y))
     if c == 0:
         return parts
@@ -661,7 +665,9 @@ def _support(counts):
 
 # %% ../../nbs/course/32_likelihood.ipynb #1117ab2f
 def _expected_log_z(loss, y, incoming, counts, beta):
-    """As `Loss.log_partition`; at beta = inf the average of the exponent's maximum."""
+    """Compute `Loss.log_partition`; at beta = inf the average of the exponent's
+    maximum.
+    """
     V, h, chi_hat = incoming
     xi, w = _field_grid(_field_spread(loss, chi_hat))
     omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
@@ -729,7 +735,7 @@ class PoissonLoss(Loss):
 
 # %% ../../nbs/course/32_likelihood.ipynb #bca40f4d
 def _clipped(m, s, delta):
-    """Of clip(m + s xi, -delta, delta): mean, P[inside], P[outside], excess."""
+    """Compute mean, P[inside], P[outside] and excess of clip(m + s xi, -delta, delta)."""
     flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
     walls = np.array([delta - m, -delta - m])
     far = noises(walls, np.where(noisy, s, 1.0))

@@ -193,7 +193,7 @@ def _chunk(plan, likely, numbers):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #3d41c388
 def _chunks(plan, likely, n_resamples, n_jobs):
-    """The chunks in order, made by n_jobs processes."""
+    """Compute the chunks in order, by n_jobs processes."""
     from joblib import Parallel, delayed
 
     size = 50  # part of what makes the sums reproducible, whatever n_jobs
@@ -260,7 +260,7 @@ class Refits(NamedTuple):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #43724863
 def _gather(chunks, plan, n, keep, progress):
-    """All n refits together; of an intercept, the last coefficient, by itself."""
+    """Join all n refits; of an intercept, the last coefficient, by itself."""
     (M, N), about, sums, selected, draws = plan.shape, None, 0, 0, []
     with progress_bar(total=n, shown=progress, desc="refits") as bar:
         for x, u in chunks:

@@ -38,16 +38,16 @@ if TYPE_CHECKING:  # not loaded for a signature
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0016
 def leave_one_out(fit):
-    """The residual of each row in a fit without it, (M,), and the share of it that the
-    fit leaves (`share-left`), (M,); for a loss that is not squared, those of its
-    quadratic form at the fit.
+    """Return the residual of each row in a fit without it, (M,), and the share of it
+    that the fit leaves (`share-left`), (M,); for a loss that is not squared, those of
+    its quadratic form at the fit.
     """
     u, rows = fit.last.u, fit.last.likelihood_message
     return u.mean / u.chi, rows.Q_hat * u.chi
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0080
 def noise_of_rows(fit):
-    """The variance of the noise of each row, as its two residuals have it
+    """Return the variance of the noise of each row, as its two residuals have it
     (`effect-error`), (M,), and the degrees of freedom that are left. A mean that was
     taken off the columns and the response beforehand counts as a coefficient.
     """
@@ -149,7 +149,7 @@ class Resemblance(NamedTuple):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0066
 def largest_first(rows, k):
-    """Where the k largest of each row are, of equal ones the first first, (n, k)."""
+    """Find where the k largest of each row are, of equal ones the first first, (n, k)."""
     least = np.partition(rows, -k, axis=1)[:, -k, None]
     row, at = np.nonzero(rows >= least)  # ties are among them
     at = at[np.lexsort((-rows[row, at], row))]
@@ -158,7 +158,7 @@ def largest_first(rows, k):
 
 
 def resemblance(A, at_once=500):
-    """The `Resemblance` of the columns of A, (M, N), looked at so many at once."""
+    """Return the `Resemblance` of the columns of A, (M, N), looked at so many at once."""
     norms = np.linalg.norm(A, axis=0)
     A, together, parts = A / np.where(norms > 0, norms, 1), [], []
     for first in range(0, A.shape[1], at_once):
@@ -336,10 +336,10 @@ def left_out_predictions(fit):
 
 
 def calibration_slope(fit):
-    """The slope of a logistic regression of the responses on the predictions of rows
-    left out, to one Newton step from 1 (`calibration`): above 1 the penalty has made
-    predictions too cautious; infinite if it has left no coefficient. 1 for a squared
-    loss, for which they may be.
+    """Return the slope of a logistic regression of the responses on the predictions of
+    rows left out, to one Newton step from 1 (`calibration`): above 1 the penalty has
+    made predictions too cautious; infinite if it has left no coefficient. 1 for a
+    squared loss, for which they may be.
     """
     loss = fit.problem.likelihood
     if not isinstance(loss, Logistic):
@@ -545,7 +545,7 @@ def _check_penalty(fit, estimate, se, held):
 
 
 def _names_of(names, fit):
-    """What the columns of a fit are called, (N,) str, or None."""
+    """Return the names of a fit's columns, (N,) str, or None."""
     called = None if names is None else np.array([*map(str, names)], dtype=object)
     if names is not None and len(called) != len(fit.mean):
         what = f"hold one for each of the {len(fit.mean)} columns, not {len(called)}"
@@ -574,7 +574,7 @@ def _why_none(pull, status, slope):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
 def _check(fit, level):
-    """The level; refuse what has no effects, and say what to do."""
+    """Return the level; refuse what has no effects, with what to do instead."""
     level = check_number("debiased_effects", "level", level, 0, 1)
     name = _loss_of(fit)
     other = f"{_HALVES} a regression with this loss on the other half"

@@ -209,8 +209,8 @@ def _share_of_halves(field, limit):
 
 # %% ../../nbs/course/51_error_control.ipynb #n0rm0012
 def _q_for_normal(threshold, pfer, p):
-    """The q at which `gaussian_bound` equals pfer, at most p / 3: half of the features
-    is the limit of the theory, and refits may select more than q.
+    """Return the q at which `gaussian_bound` equals pfer, at most p / 3: half of the
+    features is the limit of the theory, and refits may select more than q.
     """
     if threshold == 1 or gaussian_bound(p / 3, threshold, p) <= pfer:
         return p / 3

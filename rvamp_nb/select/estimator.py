@@ -654,14 +654,14 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         return tags
 
     def _repr_html_inner(self):
-        """The answer as HTML; scikit-learn's diagram where there is none."""
+        """Return the answer as HTML; scikit-learn's diagram where there is none."""
         if "selection_" not in vars(self):
             return super()._repr_html_inner()
         given = (est.get_params(deep=False) for est in (self, type(self)()))
         return answer_html(self.selection_, *given)
 
     def _repr_mimebundle_(self, **options):
-        """What a notebook shows."""
+        """Return what a notebook shows."""
         found = super()._repr_mimebundle_(**options)
         if "text/html" in found:  # not where scikit-learn's display is text
             found["text/html"] = self._repr_html_inner()
@@ -679,7 +679,7 @@ def _opened(est, *, shown=None):
 
 # %% ../../nbs/course/54_stability.ipynb #70310397
 def _found(est, X, y, roles):
-    """Fit: return a `Selection`, and warnings as (text, kind)."""
+    """Fit, and return a `Selection`, and warnings as (text, kind)."""
     strange = check_rows(X, y, **roles)
     several = str(est.loss) == "auto" and is_named(y)
     if several:
@@ -710,7 +710,9 @@ def _attributes(found):
 
 
 def _validated(est, X, y):
-    """The table and the target, as scikit-learn, `target` and `columns` want them."""
+    """Return the table and the target, as scikit-learn, `target` and `columns` want
+    them.
+    """
     X, names = read_X(X)
     y = y.compute() if "dask" in kind_of(y) else y
     options = {}

@@ -19,9 +19,9 @@ from ..validation import kind_of
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000006
 def read_groups(given, names, categories):
-    """The groups asked for, {name: columns}, or None: from such a dict, from a label
-    for each of the columns with names (N,), or by "categories", which are a dict or a
-    list of lists. A TypeError or ValueError says what will not do.
+    """Return the groups asked for, {name: columns}, or None: from such a dict, from a
+    label for each of the columns with names (N,), or by "categories", which are a dict
+    or a list of lists. A TypeError or ValueError says what will not do.
     """
     if isinstance(given, str) and given == "categories":
         if not categories:
@@ -65,8 +65,9 @@ def _by_label(given, names):
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000007
 def group_numbers(groups, names, factors):
-    """Which of the groups, {name: columns}, each of the columns with names (N,) is in,
-    (N,) int; -1 of none. A ValueError where penalty factors, (N,), differ within one.
+    """Find which of the groups, {name: columns}, each of the columns with names (N,) is
+    in, (N,) int; -1 of none. A ValueError where penalty factors, (N,), differ within
+    one.
     """
     number = family_of(groups, names, "column_groups")
     for k, name in enumerate(groups):
@@ -77,8 +78,8 @@ def group_numbers(groups, names, factors):
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000009
 def in_groups(A, prior, columns, names, weight):
-    """A table (M, n), its prior and its `Columns` with the columns of each of the
-    groups with these names made orthonormal, under row weights, (M,) or None, once
+    """Return a table (M, n), its prior and its `Columns` with the columns of each of
+    the groups with these names made orthonormal, under row weights, (M,) or None, once
     unpenalised columns are projected out of them. A TypeError for a table in chunks, a
     ValueError for a group that is too large.
     """
@@ -115,9 +116,9 @@ def in_groups(A, prior, columns, names, weight):
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000016
 def in_classes(A, prior, columns, basis):
-    """A table (M, n), its prior and its `Columns` for a target of K classes with such
-    contrasts, (K, d): (M d, (n + 1) d), d intercepts last. A TypeError for a table in
-    chunks.
+    """Return a table (M, n), its prior and its `Columns` for a target of K classes with
+    such contrasts, (K, d): (M d, (n + 1) d), d intercepts last. A TypeError for a table
+    in chunks.
     """
     what = "a column becomes one for each class but one"
     check_in_memory(A, f"loss='softmax': {what}")

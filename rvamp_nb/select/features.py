@@ -25,11 +25,11 @@ from ..validation import format_list, kind_of
 
 # %% ../../nbs/workshop/features.ipynb #72000006
 def read_X(X):
-    """A table from elsewhere, an array or data frame, and None; or as ChunkedTable,
-    with the names of their columns where these came from a frame, or None. What fits in
-    one block is read whole. A ValueError, by name, for masked entries, dates, text,
-    missing values, two columns of one name; a ChunkError for a block that cannot be
-    read.
+    """Return a table from elsewhere, an array or data frame, and None; or as
+    ChunkedTable, with the names of their columns where these came from a frame, or
+    None. What fits in one block is read whole. A ValueError, by name, for masked
+    entries, dates, text, missing values, two columns of one name; a ChunkError for a
+    block that cannot be read.
     """
     if chunk_axis(X) is not None:
         _check_raw(X)
@@ -77,8 +77,8 @@ def column_names(X):
 
 # %% ../../nbs/workshop/features.ipynb #720000s2
 def named(X):
-    """A frame of pandas with `column_names`, its values not copied; others as they are,
-    for their labels are text.
+    """Return a frame of pandas with `column_names`, its values not copied; others as
+    they are, for their labels are text.
     """
     if type(X).__module__ == "pyarrow.lib":
         return named(X.to_pandas())
@@ -171,11 +171,11 @@ NEAR = 1e-4  # columns of unit norm that are nearer than this are one
 
 
 def near_copies(A, within=NEAR):
-    """Which column stands for each, (N,) int: the first that is nearer than `within`,
-    or whose negative is. stands[i] <= i, and stands[stands[i]] == stands[i]. A, (M, N)
-    array or ChunkedTable, has columns of unit norm, or of zeros, which stand for
-    themselves. In chunks, one pass is taken, and then candidates are read, a chunk at a
-    time.
+    """Find which column stands for each, (N,) int: the first that is nearer than
+    `within`, or whose negative is. stands[i] <= i, and stands[stands[i]] == stands[i].
+    A, (M, N) array or ChunkedTable, has columns of unit norm, or of zeros, which stand
+    for themselves. In chunks, one pass is taken, and then candidates are read, a chunk
+    at a time.
     """
     stands = np.arange(A.shape[1])
     groups = [*_hardly_apart(A, within)]
@@ -284,9 +284,9 @@ def check_named(owner, given, names, known):
 
 
 def numbers_of(owner, labels, names):
-    """The numbers, a list, of the columns with these labels (of any kind, or their
-    `str`), or with these numbers, unless the columns with names (N,) are called by
-    whole numbers: then a number is a name.
+    """Return the numbers, a list, of the columns with these labels (of any kind, or
+    their `str`), or with these numbers, unless the columns with names (N,) are called
+    by whole numbers: then a number is a name.
     """
     place = {str(name): i for i, name in enumerate(names)}
     if not all(name.lstrip("-").isdigit() for name in place):

@@ -22,9 +22,9 @@ from ..tables.chunked import column_sums, is_at_hand, map_columns, take_columns
 
 # %% ../../nbs/workshop/in_play.ipynb #68play06
 def received_by_all(A, fit, which):
-    """The message to each of the N columns of A (an array or ChunkedTable), and to an
-    intercept, where those of a fit, numbers (n,), are the only ones that send something
-    (`received-outside`): a Natural, (N,) or (N + 1,) each.
+    """Return the message to each of the N columns of A (an array or ChunkedTable), and
+    to an intercept, where those of a fit, numbers (n,), are the only ones that send
+    something (`received-outside`): a Natural, (N,) or (N + 1,) each.
     """
     X = fit.problem.A
     last = fit.last
@@ -63,7 +63,7 @@ ROUNDS = 8  # at most
 
 
 def has_few_in_play(question, q):
-    """Whether few columns of a `SelectionProblem` can find the penalty for all."""
+    """Return whether few columns of a `SelectionProblem` can find the penalty for all."""
     A = question.A
     if isinstance(question.counts, Grouped) or question.columns.together:
         return False
@@ -79,8 +79,8 @@ def _question_of(question, which):
 
 
 def _leaders(question, Pi, q, most, near):
-    """The columns with the largest Pi, in order, `most` of them or, if near, more; and
-    how often the others are selected together, if that counts already.
+    """Return the columns with the largest Pi, in order, `most` of them or, if near,
+    more; and how often the others are selected together, if that counts already.
     """
     order = np.argsort(-Pi, kind="stable")
     others = np.cumsum((Pi * question.candidates)[order][::-1])[::-1]  # from there on
@@ -91,9 +91,9 @@ def _leaders(question, Pi, q, most, near):
 
 
 def in_play(question, q, lam, problem, find):
-    """The penalty and the State at which nearly q are selected, by rVAMP of few columns
-    at a time; None where that does not settle, or is not tried. It begins at a penalty,
-    with what a `Problem` sends to the columns of the empty model; `find` is
+    """Return the penalty and the State at which nearly q are selected, by rVAMP of few
+    columns at a time; None where that does not settle, or is not tried. It begins at a
+    penalty, with what a `Problem` sends to the columns of the empty model; `find` is
     `tracking_search`.
     """
     if not has_few_in_play(question, q):

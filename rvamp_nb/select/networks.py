@@ -99,9 +99,9 @@ MOST_SWEEPS = 300
 
 
 def neighbours(G, lam):
-    """Which columns are selected by the Lasso of each on the others, (h, N, N) bool,
-    the regressions in rows, from Gram matrices G, (h, N, N); and which regressions have
-    reached their minimum (`neighbour-kkt`), (h, N).
+    """Find which columns are selected by the Lasso of each on the others, (h, N, N)
+    bool, the regressions in rows, from Gram matrices G, (h, N, N); and which
+    regressions have reached their minimum (`neighbour-kkt`), (h, N).
     """
     h, N, _ = G.shape
     half, target = np.divmod(np.arange(h * N), N)
@@ -133,8 +133,8 @@ GRAMS_AT_ONCE = (
 
 
 def halves(M, numbers, seed):
-    """The rows in both halves of M, for each of b pairs, (b, 2, M // 2): by (seed,
-    number) alone. Of an odd number of rows one is in neither.
+    """Return the rows in both halves of M, for each of b pairs, (b, 2, M // 2): by
+    (seed, number) alone. Of an odd number of rows one is in neither.
     """
     seeds = [np.random.SeedSequence(seed, spawn_key=(b,)) for b in numbers]
     order = [np.random.default_rng(s).permutation(M)[: M // 2 * 2] for s in seeds]
@@ -163,8 +163,8 @@ SMALLEST = 0.01  # of the penalty where the search begins
 
 
 def penalty_for(q, A, rule, seed):
-    """The smallest penalty, to .2 %, at which at most q edges are selected in a half on
-    average, on `TRIED` pairs of halves of columns A, (M, N), of length one.
+    """Return the smallest penalty, to .2 %, at which at most q edges are selected in a
+    half on average, on `TRIED` pairs of halves of columns A, (M, N), of length one.
     """
 
     def size(lam):
@@ -362,7 +362,7 @@ MOST_NAMED = 60  # nodes in a picture, of more no names are written
 
 
 def draw_network(network, ax=None):
-    """The picture of `Network.plot`, on the Axes given or new ones: of more than
+    """Return the picture of `Network.plot`, on the Axes given or new ones: of more than
     `MOST_NAMED` columns, those with an edge.
     """
     import matplotlib.pyplot as plt

@@ -43,8 +43,8 @@ from ..validation import check_array
 
 # %% ../../nbs/workshop/penalty.ipynb #73000005
 def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_scale=1):
-    """The Penalty asked for, its lam 1 (the path varies it), with a factor for each
-    column, (N,). A prior takes the place of `l1_ratio` in (0, 1] (for columns of
+    """Return the Penalty asked for, its lam 1 (the path varies it), with a factor for
+    each column, (N,). A prior takes the place of `l1_ratio` in (0, 1] (for columns of
     variance one, and a target that is divided by its scale), `randomize` (None or a law
     of multipliers), and `penalty_factor` (None, (N,), or a dict by name). M rows weigh
     something.
@@ -87,7 +87,7 @@ def _share_for(target_scale, l1_ratio, unit=1.0):
 
 
 def _one_each(penalty_factor, names):
-    """The factors as they are given, by place or by name, (N,)."""
+    """Return the factors as they are given, by place or by name, (N,)."""
     penalty_factor = {} if penalty_factor is None else penalty_factor
     if isinstance(penalty_factor, dict):
         check_named("penalty_factor", penalty_factor, names, set(names))
@@ -144,7 +144,7 @@ class SelectionProblem:
         return self.target.loss not in ("squared", "softmax")  # whose A has them
 
     def inside(self, prior):
-        """The prior of all coefficients, an intercept's included."""
+        """Return the prior of all coefficients, an intercept's included."""
         return step.WithIntercept(prior, self.A.shape[1]) if self.intercept else prior
 
     @property
@@ -161,7 +161,7 @@ class SelectionProblem:
         return stands & (self.columns.kind[self.columns.first] == "")
 
     def with_baseline(self, base):
-        """The same with another `BaselineHazard`."""
+        """Return the same with another `BaselineHazard`."""
         target = self.target._replace(baseline=base, likelihood=base.rows)
         return replace(self, target=target)
 
@@ -180,7 +180,7 @@ class SelectionProblem:
         return replace(fit, problem=fit.problem._replace(A=A))
 
     def size(self, Pi):
-        """How many candidates are selected on average, of (n,) or (n, L)."""
+        """Count how many candidates are selected on average, of (n,) or (n, L)."""
         return Pi[self.candidates].sum(0)
 
     def _options(self, prior, tol):
@@ -200,7 +200,7 @@ class SelectionProblem:
         return max(int(left * self.max_iter), 1)
 
     def solve(self, lam, state=None, tol=None):
-        """The fit at one penalty; who calls says that it failed."""
+        """Return the fit at one penalty; who calls says that it failed."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             options = self._options(self.prior.scaled(lam), tol)
@@ -214,7 +214,7 @@ class SelectionProblem:
         return sum(self.taken)
 
     def path(self, lambdas, tol=None, **given):
-        """The path at these penalties, with what else `rvamp_path` is given."""
+        """Return the path at these penalties, with what else `rvamp_path` is given."""
         options = self._options(self.prior, tol) | dict(progress=self.progress) | given
         path = rvamp_path(self.A, lams=lambdas, **options)
         self.taken.append(int(path.n_iter.sum()))
@@ -293,7 +293,7 @@ class _TrackingPrior(Prior):
         self.received = prior.received
 
     def beyond(self, Pi):
-        """The logarithm of how many are selected, over the goal."""
+        """Return the logarithm of how many are selected, over the goal."""
         return np.log(max((self.others + Pi[self.candidates].sum()) / self.goal, 1e-3))
 
     def of_columns(self, which, N):
@@ -320,7 +320,7 @@ class _TrackingPrior(Prior):
 
 
 def _guess(question, q):
-    """A penalty not far from where q are selected."""
+    """Return a penalty not far from where q are selected."""
     (problem, strides), n = _empty(question), question.A.shape[1]
     fields = Natural(*(part[:n] for part in step.initial_state(problem).to_prior))
     size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
@@ -338,7 +338,9 @@ MAX_LOOKS, LOOK_STEPS = 20, 60  # at most so many, of so many steps
 
 
 def next_penalty(seen):
-    """The logarithm of the next penalty after looks, pairs of one and of `beyond`."""
+    """Return the logarithm of the next penalty after looks, pairs of one and of
+    `beyond`.
+    """
     (x, off), fall = seen[-1], SIZE_SLOPE
     if len(seen) > 1:
         w, before = seen[-2]
@@ -353,15 +355,15 @@ def next_penalty(seen):
 
 
 def _stalled(changes):
-    """Whether the last changes are not below half of those before."""
+    """Return whether the last changes are not below half of those before."""
     past = changes[:-STALL_STEPS]
     return len(past) >= STALL_STEPS and min(changes[-STALL_STEPS:]) > min(past) / 2
 
 
 def onward(question, fit, prior, state, anderson, enough, short=False, take=None):
-    """The fit with another prior: steps from a state until `enough(changes)`, which is
-    converged if no step broke down; `anderson` is what is remembered. `short` numbers
-    of 32 bits are enough where few digits are asked for.
+    """Return the fit with another prior: steps from a state until `enough(changes)`,
+    which is converged if no step broke down; `anderson` is what is remembered. `short`
+    numbers of 32 bits are enough where few digits are asked for.
     """
     problem = fit.problem._replace(prior=question.inside(prior))
     anderson.pause()
@@ -373,8 +375,9 @@ def onward(question, fit, prior, state, anderson, enough, short=False, take=None
 
 
 def _in_looks(question, along, fit, state, lowest, bar):
-    """The penalty at which nearly q are selected, by secants from where the one that
-    goes along was stopped, and a fit of few digits there; or None, as below `lowest`.
+    """Return the penalty at which nearly q are selected, by secants from where the one
+    that goes along was stopped, and a fit of few digits there; or None, as below
+    `lowest`.
     """
     lam, digits, seen, past = along.lam, FIRST_TOL, [], []
     anderson = Anderson(fit.problem.A)
@@ -403,8 +406,8 @@ ALIKE_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `S
 
 
 def _with_rows_alike(question, along):
-    """The messages at which a penalty that goes along settles where rows answer alike;
-    None where it does not, or where that does not pay.
+    """Return the messages at which a penalty that goes along settles where rows answer
+    alike; None where it does not, or where that does not pay.
     """
     A = question.A
     wide = is_wide(A) or chunk_axis(A) == 0
@@ -422,7 +425,7 @@ def _with_rows_alike(question, along):
 
 
 def _come_near(question, along, state, digits, bar):
-    """A fit of one digit at a penalty that selects q but for a factor of 1.8."""
+    """Return a fit of one digit at a penalty that selects q but for a factor of 1.8."""
     seen, lam = [], along.lam
     for _ in zip(range(4), bar):
         fit, digits = question.solve(lam, state, digits), SETTLED
@@ -435,9 +438,9 @@ def _come_near(question, along, state, digits, bar):
 
 
 def tracking_search(question, q, lam=None, state=None, rough=False, moving=None):
-    """The `Path` of one penalty and the `PenaltyChoice` at q, from a run in which the
-    penalty goes along; None where that fails, or selects another number; no Path if
-    `rough`. A `MovingBaseline` goes along, too, and is then the answer's.
+    """Return the `Path` of one penalty and the `PenaltyChoice` at q, from a run in
+    which the penalty goes along; None where that fails, or selects another number; no
+    Path if `rough`. A `MovingBaseline` goes along, too, and is then the answer's.
     """
     if not (lam := lam or _guess(question, q)):
         return None
@@ -474,7 +477,7 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
 
 # %% ../../nbs/workshop/penalty.ipynb #73search7
 def _exactly(question, along, lam, state, q, before, bar):
-    """The end of `tracking_search`: all digits, at a penalty within the band."""
+    """Return the end of `tracking_search`: all digits, at a penalty within the band."""
     seen = []
     for _ in zip(range(8), bar):
         fit = question.solve(lam, state)
@@ -504,8 +507,8 @@ class PenaltyChoice(NamedTuple):
 
 # %% ../../nbs/workshop/penalty.ipynb #73000014
 def penalty_at_size(question, path, q):
-    """The penalty with (nearly, and at most) q selected on average, or the nearest to
-    it that has converged; an `PenaltyChoice`.
+    """Return the penalty with (nearly, and at most) q selected on average, or the
+    nearest to it that has converged; an `PenaltyChoice`.
     """
     sizes, done = question.size(path.Pi), np.flatnonzero(path.converged)
     if not len(done):
@@ -522,7 +525,7 @@ def penalty_at_size(question, path, q):
 
 
 def _closing_in(question, path, above, below, q):
-    """The answer between two penalties of the path that have q between them."""
+    """Return the answer between two penalties of the path that have q between them."""
     top, bottom = path.lams[[above, below]]
     found = tracking_search(question, q, top, path.states[above])
     if found and bottom <= found[1].lam <= top:
@@ -551,7 +554,7 @@ def _closing_in(question, path, above, below, q):
 
 
 def _at_end(question, path, end, q):
-    """The answer at a penalty of the path: no two of them have q between them."""
+    """Return the answer at a penalty of the path: no two of them have q between them."""
     lam, fit = float(path.lams[end]), question.solve(path.lams[end], path.states[end])
     if not fit.converged:
         return PenaltyChoice(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)
@@ -575,10 +578,11 @@ def _at_end(question, path, end, q):
 
 # %% ../../nbs/workshop/penalty.ipynb #73000016
 def search(question, steer, q):
-    """The `SelectionProblem` (of survival times with the baseline that the answer
-    implies), its `Path`, and the `PenaltyChoice` at q; at inf the last penalty that
-    converges. The search projects unpenalised columns out of all others, so that its
-    steps do not depend on multiples of these; the answer is about the columns as given.
+    """Return the `SelectionProblem` (of survival times with the baseline that the
+    answer implies), its `Path`, and the `PenaltyChoice` at q; at inf the last penalty
+    that converges. The search projects unpenalised columns out of all others, so that
+    its steps do not depend on multiples of these; the answer is about the columns as
+    given.
     """
     of = question.target
     check_own_loss(of.likelihood, *of.of_rows(question.counts))

@@ -117,7 +117,9 @@ BY_HALVES = Subsample(0.5), FixedFactor()
 
 
 def _at_size(question, q, near=None, spectrum=None, laws=BY_HALVES, columns=1):
-    """The answer where a resample selects q features; question: as a `Study` begins."""
+    """Return the answer where a resample selects q features; question: as a `Study`
+    begins.
+    """
     rows, n_features, n_effects, size, noise = question
     lam = near.lam if near else noise * np.sqrt(np.log(n_features / q))
     prior = Laplace(lam, laws[1]) if columns == 1 else GroupLasso(lam, [0] * columns)
@@ -259,7 +261,9 @@ PLAN_THRESHOLDS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.9)  # below, the bound hangs on 
 
 
 def _least_rows(ask, power, most, first, within=0.0, near=None):
-    """The smallest study that reaches the power (up to `within`), or the largest."""
+    """Return the smallest study that reaches the power (up to `within`), or the
+    largest.
+    """
     low = 3
     rows = min(max(first, 16), most)
     study = ask(rows, near)
@@ -302,8 +306,8 @@ def q_needed(power, n_effects, threshold, alike):
 
 # %% ../../nbs/course/57_planning.ipynb #24c00014
 def _within_reach(question, power, threshold, pfer, bound, alike):
-    """The thresholds at which some number of rows has the power, those near .7 first;
-    or a ValueError.
+    """Return the thresholds at which some number of rows has the power, those near .7
+    first; or a ValueError.
     """
     N = question[0]
     K = question[1]
@@ -582,7 +586,7 @@ def pilot_of(X):
 
 # %% ../../nbs/course/57_planning.ipynb #06139e5a
 def genes(n_features, seed=0):
-    """A `Pilot` for those who have none: ten factors make half of each feature's
+    """Return a `Pilot` for those who have none: ten factors make half of each feature's
     variance, as they may in expression data; seed says which loadings.
     """
     n_features = check_size("genes", "n_features", n_features, least=2)
@@ -620,7 +624,7 @@ def _drawn_study(pilot, study, rng):
 
 # %% ../../nbs/course/57_planning.ipynb #2016cc07
 def _line(log_rows, share):
-    """A line through what was seen: its values and their errors; where it has one."""
+    """Fit a line through what was seen: its values and their errors; where it has one."""
     n = len(share)
     middle = log_rows.mean()
     x = log_rows - middle

@@ -21,8 +21,8 @@ from ..validation import check_number
 
 # %% ../../nbs/workshop/predictions.ipynb #a0a7d3c7
 def mean_of(selection, X):
-    """The mean linear predictor of rows X, (m,) or (m, K); a ValueError that names the
-    column where a number is not finite.
+    """Return the mean linear predictor of rows X, (m,) or (m, K); a ValueError that
+    names the column where a number is not finite.
     """
     mean = X @ selection.coef_mean + selection.intercept
     if not np.isfinite(mean).all():
@@ -102,9 +102,9 @@ def _row_slices(X):
 
 # %% ../../nbs/workshop/predictions.ipynb #78000031
 def out_of_bag(s):
-    """The bagged linear predictor of each row of the table by the resamples without it,
-    (M,) (`out-of-bag`). A ValueError where rows are drawn in groups, which are
-    left out together.
+    """Return the bagged linear predictor of each row of the table by the resamples
+    without it, (M,) (`out-of-bag`). A ValueError where rows are drawn in groups, which
+    are left out together.
     """
     message = s.fit.last.state.to_likelihood
     if not isinstance(message, Natural):

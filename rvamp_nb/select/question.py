@@ -51,7 +51,7 @@ def check_options(asked, default):
 
 
 def path_options(asked):
-    """The path that the estimator's arguments (dict) ask for, as arguments of
+    """Return the path that the estimator's arguments (dict) ask for, as arguments of
     `SelectionProblem.path`, checked by name; None if they ask for none.
     """
     names = "lambdas", "n_lambdas", "lambda_min_ratio"
@@ -86,9 +86,10 @@ def _unlike_normal(question, kind):
 
 # %% ../../nbs/workshop/question.ipynb #e14bc33f
 def read_question(X, y, names, roles, asked):
-    """A `SelectionProblem`, what is promised (threshold, pfer, q), and notes, texts or
-    "", from a table X (M, N), its target and columns' names, the roles of `row_roles`
-    and the parameters of a selector. A TypeError or ValueError names what will not do.
+    """Return a `SelectionProblem`, what is promised (threshold, pfer, q), and notes,
+    texts or "", from a table X (M, N), its target and columns' names, the roles of
+    `row_roles` and the parameters of a selector. A TypeError or ValueError names what
+    will not do.
     """
     rows = row_roles(len(X), **roles)
     counts = count_law(asked["resampling"], rows)

@@ -61,8 +61,8 @@ def _remarks(found):
 
 
 def _stands_out(fit):
-    """Which columns the data pull three standard deviations across resamples away from
-    zero, (n,) bool; of columns that are selected together, their root mean square.
+    """Find which columns the data pull three standard deviations across resamples away
+    from zero, (n,) bool; of columns that are selected together, their root mean square.
     """
     n = len(fit.Pi)
     prior = fit.problem.prior

@@ -540,7 +540,7 @@ class Results:
         return self.selection_
 
     def _answered(self):
-        """The `Selection` of a fit, or a ValueError where nothing converged."""
+        """Return the `Selection` of a fit, or a ValueError where nothing converged."""
         if not self._known.fit.converged:
             raise ValueError(f"nothing converged: {self.status_}")
         return self.selection_

@@ -471,8 +471,9 @@ def with_refits(s, accuracy=None, n_resamples=None):
 
 # %% ../../nbs/workshop/selection.ipynb #e16found2
 def select(question, promise, asked, repeated):
-    """A `Selection` from a `SelectionProblem`, what is promised (threshold, pfer, q),
-    the estimator's arguments (dict), and which rows are the same (list of int arrays).
+    """Return a `Selection` from a `SelectionProblem`, what is promised (threshold,
+    pfer, q), the estimator's arguments (dict), and which rows are the same (list of int
+    arrays).
     """
     given = _one_penalty(asked)
     kind = asked["decoys"]

@@ -86,8 +86,9 @@ def row_roles(
 
 
 def count_law(resampling, rows):
-    """The law of the counts: "subsample" (halves), "poisson" (the paper's) or a law
-    such as Subsample(0.5); of whole groups and inside strata where the rows have them.
+    """Return the law of the counts: "subsample" (halves), "poisson" (the paper's) or a
+    law such as Subsample(0.5); of whole groups and inside strata where the rows have
+    them.
     """
     law = resampling
     if isinstance(law, str):
@@ -118,7 +119,7 @@ def _of_those_that_weigh(law, present):
 
 
 def draws_halves(law):
-    """Whether it draws at most half of the units, none twice, as the bounds ask."""
+    """Return whether it draws at most half of the units, none twice, as the bounds ask."""
     while isinstance(law, (Grouped, Stratified)):
         law = law.law
     return isinstance(law, Subsample) and law.tau <= 0.5
@@ -221,8 +222,8 @@ def _suggested(y, has_offset=False):
 
 # %% ../../nbs/workshop/target.ipynb #71000010
 def weighted_median(y, weight=None):
-    """The median of y (M,), in which a row of weight 3 counts as three equal rows do;
-    weight (M,), or None for the usual one.
+    """Return the median of y (M,), in which a row of weight 3 counts as three equal
+    rows do; weight (M,), or None for the usual one.
     """
     if weight is None:
         return np.median(y)
@@ -491,7 +492,9 @@ def _coded(y, rows):
 
 # %% ../../nbs/workshop/target.ipynb #71sep002
 def _separating(side, open_, Z):
-    """Which columns of Z (m, k) combine to signs `side` or 0, and 0 in closed rows."""
+    """Find which columns of Z (m, k) combine to signs `side` or 0, and 0 in closed
+    rows.
+    """
     pulls = side[open_, None] * Z[open_]
     closed = Z[~open_]
     if Z.shape[1] == 1:  # the intercept
