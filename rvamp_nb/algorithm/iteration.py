@@ -158,7 +158,9 @@ def _attenuated(state, factor):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c06
 def _capped(problem, state, most):
-    """Return the state, as faint as it must be for the prior to claim at most so much."""
+    """Return the state, as faint as it must be for the prior to claim at most so
+    much.
+    """
 
     def faint_enough(k):
         """Return whether 0.5 ** (k / 2) of the state claims no more."""

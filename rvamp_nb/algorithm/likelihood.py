@@ -735,7 +735,9 @@ class PoissonLoss(Loss):
 
 # %% ../../nbs/course/32_likelihood.ipynb #bca40f4d
 def _clipped(m, s, delta):
-    """Compute mean, P[inside], P[outside] and excess of clip(m + s xi, -delta, delta)."""
+    """Compute mean, P[inside], P[outside] and excess of clip(m + s xi, -delta,
+    delta).
+    """
     flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
     walls = np.array([delta - m, -delta - m])
     far = noises(walls, np.where(noisy, s, 1.0))

@@ -149,7 +149,9 @@ class Resemblance(NamedTuple):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0066
 def largest_first(rows, k):
-    """Find where the k largest of each row are, of equal ones the first first, (n, k)."""
+    """Find where the k largest of each row are, of equal ones the first first, (n,
+    k).
+    """
     least = np.partition(rows, -k, axis=1)[:, -k, None]
     row, at = np.nonzero(rows >= least)  # ties are among them
     at = at[np.lexsort((-rows[row, at], row))]
@@ -158,7 +160,9 @@ def largest_first(rows, k):
 
 
 def resemblance(A, at_once=500):
-    """Return the `Resemblance` of the columns of A, (M, N), looked at so many at once."""
+    """Return the `Resemblance` of the columns of A, (M, N), looked at so many at
+    once.
+    """
     norms = np.linalg.norm(A, axis=0)
     A, together, parts = A / np.where(norms > 0, norms, 1), [], []
     for first in range(0, A.shape[1], at_once):

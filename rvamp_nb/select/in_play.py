@@ -63,7 +63,9 @@ ROUNDS = 8  # at most
 
 
 def has_few_in_play(question, q):
-    """Return whether few columns of a `SelectionProblem` can find the penalty for all."""
+    """Return whether few columns of a `SelectionProblem` can find the penalty for
+    all.
+    """
     A = question.A
     if isinstance(question.counts, Grouped) or question.columns.together:
         return False

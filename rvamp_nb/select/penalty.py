@@ -554,7 +554,9 @@ def _closing_in(question, path, above, below, q):
 
 
 def _at_end(question, path, end, q):
-    """Return the answer at a penalty of the path: no two of them have q between them."""
+    """Return the answer at a penalty of the path: no two of them have q between
+    them.
+    """
     lam, fit = float(path.lams[end]), question.solve(path.lams[end], path.states[end])
     if not fit.converged:
         return PenaltyChoice(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)

@@ -624,7 +624,9 @@ def _drawn_study(pilot, study, rng):
 
 # %% ../../nbs/course/57_planning.ipynb #2016cc07
 def _line(log_rows, share):
-    """Fit a line through what was seen: its values and their errors; where it has one."""
+    """Fit a line through what was seen: its values and their errors; where it has
+    one.
+    """
     n = len(share)
     middle = log_rows.mean()
     x = log_rows - middle

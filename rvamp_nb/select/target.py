@@ -119,7 +119,9 @@ def _of_those_that_weigh(law, present):
 
 
 def draws_halves(law):
-    """Return whether it draws at most half of the units, none twice, as the bounds ask."""
+    """Return whether it draws at most half of the units, none twice, as the bounds
+    ask.
+    """
     while isinstance(law, (Grouped, Stratified)):
         law = law.law
     return isinstance(law, Subsample) and law.tau <= 0.5
