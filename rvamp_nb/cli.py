@@ -390,9 +390,9 @@ def _run(argv):
 
 
 def main(argv=None):
-    """The command `rvamp-nb`. `argv`, a list of str: what comes after its name; None
-    takes the arguments of the process. SystemExit with the code of the table above,
-    unless it is 0; after --help with 0.
+    """Run the command `rvamp-nb`. `argv`, a list of str: what comes after its name;
+    None takes the arguments of the process. SystemExit with the code of the table
+    above, unless it is 0; after --help with 0.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -124,7 +124,9 @@ def _picture(fig, places):
 
 
 def _plain_ticks(ax):
-    """Log axes with powers of ten in plain text: small ticks and formulas take long."""
+    """Label log axes with powers of ten in plain text: small ticks and formulas take
+    long.
+    """
     from matplotlib.ticker import LogFormatter, NullLocator
 
     raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -140,7 +142,7 @@ _live = weakref.WeakKeyDictionary()  # boxes, and who redraws each: for tests
 
 
 def sliders(draw, **controls):
-    """Controls above a picture that is redrawn whenever one of them is released: an
+    """Put controls above a picture that is redrawn whenever one of them is released: an
     ipywidgets.VBox of the controls and, as last child, the ``Output`` with the picture.
     An exception while a control moves stands there as an error output; what `draw`
     raises at its first call is raised. A ValueError for a specification that makes no

@@ -290,10 +290,11 @@ def diabetes_explorer(panels=None):
 
 # %% ../nbs/workshop/widgets.ipynb #f1lm0002
 def film(box):
-    """The pictures of a box from `sliders`, all taken beforehand: a widget (anywidget)
-    with the same controls that moves with no kernel. The box is closed. There may be 60
-    settings; each must give one figure, all of one size, and nothing else. A ValueError
-    names the control that changes nothing, or the setting that has no picture.
+    """Return the pictures of a box from `sliders`, all taken beforehand: a widget
+    (anywidget) with the same controls that moves with no kernel. The box is closed.
+    There may be 60 settings; each must give one figure, all of one size, and nothing
+    else. A ValueError names the control that changes nothing, or the setting that has
+    no picture.
     """
     *knobs, out = getattr(box, "children", None) or [None]
     if not knobs:

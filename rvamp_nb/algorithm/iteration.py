@@ -82,7 +82,9 @@ class Anderson:
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #12000197
 def _combine(z, residual, moves, weights, damping):
-    """Anderson's point from z and its residual, (n,) each, and (dz, dR) of moves."""
+    """Compute Anderson's point from z and its residual, (n,) each, and (dz, dR) of
+    moves.
+    """
     few = 2**14  # coordinates at a time fit the cache
     parts = [slice(start, start + few) for start in range(0, len(z), few)]
     gram, image, size2 = np.zeros((len(moves),) * 2), np.zeros(len(moves)), 0.0
@@ -107,7 +109,9 @@ def _combine(z, residual, moves, weights, damping):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #12000193
 def _weights(state):
-    """Weights, (3N + 3M,), by which each of the six blocks counts alike in a norm."""
+    """Compute weights, (3N + 3M,), by which each of the six blocks counts alike in a
+    norm.
+    """
     parts = []
     for Q_hat, h, chi_hat in (message[:3] for message in state):
         flat = np.full(len(Q_hat), max(np.count_nonzero(chi_hat), 1) ** -0.5)
@@ -137,7 +141,7 @@ class AdaptiveDamping:
         return True
 
     def slow_down(self):
-        """Half the damping from here on."""
+        """Halve the damping from here on."""
         self.damping = max(self.damping / 2, MIN_DAMPING)
         self.best, self.waited = np.inf, 0
 
@@ -239,11 +243,12 @@ def _try(take, problem, state):
 def iterate(
     problem, state=None, damping=0.7, accelerate=True, anderson=None, take=step
 ):
-    """Steps of rVAMP under all safeguards, one at a time, without end; from the empty
-    model if no state is given. `anderson` is what is remembered from a problem nearby,
-    `take` takes a step as `step` does. Yields the Step (None where it broke down and is
-    tried again), the damping in (0, 1], and the event: "plain", "accelerated", "undone"
-    or "breakdown: ...". A `Breakdown` when the faintest or slowest attempt fails.
+    """Take steps of rVAMP under all safeguards, one at a time, without end; from the
+    empty model if no state is given. `anderson` is what is remembered from a problem
+    nearby, `take` takes a step as `step` does. Yields the Step (None where it broke
+    down and is tried again), the damping in (0, 1], and the event: "plain",
+    "accelerated", "undone" or "breakdown: ...". A `Breakdown` when the faintest or
+    slowest attempt fails.
     """
     pace, anderson = AdaptiveDamping(damping), anderson or Anderson(problem.A)
     state, good, fast, faint = _start(problem, state), None, False, 0

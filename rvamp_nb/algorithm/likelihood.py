@@ -277,7 +277,9 @@ class Squared(_Row):
 
 # %% ../../nbs/course/32_likelihood.ipynb #a57609d9
 def _gain(V, c, w):
-    """E[g], Var(g) / E[g]^2 and E[1 / (1 + c V)], (M,), for g = c / (1 + c V)."""
+    """Compute E[g], Var(g) / E[g]^2 and E[1 / (1 + c V)], (M,), for g = c / (1 +
+    c V).
+    """
     stiffness = 1 + np.multiply.outer(c, V)
     g = c[:, None] / stiffness
     mean = w @ g
@@ -299,7 +301,9 @@ def _middle(low, high, box):
 
 
 def _newton_in_box(f, low, high, last, gap, rate):
-    """Newton's step to gap = 0, or to the box's middle; its `last`; who has arrived."""
+    """Take Newton's step to gap = 0, or to the box's middle; its `last`; who has
+    arrived.
+    """
     step = -gap / rate
     inside = (low <= f + step) & (f + step <= high)
     # after a Newton step that short the error is its square
@@ -594,13 +598,17 @@ _HERMITE = 5, 9, 16
 
 @cache
 def gauss_nodes(n):
-    """Gauss's nodes and weights for averages over a standard normal, (n,) each."""
+    """Return Gauss's nodes and weights for averages over a standard normal, (n,)
+    each.
+    """
     xi, w = np.polynomial.hermite_e.hermegauss(n)
     return xi, w / w.sum()
 
 
 def _field_grid(spread):
-    """Nodes and weights, (K,), for a smooth loss whose fields spread that much."""
+    """Choose nodes and weights, (K,), for a smooth loss whose fields spread that
+    much.
+    """
     level = np.searchsorted(_SPREADS, spread)
     if level < len(_HERMITE):
         return gauss_nodes(_HERMITE[level])
@@ -646,7 +654,9 @@ FAINTEST, _FAINT = 1e-100, 1e-10  # the least of all, and beside the largest
 
 
 def _total(incoming, weights, parts):
-    """Moments, and the message with the noise v/chi^2 - chi_hat; parts (K, 4, M)."""
+    """Compute moments, and the message with the noise v/chi^2 - chi_hat; parts (K, 4,
+    M).
+    """
     V, h, chi_hat = incoming
     mean, chi, _, slack = np.tensordot(weights, parts, 1)
     m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)
@@ -658,7 +668,9 @@ def _total(incoming, weights, parts):
 
 # %% ../../nbs/course/32_likelihood.ipynb #632918c6
 def _support(counts):
-    """Values and weights of a count, (K,) each, without what hardly ever comes."""
+    """Return values and weights of a count, (K,) each, without what hardly ever
+    comes.
+    """
     c, w = counts.nodes()
     often = w > 1e-12
     return c[often], w[often] / w[often].sum()

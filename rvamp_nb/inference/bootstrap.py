@@ -22,7 +22,7 @@ from ..validation import check_array, check_number, check_size, kind_of
 
 # %% ../../nbs/course/14_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
-    """The Lasso on one resample, by scikit-learn on rescaled rows and columns
+    """Solve the Lasso on one resample, by scikit-learn on rescaled rows and columns
     (`eq:lasso`, `folded-lasso`): coefficients (N,), exactly 0 where not selected, for A
     (M, N), y (M,), counts (M,) >= 0 and one penalty lam > 0, or (N,) of them. `tol`
     bounds the duality gap, relative to the weighted sum of squares of y. Where 10,000
@@ -61,7 +61,9 @@ class _Plan(NamedTuple):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #f135548a
 def _draws(plan, numbers):
-    """Weighted counts (b, M) and multipliers (b, n), an intercept's 1; by (seed, b)."""
+    """Draw weighted counts (b, M) and multipliers (b, n), an intercept's 1; by (seed,
+    b).
+    """
     M, N = plan.shape
     seeds = [np.random.SeedSequence(plan.seed, spawn_key=(b,)) for b in numbers]
     rngs = [np.random.default_rng(one) for one in seeds]
@@ -72,7 +74,7 @@ def _draws(plan, numbers):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #553d24b8
 def _one_refit(plan, counts, factor):
-    """Coefficients and weighted residuals of one resample."""
+    """Compute coefficients and weighted residuals of one resample."""
     (A, y, t, k), options = plan.args, plan.options
     loss = batch_glm.RefitLoss(options["loss"], options["delta"], options["offset"])
     if plan.is_lasso:
@@ -83,7 +85,9 @@ def _one_refit(plan, counts, factor):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #b14812af
 def _spread(n, sums, about=0.0):
-    """Mean, unbiased variance, and their errors, by `moved-sums` about a point."""
+    """Compute mean, unbiased variance, and their errors, by `moved-sums` about a
+    point.
+    """
     off, two, three, four = sums / n
     if n < 2:
         return about + off, *(np.full_like(off, np.nan),) * 3
@@ -94,7 +98,9 @@ def _spread(n, sums, about=0.0):
 
 
 def _share_error(selected, n):
-    """Standard error of a share; at 0 and n, that of half a case from the end."""
+    """Compute standard error of a share; at 0 and n, that of half a case from the
+    end.
+    """
     share = np.clip(selected, 0.5, n - 0.5) / n
     return np.sqrt(share * (1 - share) / n)
 
@@ -126,7 +132,9 @@ def _each_column(name, given, N, **rules):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #15bf7a14
 def _check_penalties(A, lam, factor, intercept):
-    """Penalties times factors (N,); no more are free than the rows can tell apart."""
+    """Return penalties times factors (N,); no more are free than the rows can tell
+    apart.
+    """
     if lam is None or isinstance(lam, (bool, np.bool_)):
         hint = "give a number > 0, for example datasets.choose_lambda(A, y)"
         raise TypeError(f"lam is {lam!r}; {hint}")
@@ -143,8 +151,8 @@ def _check_penalties(A, lam, factor, intercept):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #9765a1dd
 def _check_plan(seed, n_jobs, l1_ratio, delta, **flags):
-    """Numbers in their intervals, and flags that are True or False; the ratio and delta
-    as floats.
+    """Return numbers in their intervals, and flags that are True or False; the ratio
+    and delta as floats.
     """
     owner = "naive_bootstrap"
     check_size(owner, "seed", seed, least=0)
@@ -159,7 +167,7 @@ def _check_plan(seed, n_jobs, l1_ratio, delta, **flags):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #a0c7775c
 def _check_columns(name, given, N):
-    """Column numbers as an int array; None as it is."""
+    """Return column numbers as an int array; None as it is."""
     if given is None:
         return None
     columns = np.asarray(given)
@@ -172,7 +180,9 @@ def _check_columns(name, given, N):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #97cc1c90
 def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
-    """The first four of a _Plan; an intercept is one more column with no penalty."""
+    """Return the first four of a _Plan; an intercept is one more column with no
+    penalty.
+    """
     none = np.zeros(int(intercept))
     t, k = np.append(l1_ratio * lam, none), np.append((1 - l1_ratio) * lam, none)
     plain = loss == "squared" and not (positive or k.any()) and bool((t > 0).all())
@@ -183,7 +193,9 @@ def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #2cc32a46
 def _chunk(plan, likely, numbers):
-    """Coefficients (b, n) and weighted residuals (b, M) of refits, on one thread."""
+    """Compute coefficients (b, n) and weighted residuals (b, M) of refits, on one
+    thread.
+    """
     with threadpool_limits(1):
         counts, factor = _draws(plan, numbers)
         x, u, sure, _ = batch_glm.refit(plan.table, counts, factor, likely)

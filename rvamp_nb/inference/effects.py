@@ -59,8 +59,8 @@ def noise_of_rows(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0082
 def freedom(w, left):
-    """Degrees of freedom of the standard errors (`effect-freedom`), (N,), of estimates
-    that the rows move by w, (M, N), where so many are left in all.
+    """Compute degrees of freedom of the standard errors (`effect-freedom`), (N,), of
+    estimates that the rows move by w, (M, N), where so many are left in all.
     """
     uneven = (w**4).sum(0) / (w**2).sum(0) ** 2 - 1 / len(w)
     return 1 / (1 / left + uneven)
@@ -74,9 +74,9 @@ def centred(fit):
 
 
 def debiased(fit):
-    """Estimates, standard errors and their degrees of freedom for all coefficients
-    (`field-error`, `effect-error`, `effect-freedom`), (N,) each, without asking whether
-    they hold.
+    """Compute estimates, standard errors and their degrees of freedom for all
+    coefficients (`field-error`, `effect-error`, `effect-freedom`), (N,) each, without
+    asking whether they hold.
     """
     field, (noise, left) = field_of(fit), noise_of_rows(fit)
     with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
@@ -85,9 +85,9 @@ def debiased(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0062
 def joint_field(A, W, D):
-    """How the rows move the fields of some columns A, (M, k), from which all of these
-    are left out (`field-of-several`), (M, k); W, (M, k), moves the field of each by
-    itself, D, (k,), are their responses.
+    """Compute how the rows move the fields of some columns A, (M, k), from which all of
+    these are left out (`field-of-several`), (M, k); W, (M, k), moves the field of each
+    by itself, D, (k,), are their responses.
     """
     U = W / (1 + D * np.einsum("mi,mi->i", W, A))
     return U @ np.linalg.inv(np.eye(len(D)) - D[:, None] * (A.T @ U))
@@ -101,11 +101,11 @@ JITTER = 1e-10
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00s1
 def debiased_together(fit, together):
-    """As `debiased`, each coefficient with those of some others left out; together: N
-    int arrays, column i at the head of the one of number i. Fourth, (N,), how far the
-    kept columns pull the estimates (`pull-of-others`); fifth, the squares beside
-    the direction of each column (`own-direction`); sixth, the share of each column's
-    squares on which its estimate rests (`share-claimed`).
+    """Estimate as `debiased`, each coefficient with those of some others left out;
+    together: N int arrays, column i at the head of the one of number i. Fourth, (N,),
+    how far the kept columns pull the estimates (`pull-of-others`); fifth, the squares
+    beside the direction of each column (`own-direction`); sixth, the share of each
+    column's squares on which its estimate rests (`share-claimed`).
     """
     A, last, n = fit.problem.A, fit.last, len(together)
     prior = moment_view(last.prior_message, last.x, last.state.to_prior)
@@ -284,8 +284,8 @@ EASED = 2 / 3  # of the pull is there without the column; chosen as the limits b
 
 
 def squares_beside(fit, se, left, pull, rest):
-    """Squares of `own-direction`, rest + pull², the pull, and the degrees of freedom;
-    those of a plain t, left se² and 0, for a loss that is not squared.
+    """Compute squares of `own-direction`, rest + pull², the pull, and the degrees of
+    freedom; those of a plain t, left se² and 0, for a loss that is not squared.
     """
     by_residuals = (left > 2) & isinstance(fit.problem.likelihood, Squared)
     pull = np.where(by_residuals, EASED * pull, 0)
@@ -294,16 +294,16 @@ def squares_beside(fit, se, left, pull, rest):
 
 
 def own_direction(estimate, squares, pull, left):
-    """Student's t for a coefficient of zero (`own-direction`); squares, pull and
-    left, their degrees of freedom, as from `squares_beside`.
+    """Compute Student's t for a coefficient of zero (`own-direction`); squares, pull
+    and left, their degrees of freedom, as from `squares_beside`.
     """
     beside = np.maximum(squares - 2 * pull * estimate, 1e-100)
     return np.abs(estimate) * np.sqrt(left / beside)
 
 
 def interval_ends(estimate, spread, shift, t):
-    """Where that t is reached (`own-direction`), (2, N); spread: the root of squares
-    over degrees of freedom, shift: pull over degrees of freedom.
+    """Find where that t is reached (`own-direction`), (2, N); spread: the root of
+    squares over degrees of freedom, shift: pull over degrees of freedom.
     """
     return estimate + t * (t * shift + [[-1], [1]] * np.hypot(spread, t * shift))
 
@@ -313,9 +313,9 @@ BLURRED = 0.25  # relative error of `bending` up to which errors add in squares
 
 
 def bending(fit):
-    """By which factor the estimates of a logistic fit differ from the truth, because
-    its rows bend (`bend`), and the standard error of the factor, infinite with fewer
-    than ROWS_PER_COLUMN. 1 and 0 for a squared loss, whose rows do not.
+    """Compute by which factor the estimates of a logistic fit differ from the truth,
+    because its rows bend (`bend`), and the standard error of the factor, infinite with
+    fewer than ROWS_PER_COLUMN. 1 and 0 for a squared loss, whose rows do not.
     """
     if not isinstance(fit.problem.likelihood, Logistic):
         return 1.0, 0.0
@@ -569,7 +569,7 @@ def _warn_of_sums(beyond, names):
 
 
 def _why_none(pull, status, slope):
-    """Why no column has an interval: the sentence of the warning."""
+    """Explain why no column has an interval: write the sentence of the warning."""
     seen = f"'status' has {', '.join(sorted(set(status)))}"
     pull = f"of its standard error the pull of the others is {pull:.2g} in the middle"
     cautious = f"; its predictions are too cautious (calibration slope {slope:.2f})"

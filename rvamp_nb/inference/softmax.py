@@ -32,7 +32,7 @@ def _in_pieces(of, rows, *shape):
 
 
 def score_covariances(fit, rows, d):
-    """Covariances of a sample's numbers in the basis across resamples by p̄₂,
+    """Compute covariances of a sample's numbers in the basis across resamples by p̄₂,
     (m, d, d); rows, (m, N + 1), end in 1.
     """
     joint = p2(fit)

@@ -15,10 +15,10 @@ from ..validation import check_number, check_size
 
 # %% ../../nbs/course/51_error_control.ipynb #6598b7e2
 def pfer_bound(q, threshold, p):
-    """Meinshausen and Bühlmann's bound on the expected number of false selections, q^2
-    / ((2 threshold - 1) p) (`mb-bound`). q in (0, p] of p features are expected to be
-    selected in one resample of half the rows; those with a selection probability of at
-    least the threshold in (1/2, 1] are kept.
+    """Compute Meinshausen and Bühlmann's bound on the expected number of false
+    selections, q^2 / ((2 threshold - 1) p) (`mb-bound`). q in (0, p] of p features are
+    expected to be selected in one resample of half the rows; those with a selection
+    probability of at least the threshold in (1/2, 1] are kept.
     """
     _check_both(q, threshold)
     threshold, _, q = _check_given(p, threshold, q=q)
@@ -48,11 +48,11 @@ def _check_given(p, threshold=None, pfer=None, q=None, bound="mb"):
 
 # %% ../../nbs/course/51_error_control.ipynb #3691500e
 def unimodal_bound(q, threshold, p, n_pairs=np.inf):
-    """Shah and Samworth's bound for n_pairs complementary pairs under unimodality
-    (`ss-bound`), on the expected number of selected features whose probability to be
-    selected in one half-sample is at most q / p, which must be at most 1/sqrt(3). inf
-    pairs are the limit that rVAMP stands for. A ValueError for a threshold too close to
-    1/2.
+    """Compute Shah and Samworth's bound for n_pairs complementary pairs under
+    unimodality (`ss-bound`), on the expected number of selected features whose
+    probability to be selected in one half-sample is at most q / p, which must be at
+    most 1/sqrt(3). inf pairs are the limit that rVAMP stands for. A ValueError for a
+    threshold too close to 1/2.
     """
     _check_both(q, threshold)
     threshold, _, q = _check_given(p, threshold, q=q)
@@ -105,12 +105,12 @@ def _q_for(bound, threshold, pfer, p):
 
 # %% ../../nbs/course/51_error_control.ipynb #2c6825c6
 def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
-    """Threshold, pfer and q from two of them, in the sense of `pfer_bound`, so that the
-    bound, "mb", "unimodal" or "gaussian", holds with equality (q is capped at p, or at
-    p / 3 where fields are taken as normal, or where the unimodal bound ends); pfer > 0
-    bounds the expected number of false selections (per-family error rate). A TypeError
-    or ValueError: not exactly two given, one out of range, or two that contradict each
-    other.
+    """Compute threshold, pfer and q from two of them, in the sense of `pfer_bound`, so
+    that the bound, "mb", "unimodal" or "gaussian", holds with equality (q is capped at
+    p, or at p / 3 where fields are taken as normal, or where the unimodal bound ends);
+    pfer > 0 bounds the expected number of false selections (per-family error rate). A
+    TypeError or ValueError: not exactly two given, one out of range, or two that
+    contradict each other.
     """
     threshold, pfer, q = _check_given(p, threshold, pfer, q, bound)
     if sum(v is None for v in (threshold, pfer, q)) != 1:
@@ -146,9 +146,9 @@ DEFAULT_PFER = 1.0
 
 
 def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"):
-    """Threshold, pfer and q as in `error_control`, from at most two of them, with a q
-    that the rows can bear, and a text: where a pfer that was given cannot be spent,
-    what the promise is now.
+    """Compute threshold, pfer and q as in `error_control`, from at most two of them,
+    with a q that the rows can bear, and a text: where a pfer that was given cannot be
+    spent, what the promise is now.
 
     By default the threshold is `DEFAULT_THRESHOLD` and pfer is `DEFAULT_PFER`. Where
     the q that follows is above `most` > 0, it is `most` (one that is given may be
@@ -202,8 +202,8 @@ def gaussian_bound(q, threshold, p):
 
 
 def _share_of_halves(field, limit):
-    """Π of a feature by its mean field and the limit of selection, in units of the
-    deviation that the draw of a half makes.
+    """Compute Π of a feature by its mean field and the limit of selection, in units of
+    the deviation that the draw of a half makes.
     """
     return ndtr(field - limit) + ndtr(-field - limit)
 
@@ -226,10 +226,10 @@ BOUNDS["gaussian"] = gaussian_bound
 
 # %% ../../nbs/course/51_error_control.ipynb #66b78731
 def q_values(lead):
-    """For each feature the least share of false ones that `fdp-plus` estimates, at most
-    1, over the thresholds that its lead reaches; 1 where it does not lead. Leads, (p,),
-    are Π less that of the feature's own decoy. Those of at most alpha are what
-    `fdp-plus` selects at alpha.
+    """Compute for each feature the least share of false ones that `fdp-plus` estimates,
+    at most 1, over the thresholds that its lead reaches; 1 where it does not lead.
+    Leads, (p,), are Π less that of the feature's own decoy. Those of at most alpha are
+    what `fdp-plus` selects at alpha.
     """
     tried = np.unique(np.abs(lead[lead != 0]))
     order = np.sort(lead)
@@ -241,7 +241,9 @@ def q_values(lead):
 
 # %% ../../nbs/course/51_error_control.ipynb #07fb98af
 def common_factors(A):
-    """Loadings (n, k) and own variances (n,), at least .05, of the `factor-model`."""
+    """Estimate loadings (n, k) and own variances (n,), at least .05, of the
+    `factor-model`.
+    """
     M, n = A.shape
     _, d, Vt = np.linalg.svd(A, full_matrices=False)
     sizes = d**2 / M

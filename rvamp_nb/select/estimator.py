@@ -91,7 +91,9 @@ class BaggedPredictor(Results):
         return mean, predictions.averaged(self.selection_, X, mean)[1]
 
     def _mean_of(self, X):
-        """New rows, an array or ChunkedTable, and their mean linear predictor."""
+        """Return new rows, an array or ChunkedTable, and their mean linear
+        predictor.
+        """
         check_is_fitted(self)
         X, names = read_X(X)
         if isinstance(X, ChunkedTable):

@@ -220,8 +220,8 @@ def _join(X, near, within, stands):
 
 
 def merge_duplicates(A, factors, prior, together):
-    """Near copies among the columns of A, (M, N), with equal penalty factors (N,) as
-    one, but for those in groups (together, (N,) int, above -1): `first`, (n,), the
+    """Find near copies among the columns of A, (M, N), with equal penalty factors (N,)
+    as one, but for those in groups (together, (N,) int, above -1): `first`, (n,), the
     columns that stay; of each, (N,), `where` its stand-in is among them, and its
     weight, a sign and share; `copies`, (n,), how many each stands for, where they
     share, else 1. They share under a prior with a square of the penalty; where the
@@ -418,7 +418,9 @@ class Columns(NamedTuple):
         return "group" if self.groups else "feature"
 
     def on_table(self, x):
-        """Coefficients (..., N K) of the table by those of A, (..., n), or sparse."""
+        """Compute coefficients (..., N K) of the table by those of A, (..., n), or
+        sparse.
+        """
         x = x @ self.turn
         dense = isinstance(x, np.ndarray)
         return x * self.unit if dense else x.multiply(self.unit).tocsc()
@@ -432,8 +434,9 @@ class Columns(NamedTuple):
         return np.add.outer(self.K * np.asarray(i), np.arange(self.K)).ravel()
 
     def intercepts(self, x, on_table, alone):
-        """Those of the table, (...) or (..., K), by coefficients of A, (..., n), and of
-        the table, (..., N K), maybe sparse; `alone` are A's, of classes among the x.
+        """Return those of the table, (...) or (..., K), by coefficients of A, (..., n),
+        and of the table, (..., N K), maybe sparse; `alone` are A's, of classes among
+        the x.
         """
         if self.basis is None:
             return alone - on_table @ self.center
@@ -441,7 +444,9 @@ class Columns(NamedTuple):
         return x[..., 1 - self.K :] @ self.basis.T - on_table @ middle
 
     def of(self, which):
-        """The same where A holds these of its columns, (k,) ints, and no others."""
+        """Return the same where A holds these of its columns, (k,) ints, and no
+        others.
+        """
         at = self.first[which]
         places = np.arange(len(which) + 1)
         turn = csc_array((np.ones(len(which)), places[:-1], places))

@@ -51,8 +51,8 @@ TIES = 1e-9  # a product beyond the penalty by less than this share is at it
 
 @np.errstate(divide="ignore", invalid="ignore")
 def on_faces(G, half, target, lam, R, B):
-    """Regressions towards the minimisers for their signs, in place, as far as no sign
-    changes; which got there, (b,) bool. Arguments as of `sweep`.
+    """Move regressions towards the minimisers for their signs, in place, as far as no
+    sign changes; which got there, (b,) bool. Arguments as of `sweep`.
     """
     used = B.T != 0
     many = used.sum(1)
@@ -79,7 +79,7 @@ SYSTEMS = 512  # linear systems solved at once
 
 
 def all_on_faces(G, half, target, lam, R, B):
-    """`FACES` steps of `on_faces` for all regressions; which got there, (b,)."""
+    """Take `FACES` steps of `on_faces` for all regressions; which got there, (b,)."""
     there = np.zeros(len(half), dtype=bool)
     rest = np.arange(len(half))
     for _ in range(FACES):
@@ -234,8 +234,9 @@ def read_nodes(X):
 
 # %% ../../nbs/course/62_networks.ipynb #c6200030
 def _on_all(P, node, stands, alike):
-    """Numbers of pairs of nodes, (n, n), for pairs of all columns, (N, N), of which
-    node says which each is; those of constant columns are 0, and of copies as given.
+    """Return numbers of pairs of nodes, (n, n), for pairs of all columns, (N, N), of
+    which node says which each is; those of constant columns are 0, and of copies as
+    given.
     """
     P = P.copy()
     np.fill_diagonal(P, alike)

@@ -222,9 +222,9 @@ class SelectionProblem:
 
 
 def resolved_target(question, threshold, pfer, q, bound):
-    """Two of threshold, pfer (nan where no bound holds) and q as given or by default,
-    the third from them; and a warning, or "". See `resolve_error_control`: a q that
-    follows is at most a third of the rows of a resample.
+    """Resolve two of threshold, pfer (nan where no bound holds) and q as given or by
+    default, the third from them; and a warning, or "". See `resolve_error_control`: a q
+    that follows is at most a third of the rows of a resample.
     """
     halves = draws_halves(question.counts)
     if pfer is not None and not halves:
@@ -246,7 +246,7 @@ BELOW_EMPTY = 2.5  # q is at a penalty smaller by this than where the empty mode
 
 
 def coarse_path(question, q):
-    """Down in strides from the penalty that selects next to nothing, until 1.5 q are
+    """Go down in strides from the penalty that selects next to nothing, until 1.5 q are
     selected, or four penalties select more than q.
     """
     sizes = []

@@ -520,7 +520,9 @@ class Pilot(NamedTuple):
 
 # %% ../../nbs/course/57_planning.ipynb #23f61646
 def _of_rows(t, share, ratio, N):
-    """Eigenvalues of AA', and their shares, that have the averages of (`one-row`)."""
+    """Choose eigenvalues of AA', and their shares, that have the averages of
+    (`one-row`).
+    """
     total = lambda m: (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
     least = 1e-4  # of s: a table's eigenvalues lie between these
     most = 10.0 * N
@@ -548,7 +550,9 @@ def _factors(square, M, N):
 
 
 def _unseen(square, K, M, N):
-    """Correlation of neighbours that accounts for what K factors leave (`unseen`)."""
+    """Estimate correlation of neighbours that accounts for what K factors leave
+    (`unseen`).
+    """
     rest = square[K:]
     n = M - 1 - K
     if n < 2:

@@ -23,8 +23,8 @@ PALETTE += ["#CC668B", "#99882E", COLOURS["p2"], COLOURS["truth"]]
 
 # %% ../../nbs/workshop/plots.ipynb #990ec225
 def spaced(heights, gap):
-    """Heights for names within [0, 1], (n,), as near to the given ones, (n,), as a gap
-    between each two allows; it is made smaller where so many do not fit.
+    """Find heights for names within [0, 1], (n,), as near to the given ones, (n,), as a
+    gap between each two allows; it is made smaller where so many do not fit.
     """
     from sklearn.isotonic import isotonic_regression
 
@@ -56,11 +56,12 @@ def label(columns, i, most=26):
 
 # %% ../../nbs/workshop/plots.ipynb #6fcc4488
 def plot_path(s, ax=None, leaders=8):
-    """Π of a `Selection` along the path, with gaps where it did not converge, on the
-    Axes given or new ones, which are returned. So many leaders (>= 0) have a colour and
-    their names to the right of the Axes (layout="constrained" leaves them room): full
-    lines if selected. Other lines are the threshold and the reported penalty; above is
-    the sum of Π over what can be selected. With refits, diamonds show what is reported.
+    """Draw Π of a `Selection` along the path, with gaps where it did not converge, on
+    the Axes given or new ones, which are returned. So many leaders (>= 0) have a colour
+    and their names to the right of the Axes (layout="constrained" leaves them room):
+    full lines if selected. Other lines are the threshold and the reported penalty;
+    above is the sum of Π over what can be selected. With refits, diamonds show what is
+    reported.
     """
     ax = _new_axes(ax, 8.6, 5.2)
     path = s.summary_of_path
@@ -157,10 +158,10 @@ def _scales(path, ax, lams):
 
 # %% ../../nbs/workshop/plots.ipynb #fd02a672
 def plot_probabilities(s, ax=None, leaders=20):
-    """Π at the reported penalty as bars, of so many leaders (>= 0) of a `Selection`, on
-    the Axes given or new ones, which are returned: intervals where there are any,
-    selected features dark, undecided ones hatched and called so, a line at the
-    threshold.
+    """Compute Π at the reported penalty as bars, of so many leaders (>= 0) of a
+    `Selection`, on the Axes given or new ones, which are returned: intervals where
+    there are any, selected features dark, undecided ones hatched and called so, a line
+    at the threshold.
     """
     which = leaders_of(s, leaders)
     columns = s.question.columns

@@ -47,8 +47,9 @@ def spread(fit, columns, X):
 
 
 def _normal(s, X):
-    """Roots of the covariance of the linear predictor by p̄₂ for rows X, (m, 1), of K
-    classes (m, K, d); and nodes for what they multiply, (1 or d, S), with weights.
+    """Compute roots of the covariance of the linear predictor by p̄₂ for rows X, (m,
+    1), of K classes (m, K, d); and nodes for what they multiply, (1 or d, S), with
+    weights.
     """
     columns = s.question.columns
     B = s.question.columns.basis
@@ -64,11 +65,11 @@ def _normal(s, X):
 
 
 def averaged(s, X, mean, f=np.positive):
-    """Mean and standard deviation of f(linear predictor) across resamples, (2, m), for
-    rows X (m, N), an array or ChunkedTable, of which the linear predictor has these
-    means (m,): over the refits of a `Selection`, moved to the means; without refits
-    over a Gaussian one, by p̄₂. With classes (2, m, K), of means (m, K); f answers on
-    axis 1.
+    """Compute mean and standard deviation of f(linear predictor) across resamples, (2,
+    m), for rows X (m, N), an array or ChunkedTable, of which the linear predictor has
+    these means (m,): over the refits of a `Selection`, moved to the means; without
+    refits over a Gaussian one, by p̄₂. With classes (2, m, K), of means (m, K); f
+    answers on axis 1.
     """
     both = s.refined
     parts = []
@@ -114,8 +115,8 @@ def out_of_bag(s):
 
 
 def half_width(s, level):
-    """How far new targets lie from their predictions at most in a share `level` of all
-    cases, by the out-of-bag errors (`new-row`).
+    """Compute how far new targets lie from their predictions at most in a share `level`
+    of all cases, by the out-of-bag errors (`new-row`).
     """
     target = s.question.target
     if target.loss not in LOCATION_LOSSES:

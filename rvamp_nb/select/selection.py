@@ -129,11 +129,11 @@ def summarize_path(question, path, answer=None):
 
 # %% ../../nbs/workshop/selection.ipynb #79000021
 def stability_index(Pi, Pi_se=0.0, draws=None):
-    """How far the lists of resamples agree (`stability-index`), and its standard error,
-    two floats: 1 where all select the same features, 0 where they agree as by chance;
-    nan where nothing, or everything, is always selected. Pi, (p,), with standard errors
-    Pi_se, are of what can be selected; draws, (B, p) bool or sparse, are what each of B
-    refits selects: the error is theirs alone, and nan without them.
+    """Compute how far the lists of resamples agree (`stability-index`), and its
+    standard error, two floats: 1 where all select the same features, 0 where they agree
+    as by chance; nan where nothing, or everything, is always selected. Pi, (p,), with
+    standard errors Pi_se, are of what can be selected; draws, (B, p) bool or sparse,
+    are what each of B refits selects: the error is theirs alone, and nan without them.
     """
     share = np.mean(Pi)
     by_chance = share * (1 - share)
@@ -147,9 +147,9 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
 
 # %% ../../nbs/workshop/selection.ipynb #62d62357
 def selection_fields(question, fit, threshold, least=0, both=None):
-    """Probabilities and what is selected, as fields of `Selection`, by rVAMP or a
-    `RefinedFit` about its n columns. Selected is whose Pi reaches the threshold, and of
-    those that can be selected the `least` most probable.
+    """Return probabilities and what is selected, as fields of `Selection`, by rVAMP or
+    a `RefinedFit` about its n columns. Selected is whose Pi reaches the threshold, and
+    of those that can be selected the `least` most probable.
     """
     columns = question.columns
     where = question.columns.where
@@ -171,8 +171,8 @@ def selection_fields(question, fit, threshold, least=0, both=None):
 
 
 def coefficients(s, both=None):
-    """Those of the table, as fields of `Selection`: by p̄₁, or by refits and rVAMP, a
-    `RefinedFit` about the n columns.
+    """Return those of the table, as fields of `Selection`: by p̄₁, or by refits and
+    rVAMP, a `RefinedFit` about the n columns.
     """
     columns = s.question.columns
     target = s.question.target
@@ -203,8 +203,9 @@ def coefficients(s, both=None):
 
 
 def spread_of(both, columns):
-    """Variances of coefficients in units of 1 / scale, (N K,), and their errors, by
-    those of a `RefinedFit` and, within a group, the correlations of its draws.
+    """Compute variances of coefficients in units of 1 / scale, (N K,), and their
+    errors, by those of a `RefinedFit` and, within a group, the correlations of its
+    draws.
     """
     square = columns.turn.power(2)
     draws = both.sparse_draws
@@ -219,10 +220,10 @@ def spread_of(both, columns):
 
 # %% ../../nbs/workshop/selection.ipynb #6d0de8bf
 def bound_reached(question, asked, threshold, pfer, status, *estimates):
-    """Threshold, pfer_bound and status as fields of `Selection`: the bound for the
-    largest sum among estimates of Π, (n,) each; nan where none holds. Where it is above
-    the pfer that was promised, the threshold is raised until it is not; where none up
-    to 1 is enough, the status says so.
+    """Compute threshold, pfer_bound and status as fields of `Selection`: the bound for
+    the largest sum among estimates of Π, (n,) each; nan where none holds. Where it is
+    above the pfer that was promised, the threshold is raised until it is not; where
+    none up to 1 is enough, the status says so.
     """
     p = int(question.candidates.sum())
     size = min(max(float(question.size(Pi)) for Pi in estimates), p)

@@ -18,11 +18,11 @@ from ..validation import format_list
 
 # %% ../../nbs/workshop/substitutes.ipynb #c0b966ba
 def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
-    """{feature: others, the strongest first}, column numbers of the fit's A: those that
-    stand in for it, so that when one comes in across resamples, the other goes out
-    (p̄₂). Their contributions' correlation across resamples is below minus `least`,
-    that of the columns at least `alike`, up to sign: others cannot stand in. Only the
-    `most` features selected most often are looked at.
+    """Return {feature: others, the strongest first}, column numbers of the fit's A:
+    those that stand in for it, so that when one comes in across resamples, the other
+    goes out (p̄₂). Their contributions' correlation across resamples is below minus
+    `least`, that of the columns at least `alike`, up to sign: others cannot stand in.
+    Only the `most` features selected most often are looked at.
     """
     A = fit.problem.A
     Pi = fit.Pi
@@ -121,7 +121,9 @@ def _shares_of(s, sets):
 
 
 def _families(s, families):
-    """Names, or None, and members of families, as column numbers of the table."""
+    """Return names, or None, and members of families, as column numbers of the
+    table.
+    """
     columns = s.question.columns
     sets = families
     if families is None:

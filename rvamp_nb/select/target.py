@@ -269,7 +269,9 @@ class Target(NamedTuple):
     scale: float = 1.0  # of a y with a unit, to which an elastic net's square refers
 
     def of_rows(self, counts):
-        """Numbers and law of the counts for A's rows: of classes K - 1 a sample."""
+        """Return numbers and law of the counts for A's rows: of classes K - 1 a
+        sample.
+        """
         if self.loss == "softmax":
             counts = self.likelihood.of_samples(counts, len(self.y))
         return np.ravel(self.y), counts
@@ -549,9 +551,10 @@ _PAIRS = {"start", "stop"}, {"start", "end"}, {"entry", "exit"}, {"enter", "exit
 
 
 def suspected(target, names, chosen, X):
-    """Sentences about features that may be part of the target: among all names (N,), of
-    survival data, the two ends of an interval; among the chosen, numbers (k,), columns
-    X (M, k), what repeats the target, or separates its classes and not by chance.
+    """Write sentences about features that may be part of the target: among all names
+    (N,), of survival data, the two ends of an interval; among the chosen, numbers (k,),
+    columns X (M, k), what repeats the target, or separates its classes and not by
+    chance.
     """
     y = target.y
     rows = target.rows
