@@ -102,7 +102,8 @@ def _contents(s, with_path, source, table, warned, found):
 
     path = lambda: {"-path.csv": _reports.csv_file(_reports.path_table(s))}
     extras = [("the path", path)] * with_path + [("the pictures", drawn)]
-    contents, missing = {"-selection.csv": made["table.csv"]}, []
+    contents = {"-selection.csv": made["table.csv"]}
+    missing = []
     if found is not None:
         effects = found.summary().rename_axis("feature")
         contents["-effects.csv"] = _reports.csv_file(effects)
@@ -115,7 +116,8 @@ def _contents(s, with_path, source, table, warned, found):
                 missing.append(f"{what} could not be made: {type(e).__name__}: {e}")
     except KeyboardInterrupt:
         stopped = True
-    columns, code = s.question.columns, 3 if missing else _code(s, stopped)
+    columns = s.question.columns
+    code = 3 if missing else _code(s, stopped)
     warned += missing
     done = dict(
         rows_left_out=table.left_out,
@@ -139,7 +141,8 @@ def _by_lines(s, table):
     lines = table.X.index
     unit = lines.name
     few = lambda rows: ", ".join(map(str, rows[:4]))
-    reasons, groups = known.reasons, [[known.largest_row], *known.repeated[:1]]
+    reasons = known.reasons
+    groups = [[known.largest_row], *known.repeated[:1]]
     for rows in groups if unit else ():
         s_ = "s" * (len(rows) > 1)
         old = f"row{s_} {few(lines[rows])}"
@@ -207,14 +210,16 @@ def _source(args, frame):
         raise InputError(
             f"'{printable(name)}' is too long a name: choose one with --name"
         )
-    is_file, out = os.path.isfile(args.file), os.path.realpath(args.out)
+    is_file = os.path.isfile(args.file)
+    out = os.path.realpath(args.out)
     file = os.path.relpath(os.path.realpath(args.file), out) if is_file else "pipe"
     return dict(name=name, target=target, file=file, sha256=frame.attrs["sha256"])
 
 
 def _check_place(folder, option, names=()):
     """Refuse a folder that nobody can write to, or that has files of these names."""
-    here, problem = folder.absolute(), f"no permission to write to {printable(folder)}"
+    here = folder.absolute()
+    problem = f"no permission to write to {printable(folder)}"
     try:
         there = next(path for path in (here, *here.parents) if path.exists())
         taken = [folder / name for name in names if (folder / name).exists()]
@@ -308,7 +313,8 @@ def _request(args):
     if args.exposure is not None and args.loss != "poisson":
         remedy = "is of counts: say --loss poisson, too"
         raise InputError(f"argument --exposure: {remedy}")
-    where, asked = printable(args.file), _some(args, _ASK)
+    where = printable(args.file)
+    asked = _some(args, _ASK)
     asked |= dict(reference=dict(args.reference), ordered=dict(args.ordered))
     how = _some(args, "sep decimal encoding")
     frame = readers.read_frame(args.file, typed=_in_shell, **how)
@@ -351,7 +357,8 @@ def _announce(options, many=5000):
 
 def _run(argv):
     """Run the command and return the exit code."""
-    argv, commands = sys.argv[1:] if argv is None else [*argv], ("select", "plan")
+    argv = sys.argv[1:] if argv is None else [*argv]
+    commands = ("select", "plan")
     if argv and argv[0] not in (*commands, "-h", "--help", "--version"):
         if not os.path.exists(argv[0]) and (near := readers.meant(argv[0], commands)):
             raise InputError(f"'{printable(argv[0])}' is no command and no file{near}")
@@ -513,7 +520,8 @@ def _as_table(args, study, beside, left, code):
     lines = []
     if code:
         lines.append(f"no plan up to --max-rows {args.max_rows}: they are not enough")
-    columns, of = study.columns_per_feature, "its feature"
+    columns = study.columns_per_feature
+    of = "its feature"
     if columns > 1:
         of += f",\nthe length of the coefficients of {columns} columns"
     lines.append(_PLAN.format(s=study, of=of))

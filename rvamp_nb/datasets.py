@@ -75,7 +75,8 @@ def toy() -> Dataset:
     >>> print(toy().y)
     [ 1.2 -0.3  0.4]
     """
-    A, y = np.array([[1.0], [0.5], [-0.8]]), np.array([1.2, -0.3, 0.4])
+    A = np.array([[1.0], [0.5], [-0.8]])
+    y = np.array([1.2, -0.3, 0.4])
     return Dataset(A, y, None, ("x",))
 
 # %% ../nbs/course/13_datasets.ipynb #d49b73cb
@@ -309,7 +310,8 @@ def load_diabetes() -> Dataset:
     from sklearn.datasets import load_diabetes as load
 
     raw = load()
-    X, names = raw.data, raw.feature_names
+    X = raw.data
+    names = raw.feature_names
     pairs = list(combinations(range(10), 2))
     squares = [i for i in range(10) if names[i] != "sex"]
     table = [X] + [X[:, i] * X[:, j] for i, j in pairs] + [X[:, squares] ** 2]
@@ -333,7 +335,8 @@ def _riboflavin_file(path):
     pooch = import_extra("pooch", "course")
     named = path if path is not None else os.environ.get("RVAMP_NB_RIBOFLAVIN") or None
     if named is None:
-        name, cache = "riboflavin.RData", pooch.os_cache("rvamp_nb")
+        name = "riboflavin.RData"
+        cache = pooch.os_cache("rvamp_nb")
         known = f"sha256:{RIBOFLAVIN_SHA256}"
         try:
             return pooch.retrieve(RIBOFLAVIN_URL + name, known, fname=name, path=cache)

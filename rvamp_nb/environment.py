@@ -38,7 +38,8 @@ def _bar_class():
 
         def close(self):
             if sys.exc_info()[0] in (None, GeneratorExit):  # of a loop that was left
-                self.total, self.colour = self.total and self.n, "green"
+                self.total = self.total and self.n
+                self.colour = "green"
             super().close()
 
     return Bar

@@ -93,7 +93,8 @@ def _outputs(draw, values, places):
         for k in set(plt.get_fignums()) - before:
             plt.close(k)
     printed = dict(stdout=shown.stdout, stderr=shown.stderr).items()
-    stream, display = dict(output_type="stream"), dict(output_type="display_data")
+    stream = dict(output_type="stream")
+    display = dict(output_type="display_data")
     printed_outputs = [stream | dict(name=k, text=text) for k, text in printed if text]
     for o in shown.outputs:
         printed_outputs.append(display | dict(data=o.data, metadata=o.metadata or {}))
@@ -116,7 +117,8 @@ def _picture(fig, places):
             ax.set_position(place)
     fig.canvas.draw()
     places[len(fig.axes)] = known or [ax.get_position() for ax in fig.axes]
-    png, pixels = io.BytesIO(), np.asarray(fig.canvas.buffer_rgba())
+    png = io.BytesIO()
+    pixels = np.asarray(fig.canvas.buffer_rgba())
     # packed to be quick rather than small
     Image.fromarray(pixels).save(png, format="png", compress_level=1)
     data = {"image/png": base64.b64encode(png.getvalue()).decode()}
@@ -161,7 +163,8 @@ def sliders(draw, **controls):
     """
     w = import_extra("ipywidgets", "course")
     knobs = {name: _control(name, spec) for name, spec in controls.items()}
-    out, places = w.Output(), {}
+    out = w.Output()
+    places = {}
 
     def redraw():
         values = {name: knob.value for name, knob in knobs.items()}

@@ -46,7 +46,8 @@ def rows_of_html(rows, head=()):
     """Make a table of rows of HTML, the first part of each its name, under a head; what
     is a number is set to the right, and so is its head.
     """
-    rows, body = list(rows), ""
+    rows = list(rows)
+    body = ""
     style = ";vertical-align:top;background:none;padding:1px 12px 1px 0"
     th = f'<th style="text-align:left;white-space:nowrap{style}">'
     of = [*rows, [""]][0][1:]
@@ -65,7 +66,8 @@ def rounded(values, spread):
     finite they stay as they are.
     """
     power = 10.0 ** np.abs(digits := 1 - np.floor(np.log10(spread)))
-    coarse, fine = power * np.rint(values / power), np.rint(values * power) / power
+    coarse = power * np.rint(values / power)
+    fine = np.rint(values * power) / power
     known = np.where(digits < 0, coarse, fine)
     return np.where(np.isfinite(known) & (spread > 0), known, values)
 
@@ -83,7 +85,8 @@ def _rows_of(density, most):
     """Yield name, Π (None of a Gaussian), mean and standard deviation of the first
     coefficients of a density, and how many more there are.
     """
-    mean, names = np.atleast_1d(density.mean), np.atleast_1d(density.names)
+    mean = np.atleast_1d(density.mean)
+    names = np.atleast_1d(density.names)
     names = ["coefficient"] if density.names is None else names[:most].tolist()
     called = [f"coefficient {i}" if isinstance(i, int) else str(i) for i in names]
     atom = density.atom
@@ -111,8 +114,10 @@ MOST_DRAWN = 1000  # coefficients: of more no curves are computed
 def _curve(pdf, row, colour):
     """Draw one coefficient's density, its bar at zero included, as SVG."""
     name, Pi, mean, std = row
-    low, high = min(mean - 3.5 * std, 0), max(mean + 3.5 * std, 0)
-    width, Pi = (high - low) or 1.0, 1.0 if Pi is None else Pi
+    low = min(mean - 3.5 * std, 0)
+    high = max(mean + 3.5 * std, 0)
+    width = (high - low) or 1.0
+    Pi = 1.0 if Pi is None else Pi
     at = lambda x: 3 + (WIDE - 6) * (x - low) / width if high > low else WIDE / 2
     x = np.linspace(low, high, 121)
     y = np.nan_to_num(pdf(x)) if std > 0 else 0 * x
@@ -133,7 +138,8 @@ def as_html(density, role):
     of `COLOURS`; the first coefficients of many.
     """
     rows, more = _rows_of(density, IN_A_TABLE)
-    drawn, body = len(rows) + more <= MOST_DRAWN, []
+    drawn = len(rows) + more <= MOST_DRAWN
+    body = []
     for k, row in enumerate(rows):
         pdf = lambda x: np.reshape(density.pdf(x), (-1, len(x)))[k]
         name, Pi, mean, std = row
@@ -150,7 +156,8 @@ def as_page(result, state, facts=(), order=(), columns=None, names=None):
     spread)}, the first rows in an order, to the digits that are known. Rows have names,
     or numbers.
     """
-    page, first = plain_text(repr(result).partition("(")[2][:-1]), order[:IN_A_TABLE]
+    page = plain_text(repr(result).partition("(")[2][:-1])
+    first = order[:IN_A_TABLE]
     page = f"<strong>{page}</strong> {badge(*state)}"
     if facts:
         page += rows_of_html((name, plain_text(text)) for name, text in facts)
@@ -169,7 +176,8 @@ def leading_moments(fit, Pi, error=None):
     what is selected most often, by Pi, (N,), with its standard error, or (None) the
     largest.
     """
-    columns, sd = {} if Pi is None else {"Π": (Pi, 0.01)}, np.sqrt(fit.var)
+    columns = {} if Pi is None else {"Π": (Pi, 0.01)}
+    sd = np.sqrt(fit.var)
     columns |= {} if error is None else {"±": (error, 0.01)}
     each = zip(fit.mean.T, sd.T) if sd.ndim > 1 else ()  # of classes, (N, K)
     columns |= {f"mean {k}": pair for k, pair in enumerate(each)}

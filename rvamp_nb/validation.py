@@ -26,7 +26,8 @@ def check_number(owner, name, value, low, high=np.inf, closed=""):
     except OverflowError:  # an int of hundreds of digits
         number = np.nan
     if not (low < number < high or at_end):
-        left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"
+        left = "[" if "[" in closed else "("
+        right = "]" if "]" in closed else ")"
         interval = f"{left}{low:g}, {high:g}{right}"
         raise ValueError(f"{owner}: {name} must lie in {interval}, got {value!r}")
     if np.isfinite(number) and number and not 1e-150 < abs(number) < 1e150:
@@ -38,7 +39,8 @@ def check_number(owner, name, value, low, high=np.inf, closed=""):
 
 def check_field(item, name, low, high=np.inf, closed=""):
     """Put `check_number`'s float of an object's field in its place, even if frozen."""
-    owner, value = type(item).__name__, vars(item)[name]
+    owner = type(item).__name__
+    value = vars(item)[name]
     vars(item)[name] = check_number(owner, name, value, low, high, closed)
 
 # %% ../nbs/workshop/validation.ipynb #0a944117
@@ -62,7 +64,8 @@ def kind_of(X):
     "dask", "zarr", "pandas frame", "dask frame", "frame" of another library; a frame's
     column: "series".
     """
-    lazy, labelled = hasattr(X, "dask"), hasattr(X, "iloc")
+    lazy = hasattr(X, "dask")
+    labelled = hasattr(X, "iloc")
     if hasattr(X, "columns"):
         return "dask frame" if lazy else "pandas frame" if labelled else "frame"
     if lazy or labelled:

@@ -94,7 +94,8 @@ def explorer_table(fits, start, shown, names, unit=1.0):
     unit = np.broadcast_to(unit, len(shown)) * 1.0
     (l, t, d), usual = start, fits[:, start[1], start[2]]
     lam = lambda fit: np.max(p1(fit, shown).prior.lam)
-    seconds, upper = [p2(fit, shown) for fit in usual], np.triu_indices(len(shown))
+    seconds = [p2(fit, shown) for fit in usual]
+    upper = np.triu_indices(len(shown))
     both = np.outer(unit, unit)
     laws = [_penalty(fit, shown, unit) for fit in fits[l, t]]
     beta = usual[l].problem.beta
@@ -118,10 +119,12 @@ def with_steps(table, fit, shown, unit=1.0, most=40):
     """Add the iteration, from the empty model until the fit's tolerance: at each step
     both factors' moments.
     """
-    steps, deltas = [], []
+    steps = []
+    deltas = []
     for now, _, _ in iterate(fit.problem):
         if now is not None:
-            at, x = replace(fit, last=now), now.coupled.x
+            at = replace(fit, last=now)
+            x = now.coupled.x
             moments = np.array([x.mean[shown] * unit, x.var[shown] * unit**2]).T
             steps.append(np.hstack([_message_on_scale(at, shown, unit), moments]))
             deltas.append(float(now.delta))
@@ -134,7 +137,9 @@ def _chain(fit, changes, bar=None):
     """Yield fits of problems that differ a little more from a fit's with each change,
     each from where those before it lead; they end where one does not converge.
     """
-    found, past, anderson = [], [(0.0, fit.messages)], Anderson(fit.problem.A)
+    found = []
+    past = [(0.0, fit.messages)]
+    anderson = Anderson(fit.problem.A)
     # four digits, as a picture shows no more; where all is empty steps are endless
     enough = max(fit.tol, 1e-4), max(fit.n_iter, 60), 0.7
     for k, change in enumerate(changes, 1):
@@ -156,9 +161,11 @@ def with_temperatures(table, fit, shown, unit=1.0, bar=None):
     posterior is Bayes's, to where it is a point.
     """
     residuals = fit.problem.y - fit.problem.A @ fit.last.coupled.x.mean
-    noise, betas = np.mean(residuals**2), 2.0 ** np.arange(7, -1, -1)
+    noise = np.mean(residuals**2)
+    betas = 2.0 ** np.arange(7, -1, -1)
     found = _chain(fit, [dict(beta=beta / noise) for beta in betas], bar)
-    betas, found = betas[: len(found)][::-1], found[::-1]
+    betas = betas[: len(found)][::-1]
+    found = found[::-1]
     names = [*(f"{beta:g}" for beta in betas), "∞"]
     messages = [_message_on_scale(each, shown, unit) for each in (*found, fit)]
     table = table | dict(betas=[*(betas / noise), None], betaNames=names)
@@ -299,7 +306,8 @@ def film(box):
     *knobs, out = getattr(box, "children", None) or [None]
     if not knobs:
         raise ValueError("film: box must come from sliders, with a control or more")
-    names, places = [knob.description for knob in knobs], [*map(_places, knobs)]
+    names = [knob.description for knob in knobs]
+    places = [*map(_places, knobs)]
     if prod(map(len, places)) > 60:
         fewer = f"give fewer values for {' or '.join(names)}"
         raise ValueError(f"film: box has more than 60 settings; {fewer}")
@@ -314,7 +322,8 @@ def film(box):
         if setting != start:
             label = ", ".join(f"{name} = {v}" for name, v in zip(names, setting))
             taken[setting] = _pixels(out.outputs, label)
-    pictures, first = [taken[setting] for setting in product(*places)], taken[start]
+    pictures = [taken[setting] for setting in product(*places)]
+    first = taken[start]
     _check_moves(pictures, names, places)
     frames = [_frame(pixels, first) for pixels in pictures]
     table = dict(base=_frame(first), frames=frames, size=first.shape[1::-1])
@@ -358,7 +367,8 @@ def _frame(pixels, base=None):
     # and around what is new: else `base` shines through when both are made smaller
     new = base is None or binary_dilation((pixels != base).any(2), iterations=3)
     numbers = np.where(new, np.asarray(few), 31).astype(np.uint8)
-    picture, data = Image.frombytes("P", few.size, numbers.tobytes()), io.BytesIO()
+    picture = Image.frombytes("P", few.size, numbers.tobytes())
+    data = io.BytesIO()
     picture.putpalette((few.getpalette() + [255] * 96)[:96])
     picture.save(data, "png", optimize=True, transparency=31)
     return "data:image/png;base64," + base64.b64encode(data.getvalue()).decode()

@@ -23,7 +23,8 @@ def damp(old, new, damping):
     """Return the state `damping` (in (0, 1]) of the way from old to new, by
     `coordinates`.
     """
-    z, f = coordinates(old), coordinates(new)
+    z = coordinates(old)
+    f = coordinates(new)
     return from_coordinates(_damped(z, f, damping), old)
 
 
@@ -51,7 +52,8 @@ class Anderson:
 
     def reset(self):
         """Forget every move."""
-        self.moves, self.last = [], None
+        self.moves = []
+        self.last = None
 
     def pause(self):
         """Note that the problem changes a little: the moves stay true, the next one is
@@ -66,7 +68,8 @@ class Anderson:
         free = np.isfinite(z) & np.isfinite(f)
         if not np.array_equal(free, self.free):
             self.reset()
-        self.free, which = free, slice(None) if free.all() else free
+        self.free = free
+        which = slice(None) if free.all() else free
         z, residual = z[which], f[which] - z[which]
         if self.last:
             # the last point is made again: it would be the largest thing that is held
@@ -87,7 +90,9 @@ def _combine(z, residual, moves, weights, damping):
     """
     few = 2**14  # coordinates at a time fit the cache
     parts = [slice(start, start + few) for start in range(0, len(z), few)]
-    gram, image, size2 = np.zeros((len(moves),) * 2), np.zeros(len(moves)), 0.0
+    gram = np.zeros((len(moves),) * 2)
+    image = np.zeros(len(moves))
+    size2 = 0.0
     for part in parts:
         changes = np.array([weights[part] * dR[part] for _, dR in moves])
         rest = weights[part] * residual[part]
@@ -128,13 +133,16 @@ class AdaptiveDamping:
     """Damping that backs off."""
 
     def __init__(self, damping):
-        self.damping, self.best, self.waited = damping, np.inf, 0
+        self.damping = damping
+        self.best = np.inf
+        self.waited = 0
 
     def watch(self, change):
         """Halve the damping, and return True, when no fall was seen for ten steps."""
         self.waited += not 0.95 <= change <= 1
         if change < 0.9 * self.best:
-            self.best, self.waited = change, 0
+            self.best = change
+            self.waited = 0
         if self.waited < 10:
             return False
         self.slow_down()
@@ -143,7 +151,8 @@ class AdaptiveDamping:
     def slow_down(self):
         """Halve the damping from here on."""
         self.damping = max(self.damping / 2, MIN_DAMPING)
-        self.best, self.waited = np.inf, 0
+        self.best = np.inf
+        self.waited = 0
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c05
 def expected_rows(problem):
@@ -200,7 +209,8 @@ def _near(proposal, plain, state):
 
 def _onward(problem, current, damping, anderson=None):
     """Return the state after a good step, and whether it is accelerated."""
-    old, new = current.state, current.new
+    old = current.state
+    new = current.new
     z, f = np.split(coordinates((*old, *new)), 2)
     trusted = anderson and current.change <= 1
     plain = _damped(z, f.copy() if trusted else f, damping)
@@ -217,7 +227,8 @@ def _start(problem, state):
     """
     if state is not None:
         return _capped(problem, state, len(problem.y))
-    N, most = problem.A.shape[1], expected_rows(problem)
+    N = problem.A.shape[1]
+    most = expected_rows(problem)
     if np.isfinite(problem.beta) and not isinstance(problem.likelihood, Squared):
         most = min(most, N)
     free = np.broadcast_to(problem.prior.is_unpenalized(), N).sum()
@@ -250,8 +261,12 @@ def iterate(
     "accelerated", "undone" or "breakdown: ...". A `Breakdown` when the faintest or
     slowest attempt fails.
     """
-    pace, anderson = AdaptiveDamping(damping), anderson or Anderson(problem.A)
-    state, good, fast, faint = _start(problem, state), None, False, 0
+    pace = AdaptiveDamping(damping)
+    anderson = anderson or Anderson(problem.A)
+    state = _start(problem, state)
+    good = None
+    fast = False
+    faint = 0
     while True:
         current, event = _try(take, problem, state)
         if current and not (fast and current.change > 3 * good.change):
@@ -266,7 +281,8 @@ def iterate(
         anderson.reset()
         if good is None and faint < MAX_ATTENUATIONS:
             yield None, pace.damping, event
-            state, faint = _attenuated(state, 0.25), faint + 1
+            state = _attenuated(state, 0.25)
+            faint = faint + 1
             continue
         if good is None or (current is None and pace.damping <= MIN_DAMPING):
             raise Breakdown(event)
@@ -330,12 +346,15 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=
     """Iterate until change and delta are below tol, or report why not: a `Run`. It ends
     when `WORK` reaches `limit`, too; by default `work_limit`.
     """
-    last, rows, failure = None, [], ""
+    last = None
+    rows = []
+    failure = ""
     limit = limit or work_limit(problem, max_iter)
     steps = iterate(problem, state, damping, anderson=anderson, take=take)
     try:
         for current, pace, event in steps:
-            last, nothing = current or last, (np.nan, np.nan, 0)
+            last = current or last
+            nothing = (np.nan, np.nan, 0)
             change, delta, n_clipped = current[-3:] if current else nothing
             rows.append((change, delta, pace, n_clipped, event))
             if max(change, delta) < tol:
@@ -359,7 +378,8 @@ def follow(problem, state, enough, take=step, anderson=None):
     """Iterate from a state until `enough(changes)`: the last step (None where one broke
     down), and of each the larger of change and delta.
     """
-    last, changes = None, []
+    last = None
+    changes = []
     try:
         for current, _, _ in iterate(problem, state, anderson=anderson, take=take):
             last = current or last
@@ -377,7 +397,9 @@ def continuation(problem, tol, max_iter, damping, take=step, limit=None):
     """
     if problem.prior.scaled(1.0) is None:
         return None
-    state, top, lost = None, max(lambda_max_factor(problem) or 100.0, 2.0), 0
+    state = None
+    top = max(lambda_max_factor(problem) or 100.0, 2.0)
+    lost = 0
     for factor in np.geomspace(top, 1, 12):
         there = problem._replace(prior=problem.prior.scaled(factor))
         there_tol, most = (tol, max_iter) if factor == 1 else (1e-3, min(100, max_iter))

@@ -234,7 +234,9 @@ class Squared(_Row):
     """
 
     sigma: float = 1.0
-    name, model, shifts = "squared", "a linear regression", True
+    name = "squared"
+    model = "a linear regression"
+    shifts = True
 
     def __post_init__(self):
         check_field(self, "sigma", 0)
@@ -341,10 +343,13 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
         The solutions f.
     """
     y, target, cV = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
-    left, answer = np.arange(len(target)), np.empty(len(target))
+    left = np.arange(len(target))
+    answer = np.empty(len(target))
     slope, curvature = loss.derivatives(y, target)
-    bound, f = target - cV * slope, target - cV * slope / (1 + cV * curvature)
-    low, high = np.minimum(target, bound), np.maximum(target, bound)
+    bound = target - cV * slope
+    f = target - cV * slope / (1 + cV * curvature)
+    low = np.minimum(target, bound)
+    high = np.maximum(target, bound)
     far = np.abs(f - target) > NEARBY
     if far.any():
         f = np.where(far, np.clip(loss.guess(y, target, cV), low, high), f)
@@ -354,7 +359,8 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
         numbers += A_CALL + f.size
         slope, curvature = loss.derivatives(y, f)
         gap = f - target + cV * slope
-        low, high = np.where(gap < 0, f, low), np.where(gap > 0, f, high)
+        low = np.where(gap < 0, f, low)
+        high = np.where(gap > 0, f, high)
         step, last, short = _newton_in_box(f, low, high, last, gap, 1 + cV * curvature)
         answer[left] = f = f + step
         if short.all():
@@ -562,7 +568,9 @@ class Logistic(Loss):
     """
 
     length_scale = 0.6
-    name, model, most_offset = "logistic", "a logistic regression", 30
+    name = "logistic"
+    model = "a logistic regression"
+    most_offset = 30
 
     def value(self, y: Array, f: Array) -> Array:
         """See `Loss.value`."""
@@ -642,7 +650,8 @@ def _averaged_pull(loss, y, incoming, c, beta):
             xi, w = _field_grid(_field_spread(loss, chi_hat))
             field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
             pull, response, slack = loss.inner(y[rows], -field, c, V, beta)
-            mean, chi = w @ pull, w @ response
+            mean = w @ pull
+            chi = w @ response
             excess = w @ (pull - mean - chi * (field - h)) ** 2
             parts[:, rows] = mean, chi, excess, w @ slack
     return parts
@@ -683,7 +692,8 @@ def _expected_log_z(loss, y, incoming, counts, beta):
     V, h, chi_hat = incoming
     xi, w = _field_grid(_field_spread(loss, chi_hat))
     omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
-    cold, total = np.isinf(beta), -np.log(V) / (2 * beta)
+    cold = np.isinf(beta)
+    total = -np.log(V) / (2 * beta)
     flat = 0 * V if cold else np.log(2 * np.pi * V / beta) / (2 * beta)
     for c, weight in zip(*_support(counts)):
         if c == 0:
@@ -717,7 +727,8 @@ class PoissonLoss(Loss):
     """
 
     length_scale = 0.36
-    name, model = "poisson", "a Poisson regression with a logarithmic link"
+    name = "poisson"
+    model = "a Poisson regression with a logarithmic link"
 
     def value(self, y: Array, f: Array) -> Array:
         """See `Loss.value`."""
@@ -750,7 +761,9 @@ def _clipped(m, s, delta):
     """Compute mean, P[inside], P[outside] and excess of clip(m + s xi, -delta,
     delta).
     """
-    flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
+    flip = np.where(m < 0, -1.0, 1.0)
+    m = np.abs(m)
+    noisy = s > 0
     walls = np.array([delta - m, -delta - m])
     far = noises(walls, np.where(noisy, s, 1.0))
     lift, var, P = ramp(far)
@@ -768,7 +781,9 @@ def _least_huber(
 ) -> Array:
     """See `Loss.log_partition`, in closed form."""
     (V, h, chi_hat), (c, w) = incoming, counts.nodes()
-    s, mean, give = np.sqrt(chi_hat), y + h, 1 + np.multiply.outer(c, V)
+    s = np.sqrt(chi_hat)
+    mean = y + h
+    give = 1 + np.multiply.outer(c, V)
     a = np.array([mean, -mean])[:, None] - huber.delta * give
     lift, var, _ = noisy_ramp(a, np.where(s > 0, s, 1.0))
     beyond = (s**2 * var + (np.maximum(a, 0) + s * lift) ** 2).sum(0)
@@ -800,7 +815,8 @@ class Huber(Loss):
 
     delta: float = 1.0
     kinked = shifts = True
-    name, model = "huber", "a linear regression with Huber's robust loss"
+    name = "huber"
+    model = "a linear regression with Huber's robust loss"
 
     def __post_init__(self):
         check_field(self, "delta", 0)
@@ -854,14 +870,17 @@ def _posterior_of_fit(loss, y, omega, c, V, beta):
     top = loss.proximal(y, omega, c * V)
     at_top, (slope, curvature) = loss.value(y, top), loss.derivatives(y, top)
     steep = np.sqrt(1 + c * V * curvature)
-    gamma, width = 0.25 + 0.2 * np.log(steep), np.sqrt(V / beta) / steep
+    gamma = 0.25 + 0.2 * np.log(steep)
+    width = np.sqrt(V / beta) / steep
     t = np.linspace(-7, 7, 61).reshape(-1, *[1] * np.ndim(top))
     d = width * np.sinh(gamma * t) / gamma
     bend = loss.value(y, top + d) - at_top - d * slope
     p = np.cosh(gamma * t) * np.exp(-beta * (c * bend + d**2 / (2 * V)))
     z = p.sum(0)
-    p, slopes = p / z, loss.derivatives(y, top + d)[0]
-    mean_d, mean_slope = (p * d).sum(0), (p * slopes).sum(0)
+    p = p / z
+    slopes = loss.derivatives(y, top + d)[0]
+    mean_d = (p * d).sum(0)
+    mean_slope = (p * slopes).sum(0)
     response = c * beta / V * (p * (slopes - mean_slope) * d).sum(0)
     slack = beta / V * (p * (d - mean_d) ** 2).sum(0)
     log_z = np.log(z) + np.log(width * (t[1] - t[0]))

@@ -235,7 +235,8 @@ class Subsample(_Tau):
     """
 
     tau: float = 0.5
-    most, closed = 1, "]"
+    most = 1
+    closed = "]"
 
     @property
     def var(self) -> float:
@@ -248,7 +249,9 @@ class Subsample(_Tau):
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
         """See `Poisson.draw`: zeros and ones, exactly `drawn(M)` ones."""
-        missing, counts, among = self.drawn(M), np.zeros(M), M
+        missing = self.drawn(M)
+        counts = np.zeros(M)
+        among = M
         if M >= MANY:
             counts += rng.integers(256, size=M, dtype=np.uint8) < 256 * missing / M
             missing -= int(counts.sum())  # below 0: so many too many
@@ -325,7 +328,8 @@ class NoResampling(FixedFactor):
     [0.0688] [0.]
     """
 
-    mean, var = 1.0, 0.0
+    mean = 1.0
+    var = 0.0
 
 # %% ../../nbs/workshop/resampling.ipynb #2bed9f9e
 @dataclass(frozen=True)
@@ -843,7 +847,8 @@ def _of_groups(groups, strata):
     """Make the law of the groups' counts from a `Stratified` law of rows, which must
     agree on the stratum; a group is present if one of its rows is.
     """
-    index, stratum = groups.index, strata.index
+    index = groups.index
+    stratum = strata.index
     strata._check_rows(len(index))
     among = np.flatnonzero(stratum < len(strata.names))
     present, first = np.unique(index[among], return_index=True)

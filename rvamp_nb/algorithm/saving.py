@@ -149,7 +149,8 @@ def check_same(path, there, problem, names):
             return False
         return gap <= 1e-9 * one["size"]  # summed in other orders
 
-    here, there = _parts(problem)["digests"], there["digests"]
+    here = _parts(problem)["digests"]
+    there = there["digests"]
     others = " and ".join(k for k in sorted(names) if not same(here[k], there[k]))
     if others:
         what = "choose another file, or give what it was made with"

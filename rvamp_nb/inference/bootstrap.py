@@ -32,9 +32,11 @@ def weighted_lasso(A, y, lam, counts, tol=1e-10):
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import lasso_path
 
-    rows, lam = np.flatnonzero(counts), np.broadcast_to(lam, A.shape[1])
+    rows = np.flatnonzero(counts)
+    lam = np.broadcast_to(lam, A.shape[1])
     root = np.sqrt(counts[rows])
-    X, target = np.asfortranarray(A[rows] * root[:, None] / lam), root * y[rows]
+    X = np.asfortranarray(A[rows] * root[:, None] / lam)
+    target = root * y[rows]
     if len(rows) and np.isfinite(X.T @ target).all():
         # sweeps in order draw no number, but without a seed the global state would move
         how = dict(tol=tol, max_iter=10_000, random_state=0, precompute=False)
@@ -184,7 +186,8 @@ def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
     penalty.
     """
     none = np.zeros(int(intercept))
-    t, k = np.append(l1_ratio * lam, none), np.append((1 - l1_ratio) * lam, none)
+    t = np.append(l1_ratio * lam, none)
+    k = np.append((1 - l1_ratio) * lam, none)
     plain = loss == "squared" and not (positive or k.any()) and bool((t > 0).all())
     positive = np.append(np.full(len(lam), positive), none > 0)
     args = np.column_stack([A, np.ones((len(A), 1))]) if intercept else A, y, t, k
@@ -278,7 +281,8 @@ def _gather(chunks, plan, n, keep, progress):
         for x, u in chunks:
             both = np.hstack([x, u])
             about = both.mean(0) if about is None else about
-            d, selected = both - about, selected + (x != 0).sum(0)
+            d = both - about
+            selected = selected + (x != 0).sum(0)
             d2 = d * d
             sums = sums + np.array([v.sum(0) for v in (d, d2, d2 * d, d2 * d2)])
             draws.append(x[:, [] if keep is None else keep])
@@ -400,7 +404,8 @@ def naive_bootstrap(
     batch_glm.check_target(loss, y if sample_weight is None else y[weight > 0])
     model = _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset)
     plan = _Plan(*model, (M, N), counts, randomize, weight, seed)
-    hint, keep = _check_columns("columns", columns, N), _check_columns("keep", keep, N)
+    hint = _check_columns("columns", columns, N)
+    keep = _check_columns("keep", keep, N)
     likely = None if hint is None else np.isin(np.arange(N + intercept), hint)
     chunks = _chunks(plan, likely, n_resamples, n_jobs)
     return _gather(chunks, plan, n_resamples, keep, progress)

@@ -42,7 +42,8 @@ def split_law(counts):
     """
     c, w = counts.nodes()
     order = np.argsort(c[w > 1e-12])
-    c, w = c[w > 1e-12][order], w[w > 1e-12][order]
+    c = c[w > 1e-12][order]
+    w = w[w > 1e-12][order]
     # the variance that a piece keeps, times its probability
     inside = lambda p: w[p] @ (c[p] - np.average(c[p], weights=w[p])) ** 2
     cuts = [(slice(0, k), slice(k, None)) for k in range(1, len(c))]
@@ -116,7 +117,9 @@ def _laws_of_patterns(law, G, rows):
     drawn = np.array([inner.drawn(n) if k < known else 0 for k, n in enumerate(sizes)])
 
     def of(chosen):
-        weight, places, left = 1.0, drawn.copy(), sizes.copy()
+        weight = 1.0
+        places = drawn.copy()
+        left = sizes.copy()
         for k, inside in zip(stratum[rows], chosen):  # one after the other
             weight *= (places[k] if inside else left[k] - places[k]) / left[k]
             places[k] -= inside
@@ -147,7 +150,8 @@ def patterns(counts, M, rows):
     """
     unit, law = sampling_units(counts, M)
     others, pieces, of = _laws_of_patterns(law, unit.max() + 1, rows)
-    places, found = range(len(rows))[::-1], []
+    places = range(len(rows))[::-1]
+    found = []
     for k in range(pieces ** len(rows)):  # two pieces at most: Gray's code
         chosen = tuple((k ^ k >> 1) >> place & 1 for place in places)
         (weight, laws), which = of(chosen), others.copy()
@@ -167,7 +171,9 @@ def restrict(fit, columns):
     """Return the problem of some columns, (n,) int array, and the messages to begin
     with: a Problem and a State.
     """
-    p, prior, at = fit.problem, fit.prior, columns
+    p = fit.problem
+    prior = fit.prior
+    at = columns
     if len(columns) == len(fit.Pi):
         return p, fit.messages
     given = {name: vars(prior)[name] for name in ("lam", "penalty_factor")}
@@ -231,8 +237,11 @@ def solve_patterns(fit, rows, columns):
     `PatternFit`, and how many steps all took together.
     """
     problem, state = restrict(fit, columns)
-    anderson, parts, steps = Anderson(problem.A), [], 0
-    z, last = coordinates(state), ()
+    anderson = Anderson(problem.A)
+    parts = []
+    steps = 0
+    z = coordinates(state)
+    last = ()
     moves = np.zeros((len(rows), len(z)))
     for weight, chosen, which, laws in patterns(problem.counts, len(problem.y), rows):
         here = problem._replace(likelihood=PerRowLoss(problem.likelihood, which, laws))
@@ -241,11 +250,13 @@ def solve_patterns(fit, rows, columns):
         step, taken = _solve_pattern(here, begin, anderson)
         found = step and replace(fit, problem=here, last=step, n_iter=taken)
         if step:
-            now, move = coordinates(step.new), np.zeros_like(z)
+            now = coordinates(step.new)
+            move = np.zeros_like(z)
             np.subtract(now, z, out=move, where=np.isfinite(now) & np.isfinite(z))
             if np.abs(side).sum() == 1:  # more where one between has no answer
                 moves[side != 0] = move * side.sum()
-            z, last = now, chosen
+            z = now
+            last = chosen
         parts.append(PatternFit(weight, chosen, found))
         steps += taken
     return parts, steps
@@ -262,7 +273,8 @@ def row_scores(fit, columns):
     """Measure how much each row's count matters to some columns, (n,) int array
     (`score`): (M,), or (G,) for groups of rows.
     """
-    doubt, loss = (fit.Pi * (1 - fit.Pi))[columns], fit.problem.likelihood
+    doubt = (fit.Pi * (1 - fit.Pi))[columns]
+    loss = fit.problem.likelihood
     if isinstance(loss, GroupedLoss):
         parts = noise_of_groups(fit)[:, columns]
         return (parts / np.maximum(parts.sum(0), 1e-300)) ** 2 @ doubt
@@ -391,7 +403,8 @@ def _mixed(fit, parts, columns):
     """
     n = max(NODES // len(parts), SOME)  # patterns average over nodes, too
     moments = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
-    mixed, left = 0.0, {}
+    mixed = 0.0
+    left = {}
     for k, (weight, chosen, part) in enumerate(parts):
         if part is None:
             left[f"pattern {chosen}"], of_pattern = weight, moments[:, columns]

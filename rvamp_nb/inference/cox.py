@@ -29,7 +29,8 @@ def one_clock(time, entry=None, strata=None):
     on which the strata come one after the other: at risk at k are those with start < k
     <= stop (`risk-set`). Without entries a row starts where its stratum does.
     """
-    M, begin = len(time), np.zeros(0) if entry is None else entry
+    M = len(time)
+    begin = np.zeros(0) if entry is None else entry
     known, rank = np.unique(np.append(time, begin), return_inverse=True)
     strata = np.zeros(M) if strata is None else strata
     before = np.unique(strata, return_inverse=True)[1] * (len(known) + 1)
@@ -44,7 +45,8 @@ class RiskSets:
     """
 
     def __init__(self, start, stop):
-        self.start, self.stop = start, stop
+        self.start = start
+        self.stop = stop
         rest = np.minimum.accumulate(start[::-1])[::-1]
         ends = [0, *(np.flatnonzero(rest[1:] >= stop[:-1]) + 1), len(stop)]
         self.blocks = [slice(*pair) for pair in zip(ends, ends[1:])]
@@ -63,7 +65,8 @@ class RiskSets:
 
     def _sums(self, v, back):
         """Compute running sums, (..., M), forwards or from the end."""
-        sums, way = np.empty(v.shape), slice(None, None, -1 if back else 1)
+        sums = np.empty(v.shape)
+        way = slice(None, None, -1 if back else 1)
         for block in self.blocks:
             np.cumsum(v[..., block][..., way], -1, out=sums[..., block][..., way])
         return sums
@@ -94,7 +97,9 @@ class CoxLoss:
     name = "cox"
 
     def __init__(self, sets):
-        self.sets, self.point, self.known = sets, (np.nan, np.nan), None
+        self.sets = sets
+        self.point = (np.nan, np.nan)
+        self.known = None
 
     def of(self, rows):
         """Return the loss of some of the rows, which are sorted."""
@@ -104,13 +109,16 @@ class CoxLoss:
         """Compute each row's risk, deaths, risk at its time, and risk times hazard, (b,
         M); once for value, slope and curvature at a point.
         """
-        point, known = self.point, self.known
+        point = self.point
+        known = self.known
         if all(map(np.array_equal, (f, c), point)):
             return known
-        risk, deaths = c * np.exp(f), c * y
+        risk = c * np.exp(f)
+        deaths = c * y
         total = np.maximum(self.sets.at_risk(risk), np.maximum(risk, FAINTEST))
         held = risk * self.sets.while_at_risk(deaths / total)
-        self.point, self.known = (f.copy(), c), (risk, deaths, total, held)
+        self.point = (f.copy(), c)
+        self.known = (risk, deaths, total, held)
         return self.known
 
     def value(self, y, f, c):
@@ -169,9 +177,11 @@ def cox_fits(A, time, event, lam, counts, start=None, strata=None, entry=None):
         `time` up to which a row is not at risk (`risk-set`)
     """
     begin, end = one_clock(time, entry, strata)
-    order, t = np.argsort(end, kind="stable"), (lam[0] > 0) * 1.0
+    order = np.argsort(end, kind="stable")
+    t = (lam[0] > 0) * 1.0
     A = A if strata is None else within_strata(A, strata, counts.sum(0))
-    event, counts = event[order], counts[:, order]
+    event = event[order]
+    counts = counts[:, order]
     table = unit_table(A[order], event, t, 0 * t, "poisson")
     table = table._replace(loss=CoxLoss(RiskSets(begin[order], end[order])))
     found, _, _, gap = refit(table, counts, np.where(t, lam, 1.0), start=start)
@@ -195,8 +205,10 @@ def _seen_of_others(died, at_risk, held, since, until, a):
     """
     least = np.maximum(held * max(a, a**0.5) / LARGE, 1e-20 * at_risk[0])  # in range
     large = np.searchsorted(-np.minimum.accumulate(at_risk), -least, "right")
-    low, high = np.minimum(since, large), np.minimum(until, large)
-    p, sums = np.arange(TERMS)[:, None], np.zeros((TERMS, len(died) + 1))
+    low = np.minimum(since, large)
+    high = np.minimum(until, large)
+    p = np.arange(TERMS)[:, None]
+    sums = np.zeros((TERMS, len(died) + 1))
     with np.errstate(over="ignore"):  # of the last few, which are not asked for
         np.cumsum(died / at_risk * (at_risk[0] / at_risk) ** p, axis=1, out=sums[:, 1:])
     share = (-1.0) ** (p // 2) * (held / at_risk[0] * a**0.5) ** p
@@ -213,7 +225,8 @@ def _seen_in_parts(died, at_risk, held, since, until, a):
     """Compute these sums where the risk may grow: of deaths at which it is alike up to
     2.
     """
-    grows, seen = (np.diff(at_risk) > 0).any(), np.zeros(len(held))
+    grows = (np.diff(at_risk) > 0).any()
+    seen = np.zeros(len(held))
     size = np.floor(np.log2(at_risk)) * grows
     for one in np.unique(size):
         k = np.flatnonzero(size == one)
@@ -229,7 +242,8 @@ def _of_units(groups, clock, deaths, risk):
     times, when = np.unique(clock, return_inverse=True)
     key = np.unique(groups, return_inverse=True)[1] * len(times) + when
     key, row = np.unique(key, return_inverse=True)  # of one group at one time
-    unit, place = key // len(times), np.arange(len(key))
+    unit = key // len(times)
+    place = np.arange(len(key))
     place -= np.searchsorted(unit, unit)
     later = [np.flatnonzero(place == p) for p in range(1, place.max() + 1)]
     parts = np.bincount(row, deaths), np.bincount(row, risk)
@@ -244,8 +258,10 @@ def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
     a, (start, stop) = counts.var / counts.mean**2, one_clock(time, entry, strata)
     groups = counts.groups if isinstance(counts, Grouped) else np.arange(len(time))
     if late := start.any():  # before they begin, what they hold is taken away again
-        stop, groups = np.append(stop, start), np.tile(groups, 2)
-        deaths, risk = np.append(deaths, 0 * deaths), np.append(risk, -risk)
+        stop = np.append(stop, start)
+        groups = np.tile(groups, 2)
+        deaths = np.append(deaths, 0 * deaths)
+        risk = np.append(risk, -risk)
     row, clock, deaths, held, place, later = _of_units(groups, stop, deaths, risk)
     until = np.searchsorted(np.unique(clock[deaths > 0]), clock, "right")
     died, left = (np.bincount(until, v, until.max() + 1)[1:] for v in (deaths, held))
@@ -419,7 +435,8 @@ class BaselineHazard:
         """Compute the cumulative hazard, (M,), as each row sees it (`drawn-share`), at
         the level at which the intercept starts at 0; 0 before the first event.
         """
-        weight, deaths = self.sample_weight, self.sample_weight * self.event
+        weight = self.sample_weight
+        deaths = self.sample_weight * self.event
         given = self.time, deaths, self.risk, self.counts
         hazard = leave_one_out_hazard(*given, self.entry, self.strata)
         return hazard * (deaths.sum() / (weight * np.exp(self.offset) @ hazard))
@@ -465,7 +482,8 @@ class BaselineHazard:
         BaselineHazard
             With another risk.
         """
-        met, died = self.hazard > 0, self.sample_weight * self.event
+        met = self.hazard > 0
+        died = self.sample_weight * self.event
         expected = np.maximum(self.counts.mean * died - u.mean, 0)
         risk = expected / np.where(met, self.hazard, 1.0)
         return replace(self, risk=np.where(met, risk, self.risk))
@@ -491,7 +509,8 @@ class MovingBaseline:
     """Takes steps as `take` does, each with the baseline that its messages imply."""
 
     def __init__(self, base, take):
-        self.base, self.take = base, take
+        self.base = base
+        self.take = take
 
     def __call__(self, problem, state):
         """Take the step of a problem from a state."""

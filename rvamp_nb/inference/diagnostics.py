@@ -83,7 +83,10 @@ def _noise(fit):
     """Compute shares of rows or groups, (M,); features' largest part, sum and weight,
     (N,).
     """
-    A, u, doubt, N = fit.problem.A, fit.last.u, fit.Pi * (1 - fit.Pi), len(fit.Pi)
+    A = fit.problem.A
+    u = fit.last.u
+    doubt = fit.Pi * (1 - fit.Pi)
+    N = len(fit.Pi)
     if doubt.sum() <= 1e-12:
         doubt = np.ones(N)
     # without resampling the variances die out, and never quite reach 0
@@ -188,7 +191,8 @@ def _rows_that_carry(thickness, M):
     largest, second, fourth = thickness
     most = largest.max(1, keepdims=True)
     unit = (largest / np.where(most > 0, most, 1)) ** 2
-    second, fourth = (second * unit).sum(1), (fourth * unit**2).sum(1)
+    second = (second * unit).sum(1)
+    fourth = (fourth * unit**2).sum(1)
     return np.where(fourth > 0, second**2, M) / np.maximum(fourth, 1)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #45g00003
@@ -219,7 +223,8 @@ def max_correlation(fit):
     centred columns), (N,); 0 where Π is not above 0.01. Of columns that are selected
     together, the largest canonical correlation of their group.
     """
-    A, play = fit.problem.A, np.flatnonzero(fit.Pi > MATTERS)
+    A = fit.problem.A
+    play = np.flatnonzero(fit.Pi > MATTERS)
     partner = np.zeros(len(fit.Pi))
     if _selects_groups(fit) and len(play):
         index = fit.prior.column_groups.index
@@ -338,7 +343,8 @@ class Diagnostics(NamedTuple):
         return f"{text} ({rows}, one of which makes {self.largest_share:.0%})"
 
     def __repr__(self):
-        Pi, sd = GRADES[self.reliability], GRADES[self.spread_reliability]
+        Pi = GRADES[self.reliability]
+        sd = GRADES[self.spread_reliability]
         return f"{type(self).__name__}(reliability of Π {Pi}, of sd {sd})"
 
     def html_rows(self, whose: str = "") -> Iterator[tuple[str, str]]:
@@ -488,7 +494,9 @@ def diagnose(
     effective, share, row, single_share, group_share = of_noise
     same = np.flatnonzero(np.bincount(where) > 1)
     twins = [np.flatnonzero(where == column) for column in same]
-    loss, M, unit = fit.problem.likelihood, len(fit.problem.A), "row"
+    loss = fit.problem.likelihood
+    M = len(fit.problem.A)
+    unit = "row"
     called = units = range(M) if called is None else called
     if isinstance(loss, GroupedLoss):
         if loss.plain.joint:  # a group is a sample, chapter 6.1
@@ -535,8 +543,12 @@ def _closest_by_chance(rows, level, rng):
     """Compute the squared distance below which two rows are no chance (`too-close`,
     `too-close-columns`).
     """
-    M, columns, values, closest = len(rows.products), rows.columns, rows.values(), 0.0
-    one, step = rng.integers(M, size=400), rng.integers(1, M, size=400)
+    M = len(rows.products)
+    columns = rows.columns
+    values = rows.values()
+    closest = 0.0
+    one = rng.integers(M, size=400)
+    step = rng.integers(1, M, size=400)
     apart = (columns[one] - columns[(one + step) % M]) ** 2
     allowed = np.log(2 * level / (M * (M - 1)))
     for t in np.geomspace(0.1, 1e7, 33) / (2 * rows.N):
@@ -606,11 +618,13 @@ def near_duplicate_rows(A, level=0.01):
     rows = _rows_seen(A, seen, rng) if len(seen) > 2 else None
     if rows is None or not rows.N:
         return []
-    apart, sizes = rows.products, np.diag(rows.products).copy()
+    apart = rows.products
+    sizes = np.diag(rows.products).copy()
     for i, size in enumerate(sizes):  # in place
         apart[i] = size + sizes - 2 * apart[i]
     pairs = squareform(apart, checks=False)
-    closest, slack = _closest_by_tail(pairs, level), 1e-9 * rows.N
+    closest = _closest_by_tail(pairs, level)
+    slack = 1e-9 * rows.N
     if pairs.min() >= closest - slack:  # as in most tables
         return []
     near = apart < min(_closest_by_chance(rows, level, rng), closest) - slack

@@ -42,7 +42,8 @@ def leave_one_out(fit):
     that the fit leaves (`share-left`), (M,); for a loss that is not squared, those of
     its quadratic form at the fit.
     """
-    u, rows = fit.last.u, fit.last.likelihood_message
+    u = fit.last.u
+    rows = fit.last.likelihood_message
     return u.mean / u.chi, rows.Q_hat * u.chi
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0080
@@ -107,7 +108,9 @@ def debiased_together(fit, together):
     beside the direction of each column (`own-direction`); sixth, the share of each
     column's squares on which its estimate rests (`share-claimed`).
     """
-    A, last, n = fit.problem.A, fit.last, len(together)
+    A = fit.problem.A
+    last = fit.last
+    n = len(together)
     prior = moment_view(last.prior_message, last.x, last.state.to_prior)
     noise, left = noise_of_rows(fit)
     force, (Q_hat, h, _) = A.T @ last.u.mean, last.state.to_prior
@@ -116,7 +119,8 @@ def debiased_together(fit, together):
         U = residual_response(A, prior._replace(D=D), last.likelihood_message)
         response = np.einsum("mi,mi->i", U, A)
         W = U / (1 - D * response)
-        estimate, w = (h / Q_hat)[:n], (U / response)[:, :n]
+        estimate = (h / Q_hat)[:n]
+        w = (U / response)[:, :n]
     for i, members in enumerate(together):
         if len(members) > 1:
             W_B = joint_field(A[:, members], W[:, members], D[members])
@@ -127,7 +131,8 @@ def debiased_together(fit, together):
             estimate[i] = fit.mean[i] + first @ force[members]
             w[:, i] = W_B @ first
     pull = estimate - w.T @ last.likelihood_message.h
-    var, freed = (w**2).T @ noise, freedom(w, left)
+    var = (w**2).T @ noise
+    freed = freedom(w, left)
     part = np.where(fit.mean == 0, 1, freed / left) * (w.T @ last.u.mean) ** 2
     rest = np.maximum(freed * var - part, freed * var / 10)
     slope = 1 / last.likelihood_message.Q_hat
@@ -164,7 +169,9 @@ def resemblance(A, at_once=500):
     once.
     """
     norms = np.linalg.norm(A, axis=0)
-    A, together, parts = A / np.where(norms > 0, norms, 1), [], []
+    A = A / np.where(norms > 0, norms, 1)
+    together = []
+    parts = []
     for first in range(0, A.shape[1], at_once):
         cosines = np.abs(A[:, first : first + at_once].T @ A)
         np.fill_diagonal(cosines[:, first:], 2)  # itself first
@@ -689,7 +696,8 @@ def debiased_effects(
     >>> print(found.ci_low[2].round(-1), found.ci_high[2].round(-1))
     420.0 690.0
     """
-    level, fit = _check(fit, level), with_clusters(fit, [])
+    level = _check(fit, level)
+    fit = with_clusters(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]
     names = _names_of(names, fit)
     alike = resemblance(A - A.mean(0) * fit.has_intercept)
@@ -712,7 +720,8 @@ def debiased_effects(
     squares, pull, left = squares_beside(fit, se, left, pull, rest)
     p_value = 2 * student.sf(own_direction(estimate, squares, pull, left), left)
     (factor, error), slope = bending(fit), calibration_slope(fit)
-    estimate, spread = estimate / factor, np.sqrt(squares / left)
+    estimate = estimate / factor
+    spread = np.sqrt(squares / left)
     se, spread = np.hypot([se, spread], estimate * error) / factor
     width = student.ppf((1 + level) / 2, left)
     low, high = interval_ends(estimate, spread, pull / left, width)

@@ -52,13 +52,15 @@ _HINT = "give X[:, columns] of the features in question as an array"
 
 def check_refittable(A, prior, likelihood, intercept, baseline=None):
     """Refuse (ValueError) what refits do not know."""
-    stored, kind = isinstance(A, ChunkedTable), type(prior)
+    stored = isinstance(A, ChunkedTable)
+    kind = type(prior)
     known = baseline is not None or plain_loss(likelihood)[1]["loss"]
     odd = kind.__name__ if known else type(likelihood).__name__
     if baseline is not None and stored:
         raise ValueError(f"refits of survival times need the table in memory: {_HINT}")
     if baseline is not None and (kind is not Laplace or baseline.offset.any()):
-        odd, what = "offsets" if kind is Laplace else odd, "the Lasso without offsets"
+        odd = "offsets" if kind is Laplace else odd
+        what = "the Lasso without offsets"
         what = f"refits of survival times know {what} only, not {odd}: keep the answer"
         raise ValueError(f"{what} without refits (n_resamples=0 in StabilitySelection)")
     if not known or kind not in (Laplace, ElasticNet, NonNegative):
@@ -121,7 +123,9 @@ def refitter(fit, baseline=None):
 
     A ValueError for a loss, penalty or table that cannot be refitted.
     """
-    p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
+    p = fit.problem
+    N = len(fit.mean)
+    one = int(fit.has_intercept)
     if baseline is not None:
         wanted = "the BaselineHazard that survival_fit returned with the fit"
         parts = "time", "event", "sample_weight", "offset", "strata", "entry"
@@ -163,7 +167,8 @@ def penalty_terms(fit, columns):
     """Return threshold t and precision k of some columns, (n,) each; 0 of an
     intercept.
     """
-    N, one = len(fit.mean), [0.0] * fit.has_intercept
+    N = len(fit.mean)
+    one = [0.0] * fit.has_intercept
     parts = (np.append(np.broadcast_to(v, N), one) for v in fit.prior.split())
     return [part[columns] for part in parts]
 

@@ -51,10 +51,12 @@ def softmax_pulls(B, y, omega, c, V):
     d) and (..., d, d), from predictions omega (..., d), for a count c and V (..., d,
     d).
     """
-    u, I = np.zeros(omega.shape), np.eye(B.shape[1])
+    u = np.zeros(omega.shape)
+    I = np.eye(B.shape[1])
     for _ in range(200):
         _, slope, curvature = softmax_terms(B, y, omega + times(V, u))
-        gap, C = u + c * slope, c * curvature
+        gap = u + c * slope
+        C = c * curvature
         count_work(B.size * omega.size)
         if not np.abs(gap).max() > 1e-11 * (1 + c):  # or the messages ran away
             break
@@ -78,7 +80,8 @@ def softmax_prox(a, v):
         q = wrightomega(np.log(v) + a - s)
         rate = q / (1 + q)
         step = (q.sum(-1, keepdims=True) - v) / rate.sum(-1, keepdims=True)
-        q, s = q - rate * step, s + step
+        q = q - rate * step
+        s = s + step
         if not np.abs(step).max() > numbers.eps**0.45:  # the error is its square
             break
     return a - q
@@ -196,7 +199,8 @@ def softmax_problem(
         raise ValueError(f"{what}: center the columns, or drop it")
     (M, N), d, loss = A.shape, len(classes) - 1, Softmax(len(classes))
     columns, prior = in_directions(A, np.ones(N), d)
-    law, y = loss.of_samples(counts, M), loss.basis[index].ravel()
+    law = loss.of_samples(counts, M)
+    y = loss.basis[index].ravel()
     problem = dict(A=columns, y=y, prior=prior.scaled(lam), likelihood=loss, counts=law)
     return classes, problem
 
@@ -236,6 +240,7 @@ def class_deviations(fit, B):
     d, N = B.shape[1], len(Q) - B.shape[1]  # the intercepts are last
     field = incoming.h[: N * d].reshape(N, d) @ B.T
     along = field / np.where(size > 0, size, 1.0)[:N, None]
-    across, radial = of.tangential[:N, None], of.radial[:N, None]
+    across = of.tangential[:N, None]
+    radial = of.radial[:N, None]
     var = across * (1 - 1 / len(B)) + (radial - across) * along**2
     return np.sqrt(np.maximum(var, 0)) / Q[:N, None]

@@ -38,7 +38,8 @@ def score_covariances(fit, rows, d):
     joint = p2(fit)
 
     def of(rows):
-        m, cov = len(rows), joint.predict(np.kron(rows, np.eye(d)))[1]
+        m = len(rows)
+        cov = joint.predict(np.kron(rows, np.eye(d)))[1]
         return cov.reshape(m, d, m, d)[np.arange(m), :, np.arange(m)]
 
     return _in_pieces(of, rows, d, d)
@@ -156,7 +157,8 @@ class SoftmaxFit:
         return lambda rows: softmax(rows @ draws, axis=-1).mean(0)
 
     def _by_density(self, rows):
-        mean, d = self._by_feature(self.fit.mean), len(self.classes) - 1
+        mean = self._by_feature(self.fit.mean)
+        d = len(self.classes) - 1
         cov = score_covariances(self.fit, rows, d)
         return several_classes.mean_probabilities(self._basis, rows @ mean, cov)
 

@@ -123,17 +123,20 @@ def survival_fit(
     baseline_tol = check_number("survival_fit", "baseline_tol", baseline_tol, 0)
     rounds = check_size("survival_fit", "rounds", rounds)
     sets = dict(strata=strata, entry=entry)
-    base, fit = BaselineHazard(time, event, counts, sample_weight, offset, **sets), None
+    base = BaselineHazard(time, event, counts, sample_weight, offset, **sets)
+    fit = None
     A = base.within_strata(A)
     enough = lambda c: c[-1] < baseline_tol / 10 or len(c) == 100
     for _ in range(rounds):
         model = dict(likelihood=base.rows, prior=prior, counts=counts, intercept=True)
         fit = rvamp(A, base.event, lam, warm_start=fit, **model, **options)
-        last, moving = fit.last, MovingBaseline(base, step_for(fit.problem.A))
+        last = fit.last
+        moving = MovingBaseline(base, step_for(fit.problem.A))
         if last is None or base.updated(last.u).distance(base) < baseline_tol:
             return fit, base  # without a step it has warned
         last, _ = follow(fit.problem, fit.messages, enough, moving)
-        base, fit = moving.base, replace(fit, last=last or fit.last)
+        base = moving.base
+        fit = replace(fit, last=last or fit.last)
     message = f"the baseline still moves after {rounds} rounds"
     warnings.warn(message, ConvergenceWarning, stacklevel=3)  # one is its context
     return fit, base

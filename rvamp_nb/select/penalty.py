@@ -232,7 +232,8 @@ def resolved_target(question, threshold, pfer, q, bound):
         remedy = "drop pfer, or take resampling='subsample' instead of"
         raise ValueError(f"pfer can be promised {what}; {remedy} {question.counts!r}")
     units = question.target.rows.units(len(question.target.y))
-    p, columns = int(question.candidates.sum()), question.columns
+    p = int(question.candidates.sum())
+    columns = question.columns
     each = np.sum(columns.kind[columns.first] == "") / max(p, 1)  # columns of a group
     most = question.of_one.mean * units / 3 / (each if columns.groups else 1)
     threshold, pfer, q, note = resolve_error_control(p, most, threshold, pfer, q, bound)
@@ -240,7 +241,8 @@ def resolved_target(question, threshold, pfer, q, bound):
 
 # %% ../../nbs/workshop/penalty.ipynb #73search2
 # on the walk: from one penalty to the next; to what probabilities are right, about
-PATH_RATIO, COARSE_TOL = 0.85, 3e-3
+PATH_RATIO = 0.85
+COARSE_TOL = 3e-3
 LOWEST = 1e-4  # no path goes below this share of its largest penalty
 BELOW_EMPTY = 2.5  # q is at a penalty smaller by this than where the empty model has it
 
@@ -257,7 +259,8 @@ def coarse_path(question, q):
             return True
         return sizes[-1] >= 1.5 * q or sum(size > q for size in sizes) == 4
 
-    strides, tol = _empty(question)[1], max(COARSE_TOL, question.tol)
+    strides = _empty(question)[1]
+    tol = max(COARSE_TOL, question.tol)
     return question.path(strides, tol, until=enough)
 
 
@@ -268,7 +271,8 @@ def _empty(question):
     if question.intercept:  # which is not penalised
         A = with_ones(A)
         thresholds = np.append(thresholds, 0.0)
-    prior, target = Laplace(1.0, question.prior.randomize, thresholds), question.target
+    prior = Laplace(1.0, question.prior.randomize, thresholds)
+    target = question.target
     y, counts = target.of_rows(question.counts)
     problem = Problem(A, y, prior, target.likelihood, counts)
     steps = np.arange(np.ceil(np.log(LOWEST) / np.log(PATH_RATIO)) + 1)
@@ -284,12 +288,16 @@ class _TrackingPrior(Prior):
     """A penalty that goes along with the fields: in them it selects q, or nearly."""
 
     def __init__(self, question, q, lam):
-        self.lam, self.fall, self.candidates = lam, 2 * SIZE_SLOPE, question.candidates
+        self.lam = lam
+        self.fall = 2 * SIZE_SLOPE
+        self.candidates = question.candidates
         self.goal = 0.9985 * q  # near the end of the band of what is near enough
         self.others = 0.0  # selected, of columns that it is not about
         prior = self.prior = question.prior
-        self.is_unpenalized, self.check = prior.is_unpenalized, prior.check
-        self.column_groups, self.pooled = prior.column_groups, prior.pooled
+        self.is_unpenalized = prior.is_unpenalized
+        self.check = prior.check
+        self.column_groups = prior.column_groups
+        self.pooled = prior.pooled
         self.received = prior.received
 
     def beyond(self, Pi):
@@ -298,7 +306,8 @@ class _TrackingPrior(Prior):
 
     def of_columns(self, which, N):
         """See `Prior.of_columns`, while the others go on as they were seen last."""
-        few, seen = copy(self), self.candidates * self.Pi
+        few = copy(self)
+        seen = self.candidates * self.Pi
         few.prior = self.prior.of_columns(which, N)
         few.candidates = self.candidates[which]
         few.others = self.others + seen.sum() - seen[which].sum()
@@ -311,11 +320,13 @@ class _TrackingPrior(Prior):
         off = self.beyond(at(x).Pi(incoming))
         for _ in range(8):
             if abs(off) > 5e-4:
-                move, before = np.clip(off / self.fall, -1, 1), off
+                move = np.clip(off / self.fall, -1, 1)
+                before = off
                 off = self.beyond(at(x + move).Pi(incoming))
                 self.fall = np.clip((before - off) / move, FLATTEST, STEEPEST)
                 x += move
-        self.lam, self.Pi = float(np.exp(x)), at(x).Pi(incoming)
+        self.lam = float(np.exp(x))
+        self.Pi = at(x).Pi(incoming)
         return at(x).moments(incoming, beta)
 
 
@@ -330,10 +341,13 @@ def _guess(question, q):
 # %% ../../nbs/workshop/penalty.ipynb #73search5
 STALL_STEPS = 6  # steps after which the change has to be half of what it was
 # of ln ΣΠ/q: the penalty moves before it goes along; of messages: enough to begin with
-TOO_FAR, SETTLED = 0.6, 0.3
+TOO_FAR = 0.6
+SETTLED = 0.3
 A_STEP = 0.9  # and where rows that answer alike have settled
 # what settles: a penalty that goes along; looks, and what is missing at their end
-TRACKING_TOL, FIRST_TOL, LAST_TOL = 1e-3, 0.02, 0.003
+TRACKING_TOL = 1e-3
+FIRST_TOL = 0.02
+LAST_TOL = 0.003
 MAX_LOOKS, LOOK_STEPS = 20, 60  # at most so many, of so many steps
 
 
@@ -379,7 +393,10 @@ def _in_looks(question, along, fit, state, lowest, bar):
     that goes along was stopped, and a fit of few digits there; or None, as below
     `lowest`.
     """
-    lam, digits, seen, past = along.lam, FIRST_TOL, [], []
+    lam = along.lam
+    digits = FIRST_TOL
+    seen = []
+    past = []
     anderson = Anderson(fit.problem.A)
     for _ in zip(range(MAX_LOOKS), bar):
         if len(past) > 1:
@@ -389,7 +406,8 @@ def _in_looks(question, along, fit, state, lowest, bar):
         look = onward(question, fit, prior, state, anderson, enough)
         if not (look.converged and max(look.last.change, look.last.delta) < digits):
             return None
-        state, off = look.messages, along.beyond(look.Pi)
+        state = look.messages
+        off = along.beyond(look.Pi)
         past.append((np.log(lam), state))
         if abs(off) < LAST_TOL:
             return lam, look
@@ -426,10 +444,13 @@ def _with_rows_alike(question, along):
 
 def _come_near(question, along, state, digits, bar):
     """Return a fit of one digit at a penalty that selects q but for a factor of 1.8."""
-    seen, lam = [], along.lam
+    seen = []
+    lam = along.lam
     for _ in zip(range(4), bar):
-        fit, digits = question.solve(lam, state, digits), SETTLED
-        state, off = fit.messages, along.beyond(fit.Pi) if fit.converged else 0.0
+        fit = question.solve(lam, state, digits)
+        digits = SETTLED
+        state = fit.messages
+        off = along.beyond(fit.Pi) if fit.converged else 0.0
         if abs(off) < TOO_FAR:
             break
         seen.append((np.log(lam), off))
@@ -445,7 +466,8 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     if not (lam := lam or _guess(question, q)):
         return None
     along = _TrackingPrior(question, q, lam)
-    before, lowest = question.steps, LOWEST * lam
+    before = question.steps
+    lowest = LOWEST * lam
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
     if state is None and not (rough or moving) and min(question.A.shape) >= FEW_FROM:
@@ -458,11 +480,13 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     fit = _come_near(question, along, alike or state, A_STEP if alike else SETTLED, bar)
     if not fit.converged:
         return None
-    tol, anderson = 3e-2 if rough else TRACKING_TOL, Anderson(fit.problem.A)
+    tol = 3e-2 if rough else TRACKING_TOL
+    anderson = Anderson(fit.problem.A)
     enough = lambda c: c[-1] < tol or len(c) == question.max_iter or _stalled(c)
     near = onward(question, fit, along, fit.messages, anderson, enough, True, moving)
     change = max(near.last.change, near.last.delta) if near.converged else np.inf
-    lam, state = along.lam, (near if change < SETTLED else fit).messages
+    lam = along.lam
+    state = (near if change < SETTLED else fit).messages
     if moving:
         question = question.with_baseline(moving.base)
     if not change < tol:
@@ -510,7 +534,8 @@ def penalty_at_size(question, path, q):
     """Return the penalty with (nearly, and at most) q selected on average, or the
     nearest to it that has converged; an `PenaltyChoice`.
     """
-    sizes, done = question.size(path.Pi), np.flatnonzero(path.converged)
+    sizes = question.size(path.Pi)
+    done = np.flatnonzero(path.converged)
     if not len(done):
         fit = question.solve(path.lams[0])
         note = f"no answer: at no penalty, {fit.status}"
@@ -530,19 +555,23 @@ def _closing_in(question, path, above, below, q):
     found = tracking_search(question, q, top, path.states[above])
     if found and bottom <= found[1].lam <= top:
         return found[1]
-    fit, failed = question.solve(top, path.states[above]), None
+    fit = question.solve(top, path.states[above])
+    failed = None
     if not fit.converged:
         return PenaltyChoice(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)
-    lam, steps = top, fit.n_iter
+    lam = top
+    steps = fit.n_iter
     bar = dict(shown=question.progress, desc="reported λ", leave=False)
     for _ in progress_bar(range(16), **bar):  # halfway towards the other, each time
         half = np.sqrt(lam * bottom)
         trial = question.solve(half, fit.messages)
         steps += trial.n_iter
         if trial.converged and question.size(trial.Pi) <= q:
-            lam, fit = half, trial
+            lam = half
+            fit = trial
         else:
-            bottom, failed = half, failed if trial.converged else half
+            bottom = half
+            failed = failed if trial.converged else half
         if question.size(fit.Pi) >= CLOSE_TO_Q * q:
             return PenaltyChoice(lam, fit, "converged", steps)
     note = f"{question.size(fit.Pi):.3g} selected on average where q = {q:.3g}; "
@@ -557,7 +586,8 @@ def _at_end(question, path, end, q):
     """Return the answer at a penalty of the path: no two of them have q between
     them.
     """
-    lam, fit = float(path.lams[end]), question.solve(path.lams[end], path.states[end])
+    lam = float(path.lams[end])
+    fit = question.solve(path.lams[end], path.states[end])
     if not fit.converged:
         return PenaltyChoice(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)
     size = question.size(fit.Pi)
@@ -618,7 +648,9 @@ def _search_or_end(question, steer, q):
 
 def _search(question, steer, q):
     """Search as `search` does, on the table of the question as it is."""
-    near, start, base = (None, None), question.steps, question.target.baseline
+    near = (None, None)
+    start = question.steps
+    base = question.target.baseline
     for _ in range(21):
         moving = base and MovingBaseline(base, step_for(question.A))
         found = None if steer else tracking_search(question, q, *near, moving=moving)
@@ -626,13 +658,15 @@ def _search(question, steer, q):
             path = question.path(**steer) if steer else coarse_path(question, q)
             found = path, penalty_at_size(question, path, q)
         elif base:
-            base, question = moving.base, question.with_baseline(moving.base)
+            base = moving.base
+            question = question.with_baseline(moving.base)
         (path, answer), fit = found, found[1].fit
         answer = answer._replace(n_iter=question.steps - start - int(path.n_iter.sum()))
         new = base.updated(fit.last.u) if base and fit.converged else base
         if new is base or new.distance(base) < 1e-3:  # of its largest value
             return question, path, answer
-        base, question = new, question.with_baseline(new)
+        base = new
+        question = question.with_baseline(new)
         near = answer.lam, fit.messages  # of nearly the same question
     why = "fell back: after 20 rounds the baseline hazard still moves"
     return question, path, answer._replace(status=why)

@@ -46,7 +46,10 @@ class SparseBlock:
     __array_ufunc__ = None  # so that ndarray @ chunk asks the chunk
 
     def __init__(self, S, a, b):
-        self.S, self.a, self.b, self.shape = S, a, b, S.shape
+        self.S = S
+        self.a = a
+        self.b = b
+        self.shape = S.shape
 
     T = property(lambda self: SparseBlock(self.S.T, self.b, self.a))
 
@@ -71,7 +74,8 @@ class SparseBlock:
     def __getitem__(self, which):
         """Return some rows and columns, as an array."""
         rows, columns = which if isinstance(which, tuple) else (which, slice(None))
-        i, j = np.arange(self.shape[0])[rows], np.arange(self.shape[1])[columns]
+        i = np.arange(self.shape[0])[rows]
+        j = np.arange(self.shape[1])[columns]
         S = self.S[:, np.atleast_1d(j)][np.atleast_1d(i)]
         dense = S.toarray() - np.outer(self.a[i], self.b[j])
         return dense.reshape(i.shape + j.shape)
@@ -90,7 +94,8 @@ class SparseBlock:
         """
         none = np.zeros(self.shape[1]), slice(None)
         forms, left = none if K is None else self._short_forms(K)
-        S, b = self.S.tocsc()[:, left].tocsr(), self.b[left]
+        S = self.S.tocsc()[:, left].tocsr()
+        b = self.b[left]
         edges = np.linspace(0, len(F), pieces + 1).astype(int)
         for start, stop in zip(edges[:-1], edges[1:]):
             part = np.ascontiguousarray(F[start:, start:stop])
@@ -102,7 +107,9 @@ class SparseBlock:
         """Compute x'Kx of columns with few numbers, and which are left: long ones, and
         those of which digits were lost.
         """
-        S, Ka, forms = self.S.tocsc(), K @ self.a, np.zeros(self.shape[1])
+        S = self.S.tocsc()
+        Ka = K @ self.a
+        forms = np.zeros(self.shape[1])
         stored = np.diff(S.indptr)
         for k in np.unique(stored[stored <= len(K) / SHORT]).tolist():
             alike = np.flatnonzero(stored == k)
@@ -202,8 +209,10 @@ class _SomeColumns:
     """Some columns of what a table is read from."""
 
     def __init__(self, source, columns):
-        self.source, self.columns = source, columns
-        self.shape, self.dtype = (source.shape[0], len(columns)), source.dtype
+        self.source = source
+        self.columns = columns
+        self.shape = (source.shape[0], len(columns))
+        self.dtype = source.dtype
 
     def __getitem__(self, which):
         if isinstance(which, tuple):
@@ -246,10 +255,13 @@ def _no_array(table, *dtype, **copy):
 class _Transposed:
     """A table on its side: for `A.T @ u` and `x @ A.T` only."""
 
-    __array_ufunc__, __array__ = None, _no_array
+    __array_ufunc__ = None
+    __array__ = _no_array
 
     def __init__(self, A):
-        self.A, self.T, self.shape = A, A, A.shape[::-1]
+        self.A = A
+        self.T = A
+        self.shape = A.shape[::-1]
 
     def __matmul__(self, u):
         return (u.T @ self.A).T
@@ -281,7 +293,8 @@ class _Blocks:
         self.chunk_size = check_size("ChunkedTable", "chunk_size", self.chunk_size)
         M, N = self.source.shape
         self.axis = int(M <= N) if self.axis is None else self.axis
-        self.shape, self.passes = (M, N + self.intercept), 0
+        self.shape = (M, N + self.intercept)
+        self.passes = 0
         self.source, self.slices = self._laid_out(self.source)
         self.is_sparse = sparse.issparse(self.source)
 
@@ -289,7 +302,8 @@ class _Blocks:
         """Return the source in the order in which it is read, and the lines of each
         chunk.
         """
-        across, along = self.shape[1 - self.axis], self.shape[self.axis]
+        across = self.shape[1 - self.axis]
+        along = self.shape[self.axis]
         width = max(1, self.chunk_size // across)
         if sparse.issparse(source):
             form = sparse.csc_array if self.axis else sparse.csr_array
@@ -329,7 +343,8 @@ class _Blocks:
         ChunkedTable
             Of shape (M, n).
         """
-        source, columns = self.source, np.asarray(columns)
+        source = self.source
+        columns = np.asarray(columns)
         cheap = kind_of(source) in ("sparse", "dask")  # to cut out at once
         source = source[:, columns] if cheap else _SomeColumns(source, columns)
         how = dict(center=_of(self.center, columns), scale=_of(self.scale, columns))
@@ -411,7 +426,8 @@ class _Blocks:
             raise self._not_read(k, problem) from problem
 
     def _not_read(self, k, reason):
-        j, what = self.slices[k], "columns" if self.axis else "rows"
+        j = self.slices[k]
+        what = "columns" if self.axis else "rows"
         lines = f"{what} {j.start} to {j.stop - 1} of A"
         return ChunkError(f"{lines} could not be read: {reason}")
 
@@ -512,7 +528,8 @@ class ChunkedTable(_Blocks):
 
     def _ask(self, work, cut, whole, wanted=None):
         """Do `map_chunks` for all lines, or those wanted (ascending numbers)."""
-        joined, total = [], None
+        joined = []
+        total = None
         for k, j in self._lines(wanted):
             some, parts = work(self.reading(k, j), *(part[j] for part in cut), *whole)
             joined.append(some)
@@ -598,8 +615,10 @@ def _sparse_sums_about(X, center, size):
     """Compute the same sums for a chunk with a = 1; zeros that are not stored are
     counted.
     """
-    S, zero = sparse.csc_array(X.S, copy=True), -(X.b + center) / size
-    column, absent = S.tocoo(copy=False).col, len(X) - np.diff(S.indptr)
+    S = sparse.csc_array(X.S, copy=True)
+    zero = -(X.b + center) / size
+    column = S.tocoo(copy=False).col
+    absent = len(X) - np.diff(S.indptr)
     S.data = S.data / np.broadcast_to(size, len(zero))[column] + zero[column]
     largest = np.maximum(abs(S).max(0).toarray(), np.abs(zero) * (absent > 0))
     squares = S.power(2).sum(0) + absent * zero**2
@@ -624,7 +643,8 @@ def column_sums(A, linear, square=()):
     """Compute of a table (M, N), in one pass: u'A for each u in `linear` and w'(A o A)
     for each w in `square`, sequences of (M,) arrays; a tuple of (N,) arrays.
     """
-    k, weights = len(linear), (*linear, *square)
+    k = len(linear)
+    weights = (*linear, *square)
     if not isinstance(A, ChunkedTable):
         return _weighted(A, k, *weights)
     if A.axis:

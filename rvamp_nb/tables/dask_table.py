@@ -167,7 +167,8 @@ class DaskTable(ChunkedTable):
         return self[:, j] if self.axis else self[j]
 
     def _ask(self, work, cut, whole, wanted=None):
-        dask, options = the_dask(), _bytes((cut, whole, wanted))
+        dask = the_dask()
+        options = _bytes((cut, whole, wanted))
         usual = dask.config.get(GRAPH_WARNING, None)  # None: no cluster would warn
         quiet = usual and {GRAPH_WARNING: dask.utils.parse_bytes(usual) + 2 * options}
         self.sent += options
@@ -190,7 +191,8 @@ class DaskTable(ChunkedTable):
         common = (self.row_scale,) if self.axis else common
         shared = self.axis, self.chunk_size, common, work, _laid_anew(tuple(whole))
         shared = delayed(shared, traverse=False, pure=False)
-        ask, tasks = delayed(_at_block, pure=False), []
+        ask = delayed(_at_block, pure=False)
+        tasks = []
         for k, j in self._lines(wanted):
             lines = None if wanted is None else j - self.slices[k].start
             options = self._options_at(self.slices[k])[1]

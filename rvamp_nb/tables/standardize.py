@@ -68,7 +68,8 @@ def _of_chunks(A):
     if A.intercept or A.row_scale is not None:
         what = "a column of ones is put behind it, or its rows are multiplied"
         raise ValueError(f"standardise A before {what}")
-    M, raw = len(A), A.with_options(center=None, scale=None)
+    M = len(A)
+    raw = A.with_options(center=None, scale=None)
     with np.errstate(all="ignore"):  # NaN and infinite numbers are seen in the norms
         if A.axis:
             size, center, total, squares = raw.map_chunks(of_columns)[0]

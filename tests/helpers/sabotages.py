@@ -1530,8 +1530,8 @@ SABOTAGES = [
     Sabotage(
         "inference/survival.py",
         "the baseline that goes along is forgotten",
-        "base, fit = moving.base, replace(fit, last=last or fit.last)",
-        "base, fit = base.updated(fit.last.u), replace(fit, last=last or fit.last)",
+        "base = moving.base",
+        "base = base.updated(fit.last.u)",
         "tests/inference/test_survival.py"
         "::test_the_baseline_goes_along_with_the_messages",
     ),
@@ -2107,8 +2107,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the answer has the baseline at which the search began",
-        "base, question = moving.base, question.with_baseline(moving.base)",
-        "pass",
+        "question = question.with_baseline(moving.base)",
+        "base = question.target.baseline",
         "tests/select/test_selection.py"
         "::test_penalty_and_baseline_are_found_in_one_run",
     ),
@@ -2122,8 +2122,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the penalty goes away from where q are selected",
-        "move, before = np.clip(off / self.fall, -1, 1), off",
-        "move, before = np.clip(-off / self.fall, -1, 1), off",
+        "move = np.clip(off / self.fall, -1, 1)",
+        "move = np.clip(-off / self.fall, -1, 1)",
         "tests/select/test_stability_selection.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
     ),
     Sabotage(
