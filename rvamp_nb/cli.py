@@ -55,9 +55,10 @@ def _fitted(name, table, options, with_effects):
             found = estimator.debiased_effects()
     except (ValueError, TypeError) as e:
         lines = table.X.index
-        line = lambda row: (
-            f"{lines.name} {lines[int(row[1])]}" if lines.name else row[0]
-        )
+
+        def line(row):
+            return f"{lines.name} {lines[int(row[1])]}" if lines.name else row[0]
+
         problem = re.sub(r"row (\d+) \(counted from 0\)", line, str(e))
         problem = problem.replace("n_trials", "--trials")
         raise InputError(f"{printable(name)}: {problem}") from None
@@ -100,7 +101,9 @@ def _contents(s, with_path, source, table, warned, found):
         files = _reports.effects_files(s, found, ["png"])
         return {"-effects.png": files["effects.png"]}
 
-    path = lambda: {"-path.csv": _reports.csv_file(_reports.path_table(s))}
+    def path():
+        return {"-path.csv": _reports.csv_file(_reports.path_table(s))}
+
     extras = [("the path", path)] * with_path + [("the pictures", drawn)]
     contents = {"-selection.csv": made["table.csv"]}
     missing = []
@@ -140,7 +143,10 @@ def _by_lines(s, table):
     known = s.diagnostics
     lines = table.X.index
     unit = lines.name
-    few = lambda rows: ", ".join(map(str, rows[:4]))
+
+    def few(rows):
+        return ", ".join(map(str, rows[:4]))
+
     reasons = known.reasons
     groups = [[known.largest_row], *known.repeated[:1]]
     for rows in groups if unit else ():
@@ -156,7 +162,10 @@ def _by_lines(s, table):
 # %% ../nbs/workshop/cli.ipynb #59200d3a
 def _saved(name, contents, out):
     """Write all files or none, undisturbed by ctrl-C. Returns lines that name them."""
-    place = lambda end: out / (name + end)
+
+    def place(end):
+        return out / (name + end)
+
     left = [end for end in _ENDS if end not in contents and place(end).exists()]
     before = None
     with suppress(ValueError):  # not the main thread: ctrl-C does not arrive here
@@ -322,7 +331,8 @@ def _request(args):
     options = _some(args, _OPTIONS) | dict(lambdas=args.lam and [args.lam])
     if args.time and args.loss == "auto":
         options["loss"] = "survival"
-    if groups := _groups(args, table):
+    groups = _groups(args, table)
+    if groups:
         options["column_groups"] = groups
     return _source(args, frame), table, options
 

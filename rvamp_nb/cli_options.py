@@ -79,7 +79,12 @@ _mark = _reader(
     lambda mark: len(mark) == 1,
     "is not one sign: give one, or the word tab",
 )
-_is_pair = lambda pair: len(pair) == 2
+
+
+def _is_pair(pair):
+    return len(pair) == 2
+
+
 _pair = _reader(lambda text: tuple(text.split("=", 1)), _is_pair, "is not COLUMN=LEVEL")
 _group = _reader(
     lambda text: (text.split("=", 1)[0], text.partition("=")[2].split(",")),

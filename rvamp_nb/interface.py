@@ -21,6 +21,7 @@ def check_interface(name, value, parts, wanted, kind=object):
         raise TypeError(f"{name} must be {wanted}, not the class {value.__name__}")
     if not isinstance(value, kind):
         raise TypeError(f"{name} must be {wanted}, got {value!r}")
-    if missing := lacking(value, parts):
+    missing = lacking(value, parts)
+    if missing:
         lacks = f"it has no {' and no '.join(missing)}"
         raise TypeError(f"{name} must be {wanted}, got {value!r}: {lacks}")

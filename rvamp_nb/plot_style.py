@@ -132,7 +132,10 @@ def _plain_ticks(ax):
     from matplotlib.ticker import LogFormatter, NullLocator
 
     raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-    ten = lambda value, _: "10" + f"{np.log10(value):.0f}".translate(raised)
+
+    def ten(value, _):
+        return "10" + f"{np.log10(value):.0f}".translate(raised)
+
     for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "log":
             axis.set_minor_locator(NullLocator())

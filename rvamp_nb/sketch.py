@@ -100,8 +100,13 @@ def one_line(density):
     the first coefficients.
     """
     rows, more = _rows_of(density, IN_A_LINE)
-    share = lambda Pi: "" if Pi is None else f"Π {Pi:.3f}, "
-    known = lambda *pair: "mean {}, sd {}".format(*digits(pair, pair[1]))
+
+    def share(Pi):
+        return "" if Pi is None else f"Π {Pi:.3f}, "
+
+    def known(*pair):
+        return "mean {}, sd {}".format(*digits(pair, pair[1]))
+
     each = [f"{n}: {share(Pi)}{known(m, sd)}" for n, Pi, m, sd in rows]
     each += [f"and {more} more"] * (more > 0)
     return f"{type(density).__name__}({'; '.join(each)})"
@@ -118,7 +123,10 @@ def _curve(pdf, row, colour):
     high = max(mean + 3.5 * std, 0)
     width = (high - low) or 1.0
     Pi = 1.0 if Pi is None else Pi
-    at = lambda x: 3 + (WIDE - 6) * (x - low) / width if high > low else WIDE / 2
+
+    def at(x):
+        return 3 + (WIDE - 6) * (x - low) / width if high > low else WIDE / 2
+
     x = np.linspace(low, high, 121)
     y = np.nan_to_num(pdf(x)) if std > 0 else 0 * x
     top = HIGH - (HIGH - 3) * Pi * y / (y.max() or 1.0)
@@ -141,7 +149,10 @@ def as_html(density, role):
     drawn = len(rows) + more <= MOST_DRAWN
     body = []
     for k, row in enumerate(rows):
-        pdf = lambda x: np.reshape(density.pdf(x), (-1, len(x)))[k]
+
+        def pdf(x):
+            return np.reshape(density.pdf(x), (-1, len(x)))[k]
+
         name, Pi, mean, std = row
         cells = [] if Pi is None else [f"{Pi:.3f}"]
         cells += *digits([mean, std], std), _curve(pdf, row, COLOURS[role]) * drawn

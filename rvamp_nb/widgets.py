@@ -77,7 +77,10 @@ def _message_on_scale(fit, shown, unit):
 def _penalty(fit, shown, unit):
     """Return what may be charged: weights, and t |x| + k x^2 / 2 for each of them."""
     cases = p1(fit, shown).prior.cases()
-    of = lambda part: [(part + 0 * unit).tolist()]
+
+    def of(part):
+        return [(part + 0 * unit).tolist()]
+
     law = dict(weights=[float(weight) for weight, _ in cases], t=[], k=[])
     for _, case in cases:
         t, k = case.split()
@@ -93,7 +96,10 @@ def explorer_table(fits, start, shown, names, unit=1.0):
     """
     unit = np.broadcast_to(unit, len(shown)) * 1.0
     (l, t, d), usual = start, fits[:, start[1], start[2]]
-    lam = lambda fit: np.max(p1(fit, shown).prior.lam)
+
+    def lam(fit):
+        return np.max(p1(fit, shown).prior.lam)
+
     seconds = [p2(fit, shown) for fit in usual]
     upper = np.triu_indices(len(shown))
     both = np.outer(unit, unit)

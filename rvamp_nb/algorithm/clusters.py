@@ -200,7 +200,10 @@ def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
     cluster = np.repeat(np.arange(len(columns)), n)
     x, _ = solve_lassos(Q, cluster, g, t.reshape(-1, d), k, prior.positive)
     on = x != 0
-    R = lambda: _responses(Q, cluster, k, on).reshape(noise.shape + (d,))
+
+    def R():
+        return _responses(Q, cluster, k, on).reshape(noise.shape + (d,))
+
     x = x.reshape(noise.shape)
     largest = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
     least = SILENT * largest[..., None] + 1e-300

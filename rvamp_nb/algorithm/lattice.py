@@ -68,7 +68,10 @@ def _on_a_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
     noise = np.multiply.outer(zeta, width)
     w = np.exp(-((noise / spread) ** 2) / 2)
     w = w / w.sum(0)
-    average = lambda part: np.einsum("km,ckm->cm", w, part)
+
+    def average(part):
+        return np.einsum("km,ckm->cm", w, part)
+
     mean = average(pull)
     chi = average(noise * pull) / (w * noise**2).sum(0)
     excess = average((pull - mean[:, None] - chi[:, None] * noise) ** 2)
@@ -113,7 +116,10 @@ def on_lattices(loss, y, incoming, c, w, beta):
     some = np.flatnonzero(np.isfinite(points))
     # one number for the octaves of three sizes
     kind = np.array([1e8, 1e4, 1]) @ np.floor(np.log2(sizes[2:, some]))
-    given = lambda rows: (y[rows], Natural(*(view[rows] for view in incoming)))
+
+    def given(rows):
+        return (y[rows], Natural(*(view[rows] for view in incoming)))
+
     for block in _blocks(kind, 10_000 / points[some]):
         rows = some[block]
         grids = _shared(*sizes[:, rows])

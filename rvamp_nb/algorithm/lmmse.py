@@ -39,7 +39,10 @@ def map_chunks(A, work, cut=(), whole=()):
         return work(A, *cut, *whole)
     arguments = [v.astype(A.dtype) if v.dtype == float else v for v in (*cut, *whole)]
     joined, added = work(A, *arguments)
-    in_64_bits = lambda arrays: [np.asarray(v, dtype=float) for v in arrays]
+
+    def in_64_bits(arrays):
+        return [np.asarray(v, dtype=float) for v in arrays]
+
     return in_64_bits(joined), in_64_bits(added)
 
 # %% ../../nbs/workshop/lmmse.ipynb #555947b5
@@ -411,7 +414,10 @@ def _solve_tall(A, prior, likelihood):
     t = forms / Q_u
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)
-    work = lambda X, root: ((_forms(root, X.T),), ())
+
+    def work(X, root):
+        return ((_forms(root, X.T),), ())
+
     (var_Ax,), _ = map_chunks(A, work, (), (_rooted(A, inner),))
     seen = root_forms(F, noise)  # the rows' noise
     s, others_x = _others_of_tall(C, F_W, prior, seen, W)

@@ -855,7 +855,10 @@ class SpikeSlab(Prior):
     def __post_init__(self):
         owner = "SpikeSlab: "
         rule = "one number in (0, 1]"
-        is_share = lambda p: (p > 0) & (p <= 1)
+
+        def is_share(p):
+            return (p > 0) & (p <= 1)
+
         _check_fields(self, "inclusion", is_share, rule, owner)
         rule = "one number in (0, inf]"
         _check_fields(self, "slab_variance", lambda v: v > 0, rule, owner)

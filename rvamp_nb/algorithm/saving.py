@@ -46,7 +46,10 @@ def written_whole(paths):
     modes = [S_IMODE(end.stat().st_mode) if end.exists() else None for end in ends]
     # from the first byte on nobody reads who could not read what was there
     binary = vars(os).get("O_BINARY", 0)  # on Windows only
-    private = lambda path, flags: os.open(path, flags | binary, 0o600)
+
+    def private(path, flags):
+        return os.open(path, flags | binary, 0o600)
+
     try:
         with ExitStack() as stack:
             openers = [None if mode is None else private for mode in modes]
@@ -207,7 +210,10 @@ def _write(path, state, **facts):
         return {name: vars(value)} if _KINDS.get(name) is type(value) else None
 
     sides = zip(("1x", "1u"), state)
-    named = lambda m: zip(Natural._fields, m)
+
+    def named(m):
+        return zip(Natural._fields, m)
+
     arrays = {f"{k}_{s}": part for s, m in sides for k, part in named(m)}
     if isinstance(state.to_likelihood, BlockNatural):
         arrays["groups"] = state.to_likelihood.layout.index

@@ -45,7 +45,10 @@ def split_law(counts):
     c = c[w > 1e-12][order]
     w = w[w > 1e-12][order]
     # the variance that a piece keeps, times its probability
-    inside = lambda p: w[p] @ (c[p] - np.average(c[p], weights=w[p])) ** 2
+
+    def inside(p):
+        return w[p] @ (c[p] - np.average(c[p], weights=w[p])) ** 2
+
     cuts = [(slice(0, k), slice(k, None)) for k in range(1, len(c))]
     best = min(cuts, key=lambda cut: sum(map(inside, cut)), default=(slice(None),))
     c = np.maximum(c, DELETED_BELOW * counts.mean)
@@ -110,7 +113,10 @@ def _laws_of_patterns(law, G, rows):
     stratum, inner = (law.index, law.law) if strata else (np.zeros(G, dtype=int), law)
     if not isinstance(inner, Subsample):  # independent: strata change nothing
         weights, pieces = zip(*split_law(law))
-        of = lambda chosen: (prod(weights[k] for k in chosen), [law, *pieces])
+
+        def of(chosen):
+            return (prod(weights[k] for k in chosen), [law, *pieces])
+
         return np.zeros(G, dtype=int), len(pieces), of
     sizes = np.bincount(stratum)
     known = len(law.names) if strata else 1  # behind them stands what is never drawn
@@ -127,9 +133,10 @@ def _laws_of_patterns(law, G, rows):
         if not weight:
             return 0.0, [None, None]  # there is no such sample
         rates = (*places / np.maximum(left, 1), 0, 1)
-        one = lambda p: (
-            Subsample(p) if 0 < p < 1 else Discrete([p or DELETED_BELOW], [1.0])
-        )
+
+        def one(p):
+            return Subsample(p) if 0 < p < 1 else Discrete([p or DELETED_BELOW], [1.0])
+
         return float(weight), [one(p) for p in rates]
 
     return stratum, 2, of
@@ -282,7 +289,10 @@ def row_scores(fit, columns):
     var = fit.last.u.var
     _, (noise,) = map_chunks(A, lambda X, var: ((), (var @ X[:, :] ** 2,)), (var,))
     weight = doubt / np.maximum(noise, 1e-150) ** 2
-    of_rows = lambda X, var: ((var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ())
+
+    def of_rows(X, var):
+        return ((var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ())
+
     (scores,), _ = map_chunks(A, of_rows, (var,))
     return np.bincount(sampling_units(fit.problem.counts, len(var))[0], scores)
 

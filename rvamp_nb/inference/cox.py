@@ -154,7 +154,10 @@ def within_strata(A, strata, weight):
     share = weight / np.maximum(np.bincount(codes, weight), FAINTEST)[codes]
     order = np.argsort(codes, kind="stable")
     first = np.searchsorted(codes[order], np.arange(codes.max() + 1))
-    mean = lambda B: np.add.reduceat((share[:, None] * B)[order], first)[codes]
+
+    def mean(B):
+        return np.add.reduceat((share[:, None] * B)[order], first)[codes]
+
     B = A - mean(A)
     B -= mean(B)  # what rounding has left
     size = np.abs(B[weight > 0]).max(0, initial=0)
@@ -515,7 +518,10 @@ class MovingBaseline:
     def __call__(self, problem, state):
         """Take the step of a problem from a state."""
         A, y, _, _, counts, beta = problem
-        with_rows = lambda: group_loss(self.base.rows, counts, A, y, beta)
+
+        def with_rows():
+            return group_loss(self.base.rows, counts, A, y, beta)
+
         with np.errstate(all="ignore"):
             u, _ = with_rows().message(y, state.to_likelihood, counts, beta)
         self.base = self.base.updated(u)

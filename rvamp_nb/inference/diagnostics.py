@@ -91,7 +91,10 @@ def _noise(fit):
         doubt = np.ones(N)
     # without resampling the variances die out, and never quite reach 0
     varies = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
-    squares = lambda X: X[:, :] ** 2 * (varies * u.var)[:, None]
+
+    def squares(X):
+        return X[:, :] ** 2 * (varies * u.var)[:, None]
+
     if isinstance(fit.problem.likelihood, GroupedLoss):  # chapter 5.2
         A = A[:, :N]
         if fit.problem.likelihood.plain.joint:  # chapter 6.1
@@ -535,7 +538,10 @@ def _compared(Z, rng):
     M, N = Z.shape
     columns = Z[:, rng.permutation(N)[:_COLUMNS_SEEN]]
     # most tables never ask for these
-    values = lambda: np.linalg.eigvalsh(Z @ Z.T if M < N else Z.T @ Z).clip(0) / M
+
+    def values():
+        return np.linalg.eigvalsh(Z @ Z.T if M < N else Z.T @ Z).clip(0) / M
+
     return _Rows(Z @ Z.T, columns, values, N)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #85e39a7a

@@ -51,7 +51,10 @@ def number_columns(point, low, high, p_value):
     lengths = (high - low)[high > low]
     error = np.median(lengths) / 4 if len(lengths) else 1.0
     places = int(np.clip(1 - np.floor(np.log10(error)), 0, 6))
-    write = lambda value: f"{value:.{places}f}".replace("-", "−")
+
+    def write(value):
+        return f"{value:.{places}f}".replace("-", "−")
+
     effects = ["none" if np.isnan(x) else write(x) for x in point]
     ends = [f"{write(a)} to {write(b)}" if a < b else "" for a, b in zip(low, high)]
     p = ["< .001" if p < 0.0005 else f"{p:.3f}".lstrip("0") for p in p_value]

@@ -132,7 +132,10 @@ def pull_product(problem, incoming, gamma_hat, joint):
     spread = np.sqrt(chi_hat)
     left = (1 - correlation**2) * chi_hat
     laws = [Discrete([values[k]], [1.0]) for k in used]
-    pulls = lambda field: [loss.moments(y, field, law, beta).mean for law in laws]
+
+    def pulls(field):
+        return [loss.moments(y, field, law, beta).mean for law in laws]
+
     of_used = joint[np.ix_(used, used)]
     for xi, w in zip(*gauss_nodes(ROW_NODES)):
         one = pulls(Natural(V, h + spread * xi, 0 * V))

@@ -197,9 +197,15 @@ def _stored_refits(fit, likely, counts, factor, start=None):
         x = _Few(fit, X, few)(counts, factor[:, few])
         U = -counts * np.array([loss.derivatives(y, f)[0] for f in x @ X.T])
         size = np.positive if fit.prior.positive else np.abs
-        hardest = lambda X: np.max(size(X.T @ U.T), axis=1)
+
+        def hardest(X):
+            return np.max(size(X.T @ U.T), axis=1)
+
         # a block's products are as large as its share of the columns
-        of_each = lambda X: ((hardest(X),), ())
+
+        def of_each(X):
+            return ((hardest(X),), ())
+
         pull = A.map_chunks(of_each)[0][0] if A.axis else hardest(A)
         missed = ~inside & (pull > bar)
         if not missed.any():

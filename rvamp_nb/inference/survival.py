@@ -126,7 +126,10 @@ def survival_fit(
     base = BaselineHazard(time, event, counts, sample_weight, offset, **sets)
     fit = None
     A = base.within_strata(A)
-    enough = lambda c: c[-1] < baseline_tol / 10 or len(c) == 100
+
+    def enough(c):
+        return c[-1] < baseline_tol / 10 or len(c) == 100
+
     for _ in range(rounds):
         model = dict(likelihood=base.rows, prior=prior, counts=counts, intercept=True)
         fit = rvamp(A, base.event, lam, warm_start=fit, **model, **options)

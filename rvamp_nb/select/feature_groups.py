@@ -44,7 +44,10 @@ def _by_label(given, names):
     labels = (
         list(given) if np.iterable(given) and not isinstance(given, str) else [None]
     )
-    missing = lambda v: not isinstance(v, str) and str(v) in _MISSING
+
+    def missing(v):
+        return not isinstance(v, str) and str(v) in _MISSING
+
     if any(np.ndim(label) or missing(label) for label in labels):
         raise TypeError(f"column_groups must be {wanted}, got {given!r:.60}")
     if kind_of(given) == "series" and {*given.index} == {*names}:

@@ -332,8 +332,13 @@ def family_of(sets, names, owner="categories"):
         each = [[None]]
     called = {str(name) for name in names}
     kinds = (str, int, np.integer)
-    plain = lambda i: isinstance(i, kinds) and not isinstance(i, bool)
-    fits = lambda i: plain(i) or str(i) in called
+
+    def plain(i):
+        return isinstance(i, kinds) and not isinstance(i, bool)
+
+    def fits(i):
+        return plain(i) or str(i) in called
+
     if not all(fits(i) for some in each for i in some):
         wanted = "a dict {name: its columns} or a list of lists of columns"
         raise TypeError(f"{owner} must be {wanted}, by name or number, got {sets!r}")

@@ -304,7 +304,8 @@ def _steps(ask, labels, _):
     name = labels.name
     known = ask.ordered[labels.name]
     there = {*labels}
-    if odd := sorted(there.difference(known)):
+    odd = sorted(there.difference(known))
+    if odd:
         problem = f"'{printable(name)}' has {quoted(odd)} beside {quoted(known)}"
         remedy = "name all levels, the lowest first"
         raise InputError(f"{ask.typed('ordered')}: {problem}: {remedy}")
@@ -320,7 +321,8 @@ _OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
 
 def _acts(ask, table):
     """Describe what was done to the columns, in sentences."""
-    if total := sum(table.filled.values()):
+    total = sum(table.filled.values())
+    if total:
         named = ", ".join(f"{n} in '{printable(k)}'" for k, n in table.filled.items())
         how = "filled with the column's median or most frequent level"
         yield f"{total} gap{'s' * (total != 1)} {how}: {named}"
@@ -333,7 +335,8 @@ def _acts(ask, table):
         yield f"'{printable(name)}' became {many} {coded}, {against}"
     if ask.keep:
         yield f"always in the model, without a penalty: {quoted(ask.keep, None)}"
-    if away := ask.drop + [ask.id] * (ask.id is not None):
+    away = ask.drop + [ask.id] * (ask.id is not None)
+    if away:
         yield f"not used as features: {quoted(away, None)}"
 
 
@@ -359,7 +362,10 @@ def _repeats(ask, file):
 # %% ../../nbs/workshop/frames.ipynb #fr00001
 def _undeclared_gaps(ask, frame, values, gaps):
     """Warn of levels and numbers that may stand for a gap."""
-    empty = lambda code: f"if it stands for a gap, say {ask.typed('na', code)}"
+
+    def empty(code):
+        return f"if it stands for a gap, say {ask.typed('na', code)}"
+
     for name in frame.columns[(values.isna() & ~gaps).any()]:
         words = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
         words = words[words.str.lower().isin(readers.GAP_WORDS)]
@@ -434,14 +440,18 @@ def _warnings(ask, frame, values, gaps, table, file):
     X = table.X
     M = len(frame)
     spans = (X.max() - X.min()).between(M - 1, M + table.left_out - 1)
-    counts = lambda x: x.nunique() == M and (x % 1 == 0).all()
+
+    def counts(x):
+        return x.nunique() == M and (x % 1 == 0).all()
+
     numbers = [name for name in X.columns[spans] if counts(X[name])]
     if numbers:
         remedy = f"is it an {ask.typed('id')}, or to {ask.typed('drop')}?"
         yield f"{quoted(numbers)} numbers the rows, and is a feature: {remedy}"
     levels = [column for family in table.categories.values() for column in family]
     ones = X[levels].sum()
-    if rare := quoted(list(ones.index[np.minimum(ones, M - ones) < 5])):
+    rare = quoted(list(ones.index[np.minimum(ones, M - ones) < 5]))
+    if rare:
         yield f"levels in fewer than 5 rows can hardly be found: {rare}"
 
 # %% ../../nbs/workshop/frames.ipynb #7ea9633f
@@ -486,7 +496,8 @@ def prepare_table(
     features = _features(ask, list(frame.columns))
     coded = frame[features].select_dtypes("category").columns
     for name in coded.difference(ask.categorical, sort=False):
-        if order := _order_of(frame[name].dtype):
+        order = _order_of(frame[name].dtype)
+        if order:
             ask.ordered.setdefault(name, order)
     ask.categorical = list(dict.fromkeys([*ask.categorical, *ask.ordered, *coded]))
     frame = frame[list(dict.fromkeys([*ask.used, *features]))]
@@ -504,7 +515,10 @@ def prepare_table(
     gaps = gaps[stay]
     labels = dict(groups=ask.groups, strata=ask.strata)
     numbers = dict(sample_weight=ask.weights, offset=ask.offset, n_trials=ask.trials)
-    words = lambda name: np.array([*map(readers.cell_label, frame[name])])
+
+    def words(name):
+        return np.array([*map(readers.cell_label, frame[name])])
+
     rows = {role: words(name) for role, name in labels.items() if name}
     rows |= {r: values[n].to_numpy() for r, n in numbers.items() if n}
     if ask.exposure is not None:

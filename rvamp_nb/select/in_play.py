@@ -102,7 +102,10 @@ def in_play(question, q, lam, problem, find):
         return None
     N = question.A.shape[1]
     at = question.prior.scaled
-    Pi_of = lambda to_all: at(lam).Pi(Natural(*(v[:N] for v in to_all)))
+
+    def Pi_of(to_all):
+        return at(lam).Pi(Natural(*(v[:N] for v in to_all)))
+
     Pi = Pi_of(initial_state(problem).to_prior)
     state = None
     most = int(PER_SELECTED * q)

@@ -315,7 +315,10 @@ class _TrackingPrior(Prior):
 
     def moments(self, incoming, beta=np.inf):
         """See `Prior.moments`, at the penalty of the moment, found by secants."""
-        at = lambda x: self.prior.scaled(np.exp(x))
+
+        def at(x):
+            return self.prior.scaled(np.exp(x))
+
         x = np.log(self.lam)
         off = self.beyond(at(x).Pi(incoming))
         for _ in range(8):
@@ -334,7 +337,10 @@ def _guess(question, q):
     """Return a penalty not far from where q are selected."""
     (problem, strides), n = _empty(question), question.A.shape[1]
     fields = Natural(*(part[:n] for part in step.initial_state(problem).to_prior))
-    size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
+
+    def size(lam):
+        return question.size(question.prior.scaled(lam).Pi(fields))
+
     q = min(q, CLOSE_TO_Q * question.candidates.sum())  # all only without a penalty
     return [*strides, 0.0][bisect_left(strides, q, key=size)] / BELOW_EMPTY
 
@@ -382,7 +388,10 @@ def onward(question, fit, prior, state, anderson, enough, short=False, take=None
     problem = fit.problem._replace(prior=question.inside(prior))
     anderson.pause()
     here = in_32_bits(problem) if short else problem
-    ends = lambda changes: enough(changes) or question.max_steps == 1
+
+    def ends(changes):
+        return enough(changes) or question.max_steps == 1
+
     last, moves = follow(here, state, ends, take or step_for(here.A), anderson)
     question.taken.append(len(moves))
     return replace(fit, problem=problem, last=last, converged=last is not None)
@@ -401,7 +410,10 @@ def _in_looks(question, along, fit, state, lowest, bar):
     for _ in zip(range(MAX_LOOKS), bar):
         if len(past) > 1:
             state = solver.foreseen(past[-3:], np.log(lam))
-        enough = lambda c: c[-1] < digits or len(c) == LOOK_STEPS
+
+        def enough(c):
+            return c[-1] < digits or len(c) == LOOK_STEPS
+
         prior = question.prior.scaled(lam)
         look = onward(question, fit, prior, state, anderson, enough)
         if not (look.converged and max(look.last.change, look.last.delta) < digits):
@@ -436,8 +448,13 @@ def _with_rows_alike(question, along):
     if not bend.all():  # a loss that is linear in parts
         return None
     take = partial(step.step, gathered=alike_rows(problem.A, bend))
-    wild = lambda c: len(c) >= WILD and min(c[-WILD // 2 :]) > SETTLED
-    enough = lambda c: c[-1] < TRACKING_TOL or len(c) == ALIKE_STEPS or wild(c)
+
+    def wild(c):
+        return len(c) >= WILD and min(c[-WILD // 2 :]) > SETTLED
+
+    def enough(c):
+        return c[-1] < TRACKING_TOL or len(c) == ALIKE_STEPS or wild(c)
+
     last, changes = follow(problem, None, enough, take)
     return last.new if last and changes[-1] < SETTLED else None
 
@@ -472,7 +489,8 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
     if state is None and not (rough or moving) and min(question.A.shape) >= FEW_FROM:
         start = in_play(question, q, lam, _empty(question)[0], tracking_search)
-        if found := start and _exactly(question, along, *start, q, before, bar):
+        found = start and _exactly(question, along, *start, q, before, bar)
+        if found:
             return found
     alike = None if state or rough or moving else _with_rows_alike(question, along)
     if alike is None:
@@ -482,7 +500,10 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
         return None
     tol = 3e-2 if rough else TRACKING_TOL
     anderson = Anderson(fit.problem.A)
-    enough = lambda c: c[-1] < tol or len(c) == question.max_iter or _stalled(c)
+
+    def enough(c):
+        return c[-1] < tol or len(c) == question.max_iter or _stalled(c)
+
     near = onward(question, fit, along, fit.messages, anderson, enough, True, moving)
     change = max(near.last.change, near.last.delta) if near.converged else np.inf
     lam = along.lam

@@ -444,10 +444,16 @@ def plan_study(
     columns = _columns_given(columns_per_feature, pilot)
     promise = dict(pfer=pfer, bound=bound, pilot=pilot, columns_per_feature=columns)
     tried = _within_reach(question, power, threshold, pfer, bound, alike=pilot is None)
-    ask = lambda t, *at: _reached(*at, question, dict(promise, threshold=t))
+
+    def ask(t, *at):
+        return _reached(*at, question, dict(promise, threshold=t))
+
     if threshold is None:  # the best of them, at about the size that .7 needs
         study = _least_rows(partial(ask, tried[0]), power, most, columns, within=0.03)
-        power_at = lambda t: np.nan_to_num(ask(t, study.rows, study).power)
+
+        def power_at(t):
+            return np.nan_to_num(ask(t, study.rows, study).power)
+
         again = partial(ask, max(tried, key=power_at))
         study = _least_rows(again, power, most, int(0.7 * study.rows), near=study)
     else:
@@ -523,10 +529,16 @@ def _of_rows(t, share, ratio, N):
     """Choose eigenvalues of AA', and their shares, that have the averages of
     (`one-row`).
     """
-    total = lambda m: (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
+
+    def total(m):
+        return (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
+
     least = 1e-4  # of s: a table's eigenvalues lie between these
     most = 10.0 * N
-    gap = lambda log_m: np.exp(-log_m) - total(np.exp(log_m)) - least
+
+    def gap(log_m):
+        return np.exp(-log_m) - total(np.exp(log_m)) - least
+
     high = brentq(gap, -np.log(2 * most), -np.log(least / 2))
     m = np.exp(np.linspace(-np.log(most), high, 200))
     s = np.maximum(1 / m - total(m), least)
@@ -638,8 +650,13 @@ def _line(log_rows, share):
     slope = max(x @ share / spread, 0.3)  # less is chance: more rows find more
     left = share - share.mean() - slope * x
     s = np.sqrt(left @ left / (n - 2))
-    value = lambda at: np.clip(share.mean() + slope * (at - middle), 0, 1)
-    error = lambda at: s * np.sqrt(1 / n + (at - middle) ** 2 / spread)
+
+    def value(at):
+        return np.clip(share.mean() + slope * (at - middle), 0, 1)
+
+    def error(at):
+        return s * np.sqrt(1 / n + (at - middle) ** 2 / spread)
+
     return value, error, lambda power: middle + (power - share.mean()) / slope
 
 # %% ../../nbs/course/57_planning.ipynb #269acdbd
@@ -648,7 +665,10 @@ def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
     rows = study.rows
     at = np.empty(0)
     seen = np.empty((0, 2))
-    of_size = lambda rows: ask(study.threshold, rows, study)
+
+    def of_size(rows):
+        return ask(study.threshold, rows, study)
+
     for _ in range(3):
         sizes = np.unique((rows * np.geomspace(0.8, 1.25, 4)).astype(int).clip(8, most))
         sized = [of_size(int(size)) for size in sizes]

@@ -29,7 +29,8 @@ def spaced(heights, gap):
     from sklearn.isotonic import isotonic_regression
 
     placed = np.array(heights, dtype=float)
-    if n := len(placed):
+    n = len(placed)
+    if n:
         order = np.argsort(placed, kind="stable")
         steps = min(gap, 1 / max(n - 1, 1)) * np.arange(n)
         wanted = placed[order] - steps

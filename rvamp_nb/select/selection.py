@@ -212,7 +212,10 @@ def spread_of(both, columns):
     var = both.var @ square
     error = both.var_se @ square
     if columns.together:
-        of = lambda x: np.maximum(x.power(2).mean(0) - np.square(x.mean(0)), 0)
+
+        def of(x):
+            return np.maximum(x.power(2).mean(0) - np.square(x.mean(0)), 0)
+
         own = np.where(of(draws) > 0, of(draws), np.inf)
         var = of(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)
         var += np.where(own < np.inf, 0, both.var) @ square

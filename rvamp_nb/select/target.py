@@ -202,7 +202,8 @@ def _suggested(y, has_offset=False):
         return "softmax", ""
     trials = (n for n in range(2, 31) if np.allclose(y * n, np.rint(y * n), 0, 1e-9))
     if y.dtype.kind == "f" and not whole and 0 <= y.min() <= y.max() <= 1:
-        if n := next(trials, 0):
+        n = next(trials, 0)
+        if n:
             note = f"y holds shares k / {n} and is taken as an amount"
             note += ": loss='squared' says that this is meant"
             return "squared", f"{note}; {TRIALS}"
@@ -393,7 +394,8 @@ def _offset_centred(rows, most=50):
 # %% ../../nbs/workshop/target.ipynb #71000014
 def check_column(y):
     """Refuse by name what looks like a target and is none."""
-    if fields := isinstance(y, np.ndarray) and y.dtype.names:
+    fields = isinstance(y, np.ndarray) and y.dtype.names
+    if fields:
         what = f"structured (fields {', '.join(fields)}), as survival times are"
         raise ValueError(f"y is {what}: say loss='survival' if that is what they are")
     if np.ma.is_masked(y):

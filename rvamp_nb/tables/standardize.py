@@ -75,7 +75,10 @@ def _of_chunks(A):
             size, center, total, squares = raw.map_chunks(of_columns)[0]
         else:
             size, center = _rough(*raw.map_chunks(_means, (), (M,)))
-            about = lambda X, *options: ((), sums_about(X, *options)[:2])
+
+            def about(X, *options):
+                return ((), sums_about(X, *options)[:2])
+
             total, squares = raw.map_chunks(about, (), (center, size))[1]
     center = center + total / M * size
     lengths = np.sqrt(np.maximum(squares - total**2 / M, 0))
