@@ -46,18 +46,14 @@ class Message(NamedTuple):
 
 # %% ../nbs/course/38_micro.ipynb #26m00013
 def above(a, s):
-    """Compute E[z > 0], E max(z, 0) and E max(z, 0)^2 for z normal, mean a and
-    deviation s.
-    """
+    """Compute E[z > 0], E max(z, 0) and E max(z, 0)^2 for z of N(a, s^2)."""
     share = np.array([erfc(-k / sqrt(2)) / 2 for k in a / s])
     bell = s * np.exp(-((a / s) ** 2) / 2) / sqrt(2 * pi)
     return share, a * share + bell, (a**2 + s**2) * share + a * bell
 
 
 def prior(message, lam):
-    """Compute moments of the coefficients, and the share of resamples that
-    select each.
-    """
+    """Compute the coefficients' moments, and how often each is selected."""
     Q_hat, h, chi_hat = message
     up, down = (above(sign * h - lam, np.sqrt(chi_hat)) for sign in (1, -1))
     Pi, mean, square = up[0] + down[0], up[1] - down[1], up[2] + down[2]
@@ -83,18 +79,14 @@ def passed_on(answer, message):
 
 
 def passed_on_inverted(answer, message, Pi):
-    """Return the message to send as D, r, T, which stay finite where a coefficient is
-    never selected.
-    """
+    """Return D, r, T, which stay finite where a coefficient is never selected."""
     (mean, chi, var), (_, h, chi_hat) = answer, message
     left, own_var = np.maximum(1 - Pi, 1e-6), np.maximum(var - chi**2 * chi_hat, 0)
     return chi / left, (mean - chi * h) / left, own_var / left**2
 
 # %% ../nbs/course/38_micro.ipynb #26m00021
 def coupling(A, D, r, T, of_u):
-    """Compute the coefficients' mean; the messages to the prior and to the
-    likelihood.
-    """
+    """Compute the coefficients' mean, and both messages: to prior, to likelihood."""
     Q_hat, h, chi_hat = of_u
     G = np.linalg.inv(np.diag(Q_hat) + (A * D) @ A.T)
     u, back = G @ (h - A @ r), A.T @ G
@@ -119,9 +111,7 @@ class Found(NamedTuple):
 
 
 def rvamp(A, y, lam, law=COIN, tol=1e-10, max_iter=500):
-    """Minimise half the sum of squares plus lam times the sum of absolute values,
-    refitted.
-    """
+    """Minimise half the sum of squares plus lam times that of absolute values."""
     tau, square = (sum(p * c**k for c, p in law) for k in (1, 2))
     to_x = tau * (A**2).sum(0), tau * A.T @ y, (square - tau**2) * (A**2).T @ y**2
     to_x, to_u = Message(*to_x), Message((A**2).sum(1) / A.shape[1], 0 * y, 0 * y)
@@ -154,9 +144,7 @@ if __name__ == "__main__":
 
 # %% ../nbs/course/38_micro.ipynb #26m00033
 def density(fit, lam, i, x):
-    """Compute the density of coefficient i over resamples at x != 0; it has an atom at
-    0.
-    """
+    """Compute the density of coefficient i at x != 0; it has an atom at 0."""
     Q_hat, h, chi_hat = (part[i] for part in fit.field)
     z = Q_hat * x + np.sign(x) * lam  # the field that makes it x
     return Q_hat * np.exp(-((z - h) ** 2) / (2 * chi_hat)) / sqrt(2 * pi * chi_hat)

@@ -52,6 +52,7 @@ class RefitLoss(NamedTuple):
         if self.name == "poisson":
             return c * (np.exp(f) - y)
         excess = f - y
+        del f  # as large as the answer
         if self.name == "huber":
             excess = np.clip(excess, -self.delta, self.delta)
         return c * excess
@@ -645,7 +646,7 @@ def refit(table, counts, factor, likely=None, start=None):
         c = counts / largest_count
         factor = factor / largest_count
         y = np.broadcast_to(table.y, counts.shape)
-        slope_at_0 = loss.slope(y, np.zeros(counts.shape), c)
+        force = np.linalg.norm(loss.slope(y, np.zeros(counts.shape), c), axis=1)
         problem = _Many(
             X=table.X,
             lowest=table.lowest,
@@ -654,10 +655,11 @@ def refit(table, counts, factor, likely=None, start=None):
             counts=c,
             t=table.t * factor,
             k=table.k * factor,
-            force=np.linalg.norm(slope_at_0, axis=1),
+            force=force,
         )
-        batches = zip(*_solve_in_batches(problem, likely, start))
-        Z, f, sure, gap = map(np.concatenate, batches)
+        # the batches have no name: together they are as large as the answers
+        answers = _solve_in_batches(problem, likely, start)
+        Z, f, sure, gap = map(np.concatenate, zip(*answers))
         u = -loss.slope(y, f, counts) * table.target
     return table.to_caller(Z), u, sure, gap
 

@@ -678,7 +678,7 @@ def test_a_full_disk_leaves_nothing_behind(plain, tmp_path, monkeypatch):
         ("squared", {}, {}, True),
         ("logistic", {}, {}, True),
         ("huber", {}, {}, False),
-        ("poisson", {}, {}, False),
+        ("poisson", {}, {}, True),
         ("survival", {}, {}, False),
         ("softmax", {}, {}, False),
         ("squared", dict(column_groups={"g": [0, 1]}), {}, False),
