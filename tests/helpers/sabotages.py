@@ -2107,7 +2107,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the answer has the baseline at which the search began",
-        "base = moving.base\n            question = question.with_baseline(moving.base)",
+        "base = moving.base\n"
+        "            question = question.with_baseline(moving.base)",
         "pass",
         "tests/select/test_selection.py"
         "::test_penalty_and_baseline_are_found_in_one_run",
