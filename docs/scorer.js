@@ -1,8 +1,7 @@
 // Which of the pages that Sphinx's search finds come first. Sphinx knows whether a word is on a page and whether it is in a
 // heading; the entries of the index (topics.txt) are what a page is about.
 const stemmer = new Stemmer(), small = new Set(stopwords);
-const words_of = (text) => text.toLowerCase().split(/[^\p{L}\p{N}_-]+/u).filter((word) => word && !small.has(word));
-const stems = (text) => words_of(text).map((word) => {
+const stems = (text) => text.toLowerCase().split(/[^\p{L}\p{N}_-]+/u).filter((word) => word && !small.has(word)).map((word) => {
   const parts = word.split("-");
   return [...parts.slice(0, -1), stemmer.stemWord(parts.at(-1))].join("-");
 });
@@ -49,16 +48,6 @@ Search._performSearch = (asked, ...terms) => {
     found.push(entry);
   });
   return found.sort((one, other) => one[4] - other[4]);
-};
-
-// What is marked on the pages that are found: words as they were typed ("p-value" is one), and of one letter none of a to z,
-// which would be marked in every other word.
-const parse = Search._parseQuery;
-Search._parseQuery = (asked) => {
-  const [query, terms, excluded, , objects] = parse(asked);
-  const marked = words_of(asked).filter((word) => !/^[a-z]$/.test(word));
-  localStorage.setItem("sphinx_highlight_terms", marked.join(" "));
-  return [query, terms, excluded, new Set(marked), objects];
 };
 
 // The lines under a result: what one reads on the page, without the code of its formulas or where it runs elsewhere.

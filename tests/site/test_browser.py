@@ -47,27 +47,6 @@ def test_search_finds(tab, address, words, wanted, place):
     assert complaints == []
 
 
-@pytest.mark.parametrize(
-    "typed, marked, page",
-    [
-        ("p-value", {"p-value"}, "51_error_control"),
-        ("q not met", {"met"}, "read_the_status"),
-    ],
-)
-def test_what_was_typed_is_marked_and_no_letter_of_other_words(
-    tab, address, typed, marked, page
-):
-    """In the list, and on the page that it leads to."""
-    tab.goto(f"{address}search.html?q={typed}")
-    assert page in found_pages(tab)[:2]
-    for place in "search", page:
-        if place != "search":
-            tab.goto(f"{address}{place}.html")
-        tab.locator(".highlighted").first.wait_for(state="attached")
-        seen = tab.locator(".highlighted").all_text_contents()
-        assert {word.lower() for word in seen} == marked, place
-
-
 def test_where_it_runs_elsewhere_is_not_searched(tab, address):
     tab.goto(f"{address}search.html?q=Binder")
     assert len(found_pages(tab)) < 5
