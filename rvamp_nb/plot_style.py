@@ -16,8 +16,14 @@ import numpy as np
 from .environment import import_extra
 
 # %% ../nbs/workshop/plot_style.ipynb #7fe6bcb2
-COLOURS = dict(truth="#1A1A1A", rvamp="#003C78", p1="#A94800", p2="#3D97D0")
-COLOURS |= dict(accent="#005D46", muted="#7A7A7A")
+COLOURS = {
+    "truth": "#1A1A1A",
+    "rvamp": "#003C78",
+    "p1": "#A94800",
+    "p2": "#3D97D0",
+    "accent": "#005D46",
+    "muted": "#7A7A7A",
+}
 _STROKES = dict(zip(COLOURS, ("-", (0, (6, 2)), "-", "-.", ":", "-")))
 LINES = {role: dict(color=COLOURS[role], linestyle=_STROKES[role]) for role in COLOURS}
 MARKERS = dict(zip(COLOURS, "os^D*."))

@@ -16,9 +16,13 @@ from .plot_style import COLOURS
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c413
 _DARK = COLOURS["truth"]
-BADGES = dict(green=(COLOURS["accent"], "white"), amber=("#E5B800", _DARK))
-BADGES |= dict(red=(COLOURS["p1"], "white"), blue=(COLOURS["rvamp"], "white"))
-BADGES["plain"] = "transparent", "inherit"
+BADGES = {
+    "green": (COLOURS["accent"], "white"),
+    "amber": ("#E5B800", _DARK),
+    "red": (COLOURS["p1"], "white"),
+    "blue": (COLOURS["rvamp"], "white"),
+    "plain": ("transparent", "inherit"),
+}
 GRADES = dict(green="good", amber="doubtful", red="poor")  # of a reliability
 
 

@@ -576,7 +576,10 @@ def orthonormal(A, labels):
     """
     names, index, sizes, _ = groups_of(labels)
     members = np.split(np.argsort(index, kind="stable"), np.cumsum(sizes)[:-1])
-    bases, group_of, back, lost = [], [], [], {}
+    bases = []
+    ranks = []
+    back = []
+    lost = {}
     for g, columns in enumerate(members):
         size = np.linalg.norm(A[:, columns], axis=0)
         size[size == 0] = 1.0  # units are no reason to drop a column
@@ -585,12 +588,13 @@ def orthonormal(A, labels):
         if rank < len(columns):
             lost[names[g]] = len(columns), rank
         bases.append(U[:, :rank])
-        group_of += [g] * rank
+        ranks.append(rank)
         ends = np.arange(rank + 1) * len(columns)
         rows = (V[:rank] / values[:rank, None] / size).ravel()
         places = np.tile(columns, rank)
         back.append(csr_array((rows, places, ends), shape=(rank, len(labels))))
-    made = OrthonormalGroups(np.hstack(bases), names[group_of], vstack(back, "csr"))
+    labels_made = np.repeat(names, ranks)
+    made = OrthonormalGroups(np.hstack(bases), labels_made, vstack(back, "csr"))
     return made, lost
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800038

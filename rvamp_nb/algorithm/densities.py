@@ -174,7 +174,8 @@ class P1(_Moments):
     def terms(self) -> tuple[Array, ...]:
         """Q_hat + k, h, s and t; first and last for each penalty, (K, ...)."""
         Q_hat, h, chi_hat = self.incoming
-        thresholds, precisions = [], []
+        thresholds = []
+        precisions = []
         for _, case in self.prior.cases():
             t, k = case.split()
             thresholds.append(t + 0 * h)

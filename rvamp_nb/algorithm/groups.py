@@ -452,7 +452,8 @@ def diagonalized(A, message):
     """
     _check_in_memory(A)
     layout = message.layout
-    T, T_inv = [], []
+    T = []
+    T_inv = []
     A_rot = np.empty_like(A)
     h = np.empty(len(A))
     d = np.empty(len(A))

@@ -898,7 +898,8 @@ def rvamp_path(
     options = _check_steering(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
     N = problem.A.shape[1] - intercept
-    kept, past = [], []
+    kept = []
+    past = []
     failures = 0
     anderson = iteration.Anderson(problem.A)
     work = max_iter * (1 + A_SHORT_FIT * len(lams))

@@ -335,7 +335,9 @@ def _acts(ask, table):
         yield f"'{printable(name)}' became {many} {coded}, {against}"
     if ask.keep:
         yield f"always in the model, without a penalty: {quoted(ask.keep, None)}"
-    away = ask.drop + [ask.id] * (ask.id is not None)
+    away = list(ask.drop)
+    if ask.id is not None:
+        away.append(ask.id)
     if away:
         yield f"not used as features: {quoted(away, None)}"
 

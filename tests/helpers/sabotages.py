@@ -682,8 +682,8 @@ SABOTAGES = [
     Sabotage(
         "sketch.py",
         "bright letters stand on a bright ground",
-        'amber=("#E5B800", _DARK)',
-        'amber=("#E5B800", "white")',
+        '"amber": ("#E5B800", _DARK)',
+        '"amber": ("#E5B800", "white")',
         "tests/pages/test_html.py::test_words_can_be_read_on_bright_and_dark_pages",
     ),
     Sabotage(
