@@ -15,7 +15,14 @@ from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 # {room: the chapter that derives what it computes, or in which it is used first}
-PLAIN = {"select.html": "54_stability", "select.remarks": "54_stability"}
+PLAIN = {
+    "algorithm.problem": "34_one_turn",
+    "environment": "54_stability",
+    "interface": "31_prior",
+    "select.html": "54_stability",
+    "select.remarks": "54_stability",
+    "typing": "36_solver",
+}
 FILES = [HOUSE / f"{room.replace('.', '/')}.py" for room in PLAIN]
 # of a module by nbdev ruff reads the docstrings only
 CHECK = "check", "--config", "lint.per-file-ignores = {}"
