@@ -17,7 +17,9 @@ HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 # {room: the chapter that derives what it computes, or in which it is used first}
 PLAIN = {
     "algorithm.problem": "34_one_turn",
+    "algorithm.weighted": "53_survival",
     "environment": "54_stability",
+    "inference.survival": "53_survival",
     "interface": "31_prior",
     "select.html": "54_stability",
     "select.remarks": "54_stability",
