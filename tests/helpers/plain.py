@@ -18,11 +18,14 @@ HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 PLAIN = {
     "algorithm.problem": "34_one_turn",
     "algorithm.weighted": "53_survival",
+    "cli_options": "54_stability",
     "environment": "54_stability",
     "inference.survival": "53_survival",
     "interface": "31_prior",
     "select.html": "54_stability",
+    "select.question": "54_stability",
     "select.remarks": "54_stability",
+    "select.results": "54_stability",
     "typing": "36_solver",
 }
 FILES = [HOUSE / f"{room.replace('.', '/')}.py" for room in PLAIN]
