@@ -19,9 +19,10 @@ from sphinx.domains.math import MathDomain
 from sphinx.ext.intersphinx import resolve_reference_detect_inventory
 
 DOCS = Path(__file__).resolve().parent
-sys.path[:0] = [str(DOCS), str(DOCS.parent)]
+sys.path[:0] = [str(DOCS), str(DOCS.parent), str(DOCS.parent / "tests/helpers")]
 
 from pages import releases
+from plain import PLAIN
 from reference import beside
 from translate import (
     LABEL,
@@ -111,8 +112,16 @@ myst_enable_extensions = [
 ]
 
 
+def plain_room(name):
+    """The plain module that a public name comes from, or None."""
+    room = resolve_name(name).__module__.removeprefix("rvamp_nb.")
+    return room if room in PLAIN else None
+
+
 def derived():
-    """{a public name: the page of the notebook that exports it}, if that is built."""
+    """{a public name: the page of the notebook that exports it, or of the chapter that
+    derives what a plain module computes}, if that is built.
+    """
     built = {path.stem for path in (DOCS / "_build" / "pages").glob("*.ipynb")}
     pages = {re.sub(r"/\d+_", "/", stem): page_name(stem) for stem in notebook_files()}
     places = {name: at for room in d["syms"].values() for name, (at, _) in room.items()}
@@ -120,7 +129,7 @@ def derived():
     for name in beside():
         thing = resolve_name(name)
         place = places.get(f"{thing.__module__}.{thing.__name__}", "")
-        page = pages.get(place.partition(".html")[0])
+        page = pages.get(place.partition(".html")[0], PLAIN.get(plain_room(name)))
         if page in built:
             found[name] = page
     return found
@@ -327,6 +336,9 @@ def lead_to_the_source(app, pagename, templatename, context, doctree):
     files |= {"index": "docs/landing.md", "404": "docs/404.md"}
     files |= {version: "CHANGELOG.md" for version in releases()}
     file = files.get(app.config.autosummary_context["derived"].get(name, name))
+    room = plain_room(name) if name in beside() else None
+    if room:
+        file = f"rvamp_nb/{room.replace('.', '/')}.py"
     if file:
         place = f"{settings()['git_url']}/edit/{settings()['branch']}/{file}"
         context["theme_source_edit_link"] = place

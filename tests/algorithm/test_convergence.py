@@ -20,7 +20,7 @@ from rvamp_nb.algorithm.iteration import iterate
 from rvamp_nb.algorithm.likelihood import WORK, Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.algorithm.messages import Moments, Natural, coordinates
 from rvamp_nb.algorithm.prior import Laplace, Ridge, SpikeSlab
-from rvamp_nb.algorithm.problem import Problem, State
+from rvamp_nb.algorithm.problem import Breakdown, Problem, State
 from rvamp_nb.algorithm.resampling import (
     FixedFactor,
     Grouped,
@@ -30,7 +30,7 @@ from rvamp_nb.algorithm.resampling import (
     TwoPoint,
 )
 from rvamp_nb.algorithm.solver import A_SHORT_FIT, ConvergenceWarning, rvamp, rvamp_path
-from rvamp_nb.algorithm.step import initial_state, lambda_max_factor
+from rvamp_nb.algorithm.step import initial_state, lambda_max_factor, step
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.select import penalty as search
@@ -566,6 +566,17 @@ def test_steps_can_be_taken_by_hand():
     np.testing.assert_allclose(
         last.x.mean, rvamp(DATA.A, DATA.y, LAM, tol=1e-10).mean, atol=1e-8
     )
+
+
+def test_a_step_names_what_is_not_finite():
+    problem = Problem(DATA.A, DATA.y, Laplace(LAM), Squared(), Poisson(0.5))
+    assert problem.beta == np.inf
+    state = step(problem, initial_state(problem)).new
+    assert isinstance(state, State)
+    field = np.full(len(state.to_prior.h), np.nan)
+    lost = state._replace(to_prior=state.to_prior._replace(h=field))
+    with pytest.raises(Breakdown, match="D_2x is not finite"):
+        step(problem, lost)
 
 
 # An adversary -------------------------------------------------------------------------

@@ -49,8 +49,9 @@ from rvamp_nb.datasets import (
     load_riboflavin,
     standardize,
 )
-from rvamp_nb.environment import numpy_errors
+from rvamp_nb.environment import import_extra, numpy_errors
 from rvamp_nb.inference.bootstrap import naive_bootstrap
+from rvamp_nb.interface import check_interface, lacking
 from rvamp_nb.plot_style import sliders
 from rvamp_nb.select.error_control import (
     error_control,
@@ -367,6 +368,38 @@ def test_what_an_extra_brings_is_asked_for_by_its_name(module, extra, use, monke
         ImportError, match=rf"{module} .*pip install 'rvamp-nb\[{extra}\]'"
     ):
         use()
+
+
+def test_an_extra_that_is_there_is_imported():
+    assert import_extra("json", "course").loads("1") == 1
+
+
+class Silent:
+    """A law without a draw."""
+
+    def __repr__(self):
+        return "Silent()"
+
+
+@pytest.mark.parametrize(
+    "law, fault",
+    [
+        ("half", "got 'half': it has no draw and no nodes"),
+        (Silent(), "got Silent(): it has no draw and no nodes"),
+        (Silent, "not the class Silent"),
+    ],
+)
+def test_an_object_that_lacks_a_method_is_refused_by_it(law, fault):
+    with pytest.raises(TypeError) as refusal:
+        check_interface("counts", law, ("draw", "nodes"), "a law such as Poisson(0.5)")
+    message = f"counts must be a law such as Poisson(0.5), {fault}"
+    assert str(refusal.value) == message
+
+
+def test_an_object_that_has_all_methods_is_taken():
+    assert lacking(Poisson(0.5), ("draw", "nodes", "mean", "var")) == []
+    assert lacking(Multinomial(0.5), ("draw", "nodes", "mean", "var")) == []
+    check_interface("size", np.ones(2), ("shape", "sum"), "an array")
 
 
 TALL = gaussian_design(30, 4, seed=1)

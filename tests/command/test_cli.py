@@ -31,6 +31,7 @@ import pytest
 import rvamp_nb
 from rvamp_nb import StabilitySelection
 from rvamp_nb.cli import main
+from rvamp_nb.cli_options import arguments
 from rvamp_nb.datasets import load_diabetes
 from rvamp_nb.select import readers, report
 from rvamp_nb.select.frames import prepare_table
@@ -735,6 +736,53 @@ def test_bad_numbers_name_their_argument(capsys, argument, value):
     table()
     line = refused(capsys, "select", "data.csv", "--target", "y", f"{argument}={value}")
     assert argument in line and repr(value) in line
+
+
+def parsed(options):
+    return arguments("0").parse_args(["select", "plants.csv", *options.split()])
+
+
+def test_options_are_read_as_what_they_stand_for():
+    args = parsed("--target growth --reference site=Ulm --sep tab")
+    assert (args.target, args.reference, args.sep) == (
+        "growth",
+        [("site", "Ulm")],
+        "\t",
+    )
+    assert (args.accuracy, args.n_resamples) == (0.02, None)
+    assert parsed("--na -99 --na none").na == ["-99", "none"]
+    assert parsed("--ordered grade=low<mid<high").ordered == [
+        ("grade", ["low", "mid", "high"])
+    ]
+
+
+@pytest.mark.parametrize(
+    "options, fault",
+    [
+        ("--threshold 0.5", "'0.5' is not a number above 0.5 and up to 1"),
+        ("--lam inf", "'inf' is not a number above 0"),
+        ("--q much", "'much' is not a number above 0"),
+        ("--resamples 5", "'5' refits are too few to estimate from"),
+        ("--resamples 2.5", "'2.5' is not a whole number"),
+        ("--accuracy 0.5", "'0.5' is not a number between 0 and 0.5"),
+        ("--sep ;;", "';;' is not one sign: give one, or the word tab"),
+        ("--na", "expected one argument"),
+        ("--reference Ulm", "'Ulm' is not COLUMN=LEVEL"),
+        ("--ordered grade=low", "'grade=low' is not 'COLUMN=LOWEST<...<HIGHEST'"),
+        ("--name a/b", "'a/b' cannot be part of a file's name"),
+        ("--loss absolute", "invalid choice: 'absolute'"),
+    ],
+)
+def test_an_argument_is_refused_by_the_name_of_its_option(options, fault):
+    with pytest.raises(InputError) as refusal:
+        parsed(options)
+    option = options.partition(" ")[0]
+    assert str(refusal.value).startswith(f"argument {option}: {fault}")
+
+
+def test_an_unknown_option_is_refused_by_name():
+    with pytest.raises(InputError, match="there is no option --fast"):
+        parsed("--fast")
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,16 @@ def test_two_ways_to_a_weighted_row_agree(name):
         np.testing.assert_allclose(a, b, rtol=1e-10)
 
 
+def test_a_row_of_weight_1_has_its_own_mean_and_one_of_weight_0_has_none():
+    row = Natural(np.full(3, 0.7), np.array([0.1, 0.2, 0.3]), np.ones(3))
+    y, counts = np.array([1.0, -1.0, 0.5]), Poisson(0.5)
+    weighted = WeightedLoss(Squared(), sample_weight=[1.0, 0.0, 2.0])
+    mean = weighted.message(y, row, counts)[0].mean
+    alone = Squared().message(y, row, counts)[0].mean
+    assert mean[0] == alone[0] and abs(mean[1]) < 1e-50
+    assert abs(mean[2]) > abs(alone[2]) > 0
+
+
 @pytest.mark.parametrize("beta", [np.inf, 2.0])
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_of_one_and_offsets_of_zero_change_nothing(name, beta):
@@ -163,7 +173,9 @@ def test_an_offset_that_leaves_no_doubt_about_a_class_is_refused():
         (dict(rounds="x"), "rounds must be an integer"),
         (dict(baseline_tol=np.nan), "baseline_tol must lie in"),
         (dict(baseline_tol=-1), "baseline_tol must lie in"),
+        (dict(baseline_tol=0), r"baseline_tol must lie in \(0, inf\), got 0"),
         (dict(counts="x"), "counts must be a law"),
+        (dict(counts=0.5), "got 0.5: it has no nodes and no mean and no var"),
     ],
 )
 def test_what_steers_a_survival_fit_is_checked(options, words):
@@ -865,6 +877,7 @@ def test_survival_that_cannot_work_is_refused_by_name(change, word):
         (("logistic",), TypeError, "loss must be .* subclass of Loss"),
         ((Logistic(), -np.ones(M)), ValueError, "sample_weight must be >= 0"),
         ((Logistic(), np.zeros(M)), ValueError, "not all zero"),
+        ((Squared(), [[1.0, 2.0]]), ValueError, r"sample_weight .* got \(1, 2\)"),
         ((Logistic(), np.full(M, np.nan)), ValueError, "weight"),
         (
             (Logistic(), None, np.ones((M, 1))),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import minutes
 import numpy as np
+import plain
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from notebooks import (
@@ -159,6 +160,11 @@ def test_no_word_belittles(path):
     assert found == []
 
 
+@each(plain.FILES)
+def test_no_word_of_a_plain_module_belittles(path):
+    assert BELITTLING.findall(plain.docstring(path)) == []
+
+
 @each_notebook
 def test_no_warning_or_progress_bar_is_committed(path):
     assert [
@@ -282,6 +288,30 @@ def too_long(nb, in_workshop=False):
 def test_exported_cells_are_short(path):
     """One idea a cell: python tests/helpers/minutes.py --cells lists the long ones."""
     assert [*too_long(notebook(path), path in WORKSHOP)] == []
+
+
+def too_long_in(source):
+    """What a plain module defines in more lines than a cell of the workshop may have:
+    (lines, name).
+    """
+    for node in ast.parse(source).body:
+        lines = minutes.code_lines(ast.get_source_segment(source, node))
+        most = A_CLASS if isinstance(node, ast.ClassDef) else ONE_THOUGHT
+        if hasattr(node, "name") and lines > most:
+            yield lines, node.name
+
+
+@each(plain.FILES)
+def test_functions_of_a_plain_module_are_short(path):
+    assert [*too_long_in(path.read_text(encoding="utf-8"))] == []
+
+
+def test_a_long_function_of_a_plain_module_is_found():
+    function, kind = "def f():" + "\n    x = 1" * 100, "class A:" + "\n    x = 1" * 112
+    assert [*too_long_in(f"{function}\n\n\n{kind}")] == [(101, "f"), (113, "A")]
+    assert [*too_long_in(f"{function}\n{kind}".replace("x = 1", "# x", 1))] == [
+        (113, "A")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -577,6 +607,13 @@ def test_a_lost_link_is_found():
         "[there](24_messages.ipynb#nowhere-at-all)": "no such section",
     }
     assert {link: lost(*LINKED.findall(link)[0], at) for link in links} == links
+
+
+@each_notebook
+def test_a_link_to_a_module_arrives(path):
+    text = "\n".join(cell.source for cell in cells(path, "markdown"))
+    links = re.findall(r"\]\(([\w./-]+\.py)\)", text)
+    assert [link for link in links if not (path.parent / link).is_file()] == []
 
 
 def led_to(path, text):

@@ -1,16 +1,18 @@
 """What a user reads of a public name, or of a type that comes back: its docstring's
 first sentence begins with a verb and can be read alone, and the docstring ends with an
-example that runs.
+example that runs. A plain module begins with what it is for, and an example, too.
 """
 
 import doctest
 import inspect
 import sys
+from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
 from offered import first_sentence, public
+from plain import PLAIN
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
 from reference import beside
@@ -70,6 +72,28 @@ def complaints(name, thing):
 @pytest.mark.parametrize("name", THINGS)
 def test_a_docstring_begins_with_a_verb_and_has_an_example_that_runs(name):
     assert [*faults(name, THINGS[name]), *complaints(name, THINGS[name])] == []
+
+
+def defined_in(module):
+    """{name: what has a docstring with an example} of a module, its public names and
+    their methods left out, which are among the others.
+    """
+    finder, public = doctest.DocTestFinder(), {id(thing) for thing in THINGS.values()}
+    tests = finder.find(module, module.__name__, globs={})
+    examples = [test.name for test in tests if test.examples]
+    things = {name: resolve_name(name) for name in examples}
+    return {name: thing for name, thing in things.items() if id(thing) not in public}
+
+
+@pytest.mark.parametrize("room", PLAIN)
+def test_a_plain_module_says_what_it_is_for_and_its_examples_run(room):
+    module = import_module(f"rvamp_nb.{room}")
+    title, _, why = module.__doc__.partition("\n\n")
+    assert "\n" not in title and title.endswith(".") and why, title
+    examples = defined_in(module)
+    assert module.__name__ in examples
+    found = [line for name in examples for line in complaints(name, examples[name])]
+    assert found == []
 
 
 def documented_by(text):

@@ -6,6 +6,7 @@ arrive is in test_chapters, that exercises answer back in test_students.)
 import re
 
 import minutes
+import plain
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from notebooks import COURSE, PATHS, WORKSHOP, cells, chapter_number, each, notebook
@@ -102,6 +103,11 @@ def test_prose_has_the_words_of_the_field(path):
         if path not in WORKSHOP or not re.match("rooms?|door", word, re.IGNORECASE)
     ]
     assert found == []
+
+
+@each(plain.FILES)
+def test_a_plain_module_has_the_words_of_the_field(path):
+    assert private(plain.docstring(path)) == []
 
 
 @each(PATHS)

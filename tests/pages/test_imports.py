@@ -12,6 +12,7 @@ from importlib import import_module
 import house
 import pytest
 from notebooks import COURSE, PATHS, ROOT, cells, chapter_number, trees
+from plain import PLAIN
 
 import rvamp_nb
 
@@ -201,9 +202,10 @@ def private_names(tree):
     """
     modules, attributes = set(), []
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
-            "rvamp_nb"
-        ):
+        inside = isinstance(node, ast.ImportFrom) and (
+            node.level or node.module.startswith("rvamp_nb")
+        )
+        if inside:
             names = {alias.name for alias in node.names}
             yield from (name for name in names if is_private(name))
             modules |= {alias.asname or alias.name for alias in node.names}
@@ -225,6 +227,8 @@ def test_private_names_are_found():
         "prior._tail(); prior.Ridge()._replace(); np._x"
     )
     assert set(private_names(ast.parse(code))) == {"_turn", "prior._tail"}
+    relative = "from . import prior\nfrom .prior import _cut, Ridge\nprior._tail()"
+    assert set(private_names(ast.parse(relative))) == {"_cut", "prior._tail"}
 
 
 def test_no_room_takes_an_underscore_name_of_another():
@@ -234,6 +238,8 @@ def test_no_room_takes_an_underscore_name_of_another():
         )
         for path in PATHS
     }
+    texts = {room: text for room, text in house.rooms().items() if room in PLAIN}
+    found |= {room: [*private_names(ast.parse(texts[room]))] for room in texts}
     assert {stem: names for stem, names in found.items() if names} == {}
 
 

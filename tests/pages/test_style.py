@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import plain
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,6 +64,13 @@ def test_ruff_finds_nothing(findings, unformatted):
     found = [line for file in FILES for line in findings.get(file, [])]
     assert not found, "\n".join(found)
     assert unformatted & set(FILES) == set(), "run: ruff format"
+
+
+def test_plain_modules_are_as_other_code():
+    """Of what nbdev writes only docstrings are checked, and nothing is formatted."""
+    for command in (plain.CHECK, ("format", "--check")):
+        answer = ruff(*command, *map(str, plain.FILES))
+        assert answer.returncode == 0, f"python tests/helpers/plain.py\n{answer.stdout}"
 
 
 def test_no_file_is_left_out(findings, unformatted, repository_files):

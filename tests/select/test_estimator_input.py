@@ -26,7 +26,7 @@ from rvamp_nb.algorithm.resampling import (
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.select.error_control import error_control, pfer_bound, unimodal_bound
-from rvamp_nb.select.question import _ALLOWED
+from rvamp_nb.select.question import _ALLOWED, check_options, path_options
 from rvamp_nb.select.target import (
     check_estimable,
     huber_delta,
@@ -1285,3 +1285,34 @@ def test_numbers_that_cannot_be_squared_are_refused_by_name(options):
 def test_an_offset_that_leaves_nothing_is_refused(offset, loss):
     with pytest.raises(ValueError, match="^y - offset is the same number in every row"):
         StabilitySelection(loss=loss).fit(HOSTILE, NUMBERS, offset=offset)
+
+
+@pytest.mark.parametrize(
+    "option, message",
+    [
+        (
+            {"threshold": 0.4},
+            "StabilitySelection: threshold must lie in (0.5, 1], got 0.4",
+        ),
+        ({"n_lambdas": 0}, "StabilitySelection: n_lambdas must be at least 1, got 0"),
+        (
+            {"bound": "exact"},
+            "bound must be 'mb', 'unimodal' or 'gaussian', got 'exact'",
+        ),
+    ],
+)
+def test_an_option_outside_its_limits_is_refused_with_them(option, message):
+    default = StabilitySelection().get_params()
+    check_options(default, default)
+    with pytest.raises(ValueError) as refusal:
+        check_options(default | option, default)
+    assert str(refusal.value) == message
+
+
+def test_penalties_of_a_path_are_positive_and_decreasing():
+    order = "lambdas must be decreasing, each once: sort them, the largest first"
+    sign = "lambdas must be > 0, got -1 in penalty 0 (counted from 0)"
+    for lambdas, message in (([1.0, 2.0], order), ([-1.0], sign)):
+        with pytest.raises(ValueError) as refusal:
+            path_options({"lambdas": lambdas})
+        assert str(refusal.value) == message

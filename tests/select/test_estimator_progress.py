@@ -8,7 +8,7 @@ import threading
 import time
 import warnings
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from itertools import count
 
 import pytest
@@ -133,6 +133,16 @@ def test_streams_that_nobody_watches():
     assert not is_interactive(closed)
     closed.close()
     assert not is_interactive(closed) and not is_interactive(object())
+    pipe = TextIOWrapper(BytesIO())
+    assert not is_interactive(pipe)
+    pipe.close()
+    assert not is_interactive(pipe)
+
+
+def test_a_bar_that_is_not_shown_gives_the_items_and_has_the_class_of_all_others():
+    """A class for each bar would leave a thread of tqdm's monitor behind for each."""
+    assert list(progress_bar("abc", shown=False)) == ["a", "b", "c"]
+    assert type(progress_bar()) is type(progress_bar())
 
 
 KERNEL = type("OutStream", (StringIO,), {"__module__": "ipykernel.iostream"})
