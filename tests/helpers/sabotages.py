@@ -2005,8 +2005,8 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "patients without a role are not looked at",
-        "if _OWNER.search(name) and name not in known]",
-        "if _OWNER.search(name) and name in known]",
+        "if _OWNER.search(name) and name not in ask.used]",
+        "if _OWNER.search(name) and name in ask.used]",
         "tests/select/test_frames.py::test_numbers_of_patients_and_of_rows_are_suspected",
     ),
     Sabotage(
@@ -2069,8 +2069,8 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "a step ends where the next begins",
-        "labels.isin(reached[x]).astype(float)",
-        "(labels == x).astype(float)",
+        "labels.isin(reached).astype(float)",
+        "(labels == level).astype(float)",
         "tests/select/test_frames.py"
         "::test_an_ordered_category_has_a_column_for_each_step",
     ),
