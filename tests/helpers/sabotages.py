@@ -1523,8 +1523,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a joint loss responds row by row",
-        "inverse = inverse @ C if loss.joint else",
-        "inverse = inverse * C.diagonal(0, -2, -1)[..., None, :] if loss.joint else",
+        "responses = slacks @ C",
+        "responses = slacks * C.diagonal(0, -2, -1)[..., None, :]",
         "tests/inference/test_several_classes.py::test_the_answer_of_rows_is_an_average_of_pulls",
     ),
     Sabotage(
