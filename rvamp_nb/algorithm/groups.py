@@ -40,8 +40,14 @@ class BlockLayout:
         order = np.argsort(self.index, kind="stable")
         size = sizes[self.index[order]]
         self.members = [order[size == n].reshape(-1, n) for n in np.unique(sizes)]
-        self.row = self.flat([m[:, :, None] + 0 * m[:, None] for m in self.members])
-        self.col = self.flat([0 * m[:, :, None] + m[:, None] for m in self.members])
+        rows = []
+        columns = []
+        for m in self.members:
+            shape = m.shape + m.shape[1:]
+            rows.append(np.broadcast_to(m[:, :, None], shape))
+            columns.append(np.broadcast_to(m[:, None], shape))
+        self.row = self.flat(rows)
+        self.col = self.flat(columns)
         on_diagonal = np.flatnonzero(self.row == self.col)
         self.diagonal = on_diagonal[np.argsort(self.row[on_diagonal])]
 
@@ -51,10 +57,13 @@ class BlockLayout:
 
     def blocks(self, flat):
         """Split a flat vector into a list of blocks (G_n, n, n), size by size."""
-        shapes = [(*m.shape, m.shape[1]) for m in self.members]
-        ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
-        entries = np.split(flat, ends)
-        return [v.reshape(shape) for v, shape in zip(entries, shapes)]
+        blocks = []
+        start = 0
+        for m in self.members:
+            end = start + m.size * m.shape[1]
+            blocks.append(flat[start:end].reshape(m.shape + m.shape[1:]))
+            start = end
+        return blocks
 
     def of_rows(self, by_size):
         """Collect one number for each row, (..., M), from a list of (..., G_n, n)."""
@@ -143,6 +152,10 @@ def squared_block(c, w, V, X, z):
     """
     v, E = np.linalg.eigh(V)
     back = transposed(E)
+
+    def in_rows(values):
+        return (E * values[:, None]) @ back
+
     stiffness = 1 + np.multiply.outer(c, np.maximum(v, 0))  # (K, G, n)
     gain = c[:, None, None] / stiffness
     chi = np.tensordot(w, gain, 1)
@@ -150,12 +163,11 @@ def squared_block(c, w, V, X, z):
     surprise = gain / chi - 1
     shared = np.einsum("k,kgi,kgj->gij", w, surprise, surprise)
     z_E = times(back, z)
-    noise = shared * (z_E[:, :, None] * z_E[:, None] + both_sides(E, X))
-    response, slack, Q_hat = (
-        (E * values[:, None]) @ back for values in (chi, slack, slack / chi)
-    )
+    squares = z_E[:, :, None] * z_E[:, None]
+    noise = shared * (squares + both_sides(E, X))
     mean = times(E * chi[:, None], z_E)
-    return mean, response, slack, Q_hat, E @ noise @ back
+    Q_hat = in_rows(slack / chi)
+    return mean, in_rows(chi), in_rows(slack), Q_hat, E @ noise @ back
 
 # %% ../../nbs/course/52_groups.ipynb #19000027
 DIRECTIONS = 6  # of a group's field that are followed by nodes; the rest is linear
@@ -216,7 +228,8 @@ def _noises(X, fields, d):
     if n < X.shape[-1]:  # the nearest rotation
         left, _, right = np.linalg.svd(back)
         back = left @ right
-    root = largest * np.sqrt(np.maximum(values[:, None, -n:], 0)) @ transposed(back)
+    size = np.sqrt(np.maximum(values[:, None, -n:], 0))
+    root = (largest * size) @ transposed(back)
     return np.einsum("gid,kd->kgi", fields @ root, xi[:, :n]), w
 
 # %% ../../nbs/course/52_groups.ipynb #19000033
@@ -233,16 +246,18 @@ def group_pulls(loss, y, omega, c, V):
     shape = omega.shape
     n = shape[-1]
     if not np.isfinite(omega).all():  # the messages ran away: no step is worth taking
-        return np.full((2, *shape), np.nan)
+        return np.full((2,) + shape, np.nan)
     start = np.zeros(shape)
     if len(omega) > 1:  # linear around the solution at the mean prediction
         middle = omega.mean(0)
         (u,), (C,) = group_pulls(loss, y, middle[None], c, V)
-        K = np.linalg.solve(_systems(V, C), C[..., None] * np.eye(n))
+        diagonals = C[..., None] * np.eye(n)
+        K = np.linalg.solve(_systems(V, C), diagonals)
         start = u - times(K, omega - middle)
     group = np.tile(np.arange(len(V)), len(omega))
     omega = omega.reshape(-1, n)
-    u, C = _by_newton(loss, y[group], omega, c, V[group], start.reshape(-1, n))
+    start = start.reshape(-1, n)
+    u, C = _by_newton(loss, y[group], omega, c, V[group], start)
     return u.reshape(shape), C.reshape(shape)
 
 # %% ../../nbs/course/52_groups.ipynb #19000034
@@ -252,6 +267,11 @@ SURE = 0.1  # length scales: a step that moves no fit by more is taken as it is
 ROUNDING = np.finfo(float).eps
 
 # %% ../../nbs/course/52_groups.ipynb #190000s1
+def _kept(which, arrays):
+    """Return the entries of each array for some groups alone."""
+    return [values[which] for values in arrays]
+
+
 def _by_newton(loss, y, omega, c, V, u):
     """Solve as `group_pulls`, from pulls u, for one field of each group: (G, n)."""
     u = u.copy()
@@ -269,8 +289,9 @@ def _by_newton(loss, y, omega, c, V, u):
         far = np.abs(gap).max(1) > 1e-11 * np.abs(u).max() + rounding
         if not far.any():
             break
-        left, v, y, omega, V = (values[far] for values in (left, v, y, omega, V))
-        step = np.linalg.solve(_systems(V, C[left]), -gap[far][..., None])[..., 0]
+        left, v, y, omega, V = _kept(far, (left, v, y, omega, V))
+        systems = _systems(V, C[left])
+        step = np.linalg.solve(systems, -gap[far][..., None])[..., 0]
         short = np.abs(times(V, step)).max(1) <= SURE * loss.length_scale
         length = _lengths(loss, y, omega, c, V, v, step, short)
         move = length[:, None] * step
@@ -278,7 +299,7 @@ def _by_newton(loss, y, omega, c, V, u):
         # rounding: no shorter step lowers the energy, or the step changes no pull
         changes = np.abs(move).max(1) > ROUNDING * np.abs(v).max(1)
         moving = (length > SHORTEST) & changes
-        left, y, omega, V = (values[moving] for values in (left, y, omega, V))
+        left, y, omega, V = _kept(moving, (left, y, omega, V))
         if not len(left):
             break
     return u, C
@@ -314,7 +335,8 @@ def _mean_curvature(loss, y, f, w, least, stretch=STRETCH):
     (K, ...); the stretch extends to both sides by `least` at least.
     """
     mean = np.tensordot(w, f, 1)
-    s = np.maximum(stretch * np.sqrt(np.tensordot(w, (f - mean) ** 2, 1)), least)
+    var = np.tensordot(w, (f - mean) ** 2, 1)
+    s = np.maximum(stretch * np.sqrt(var), least)
     above, _ = loss.derivatives(y, f + s)
     below, _ = loss.derivatives(y, f - s)
     return (above - below) / (2 * s)
@@ -324,22 +346,26 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
     """Compute mean, response, slack and covariance of what is not linear, for one
     count.
     """
+    identity = np.eye(V.shape[-1])
     if c == 0:
-        return 0 * V[..., 0], 0 * V, np.eye(V.shape[-1]) + 0 * V, 0 * V
+        zeros = 0 * V
+        return zeros[..., 0], zeros, identity + zeros, zeros
     if loss.joint:  # rows that share one loss, chapter 6.1
         u, C = loss.joint(y, omega, c, V)
-        inverse = np.linalg.inv(np.eye(V.shape[-1]) + C @ V)
+        slacks = np.linalg.inv(identity + C @ V)
+        responses = slacks @ C
     else:
         u, C = group_pulls(loss, y, omega, c, V)
         if loss.kinked:
             f = omega + times(V, u)
             C = c * _mean_curvature(loss, y, f, w, least, stretch)
-        inverse = np.linalg.inv(_systems(V, C))
-    slack = np.tensordot(w, inverse, 1)
+        slacks = np.linalg.inv(_systems(V, C))
+        responses = slacks * C[..., None, :]
+    slack = np.tensordot(w, slacks, 1)
     mean = np.tensordot(w, u, 1)
-    inverse = inverse @ C if loss.joint else inverse * C[..., None, :]
-    chi = np.tensordot(w, inverse, 1)
-    bent = u - mean + times(chi, omega - np.tensordot(w, omega, 1))
+    chi = np.tensordot(w, responses, 1)
+    noise = omega - np.tensordot(w, omega, 1)
+    bent = u - mean + times(chi, noise)
     return mean, chi, slack, np.einsum("k,kgi,kgj->gij", w, bent, bent)
 
 # %% ../../nbs/course/52_groups.ipynb #19000037
@@ -354,16 +380,19 @@ def general_blocks(loss, y, incoming, V, X, fields, counts):
     least = 1e-6 * np.abs(y).max()
     loss, y = loss.numbered(y)
     d = min(DIRECTIONS, max(field.shape[-1] for field in fields))
-    stretch = STRETCH_ALONE if d == 1 else STRETCH
+    stretch = STRETCH
+    if d == 1:
+        stretch = STRETCH_ALONE
     for m, v, x, field in zip(incoming.layout.members, V, X, fields):
         noise, w = _noises(x, field, d)
         omega = -incoming.h[m] - noise
-        by_count = [
-            _one_count(loss, y[m], omega, w, count, v, least, stretch) for count in c
-        ]
+        by_count = []
+        for draws in c:
+            answer = _one_count(loss, y[m], omega, w, draws, v, least, stretch)
+            by_count.append(answer)
         yield _average_counts(p, by_count, x)
 
-
+# %% ../../nbs/course/52_groups.ipynb #19000c37
 def _average_counts(p, by_count, X):
     means, chis, slacks, noises = map(np.array, zip(*by_count))
     mean = np.tensordot(p, means, 1)
@@ -396,8 +425,9 @@ class GroupedLoss(Loss):
     def __init__(self, loss, index, A=None):
         self.loss = loss
         self.layout = BlockLayout(index)
-        rows = np.arange(len(index))[:, None] + 1.0 if A is None else A
-        self.fields = [*different_fields(rows, self.layout)]
+        if A is None:
+            A = np.arange(len(index))[:, None] + 1.0
+        self.fields = list(different_fields(A, self.layout))
         self.value = loss.value
         self.derivatives = loss.derivatives
 
@@ -410,7 +440,8 @@ class GroupedLoss(Loss):
             answers = general_blocks(self.loss, y, incoming, V, X, fields, counts)
             return _with_message(incoming, X, V, answers)
         c, w = counts.nodes()
-        z = [(y + incoming.h)[m] for m in self.layout.members]
+        target = y + incoming.h
+        z = [target[m] for m in self.layout.members]
         answers = map(partial(squared_block, c / self.loss.sigma**2, w), V, X, z)
         return _with_message(incoming, X, V, answers, y + 0 * incoming.h)
 
@@ -435,14 +466,24 @@ def _with_message(incoming, X, V, answers, target=None):
     """Collect the moments of the rows, and the message in blocks."""
     layout = incoming.layout
     mean, chi, slack, Q_hat, noise = zip(*answers)
+
+    def diagonals(blocks):
+        return layout.of_rows(map(diagonal, blocks))
+
     var = [both_sides(c, x + t) for c, x, t in zip(chi, X, noise)]  # chi is symmetric
-    rho = [c @ v for c, v in zip(chi, V)]
-    diagonals = (layout.of_rows(map(diagonal, b)) for b in (chi, var, rho, slack))
+    rho = map(np.matmul, chi, V)
+    moments = Moments(
+        mean=layout.of_rows(mean),
+        chi=diagonals(chi),
+        var=diagonals(var),
+        rho=diagonals(rho),
+        rho_bar=diagonals(slack),
+    )
     if target is None:
-        pulled = [times(_inverse_response(c), m) for c, m in zip(chi, mean)]
+        pulled = map(times, map(_inverse_response, chi), mean)
         target = layout.of_rows(pulled) - incoming.h
     message = BlockNatural(layout.flat(Q_hat), target, layout.flat(noise), layout)
-    return Moments(layout.of_rows(mean), *diagonals), message
+    return moments, message
 
 # %% ../../nbs/course/52_groups.ipynb #19000048
 def diagonalized(A, message):
@@ -461,12 +502,14 @@ def diagonalized(A, message):
     noises = layout.blocks(message.chi_hat)
     for m, Q, X in zip(layout.members, precisions, noises):
         L = np.linalg.cholesky(Q)
-        half = np.linalg.solve(L, transposed(np.linalg.solve(L, X)))
+        half = np.linalg.solve(L, X)
+        half = np.linalg.solve(L, transposed(half))
         noise, U = np.linalg.eigh(symmetric(half))
         inverse = transposed(U) @ transposed(L)
         turn = np.linalg.inv(inverse)
-        A_rot[m] = transposed(turn) @ A[m]
-        h[m] = times(transposed(turn), message.h[m])
+        turn_back = transposed(turn)
+        A_rot[m] = turn_back @ A[m]
+        h[m] = times(turn_back, message.h[m])
         d[m] = np.maximum(noise, 0)
         T.append(turn)
         T_inv.append(inverse)
@@ -510,7 +553,8 @@ def tall_blocks(A, prior, rows, layout):
         X_T = transposed(X)
         t = X @ tall.Sigma_x @ X_T
         own_noise = (t * rows.chi_hat[m][:, None]) @ t
-        values, E = np.linalg.eigh(symmetric(X @ cov_x @ X_T - own_noise))
+        others_noise = X @ cov_x @ X_T - own_noise
+        values, E = np.linalg.eigh(symmetric(others_noise))
         E = E * np.sqrt(np.maximum(values, 0))[:, None]
         yield np.eye(m.shape[1]) - t, t, E @ transposed(E)
 
@@ -525,9 +569,10 @@ def couple_blocks(A, prior_message, message):
     by_size = []
     for m, turn, back, block in zip(layout.members, T, T_inv, blocks):
         mean = times(turn, solved.u.mean[m])
-        by_size.append((mean, *_by_row(block, rows.chi_hat[m], turn, back)))
+        chi, var, V, X = _by_row(block, rows.chi_hat[m], turn, back)
+        by_size.append((mean, chi, var, V, X))
     mean, chi, var, V, X = zip(*by_size)
-    moments = Moments(*map(layout.of_rows, (mean, chi, var)))
+    moments = Moments(layout.of_rows(mean), layout.of_rows(chi), layout.of_rows(var))
     pulled = layout.of_rows(map(times, V, mean))
     receives = A.any(axis=1)  # to the last bit: a row of zeros receives nothing
     receives = receives[layout.row] & receives[layout.col]
@@ -536,18 +581,20 @@ def couple_blocks(A, prior_message, message):
     X = layout.flat(X) * receives
     return solved._replace(u=moments, to_likelihood=BlockNatural(V, h, X, layout))
 
-
+# %% ../../nbs/course/52_groups.ipynb #19000r55
 def _by_row(block, chi_hat, turn, back):
     """Return response, variance, and the message's precision and noise of groups of one
     size, in the coordinates of their rows.
     """
     S, received, others = block
     P = (S * chi_hat[:, None]) @ transposed(S) + others
-    chi = diagonal(both_sides(transposed(turn), S))
-    var = diagonal(both_sides(transposed(turn), P))
+    turn_back = transposed(turn)
+    chi = diagonal(both_sides(turn_back, S))
+    var = diagonal(both_sides(turn_back, P))
     half = np.linalg.solve(S, back)
     V = symmetric(transposed(half) @ received @ back)
-    return chi, var, V, symmetric(both_sides(half, others))
+    X = symmetric(both_sides(half, others))
+    return chi, var, V, X
 
 
 @lmmse.couple_rows.register
@@ -587,14 +634,16 @@ def noise_of_groups(fit, A=None):
     or of the fields of other columns, A (M, N).
     """
     layout = fit.problem.likelihood.layout
-    A = fit.problem.A[:, : len(fit.mean)] if A is None else A
+    if A is None:
+        A = fit.problem.A[:, : len(fit.mean)]
     shares = np.zeros((layout.sums.shape[1], A.shape[1]))
     sent = fit.last.likelihood_message
     received = fit.last.state.to_likelihood
-    Q = map(np.add, layout.blocks(sent.Q_hat), layout.blocks(received.Q_hat))
-    noise = map(np.add, layout.blocks(sent.chi_hat), layout.blocks(received.chi_hat))
-    for m, precision, variance in zip(layout.members, Q, noise):
+    precisions = layout.blocks(sent.Q_hat + received.Q_hat)
+    noises = layout.blocks(sent.chi_hat + received.chi_hat)
+    for m, precision, variance in zip(layout.members, precisions, noises):
         pulls = np.linalg.inv(precision) @ A[m]
         moved = variance @ pulls
-        shares[layout.index[m[:, 0]]] = np.einsum("gni,gni->gi", pulls, moved)
+        group = layout.index[m[:, 0]]
+        shares[group] = np.einsum("gni,gni->gi", pulls, moved)
     return shares

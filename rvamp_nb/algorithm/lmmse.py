@@ -35,13 +35,18 @@ def map_chunks(A, work, cut=(), whole=()):
     """
     if _in_chunks(A):
         return A.map_chunks(work, cut, whole)
+    arguments = tuple(cut) + tuple(whole)
     if A.dtype != np.float32:
-        return work(A, *cut, *whole)
-    arguments = [v.astype(A.dtype) if v.dtype == float else v for v in (*cut, *whole)]
-    joined, added = work(A, *arguments)
+        return work(A, *arguments)
+    in_32_bits = []
+    for values in arguments:
+        if values.dtype == float:
+            values = values.astype(A.dtype)
+        in_32_bits.append(values)
+    joined, added = work(A, *in_32_bits)
 
     def in_64_bits(arrays):
-        return [np.asarray(v, dtype=float) for v in arrays]
+        return [np.asarray(values, dtype=float) for values in arrays]
 
     return in_64_bits(joined), in_64_bits(added)
 
@@ -61,9 +66,14 @@ def _panels(X):
     """Cut X into pieces of columns, each with its slice: for the cache, or threads."""
     if isinstance(X, SparseBlock):
         return [(slice(None), X)]
-    width = 65536 // len(X) if len(X) <= 256 else 1024
-    starts = range(0, X.shape[1], width)
-    return [(slice(k, k + width), X[:, k : k + width]) for k in starts]
+    width = 1024
+    if len(X) <= 256:
+        width = 65536 // len(X)
+    panels = []
+    for start in range(0, X.shape[1], width):
+        columns = slice(start, start + width)
+        panels.append((columns, X[:, columns]))
+    return panels
 
 
 def half_gram(X, weights):
@@ -91,7 +101,8 @@ def _root(X):
         if info == 0:
             return F
     values, vectors = np.linalg.eigh(X)
-    return np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0))).T, mode="r").T
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    return np.linalg.qr(root.T, mode="r").T
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000052
 def _inward(F, X):
@@ -127,12 +138,17 @@ def _rooted(A, F, square=None):
     """Return F as `_forms` takes it: together with F F' for a sparse table."""
     if not _is_sparse(A):
         return F
-    return F, F @ F.T if square is None else square
+    if square is None:
+        square = F @ F.T
+    return F, square
 
 
 def _forms(rooted, X):
     """Compute x' F F' x for every column x of X."""
-    F, square = rooted if isinstance(rooted, tuple) else (rooted, None)
+    F = rooted
+    square = None
+    if isinstance(rooted, tuple):  # a sparse table may have dense chunks
+        F, square = rooted
     if isinstance(X, SparseBlock):
         return X.forms(F, K=square)
     forms = []
@@ -180,11 +196,16 @@ def first_pass(A, S, D, r, T=None):
     the columns to collect; D, r and T (without it no noise), (N,), are 0 on S.
     """
 
-    def work(X, S, D, r, *T):
-        H, *noise = [half_gram(X, weights) for weights in (D, *T)]
-        return (X[:, S],), (H, X @ r, *noise)
+    def work(X, S, D, r, T=None):
+        sums = [half_gram(X, D), X @ r]
+        if T is not None:
+            sums.append(half_gram(X, T))
+        return [X[:, S]], sums
 
-    (A_S,), sums = map_chunks(A, work, (S, D, r) if T is None else (S, D, r, T))
+    of_columns = [S, D, r]
+    if T is not None:
+        of_columns.append(T)
+    (A_S,), sums = map_chunks(A, work, of_columns)
     return FirstPass(A_S, *sums)
 
 # %% ../../nbs/workshop/lmmse.ipynb #46503926
@@ -217,14 +238,17 @@ def _column_pass(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
     Atu = X.T @ u
     from_s = np.empty(X.shape[1])
     var_S = np.zeros(len(Sigma_S))
-    p, *forms = [_forms(root, X) for root in roots]
+    forms = [_forms(root, X) for root in roots]
+    p = forms[0]
     for j, panel in _panels(X):
         pull = B.T @ panel
         x_S = Sigma_S @ pull  # response of x_S to each column
+        squares = x_S**2
         from_s[j] = np.einsum("ij,ij->j", pull, x_S)
-        p[j] += chi_hat_S @ x_S**2
-        var_S += x_S**2 @ T[j]
-    return (Atu, from_s, p, *forms), (X @ (r + D * Atu), var_S)
+        p[j] += chi_hat_S @ squares
+        var_S += squares @ T[j]
+    x = r + D * Atu
+    return [Atu, from_s] + forms, [X @ x, var_S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000040
 def _from_others(X, variances):
@@ -244,7 +268,8 @@ def _without_own(total, own_noise, cap):
     others = total - own_noise
     few = np.flatnonzero(others < OUTWEIGHED * own_noise)
     if len(few) > cap:
-        few = few[np.argsort(others[few] / own_noise[few])[:cap]]
+        share = others[few] / own_noise[few]
+        few = few[np.argsort(share)[:cap]]
     return others, few
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000104
@@ -252,11 +277,13 @@ def _summed(A, weights, half, few, rows=False):
     """Sum weights_k (x_k' half_i)^2 over k != i, for columns (rows) i in `few`."""
 
     def work(X, weights, place, half):
+        if rows:
+            X = X.T
         total = np.zeros(half.shape[1])
-        for j, panel in _panels(X.T if rows else X):
+        for j, panel in _panels(X):
             squares = (panel.T @ half) ** 2
-            mine = np.flatnonzero(place[j] >= 0)
-            squares[mine, place[j][mine]] = 0
+            own = np.flatnonzero(place[j] >= 0)
+            squares[own, place[j][own]] = 0
             total += weights[j] @ squares
         return (), (total,)
 
@@ -273,10 +300,11 @@ def _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi):
     chi_hat = likelihood.chi_hat
     others, few = _without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
     if len(few):
+        F_few = F[few]
         half = Sigma_R[:, few] - J @ wide.B[few].T
         half[few, range(len(few))] = 0
-        seen = dsymm(1.0, noise_R, F[few].T, lower=1)
-        others[few] = chi_hat @ half**2 + row_dots(seen.T, F[few])
+        seen = dsymm(1.0, noise_R, F_few.T, lower=1)
+        others[few] = chi_hat @ half**2 + row_dots(seen.T, F_few)
     from_R = row_dots(Sigma_R, mirrored(wide.H))
     received = from_R + likelihood.Q_hat * row_dots(J, wide.B)
     return received, others + J**2 @ prior.chi_hat[prior.S]
@@ -288,9 +316,10 @@ def _others_of_wide(A, prior, likelihood, wide, s, p):
     if len(few):
         A_few = A[:, few]
         half = wide.Sigma_R @ A_few - wide.J @ (wide.B.T @ A_few)
+        x_S = wide.J.T @ A_few
         others[few] = _summed(A, prior.T, half, few)
         others[few] += likelihood.chi_hat @ half**2
-        others[few] += prior.chi_hat[prior.S] @ (wide.J.T @ A_few) ** 2
+        others[few] += prior.chi_hat[prior.S] @ x_S**2
     return others
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000107
@@ -301,9 +330,10 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     S = prior.S
     chi_hat_S = prior.chi_hat[S]
     chi_hat_u = likelihood.chi_hat
-    if gathered is None:  # of an array the noise comes with the sweep
-        noise = prior.T if _in_chunks(A) else None
-        gathered = first_pass(A, S, prior.D, prior.r, noise)
+    if gathered is None and _in_chunks(A):
+        gathered = first_pass(A, S, prior.D, prior.r, prior.T)
+    elif gathered is None:  # of an array the noise comes with the sweep
+        gathered = first_pass(A, S, prior.D, prior.r)
     wide, F = _wide_system(gathered, prior, likelihood)
     A_S, _, Ar, noise = gathered
     b = likelihood.h - Ar
@@ -319,21 +349,34 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     noise_R = _through(Y, wide.Sigma_S, noise_R)
     noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
     outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
-    roots = [_rooted(A, outer)]
+    shared = [u, wide.B, wide.Sigma_S, chi_hat_S, _rooted(A, outer)]
     if not swept:
-        roots.append(_rooted(A, F, wide.Sigma_R))
-    shared = u, wide.B, wide.Sigma_S, chi_hat_S, *roots
+        shared.append(_rooted(A, F, wide.Sigma_R))
     of_columns = prior.D, prior.r, prior.T
-    joined, (Ax, others_S) = map_chunks(A, _column_pass, of_columns, shared)
-    Atu, from_s, p, *forms = joined
-    s = (lengths if swept else forms[0]) - from_s
+    joined, (Ax, var_S) = map_chunks(A, _column_pass, of_columns, shared)
+    Atu, from_s, p = joined[:3]
+    if not swept:
+        lengths = joined[3]
+    s = lengths - from_s
     x = prior.r + prior.D * Atu
     x[S] = x_S
-    others_S = others_S + _from_others(wide.Sigma_S, chi_hat_S) + chi_hat_u @ wide.J**2
+    others_S = var_S + _from_others(wide.Sigma_S, chi_hat_S) + chi_hat_u @ wide.J**2
     others_x = _others_of_wide(A, prior, likelihood, wide, s, p)
     t, others_u = _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi_u)
-    of_x = x, u, Atu, Ax + A_S @ x_S, s, 1 - prior.D * s, others_x
-    return Diagonals(*of_x, wide.Sigma_S.diagonal(), others_S, chi_u, t, others_u)
+    return Diagonals(
+        x=x,
+        u=u,
+        Atu=Atu,
+        Ax=Ax + A_S @ x_S,
+        s=s,
+        free=1 - prior.D * s,
+        others_x=others_x,
+        chi_S=wide.Sigma_S.diagonal(),
+        others_S=others_S,
+        chi_u=chi_u,
+        t=t,
+        others_u=others_u,
+    )
 
 # %% ../../nbs/workshop/lmmse.ipynb #af123762
 def _scaled_inverse(C, prior, least=0.0):
@@ -343,8 +386,9 @@ def _scaled_inverse(C, prior, least=0.0):
     D = np.maximum(prior.D, least)
     W = np.where(prior.S, 1, np.sqrt(D))
     q = np.where(prior.S, prior.Q_hat, 1)
+    scaled = W[:, None] * C * W
     # the diagonal is at least 1 on R, however small D is
-    inverse, F = inverse_and_root(_plus_diagonal(W[:, None] * C * W, q))
+    inverse, F = inverse_and_root(_plus_diagonal(scaled, q))
     return inverse, F, W
 
 
@@ -361,10 +405,11 @@ def _row_pass(X, Q_u, h_u, weights, rooted, x):
         forms = _forms(rooted, X.T)
         noise = []
     else:
-        forms, *noise = _sweep(rooted, X.T, weights)
+        forms, gram = _sweep(rooted, X.T, weights)
+        noise = [gram]
     Ax = X @ x
     u = (h_u - Ax) / Q_u
-    return (forms, Ax, u), (X.T @ u, *noise)
+    return [forms, Ax, u], [X.T @ u] + noise
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000042
 def _others_of_tall(C, F_W, prior, seen, W):
@@ -373,7 +418,8 @@ def _others_of_tall(C, F_W, prior, seen, W):
     """
     U, Omega = linalg.downdated(C, F_W)
     s = Omega.diagonal().copy()
-    from_h = (U @ F_W[prior.S].T) ** 2 @ prior.chi_hat[prior.S]
+    on_S = U @ F_W[prior.S].T
+    from_h = on_S**2 @ prior.chi_hat[prior.S]
     return s, _from_others(Omega, prior.T) + from_h + seen / W**2
 
 
@@ -385,7 +431,8 @@ def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
     if len(few):
         half = F_W @ (F_W.T @ A[few].T)
         others[few] = _summed(A, weights, half, few, rows=True)
-        slopes = half / np.where(S, 1, W**2)[:, None]  # d(Ax)/dh on S, d(Ax)/dr on R
+        scale = np.where(S, 1, W**2)
+        slopes = half / scale[:, None]  # d(Ax)/dh on S, d(Ax)/dr on R
         others[few] += np.where(S, prior.chi_hat, prior.T) @ slopes**2
     return others / likelihood.Q_hat**2
 
@@ -395,22 +442,30 @@ def _solve_tall(A, prior, likelihood):
     S = prior.S
     Q_u, h_u, chi_hat_u = likelihood
     noisy = chi_hat_u / Q_u**2
-    weights = (1 / Q_u)[:, None]
-    if _is_sparse(A):
-        weights = np.column_stack([1 / Q_u, noisy])
+    sparse = _is_sparse(A)
+    weights = [1 / Q_u]
+    if sparse:  # the rows' noise comes with the first pass, not with the second
+        weights.append(noisy)
 
     def sums(X, Q, h, w, r):
-        return (), (X.T @ ((h - X @ r) / Q), *_row_grams(X, w))
+        pull = X.T @ ((h - X @ r) / Q)
+        return [], [pull] + _row_grams(X, w)
 
-    _, (field, C, *noise) = map_chunks(A, sums, (Q_u, h_u, weights), (prior.r,))
+    of_rows = Q_u, h_u, np.column_stack(weights)
+    _, added = map_chunks(A, sums, of_rows, (prior.r,))
+    field = prior.h + added[0]
+    C = added[1]
     inverse, F, W = _scaled_inverse(C, prior, 1e-100)  # what D = 0 means for a scale
     F_W = np.asfortranarray(W[:, None] * F)
     moves = S | (prior.D > 0)
-    x = prior.r + np.where(moves, F_W @ (F_W.T @ (prior.h + field)), 0)
+    x = prior.r + np.where(moves, F_W @ (F_W.T @ field), 0)
     of_rows = Q_u, h_u, noisy
     shared = _rooted(A, F_W, W[:, None] * inverse * W), x
-    (forms, Ax, u), (Atu, *swept) = map_chunks(A, _row_pass, of_rows, shared)
-    noise = swept[0] if swept else _seen_through(F_W, *noise)
+    (forms, Ax, u), row_sums = map_chunks(A, _row_pass, of_rows, shared)
+    if sparse:
+        noise = _seen_through(F_W, added[2])
+    else:
+        noise = row_sums[1]
     t = forms / Q_u
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)
@@ -421,11 +476,23 @@ def _solve_tall(A, prior, likelihood):
     (var_Ax,), _ = map_chunks(A, work, (), (_rooted(A, inner),))
     seen = root_forms(F, noise)  # the rows' noise
     s, others_x = _others_of_tall(C, F_W, prior, seen, W)
-    others_S = (_from_others(inverse, g) + seen)[S]
+    others_S = _from_others(inverse, g) + seen
     others_u = _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax)
     chi = inverse.diagonal()
-    of_x = x, u, Atu, Ax, s, np.where(S, 1, chi), others_x
-    return Diagonals(*of_x, chi[S], others_S, (1 - t) / Q_u, t, others_u)
+    return Diagonals(
+        x=x,
+        u=u,
+        Atu=row_sums[0],
+        Ax=Ax,
+        s=s,
+        free=np.where(S, 1, chi),
+        others_x=others_x,
+        chi_S=chi[S],
+        others_S=others_S[S],
+        chi_u=(1 - t) / Q_u,
+        t=t,
+        others_u=others_u,
+    )
 
 # %% ../../nbs/workshop/lmmse.ipynb #73a11ce2
 class AlikeRows(NamedTuple):
@@ -445,17 +512,19 @@ def _solve_alike(A, prior, likelihood, alike):
     v, gram = alike
     S = prior.S
     M = len(A)
-    Q = v.sum() / np.sum(1 / likelihood.Q_hat)
-    kappa = Q * np.sum(likelihood.chi_hat / likelihood.Q_hat**2) / v.sum()
-    inverse, _, W = _scaled_inverse(gram / Q, prior, 1e-100)
+    total = v.sum()
+    Q = total / np.sum(1 / likelihood.Q_hat)
+    kappa = Q * np.sum(likelihood.chi_hat / likelihood.Q_hat**2) / total
+    C = gram / Q
+    inverse, _, W = _scaled_inverse(C, prior, 1e-100)
     q = np.where(S, prior.Q_hat, 1)
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     pull = A.T @ (v * likelihood.h)
     E = inverse.diagonal()
-    field = (pull - gram @ prior.r) / Q
+    field = prior.h + (pull - gram @ prior.r) / Q
     moves = S | (prior.D > 0)
-    x = prior.r + np.where(moves, W * (inverse @ (W * (prior.h + field))), 0)
-    products = np.tril(gram / Q) * inverse
+    x = prior.r + np.where(moves, W * (inverse @ (W * field)), 0)
+    products = np.tril(C) * inverse
     Ax = A @ x
     s = (products @ W + W @ products) / W - products.diagonal()
     w = W**2 * s
@@ -464,13 +533,25 @@ def _solve_alike(A, prior, likelihood, alike):
     own = np.maximum(E * w - seen, 0)
     others_x = (noise + kappa * own) / W**2
     t = w.sum() / M
-    var_Ax = Q * (g @ own + kappa * (w @ w + q @ seen)) / v.sum()
+    from_rows = kappa * (w @ w + q @ seen)
+    var_Ax = Q * (g @ own + from_rows) / total
     V = t * Q / (1 - t)
     others = max(var_Ax - t**2 * Q * kappa, 0) / (1 - t) ** 2
     chi_u = v / (v * V + Q)
-    of_x = x, v * (likelihood.h - Ax) / Q, (pull - gram @ x) / Q, Ax, s
-    of_S = np.where(S, 1, E), others_x, E[S], others_x[S]
-    return Diagonals(*of_x, *of_S, chi_u, V * chi_u, others * chi_u**2)
+    return Diagonals(
+        x=x,
+        u=v * (likelihood.h - Ax) / Q,
+        Atu=(pull - gram @ x) / Q,
+        Ax=Ax,
+        s=s,
+        free=np.where(S, 1, E),
+        others_x=others_x,
+        chi_S=E[S],
+        others_S=others_x[S],
+        chi_u=chi_u,
+        t=V * chi_u,
+        others_u=others * chi_u**2,
+    )
 
 # %% ../../nbs/workshop/lmmse.ipynb #5fc414d8
 class TallForm(NamedTuple):
@@ -489,9 +570,13 @@ class TallForm(NamedTuple):
 
 def tall_form(A, prior, likelihood):
     """Compute the whole N x N form by one pass over the rows of A (array or table)."""
+
+    def work(X, weights):
+        return [], _row_grams(X, weights)
+
     Q, _, chi_hat = likelihood
     weights = np.column_stack([1 / Q, chi_hat / Q**2])
-    _, grams = map_chunks(A, lambda X, w: ((), _row_grams(X, w)), (weights,))
+    _, grams = map_chunks(A, work, (weights,))
     C, noise = map(mirrored, grams)
     inverse, _, W = _scaled_inverse(C, prior)
     return TallForm(C, noise, W[:, None] * inverse * W)
@@ -499,7 +584,9 @@ def tall_form(A, prior, likelihood):
 # %% ../../nbs/workshop/lmmse.ipynb #11000111
 def is_wide(A):
     """Return whether an array or ChunkedTable is solved in the wide form."""
-    return bool(A.axis) if _in_chunks(A) else A.shape[0] <= A.shape[1]
+    if _in_chunks(A):
+        return bool(A.axis)
+    return A.shape[0] <= A.shape[1]
 
 # %% ../../nbs/workshop/lmmse.ipynb #b86811aa
 def at_most_2M(A, prior):
@@ -513,12 +600,14 @@ def at_most_2M(A, prior):
     length2 = square_lengths(A)[S]
     # a column of zeros: its view does not matter
     with np.errstate(divide="ignore", invalid="ignore"):
-        move = S[np.argsort(prior.Q_hat[S] / length2)[limit:]]
-    if not np.all(prior.Q_hat[move] > 0):
+        order = np.argsort(prior.Q_hat[S] / length2)
+    move = S[order[limit:]]
+    Q_hat = prior.Q_hat[move]
+    if not np.all(Q_hat > 0):
         fault = f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0"
         raise LinAlgError(f"{fault}: the data cannot hold them; damp more")
-    message = Mixed(*(view.copy() for view in prior))
-    moved = natural_to_moment([view[move] for view in prior[1:4]])
+    moved = natural_to_moment((Q_hat, prior.h[move], prior.chi_hat[move]))
+    message = prior._make([view.copy() for view in prior])
     message.D[move], message.r[move], message.T[move] = moved
     for view in message[:4]:
         view[move] = 0
@@ -537,13 +626,12 @@ def couple(A, prior_message, likelihood_message, gathered=None):
     """
     prior = prior_message
     rows = likelihood_message
-    sides = ("prior", "column", prior), ("likelihood", "row", rows)
-    for (name, side, message), size in zip(sides, A.shape[::-1]):
+    M, N = A.shape
+    sides = ("prior", "column", prior, N), ("likelihood", "row", rows, M)
+    for name, side, message, size in sides:
         shapes = {np.shape(view) for view in message}
         if shapes != {(size,)}:
-            fault = (
-                f"arrays of shape {sorted(shapes)}, but A is {len(A)} x {A.shape[1]}"
-            )
+            fault = f"arrays of shape {sorted(shapes)}, but A is {M} x {N}"
             remedy = f"give one number for each {side}, shape ({size},)"
             raise ValueError(f"{name}_message has {fault}: {remedy}")
     if is_wide(A):
@@ -576,5 +664,7 @@ def stand_in_columns(gathered, smallest=1e-12):
     values, V = np.linalg.eigh(gathered.H)  # reads the lower triangle
     root = np.sqrt(np.maximum(values, smallest * values[-1]))
     inward = (V / root).T
-    T, Q = np.linalg.eigh(inward @ mirrored(gathered.noise) @ inward.T)
-    return (V * root) @ Q, Q.T @ (inward @ gathered.Ar), np.maximum(T, 0.0)
+    noise = inward @ mirrored(gathered.noise) @ inward.T
+    T, Q = np.linalg.eigh(noise)
+    r = Q.T @ (inward @ gathered.Ar)
+    return (V * root) @ Q, r, np.maximum(T, 0.0)

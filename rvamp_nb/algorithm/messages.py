@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Natural', 'coordinates', 'from_coordinates', 'Moments', 'extrinsic', 'MomentView', 'natural_to_moment', 'Mixed',
-           'mixed_extrinsic']
+           'take_entries', 'mixed_extrinsic']
 
 # %% ../../nbs/course/24_messages.ipynb #ab09cdea
 from typing import NamedTuple
@@ -112,6 +112,11 @@ class Mixed(NamedTuple):
     T: np.ndarray
 
 # %% ../../nbs/course/24_messages.ipynb #32f59f8a
+def take_entries(vectors, places):
+    """Return a message, or moments, of some coordinates alone, by their places."""
+    return vectors._make([values[places] for values in vectors])
+
+
 def mixed_extrinsic(moments, incoming, S):
     """Compute the extrinsic message without cancellation, coordinate by coordinate in
     the view that stays finite (`mixed-message`), for Q_hat > 0: on S, (N,) bool, the
@@ -123,20 +128,20 @@ def mixed_extrinsic(moments, incoming, S):
     """
     S = np.asarray(S, dtype=bool)
     _check_views(moments, S)
+    Q_hat, h, chi_hat, D, r, T = np.zeros((6,) + S.shape)
+    x = take_entries(moments, S)
+    cavity = take_entries(incoming, S)
+    Q_hat[S] = cavity.Q_hat * x.rho_bar / x.rho
+    h[S] = x.mean / x.chi - cavity.h
+    chi_hat[S] = x.var / x.chi**2 - cavity.chi_hat
     R = ~S
-    message = Mixed(S, *np.zeros((6,) + S.shape))
-    x = Moments(*(values[S] for values in moments))
-    cavity = Natural(*(values[S] for values in incoming))
-    message.Q_hat[S] = cavity.Q_hat * x.rho_bar / x.rho
-    message.h[S] = x.mean / x.chi - cavity.h
-    message.chi_hat[S] = x.var / x.chi**2 - cavity.chi_hat
-    x = Moments(*(values[R] for values in moments))
-    cavity = Natural(*(values[R] for values in incoming))
+    x = take_entries(moments, R)
+    cavity = take_entries(incoming, R)
     chi = x.rho / cavity.Q_hat
-    message.D[R] = chi / x.rho_bar
-    message.r[R] = (x.mean - chi * cavity.h) / x.rho_bar
-    message.T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar**2
-    return message
+    D[R] = chi / x.rho_bar
+    r[R] = (x.mean - chi * cavity.h) / x.rho_bar
+    T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar**2
+    return Mixed(S, Q_hat, h, chi_hat, D, r, T)
 
 # %% ../../nbs/course/24_messages.ipynb #check07
 def _check_views(moments, S):

@@ -131,8 +131,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/messages.py",
         "a variance is divided once by what it has twice",
-        "message.T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar**2",
-        "message.T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar",
+        "T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar**2",
+        "T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar",
         "tests/algorithm/test_messages.py::test_mixed_agrees_with_plain_on_any_set",
     ),
     # --- prior ------------------------------------------------------------------------
@@ -467,15 +467,15 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "where a row's own noise outweighs, what R brings is forgotten",
-        "chi_hat @ half**2 + row_dots(seen.T, F[few])",
+        "chi_hat @ half**2 + row_dots(seen.T, F_few)",
         "chi_hat @ half**2",
         "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
     ),
     Sabotage(
         "algorithm/lmmse.py",
         "views are changed in the message that was given",
-        "message = Mixed(*(view.copy() for view in prior))",
-        "message = Mixed(*prior)",
+        "message = prior._make([view.copy() for view in prior])",
+        "message = prior._make(prior)",
         "tests/algorithm/test_coupling.py::test_inputs_are_not_modified",
     ),
     Sabotage(
@@ -1523,8 +1523,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a joint loss responds row by row",
-        "inverse = inverse @ C if loss.joint else",
-        "inverse = inverse * C.diagonal(0, -2, -1)[..., None, :] if loss.joint else",
+        "responses = slacks @ C",
+        "responses = slacks * C.diagonal(0, -2, -1)[..., None, :]",
         "tests/inference/test_several_classes.py::test_the_answer_of_rows_is_an_average_of_pulls",
     ),
     Sabotage(
