@@ -546,15 +546,15 @@ SABOTAGES = [
     Sabotage(
         "sketch.py",
         "numbers stand to the left",
-        '"right" if _NUMBER.fullmatch(part) else "left"',
+        '"right" if _NUMBER.fullmatch(cell) else "left"',
         '"left"',
         "tests/pages/test_html.py::test_numbers_stand_to_the_right_and_words_to_the_left",
     ),
     Sabotage(
         "sketch.py",
         "numbers have digits that nobody knows",
-        "texts = (digits(values[first], spread[first]) for",
-        "texts = (digits(values[first], 0 * spread[first]) for",
+        "cells.append(digits(values[first], spread[first]))",
+        "cells.append(digits(values[first], 0 * spread[first]))",
         "tests/pages/test_html.py::test_a_page_has_the_numbers_to_the_digits_that_are_known",
     ),
     Sabotage(
@@ -726,8 +726,8 @@ SABOTAGES = [
     Sabotage(
         "sketch.py",
         "a name is taken for markup",
-        "body.append((plain_text(name), *cells))",
-        "body.append((name, *cells))",
+        "cells = [plain_text(name)]",
+        "cells = [name]",
         "tests/pages/test_by_name.py::test_many_are_shown_by_the_first_of_them",
     ),
     Sabotage(
