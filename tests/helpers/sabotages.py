@@ -181,15 +181,15 @@ SABOTAGES = [
     Sabotage(
         "select/networks.py",
         "the penalty is forgotten where signs are given",
-        "at] - lam * np.sign(old)) * real",
-        "at] - 0 * np.sign(old)) * real",
+        "(products - lam * np.sign(old)) * real",
+        "(products - 0 * np.sign(old)) * real",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
         "select/networks.py",
         "what is beyond the penalty elsewhere is not looked at",
-        "solved[going] = there & ~beyond.any(1)",
-        "solved[going] = there",
+        "solved[going] = reached & ~beyond.any(1)",
+        "solved[going] = reached",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
@@ -202,8 +202,8 @@ SABOTAGES = [
     Sabotage(
         "select/networks.py",
         "both regressions of an edge are one",
-        "found = join(found, np.swapaxes(found, 1, 2))",
-        "found = join(found, found)",
+        "edges = join(selected, np.swapaxes(selected, 1, 2))",
+        "edges = join(selected, selected)",
         "tests/select/test_networks.py::test_edges_against_the_naive_bootstrap",
     ),
     Sabotage(
