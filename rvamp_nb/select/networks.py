@@ -410,8 +410,7 @@ def draw_network(network, ax=None):
     first = edges["first"].map(number_of).to_numpy(int)
     second = edges["second"].map(number_of).to_numpy(int)
     nodes = np.flatnonzero(network.stands_in == np.arange(len(number_of)))
-    named = len(nodes) <= MOST_NAMED
-    if not named:
+    if len(nodes) > MOST_NAMED:
         nodes = np.union1d(first, second)
     angle = _angles(network.probabilities[np.ix_(nodes, nodes)] + 1e-3)
     x = np.zeros(len(number_of))
@@ -427,7 +426,7 @@ def draw_network(network, ax=None):
             color=COLOURS["rvamp" if edge.selected else "muted"],
         )
     ax.plot(x[nodes], y[nodes], "o", color=COLOURS["truth"], zorder=3)
-    if named:
+    if len(nodes) <= MOST_NAMED:
         for node, direction in zip(nodes, np.degrees(angle)):
             _write_name(ax, str(network.names[node]), x[node], y[node], direction)
     ax.set_aspect("equal")
