@@ -17,10 +17,10 @@ def all_refits(A, y, lam, sweeps=300):
     """Solve the Lasso of every choice of rows, (2**M, N), by coordinate descent."""
     M, N = A.shape
     drawn = (np.arange(2**M)[:, None] >> np.arange(M)) & 1
-    x, residual = np.zeros((2**M, N)), np.tile(y, (2**M, 1))
+    x = np.zeros((2**M, N))
+    residual = np.tile(y, (2**M, 1))
     size = np.maximum(drawn @ A**2, 1e-300)  # no row drawn: x stays 0
-    for k in range(sweeps * N):
-        i = k % N
+    for i in np.tile(np.arange(N), sweeps):
         pull = (drawn * residual) @ A[:, i] + size[:, i] * x[:, i]
         new = np.sign(pull) * np.maximum(np.abs(pull) - lam, 0) / size[:, i]
         residual -= np.outer(new - x[:, i], A[:, i])
@@ -36,9 +36,7 @@ def toy(M=14, N=6):
 
 # %% ../nbs/course/38_micro.ipynb #26m00011
 class Message(NamedTuple):
-    """What a factor receives: a precision, and a field with a mean and a variance over
-    resamples. It returns (mean, response to the field, variance over resamples).
-    """
+    """Hold what a factor receives: a precision, and a field's mean and variance."""
 
     Q_hat: np.ndarray
     h: np.ndarray
@@ -53,7 +51,7 @@ def above(a, s):
 
 
 def prior(message, lam):
-    """Compute the coefficients' moments, and how often each is selected."""
+    """Compute mean, response to the field and variance of x; how often it is not 0."""
     Q_hat, h, chi_hat = message
     up, down = (above(sign * h - lam, np.sqrt(chi_hat)) for sign in (1, -1))
     Pi, mean, square = up[0] + down[0], up[1] - down[1], up[2] + down[2]
@@ -64,7 +62,7 @@ COIN = ((0, 0.5), (1, 0.5))  # how often a row is drawn, and with which probabil
 
 
 def likelihood(message, y, law=COIN):
-    """Compute moments of the weighted residuals."""
+    """Compute mean, response and variance of the weighted residuals."""
     Q_hat, h, chi_hat = message
     slope = sum(p * c / (1 + c * Q_hat) for c, p in law)
     square = sum(p * (c / (1 + c * Q_hat)) ** 2 for c, p in law)
@@ -74,15 +72,17 @@ def likelihood(message, y, law=COIN):
 # %% ../nbs/course/38_micro.ipynb #26m00018
 def passed_on(answer, message):
     """Return the message to send: moments, minus the message received."""
-    (mean, chi, var), (Q_hat, h, chi_hat) = answer, message
+    mean, chi, var = answer
+    Q_hat, h, chi_hat = message
     return Message(1 / chi - Q_hat, mean / chi - h, var / chi**2 - chi_hat)
 
 
 def passed_on_inverted(answer, message, Pi):
     """Return D, r, T, which stay finite where a coefficient is never selected."""
-    (mean, chi, var), (_, h, chi_hat) = answer, message
-    left, own_var = np.maximum(1 - Pi, 1e-6), np.maximum(var - chi**2 * chi_hat, 0)
-    return chi / left, (mean - chi * h) / left, own_var / left**2
+    mean, chi, var = answer
+    zero = np.maximum(1 - Pi, 1e-6)  # how often it is 0
+    own_var = np.maximum(var - chi**2 * message.chi_hat, 0)
+    return chi / zero, (mean - chi * message.h) / zero, own_var / zero**2
 
 # %% ../nbs/course/38_micro.ipynb #26m00021
 def coupling(A, D, r, T, of_u):
@@ -123,8 +123,8 @@ def rvamp(A, y, lam, law=COIN, tol=1e-10, max_iter=500):
         fit = Found(mean, var, Pi, to_x, n_iter, np.abs(joint - mean).max())
         if fit.gap < tol:
             break
-        to_x = Message(*((old + new) / 2 for old, new in zip(to_x, new_x)))
-        to_u = Message(*((old + new) / 2 for old, new in zip(to_u, new_u)))
+        to_x = Message(*np.add(to_x, new_x) / 2)
+        to_u = Message(*np.add(to_u, new_u) / 2)
     return fit
 
 # %% ../nbs/course/38_micro.ipynb #26m00028

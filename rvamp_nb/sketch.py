@@ -51,15 +51,18 @@ def rows_of_html(rows, head=()):
     is a number is set to the right, and so is its head.
     """
     rows = list(rows)
-    body = ""
     style = ";vertical-align:top;background:none;padding:1px 12px 1px 0"
     th = f'<th style="text-align:left;white-space:nowrap{style}">'
-    of = [*rows, [""]][0][1:]
-    sides = ["right" if _NUMBER.fullmatch(part) else "left" for part in of]
-    for name, *parts in [head, *rows] if head else rows:
+    sides = []
+    if rows:
+        sides = ["right" if _NUMBER.fullmatch(cell) else "left" for cell in rows[0][1:]]
+    if head:
+        rows.insert(0, head)
+    body = ""
+    for name, *cells in rows:
         body += f"<tr>{th}{name}</th>"
-        for part, side in zip(parts, sides):
-            body += f'<td style="text-align:{side}{style}">{part}</td>'
+        for cell, side in zip(cells, sides):
+            body += f'<td style="text-align:{side}{style}">{cell}</td>'
         body += "</tr>"
     return f"<table>{body}</table>"
 
@@ -69,33 +72,41 @@ def rounded(values, spread):
     """Round numbers to the second digit of their spread each; where that is 0 or not
     finite they stay as they are.
     """
-    power = 10.0 ** np.abs(digits := 1 - np.floor(np.log10(spread)))
+    digits = 1 - np.floor(np.log10(spread))
+    power = 10.0 ** np.abs(digits)
     coarse = power * np.rint(values / power)
     fine = np.rint(values * power) / power
-    known = np.where(digits < 0, coarse, fine)
-    return np.where(np.isfinite(known) & (spread > 0), known, values)
+    nearest = np.where(digits < 0, coarse, fine)
+    return np.where(np.isfinite(nearest) & (spread > 0), nearest, values)
 
 
 def digits(values, spread):
     """Write numbers to the second digit of their spread each; "–" is not finite."""
-    known = rounded(np.asarray(values, dtype=float), np.asarray(spread))
-    return [f"{value + 0:.6g}" if np.isfinite(value) else "–" for value in known]
+    texts = []
+    for value in rounded(np.asarray(values, dtype=float), np.asarray(spread)):
+        texts.append(f"{value + 0:.6g}" if np.isfinite(value) else "–")
+    return texts
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c406
-IN_A_LINE, IN_A_TABLE = 2, 6  # coefficients that are shown of a density of many
+IN_A_LINE = 2  # coefficients that are shown of a density of many
+IN_A_TABLE = 6
 
 
 def _rows_of(density, most):
-    """Yield name, Π (None of a Gaussian), mean and standard deviation of the first
+    """Return name, Π (None of a Gaussian), mean and standard deviation of the first
     coefficients of a density, and how many more there are.
     """
     mean = np.atleast_1d(density.mean)
-    names = np.atleast_1d(density.names)
-    names = ["coefficient"] if density.names is None else names[:most].tolist()
-    called = [f"coefficient {i}" if isinstance(i, int) else str(i) for i in names]
-    atom = density.atom
-    Pi = [None] * len(mean) if atom is None else 1 - np.atleast_1d(atom)
-    rows = zip(called, Pi, mean, np.atleast_1d(density.std))
+    if density.names is None:
+        names = ["coefficient"]
+    else:
+        names = np.atleast_1d(density.names)[:most].tolist()
+    labels = [f"coefficient {i}" if isinstance(i, int) else str(i) for i in names]
+    if density.atom is None:
+        Pi = [None] * len(mean)
+    else:
+        Pi = 1 - np.atleast_1d(density.atom)
+    rows = zip(labels, Pi, mean, np.atleast_1d(density.std))
     return list(rows), max(len(mean) - most, 0)
 
 
@@ -104,42 +115,45 @@ def one_line(density):
     the first coefficients.
     """
     rows, more = _rows_of(density, IN_A_LINE)
-
-    def share(Pi):
-        return "" if Pi is None else f"Π {Pi:.3f}, "
-
-    def known(*pair):
-        return "mean {}, sd {}".format(*digits(pair, pair[1]))
-
-    each = [f"{n}: {share(Pi)}{known(m, sd)}" for n, Pi, m, sd in rows]
-    each += [f"and {more} more"] * (more > 0)
-    return f"{type(density).__name__}({'; '.join(each)})"
+    texts = []
+    for name, Pi, mean, sd in rows:
+        mean, sd = digits([mean, sd], sd)
+        share = "" if Pi is None else f"Π {Pi:.3f}, "
+        texts.append(f"{name}: {share}mean {mean}, sd {sd}")
+    if more:
+        texts.append(f"and {more} more")
+    return f"{type(density).__name__}({'; '.join(texts)})"
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c409
-WIDE, HIGH = 150, 28  # pixels of a picture
+WIDE = 150  # pixels of a picture
+HIGH = 28
 MOST_DRAWN = 1000  # coefficients: of more no curves are computed
 
 
 def _curve(pdf, row, colour):
     """Draw one coefficient's density, its bar at zero included, as SVG."""
     name, Pi, mean, std = row
+    if Pi is None:
+        Pi = 1.0
     low = min(mean - 3.5 * std, 0)
     high = max(mean + 3.5 * std, 0)
-    width = (high - low) or 1.0
-    Pi = 1.0 if Pi is None else Pi
 
-    def at(x):
-        return 3 + (WIDE - 6) * (x - low) / width if high > low else WIDE / 2
+    def pixel(x):
+        if high > low:
+            return 3 + (WIDE - 6) * (x - low) / (high - low)
+        return WIDE / 2
 
     x = np.linspace(low, high, 121)
-    y = np.nan_to_num(pdf(x)) if std > 0 else 0 * x
+    y = 0 * x
+    if std > 0:
+        y = np.nan_to_num(pdf(x))
     top = HIGH - (HIGH - 3) * Pi * y / (y.max() or 1.0)
-    points = " ".join(f"{at(a):.1f},{b:.1f}" for a, b in zip(x, top))
-    called = escape(name).replace("$", "&#36;")
-    box = f'<svg role="img" aria-label="density of {called}" width="{WIDE}"'
+    points = " ".join(f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, top))
+    label = escape(name).replace("$", "&#36;")
+    box = f'<svg role="img" aria-label="density of {label}" width="{WIDE}"'
     box += f' height="{HIGH + 1}" fill="none" stroke="{colour}">'
-    zero = f'<path d="M{at(0):.1f},0V{HIGH}" stroke="currentColor" opacity=".3"/>'
-    atom = f'<path d="M{at(0):.1f},{HIGH}v{-(HIGH - 3) * (1 - Pi):.1f}" '
+    zero = f'<path d="M{pixel(0):.1f},0V{HIGH}" stroke="currentColor" opacity=".3"/>'
+    atom = f'<path d="M{pixel(0):.1f},{HIGH}v{-(HIGH - 3) * (1 - Pi):.1f}" '
     atom += 'stroke-width="5"/>'
     line = f'<polyline points="{points}" stroke-width="1.6"/>'
     return f"{box}{zero}{atom}{line}</svg>"
@@ -158,11 +172,19 @@ def as_html(density, role):
             return np.reshape(density.pdf(x), (-1, len(x)))[k]
 
         name, Pi, mean, std = row
-        cells = [] if Pi is None else [f"{Pi:.3f}"]
-        cells += *digits([mean, std], std), _curve(pdf, row, COLOURS[role]) * drawn
-        body.append((plain_text(name), *cells))
-    head = ["", *["Π"] * (density.atom is not None), "mean", "sd", "across resamples"]
-    return rows_of_html(body, head) + f"and {more:,} more coefficients" * (more > 0)
+        cells = [plain_text(name)]
+        if Pi is not None:
+            cells.append(f"{Pi:.3f}")
+        cells += digits([mean, std], std)
+        cells.append(_curve(pdf, row, COLOURS[role]) if drawn else "")
+        body.append(cells)
+    head = ["", "mean", "sd", "across resamples"]
+    if density.atom is not None:
+        head.insert(1, "Π")
+    table = rows_of_html(body, head)
+    if more:
+        table += f"and {more:,} more coefficients"
+    return table
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c416
 def as_page(result, state, facts=(), order=(), columns=None, names=None):
@@ -171,18 +193,25 @@ def as_page(result, state, facts=(), order=(), columns=None, names=None):
     spread)}, the first rows in an order, to the digits that are known. Rows have names,
     or numbers.
     """
-    page = plain_text(repr(result).partition("(")[2][:-1])
-    first = order[:IN_A_TABLE]
-    page = f"<strong>{page}</strong> {badge(*state)}"
+    summary = plain_text(repr(result).partition("(")[2][:-1])
+    page = f"<strong>{summary}</strong> {badge(*state)}"
     if facts:
         page += rows_of_html((name, plain_text(text)) for name, text in facts)
     if columns:
-        wide = (np.broadcast_arrays(*pair) for pair in columns.values())
-        texts = (digits(values[first], spread[first]) for values, spread in wide)
-        called = first if names is None else np.asarray(names)[first]
-        head = ["number" if names is None else "name", *columns]
-        page += rows_of_html(zip(map(plain_text, called), *texts), head)
-        page += f"and {len(order) - len(first):,} more" * (len(order) > len(first))
+        first = order[:IN_A_TABLE]
+        head = ["number"]
+        labels = first
+        if names is not None:
+            head = ["name"]
+            labels = np.asarray(names)[first]
+        cells = [map(plain_text, labels)]
+        for title, pair in columns.items():
+            values, spread = np.broadcast_arrays(*pair)
+            head.append(title)
+            cells.append(digits(values[first], spread[first]))
+        page += rows_of_html(zip(*cells), head)
+        if len(order) > len(first):
+            page += f"and {len(order) - len(first):,} more"
     return f"<div>{page}</div>"
 
 
@@ -191,11 +220,17 @@ def leading_moments(fit, Pi, error=None):
     what is selected most often, by Pi, (N,), with its standard error, or (None) the
     largest.
     """
-    columns = {} if Pi is None else {"Π": (Pi, 0.01)}
+    columns = {}
+    if Pi is not None:
+        columns["Π"] = (Pi, 0.01)
+    if error is not None:
+        columns["±"] = (error, 0.01)
     sd = np.sqrt(fit.var)
-    columns |= {} if error is None else {"±": (error, 0.01)}
-    each = zip(fit.mean.T, sd.T) if sd.ndim > 1 else ()  # of classes, (N, K)
-    columns |= {f"mean {k}": pair for k, pair in enumerate(each)}
-    columns |= {} if sd.ndim > 1 else dict(mean=(fit.mean, sd), sd=(sd, sd))
-    order = np.argsort(-np.abs(fit.mean) if Pi is None else -Pi, kind="stable")
-    return order, columns
+    if sd.ndim > 1:  # of classes, (N, K)
+        for k, pair in enumerate(zip(fit.mean.T, sd.T)):
+            columns[f"mean {k}"] = pair
+    else:
+        columns["mean"] = (fit.mean, sd)
+        columns["sd"] = (sd, sd)
+    size = np.abs(fit.mean) if Pi is None else Pi
+    return np.argsort(-size, kind="stable"), columns

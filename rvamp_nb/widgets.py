@@ -68,25 +68,23 @@ def _message_on_scale(fit, shown, unit):
     """Return the message behind p̄₁ of each coefficient, (n, 3), on its scale."""
     message = np.array(p1(fit, shown).incoming)
     if not (message[2] > 0).all():
-        what = "counts and penalties do not vary: no density to draw"
-        raise ValueError(f"explore: {what}")
+        problem = "counts and penalties do not vary: no density to draw"
+        raise ValueError(f"explore: {problem}")
     scale = unit + np.zeros(len(shown))
     return (message / [scale**2, scale, scale**2]).T
 
 
 def _penalty(fit, shown, unit):
-    """Return what may be charged: weights, and t |x| + k x^2 / 2 for each of them."""
-    cases = p1(fit, shown).prior.cases()
-
-    def of(part):
-        return [(part + 0 * unit).tolist()]
-
-    law = dict(weights=[float(weight) for weight, _ in cases], t=[], k=[])
-    for _, case in cases:
+    """Return the penalties t |x| + k x^2 / 2 that may be charged, and their weights."""
+    weights = []
+    thresholds = []
+    curvatures = []
+    for weight, case in p1(fit, shown).prior.cases():
         t, k = case.split()
-        law["t"] += of(t / np.abs(unit))
-        law["k"] += of(k / unit**2)
-    return law
+        weights.append(float(weight))
+        thresholds.append((t / np.abs(unit) + 0 * unit).tolist())
+        curvatures.append((k / unit**2 + 0 * unit).tolist())
+    return dict(weights=weights, t=thresholds, k=curvatures)
 
 
 def explorer_table(fits, start, shown, names, unit=1.0):
@@ -95,27 +93,33 @@ def explorer_table(fits, start, shown, names, unit=1.0):
     The coefficients `shown`, (n,) int, are multiplied by `unit`.
     """
     unit = np.broadcast_to(unit, len(shown)) * 1.0
-    (l, t, d), usual = start, fits[:, start[1], start[2]]
-
-    def lam(fit):
-        return np.max(p1(fit, shown).prior.lam)
-
-    seconds = [p2(fit, shown) for fit in usual]
+    l, t, d = start
+    first = fits[l, t, d]
     upper = np.triu_indices(len(shown))
-    both = np.outer(unit, unit)
+    unit_products = np.outer(unit, unit)
+    lams = []
+    means = []
+    covariances = []
+    for fit in fits[:, t, d]:
+        density = p2(fit, shown)
+        lams.append(np.max(p1(fit, shown).prior.lam))
+        means.append(density.mean * unit)
+        covariances.append((density.covariance * unit_products)[upper])
     laws = [_penalty(fit, shown, unit) for fit in fits[l, t]]
-    beta = usual[l].problem.beta
+    beta = None
+    if np.isfinite(first.problem.beta):
+        beta = float(first.problem.beta)
     return dict(
-        names=[str(name) for name in names],
-        beta=float(beta) if np.isfinite(beta) else None,
-        start=[int(k) for k in start],
-        lams=[float(lam(fit) / lam(usual[l])) for fit in usual],
-        lamNames=[f"{lam(fit):.3g}" for fit in usual],
-        positive=bool(p1(usual[l], shown).prior.positive),
+        names=list(map(str, names)),
+        beta=beta,
+        start=list(map(int, start)),
+        lams=(np.array(lams) / lams[l]).tolist(),
+        lamNames=[f"{lam:.3g}" for lam in lams],
+        positive=bool(p1(first, shown).prior.positive),
         penalties=laws,
         messages=_packed([_message_on_scale(fit, shown, unit) for fit in fits.flat]),
-        means=_packed([density.mean * unit for density in seconds]),
-        covariances=_packed([(s.covariance * both)[upper] for s in seconds]),
+        means=_packed(means),
+        covariances=_packed(covariances),
         taus=[float(fit.problem.counts.mean) for fit in fits[l, :, d]],
         drawn=[len(law["weights"]) > 1 for law in laws],
     )
@@ -127,39 +131,40 @@ def with_steps(table, fit, shown, unit=1.0, most=40):
     """
     steps = []
     deltas = []
-    for now, _, _ in iterate(fit.problem):
-        if now is not None:
-            at = replace(fit, last=now)
-            x = now.coupled.x
+    for step, _, _ in iterate(fit.problem):
+        if step is not None:
+            message = _message_on_scale(replace(fit, last=step), shown, unit)
+            x = step.coupled.x
             moments = np.array([x.mean[shown] * unit, x.var[shown] * unit**2]).T
-            steps.append(np.hstack([_message_on_scale(at, shown, unit), moments]))
-            deltas.append(float(now.delta))
-            if len(steps) == most or max(now.change, now.delta) < fit.tol:
+            steps.append(np.hstack([message, moments]))
+            deltas.append(float(step.delta))
+            if len(steps) == most or max(step.change, step.delta) < fit.tol:
                 break
-    return table | dict(steps=_packed(steps), deltas=deltas)
+    return dict(table, steps=_packed(steps), deltas=deltas)
 
 
 def _chain(fit, changes, bar=None):
-    """Yield fits of problems that differ a little more from a fit's with each change,
+    """Return fits of problems that differ a little more from a fit's with each change,
     each from where those before it lead; they end where one does not converge.
     """
-    found = []
+    fits = []
     past = [(0.0, fit.messages)]
     anderson = Anderson(fit.problem.A)
     # four digits, as a picture shows no more; where all is empty steps are endless
-    enough = max(fit.tol, 1e-4), max(fit.n_iter, 60), 0.7
+    tol = max(fit.tol, 1e-4)
+    max_iter = max(fit.n_iter, 60)
     for k, change in enumerate(changes, 1):
         problem = fit.problem._replace(**change)
-        how = *enough, anderson, step_for(problem.A)
-        done = run(problem, foreseen(past, k), *how)
+        step = step_for(problem.A)
+        done = run(problem, foreseen(past, k), tol, max_iter, 0.7, anderson, step)
         anderson.pause()
         if bar is not None:
             bar.update(1)
         if done.failure:
             break
-        found.append(replace(fit, problem=problem, last=done.last))
-        past = [*past[-3:], (k, done.last.state)]
-    return found
+        fits.append(replace(fit, problem=problem, last=done.last))
+        past = past[-3:] + [(k, done.last.state)]
+    return fits
 
 
 def with_temperatures(table, fit, shown, unit=1.0, bar=None):
@@ -169,20 +174,23 @@ def with_temperatures(table, fit, shown, unit=1.0, bar=None):
     residuals = fit.problem.y - fit.problem.A @ fit.last.coupled.x.mean
     noise = np.mean(residuals**2)
     betas = 2.0 ** np.arange(7, -1, -1)
-    found = _chain(fit, [dict(beta=beta / noise) for beta in betas], bar)
-    betas = betas[: len(found)][::-1]
-    found = found[::-1]
-    names = [*(f"{beta:g}" for beta in betas), "∞"]
-    messages = [_message_on_scale(each, shown, unit) for each in (*found, fit)]
-    table = table | dict(betas=[*(betas / noise), None], betaNames=names)
-    return table | dict(tempered=_packed(messages))
+    fits = _chain(fit, [dict(beta=beta / noise) for beta in betas], bar)
+    betas = betas[: len(fits)][::-1]
+    fits = fits[::-1] + [fit]
+    return dict(
+        table,
+        betas=(betas / noise).tolist() + [None],
+        betaNames=[f"{beta:g}" for beta in betas] + ["∞"],
+        tempered=_packed([_message_on_scale(each, shown, unit) for each in fits]),
+    )
 
 # %% ../nbs/workshop/widgets.ipynb #x62expl1
 def refits_for_the_page(stops, draws):
     """Return the refits, (B, n) at each stop, for the page."""
     codes, unit = zip(*map(refits_in_bytes, draws))
-    packed = dict(unit=_packed(unit), codes=_packed(codes, np.int8))
-    return dict(stops=stops, B=len(draws[0])) | packed
+    return dict(
+        stops=stops, B=len(draws[0]), unit=_packed(unit), codes=_packed(codes, np.int8)
+    )
 
 
 def _columns(shown, names, fit):
@@ -192,30 +200,37 @@ def _columns(shown, names, fit):
     if shown is None:  # without a threshold Π is not defined
         surest = -fit.Pi if fit.selects else -np.abs(fit.mean)
         return np.sort(np.argsort(surest, kind="stable")[:10])
-    known = {name: i for i, name in enumerate(names)}
-    found = []
-    for each in shown:
-        if isinstance(each, str) and each not in known:
-            near = get_close_matches(each, map(str, known), 1)
-            remedy = "".join(f"; did you mean {name!r}?" for name in near)
-            raise ValueError(f"explore: there is no column {each!r}{remedy}")
-        found.append(known[each] if isinstance(each, str) else each)
-    at = located(fit, found).at  # an IndexError for a number of no column
-    if len({*at}) < max(len(at), 2):
-        what = "must name two columns or more, each once"
-        raise ValueError(f"explore: shown {what}, got {shown}")
-    return at
+    number_of = {name: i for i, name in enumerate(names)}
+    numbers = []
+    for column in shown:
+        if not isinstance(column, str):
+            numbers.append(column)
+        elif column in number_of:
+            numbers.append(number_of[column])
+        else:
+            message = f"explore: there is no column {column!r}"
+            for name in get_close_matches(column, map(str, number_of), 1):
+                message += f"; did you mean {name!r}?"
+            raise ValueError(message)
+    numbers = located(fit, numbers).at  # an IndexError for a number of no column
+    if len(set(numbers)) < max(len(numbers), 2):
+        rule = "must name two columns or more, each once"
+        raise ValueError(f"explore: shown {rule}, got {shown}")
+    return numbers
 
 
 def _along(fit, bar, ratio=1.2, below=12, above=11):
     """Return fits at penalties around a fit's, in even ratios, and the place of its
     own.
     """
-    less, more = (
-        _chain(fit, [dict(prior=fit.problem.prior.scaled(step**k)) for k in ks], bar)
-        for step, ks in ((1 / ratio, range(1, below + 1)), (ratio, range(1, above + 1)))
-    )
-    return [*less[::-1], fit, *more], len(less)
+
+    def at_penalties(step, n):
+        penalties = [fit.problem.prior.scaled(step**k) for k in range(1, n + 1)]
+        return _chain(fit, [dict(prior=penalty) for penalty in penalties], bar)
+
+    smaller = at_penalties(1 / ratio, below)
+    larger = at_penalties(ratio, above)
+    return smaller[::-1] + [fit] + larger, len(smaller)
 
 # %% ../nbs/workshop/widgets.ipynb #x62expl3
 @singledispatch
@@ -257,7 +272,7 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
 
 
 @explore.register(Fit)
-def _of_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True):
+def _explore_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True):
     if not fit.converged:
         raise ValueError(f"explore: fit has not converged: {fit.status}")
     if fit.column_clusters:
@@ -265,31 +280,35 @@ def _of_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
         raise ValueError(f"explore: fit has columns in clusters: {remedy}")
     if not isinstance(fit.prior, Penalty):
         raise TypeError(f"explore: there is no penalty to move in {fit.prior!r:.60}")
-    names = [f"x{i}" for i in range(len(fit.mean))] if names is None else [*names]
+    if names is None:
+        names = [f"x{i}" for i in range(len(fit.mean))]
+    names = list(names)
     if len(names) != len(fit.mean):
         raise ValueError(f"explore: {len(names)} names for {len(fit.mean)} columns")
     shown = _columns(shown, names, fit)
     unit = np.broadcast_to(unit, len(names))[shown] * 1.0
-    panels = ["ridgeline", "one", "pair", "iteration", "temperature"]
-    if not isinstance(fit.problem.likelihood, Squared) or np.isfinite(fit.problem.beta):
-        panels.remove("temperature")
-    many = 23 + 8 * (len(panels) == 5)
-    with progress_bar(total=many, shown=progress, desc="explore") as bar:
+    panels = ["ridgeline", "one", "pair", "iteration"]
+    n_fits = 23
+    squared = isinstance(fit.problem.likelihood, Squared)
+    heated = squared and not np.isfinite(fit.problem.beta)
+    if heated:
+        panels.append("temperature")
+        n_fits += 8
+    with progress_bar(total=n_fits, shown=progress, desc="explore") as bar:
         fits, start = _along(fit, bar)
         fits = np.array(fits, dtype=object)[:, None, None]
-        given = [names[i] for i in shown]
-        table = explorer_table(fits, (start, 0, 0), shown, given, unit)
+        names_shown = [names[i] for i in shown]
+        table = explorer_table(fits, (start, 0, 0), shown, names_shown, unit)
         table = with_steps(table, fit, shown, unit)
-        if len(panels) == 5:
+        if heated:
             table = with_temperatures(table, fit, shown, unit, bar)
     if refits is not None:
         refits = np.asarray(refits, dtype=float)
         if refits.shape[1:] != shown.shape:
-            what = f"have shape (B, {len(shown)}), got {refits.shape}"
-            raise ValueError(f"explore: refits must {what}")
-        refits = refits * unit
-        table["refits"] = refits_for_the_page([start], [refits])
-    return _shown(table | dict(panels=panels, lead=0, pair=[0, 1]))
+            shape = f"have shape (B, {len(shown)}), got {refits.shape}"
+            raise ValueError(f"explore: refits must {shape}")
+        table["refits"] = refits_for_the_page([start], [refits * unit])
+    return _shown(dict(table, panels=panels, lead=0, pair=[0, 1]))
 
 
 def diabetes_explorer(panels=None):
@@ -297,9 +316,11 @@ def diabetes_explorer(panels=None):
     refits at each of eight penalties, come with the package; all five panels, or those
     given: "ridgeline", "one", "pair", "iteration", "temperature".
     """
-    kept = files("rvamp_nb").joinpath("diabetes.json").read_text(encoding="utf-8")
-    table = json.loads(kept)
-    return _shown(table | dict(panels=panels or table["panels"]))
+    text = files("rvamp_nb").joinpath("diabetes.json").read_text(encoding="utf-8")
+    table = json.loads(text)
+    if panels:
+        table["panels"] = panels
+    return _shown(table)
 
 # %% ../nbs/workshop/widgets.ipynb #f1lm0002
 def film(box):
@@ -309,44 +330,56 @@ def film(box):
     else. A ValueError names the control that changes nothing, or the setting that has
     no picture.
     """
-    *knobs, out = getattr(box, "children", None) or [None]
-    if not knobs:
+    children = list(getattr(box, "children", None) or [])
+    if len(children) < 2:
         raise ValueError("film: box must come from sliders, with a control or more")
+    knobs = children[:-1]
+    out = children[-1]
     names = [knob.description for knob in knobs]
-    places = [*map(_places, knobs)]
+    places = list(map(_places, knobs))
     if prod(map(len, places)) > 60:
         fewer = f"give fewer values for {' or '.join(names)}"
         raise ValueError(f"film: box has more than 60 settings; {fewer}")
     start = tuple(knob.value for knob in knobs)
     taken = {start: _pixels(out.outputs, "the start")}
     out.outputs = ()  # what is closed is still kept with a page
-    for part in (*knobs, out, box):
-        part.close()
-    for setting in product(*places):
+    for widget in children:
+        widget.close()
+    box.close()
+    settings = list(product(*places))
+    for setting in settings:
         for knob, value in zip(knobs, setting):
             knob.value = value
         if setting != start:
             label = ", ".join(f"{name} = {v}" for name, v in zip(names, setting))
             taken[setting] = _pixels(out.outputs, label)
-    pictures = [taken[setting] for setting in product(*places)]
-    first = taken[start]
+    pictures = [taken[setting] for setting in settings]
     _check_moves(pictures, names, places)
-    frames = [_frame(pixels, first) for pixels in pictures]
-    table = dict(base=_frame(first), frames=frames, size=first.shape[1::-1])
-    shown = [[*map(str, values)] for values in places]
-    table["choices"] = [dict(name=name, values=v) for name, v in zip(names, shown)]
-    table["start"] = [values.index(v) for v, values in zip(start, places)]
+    first = taken[start]
+    table = dict(
+        base=_frame(first),
+        frames=[_frame(pixels, first) for pixels in pictures],
+        size=first.shape[1::-1],
+        choices=[],
+        start=[],
+    )
+    for name, values, value in zip(names, places, start):
+        table["choices"].append(dict(name=name, values=list(map(str, values))))
+        table["start"].append(values.index(value))
     return _shown(table, "film.js")
 
 
 def _places(knob):
     """Return where a control can stand, as a list: numbers by their size."""
-    found = list(getattr(knob, "options", (False, True)))
+    values = list(getattr(knob, "options", (False, True)))
     if hasattr(knob, "step"):
-        steps = range(int((knob.max - knob.min) / knob.step + 1e-9) + 1)
-        found = [knob.value, *(round(knob.min + k * knob.step, 9) for k in steps)]
-    numbers = all(isinstance(value, (int, float)) for value in found)
-    return sorted(set(found)) if numbers else found
+        n_steps = int((knob.max - knob.min) / knob.step + 1e-9)
+        values = [knob.value]
+        for k in range(n_steps + 1):
+            values.append(round(knob.min + k * knob.step, 9))
+    if all(isinstance(value, (int, float)) for value in values):
+        return sorted(set(values))
+    return values
 
 
 def _pixels(outputs, label):
@@ -369,22 +402,26 @@ def _frame(pixels, base=None):
     """
     from PIL import Image
 
-    few = Image.fromarray(pixels).quantize(31, dither=Image.Dither.NONE)
-    # and around what is new: else `base` shines through when both are made smaller
-    new = base is None or binary_dilation((pixels != base).any(2), iterations=3)
-    numbers = np.where(new, np.asarray(few), 31).astype(np.uint8)
-    picture = Image.frombytes("P", few.size, numbers.tobytes())
-    data = io.BytesIO()
-    picture.putpalette((few.getpalette() + [255] * 96)[:96])
-    picture.save(data, "png", optimize=True, transparency=31)
-    return "data:image/png;base64," + base64.b64encode(data.getvalue()).decode()
+    image = Image.fromarray(pixels).quantize(31, dither=Image.Dither.NONE)
+    codes = np.asarray(image)
+    if base is not None:
+        # and around what is new: else `base` shines through when both are made smaller
+        new = binary_dilation((pixels != base).any(2), iterations=3)
+        codes = np.where(new, codes, 31)
+    picture = Image.frombytes("P", image.size, codes.astype(np.uint8).tobytes())
+    palette = image.getpalette() + [255] * 96
+    picture.putpalette(palette[:96])
+    png = io.BytesIO()
+    picture.save(png, "png", optimize=True, transparency=31)
+    return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
 
 
-def _check_moves(taken, names, places):
+def _check_moves(pictures, names, places):
     """Check that each control changes a picture, and that all are of one size."""
-    if len({pixels.shape for pixels in taken}) > 1:
+    if len({pixels.shape for pixels in pictures}) > 1:
         raise ValueError("film: box has pictures of several sizes")
-    known = np.array([hash(one.tobytes()) for one in taken]).reshape(*map(len, places))
+    hashes = np.array([hash(pixels.tobytes()) for pixels in pictures])
+    hashes = hashes.reshape([len(values) for values in places])
     for axis, name in enumerate(names):
-        if (known == known.take([0], axis)).all():
+        if (hashes == hashes.take([0], axis)).all():
             raise ValueError(f"film: control {name} changes nothing")

@@ -35,34 +35,41 @@ def written_whole(paths):
     does; one that replaces another has its permissions. An OSError where a path exists
     and is no regular file.
     """
-    ends = [Path(os.path.realpath(path)) for path in paths]
-    for path, end in zip(paths, ends):
-        if end.exists() and not end.is_file():
-            remedy = "it is a folder, a device or a pipe: give the name of a file"
-            number = errno.EISDIR if end.is_dir() else errno.EEXIST
-            raise OSError(number, remedy, path)
+    targets = []
+    modes = []  # permissions of the files that are replaced
+    for path in paths:
+        target = Path(os.path.realpath(path))
+        mode = None
+        if target.exists():
+            if not target.is_file():
+                remedy = "it is a folder, a device or a pipe: give the name of a file"
+                number = errno.EISDIR if target.is_dir() else errno.EEXIST
+                raise OSError(number, remedy, path)
+            mode = S_IMODE(target.stat().st_mode)
+        targets.append(target)
+        modes.append(mode)
     token = f".rvamp-nb-{os.getpid()}-{secrets.token_hex(4)}-"
-    beside = [end.with_name(token + end.name) for end in ends]
-    modes = [S_IMODE(end.stat().st_mode) if end.exists() else None for end in ends]
-    # from the first byte on nobody reads who could not read what was there
+    beside = [target.with_name(token + target.name) for target in targets]
     binary = vars(os).get("O_BINARY", 0)  # on Windows only
 
+    # from the first byte on nobody reads who could not read what was there
     def private(path, flags):
         return os.open(path, flags | binary, 0o600)
 
     try:
         with ExitStack() as stack:
-            openers = [None if mode is None else private for mode in modes]
-            opened = (open(p, "xb", opener=o) for p, o in zip(beside, openers))
-            files = [stack.enter_context(file) for file in opened]
+            files = []
+            for path, mode in zip(beside, modes):
+                file = open(path, "xb", opener=None if mode is None else private)
+                files.append(stack.enter_context(file))
             yield files
             for file in files:
                 file.flush()
                 os.fsync(file.fileno())
-        for path, end, mode in zip(beside, ends, modes):
+        for path, target, mode in zip(beside, targets, modes):
             if mode is not None:
                 os.chmod(path, mode)
-            os.replace(path, end)
+            os.replace(path, target)
     finally:
         for path in beside:
             with suppress(OSError):
@@ -75,18 +82,28 @@ def unwritten_named(path):
     try:
         yield
     except OSError as e:
-        what = "nothing was changed there; it takes a folder that is there, that you"
-        what += " may write to, and with room on its disk"
-        raise OSError(e.errno, f"{e.strerror or e}; {what}", str(path)) from e
+        remedy = "nothing was changed there; it takes a folder that is there, that you"
+        remedy += " may write to, and with room on its disk"
+        reason = e.strerror or e
+        raise OSError(e.errno, f"{reason}; {remedy}", str(path)) from e
 
 # %% ../../nbs/workshop/saving.ipynb #87000109
 _LAWS = (
     "Poisson Subsample NoResampling Exponential Discrete TwoPoint FixedFactor Weakness"
 )
 _PRIORS = "Laplace Ridge ElasticNet NonNegative SpikeSlab"
-_KINDS = {name: vars(resampling)[name] for name in _LAWS.split()}
-_KINDS |= {name: vars(prior)[name] for name in _PRIORS.split()}
-_KINDS |= {kind.__name__: kind for kind in (*LOSSES.values(), GroupLasso)}
+
+
+def _kinds():
+    """Return the classes whose objects a file can hold, by name."""
+    kinds = [getattr(resampling, name) for name in _LAWS.split()]
+    kinds += [getattr(prior, name) for name in _PRIORS.split()]
+    kinds += LOSSES.values()
+    kinds.append(GroupLasso)
+    return {kind.__name__: kind for kind in kinds}
+
+
+_KINDS = _kinds()
 
 
 def _made(arrays, item):
@@ -124,63 +141,87 @@ def _table(A):
         return _digest(np.ascontiguousarray(A[:, :]) + 0.0)  # a zero has no sign
     raw = np.random.PCG64(87).random_raw(2 * (M + N))  # promised to stay as it is
     R, Q = np.split((raw / 2.0**63 - 1).reshape(M + N, 2), [M])
-    seen = A @ Q
-    size = float(np.linalg.norm(R) * np.linalg.norm(seen))
-    return {"sums": [M, N, *(R.T @ seen).ravel().tolist()], "size": size}
+    products = A @ Q
+    size = float(np.linalg.norm(R) * np.linalg.norm(products))
+    sums = (R.T @ products).ravel().tolist()
+    return {"sums": [M, N] + sums, "size": size}
 
 
 def _parts(problem):
     """Return the settings of a problem, and a digest of each of its parts."""
     A, y, prior, likelihood, counts, beta = problem
     intercept = isinstance(prior, WithIntercept)
-    loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood
-    parts = dict(prior=prior.prior if intercept else prior, likelihood=loss)
-    parts |= dict(counts=counts, beta=beta, intercept=intercept)
-    digests = {name: _digest(part) for name, part in (parts | {"y": y}).items()}
-    return dict(settings=parts, digests=digests | {"A": _table(A)})
+    if intercept:
+        prior = prior.prior
+    if isinstance(likelihood, GroupedLoss):
+        likelihood = likelihood.loss
+    settings = dict(
+        prior=prior,
+        likelihood=likelihood,
+        counts=counts,
+        beta=beta,
+        intercept=intercept,
+    )
+    digests = {name: _digest(setting) for name, setting in settings.items()}
+    digests["y"] = _digest(y)
+    digests["A"] = _table(A)
+    return dict(settings=settings, digests=digests)
 
 
 def check_same(path, there, problem, names):
     """Refuse (ValueError) a file's header of another problem, in the parts named."""
 
-    def same(one, other):
-        if not (isinstance(one, dict) and isinstance(other, dict)):
-            return one == other
+    def same(digest, other):
+        if not (isinstance(digest, dict) and isinstance(other, dict)):
+            return digest == other
         try:
-            gap = np.abs(np.subtract(one["sums"], other["sums"])).max()
+            gap = np.abs(np.subtract(digest["sums"], other["sums"])).max()
         except (KeyError, TypeError, ValueError):  # of a file that is damaged
             return False
-        return gap <= 1e-9 * one["size"]  # summed in other orders
+        return gap <= 1e-9 * digest["size"]  # summed in other orders
 
-    here = _parts(problem)["digests"]
-    there = there["digests"]
-    others = " and ".join(k for k in sorted(names) if not same(here[k], there[k]))
+    digests = _parts(problem)["digests"]
+    saved = there["digests"]
+    others = [name for name in sorted(names) if not same(digests[name], saved[name])]
     if others:
-        what = "choose another file, or give what it was made with"
-        raise ValueError(f"{path} is of another problem, with another {others}: {what}")
+        parts = " and ".join(others)
+        remedy = "choose another file, or give what it was made with"
+        raise ValueError(
+            f"{path} is of another problem, with another {parts}: {remedy}"
+        )
 
 # %% ../../nbs/workshop/saving.ipynb #8700011a
-_PARTS = dict.fromkeys(("prior", "likelihood", "counts"), object)
-_PARTS |= dict(beta=float, intercept=bool)
-_HEADER = dict(rvamp_nb=str, shape=list, settings=dict, digests=dict)
-_HEADER |= dict(converged=bool, n_iter=int, status=str, tol=float)
+_PARTS = dict(
+    prior=object, likelihood=object, counts=object, beta=float, intercept=bool
+)
+_HEADER = dict(
+    rvamp_nb=str,
+    shape=list,
+    settings=dict,
+    digests=dict,
+    converged=bool,
+    n_iter=int,
+    status=str,
+    tol=float,
+)
 
 
 def _check_header(header):
     """Refuse (ValueError) a header with a missing entry, or one of another type."""
     _check_keys("its header", header, _HEADER)
     _check_keys("the settings", header["settings"], _PARTS)
-    _check_keys("the digests", header["digests"], dict.fromkeys((*_PARTS, "A", "y")))
+    digests = dict.fromkeys(list(_PARTS) + ["A", "y"], (str, dict))
+    _check_keys("the digests", header["digests"], digests)
     check_number("its header", "tol", header["tol"], 0, 1)
     check_size("its header", "n_iter", header["n_iter"], least=0)
 
 
-def _check_keys(what, found, wanted):
-    for name, kind in wanted.items():
-        if name not in found:
-            raise ValueError(f"{what} has no {name!r}")
-        if not isinstance(found[name], kind or (str, dict)):
-            raise ValueError(f"{name!r} in {what} is {found[name]!r:.40}")
+def _check_keys(place, entries, kinds):
+    for name, kind in kinds.items():
+        if name not in entries:
+            raise ValueError(f"{place} has no {name!r}")
+        if not isinstance(entries[name], kind):
+            raise ValueError(f"{name!r} in {place} is {entries[name]!r:.40}")
 
 
 def _checked_path(path):
@@ -202,26 +243,28 @@ def _write(path, state, **facts):
     """Write a header and the messages of a state, whole or not at all."""
     from rvamp_nb import __version__
 
-    def known(value):  # an object of this package: its class and what it is made of
-        if isinstance(value, np.ndarray):
-            arrays[name := f"part_{len(arrays)}"] = value
-            return {"array": name}
-        name = type(value).__name__
-        return {name: vars(value)} if _KINDS.get(name) is type(value) else None
-
-    sides = zip(("1x", "1u"), state)
-
-    def named(m):
-        return zip(Natural._fields, m)
-
-    arrays = {f"{k}_{s}": part for s, m in sides for k, part in named(m)}
+    arrays = {}
+    for side, message in zip(("1x", "1u"), state):
+        for name, numbers in zip(Natural._fields, message):
+            arrays[f"{name}_{side}"] = numbers
     if isinstance(state.to_likelihood, BlockNatural):
         arrays["groups"] = state.to_likelihood.layout.index
+
+    def as_json(value):  # an object of this package: its class and what it is made of
+        if isinstance(value, np.ndarray):
+            name = f"part_{len(arrays)}"
+            arrays[name] = value
+            return {"array": name}
+        name = type(value).__name__
+        if _KINDS.get(name) is type(value):
+            return {name: vars(value)}
+        return None
+
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
-    facts = dict(rvamp_nb=__version__, format=FORMAT, shape=shape) | facts
-    header = json.dumps(facts, indent=1, default=known)
+    header = dict(rvamp_nb=__version__, format=FORMAT, shape=shape, **facts)
+    text = json.dumps(header, indent=1, default=as_json)
     with unwritten_named(path), written_whole([path]) as (file,):
-        np.savez(file, header=np.array(header), **arrays)
+        np.savez(file, header=np.array(text), **arrays)
 
 
 def read(path):
@@ -242,45 +285,48 @@ def read(path):
                 version = f"by rvamp_nb {header['rvamp_nb']}: read it with that"
                 raise FileError(f"{path} was written in another format, {version}")
             _check_header(header)
-            state = _state(file, *header["shape"])
+            M, N = header["shape"]
+            state = _state(file, M, N)
             names = [name for name in file.files if name.startswith("part_")]
             header["arrays"] = {name: file[name] for name in names}
     except Exception as e:
         if isinstance(e, FileError) or isinstance(e, OSError) and e.filename:
             raise  # it has its words already, or the file could not be opened
-        what = "it was cut off or damaged, or is no file of this version of rvamp_nb"
+        cause = "it was cut off or damaged, or is no file of this version of rvamp_nb"
         reason = f"{type(e).__name__}: {e}"
-        raise FileError(f"{path} cannot be read: {what} ({reason})") from e
+        raise FileError(f"{path} cannot be read: {cause} ({reason})") from e
     return header, state
 
 
 def _state(file, M, N):
     """Read the messages of an archive, of the sizes in its header."""
 
-    def message(block, *sizes):
-        parts = [file[f"{name}_{block}"] for name in Natural._fields]
-        for part, size in zip(parts, sizes):
-            if part.dtype != float or part.shape != (size,):
-                raise ValueError(f"{part.shape} {part.dtype} are not {size} numbers")
-        return parts
+    def message(side, sizes):
+        arrays = [file[f"{name}_{side}"] for name in Natural._fields]
+        for array, size in zip(arrays, sizes):
+            if array.dtype != float or array.shape != (size,):
+                raise ValueError(f"{array.shape} {array.dtype} are not {size} numbers")
+        return arrays
 
-    to_prior = Natural(*message("1x", N, N, N))
+    to_prior = Natural._make(message("1x", [N, N, N]))
     if "groups" not in file:
-        state = State(to_prior, Natural(*message("1u", M, M, M)))
+        to_likelihood = Natural._make(message("1u", [M, M, M]))
     else:
         index = file["groups"]
         if index.shape != (M,) or not np.isin(index, np.arange(M)).all():
             raise ValueError(f"groups are not {M} numbers of groups")
         L = int((np.bincount(index) ** 2).sum())  # before a layout of that size is made
-        parts = message("1u", L, M, L)
-        state = State(to_prior, BlockNatural(*parts, BlockLayout(index)))
+        arrays = message("1u", [L, M, L])
+        to_likelihood = BlockNatural._make(arrays + [BlockLayout(index)])
+    state = State(to_prior, to_likelihood)
     check_state(state)
     return state
 
 # %% ../../nbs/workshop/saving.ipynb #87000115
 def write_fit(path, problem, state, **ended):
     """Write the settings of a problem, the messages of a state, and how a fit ended."""
-    _write(_checked_path(path), state, **ended, **_parts(problem))
+    parts = _parts(problem)
+    _write(_checked_path(path), state, **ended, **parts)
 
 
 def saved_settings(path, given):
@@ -289,23 +335,25 @@ def saved_settings(path, given):
     hold are `given`; a TypeError where they are not.
     """
     header, state = read(path)
-    settings = json.dumps(header["settings"])
+    text = json.dumps(header["settings"])
     try:
-        made = json.loads(settings, object_hook=partial(_made, header["arrays"]))
-        N = header["shape"][1] - made["intercept"]
+        settings = json.loads(text, object_hook=partial(_made, header["arrays"]))
+        N = header["shape"][1] - settings["intercept"]
         for name, array in header["arrays"].items():
             if array.shape != (N,):
                 raise ValueError(f"{name} has shape {array.shape}, not ({N},)")
-        check_number("the settings", "beta", made["beta"], 0, closed="]")
+        check_number("the settings", "beta", settings["beta"], 0, closed="]")
     except (AttributeError, KeyError, TypeError, ValueError) as e:
-        what = "has settings that make no fit: it was damaged, save the fit again"
-        raise FileError(f"{path} {what} ({type(e).__name__}: {e})") from e
-    parts = made | given
+        remedy = "has settings that make no fit: it was damaged, save the fit again"
+        raise FileError(f"{path} {remedy} ({type(e).__name__}: {e})") from e
+    settings.update(given)
     for name in ("prior", "likelihood", "counts"):
-        if isinstance(parts[name], (dict, type(None))):
-            what = f"is not in the file: give it, {name}=..., as it was given to rvamp"
-            raise TypeError(f"the {name} of the fit in {path} {what}")
-    return header, state, parts
+        if isinstance(settings[name], (dict, type(None))):
+            remedy = (
+                f"is not in the file: give it, {name}=..., as it was given to rvamp"
+            )
+            raise TypeError(f"the {name} of the fit in {path} {remedy}")
+    return header, state, settings
 
 
 def load_state(path: FilePath) -> State:

@@ -35,18 +35,21 @@ def pair_covariance(answer, incoming, correlation, bends):
     """
     Q_hat, h, chi_hat = incoming
     s = np.sqrt(chi_hat)
-    left = np.maximum(1 - correlation**2, 0)
+    own_share = np.maximum(1 - correlation**2, 0)
     slope = np.where(np.abs(correlation) < 1e-3, 1e-3, correlation)
-    inner = [
-        (h + (place - h) / slope, np.sqrt(width**2 + left * chi_hat) / np.abs(slope))
-        for place, width in bends
-    ]
-    xi, w = field_nodes(incoming, [*bends, *inner])
-    none = 0 * xi
-    one = answer(Natural(Q_hat + none, h + s * xi, none))
+    all_bends = list(bends)
+    for place, width in bends:  # and where the mean answer to the other field bends
+        spread = np.sqrt(width**2 + own_share * chi_hat) / np.abs(slope)
+        all_bends.append((h + (place - h) / slope, spread))
+    xi, w = field_nodes(incoming, all_bends)
+    zeros = 0 * xi
+    Q_hat = Q_hat + zeros
+    first = answer(Natural(Q_hat, h + s * xi, zeros))
     moved = h + s * correlation * xi
-    two = answer(Natural(Q_hat + none, moved, left * chi_hat + none))
-    return (w * (one - (w * one).sum(0)) * (two - (w * two).sum(0))).sum(0)
+    second = answer(Natural(Q_hat, moved, own_share * chi_hat + zeros))
+    first_mean = (w * first).sum(0)
+    second_mean = (w * second).sum(0)
+    return (w * (first - first_mean) * (second - second_mean)).sum(0)
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0022
 def prior_answer(fit, gamma_hat, answer):
@@ -57,14 +60,17 @@ def prior_answer(fit, gamma_hat, answer):
     beta = fit.problem.beta
     N = len(fit.mean)
     pieces = -(-N // COLUMNS_AT_ONCE) if is_dataclass(prior) else 1
-    found = []
-    for some in np.array_split(np.arange(N), pieces):
-        part = prior.of_columns(some, N)
-        here = Natural(*(v[some] for v in fit.last.state.to_prior))
-        bends = [b for _, case in part.cases() for b in case.bends(here.Q_hat, beta)]
-        correlation = as_correlation(gamma_hat[some], here.chi_hat)
-        found.append(pair_covariance(partial(answer, part), here, correlation, bends))
-    return np.concatenate(found)
+    covariances = []
+    for columns in np.array_split(np.arange(N), pieces):
+        penalty = prior.of_columns(columns, N)
+        incoming = Natural._make(v[columns] for v in fit.last.state.to_prior)
+        bends = []
+        for _, case in penalty.cases():
+            bends += case.bends(incoming.Q_hat, beta)
+        correlation = as_correlation(gamma_hat[columns], incoming.chi_hat)
+        answer_here = partial(answer, penalty)
+        covariances.append(pair_covariance(answer_here, incoming, correlation, bends))
+    return np.concatenate(covariances)
 
 
 COLUMNS_AT_ONCE = 1024  # each has a hundred nodes and more
@@ -83,20 +89,23 @@ def noise_returned(fit, gamma_hat, gamma_x, product):
     turn later. gamma_x is the prior's answer to gamma_hat; product, (M,), is E uu'.
     """
     last = fit.last
-    u = fit.last.u
-    rows = fit.last.likelihood_message
-    state = State(
-        *(v._replace(chi_hat=v.chi_hat + g) for v, g in zip(last.state, gamma_hat))
-    )
+    u = last.u
+    rows = last.likelihood_message
+    to_prior, to_likelihood = last.state
+    to_prior = to_prior._replace(chi_hat=to_prior.chi_hat + gamma_hat[0])
+    rows_noise = to_likelihood.chi_hat + gamma_hat[1]
+    state = State(to_prior, to_likelihood._replace(chi_hat=rows_noise))
     x = last.x._replace(var=last.x.var + gamma_x)
     precision = fit.problem.square_lengths * np.mean(u.chi)
-    sent, ridge, clipped = message_to_coupling(x, state.to_prior, precision)
+    sent, ridge, clipped = message_to_coupling(x, to_prior, precision)
     between = product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_hat[1]
     noise = np.maximum(rows.chi_hat + between, 0)  # negative by rounding only
     rows = rows._replace(chi_hat=noise)
     replies = Replies(x, u, sent, rows, ridge, precision, clipped)
     new = coupling_step(fit.problem, state, replies).new
-    return [got.chi_hat - alone.chi_hat for got, alone in zip(new, last.new)]
+    gamma_prior = new.to_prior.chi_hat - last.new.to_prior.chi_hat
+    gamma_rows = new.to_likelihood.chi_hat - last.new.to_likelihood.chi_hat
+    return [gamma_prior, gamma_rows]
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0028
 def coefficient_covariance(fit, gamma_hat):
@@ -104,10 +113,15 @@ def coefficient_covariance(fit, gamma_hat):
     resamples whose fields have the covariances gamma_hat.
     """
     beta = fit.problem.beta
-    found = prior_answer(fit, gamma_hat, lambda part, m: part.moments(m, beta).mean)
+
+    def mean_answer(prior, message):
+        return prior.moments(message, beta).mean
+
+    covariance = prior_answer(fit, gamma_hat, mean_answer)
     if not fit.has_intercept:
-        return found
-    return np.append(found, gamma_hat[-1] / fit.last.state.to_prior.Q_hat[-1] ** 2)
+        return covariance
+    of_intercept = gamma_hat[-1] / fit.last.state.to_prior.Q_hat[-1] ** 2
+    return np.append(covariance, of_intercept)
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0031
 # nodes for the field of a row; the losses are smooth but for Huber's corner, where the
@@ -130,17 +144,17 @@ def pull_product(problem, incoming, gamma_hat, joint):
         return total
     correlation = as_correlation(gamma_hat, chi_hat)
     spread = np.sqrt(chi_hat)
-    left = (1 - correlation**2) * chi_hat
+    own_noise = (1 - correlation**2) * chi_hat
     laws = [Discrete([values[k]], [1.0]) for k in used]
 
     def pulls(field):
         return [loss.moments(y, field, law, beta).mean for law in laws]
 
-    of_used = joint[np.ix_(used, used)]
+    weights = joint[np.ix_(used, used)]
     for xi, w in zip(*gauss_nodes(ROW_NODES)):
-        one = pulls(Natural(V, h + spread * xi, 0 * V))
-        two = pulls(Natural(V, h + spread * correlation * xi, left))
-        total += w * np.einsum("km,kl,lm->m", one, of_used, two)
+        first = pulls(Natural(V, h + spread * xi, 0 * V))
+        second = pulls(Natural(V, h + spread * correlation * xi, own_noise))
+        total += w * np.einsum("km,kl,lm->m", first, weights, second)
     return total
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0035
@@ -155,29 +169,29 @@ def joint_law(counts, joint=None):
     if joint is None:
         halves = len(values) == 2 and values[0] == 0 and weights[1] <= 0.5
         if not halves:
-            what = f"a half and its complement need counts of 0 and 1, got {counts!r}"
+            rule = f"a half and its complement need counts of 0 and 1, got {counts!r}"
             remedy = "fit with counts=Subsample(0.5), or give the joint law"
-            raise ValueError(f"{CALLER}: {what}; {remedy}")
+            raise ValueError(f"{CALLER}: {rule}; {remedy}")
         share = weights[1]
         return np.array([[1 - 2 * share, share], [share, 0.0]])
-    each = (len(values), len(values))
-    joint = check_array(f"{CALLER}: joint", joint, each, 0, of="count")
+    shape = (len(values), len(values))
+    joint = check_array(f"{CALLER}: joint", joint, shape, 0, of="count")
     off = max(np.abs(joint.sum(side) - weights).max() for side in (0, 1))
     if off > 1e-6:
-        what = f"the sums of joint must be the law of one count, {weights.round(4)}"
-        raise ValueError(f"{CALLER}: {what}; they are off by {off:.2g}")
+        rule = f"the sums of joint must be the law of one count, {weights.round(4)}"
+        raise ValueError(f"{CALLER}: {rule}; they are off by {off:.2g}")
     return joint
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0038
 def _check_fit(fit):
     """Refuse what is no converged fit of single rows and columns, with the reason."""
     if not isinstance(fit, Fit):
-        wanted = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
-        raise TypeError(f"{CALLER}: fit must be {wanted}, got {fit!r:.60}")
+        kind = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
+        raise TypeError(f"{CALLER}: fit must be {kind}, got {fit!r:.60}")
     loss = fit.problem.likelihood
     if fit.last is None or not fit.converged:
-        what = "the fit has not converged, and there is no fixed point to start from"
-        raise ValueError(f"{CALLER}: {what} ({fit.status})")
+        problem = "the fit has not converged, and there is no fixed point to start from"
+        raise ValueError(f"{CALLER}: {problem} ({fit.status})")
     groups = fit.prior.column_groups
     refused = {
         "columns in groups; fit without GroupLasso": groups is not None,
@@ -185,9 +199,9 @@ def _check_fit(fit):
         "classes together (softmax); fit one against the rest": loss.joint is not None,
         "rows in groups; fit with counts of single rows": loss.layout is not None,
     }
-    for what, found in refused.items():
-        if found:
-            raise TypeError(f"{CALLER}: fit must be without {what}")
+    for feature, is_there in refused.items():
+        if is_there:
+            raise TypeError(f"{CALLER}: fit must be without {feature}")
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0040
 @dataclass(frozen=True, repr=False)
@@ -239,7 +253,9 @@ class ComplementaryPairs:
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0042
 def _fixed_point(fit, joint, tol, max_iter):
-    """Repeat the turn from 0: covariances of fields, whether they settle, and turns."""
+    """Repeat the turn from 0: return covariances of fields, whether they settle, and
+    the number of turns.
+    """
     variances = [message.chi_hat for message in fit.last.state]
     gamma_hat = [0 * chi_hat for chi_hat in variances]
     for turn in range(1, max_iter + 1):
@@ -248,8 +264,10 @@ def _fixed_point(fit, joint, tol, max_iter):
         product = pull_product(fit.problem, to_rows, gamma_hat[1], joint)
         before = gamma_hat
         gamma_hat = noise_returned(fit, gamma_hat, gamma_x, product)
-        moves = [np.abs(b - a).max() for a, b in zip(before, gamma_hat)]
-        if all(move <= tol * v.max() for move, v in zip(moves, variances)):
+        settled = True
+        for old, new, variance in zip(before, gamma_hat, variances):
+            settled &= bool(np.abs(old - new).max() <= tol * variance.max())
+        if settled:
             return gamma_hat, True, turn
     return gamma_hat, False, max_iter
 
@@ -312,9 +330,9 @@ def complementary_pairs(
     with threads(fit.problem.A), np.errstate(divide="ignore", invalid="ignore"):
         gamma_hat, converged, n_iter = _fixed_point(fit, joint, tol, max_iter)
     if not converged:
-        what = f"{CALLER} has not converged in {max_iter} turns: raise max_iter"
-        warnings.warn(what, ConvergenceWarning, stacklevel=3)
-    (of_x, _) = gamma_hat
+        warning = f"{CALLER} has not converged in {max_iter} turns: raise max_iter"
+        warnings.warn(warning, ConvergenceWarning, stacklevel=3)
+    of_x = gamma_hat[0]
     N = len(fit.mean)
     beta = fit.problem.beta
     Pi_both = np.full(N, np.nan)

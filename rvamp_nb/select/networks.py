@@ -51,26 +51,27 @@ TIES = 1e-9  # a product beyond the penalty by less than this share is at it
 
 @np.errstate(divide="ignore", invalid="ignore")
 def on_faces(G, half, target, lam, R, B):
-    """Move regressions towards the minimisers for their signs, in place, as far as no
-    sign changes; which got there, (b,) bool. Arguments as of `sweep`.
+    """Move each regression towards the minimiser for its signs until a sign would
+    change, in place; return a mask of those that reach it, (b,). Arguments as `sweep`.
     """
     used = B.T != 0
-    many = used.sum(1)
-    real = np.arange(max(1, many.max())) < many[:, None]
-    at = np.zeros(real.shape, dtype=int)
-    at[real] = used.nonzero()[1]  # the others fill up
-    old = np.take_along_axis(B.T, at, 1) * real
-    K = G[half[:, None, None], at[:, :, None], at[:, None]]
+    size = used.sum(1)
+    real = np.arange(max(1, size.max())) < size[:, None]  # False: padding
+    columns = np.zeros(real.shape, dtype=int)
+    columns[real] = used.nonzero()[1]
+    old = np.take_along_axis(B.T, columns, 1) * real
+    K = G[half[:, None, None], columns[:, :, None], columns[:, None]]
     K *= real[:, :, None] & real[:, None]
     np.einsum("bkk->bk", K)[:] += np.where(real, 1e-12, 1.0)
-    wanted = (G[half[:, None], target[:, None], at] - lam * np.sign(old)) * real
-    move = np.linalg.solve(K, wanted[..., None])[..., 0] - old
+    products = G[half[:, None], target[:, None], columns]
+    right_side = (products - lam * np.sign(old)) * real
+    move = np.linalg.solve(K, right_side[..., None])[..., 0] - old
     crossing = np.where((move * old < 0) & real, -old / move, np.inf)
     length = np.minimum(crossing.min(1), 1.0)[:, None]
     move = np.where(crossing <= length, -old, length * move)
     for k in range(real.shape[1]):
-        R -= move[:, k, None] * G[half, at[:, k]]
-    B.T[real.nonzero()[0], at[real]] = (old + move)[real]
+        R -= move[:, k, None] * G[half, columns[:, k]]
+    B.T[real.nonzero()[0], columns[real]] = (old + move)[real]
     return length[:, 0] == 1.0
 
 # %% ../../nbs/course/62_networks.ipynb #c6200020
@@ -79,20 +80,22 @@ SYSTEMS = 512  # linear systems solved at once
 
 
 def all_on_faces(G, half, target, lam, R, B):
-    """Take `FACES` steps of `on_faces` for all regressions; which got there, (b,)."""
-    there = np.zeros(len(half), dtype=bool)
+    """Take `FACES` steps of `on_faces` for all regressions; return a mask of those that
+    reach the minimiser for their signs, (b,).
+    """
+    reached = np.zeros(len(half), dtype=bool)
     rest = np.arange(len(half))
     for _ in range(FACES):
         rest = rest[np.argsort((B[:, rest] != 0).sum(0), kind="stable")]
         for start in range(0, len(rest), SYSTEMS):
-            some = rest[start : start + SYSTEMS]
-            r = R[some]
-            b = B[:, some]
-            there[some] = on_faces(G, half[some], target[some], lam, r, b)
-            R[some] = r
-            B[:, some] = b
-        rest = rest[~there[rest]]
-    return there
+            batch = rest[start : start + SYSTEMS]
+            r = R[batch]
+            b = B[:, batch]
+            reached[batch] = on_faces(G, half[batch], target[batch], lam, r, b)
+            R[batch] = r
+            B[:, batch] = b
+        rest = rest[~reached[rest]]
+    return reached
 
 # %% ../../nbs/course/62_networks.ipynb #c6200067
 MOST_SWEEPS = 300
@@ -108,37 +111,39 @@ def neighbours(G, lam):
     R = G.reshape(-1, N).copy()
     B = np.zeros((N, h * N))
     going = np.arange(h * N)
-    found = np.zeros((h * N, N), dtype=bool)
+    selected = np.zeros((h * N, N), dtype=bool)
     solved = np.zeros(h * N, dtype=bool)
     for _ in range(MOST_SWEEPS):
-        some = G, half[going], target[going], lam, R, B
-        sweep(*some)
-        there = all_on_faces(*some)
-        found[going] = B.T != 0
-        beyond = (np.abs(R) > lam * (1 + TIES)) & ~found[going]
-        beyond[np.arange(len(going)), target[going]] = False
-        solved[going] = there & ~beyond.any(1)
+        halves = half[going]
+        targets = target[going]
+        sweep(G, halves, targets, lam, R, B)
+        reached = all_on_faces(G, halves, targets, lam, R, B)
+        selected[going] = B.T != 0
+        beyond = (np.abs(R) > lam * (1 + TIES)) & ~selected[going]
+        beyond[np.arange(len(going)), targets] = False
+        solved[going] = reached & ~beyond.any(1)
         stay = ~solved[going]
         going = going[stay]
         R = R[stay]
         B = B[:, stay]
         if not len(going):
             break
-    return found.reshape(h, N, N), solved.reshape(h, N)
+    return selected.reshape(h, N, N), solved.reshape(h, N)
 
 # %% ../../nbs/course/62_networks.ipynb #c6200024
-GRAMS_AT_ONCE = (
-    2**20
-)  # numbers of all Gram matrices, or of the rows that they are made of
+# numbers of all Gram matrices, or of the rows that they are made of
+GRAMS_AT_ONCE = 2**20
 
 
 def halves(M, numbers, seed):
     """Return the rows in both halves of M, for each of b pairs, (b, 2, M // 2): by
     (seed, number) alone. Of an odd number of rows one is in neither.
     """
-    seeds = [np.random.SeedSequence(seed, spawn_key=(b,)) for b in numbers]
-    order = [np.random.default_rng(s).permutation(M)[: M // 2 * 2] for s in seeds]
-    return np.reshape(order, (len(order), 2, M // 2))
+    orders = []
+    for b in numbers:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
+        orders.append(rng.permutation(M)[: M // 2 * 2])
+    return np.reshape(orders, (len(orders), 2, M // 2))
 
 
 def edges_of_halves(A, lam, rule, numbers, seed):
@@ -146,14 +151,15 @@ def edges_of_halves(A, lam, rule, numbers, seed):
     (b, 2, N, N) bool, and which regressions were solved, (b, 2, N).
     """
     M, N = A.shape
-    many = max(1, GRAMS_AT_ONCE // (N * max(M, N)))
+    batch_size = max(1, GRAMS_AT_ONCE // (N * max(M, N)))
     join = np.logical_and if rule == "and" else np.logical_or
-    for start in range(0, len(numbers), many):
-        X = A[halves(M, numbers[start : start + many], seed)]
+    for start in range(0, len(numbers), batch_size):
+        rows = halves(M, numbers[start : start + batch_size], seed)
+        X = A[rows]
         G = (np.swapaxes(X, -1, -2) @ X).reshape(-1, N, N)
-        found, there = neighbours(G, lam)
-        found = join(found, np.swapaxes(found, 1, 2))
-        yield found.reshape(*X.shape[:2], N, N), there.reshape(*X.shape[:2], N)
+        selected, solved = neighbours(G, lam)
+        edges = join(selected, np.swapaxes(selected, 1, 2))
+        yield edges.reshape(-1, 2, N, N), solved.reshape(-1, 2, N)
 
 # %% ../../nbs/course/62_networks.ipynb #c6200027
 TRIED = 25  # pairs of halves
@@ -172,7 +178,9 @@ def penalty_for(q, A, rule, seed):
         return sum(edges.sum() for edges, _ in pilots) / (4 * TRIED)
 
     products = np.sort(np.abs(A.T @ A)[np.triu_indices(A.shape[1], 1)]) / 2
-    low = high = first = products[-min(int(q) + 1, len(products))]
+    first = products[-min(int(q) + 1, len(products))]
+    low = first
+    high = first
     while size(high) > q:
         low = high
         high = high / STRIDE
@@ -181,7 +189,10 @@ def penalty_for(q, A, rule, seed):
         low = STRIDE * low
     for _ in range(HALVINGS):
         middle = np.sqrt(low * high)
-        low, high = (middle, high) if size(middle) > q else (low, middle)
+        if size(middle) > q:
+            low = middle
+        else:
+            high = middle
     return high
 
 # %% ../../nbs/course/62_networks.ipynb #c6200042
@@ -196,9 +207,10 @@ def edge_shares(A, lam, rule, n, seed, progress):
         try:
             for edges, there in edges_of_halves(A, lam, rule, range(n), seed):
                 mean = edges.mean(1)
-                new = mean.sum(0), (mean**2).sum(0), there.mean(1).sum(0)
+                solved = there.mean(1).sum(0)
+                new = (len(edges), mean.sum(0), (mean**2).sum(0), solved)
                 # one assignment: an interrupt finds the sums of as many pairs
-                sums = tuple(map(add, sums, (len(edges), *new)))
+                sums = tuple(map(add, sums, new))
                 bar.update(len(edges))
         except KeyboardInterrupt:
             if sums[0] < 2:  # no standard error
@@ -207,7 +219,8 @@ def edge_shares(A, lam, rule, n, seed, progress):
     Pi = sums / n
     half = 0.5 / (2 * n)
     error = np.sqrt(np.maximum(squares / n - Pi**2, 0) / (n - 1))
-    return Pi, np.maximum(error, np.sqrt(half * (1 - half) / (2 * n))), solved / n, n
+    least_error = np.sqrt(half * (1 - half) / (2 * n))
+    return Pi, np.maximum(error, least_error), solved / n, n
 
 # %% ../../nbs/course/62_networks.ipynb #c6200029
 def read_nodes(X):
@@ -217,20 +230,21 @@ def read_nodes(X):
     """
     X = read_X(X)[0]
     names = column_names(X) if "frame" in kind_of(X) else None
-    why = "neighbourhoods: each column of X is explained by all others"
-    check_in_memory(X, why, "give some of its columns as an array")
+    reason = "neighbourhoods: each column of X is explained by all others"
+    check_in_memory(X, reason, "give some of its columns as an array")
     A = check_array("X", X)
     if A.ndim != 2 or len(A) < 4:
-        what = "a table of four rows or more"
-        raise ValueError(f"neighbourhoods: X must be {what}, got shape {A.shape}")
-    names = np.array([f"x{i}" for i in range(A.shape[1])] if names is None else names)
+        rule = "a table of four rows or more"
+        raise ValueError(f"neighbourhoods: X must be {rule}, got shape {A.shape}")
+    if names is None:
+        names = [f"x{i}" for i in range(A.shape[1])]
     A, _, constant = unit_columns(A)
     stands = np.where(constant, -1, near_copies(A))
     nodes = np.flatnonzero(stands == np.arange(len(stands)))
     if len(nodes) < 3:
-        what = "a network needs three columns that vary and are no copies"
-        raise ValueError(f"neighbourhoods: {what}, X has {len(nodes)} of them")
-    return A[:, nodes], names, stands
+        rule = "a network needs three columns that vary and are no copies"
+        raise ValueError(f"neighbourhoods: {rule}, X has {len(nodes)} of them")
+    return A[:, nodes], np.array(names), stands
 
 # %% ../../nbs/course/62_networks.ipynb #c6200030
 def _on_all(P, node, stands, alike):
@@ -240,27 +254,30 @@ def _on_all(P, node, stands, alike):
     """
     P = P.copy()
     np.fill_diagonal(P, alike)
-    known = stands >= 0
-    found = P[np.ix_(node, node)] * (known[:, None] & known)
-    np.fill_diagonal(found, 0)
-    return found
+    varies = stands >= 0
+    numbers = P[np.ix_(node, node)] * (varies[:, None] & varies)
+    np.fill_diagonal(numbers, 0)
+    return numbers
 
 
-def _notes(names, stands, settled, size, q):
+def _notes(names, stands, settled, size, q, done, n):
     """Yield sentences about columns that are no nodes, or were not solved, and about
-    a size, the number of edges in a half, that is far below q.
+    a size, the number of edges in a half, that is far below q, and about fewer pairs
+    of halves than were to be made.
     """
     constant = stands < 0
     copies = (stands >= 0) & (stands != np.arange(len(stands)))
-    for which, what in (
+    for columns, fact in (
         (constant, "constant columns have no edges"),
         (copies, "copies have the edges of the column that they repeat"),
         (settled < 1, "regressions that were not solved in every half"),
     ):
-        if which.any():
-            yield f"{what}: {format_list(names, np.flatnonzero(which), 8)}"
+        if columns.any():
+            yield f"{fact}: {format_list(names, np.flatnonzero(columns), 8)}"
     if size < 0.8 * q:
         yield f"a half selects {size:.3g} edges at the least penalty, not q = {q:.3g}"
+    if done < n:
+        yield f"interrupted: {2 * done} of {2 * n} halves were made"
 
 # %% ../../nbs/course/62_networks.ipynb #c6200032
 class Network(NamedTuple):
@@ -332,8 +349,14 @@ class Network(NamedTuple):
         Pi = self.probabilities[i, j]
         se = self.standard_errors[i, j]
         near = np.abs(Pi - self.threshold) <= 2 * se
-        table = dict(first=self.names[i], second=self.names[j], probability=Pi, se=se)
-        table |= dict(selected=Pi >= self.threshold, undecided=near)
+        table = dict(
+            first=self.names[i],
+            second=self.names[j],
+            probability=Pi,
+            se=se,
+            selected=Pi >= self.threshold,
+            undecided=near,
+        )
         order = np.argsort(-Pi, kind="stable")
         return pd.DataFrame(table).iloc[order].reset_index(drop=True)
 
@@ -354,12 +377,24 @@ class Network(NamedTuple):
         return draw_network(self, ax)
 
     def __repr__(self):
-        many = f"{len(self.names)} columns, {int(self.edges.selected.sum())} edges"
-        promise = f"at most {self.pfer:.3g} false on average"
-        return f"Network({many} at Π >= {self.threshold:.3g}, {promise})"
+        n_edges = int(self.edges.selected.sum())
+        size = (
+            f"{len(self.names)} columns, {n_edges} edges at Π >= {self.threshold:.3g}"
+        )
+        return f"Network({size}, at most {self.pfer:.3g} false on average)"
 
 # %% ../../nbs/course/62_networks.ipynb #c6200033
 MOST_NAMED = 60  # nodes in a picture, of more no names are written
+
+
+def _angles(weights):
+    """Return angles of nodes on a circle, (n,), by the Fiedler vector of symmetric
+    weights (n, n): nodes with large weights are side by side.
+    """
+    laplacian = np.diag(weights.sum(1)) - weights
+    fiedler = np.linalg.eigh(laplacian)[1][:, :2][:, -1]
+    place = np.argsort(np.argsort(fiedler))
+    return 2 * np.pi * place / max(len(weights), 1)
 
 
 def draw_network(network, ax=None):
@@ -368,31 +403,51 @@ def draw_network(network, ax=None):
     """
     import matplotlib.pyplot as plt
 
-    ax = plt.subplots(figsize=(6, 6))[1] if ax is None else ax
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6, 6))
     edges = network.edges.query("selected or undecided or probability > 0.5")
-    place = {name: k for k, name in enumerate(network.names)}
-    ends = np.array([[place[n] for n in edges[side]] for side in ("first", "second")])
-    nodes = np.flatnonzero(network.stands_in == np.arange(len(place)))
-    nodes = nodes if len(nodes) <= MOST_NAMED else np.unique(ends)
-    near = network.probabilities[np.ix_(nodes, nodes)] + 1e-3
-    flow = np.linalg.eigh(np.diag(near.sum(1)) - near)[1][:, :2][:, -1]
-    angle = 2 * np.pi * np.argsort(np.argsort(flow)) / max(len(nodes), 1)
-    x, y = (dict(zip(nodes, side(angle))) for side in (np.cos, np.sin))
-    for i, j, edge in zip(*ends.astype(int), edges.itertuples()):
-        colour = COLOURS["rvamp" if edge.selected else "muted"]
-        look = dict(linestyle="--" if edge.undecided else "-", color=colour)
-        ax.plot([x[i], x[j]], [y[i], y[j]], linewidth=3 * edge.probability, **look)
-    ax.plot([*x.values()], [*y.values()], "o", color=COLOURS["truth"], zorder=3)
-    for node, turn in zip(nodes, angle if len(nodes) <= MOST_NAMED else ()):
-        text = str(network.names[node]).replace("$", r"\$")
-        left = np.cos(turn) < -1e-9
-        look = dict(rotation=np.degrees(turn) + 180 * left, rotation_mode="anchor")
-        look |= dict(ha="right" if left else "left", va="center", fontsize=10)
-        ax.text(1.05 * x[node], 1.05 * y[node], text, **look)
+    number_of = {name: k for k, name in enumerate(network.names)}
+    first = edges["first"].map(number_of).to_numpy(int)
+    second = edges["second"].map(number_of).to_numpy(int)
+    nodes = np.flatnonzero(network.stands_in == np.arange(len(number_of)))
+    if len(nodes) > MOST_NAMED:
+        nodes = np.union1d(first, second)
+    angle = _angles(network.probabilities[np.ix_(nodes, nodes)] + 1e-3)
+    x = np.zeros(len(number_of))
+    y = np.zeros(len(number_of))
+    x[nodes] = np.cos(angle)
+    y[nodes] = np.sin(angle)
+    for i, j, edge in zip(first, second, edges.itertuples()):
+        ax.plot(
+            x[[i, j]],
+            y[[i, j]],
+            linewidth=3 * edge.probability,
+            linestyle="--" if edge.undecided else "-",
+            color=COLOURS["rvamp" if edge.selected else "muted"],
+        )
+    ax.plot(x[nodes], y[nodes], "o", color=COLOURS["truth"], zorder=3)
+    if len(nodes) <= MOST_NAMED:
+        for node, direction in zip(nodes, np.degrees(angle)):
+            _write_name(ax, str(network.names[node]), x[node], y[node], direction)
     ax.set_aspect("equal")
     ax.margins(0.2)
     ax.axis("off")
     return ax
+
+
+def _write_name(ax, name, x, y, direction):
+    """Write a name beside a node, away from the centre, but never upside down."""
+    on_left = x < -1e-9
+    ax.text(
+        1.05 * x,
+        1.05 * y,
+        name.replace("$", r"\$"),
+        rotation=direction + 180 * on_left,
+        rotation_mode="anchor",
+        ha="right" if on_left else "left",
+        va="center",
+        fontsize=10,
+    )
 
 # %% ../../nbs/course/62_networks.ipynb #c6200034
 def neighbourhoods(
@@ -461,23 +516,27 @@ def neighbourhoods(
     check_size("neighbourhoods", "seed", seed, least=0)
     A, names, stands = read_nodes(X)
     p = A.shape[1] * (A.shape[1] - 1) // 2
-    asked = pfer is not None or q is None
+    bounded = pfer is not None or q is None
     threshold, pfer, q, _ = resolve_error_control(p, p, threshold, pfer, q)
     lam = penalty_for(q, A, rule, seed)
     Pi, error, solved, done = edge_shares(A, lam, rule, n, seed, progress)
     node = np.searchsorted(np.unique(stands[stands >= 0]), stands)
     settled = np.where(stands < 0, 1.0, solved[node])
     size = float(Pi.sum() / 2)
-    notes = tuple(_notes(names, stands, settled, size, q))
-    if done < n:
-        notes += (f"interrupted: {2 * done} of {2 * n} halves were made",)
-    if asked:  # and a half selects a little more than q
+    notes = tuple(_notes(names, stands, settled, size, q, done, n))
+    if bounded:  # and a half selects a little more than q
         threshold = max(threshold, min((1 + size**2 / (p * pfer)) / 2, 1.0))
-    both = (_on_all(v, node, stands, at) for v, at in ((Pi, 1.0), (error, 0.0)))
-    bounds = (
-        threshold,
-        pfer_bound(size, threshold, p) if size else 0.0,
-        size,
-        float(lam),
+    return Network(
+        names=names,
+        probabilities=_on_all(Pi, node, stands, 1.0),
+        standard_errors=_on_all(error, node, stands, 0.0),
+        threshold=threshold,
+        pfer=pfer_bound(size, threshold, p) if size else 0.0,
+        q=size,
+        penalty=float(lam),
+        rule=rule,
+        n_resamples=2 * done,
+        settled=settled,
+        stands_in=stands,
+        notes=notes,
     )
-    return Network(names, *both, *bounds, rule, 2 * done, settled, stands, notes)

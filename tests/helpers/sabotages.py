@@ -181,15 +181,15 @@ SABOTAGES = [
     Sabotage(
         "select/networks.py",
         "the penalty is forgotten where signs are given",
-        "at] - lam * np.sign(old)) * real",
-        "at] - 0 * np.sign(old)) * real",
+        "(products - lam * np.sign(old)) * real",
+        "(products - 0 * np.sign(old)) * real",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
         "select/networks.py",
         "what is beyond the penalty elsewhere is not looked at",
-        "solved[going] = there & ~beyond.any(1)",
-        "solved[going] = there",
+        "solved[going] = reached & ~beyond.any(1)",
+        "solved[going] = reached",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
@@ -202,8 +202,8 @@ SABOTAGES = [
     Sabotage(
         "select/networks.py",
         "both regressions of an edge are one",
-        "found = join(found, np.swapaxes(found, 1, 2))",
-        "found = join(found, found)",
+        "edges = join(selected, np.swapaxes(selected, 1, 2))",
+        "edges = join(selected, selected)",
         "tests/select/test_networks.py::test_edges_against_the_naive_bootstrap",
     ),
     Sabotage(
@@ -546,15 +546,15 @@ SABOTAGES = [
     Sabotage(
         "sketch.py",
         "numbers stand to the left",
-        '"right" if _NUMBER.fullmatch(part) else "left"',
+        '"right" if _NUMBER.fullmatch(cell) else "left"',
         '"left"',
         "tests/pages/test_html.py::test_numbers_stand_to_the_right_and_words_to_the_left",
     ),
     Sabotage(
         "sketch.py",
         "numbers have digits that nobody knows",
-        "texts = (digits(values[first], spread[first]) for",
-        "texts = (digits(values[first], 0 * spread[first]) for",
+        "cells.append(digits(values[first], spread[first]))",
+        "cells.append(digits(values[first], 0 * spread[first]))",
         "tests/pages/test_html.py::test_a_page_has_the_numbers_to_the_digits_that_are_known",
     ),
     Sabotage(
@@ -726,8 +726,8 @@ SABOTAGES = [
     Sabotage(
         "sketch.py",
         "a name is taken for markup",
-        "body.append((plain_text(name), *cells))",
-        "body.append((name, *cells))",
+        "cells = [plain_text(name)]",
+        "cells = [name]",
         "tests/pages/test_by_name.py::test_many_are_shown_by_the_first_of_them",
     ),
     Sabotage(
