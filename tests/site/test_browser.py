@@ -47,6 +47,19 @@ def test_search_finds(tab, address, words, wanted, place):
     assert complaints == []
 
 
+def test_a_search_page_without_a_question_asks_for_one(tab, address):
+    """A sentence, and a box that searches; the sentence makes room for results."""
+    tab.goto(f"{address}search.html")
+    middle = tab.locator("#furo-main-content")
+    assert middle.locator("p.lead").is_visible()
+    assert middle.locator("#search-results").text_content() == ""
+    middle.locator("input[type=search]").fill("replica")
+    tab.keyboard.press("Enter")
+    assert found_pages(tab)[0] == "21_replica"
+    assert not middle.locator("p.lead").is_visible()
+    assert middle.locator("input[type=search]").input_value() == "replica"
+
+
 def test_where_it_runs_elsewhere_is_not_searched(tab, address):
     tab.goto(f"{address}search.html?q=Binder")
     assert len(found_pages(tab)) < 5
