@@ -13,7 +13,7 @@ import numpy as np
 
 from ..algorithm.densities import p1, p2
 from ..inference.forest import short_name
-from ..plot_style import COLOURS, SHADE
+from ..plot_style import COLOURS, INKS, SHADE
 from .features import chosen_columns
 from .wording import candidates, leaders_of, promised, size_reported
 
@@ -351,7 +351,8 @@ def plot_density(s, feature, ax=None):
     for k, (colour, text) in enumerate(labels):
         place = dict(transform=ax.transAxes, ha="left" if left else "right")
         at = 0.02 if left else 0.98, 0.96 - 0.09 * k
-        share.text(*at, text, color=colour, va="top", fontsize=11, **place)
+        ink = INKS.get(colour, colour)
+        share.text(*at, text, color=ink, va="top", fontsize=11, **place)
     share.set(ylim=(0, 1), ylabel="bars: share of zeros")
     share.spines["right"].set_visible(True)
     ax.set(xlim=(low, high), xlabel=f"coefficient of {name}, on the scale of X")
@@ -399,21 +400,22 @@ def plot_pair(s, first, second, ax=None):
     ax = _new_axes(ax, 5.6, 5)
     joint = p2(s, _names(s, which))
     names = [label(columns, i) for i in which]
-    labels = [("p2", "p̄₂ of rVAMP", joint.covariance)]
+    labels = [(INKS[COLOURS["p2"]], "p̄₂ of rVAMP", joint.covariance)]
     if s.refined is not None:
         cloud = s.refined.draws[:, which].T
         ax.plot(*cloud, ".", color=COLOURS["muted"], markersize=4, zorder=0)
-        labels.append(("truth", f"{cloud.shape[1]} refits (grey)", np.cov(cloud)))
+        refits = f"{cloud.shape[1]} refits (grey)"
+        labels.append((COLOURS["truth"], refits, np.cov(cloud)))
     for axis, at in ((ax.axhline, 0), (ax.axvline, 0)):
         axis(at, color=COLOURS["truth"], linewidth=0.8, linestyle=":", zorder=0)
     for k in (1, 2):
         ring = _ring(joint.mean, joint.covariance, k)
         ax.plot(*ring, color=COLOURS["p2"], linewidth=2.2 if k == 1 else 1.4)
-    for k, (role, text, C) in enumerate(labels):
+    for k, (ink, text, C) in enumerate(labels):
         size = np.sqrt(C[0, 0] * C[1, 1])
         how = f"correlation {C[0, 1] / size:.2f}" if size > 0 else "one is always zero"
         place = dict(transform=ax.transAxes, va="top", fontsize=11)
-        ax.text(0.02, 0.98 - 0.06 * k, f"{text}: {how}", color=COLOURS[role], **place)
+        ax.text(0.02, 0.98 - 0.06 * k, f"{text}: {how}", color=ink, **place)
     ax.set(xlabel=f"coefficient of {names[0]}", ylabel=f"coefficient of {names[1]}")
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.17 * (high - low))

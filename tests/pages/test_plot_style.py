@@ -15,9 +15,20 @@ import pytest
 matplotlib.use("agg")
 import ipywidgets as w
 import matplotlib.pyplot as plt
+from matplotlib.colors import to_hex
 
 import rvamp_nb
-from rvamp_nb.plot_style import COLOURS, LINES, MARKERS, SHADE, sliders, still, style
+from rvamp_nb import StabilitySelection
+from rvamp_nb.plot_style import (
+    COLOURS,
+    INKS,
+    LINES,
+    MARKERS,
+    SHADE,
+    sliders,
+    still,
+    style,
+)
 from rvamp_nb.select.plots import PALETTE
 
 
@@ -285,6 +296,28 @@ def test_every_line_and_mark_is_seen_on_white(name):
     assert contrast_with_white(colours[name]) >= 3
 
 
+@pytest.mark.parametrize("name", DRAWN)
+def test_letters_in_a_colour_have_more_contrast(name):
+    letters = INKS.get(DRAWN[name], DRAWN[name])
+    assert contrast_with_white(letters) >= 4.5
+
+
+def test_letters_in_pictures_are_legible():
+    """Beside two coefficients, and the names of four classes."""
+    X = np.random.default_rng(0).standard_normal((240, 9))
+    one = StabilitySelection(n_resamples=0).fit(X[:, 1:], X[:, :3].sum(1))
+    classes = np.arange(240) % 4
+    X[np.arange(240), classes] += 0.7
+    four = StabilitySelection(loss="softmax", n_resamples=0).fit(X, classes)
+    drawn = one.plot_pair(0, 1), four.plot_density(0)
+    axes = [ax for first in drawn for ax in first.figure.axes]
+    letters = {to_hex(text.get_color()) for ax in axes for text in ax.texts}
+    plt.close("all")
+    seen = {colour: contrast_with_white(colour) for colour in letters}
+    assert len(seen) == 6
+    assert {colour: c for colour, c in seen.items() if c < 4.5} == {}
+
+
 @pytest.mark.parametrize("role", ["truth", "rvamp", "p1", "accent"])
 def test_lines_are_seen_on_a_surface(role):
     ground = contrast_with_white(SHADE["facecolor"])
@@ -330,5 +363,6 @@ def test_the_explorer_has_the_same_colours():
     inks = dict(re.findall(r"--(\w+): (#\w{6});", light))
     for role in ("rvamp", "p1", "p2", "accent"):
         assert inks[role] == COLOURS[role]
+    assert re.findall(r"--p2-text: (#\w{6});", light) == [INKS[COLOURS["p2"]]]
     assert inks["ink"] == COLOURS["truth"]
     assert (inks["refits"], inks["edge"]) == (SHADE["facecolor"], SHADE["edgecolor"])

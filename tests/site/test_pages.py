@@ -67,7 +67,34 @@ LOOK = """() => {
             .map(entry => [entry.name, entry.decodedBodySize]),
     };
 }"""
-WIDER = "() => document.documentElement.scrollWidth"
+ON_A_PHONE = """() => {
+    const all = selector => [...document.querySelectorAll(selector)]
+        .filter(node => node.checkVisibility());
+    const box = node => node.getBoundingClientRect();
+    const is_out = node => box(node).left < -1 || box(node).right > innerWidth + 1;
+    const scrolls = node => /auto|scroll/.test(getComputedStyle(node).overflowX);
+    const in_a_box = node => node !== document.body
+        && (scrolls(node) ? !is_out(node) : in_a_box(node.parentElement));
+    const size = node => parseFloat(getComputedStyle(node).fontSize);
+    const has_text = node => [...node.childNodes].some(
+        part => part.nodeType === Node.TEXT_NODE && part.data.trim());
+    const pressed = node => node.closest("label") ?? node;
+    const is_low = node => Math.min(box(node).width, box(node).height) < 24;
+    const show = node => node.outerHTML.slice(0, 120);
+    const wide = "pre, table, img, svg, canvas, .widget, mjx-container";
+    const targets = "button, select, summary, input, .bar a, .edit-this-page a";
+    const headings = ["h1", "h2", "h3", "h4"].map(all).filter(found => found.length);
+    return {
+        width: document.documentElement.scrollWidth,
+        out: all(`article :is(${wide})`).filter(node => is_out(node)
+            && !in_a_box(node)).map(show),
+        small: all("article :not(mjx-container *, svg *, script, style)").filter(
+            node => has_text(node) && size(node) < 12).map(show),
+        low: all(`:is(article, .bar) :is(${targets})`).map(pressed).filter(is_low)
+            .map(show),
+        headings: headings.map(found => size(found[0])),
+    };
+}"""
 
 
 class Page(NamedTuple):
@@ -79,7 +106,7 @@ class Page(NamedTuple):
     cut: list  # what does not fit: its tag, the room it needs and has, its longest line
     nameless: list  # folds and pictures of which nothing can be read aloud
     scripts: list  # (address, bytes) of each that it loads
-    on_a_phone: int  # how wide it is there, in pixels
+    on_a_phone: dict  # how wide it is there, in pixels, and what cannot be used
 
 
 @pytest.fixture(scope="session")
@@ -112,7 +139,7 @@ async def look(names, chromium, address):
             await tab.wait_for_load_state("networkidle")
             seen = await tab.evaluate(LOOK)
             await tab.set_viewport_size(PHONE | LOW)
-            on_a_phone = await tab.evaluate(WIDER)
+            on_a_phone = await tab.evaluate(ON_A_PHONE)
             found[name] = Page(complaints[:], **seen, on_a_phone=on_a_phone)
             await tab.goto("about:blank")  # an end to what that page does and says
             complaints.clear()
@@ -206,7 +233,17 @@ def test_no_line_is_cut(pages, name):
 
 @each_page
 def test_a_page_fits_a_phone(pages, name):
-    assert pages[name].on_a_phone <= PHONE["width"]
+    assert pages[name].on_a_phone["width"] <= PHONE["width"]
+
+
+@each_page
+def test_on_a_phone_all_can_be_read_and_pressed(pages, name):
+    """What is wider than the page stands in a box that scrolls; letters have twelve
+    pixels, and what is pressed has 24; a title is larger than what is under it.
+    """
+    found = pages[name].on_a_phone
+    assert (found["out"], found["small"], found["low"]) == ([], [], [])
+    assert found["headings"] == sorted(found["headings"], reverse=True)
 
 
 @each_page
