@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['DRAWN_AT_ONCE', 'SEEN_AT_ONCE', 'MADE_UP', 'CHANCE', 'LEAST_FREEDOM', 'CONTRADICTED', 'LEAST_DOUBT', 'IN_DOUBT',
            'SIDE_BY_SIDE', 'LEAST_EXACT', 'FIRST', 'FIRST_ALONE', 'MORE_ALONE', 'ASKED', 'LEAST_ASKED', 'FEW_SEEN',
-           'DRAW', 'PRODUCT', 'NUMBER', 'NEWTON_ROW', 'TO_SETTLE', 'TO_REFIT', 'COLD', 'A_REFIT', 'LONG_REFIT',
-           'GROWTH', 'Field', 'field_of', 'resamples', 'LevelMean', 'level_mean', 'towards_rvamp', 'count_interval',
-           'Samples', 'Shares', 'any_selected', 'seconds_of_levels', 'RefinedFit', 'refine']
+           'DRAW', 'NUMBER', 'NEWTON_ROW', 'A_REFIT', 'TO_SETTLE', 'TO_REFIT', 'COLD', 'LONG_REFIT', 'GROWTH', 'Field',
+           'field_of', 'resamples', 'LevelMean', 'level_mean', 'towards_rvamp', 'count_interval', 'Samples', 'Shares',
+           'any_selected', 'work_of_levels', 'RefinedFit', 'refine']
 
 # %% ../../nbs/course/44_refinement.ipynb #90e4c283
 from collections.abc import Sequence
@@ -455,27 +455,28 @@ def _moments(samples):
     return values, errors
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod008
-DRAW = 3e-5  # seconds of a draw that is kept
-PRODUCT = 5e-11  # of a multiplication in a product
-NUMBER = 6e-9  # of a number that is looked at
-NEWTON_ROW = 4e-8  # of a row that bends
-TO_SETTLE = 25  # turns that cost as much as settling
+# prices, in multiplications of a product of matrices
+DRAW = 600_000  # a draw that is kept
+NUMBER = 120  # a number that is looked at
+NEWTON_ROW = 800  # a row that bends
+A_REFIT = 2_000_000  # a refit, beside its turns
+# turns that cost as much
+TO_SETTLE = 25  # as settling
 TO_REFIT = 30  # as a refit that begins there
 COLD = 150  # as a refit that does not
-A_REFIT = 1e-4  # seconds beside these turns
 LONG_REFIT = 30.0  # times a resample with one curvature
 
 
-def seconds_of_levels(samples):
-    """Estimate the seconds of one resample at each level, exact first: (3,). Of many
-    rows they are in units of the first level.
+def work_of_levels(samples):
+    """Estimate the work of one resample at each level, exact first: (3,), in
+    multiplications; of many rows in units of the first level.
     """
     if samples.long:
         return np.array([LONG_REFIT, 1.0, 1.0])
     coupling = samples.turns.one_coupling
     M, n = coupling.A.shape
     k = len(coupling.inner)
-    turn = PRODUCT * (M * n * (3 - coupling.wide) + k * k) + NUMBER * (M + n)
+    turn = M * n * (3 - coupling.wide) + k * k + NUMBER * (M + n)
     turn += NEWTON_ROW * M * (not isinstance(samples.turns.factors.loss, Squared))
     cold = isinstance(samples.fit.problem.A, ChunkedTable)
     exact = DRAW + A_REFIT + (COLD if cold else TO_REFIT) * turn
@@ -509,7 +510,7 @@ def _next_sizes(samples, shares, short, most):
         return done + [MORE_ALONE, 0, 0]
     parts = shares.alone.parts
     best = np.sqrt(np.maximum(parts, 1e-3 * parts.sum() + 1e-12))
-    best /= np.sqrt(seconds_of_levels(samples))
+    best /= np.sqrt(work_of_levels(samples))
     best[1] = max(best[1], samples.long * best[2])  # there both are the same
     best = np.minimum.accumulate(best[::-1])[::-1]  # nested: no more than below
     ratio = np.sum(parts / best) / max(np.sum(parts / done), 1e-300)

@@ -767,7 +767,7 @@ def test_whatever_variances_and_costs_are_the_refits_end(monkeypatch):
     for k in range(400):
         parts = 10 ** rng.uniform(-9, 2, 3) * (rng.random(3) > 0.2) * (k > 0)
         cost, most = 10 ** rng.uniform(-7, 1, 3), int(10 ** rng.uniform(1, 4.5))
-        monkeypatch.setattr(room, "seconds_of_levels", lambda samples, c=cost: c)
+        monkeypatch.setattr(room, "work_of_levels", lambda samples, c=cost: c)
         short = np.inf if rng.random() < 0.2 else 1 + 10 ** rng.uniform(-6, 4)
         limit, rounds = np.array([most, most, 4 * most]), 0
         samples = SimpleNamespace(turns=True, long=rng.random() < 0.3)
