@@ -194,9 +194,7 @@ def _first_cell(frame, name, unusable):
     words = f"{count}, first '{printable(cell, 40)}' in {place}"
     return cell, f"'{printable(name)}' ({words})"
 
-
-#####@@+ 6dc30rows
-#| export
+# %% ../../nbs/workshop/frames.ipynb #6dc30row
 def _rows_left(ask, gaps, features):
     """Return the rows that stay, (M,) bool, and sentences about those left out."""
     needed = {"the target or another role": [], "a feature": []}
