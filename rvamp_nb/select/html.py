@@ -64,10 +64,13 @@ def _of_features(s, which):
             error = s.refined.Pi_se[i]
             value = f"{Pi:.3f} ± {error:.3f}"
         colour = _COLOURS.get(words[i], "amber")
-        bar = COLOURS["p2"] if colour == "plain" else BADGES[colour][0]
-        bar = _bar(Pi, error, s.threshold, bar)
-        numbers = (f"{value:g}" for value in known[i])
-        yield plain_text(name), bar, value, badge(words[i], colour), *numbers
+        fill = BADGES[colour][0]
+        if colour == "plain":
+            fill = COLOURS["p2"]
+        bar = _bar(Pi, error, s.threshold, fill)
+        row = [plain_text(name), bar, value, badge(words[i], colour)]
+        row += [f"{number:g}" for number in known[i]]
+        yield row
 
 
 def _parameters(given, defaults):
@@ -87,7 +90,10 @@ def answer_html(s, given, defaults):
     their defaults.
     """
     known = [(name, plain_text(text)) for name, text in facts(s)]
-    known += s.diagnostics.html_rows("" if s.refined is None else "by rVAMP alone: ")
+    source = ""
+    if s.refined is not None:
+        source = "by rVAMP alone: "
+    known += s.diagnostics.html_rows(source)
     parts = [f"<strong>{plain_text(headline(s))}</strong>", rows_of_html(known)]
     which = leaders_of(s, LEADERS)
     if len(which):
@@ -96,7 +102,7 @@ def answer_html(s, given, defaults):
         if s.question.columns.K > 1:
             heads = [plain_text(printable(c, 24)) for c in s.question.target.classes]
             what = "the last columns are mean coefficients for each class,"
-        heads = ["feature", "selection probability", "Π", "", *heads]
+        heads = ["feature", "selection probability", "Π", ""] + heads
         parts.append(rows_of_html(_of_features(s, which), heads))
         names = s.question.columns.names
         name = plain_text(repr(printable(names[which[0]])))

@@ -199,7 +199,7 @@ def _ordered(s, values):
     columns = s.question.columns
     table = pd.DataFrame(values, pd.Index(columns.names, name="feature"))
     if columns.groups:
-        groups = np.array([*columns.groups, ""], dtype=object)
+        groups = np.array(list(columns.groups) + [""], dtype=object)
         table.insert(0, "group", groups[columns.group])
     order = np.lexsort((columns.group, -np.nan_to_num(s.probabilities)))
     table = table.iloc[order]
@@ -228,7 +228,9 @@ def decisions(s, yes="selected", no="below the threshold", kept=None):
         "constant": "constant",
     }
     kinds = s.question.columns.kind
-    return [words.get(kind, word) for kind, word in zip(kinds, reached)]
+    for i in np.flatnonzero(np.isin(kinds, list(words))):
+        reached[i] = words[kinds[i]]
+    return list(reached)
 
 
 def settings(s):
@@ -248,9 +250,15 @@ def settings(s):
     coefficients_for = None
     if target.classes is not None:
         classes = [str(label) for label in target.classes]
-        coefficients_for = classes[1] if target.loss == "logistic" else classes
+        coefficients_for = classes
+        if target.loss == "logistic":
+            coefficients_for = classes[1]
     kinds = list(columns.kind)
-    refined = s.refined
+    n_resamples = 0
+    equivalent_refits = None
+    if s.refined is not None:
+        n_resamples = int(s.refined.n_resamples)
+        equivalent_refits = s.refined.equivalent_refits
     return {
         "version": rvamp_nb.__version__,
         "n_rows": len(target.rows.with_weight(target.y)),
@@ -287,8 +295,8 @@ def settings(s):
         "n_selected": sum(size_selected(s)),
         "stability": s.stability,
         "stability_se": s.stability_se,
-        "n_resamples": 0 if refined is None else int(refined.n_resamples),
-        "equivalent_refits": refined and refined.equivalent_refits,
+        "n_resamples": n_resamples,
+        "equivalent_refits": equivalent_refits,
         "refit_error": s.refit_error,
         "largest_row_share": diagnostics.largest_share,
         "reliability": diagnostics.reliability,
@@ -303,7 +311,9 @@ def settings(s):
 
 def _n_labels(rows, labels):
     """Count the different labels of rows with a weight above 0; None without labels."""
-    return None if labels is None else len(set(rows.with_weight(labels).tolist()))
+    if labels is None:
+        return None
+    return len(set(rows.with_weight(labels).tolist()))
 
 
 def headline(s):
@@ -326,7 +336,9 @@ def headline(s):
     if s.diagnostics.repeated and red:
         return f"{text}, if rows were independent, but some look like repeats"
     if s.refined is None:
-        return f"do not use this without refits: {text}" if red else text
+        if red:
+            text = f"do not use this without refits: {text}"
+        return text
     if s.undecided.any():
         undecided = s.question.columns.called(s.undecided)
         names = [printable(name, 28) for name in undecided]
@@ -347,7 +359,9 @@ def console(s, name="the table", done=(), warnings=(), leaders=12):
         head.append(f"warning: {warning}")
     facts = list(wording.facts(s, name, done))
     facts.append(("reliability", wording.grades_of(s.diagnostics, s.refined)))
-    block = [f"{label + ':':{_LABEL}}{text}" for label, text in facts]
+    block = []
+    for label, text in facts:
+        block.append(f"{label}:".ljust(_LABEL) + text)
     lines = list(_wrapped(head))
     lines.append("")
     lines += _leading(s, leaders)
@@ -394,34 +408,41 @@ def _leading(s, most):
     shown = table[:most]
     coefficients = table.columns[table.columns.get_loc("selected") + 1 :]
     width = min(11, 42 // len(coefficients))  # letters for each
-    names = shown.index
-    if "group" in table:
-        groups = shown["group"]
-        names = [f"{g}: {name}" if g else name for g, name in zip(groups, names)]
-    most_letters = min(24, 56 - width * len(coefficients))
-    columns = [["feature"] + [printable(name, most_letters) for name in names]]
-    if s.refined is None:
-        columns.append(["       Π"] + [f"{Pi:8.2f}" for Pi in shown["Π"]])
-    else:
-        pairs = zip(shown["Π"], shown["±"])
-        cells = [f"{Pi:8.3f} ± {se:.3f}" for Pi, se in pairs]
-        columns.append(["        Π ± s.e."] + cells)
-    if s.q_values is not None:
-        columns.append(["  q-value"] + [f"{q:9.3f}" for q in shown["q_value"]])
     digits = min(4, max(width - 7, 2))
+    titles = ["feature"]
+    titles.append("       Π" if s.refined is None else "        Π ± s.e.")
+    if s.q_values is not None:
+        titles.append("  q-value")
     for name in coefficients:
-        title = printable(name.removeprefix("mean "), width - 1)
-        cells = [f" {value + 0:{width - 1}.{digits}g}" for value in shown[name]]
-        columns.append([f"{title:>{width}}"] + cells)
-    words = [_SHORT.get(word, word.replace(_BELOW, "kept")) for word in shown.selected]
-    columns.append(["  selected"] + [f"  {word}" for word in words])
-    widest = max(map(len, columns[0]))
-    columns[0] = [f"{name:{widest}}" for name in columns[0]]
-    yield from map("".join, zip(*columns))
+        titles.append(printable(name.removeprefix("mean "), width - 1).rjust(width))
+    titles.append("  selected")
+    lines = [titles]
+    for name, row in shown.iterrows():
+        if row.get("group"):
+            name = f"{row['group']}: {name}"
+        line = [printable(name, min(24, 56 - width * len(coefficients)))]
+        if s.refined is None:
+            line.append(f"{row['Π']:8.2f}")
+        else:
+            line.append(f"{row['Π']:8.3f} ± {row['±']:.3f}")
+        if s.q_values is not None:
+            line.append(f"{row['q_value']:9.3f}")
+        for value in row[coefficients]:
+            line.append(f" {value + 0:{width - 1}.{digits}g}")
+        word = row["selected"].replace(_BELOW, "kept")
+        line.append(f"  {_SHORT.get(word, word)}")
+        lines.append(line)
+    widest = max(len(line[0]) for line in lines)
+    for line in lines:
+        line[0] = line[0].ljust(widest)
+        yield "".join(line)
     if len(table) > most:
         yield f"... and {wording.number_of(len(table) - most, 'more feature')}"
-    effects = "" if wording.why_no_effects(s) else _EFFECTS
-    legend = _COLUMNS.format(_SINGLE if "sd" in coefficients else _EACH, effects)
+    effects = _EFFECTS
+    if wording.why_no_effects(s):
+        effects = ""
+    explained = _SINGLE if "sd" in coefficients else _EACH
+    legend = _COLUMNS.format(explained, effects)
     if s.refined is not None:
         legend += _ERROR
     if s.q_values is not None:
@@ -433,7 +454,7 @@ def _leading(s, most):
 
 def effects_lines(effects):
     """Write `Effects` for a screen: a line for each, and the note."""
-    table = effects.summary().rename(index=lambda name: printable(name, 24))
+    table = effects.summary().rename(index=partial(printable, most=24))
     columns = list(table.columns[[0, 2, 3]])
     if effects.ratio:
         columns = list(table.columns[6:9])
@@ -469,11 +490,12 @@ KINDS = {
     "png": {"Software": None},
 }
 FILES = ["covariates.csv", "methods.md", "selected.csv", "settings.json", "table.csv"]
-for _picture in PICTURES:
-    FILES += [f"{_picture}.{kind}" for kind in sorted(KINDS)]
 # where there are effects; effects.md also says why there are none
 OF_EFFECTS = ["effects.md", "effects.csv"]
-OF_EFFECTS += [f"effects.{kind}" for kind in sorted(KINDS)]
+for _picture in PICTURES:
+    FILES += [f"{_picture}.{kind}" for kind in sorted(KINDS)]
+for _kind in sorted(KINDS):
+    OF_EFFECTS.append(f"effects.{_kind}")
 
 
 def picture_files(s, pictures=PICTURES, kinds=KINDS):
@@ -543,7 +565,9 @@ def to_json(value):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    return value if isinstance(value, (str, int, float, type(None))) else repr(value)
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return repr(value)
 
 
 def csv_file(table):
@@ -572,7 +596,7 @@ def report_files(s, pictures=PICTURES, kinds=KINDS, done=(), effects=None):
     files["selected.csv"] = csv_file(table[table["selected"] & ~covariates])
     if effects is not None:
         files.update(effects_files(s, effects, kinds))
-    written = {*files, "settings.json"}
+    written = list(files) + ["settings.json"]
     settings = {"question": fingerprint(s.question)}
     settings.update(table.attrs)
     settings["versions"] = wording.versions_used()
@@ -628,8 +652,9 @@ def _checked_folder(folder):
     except TypeError:
         expected = "the path of a folder, such as 'report'"
         raise TypeError(f"report: folder must be {expected}, got {folder!r}") from None
-    parents = [folder, *folder.parents]
-    parent = next(place for place in parents if place.exists())
+    parent = folder
+    while not parent.exists():
+        parent = parent.parent
     if not parent.is_dir():
         raise NotADirectoryError(f"report: folder is {folder}, but {parent} is a file")
     return folder
@@ -643,7 +668,9 @@ def _refuse_other_reports(folder, question):
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         earlier = None
     if existing and earlier != fingerprint(question):
-        owner = "no report" if earlier is None else "the report of another question"
+        owner = "the report of another question"
+        if earlier is None:
+            owner = "no report"
         problem = f"{folder} holds {existing[0]}, which is part of {owner}"
         raise FileExistsError(f"{problem}: move it away, or choose another folder")
 

@@ -119,7 +119,9 @@ def stability_words(s):
     """Explain the stability index, in two digits; "" where there is none."""
     if np.isnan(s.stability):
         return ""
-    error = "" if np.isnan(s.stability_se) else f" ± {s.stability_se:.1g}"
+    error = ""
+    if not np.isnan(s.stability_se):
+        error = f" ± {s.stability_se:.1g}"
     grade = "medium"
     if s.stability < 0.4:
         grade = "low"
@@ -215,7 +217,9 @@ def _model_sentences(s):
         name += f" of {int(np.sum(baseline.event)):,} events"
     if target.classes is not None:
         name += _named_classes(target)
-    kind = "softmax" if target.loss == "softmax" else type(prior).__name__
+    kind = type(prior).__name__
+    if target.loss == "softmax":
+        kind = "softmax"
     penalty = _PENALTIES.get(kind, f"the penalty {kind}")
     if kind == "ElasticNet" and s.asked["prior"] is None:
         penalty = f"an elastic-net penalty (share of L1 {s.asked['l1_ratio']:g})"
@@ -284,7 +288,9 @@ def _method_sentences(s):
     )
     refined = s.refined
     if refined is not None:
-        failed = f" ({refined.n_failed} more failed)" if refined.n_failed else ""
+        failed = ""
+        if refined.n_failed:
+            failed = f" ({refined.n_failed} more failed)"
         yield (
             "By multilevel Monte Carlo (Giles, 2015), this was combined with"
             f" {number_of(refined.n_resamples, 'real refit')} at the reported penalty,"
@@ -326,14 +332,18 @@ def _choice_sentences(s):
     for name, lam in s.lambda_scales.items():
         if name.startswith(("glmnet", "scikit")):
             others.append(f"{name} {lam:.4g}")
-    beside = f" ({', '.join(others)})" if others else ""
+    beside = ""
+    if others:
+        beside = f" ({', '.join(others)})"
     noun = s.question.columns.feature
     size = f"{size_reported(s):.3g} {noun}s on average (the aim was q = {s.q:.3g})"
     yield f"At the penalty λ = {s.lam:.4g}{beside}, a resample selects {size}."
     if s.status != "converged":
         yield f"The request could not be met in full: {s.status}."
     kept, below = size_selected(s)
-    text = f"selected {number_of(kept, noun)}" if kept else f"selected no {noun}"
+    text = f"selected no {noun}"
+    if kept:
+        text = f"selected {number_of(kept, noun)}"
     if below:
         text += f"; {below:,} below it were kept, which no bound covers"
     yield f"The threshold Π ≥ {s.threshold:.3g} {text}."
@@ -439,7 +449,7 @@ def facts(s, name="", done=()):
         size.append(f"{n_constant:,} of them constant")
     if name:
         size[0] = f"{printable(name)}: {size[0]}"
-    yield "data", "; ".join([", ".join(size), *done])
+    yield "data", "; ".join([", ".join(size)] + list(done))
     model = _model_name(target).removeprefix("a ").rstrip(",")
     model = model.removeprefix("regression with ")
     if target.classes is not None:
@@ -466,12 +476,15 @@ def facts(s, name="", done=()):
 def _facts_of_the_choice(s):
     """List penalty, threshold, resamples and bound."""
     target = s.question.target
-    survival = target.loss == "survival"
-    package, parameter = "glmnet lambda".split()
-    if survival:
-        package, parameter = "scikit-survival alpha".split()
+    package = "glmnet"
+    parameter = "lambda"
+    if target.loss == "survival":
+        package = "scikit-survival"
+        parameter = "alpha"
     scale = s.lambda_scales.get(f"{package} {parameter}")
-    beside = "" if scale is None else f" ({parameter} {scale:.4g} in {package})"
+    beside = ""
+    if scale is not None:
+        beside = f" ({parameter} {scale:.4g} in {package})"
     reached = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
     reached += f" (aimed at: q = {s.q:.3g})"
     reached = f"λ = {s.lam:.5g}{beside}; a resample selects {reached}"
@@ -538,13 +551,16 @@ def why_no_effects(s):
     """Explain why a `Selection` has no effects, with a remedy; "" where it has."""
     question = s.question
     loss = question.target.loss
-    known = dict(
-        question.target.rows._asdict(),
-        column_groups=question.columns.groups or None,
-        chunks=None if type(question.A) is np.ndarray else "",
-    )
-    causes = [] if loss in ("squared", "logistic", "poisson") else [loss]
-    causes += [name for name in _NO_EFFECTS if known.get(name) is not None]
+    causes = []
+    if loss not in ("squared", "logistic", "poisson"):
+        causes.append(loss)
+    for role in ("groups", "weight", "offset"):
+        if getattr(question.target.rows, role) is not None:
+            causes.append(role)
+    if question.columns.groups:
+        causes.append("column_groups")
+    if type(question.A) is not np.ndarray:
+        causes.append("chunks")
     if not causes:
         return ""
     other = "select on one half of the rows, fit a regression with it on the other"
