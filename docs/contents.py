@@ -22,7 +22,8 @@ ABOUT = """\
 *A chapter is called by its part and its place there: 3.1 is the first chapter of part \
 III. Read the chapters in this order, or follow one of the [shorter routes](\
 routes.ipynb). The workshop is for looking things up: it holds the parts of the \
-package that are engineering, and each room is called what its module is called.*"""
+package that are engineering, and each room is called what its module is called. A \
+module that derives nothing has no notebook: its docstrings say what it does.*"""
 
 
 def contents():

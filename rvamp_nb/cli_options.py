@@ -33,8 +33,12 @@ __all__ = ["arguments"]
 
 
 _MATRIX = ": fit a matrix in Python; the command reads tables whose columns have names"
-_OLD = {"--refits": ": it is --resamples now", "--like": ": it is --pilot now"}
-_OLD |= {"--rows": _MATRIX, "--names": _MATRIX}
+_OLD = {
+    "--refits": ": it is --resamples now",
+    "--like": ": it is --pilot now",
+    "--rows": _MATRIX,
+    "--names": _MATRIX,
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,7 +62,8 @@ def _reader(kind, fits, problem):
 
     def read(text):
         with suppress(ValueError):
-            if fits(value := kind(text)):
+            value = kind(text)
+            if fits(value):
                 return value
         raise argparse.ArgumentTypeError(f"'{printable(text)}' {problem}")
 

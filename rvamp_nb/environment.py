@@ -39,7 +39,8 @@ def is_interactive(stream=None):
     """Tell whether a stream (stderr, if not given) is a terminal or a notebook, where
     somebody can see what is written; not a pipe, a file or a closed stream.
     """
-    stream = sys.stderr if stream is None else stream
+    if stream is None:
+        stream = sys.stderr
     if type(stream).__module__.startswith("ipykernel"):
         return True
     with suppress(AttributeError, ValueError):

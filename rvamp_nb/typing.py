@@ -73,8 +73,9 @@ def renamed(function: _T) -> _T:
     @wraps(function)
     def called(*args, **named):
         for old in _NOW.keys() & named.keys():
-            made = function.__name__ == "__init__"
-            name = type(args[0]).__name__ if made else function.__name__
+            name = function.__name__
+            if name == "__init__":
+                name = type(args[0]).__name__
             raise TypeError(f"{name}: {old}= is called {_NOW[old]}= now")
         return function(*args, **named)
 

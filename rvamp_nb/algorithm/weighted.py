@@ -74,9 +74,9 @@ class _Weighted:
 class _Numbered(_Weighted, Loss):
     """A weighted loss of rows that are given by their numbers."""
 
-    def __init__(self, loss, *rows):
+    def __init__(self, loss, y, weight, offset):
         self.loss = loss
-        self.rows = np.array(rows, dtype=float)
+        self.rows = np.array([y, weight, offset], dtype=float)
         self.length_scale = loss.length_scale
 
     def known(self, y: Array) -> tuple[Array, Array, Array]:
@@ -154,13 +154,15 @@ class WeightedLoss(_Weighted, Loss):
         M = np.shape(y)[-1]
         weight = self.sample_weight
         offset = self.offset
-        for name, v in dict(sample_weight=weight, offset=offset).items():
-            if v is not None and v.shape != (M,):
-                fault = f"{len(v)} numbers of {name} for {M} rows of y"
+        for name, values in (("sample_weight", weight), ("offset", offset)):
+            if values is not None and values.shape != (M,):
+                fault = f"{len(values)} numbers of {name} for {M} rows of y"
                 raise ValueError(f"WeightedLoss: {fault}")
-        weight = np.ones(M) if weight is None else np.maximum(weight, FAINTEST)
-        offset = np.zeros(M) if offset is None else offset
-        return y, weight, offset
+        if weight is None:
+            weight = np.ones(M)
+        if offset is None:
+            offset = np.zeros(M)
+        return y, np.maximum(weight, FAINTEST), offset
 
     def translates(self, beta: float) -> bool:
         """Return whether the plain loss can answer.
@@ -226,7 +228,8 @@ class WeightedLoss(_Weighted, Loss):
 
     def numbered(self, y: Array) -> tuple[Loss, Array]:
         """See `Loss.numbered`: y are the numbers of the rows, as floats."""
-        return _Numbered(self.loss, *self.known(y)), np.arange(len(y)) * 1.0
+        y, weight, offset = self.known(y)
+        return _Numbered(self.loss, y, weight, offset), np.arange(len(y)) * 1.0
 
     def message(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
@@ -242,7 +245,8 @@ class WeightedLoss(_Weighted, Loss):
     ) -> Array:
         """See `Loss.log_partition`: w times that of the plain loss (`scaled-row`)."""
         loss, y, weight, offset = self.asked(y, beta)
-        beta = beta * weight if isinstance(loss, Squared) else beta
+        if isinstance(loss, Squared):
+            beta = beta * weight
         question = _plain_question(incoming, weight, offset)
         return weight * loss.log_partition(y, question, counts, beta)
 

@@ -49,13 +49,13 @@ def _bar(Pi, error, threshold, colour):
     )
 
 
-def _of_features(s, which):
+def _feature_rows(s, columns):
     """Show some columns of the table as rows of HTML."""
     words = decisions(s, no="not selected", kept="selected, below the threshold")
-    known = rounded(s.coef_mean, s.coef_std)
-    if known.ndim == 1:
-        known = np.stack([known, rounded(s.coef_std, s.coef_std)], 1)
-    for i in which:
+    coefficients = rounded(s.coef_mean, s.coef_std)
+    if coefficients.ndim == 1:
+        coefficients = np.stack([coefficients, rounded(s.coef_std, s.coef_std)], 1)
+    for i in columns:
         name = printable(label(s.question.columns, i, 40).replace(r"\$", "$"))
         Pi = s.probabilities[i]
         error = 0.0
@@ -64,13 +64,16 @@ def _of_features(s, which):
             error = s.refined.Pi_se[i]
             value = f"{Pi:.3f} ± {error:.3f}"
         colour = _COLOURS.get(words[i], "amber")
-        bar = COLOURS["p2"] if colour == "plain" else BADGES[colour][0]
-        bar = _bar(Pi, error, s.threshold, bar)
-        numbers = (f"{value:g}" for value in known[i])
-        yield plain_text(name), bar, value, badge(words[i], colour), *numbers
+        fill = BADGES[colour][0]
+        if colour == "plain":
+            fill = COLOURS["p2"]
+        bar = _bar(Pi, error, s.threshold, fill)
+        row = [plain_text(name), bar, value, badge(words[i], colour)]
+        row += [f"{number:g}" for number in coefficients[i]]
+        yield row
 
 
-def _parameters(given, defaults):
+def _parameter_rows(given, defaults):
     """Show arguments as rows of HTML: those that were changed, in bold, and the
     defaults but None, which stands for what the facts have.
     """
@@ -86,23 +89,26 @@ def answer_html(s, given, defaults):
     """Show a `Selection` as HTML, with the estimator's arguments, {name: value}, and
     their defaults.
     """
-    known = [(name, plain_text(text)) for name, text in facts(s)]
-    known += s.diagnostics.html_rows("" if s.refined is None else "by rVAMP alone: ")
-    parts = [f"<strong>{plain_text(headline(s))}</strong>", rows_of_html(known)]
-    which = leaders_of(s, LEADERS)
-    if len(which):
+    source = ""
+    if s.refined is not None:
+        source = "by rVAMP alone: "
+    rows = [(label, plain_text(text)) for label, text in facts(s)]
+    rows += s.diagnostics.html_rows(source)
+    parts = [f"<strong>{plain_text(headline(s))}</strong>", rows_of_html(rows)]
+    leaders = leaders_of(s, LEADERS)
+    if len(leaders):
         heads = ["mean", "sd"]
-        what = "mean and sd are"
+        meaning = "mean and sd are"
         if s.question.columns.K > 1:
             heads = [plain_text(printable(c, 24)) for c in s.question.target.classes]
-            what = "the last columns are mean coefficients for each class,"
-        heads = ["feature", "selection probability", "Π", "", *heads]
-        parts.append(rows_of_html(_of_features(s, which), heads))
+            meaning = "the last columns are mean coefficients for each class,"
+        heads = ["feature", "selection probability", "Π", ""] + heads
+        parts.append(rows_of_html(_feature_rows(s, leaders), heads))
         names = s.question.columns.names
-        name = plain_text(repr(printable(names[which[0]])))
+        name = plain_text(repr(printable(names[leaders[0]])))
         text = f"<code>selector.plot_density({name})</code> draws a coefficient;"
         text += f" <code>selector.summary()</code> has all {len(names):,};"
-        parts.append(f"{text} {what} over resamples, and shrunken.")
-    folded = rows_of_html(_parameters(given, defaults))
-    folded = f"<summary>parameters</summary>{folded}"
-    return f"<div>{'<br>'.join(parts)}<details>{folded}</details></div>"
+        parts.append(f"{text} {meaning} over resamples, and shrunken.")
+    folded = rows_of_html(_parameter_rows(given, defaults))
+    details = f"<details><summary>parameters</summary>{folded}</details>"
+    return f"<div>{'<br>'.join(parts)}{details}</div>"

@@ -41,10 +41,21 @@ __all__ = ["FEW_VALUES", "check_options", "path_options", "read_question"]
 
 # What numbers and words may be: ends of an interval and which of them belong to it, the
 # least of what is counted, a choice. What depends on the table is checked with it.
-_ALLOWED = dict(threshold=(0.5, 1, "]"), pfer=(0, np.inf), q=(0, np.inf), tol=(0, 1))
-_ALLOWED |= dict(l1_ratio=(0, 1, "]"), lambda_min_ratio=(0, 1), accuracy=(1e-6, 0.5))
-_ALLOWED |= dict(n_lambdas=1, n_resamples=0, min_features=0, max_iter=1)
-_ALLOWED |= dict(bound=BOUNDS, decoys=DECOYS)
+_ALLOWED = {
+    "threshold": (0.5, 1, "]"),
+    "pfer": (0, np.inf),
+    "q": (0, np.inf),
+    "tol": (0, 1),
+    "l1_ratio": (0, 1, "]"),
+    "lambda_min_ratio": (0, 1),
+    "accuracy": (1e-6, 0.5),
+    "n_lambdas": 1,
+    "n_resamples": 0,
+    "min_features": 0,
+    "max_iter": 1,
+    "bound": BOUNDS,
+    "decoys": DECOYS,
+}
 
 
 def check_options(asked, default):
@@ -62,9 +73,11 @@ def check_options(asked, default):
         elif isinstance(allowed, int):
             check_size(owner, name, value, allowed)
         elif str(value) not in allowed:
-            *words, last = [*map(repr, allowed), *["None"] * free]
-            wanted = f"{', '.join(words)} or {last}"
-            raise ValueError(f"{name} must be {wanted}, got {value!r}")
+            choices = [repr(choice) for choice in allowed]
+            if free:
+                choices.append("None")
+            listed = f"{', '.join(choices[:-1])} or {choices[-1]}"
+            raise ValueError(f"{name} must be {listed}, got {value!r}")
     if asked["n_resamples"]:  # fewer have no standard error
         check_size(owner, "n_resamples", asked["n_resamples"], least=10)
 
@@ -73,35 +86,48 @@ def path_options(asked):
     """Return the path that the estimator's arguments (dict) ask for, as arguments of
     `SelectionProblem.path`, checked by name; None if they ask for none.
     """
-    names = "lambdas", "n_lambdas", "lambda_min_ratio"
-    lambdas, n, ratio = (asked.get(name) for name in names)
+    lambdas = asked.get("lambdas")
+    n_lambdas = asked.get("n_lambdas")
+    ratio = asked.get("lambda_min_ratio")
     if lambdas is not None:
-        rules = dict(above=True, of="penalty")
-        lambdas = check_array("lambdas", lambdas, ("K",), 0, **rules)
+        lambdas = check_array("lambdas", lambdas, ("K",), 0, above=True, of="penalty")
         if (np.diff(lambdas) >= 0).any():
             remedy = "sort them, the largest first"
             raise ValueError(f"lambdas must be decreasing, each once: {remedy}")
-    elif n is ratio is None:
+    elif n_lambdas is None and ratio is None:
         return None
-    return dict(zip(names, (lambdas, n or 50, float(ratio or 0.05))))
+    return {
+        "lambdas": lambdas,
+        "n_lambdas": n_lambdas or 50,
+        "lambda_min_ratio": float(ratio or 0.05),
+    }
 
 
 FEW_VALUES = 3  # values of a column: 0 and 1, or the copies of an allele
 
 
 def _unlike_normal(question, kind):
-    """Warn of columns of few values, which no normal decoy resembles, or ""."""
+    """Warn of columns of few values, which no normal decoy resembles, or "".
+
+    Gaussian decoys are normal, whatever their columns are (chapter 5.1); for 0/1
+    columns the coin that decides between a noise feature and its decoy need not be
+    fair.
+    """
     A = question.A
     columns = question.columns
     if str(kind) != "gaussian":
         return ""
     steps = np.diff(np.sort(A, axis=0), axis=0)
     few = (1 + np.count_nonzero(steps, axis=0) <= FEW_VALUES) & question.candidates
-    named = format_list(columns.names[columns.first], np.flatnonzero(few))
-    what = f"{few.sum()} columns hold {FEW_VALUES} values or fewer ({named}); normal"
-    why = "decoys are unlike them, and nothing is promised of their q-values; those of"
-    remedy = "decoys='permuted' have the same values, but no common factors"
-    return f"decoys='gaussian': {what} {why} {remedy}" * bool(few.any())
+    if not few.any():
+        return ""
+    names = format_list(columns.names[columns.first], np.flatnonzero(few))
+    return (
+        f"decoys='gaussian': {few.sum()} columns hold {FEW_VALUES} values or fewer"
+        f" ({names}); normal decoys are unlike them, and nothing is promised of their"
+        " q-values; those of decoys='permuted' have the same values, but no common"
+        " factors"
+    )
 
 
 def read_question(X, y, names, roles, asked):
@@ -118,27 +144,41 @@ def read_question(X, y, names, roles, asked):
         check_in_memory(X, why)
     target = read_target(y, asked["loss"], rows, counts)
     A, prior, columns = _read_columns(X, names, target, counts, asked)
-    here = chunk_axis(A) is None
-    if here:
+    in_memory = chunk_axis(A) is None
+    if in_memory:
         A.flags.writeable = False  # so that a fit needs no copy of its own
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     if columns.basis is not None:  # of a feature's columns the first
         kept = np.intersect1d(kept, columns.where)
     Z = A[:, kept][:: len(A) // len(X)]  # of a sample's rows, too
-    apart = check_estimable(target, Z, names[columns.first[kept]], counts)
-    digits = float(asked["tol"]), asked["max_iter"], bool(asked["verbose"])
-    question = SelectionProblem(A, target, prior, counts, columns, *digits)
+    separated = check_estimable(target, Z, names[columns.first[kept]], counts)
+    question = SelectionProblem(
+        A=A,
+        target=target,
+        prior=prior,
+        counts=counts,
+        columns=columns,
+        tol=float(asked["tol"]),
+        max_iter=asked["max_iter"],
+        progress=bool(asked["verbose"]),
+    )
     if asked["n_resamples"] and target.baseline is not None:
         # others go by turns, if need be
-        loss = target.likelihood, question.intercept, target.baseline
-        check_refittable(A, prior, *loss)
-    wanted = (asked[name] for name in ("threshold", "pfer", "q", "bound"))
-    *promise, note = resolved_target(question, *wanted)
-    codes = far_numbers(X, names) if here else ()
-    remedy = ": if it stands for a gap, fill it in, or leave out the rows"
-    codes = (what + remedy for _, what in codes)
-    unlike = _unlike_normal(question, asked["decoys"]) if here else ""
-    return question, promise, (target.note, *columns.notes, *codes, apart, note, unlike)
+        intercept = question.intercept
+        check_refittable(A, prior, target.likelihood, intercept, target.baseline)
+    threshold, pfer, q, limited = resolved_target(
+        question, asked["threshold"], asked["pfer"], asked["q"], asked["bound"]
+    )
+    notes = [target.note]
+    notes += columns.notes
+    if in_memory:
+        remedy = "if it stands for a gap, fill it in, or leave out the rows"
+        for _, fault in far_numbers(X, names):
+            notes.append(f"{fault}: {remedy}")
+    notes += [separated, limited]
+    if in_memory:
+        notes.append(_unlike_normal(question, asked["decoys"]))
+    return question, [threshold, pfer, q], notes
 
 
 def _read_columns(X, names, target, counts, asked):
@@ -146,37 +186,50 @@ def _read_columns(X, names, target, counts, asked):
     rows = target.rows
     baseline = target.baseline
     factors = by_name("penalty_factor", asked["penalty_factor"], names)
-    penalty = asked["prior"], asked["l1_ratio"], asked["randomize"], factors
-    M = np.size(rows.with_weight(np.ones(len(X))))
-    prior = read_penalty(*penalty, names, M, target.scale)
+    prior = read_penalty(
+        asked["prior"],
+        asked["l1_ratio"],
+        asked["randomize"],
+        factors,
+        names,
+        np.size(rows.with_weight(np.ones(len(X)))),
+        target.scale,
+    )
     groups = feature_groups.read_groups(
         asked["column_groups"], names, asked["categories"]
     )
     numbers = None
     several = target.loss == "softmax"
     if several:
-        given = asked | dict(column_groups=groups)
-        _check_plain(given, "loss='softmax'", "numbers or two classes")
+        for_one = "numbers or two classes"
+        _check_plain(asked, "loss='softmax'", for_one)
+        _check_absent("column_groups", groups, None, "loss='softmax'", for_one)
     if groups is not None:
         _check_plain(asked, "column_groups", "single columns")
         numbers = feature_groups.group_numbers(groups, names, prior.penalty_factor)
     within = None
     if baseline is not None and baseline.strata is not None:
         within = baseline.within_strata
-    known = X, names, prior, rows, counts, asked["categories"], numbers, within
-    A, prior, columns = prepare_columns(*known)
+    categories = asked["categories"]
+    A, prior, columns = prepare_columns(
+        X, names, prior, rows, counts, categories, numbers, within
+    )
     if several:
         return feature_groups.in_classes(A, prior, columns, target.likelihood.basis)
     if (columns.group < 0).all():  # nothing in a group varies
         return A, prior, columns
-    return feature_groups.in_groups(A, prior, columns, [*groups], rows.weight)
+    return feature_groups.in_groups(A, prior, columns, list(groups), rows.weight)
 
 
-def _check_plain(asked, other, alone):
-    """Refuse what goes with others alone, and not with an option or loss."""
-    plain = dict(prior=None, l1_ratio=1, randomize=None, decoys=None)
-    plain |= dict(column_groups=None) if other != "column_groups" else {}
-    for name, value in plain.items():
-        if asked[name] != value:
-            what = f"{name} and {other} are both given"
-            raise ValueError(f"{what}: {name} is for {alone}; drop one of them")
+def _check_plain(asked, other, purpose):
+    """Refuse a prior, randomized penalties and decoys beside an option or a loss."""
+    defaults = {"prior": None, "l1_ratio": 1, "randomize": None, "decoys": None}
+    for name, default in defaults.items():
+        _check_absent(name, asked[name], default, other, purpose)
+
+
+def _check_absent(name, value, default, other, purpose):
+    """Refuse a value other than the default, which serves a purpose of its own."""
+    if value != default:
+        both = f"{name} and {other} are both given"
+        raise ValueError(f"{both}: {name} is for {purpose}; drop one of them")

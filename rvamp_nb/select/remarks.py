@@ -41,7 +41,7 @@ def remarks_on(found):
         false = f"expected false selections ≤ {found.pfer_bound:.2g}"
         yield f"{found.status}; {false}", UserWarning
     if answered:
-        yield from ((text, UserWarning) for text in _remarks(found))
+        yield from _remarks(found)
     if diagnostics.reliability == "red" and answered and found.refined is None:
         why = f"its reliability is poor: {'; '.join(diagnostics.reasons)}"
         text = f"do not trust this answer without refits (see refine): {why}"
@@ -53,13 +53,17 @@ def remarks_on(found):
 
 
 def _remarks(found):
-    """Warn of leaks among the selected features, and where none could be selected."""
+    """Warn of leaks among the selected features, and where none could be selected.
+
+    Each is a pair (text, kind), as of `remarks_on`.
+    """
     question = found.question
     columns = found.question.columns
     chosen = np.flatnonzero(found.support & (columns.group < 0))
     seen = question.A[:, columns.where[chosen]]
     seen = seen[:: len(seen) // len(question.target.y)]  # of a sample's rows the first
-    yield from suspected(question.target, columns.names, chosen, seen)
+    for text in suspected(question.target, columns.names, chosen, seen):
+        yield text, UserWarning
     Pi = found.probabilities[columns.first][question.candidates]
     shared = found.fit.Pi[_stands_out(found.fit) & question.candidates]
     strong = len(shared)
@@ -69,10 +73,16 @@ def _remarks(found):
     # where pfer is not met, the status says what to do
     by_q = found.asked["lambdas"] is None and found.status == "converged"
     if max(Pi.max(), share) < found.threshold and alike and by_q:
-        many = f"{strong} strong {columns.feature}{'s share' if strong > 1 else ' has'}"
-        text = f"nothing could be selected here: {many} q = {found.q:.3g} places in"
-        text += f" each resample, a mean Π of at most {share:.2g}, and the threshold is"
-        yield f"{text} {found.threshold:.3g}; raise q or pfer, or lower the threshold"
+        places = f"{columns.feature} has"
+        if strong > 1:
+            places = f"{columns.feature}s share"
+        text = (
+            f"nothing could be selected here: {strong} strong {places} q ="
+            f" {found.q:.3g} places in each resample, a mean Π of at most {share:.2g},"
+            f" and the threshold is {found.threshold:.3g}; raise q or pfer, or lower"
+            " the threshold"
+        )
+        yield text, UserWarning
 
 
 def _stands_out(fit):

@@ -309,10 +309,10 @@ class Results:
         columns = self._answered().question.columns
         fit = self._known.fit
         if columns.together:
-            what = (
-                "it draws single columns, not those of column_groups, and not several"
+            raise ValueError(
+                "explore: it draws single columns, not those of column_groups, and not"
+                " several classes; see plot_density"
             )
-            raise ValueError(f"explore: {what} classes; see plot_density")
         if shown is None:
             leaders = plots.leaders_of(self._known, 10)
             once = np.unique(columns.where[leaders], return_index=True)[1]
@@ -401,9 +401,10 @@ class Results:
         """
         if full or families is not None:
             return report.summary_table(self._known, families)
-        known = self._known
-        here = chunk_axis(known.question.A) is None
-        return report.short_table(known, known.enters_at_pfer if here else None)
+        entries = None
+        if chunk_axis(self._known.question.A) is None:
+            entries = self._known.enters_at_pfer
+        return report.short_table(self._known, entries)
 
     def select_by_decoys(
         self,

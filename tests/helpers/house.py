@@ -47,7 +47,7 @@ BESIDE = {
 
 
 def rooms():
-    """{dotted name: its text} of every exported module."""
+    """{dotted name: its text} of every module, exported or plain."""
     found = {}
     for path in sorted(HOUSE.rglob("[!_]*.py")):
         name = ".".join(path.relative_to(HOUSE).with_suffix("").parts)

@@ -25,7 +25,9 @@ PLAIN = {
     "select.html": "54_stability",
     "select.question": "54_stability",
     "select.remarks": "54_stability",
+    "select.report": "54_stability",
     "select.results": "54_stability",
+    "select.wording": "54_stability",
     "typing": "36_solver",
 }
 FILES = [HOUSE / f"{room.replace('.', '/')}.py" for room in PLAIN]

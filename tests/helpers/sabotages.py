@@ -496,8 +496,8 @@ SABOTAGES = [
     Sabotage(
         "select/html.py",
         "the name of a column is taken for markup",
-        "yield plain_text(name), bar",
-        "yield name, bar",
+        "row = [plain_text(name), bar,",
+        "row = [name, bar,",
         "tests/pages/test_html.py::test_a_name_is_text",
     ),
     Sabotage(
@@ -646,8 +646,8 @@ SABOTAGES = [
     Sabotage(
         "select/question.py",
         "a path of no penalty at all is let in",
-        "n_lambdas=1,",
-        "n_lambdas=0,",
+        '"n_lambdas": 1,',
+        '"n_lambdas": 0,',
         "tests/select/test_estimator_input.py",
     ),
     Sabotage(
