@@ -16,7 +16,6 @@ import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from io import TextIOWrapper
-from operator import attrgetter
 from pathlib import Path
 
 import rvamp_nb
@@ -39,134 +38,167 @@ def _collected_warnings():
         warnings.simplefilter("always", UserWarning)
         yield warned
     by_itself = rvamp_nb.ConvergenceWarning, rvamp_nb.ReliabilityWarning, RuntimeWarning
-    found = [w.message for w in caught if not issubclass(w.category, by_itself)]
-    warned += dict.fromkeys(" ".join(str(message).split()) for message in found)
+    for warning in caught:
+        sentence = " ".join(str(warning.message).split())
+        if not issubclass(warning.category, by_itself) and sentence not in warned:
+            warned.append(sentence)
 
 
 def _fitted(name, table, options, with_effects):
     """Return the `Selection`, and its effects where they are asked for, or None; what
     the estimator refuses is bad input.
     """
-    found = None
+    effects = None
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
     try:
         s = estimator.fit(table.X, table.y, **table.rows).selection_
         if with_effects and s.fit.converged:
-            found = estimator.debiased_effects()
+            effects = estimator.debiased_effects()
     except (ValueError, TypeError) as e:
         lines = table.X.index
 
         def line(row):
-            return f"{lines.name} {lines[int(row[1])]}" if lines.name else row[0]
+            return f"{lines.name} {lines[int(row[1])]}"
 
-        problem = re.sub(r"row (\d+) \(counted from 0\)", line, str(e))
+        problem = str(e)
+        if lines.name:
+            problem = re.sub(r"row (\d+) \(counted from 0\)", line, problem)
         problem = problem.replace("n_trials", "--trials")
         raise InputError(f"{printable(name)}: {problem}") from None
     if table.classes and s.question.target.classes is not None:
         target = s.question.target._replace(classes=np.array(table.classes))
         s = replace(s, question=replace(s.question, target=target))
-    return s, found
+    return s, effects
 
 
 def _all_warnings(table, warned):
     """Collect sentences of the table and of the fit, and one about names."""
-    known = "if it stands for a gap"  # of which the table's sentences name the option
-    warned = [*table.warnings, *(text for text in warned if known not in text)]
+    sentences = list(table.warnings)
+    for sentence in warned:
+        if "if it stands for a gap" not in sentence:  # the table names the option
+            sentences.append(sentence)
     if any(str(name)[0] in "=+-@" for name in table.X):
         formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
-        warned.append(f"{formula}: let it import the column 'feature' as text")
-    return warned
+        sentences.append(f"{formula}: let it import the column 'feature' as text")
+    return sentences
 
 # %% ../nbs/workshop/cli.ipynb #575d4ea5
-_ENDS = [
-    *("-selection.csv", "-selection.json", "-selection.png"),
-    *("-path.csv", "-path.png", "-effects.csv", "-effects.png"),
-]
+_TITLES = {  # end of a file: what it holds
+    "-selection.csv": "table",
+    "-selection.json": "settings",
+    "-selection.png": "picture",
+    "-path.csv": "path",
+    "-path.png": "path",
+    "-effects.csv": "effects",
+    "-effects.png": "effects",
+}
 
 
-def _contents(s, with_path, source, table, warned, found):
+def _contents(s, with_path, source, table, warned, effects):
     """Return {end of a file: its bytes}, and the exit code; `warned` receives what
-    fails; found are effects, or None.
+    fails; effects may be None.
     """
     made = _reports.report_files(s, [])
+    contents = {"-selection.csv": made["table.csv"]}
+    if effects is not None:
+        rows = effects.summary().rename_axis("feature")
+        contents["-effects.csv"] = _reports.csv_file(rows)
     stopped = s.interrupted
-    ends = {"bars": "-selection.png", "path": "-path.png"}
-    pictures = list(ends)[: 1 + with_path] if s.fit.converged and not stopped else []
+    missing = []
+    try:
+        for title, make in _extras(s, with_path, effects).items():
+            try:
+                contents.update(make())
+            except Exception as e:  # such as fonts that matplotlib does not find
+                missing.append(f"{title} could not be made: {type(e).__name__}: {e}")
+    except KeyboardInterrupt:
+        stopped = True
+    warned += missing
+    code = 3 if missing else _code(s, stopped)
+    columns = s.question.columns
+    prepared = dict(
+        rows_left_out=table.left_out,
+        gaps_filled=table.filled,
+        categories=table.categories,
+        references=table.references,
+        kept=list(columns.names[columns.kind == "covariate"]),
+        notes=table.notes,
+    )
+    settings = json.loads(made["settings.json"])
+    settings.update(source, table=prepared, warnings=warned, exit_code=code)
+    ends = [end for end in _TITLES if end in contents or end == "-selection.json"]
+    settings["files"] = [source["name"] + end for end in ends]
+    contents["-selection.json"] = _reports.json_file(settings)
+    return contents, code
 
-    def drawn():
-        files = _reports.picture_files(s, pictures, ["png"])
-        return {ends[name]: files[f"{name}.png"] for name in pictures}
 
-    def drawn_effects():
-        files = _reports.effects_files(s, found, ["png"])
-        return {"-effects.png": files["effects.png"]}
+def _extras(s, with_path, effects):
+    """Return {title: function that makes {end of a file: its bytes}} of what an answer
+    can do without.
+    """
+    ends = {"bars": "-selection.png"}
+    if with_path:
+        ends["path"] = "-path.png"
+    if s.interrupted or not s.fit.converged:
+        ends = {}
 
     def path():
         return {"-path.csv": _reports.csv_file(_reports.path_table(s))}
 
-    extras = [("the path", path)] * with_path + [("the pictures", drawn)]
-    contents = {"-selection.csv": made["table.csv"]}
-    missing = []
-    if found is not None:
-        effects = found.summary().rename_axis("feature")
-        contents["-effects.csv"] = _reports.csv_file(effects)
-        extras.append(("the picture of the effects", drawn_effects))
-    try:
-        for what, make in extras:
-            try:
-                contents |= make()
-            except Exception as e:  # such as fonts that matplotlib does not find
-                missing.append(f"{what} could not be made: {type(e).__name__}: {e}")
-    except KeyboardInterrupt:
-        stopped = True
-    columns = s.question.columns
-    code = 3 if missing else _code(s, stopped)
-    warned += missing
-    done = dict(
-        rows_left_out=table.left_out,
-        gaps_filled=table.filled,
-        **_some(table, "categories references"),
-        kept=list(columns.names[columns.kind == "covariate"]),
-        notes=table.notes,
-    )
-    ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
-    settings = json.loads(made["settings.json"]) | source
-    settings |= dict(table=done, warnings=warned, exit_code=code)
-    settings["files"] = [source["name"] + end for end in ends]
-    return contents | {"-selection.json": _reports.json_file(settings)}, code
+    def pictures():
+        files = _reports.picture_files(s, list(ends), ["png"])
+        return {end: files[f"{name}.png"] for name, end in ends.items()}
+
+    def picture_of_effects():
+        files = _reports.effects_files(s, effects, ["png"])
+        return {"-effects.png": files["effects.png"]}
+
+    extras = {}
+    if with_path:
+        extras["the path"] = path
+    extras["the pictures"] = pictures
+    if effects is not None:
+        extras["the picture of the effects"] = picture_of_effects
+    return extras
 
 
 def _by_lines(s, table):
     """Return a `Selection` whose diagnostics name rows by their lines in the file, and
     ids.
     """
-    known = s.diagnostics
+    diagnostics = s.diagnostics
     lines = table.X.index
-    unit = lines.name
+    if not lines.name:
+        return s
 
     def few(rows):
         return ", ".join(map(str, rows[:4]))
 
-    reasons = known.reasons
-    groups = [[known.largest_row], *known.repeated[:1]]
-    for rows in groups if unit else ():
-        s_ = "s" * (len(rows) > 1)
-        old = f"row{s_} {few(lines[rows])}"
-        new = f"{unit}{s_} {few(lines[rows])}"
-        new += " of the file"
+    groups = [[diagnostics.largest_row]]
+    groups += diagnostics.repeated[:1]
+    reasons = list(diagnostics.reasons)
+    for rows in groups:
+        numbers = few(lines[rows])
+        begin = f"{readers.plural('row', len(rows))} {numbers}"
+        place = f"{readers.plural(lines.name, len(rows))} {numbers} of the file"
         if len(table.ids):
-            new += f" ({printable(few(table.ids[rows]))})"
-        reasons = [new + r[len(old) :] if r.startswith(old) else r for r in reasons]
-    return replace(s, diagnostics=known._replace(reasons=tuple(reasons)))
+            place += f" ({printable(few(table.ids[rows]))})"
+        for i, reason in enumerate(reasons):
+            if reason.startswith(begin):
+                reasons[i] = place + reason.removeprefix(begin)
+    return replace(s, diagnostics=diagnostics._replace(reasons=tuple(reasons)))
 
 # %% ../nbs/workshop/cli.ipynb #59200d3a
 def _saved(name, contents, out):
     """Write all files or none, undisturbed by ctrl-C. Returns lines that name them."""
-
-    def place(end):
-        return out / (name + end)
-
-    left = [end for end in _ENDS if end not in contents and place(end).exists()]
+    files = {end: out / (name + end) for end in _TITLES}
+    titles = {}
+    earlier = {}
+    for end, file in files.items():
+        if end in contents:
+            titles[file] = _TITLES[end]
+        elif file.exists():
+            earlier[file] = "of an earlier run, not of this one"
     before = None
     with suppress(ValueError):  # not the main thread: ctrl-C does not arrive here
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -178,12 +210,8 @@ def _saved(name, contents, out):
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
-    titles = dict(
-        zip(_ENDS, "table settings picture path path effects effects".split())
-    )
-    labels = {place(end): titles[end] for end in _ENDS if end in contents}
-    labels |= {place(end): "of an earlier run, not of this one" for end in left}
-    return [f"{what}: {printable(file, 1000)}" for file, what in labels.items()]
+    titles.update(earlier)
+    return [f"{title}: {printable(file, 1000)}" for file, title in titles.items()]
 
 
 def _reported(s, folder, done):
@@ -191,10 +219,13 @@ def _reported(s, folder, done):
     try:
         _reports.write_report(s, folder, done)
     except Exception as e:
-        why = isinstance(e, OSError) and e.strerror or str(e) or type(e).__name__
-        remedy = "" if "choose" in why else ": choose another folder with --report"
-        problem = f"the report cannot be written to {printable(folder)}: {why}{remedy}"
-        raise _Unwritten(problem) from None
+        reason = str(e) or type(e).__name__
+        if isinstance(e, OSError) and e.strerror:
+            reason = e.strerror
+        if "choose" not in reason:
+            reason += ": choose another folder with --report"
+        problem = f"the report cannot be written to {printable(folder)}"
+        raise _Unwritten(f"{problem}: {reason}") from None
     return f"report: {printable(folder, 1000)}"
 
 # %% ../nbs/workshop/cli.ipynb #0ef4d875
@@ -212,25 +243,29 @@ def _own_name(args, target):
 
 def _source(args, frame):
     """Return the question, and how its answer is called."""
-    times = ", ".join(filter(None, (args.entry, args.time, args.event)))
-    target = times if args.time else args.target or frame.columns[0]
-    name = _own_name(args, target) if args.name is None else args.name
+    target = args.target or frame.columns[0]
+    if args.time:
+        times = [args.entry, args.time, args.event]
+        target = ", ".join(filter(None, times))
+    name = args.name
+    if name is None:
+        name = _own_name(args, target)
     if len(os.fsencode(name)) > 240:
-        raise InputError(
-            f"'{printable(name)}' is too long a name: choose one with --name"
-        )
-    is_file = os.path.isfile(args.file)
-    out = os.path.realpath(args.out)
-    file = os.path.relpath(os.path.realpath(args.file), out) if is_file else "pipe"
+        problem = f"'{printable(name)}' is too long a name"
+        raise InputError(f"{problem}: choose one with --name")
+    file = "pipe"
+    if os.path.isfile(args.file):
+        file = os.path.relpath(os.path.realpath(args.file), os.path.realpath(args.out))
     return dict(name=name, target=target, file=file, sha256=frame.attrs["sha256"])
 
 
 def _check_place(folder, option, names=()):
     """Refuse a folder that nobody can write to, or that has files of these names."""
-    here = folder.absolute()
+    folders = [folder.absolute()]
+    folders += folder.absolute().parents
     problem = f"no permission to write to {printable(folder)}"
     try:
-        there = next(path for path in (here, *here.parents) if path.exists())
+        nearest = next(path for path in folders if path.exists())
         taken = [folder / name for name in names if (folder / name).exists()]
     except OSError as e:
         problem = f"cannot write to {printable(folder)} ({e.strerror})"
@@ -238,13 +273,12 @@ def _check_place(folder, option, names=()):
         if taken:
             remedy = "choose another folder (--out FOLDER) or name (--name NAME), or"
             remedy += " let --force replace the files"
-            raise InputError(
-                f"argument {option}: {printable(taken[0])} is there: {remedy}"
-            )
-        if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+            problem = f"{printable(taken[0])} is there"
+            raise InputError(f"argument {option}: {problem}: {remedy}")
+        if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
             return
-        if not there.is_dir():
-            file = printable(os.path.relpath(there))
+        if not nearest.is_dir():
+            file = printable(os.path.relpath(nearest))
             problem = f"cannot make {printable(folder)}, since {file} is a file"
     raise InputError(f"argument {option}: {problem}: choose another folder")
 
@@ -255,8 +289,10 @@ class _Unwritten(Exception):
 
 def _code(s, stopped):
     """Return the exit code that an answer deserves."""
-    if stopped or not s.fit.converged:
-        return 130 if stopped else 4
+    if stopped:
+        return 130
+    if not s.fit.converged:
+        return 4
     doubtful = s.refined is None or s.status != "converged" or s.diagnostics.repeated
     red = doubtful and s.diagnostics.reliability == "red"
     return 3 if s.refit_error or red else 0
@@ -295,20 +331,22 @@ _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
 
 def _in_shell(option, value=None):
     """Write an option as it is typed at the command line."""
-    return f"--{option}" if value is None else f"--{option} {shlex.quote(value)}"
+    if value is None:
+        return f"--{option}"
+    return f"--{option} {shlex.quote(value)}"
 
 
 def _embedded():
     """Return the question of the main job, its table, and no options."""
     data = rvamp_nb.datasets.load_diabetes()
-    source = dict(name="diabetes", file="embedded", target="disease progression")
-    source |= dict(sha256="")
+    target = "disease progression"
+    source = dict(name="diabetes", file="embedded", target=target, sha256="")
     return source, Table(pd.DataFrame(data.A, columns=data.names), data.y), {}
 
 
 def _some(args, names):
     """Return some attributes, {name: value}."""
-    return dict(zip(names.split(), attrgetter(*names.split())(args)))
+    return {name: getattr(args, name) for name in names.split()}
 
 
 def _request(args):
@@ -324,11 +362,13 @@ def _request(args):
         raise InputError(f"argument --exposure: {remedy}")
     where = printable(args.file)
     asked = _some(args, _ASK)
-    asked |= dict(reference=dict(args.reference), ordered=dict(args.ordered))
+    asked["reference"] = dict(args.reference)
+    asked["ordered"] = dict(args.ordered)
     how = _some(args, "sep decimal encoding")
     frame = readers.read_frame(args.file, typed=_in_shell, **how)
     table = frames.prepare_table(frame, where=where, typed=_in_shell, **asked)
-    options = _some(args, _OPTIONS) | dict(lambdas=args.lam and [args.lam])
+    options = _some(args, _OPTIONS)
+    options["lambdas"] = args.lam and [args.lam]
     if args.time and args.loss == "auto":
         options["loss"] = "survival"
     groups = _groups(args, table)
@@ -345,12 +385,16 @@ def _groups(args, table):
     if args.group_levels and not levels:
         problem = "no column has several levels: name some with --categorical"
         raise InputError(f"argument --group-levels: {problem}")
-    groups = dict(levels) if args.group_levels else {}
-    for name, columns in args.group:
+    groups = {}
+    if args.group_levels:
+        groups.update(levels)
+    for name, members in args.group:
         if name in groups:
             problem = f"there are two groups {name!r}: call one by another name"
             raise InputError(f"argument --group: {problem}")
-        groups[name] = [c for one in columns for c in table.categories.get(one, [one])]
+        groups[name] = []
+        for member in members:
+            groups[name] += table.categories.get(member, [member])
     return groups
 
 # %% ../nbs/workshop/cli.ipynb #04ec9a33
@@ -361,16 +405,20 @@ def _announce(options, many=5000):
     most = 0.25 / options.get("accuracy", 0.5) ** 2
     seen = LazyModule("rvamp_nb.environment").is_interactive
     if most > many and options["n_resamples"] is None and not seen():
-        how = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits; "
-        _complain(how + "--resamples N makes N, and ctrl-C keeps those made", 0)
+        price = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits"
+        remedy = "--resamples N makes N, and ctrl-C keeps those made"
+        _complain(f"{price}; {remedy}", 0)
 
 
 def _run(argv):
     """Run the command and return the exit code."""
-    argv = sys.argv[1:] if argv is None else [*argv]
-    commands = ("select", "plan")
-    if argv and argv[0] not in (*commands, "-h", "--help", "--version"):
-        if not os.path.exists(argv[0]) and (near := readers.meant(argv[0], commands)):
+    if argv is None:
+        argv = sys.argv[1:]
+    argv = list(argv)
+    commands = ["select", "plan"]
+    if argv and argv[0] not in commands + ["-h", "--help", "--version"]:
+        near = readers.meant(argv[0], commands)
+        if near and not os.path.exists(argv[0]):
             raise InputError(f"'{printable(argv[0])}' is no command and no file{near}")
         argv.insert(0, "select")
     args = arguments(rvamp_nb.__version__).parse_args(argv)
@@ -382,28 +430,35 @@ def _run(argv):
         problem = f"MPLBACKEND: {printable(str(e).split(';')[0], 200)}"
         raise InputError(f"environment variable {problem}: unset it") from None
     source, table, options = _request(args) if args.command else _embedded()
-    ends = [] if args.force else _ENDS
-    _check_place(args.out, "--out", [source["name"] + end for end in ends])
+    files = []
+    if not args.force:
+        files = [source["name"] + end for end in _TITLES]
+    _check_place(args.out, "--out", files)
     if args.report is not None:
         _check_place(args.report, "--report")
     _announce(options)
     with _collected_warnings() as warned:
-        s, found = _fitted(source["name"], table, options, args.effects)
+        s, effects = _fitted(source["name"], table, options, args.effects)
     warned = _all_warnings(table, warned)
     s = _by_lines(s, table)
-    contents, code = _contents(s, args.path, source, table, warned, found)
+    contents, code = _contents(s, args.path, source, table, warned, effects)
     lines = _reports.console(s, source["name"], table.notes, warned)
-    if found is not None:
-        lines += ["", *_reports.effects_lines(found)]
+    if effects is not None:
+        lines.append("")
+        lines += _reports.effects_lines(effects)
     try:
-        lines += ["", *_saved(source["name"], contents, args.out)]
+        saved = _saved(source["name"], contents, args.out)
+        lines.append("")
+        lines += saved
         if args.report is not None and code != 130:
             lines.append(_reported(s, args.report, table.notes))
     finally:
         _show("\n".join(lines))
     if code == 130:
         _complain("interrupted: the fit was finished, and is reported", 130)
-    return _complain(lines[0], 4) if code == 4 else code
+    if code == 4:
+        _complain(lines[0], 4)
+    return code
 
 
 def main(argv=None):
@@ -434,71 +489,79 @@ def main(argv=None):
         raise SystemExit(code)
 
 # %% ../nbs/workshop/cli.ipynb #6ce657c9
-_AROUND = (0.25, 0.5, 0.75, 1, 1.5, 2)  # sizes that are shown, as parts of the answer
+_SHARES = (0.25, 0.5, 0.75, 1, 1.5, 2)  # sizes that are shown, as parts of the answer
 _PLAN_FIELDS = "rows true_selections power false_selections lam converged"
 
 
 def _pilot(path, drop):
     """Read the pilot in a file, as a table of numbers, and what is left out of it."""
     table = readers.read_frame(path, typed=_in_shell)
-    for stranger in [name for name in drop if name not in table]:
-        problem = f"{printable(path)} has no column '{printable(stranger)}'"
-        raise InputError(f"argument --drop: {problem}{readers.meant(stranger, table)}")
+    for name in drop:
+        if name not in table:
+            problem = f"{printable(path)} has no column '{printable(name)}'"
+            problem += readers.meant(name, table)
+            raise InputError(f"argument --drop: {problem}")
     values, _ = readers.to_numeric(table.drop(columns=drop))
     whole = values.notna().all() & (values.nunique() > 1)
     if whole.sum() < 2:
-        raise InputError(
-            f"{printable(path)}: a pilot has two columns of numbers, or more"
-        )
+        problem = "a pilot has two columns of numbers, or more"
+        raise InputError(f"{printable(path)}: {problem}")
     return values.loc[:, whole].to_numpy(), list(values.columns[~whole])
 
 
 def _planned(args):
     """Print how many rows a study needs. Returns the exit code."""
     if args.drop and not args.pilot:
-        raise InputError(
-            "argument --drop: it is for a pilot: give it with --pilot FILE"
-        )
-    X, left = _pilot(args.pilot, args.drop) if args.pilot else (None, None)
-    if X is None and args.features is None:
-        raise InputError(
-            "--features is needed: how many are measured (or --pilot FILE)"
-        )
+        remedy = "give it with --pilot FILE"
+        raise InputError(f"argument --drop: it is for a pilot: {remedy}")
+    X = None
+    left = None
+    if args.pilot:
+        X, left = _pilot(args.pilot, args.drop)
+    elif args.features is None:
+        problem = "--features is needed"
+        raise InputError(f"{problem}: how many are measured (or --pilot FILE)")
     args.features = args.features or X.shape[1]
     question = args.features, args.effects, args.size, args.noise
     promise = _some(args, "pfer bound columns_per_feature")
-    wanted = promise | _some(args, "power threshold max_rows")
+    limits = _some(args, "power threshold max_rows")
+    sizes = []
     with _collected_warnings() as warned:
         try:
-            study = rvamp_nb.plan_study(*question, pilot=X, **wanted)
+            study = rvamp_nb.plan_study(*question, pilot=X, **promise, **limits)
             if X is None and args.columns_per_feature == 1:
                 pilot = LazyModule("rvamp_nb.select.planning").genes(args.features)
-                wanted |= dict(pilot=pilot, n_studies=0)
-                alike = rvamp_nb.plan_study(*question, **wanted)
-                left = alike.rows if alike.power >= args.power else None
+                limits.update(pilot=pilot, n_studies=0)
+                alike = rvamp_nb.plan_study(*question, **promise, **limits)
+                if alike.power >= args.power:
+                    left = alike.rows
         except (TypeError, ValueError) as e:
             raise InputError(e) from None
-        promise["threshold"], ask = study.threshold, rvamp_nb.predict_study
-        sizes = [max(int(study.rows * part), 4) for part in _AROUND]
-        beside = [ask(rows, *question, **promise) for rows in sizes if not args.pilot]
+        promise["threshold"] = study.threshold
+        if not args.pilot:
+            for share in _SHARES:
+                rows = max(int(study.rows * share), 4)
+                sizes.append(rvamp_nb.predict_study(rows, *question, **promise))
     code = 0 if study.power >= args.power else 4
-    _show((_as_json if args.json else _as_table)(args, study, beside, left, code))
+    write = _as_json if args.json else _as_table
+    _show(write(args, study, sizes, left, code))
     if code:
         problem = warned[0] if warned else "state evolution has not converged"
-        return _complain(f"no plan: {problem}", code)
+        _complain(f"no plan: {problem}", code)
     return code
 
 # %% ../nbs/workshop/cli.ipynb #25c00001
-def _as_json(args, study, beside, left, code):
+def _as_json(args, study, sizes, left, code):
     """Return question, answer and other sizes as JSON; left: columns left out, or rows
     for genes, None where --max-rows are not enough or a feature has several columns.
     """
     asked = "features effects size noise columns_per_feature pfer power threshold bound"
-    answer = _some(study, f"{_PLAN_FIELDS} threshold q pfer n_simulated power_se")
-    sizes = [_some(s, _PLAN_FIELDS) for s in beside]
-    warned = dict(asked=_some(args, asked), answer=answer, other_sizes=sizes)
-    warned |= {"left_out" if args.pilot else "rows_like_genes": left, "exit_code": code}
-    return _reports.json_file(warned).decode().rstrip()
+    fields = f"{_PLAN_FIELDS} threshold q pfer n_simulated power_se"
+    plan = dict(asked=_some(args, asked), answer=_some(study, fields))
+    plan["other_sizes"] = [_some(size, _PLAN_FIELDS) for size in sizes]
+    plan["left_out" if args.pilot else "rows_like_genes"] = left
+    plan["exit_code"] = code
+    return _reports.json_file(plan).decode().rstrip()
 
 
 _PLAN = """\
@@ -525,7 +588,7 @@ common factors make half of their variance) it takes {takes}.
 If you have measured such features, --pilot FILE plans for them."""
 
 
-def _as_table(args, study, beside, left, code):
+def _as_table(args, study, sizes, left, code):
     """Return question, answer and other sizes as lines."""
     lines = []
     if code:
@@ -538,15 +601,19 @@ def _as_table(args, study, beside, left, code):
     if args.pilot:
         lines.append(_LIKE_THE_PILOT.format(s=study))
         if left:
-            names = ", ".join(map(printable, left[:8])) + ", …" * (len(left) > 8)
+            names = ", ".join(map(printable, left[:8]))
+            if len(left) > 8:
+                names += ", …"
             lines.append(f"left out of the pilot, not all numbers or constant: {names}")
         return "\n".join(lines)
     lines.append(f"\n{'rows':>8}{'found':>8}{'power':>8}{'false':>9}")
-    for s in beside:
-        found = f"{s.rows:8}{s.true_selections:8.2f}{s.power:8.2f}"
-        lines.append(f"{found}{s.false_selections:9.2g}")
+    for size in sizes:
+        selections = f"{size.true_selections:8.2f}{size.power:8.2f}"
+        lines.append(f"{size.rows:8}{selections}{size.false_selections:9.2g}")
     lines.append(_SIZES)
-    takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
-    independent = "\nThis is for independent columns."
-    lines.append(independent if columns > 1 else _LIKE_GENES.format(takes=takes))
+    if columns > 1:
+        lines.append("\nThis is for independent columns.")
+    else:
+        takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
+        lines.append(_LIKE_GENES.format(takes=takes))
     return "\n".join(lines)

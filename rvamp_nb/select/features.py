@@ -43,15 +43,7 @@ def read_X(X):
         _check_frame(X)
     elif isinstance(X, (list, tuple, np.ndarray)):
         _check_text(X)
-    source = X
-    kind = kind_of(X)
-    kinds = list(X.dtypes) if kind in ("pandas frame", "dask frame") else []
-    if kind == "dask frame":
-        plain = len(set(kinds)) == 1 and isinstance(kinds[0], np.dtype)
-        source = (X if plain else X.astype(float)).to_dask_array(lengths=True)
-    elif kinds and all(str(each).startswith("Sparse") for each in kinds):
-        source = X.sparse.to_coo()
-    names = None if source is X else column_names(X)
+    source, names = _nameless(X)
     _check_readable(source)
     A = as_chunked(source)
     if A is None:
@@ -59,7 +51,25 @@ def read_X(X):
     if A.shape[0] * A.shape[1] > CHUNK_NUMBERS:
         return A, names
     whole = source.toarray() if sparse.issparse(source) else A[:, :]
-    return (whole if names is None else as_frame(whole, names)), None
+    if names is not None:
+        whole = as_frame(whole, names)
+    return whole, None
+
+
+def _nameless(X):
+    """Return the array of a frame that is sparse or of Dask, and the names of its
+    columns; others as they are, and None.
+    """
+    kind = kind_of(X)
+    if kind == "dask frame":
+        dtypes = list(X.dtypes)
+        plain = len(set(dtypes)) == 1 and isinstance(dtypes[0], np.dtype)
+        numbers = X if plain else X.astype(float)
+        return numbers.to_dask_array(lengths=True), column_names(X)
+    if kind == "pandas frame" and len(X.dtypes):
+        if all(str(dtype).startswith("Sparse") for dtype in X.dtypes):
+            return X.sparse.to_coo(), column_names(X)
+    return X, None
 
 # %% ../../nbs/workshop/features.ipynb #720000s1
 def column_names(X):
@@ -68,9 +78,10 @@ def column_names(X):
     ValueError for two columns of one name.
     """
     labels = list(X.columns)
-    given = labels != list(range(len(labels)))
-    names = [str(label) for label in labels] if given else labels
-    name, times = Counter(names).most_common(1)[0] if names else ("", 0)
+    if labels == list(range(len(labels))):
+        return labels
+    names = [str(label) for label in labels]
+    name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ValueError(f"two columns of X are called {name!r}: rename one of them")
     return names
@@ -103,23 +114,32 @@ def _check_frame(X):
     """Refuse dates, text and gaps, by the column; no Dask is read."""
     lazy = kind_of(X) == "dask frame"
     pandas = kind_of(X) != "frame"
-    for name, kind in zip(X.columns, X.dtypes):
-        what = ""
+    for name, dtype in zip(X.columns, X.dtypes):
+        content = ""
         remedy = "drop the column, or code its categories as 0/1 columns"
-        if str(kind).split("(")[0] in ("Date", "Datetime", "Duration", "Time"):
-            what = "dates or times"
+        kind = str(dtype).split("(")[0]
+        if kind in ("Date", "Datetime", "Duration", "Time"):
+            content = "dates or times"
             remedy = "turn them into numbers first"
-        elif str(kind).split("(")[0] in ("String", "Categorical", "Enum", "Binary"):
-            what = "text"  # of polars
-        elif pandas and kind.kind not in "biufc":
-            wrong = [] if lazy else [v for v in X[name] if not _like_a_number(v)]
-            what = f"{wrong[0]!r}, which is no number" if wrong else "no numbers" * lazy
-        if what:
-            raise ValueError(f"column {name!r} of X holds {what} ({kind}): {remedy}")
+        elif kind in ("String", "Categorical", "Enum", "Binary"):
+            content = "text"  # of polars
+        elif pandas and dtype.kind not in "biufc":
+            content = "no numbers" if lazy else _first_text(X[name])
+        if content:
+            problem = f"column {name!r} of X holds {content} ({dtype})"
+            raise ValueError(f"{problem}: {remedy}")
     if pandas and not lazy:
         gappy = X.loc[:, X.isna().any().to_numpy()]
         gaps = np.where(gappy.isna(), np.nan, 0.0)
         check_finite(gaps, gaps.sum(0), gappy.columns)
+
+
+def _first_text(column):
+    """Describe the first cell of a column that is no number; "" if there is none."""
+    for value in column:
+        if not _like_a_number(value):
+            return f"{value!r}, which is no number"
+    return ""
 
 # %% ../../nbs/workshop/features.ipynb #720000s5
 def _check_text(X):
@@ -131,11 +151,11 @@ def _check_text(X):
     if X.ndim != 2 or X.dtype.kind not in "USO":
         return
     for j, column in enumerate(X.T):
-        some = (v for v in column if isinstance(v, (str, bytes, int)))
-        for value in (v for v in some if not _like_a_number(v)):
-            remedy = "drop the column, or code its categories as 0/1 columns"
-            what = f"column {j} of X (counted from 0) holds {value!r:.40}"
-            raise ValueError(f"{what}, which is no 64-bit number: {remedy}")
+        for value in column:
+            if isinstance(value, (str, bytes, int)) and not _like_a_number(value):
+                remedy = "drop the column, or code its categories as 0/1 columns"
+                problem = f"column {j} of X (counted from 0) holds {value!r:.40}"
+                raise ValueError(f"{problem}, which is no 64-bit number: {remedy}")
 
 # %% ../../nbs/workshop/features.ipynb #720000s6
 def _like_a_number(value):
@@ -149,10 +169,11 @@ def _like_a_number(value):
 # %% ../../nbs/workshop/features.ipynb #720000s7
 def _check_raw(X):
     """Refuse by name a ChunkedTable that is no table as it is, or cannot be read."""
-    if X.intercept or any(p is not None for p in (X.center, X.scale, X.row_scale)):
-        what = "X is centred or scaled, or has a column of ones: give ChunkedTable"
-        rest = "of the table as it is, the estimator standardises it"
-        raise ValueError(f"{what} {rest}")
+    changes = (X.center, X.scale, X.row_scale)
+    if X.intercept or any(change is not None for change in changes):
+        problem = "X is centred or scaled, or has a column of ones"
+        remedy = "give ChunkedTable of the table as it is, the estimator standardises"
+        raise ValueError(f"{problem}: {remedy} it")
     _check_readable(X.source)
 
 
@@ -163,8 +184,9 @@ def _check_readable(X):
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X.reshape")
     if X.dtype.kind not in "biuf":
-        what = "Complex data not supported" if X.dtype.kind == "c" else "no numbers"
-        raise ValueError(f"X is of type {X.dtype}: {what}; convert it to float first")
+        problem = "Complex data not supported" if X.dtype.kind == "c" else "no numbers"
+        remedy = "convert it to float first"
+        raise ValueError(f"X is of type {X.dtype}: {problem}; {remedy}")
 
 # %% ../../nbs/workshop/features.ipynb #72000010
 NEAR = 1e-4  # columns of unit norm that are nearer than this are one
@@ -178,10 +200,9 @@ def near_copies(A, within=NEAR):
     at a time.
     """
     stands = np.arange(A.shape[1])
-    groups = [*_hardly_apart(A, within)]
-    block = np.cumsum([len(group) for group in groups]) // max(
-        1, CHUNK_NUMBERS // len(A)
-    )
+    groups = list(_hardly_apart(A, within))
+    at_once = max(1, CHUNK_NUMBERS // len(A))  # columns
+    block = np.cumsum([len(group) for group in groups]) // at_once
     for k in np.unique(block):
         together = [groups[i] for i in np.flatnonzero(block == k)]
         few = np.unique(np.concatenate(together))
@@ -214,9 +235,10 @@ def _join(X, near, within, stands):
         if stands[i] == i:
             others = np.flatnonzero(stands[near] == near)
             others = others[others > k]
-            two = [X[:, others] + side * X[:, [k]] for side in (-1, 1)]
-            same = near[others[np.linalg.norm(two, axis=1).min(0) < within]]
-            stands[np.isin(stands, same)] = i
+            apart = [X[:, others] + side * X[:, [k]] for side in (-1, 1)]
+            distance = np.linalg.norm(apart, axis=1).min(0)
+            copies = near[others[distance < within]]
+            stands[np.isin(stands, copies)] = i
 
 
 def merge_duplicates(A, factors, prior, together):
@@ -232,8 +254,9 @@ def merge_duplicates(A, factors, prior, together):
     others = np.flatnonzero(stands != np.arange(len(stands)))
     width = max(1, CHUNK_NUMBERS // len(A))
     for k in range(0, len(others), width):
-        some = others[k : k + width]
-        sign[some] = np.sign(np.einsum("ij,ij->j", A[:, some], A[:, stands[some]]))
+        block = others[k : k + width]
+        cosine = np.einsum("ij,ij->j", A[:, block], A[:, stands[block]])
+        sign[block] = np.sign(cosine)
     apart = (factors != factors[stands]) | (prior.positive & (sign < 0))
     apart |= (together >= 0) | (together[stands] >= 0)
     stands[apart] = np.flatnonzero(apart)
@@ -257,30 +280,35 @@ def residual_lengths(A, kept):
 
 def _check_covariates(A, free, names, counts):
     """Refuse covariates, numbers `free`, that no resample fits, or that repeat."""
-    values, chances = map(np.asarray, counts.nodes())
-    share = float(np.sum(chances[values > 0]))
-    rows = len(A) * share - 2 * np.sqrt(len(A) * share * (1 - share))
-    if len(free) + 1 > rows:
-        what = f"{len(free)} columns have penalty factor 0 ({format_list(names, free)})"
-        few = f"of which some have no more than {max(int(rows), 0)} rows"
-        raise ValueError(f"{what}: too many for resamples, {few}; penalise some")
-    repeat = np.abs(np.diag(np.linalg.qr(A[:, free], mode="r"))) < NEAR
+    values, chances = counts.nodes()
+    drawn = np.asarray(values) > 0
+    share = float(np.sum(np.asarray(chances)[drawn]))
+    mean = len(A) * share
+    few_rows = mean - 2 * np.sqrt(mean * (1 - share))
+    if len(free) + 1 > few_rows:
+        columns = f"{len(free)} columns have penalty factor 0"
+        columns += f" ({format_list(names, free)})"
+        few = f"of which some have no more than {max(int(few_rows), 0)} rows"
+        raise ValueError(f"{columns}: too many for resamples, {few}; penalise some")
+    R = np.linalg.qr(A[:, free], mode="r")
+    repeat = np.abs(np.diag(R)) < NEAR
     if repeat.any():
         column = f"column {names[free[np.argmax(repeat)]]} has penalty factor 0, and so"
-        why = "have columns of which it is a combination: their fit is not unique"
-        raise ValueError(f"{column} {why}; drop it, or penalise it")
+        reason = "have columns of which it is a combination: their fit is not unique"
+        raise ValueError(f"{column} {reason}; drop it, or penalise it")
 
 
 def check_named(owner, given, names, known):
     """Refuse (ValueError) what is given and not known, for the columns have names."""
     for name in given:
-        if name not in known:
-            text = isinstance(name, str)  # no number is nearly another
-            near = meant(name, [str(other) for other in names]) if text else ""
-            what = f"{name!r}, which is no column of X{near}: its columns are"
-            raise ValueError(
-                f"{owner} names {what} {format_list(names, range(len(names)))}"
-            )
+        if name in known:
+            continue
+        near = ""
+        if isinstance(name, str):  # no number is nearly another
+            near = meant(name, [str(other) for other in names])
+        problem = f"{name!r}, which is no column of X{near}"
+        columns = format_list(names, range(len(names)))
+        raise ValueError(f"{owner} names {problem}: its columns are {columns}")
 
 
 def numbers_of(owner, labels, names):
@@ -290,29 +318,36 @@ def numbers_of(owner, labels, names):
     """
     place = {str(name): i for i, name in enumerate(names)}
     if not all(name.lstrip("-").isdigit() for name in place):
-        place |= {i: i for i in range(len(names))}
-    known = [label if label in place else str(label) for label in labels]
-    strange = (label for label, name in zip(labels, known) if name not in place)
-    check_named(owner, strange, names, place)
-    return [place[name] for name in known]
+        place.update(zip(range(len(names)), range(len(names))))
+    numbers = []
+    for label in labels:
+        name = label if label in place else str(label)
+        if name not in place:
+            check_named(owner, [label], names, place)
+        numbers.append(place[name])
+    return numbers
 
 
 def by_name(owner, given, names):
     """Name the keys of a dict {column: value}; return other objects as they are."""
     if not isinstance(given, dict):
         return given
-    which = numbers_of(owner, [*given], names)
+    which = numbers_of(owner, list(given), names)
     if len(set(which)) < len(which):
         raise ValueError(f"{owner} names a column twice: {list(given)}")
     return dict(zip(names[which], given.values()))
 
 
-def _as_numbers(columns, N):
-    """Convert a slice, or a mask of N truth values, to numbers of columns."""
-    mask = np.ndim(columns) == 1 and {*map(type, columns)} <= {bool, np.bool_}
-    if mask and len(columns) == N:
-        return np.flatnonzero(columns).tolist()
-    return range(N)[columns] if isinstance(columns, slice) else columns
+def _listed(columns, N):
+    """List some of N columns by name or number: one name, a slice, or a mask also."""
+    if isinstance(columns, str):
+        return [columns]
+    if isinstance(columns, slice):
+        return list(range(N)[columns])
+    if np.ndim(columns) == 1 and len(columns) == N:
+        if all(isinstance(column, (bool, np.bool_)) for column in columns):
+            return np.flatnonzero(columns).tolist()
+    return list(columns)
 
 
 def family_of(sets, names, owner="categories"):
@@ -323,34 +358,36 @@ def family_of(sets, names, owner="categories"):
     with the owner.
     """
     family = np.full(len(names), -1)
-    given = () if sets is None else sets
-    given = given.values() if isinstance(given, dict) else given
+    if sets is None:
+        return family
+    lists = sets.values() if isinstance(sets, dict) else sets
     try:
-        given = [_as_numbers(levels, len(names)) for levels in given]
-        each = [[levels] if isinstance(levels, str) else [*levels] for levels in given]
+        lists = [_listed(columns, len(names)) for columns in lists]
     except TypeError:
-        each = [[None]]
+        lists = [[None]]
     called = {str(name) for name in names}
     kinds = (str, int, np.integer)
 
-    def plain(i):
-        return isinstance(i, kinds) and not isinstance(i, bool)
+    def fits(label):
+        plain = isinstance(label, kinds) and not isinstance(label, bool)
+        return plain or str(label) in called
 
-    def fits(i):
-        return plain(i) or str(i) in called
-
-    if not all(fits(i) for some in each for i in some):
-        wanted = "a dict {name: its columns} or a list of lists of columns"
-        raise TypeError(f"{owner} must be {wanted}, by name or number, got {sets!r}")
-    for k, levels in enumerate(each):
-        if not levels:
+    for labels in lists:
+        if not all(map(fits, labels)):
+            kind = "a dict {name: its columns} or a list of lists of columns"
+            raise TypeError(f"{owner} must be {kind}, by name or number, got {sets!r}")
+    every_label = []
+    set_of = []
+    for k, labels in enumerate(lists):
+        if not labels:
             raise ValueError(f"{owner}: set {k} (from 0) holds no columns")
-    each = [(k, level) for k, levels in enumerate(each) for level in levels]
-    which = numbers_of(owner, [level for _, level in each], names)
-    for i, (k, level) in zip(which, each):
+        every_label += labels
+        set_of += [k] * len(labels)
+    numbers = numbers_of(owner, every_label, names)
+    for label, i, k in zip(every_label, numbers, set_of):
         if family[i] >= 0:
             remedy = "put it into X twice, under two names, if it belongs to both"
-            raise ValueError(f"{owner}: column {level!r} is in two sets: {remedy}")
+            raise ValueError(f"{owner}: column {label!r} is in two sets: {remedy}")
         family[i] = k
     return family
 
@@ -369,12 +406,13 @@ def chosen_columns(names, which=None, categories=None):
     if any(isinstance(label, (bool, np.bool_)) for label in labels):
         remedy = "give names or numbers, such as np.flatnonzero(selector.support_)"
         raise TypeError(f"columns are not chosen by truth values: {remedy}")
-    labels = [i if isinstance(i, (int, np.integer)) else str(i) for i in labels]
-    sets = categories if isinstance(categories, dict) else {}
-    for variable, levels in sets.items():
-        if str(variable) in labels and str(variable) not in called:
-            its = f"{variable!r} is a variable of several columns"
-            raise ValueError(f"{its}, {levels}: choose among these")
+    whole = (int, np.integer)
+    labels = [label if isinstance(label, whole) else str(label) for label in labels]
+    if isinstance(categories, dict):
+        for variable, levels in categories.items():
+            if str(variable) in labels and str(variable) not in called:
+                problem = f"{variable!r} is a variable of several columns"
+                raise ValueError(f"{problem}, {levels}: choose among these")
     numbers = np.array(numbers_of("the call", labels, names), dtype=int)
     return numbers if several else numbers[0]
 
@@ -427,21 +465,24 @@ class Columns(NamedTuple):
         sparse.
         """
         x = x @ self.turn
-        dense = isinstance(x, np.ndarray)
-        return x * self.unit if dense else x.multiply(self.unit).tocsc()
+        if isinstance(x, np.ndarray):
+            return x * self.unit
+        return x.multiply(self.unit).tocsc()
 
     def by_class(self, x):
         """Reshape coefficients of the table, (N K, ...), to (N, K, ...) where K > 1."""
-        return x if self.basis is None else x.reshape(-1, self.K, *x.shape[1:])
+        if self.basis is None:
+            return x
+        return x.reshape((-1, self.K) + x.shape[1:])
 
     def numbers(self, i):
         """Return the numbers of the coefficients of features i, () or (n,), (n K,)."""
         return np.add.outer(self.K * np.asarray(i), np.arange(self.K)).ravel()
 
     def intercepts(self, x, on_table, alone):
-        """Return those of the table, (...) or (..., K), by coefficients of A, (..., n),
-        and of the table, (..., N K), maybe sparse; `alone` are A's, of classes among
-        the x.
+        """Compute intercepts of the table, (...) or (..., K), by coefficients of A,
+        (..., n), and of the table, (..., N K), maybe sparse; `alone` are the intercepts
+        of A, which are among the x for several classes.
         """
         if self.basis is None:
             return alone - on_table @ self.center
@@ -449,15 +490,19 @@ class Columns(NamedTuple):
         return x[..., 1 - self.K :] @ self.basis.T - on_table @ middle
 
     def of(self, which):
-        """Return the same where A holds these of its columns, (k,) ints, and no
-        others.
-        """
-        at = self.first[which]
+        """Return the columns of a table that has only these, (k,) ints, of A's."""
+        first = self.first[which]
         places = np.arange(len(which) + 1)
-        turn = csc_array((np.ones(len(which)), places[:-1], places))
-        parts = (part[at] for part in (*self[:4], self.family, self.group))
-        *known, family, group = parts
-        return Columns(*known, places[:-1], turn, family, group)
+        return Columns(
+            names=self.names[first],
+            center=self.center[first],
+            scale=self.scale[first],
+            kind=self.kind[first],
+            where=places[:-1],
+            turn=csc_array((np.ones(len(which)), places[:-1], places)),
+            family=self.family[first],
+            group=self.group[first],
+        )
 
     def called(self, which):
         """List the names of some columns, numbers or (N,) bool; a group's once."""
@@ -465,10 +510,12 @@ class Columns(NamedTuple):
 
     def labels(self, which):
         """Return the name of each of some columns, or of its group, (n,) object."""
-        at = self.group[which]
-        names = np.array(self.names[which], dtype=object)
-        names[at >= 0] = np.array([*self.groups, None], dtype=object)[at[at >= 0]]
-        return names
+        labels = np.array(self.names[which], dtype=object)
+        group = self.group[which]
+        grouped = group >= 0
+        groups = tuple(self.groups) + (None,)  # an array of names, were they tuples
+        labels[grouped] = np.array(groups, dtype=object)[group[grouped]]
+        return labels
 
     @property
     def notes(self):
@@ -477,18 +524,22 @@ class Columns(NamedTuple):
         varies = self.scale > 0
         inside = "columns that are constant inside every stratum are left out"
         idle = "columns that the unpenalised ones already explain have Π = 0"
-        remedies = {"constant columns are left out": constant & ~varies}
-        remedies |= {inside: constant & varies, idle: self.kind == "explained"}
-        for what, where in remedies.items():
-            if len(which := np.flatnonzero(where)):
-                yield f"{what}: {format_list(self.names, which, 8)}"
+        never = {
+            "constant columns are left out": constant & ~varies,
+            inside: constant & varies,
+            idle: self.kind == "explained",
+        }
+        for sentence, where in never.items():
+            if where.any():
+                columns = format_list(self.names, np.flatnonzero(where), 8)
+                yield f"{sentence}: {columns}"
         sizes = np.bincount(self.family + 1)[self.family + 1]
-        if len(which := np.flatnonzero((sizes == 1) & (self.family >= 0))):
+        alone = (sizes == 1) & (self.family >= 0)
+        if alone.any():
+            columns = format_list(self.names, np.flatnonzero(alone), 8)
+            problem = f"a set of one column, {columns}, says nothing"
             remedy = "code each level as a 0/1 column, or leave the set out"
-            what = (
-                f"categories: a set of one column, {format_list(self.names, which, 8)},"
-            )
-            yield f"{what} says nothing (it distinguishes no levels): {remedy}"
+            yield f"categories: {problem} (it distinguishes no levels): {remedy}"
 
 # %% ../../nbs/workshop/features.ipynb #72000031
 def prepare_columns(
@@ -514,8 +565,8 @@ def prepare_columns(
         A = A / length
         scale = scale * length
     if constant.all():
-        what = "there is nothing to select from"
-        raise ValueError(f"every column of X is constant: {what}")
+        problem = "every column of X is constant"
+        raise ValueError(f"{problem}: there is nothing to select from")
     factors = np.where(constant, 1.0, prior.penalty_factor)
     if not (factors[~constant] > 0).any():
         raise ValueError("penalty_factor must be above 0 for some column that varies")
@@ -525,7 +576,7 @@ def prepare_columns(
     length[kept] = 1.0
     length[idle] = 1.0
     kinds = {"constant": constant, "covariate": factors == 0, "explained": idle}
-    kind = np.select([*kinds.values()], [*kinds], "")
+    kind = np.select(list(kinds.values()), list(kinds), "")
     if not (kind == "").any():
         raise ValueError("unpenalised columns explain all others: penalise some")
     stored = chunk_axis(A) is not None
@@ -534,20 +585,22 @@ def prepare_columns(
         A /= length
     elif len(kept):
         A = A.with_options(scale=np.where(idle, np.inf, A.scale * length))
-    seen = project_out(A, kept, rows.weight) if len(kept) else A
+    seen = A
+    if len(kept):
+        seen = project_out(A, kept, rows.weight)
     seen = as_weighed(seen, rows.weight)
     scale = scale * length
     together = np.full(len(names), -1)
     if groups is not None:
         together = np.where(constant | idle, -1, groups)
     first, where, weight, copies = merge_duplicates(seen, factors, prior, together)
-    if (factors[first] == 0).any():
-        _check_covariates(seen, first[factors[first] == 0], names, counts)
+    covariates = first[factors[first] == 0]
+    if len(covariates):
+        _check_covariates(seen, covariates, names, counts)
     family = family_of(categories, names)
     prior = replace(prior, lam=1.0, penalty_factor=factors[first] * copies)
-    turn = csc_array(
-        (weight, where, np.arange(len(where) + 1)), (len(first), len(where))
-    )
+    starts = np.arange(len(where) + 1)
+    turn = csc_array((weight, where, starts), (len(first), len(where)))
     if not stored and len(kept):  # near copies may differ by what is kept
         A = (turn @ A.T).T
     elif not stored:
@@ -558,26 +611,30 @@ def prepare_columns(
         A = A.take_columns(first).with_options(scale=A.scale[first] / copies)
         if np.abs(apart).max(initial=0) > NEAR:
             A = less(A, where[kept], apart)
-    known = names, center, scale, kind, where, turn, family, together
-    return A, prior, Columns(*known)
+    columns = Columns(names, center, scale, kind, where, turn, family, together)
+    return A, prior, columns
 
 
 def check_finite(A, length, names):
     """Refuse NaN and infinity, by the name of the first column that holds them."""
-    if not len(wrong := np.flatnonzero(~np.isfinite(length))):
+    wrong = np.flatnonzero(~np.isfinite(length))
+    if not len(wrong):
         return
     missing = np.isnan(A[:, wrong[:1]]).sum()
-    j = wrong[0]
-    what = f"infinity, or numbers too large to square: column {names[j]!r}"
+    column = f"column {names[wrong[0]]!r}"
+    problem = f"infinity, or numbers too large to square: {column}"
     remedy = "drop or fill these, or change their unit"
     if missing:
-        what = f"NaN: column {names[j]!r} misses {missing} of {len(A)} values"
+        problem = f"NaN: {column} misses {missing} of {len(A)} values"
         remedy = "drop these rows or columns, or fill them in (SimpleImputer in a"
         remedy += " Pipeline does)"
-    others = f", and {len(wrong) - 1} other columns are not finite" * (len(wrong) > 1)
-    raise ValueError(f"X contains {what}{others}: {remedy}")
+    if len(wrong) > 1:
+        problem += f", and {len(wrong) - 1} other columns are not finite"
+    raise ValueError(f"X contains {problem}: {remedy}")
 
 # %% ../../nbs/workshop/features.ipynb #72000030
 def as_weighed(A, weight):
     """Multiply the rows of a table by the roots of their weights."""
-    return A if weight is None else scale_rows(A, np.sqrt(weight))
+    if weight is None:
+        return A
+    return scale_rows(A, np.sqrt(weight))

@@ -107,25 +107,25 @@ class Selection:
 
     def __repr__(self):
         columns = self.question.columns
-        kept, all_of = (
-            len(columns.called(some)) for some in (self.support, slice(None))
-        )
-        many = f"{kept} of {all_of} {columns.feature}s"
-        return f"Selection({self.status}; {many} selected)"
+        selected = len(columns.called(self.support))
+        every = len(columns.called(slice(None)))
+        count = f"{selected} of {every} {columns.feature}s"
+        return f"Selection({self.status}; {count} selected)"
 
 
 def summarize_path(question, path, answer=None):
     """Summarise a path as `PathSummary`, the penalty of an answer included."""
     lams = path.lams
     Pi = path.Pi
-    done = path.converged
+    converged = path.converged
     if answer is not None and answer.fit.converged:
-        keep = lams != answer.lam
-        at = np.count_nonzero(lams[keep] > answer.lam)
-        lams = np.insert(lams[keep], at, answer.lam)
-        Pi = np.insert(Pi[:, keep], at, answer.fit.Pi, axis=1)
-        done = np.insert(done[keep], at, True)
-    return PathSummary(lams, Pi[question.columns.where], question.size(Pi), done)
+        others = lams != answer.lam
+        k = np.count_nonzero(lams[others] > answer.lam)
+        lams = np.insert(lams[others], k, answer.lam)
+        Pi = np.insert(Pi[:, others], k, answer.fit.Pi, axis=1)
+        converged = np.insert(converged[others], k, True)
+    sizes = question.size(Pi)
+    return PathSummary(lams, Pi[question.columns.where], sizes, converged)
 
 # %% ../../nbs/workshop/selection.ipynb #79000021
 def stability_index(Pi, Pi_se=0.0, draws=None):
@@ -140,10 +140,12 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
     if not by_chance > 0:
         return np.nan, np.nan
     lost = np.mean(Pi * (1 - Pi) + np.square(Pi_se)) / by_chance
+    stability = float(1 - lost)
     if draws is None:
-        return float(1 - lost), np.nan
+        return stability, np.nan
     moved = draws @ (2 * Pi - 1 + lost * (1 - 2 * share)) / len(Pi)
-    return float(1 - lost), float(moved.std() / by_chance / np.sqrt(len(moved)))
+    error = moved.std() / by_chance / np.sqrt(len(moved))
+    return stability, float(error)
 
 # %% ../../nbs/workshop/selection.ipynb #62d62357
 def selection_fields(question, fit, threshold, least=0, both=None):
@@ -154,25 +156,30 @@ def selection_fields(question, fit, threshold, least=0, both=None):
     columns = question.columns
     where = question.columns.where
     among = question.candidates
-    known = ()
-    Pi = (both or fit).Pi
     if not fit.converged:
         nothing = np.full(len(where), np.nan)
         return dict(probabilities=nothing, support=nothing > 0)
-    if both is not None:
-        known = both.Pi_se[among], both.sparse_draws[:, among] != 0
+    if both is None:
+        Pi = fit.Pi
+        index, index_se = stability_index(Pi[among])
+    else:
+        Pi = both.Pi
+        selected = both.sparse_draws[:, among] != 0
+        index, index_se = stability_index(Pi[among], both.Pi_se[among], selected)
     kept = among & (Pi >= threshold)
     first = np.argsort(np.where(among, -Pi, 1), kind="stable")
     kept[first[: min(least, among.sum())]] = True
-    index, its_error = stability_index(Pi[among], *known)
-    fields = dict(probabilities=np.where(among, Pi, fit.Pi)[where])
-    fields |= dict(support=kept[where] | (columns.kind == "covariate"))
-    return fields | dict(stability=index, stability_se=its_error)
+    return dict(
+        probabilities=np.where(among, Pi, fit.Pi)[where],
+        support=kept[where] | (columns.kind == "covariate"),
+        stability=index,
+        stability_se=index_se,
+    )
 
 
 def coefficients(s, both=None):
-    """Return those of the table, as fields of `Selection`: by p̄₁, or by refits and
-    rVAMP, a `RefinedFit` about the n columns.
+    """Return coefficients of the table, as fields of `Selection`: by p̄₁, or by refits
+    and rVAMP, a `RefinedFit` about the n columns.
     """
     columns = s.question.columns
     target = s.question.target
@@ -193,13 +200,18 @@ def coefficients(s, both=None):
         draws = columns.on_table(both.sparse_draws)
         ends = np.zeros((draws.shape[1], 2))
         busy = np.diff(draws.indptr) > 0
-        how = dict(q=[0.05, 0.95], axis=0, method="inverted_cdf")
-        ends[busy] = np.quantile(draws[:, busy].toarray(), **how).T
+        exact = dict(axis=0, method="inverted_cdf")
+        ends[busy] = np.quantile(draws[:, busy].toarray(), [0.05, 0.95], **exact).T
     mean = columns.on_table(own)
     level = columns.intercepts(own, mean, target.level + level)
-    fields = dict(coef_mean=mean, coef_std=std, coef_interval=ends)
-    fields = {name: columns.by_class(value) for name, value in fields.items()}
-    return fields | dict(intercept=level if np.ndim(level) else float(level))
+    if not np.ndim(level):
+        level = float(level)
+    return dict(
+        coef_mean=columns.by_class(mean),
+        coef_std=columns.by_class(std),
+        coef_interval=columns.by_class(ends),
+        intercept=level,
+    )
 
 
 def spread_of(both, columns):
@@ -222,7 +234,7 @@ def spread_of(both, columns):
     return var, error
 
 # %% ../../nbs/workshop/selection.ipynb #6d0de8bf
-def bound_reached(question, asked, threshold, pfer, status, *estimates):
+def bound_reached(question, asked, threshold, pfer, status, estimates):
     """Compute threshold, pfer_bound and status as fields of `Selection`: the bound for
     the largest sum among estimates of Π, (n,) each; nan where none holds. Where it is
     above the pfer that was promised, the threshold is raised until it is not; where
@@ -237,8 +249,8 @@ def bound_reached(question, asked, threshold, pfer, status, *estimates):
     as_asked = status == "converged" or status.startswith(BY_MB)
     if bound > pfer and as_asked and not (chosen or _one_penalty(asked)):
         try:
-            given = dict(pfer=pfer, q=size, bound=asked["bound"])
-            threshold, bound, _ = error_control.error_control(p, **given)
+            promise = dict(pfer=pfer, q=size, bound=asked["bound"])
+            threshold, bound, _ = error_control.error_control(p, **promise)
             bound = min(bound, pfer)
         except ValueError:
             status = f"pfer not met: {size:.3g} selected on average, and the bound is"
@@ -250,18 +262,22 @@ def _bound_of(question, asked, threshold, size):
     """Compute the bound for a sum of Π, nan where none holds."""
     if not draws_halves(question.counts):
         return np.nan
+    if not size > 0:
+        return 0.0
     p = int(question.candidates.sum())
     bound = error_control.BOUNDS[asked["bound"]]
     try:
-        return bound(min(size, p), threshold, p) if size > 0 else 0.0
+        return bound(min(size, p), threshold, p)
     except ValueError:
         return np.nan  # the unimodal bound says nothing of so large a sum
 
 
 def _one_penalty(asked):
     """Check whether one penalty was given, and nothing is promised."""
-    given = 0 if asked["lambdas"] is None else np.size(asked["lambdas"])
-    return asked["pfer"] is asked["q"] is None and 1 in (asked["n_lambdas"], given)
+    if asked["pfer"] is not None or asked["q"] is not None:
+        return False
+    one = asked["lambdas"] is not None and np.size(asked["lambdas"]) == 1
+    return one or asked["n_lambdas"] == 1
 
 # %% ../../nbs/workshop/selection.ipynb #nfref002
 BY_MB = "bound='mb' in place of 'gaussian'"
@@ -270,26 +286,28 @@ BY_MB = "bound='mb' in place of 'gaussian'"
 def search_for_promise(question, promise, asked):
     """Search for the penalty of a promise (threshold, pfer, q); where one row makes too
     much of a feature's field for `normal-bound`, for that of the promise by `mb-bound`.
-    Returns what `search` does, the promise, the arguments with the bound that holds,
+    Return the result of `search`, the promise, the arguments with the bound that holds,
     and a note or "". A ValueError where q and pfer are given and `mb-bound` cannot
     keep both.
     """
     size = np.inf if _one_penalty(asked) else promise[2]
-    found = search(question, path_options(asked), size)
+    result = search(question, path_options(asked), size)
+    answer = result[2]
     share = 0.0
-    if asked["bound"] == "gaussian" and found[2].fit.converged:
-        share = diagnostics.largest_single_share(found[2].fit)
+    if asked["bound"] == "gaussian" and answer.fit.converged:
+        share = diagnostics.largest_single_share(answer.fit)
     if share <= diagnostics.RED_OWN:
-        return found, promise, asked, ""
+        return result, promise, asked, ""
     unit = "row" if question.target.rows.groups is None else "group"
     note = f"{BY_MB}, since one {unit} makes {share:.0%} of a feature's field"
     asked = dict(asked, bound="mb")
-    wanted = [asked[name] for name in ("threshold", "pfer", "q", "bound")]
+    names = ("threshold", "pfer", "q", "bound")
     try:
-        *promise, _ = penalty.resolved_target(question, *wanted)
+        promise = penalty.resolved_target(question, *(asked[name] for name in names))
     except ValueError as e:
         raise ValueError(f"{note}: {e}") from e
-    return *search_for_promise(question, promise, asked)[:3], note
+    result, promise, asked, _ = search_for_promise(question, promise[:3], asked)
+    return result, promise, asked, note
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry2
 def least_pfer(s):
@@ -328,56 +346,71 @@ def _entered(question, asked, log_sizes, Pi):
     """
     probits = ndtri(np.clip(Pi, 1 - _SURE, _SURE))
     curves = PchipInterpolator(log_sizes, probits, axis=1, extrapolate=False)
-    at = asked["threshold"] or error_control.DEFAULT_THRESHOLD
-    least = _bound_of(question, asked, at, max(np.exp(log_sizes[0]), 0.05))
+    asked_threshold = asked["threshold"]
+    lowest = asked_threshold or error_control.DEFAULT_THRESHOLD
+    least = _bound_of(question, asked, lowest, max(np.exp(log_sizes[0]), 0.05))
     promises = np.geomspace(least, question.candidates.sum(), 300)
-    settled = []
+    thresholds = []
+    q = []
     for pfer in promises:
         try:
-            given = asked["threshold"], pfer, None, asked["bound"]
-            settled.append(penalty.resolved_target(question, *given)[:3:2])
+            promise = (asked_threshold, pfer, None, asked["bound"])
+            threshold, _, size, _ = penalty.resolved_target(question, *promise)
         except ValueError:  # no bound for so many
             break
-    thresholds, q = np.array(settled).T
+        thresholds.append(threshold)
+        q.append(size)
     margin = curves(np.log(q)) - ndtri(np.minimum(thresholds, _SURE))
     margin[np.isnan(margin)] = -np.inf  # beyond the path
     k = (margin >= 0).argmax(1)
     rows = np.arange(len(Pi))
-    here = margin[rows, k]
+    after = margin[rows, k]
     before = np.where(k > 0, margin[rows, k - 1], -np.inf)
-    share = here / (here - before)  # of the stride back to where it is 0
+    share = after / (after - before)  # of the stride back to where it is 0
     entries = promises[k] * (promises[0] / promises[1]) ** share
-    return np.where(here >= 0, entries, np.nan)
+    return np.where(after >= 0, entries, np.nan)
 
 # %% ../../nbs/workshop/selection.ipynb #e16light2
 def diagnose_selection(question, path, answer, q, repeated):
-    """Diagnose a fit by all that is known here; rows of one group do not repeat."""
+    """Diagnose a fit by its path, its columns and the rows that are repeated."""
     fit = answer.fit
-    groups = question.target.rows.groups
     above = ~path.converged & ~(path.lams < answer.lam)
-    cut = any(status == "not reached" for status in path.statuses)
-    weighs = question.target.rows.with_weight(np.arange(len(question.target.y)))
-    repeated = [np.intersect1d(same, weighs) for same in repeated]
-    repeated = [same for same in repeated if len(same) > 1]
-    if groups is not None:  # one row of each
-        firsts = (np.unique(groups[rows], return_index=True)[1] for rows in repeated)
-        each = [np.sort(rows[first]) for rows, first in zip(repeated, firsts)]
-        repeated = [rows for rows in each if len(rows) > 1]
+    cut = "not reached" in path.statuses
     failed = bool(above.any() or cut or answer.status.startswith("fell back"))
     reached = bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q)
     columns = question.columns
     group = question.columns.group
     first = np.unique(group, return_index=True)[1]
-    each = np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
-    called = columns.labels(each)
-    how = dict(path_failed=failed, q_reached=reached, rows=repeated)
-    how["called"] = question.target.rows.labels
-    seen = fit
+    features = np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
+    without_covariates = fit
     if "covariate" in columns.kind:  # what they explain is no sign of trouble
-        seen = question.projected(fit)
-    found = diagnose(seen, columns.where[each], called, **how)
-    duplicates = [each[same] for same in found.duplicates]
-    return found._replace(duplicates=duplicates, fit=fit)
+        without_covariates = question.projected(fit)
+    result = diagnose(
+        without_covariates,
+        columns.where[features],
+        columns.labels(features),
+        path_failed=failed,
+        q_reached=reached,
+        rows=_repeated_rows(question.target, repeated),
+        called=question.target.rows.labels,
+    )
+    duplicates = [features[same] for same in result.duplicates]
+    return result._replace(duplicates=duplicates, fit=fit)
+
+
+def _repeated_rows(target, repeated):
+    """Return sets of equal rows that have a weight, one row of each group in a set."""
+    groups = target.rows.groups
+    weighing = target.rows.with_weight(np.arange(len(target.y)))
+    sets = []
+    for rows in repeated:
+        rows = np.intersect1d(rows, weighing)
+        if groups is not None:
+            first = np.unique(groups[rows], return_index=True)[1]
+            rows = np.sort(rows[first])
+        if len(rows) > 1:
+            sets.append(rows)
+    return sets
 
 # %% ../../nbs/workshop/selection.ipynb #e16scale2
 def other_scales(question, lam):
@@ -394,15 +427,16 @@ def other_scales(question, lam):
     k = lam_1 * (1 - ratio) * M / n
     scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
     if grouped:
-        theirs = "grpreg lambda" if target.loss != "softmax" else "glmnet lambda"
-        return {"rvamp_nb": lam, "per row": t, theirs: t}
-    theirs = {
+        package = "glmnet lambda" if target.loss == "softmax" else "grpreg lambda"
+        return {"rvamp_nb": lam, "per row": t, package: t}
+    packages = {
         "squared": {"glmnet lambda": t + k * target.scale, "scikit-learn alpha": t + k},
         "logistic": {"glmnet lambda": t + k, "scikit-learn C": 1 / (n * (t + k))},
         "poisson": {"glmnet lambda": t + k},
         "survival": {"scikit-survival alpha": t + k},
     }
-    return scales | theirs.get(target.loss, {})
+    scales.update(packages.get(target.loss, {}))
+    return scales
 
 # %% ../../nbs/workshop/selection.ipynb #79000009
 def refine_selection(s, **asked):
@@ -420,20 +454,20 @@ def to_columns(s, both):
     fit = s.fit
     columns = s.question.columns
     among = s.question.candidates
-    at = columns.where
+    where = columns.where
     unit = columns.unit
-    shaped = columns.by_class
     draws = columns.on_table(both.sparse_draws)
+    mean_se = np.sqrt(both.mean_se**2 @ columns.turn.power(2)) * unit
     var, error = spread_of(both, columns)
     level = s.question.target.level + both.intercepts
     return replace(
         both,
-        Pi=np.where(among, both.Pi, fit.Pi)[at],
-        Pi_se=np.where(among, both.Pi_se, 0.0)[at],
-        mean=shaped(columns.on_table(both.mean)),
-        mean_se=shaped(np.sqrt(both.mean_se**2 @ columns.turn.power(2)) * unit),
-        var=shaped(var * unit**2),
-        var_se=shaped(error * unit**2),
+        Pi=np.where(among, both.Pi, fit.Pi)[where],
+        Pi_se=np.where(among, both.Pi_se, 0.0)[where],
+        mean=columns.by_class(columns.on_table(both.mean)),
+        mean_se=columns.by_class(mean_se),
+        var=columns.by_class(var * unit**2),
+        var_se=columns.by_class(error * unit**2),
         sparse_draws=draws,
         intercepts=columns.intercepts(both.sparse_draws, draws, level),
     )
@@ -450,28 +484,30 @@ def with_refits(s, accuracy=None, n_resamples=None):
     if not s.fit.converged:
         return s
     question = s.question
-    least = s.asked["min_features"]
-    asked = dict(accuracy=accuracy, n_resamples=n_resamples, progress=question.progress)
-    both = refine_selection(s, **asked)
+    progress = question.progress
+    both = refine_selection(
+        s, accuracy=accuracy, n_resamples=n_resamples, progress=progress
+    )
     sums = (s.fit.Pi, both.Pi)
+    fields = bound_reached(question, s.asked, s.threshold, s.pfer, s.status, sums)
+    threshold = fields["threshold"]
+    bound = fields["pfer_bound"]
+    if _one_penalty(s.asked):
+        fields["pfer"] = bound
     sizes = question.size((both.sparse_draws != 0).T)
     # that of the refits alone: if anything too large, as both together know more
     error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
-    promise = s.threshold, s.pfer, s.status
-    reached = bound_reached(question, s.asked, *promise, *sums)
-    threshold, bound, _ = reached.values()
-    more = max(question.size(Pi) for Pi in sums) * (1 + error)
-    more = _bound_of(question, s.asked, threshold, more)
+    larger = max(question.size(Pi) for Pi in sums) * (1 + error)
+    fields["pfer_bound_se"] = _bound_of(question, s.asked, threshold, larger) - bound
     low, high = both.interval(TWO_ERRORS).T
     near = (low <= threshold) & (threshold <= high)
-    found = reached | selection_fields(question, s.fit, threshold, least, both)
-    found |= coefficients(s, both)
-    found["undecided"] = (question.candidates & near)[question.columns.where]
-    found |= dict(interrupted=both.interrupted, refined=to_columns(s, both))
-    found |= dict(pfer_bound_se=more - bound, asked=dict(s.asked))
-    found["asked"]["n_resamples"] = both.n_resamples + both.n_failed
-    found["pfer"] = bound if _one_penalty(s.asked) else s.pfer
-    return replace(s, **found)
+    fields["undecided"] = (question.candidates & near)[question.columns.where]
+    least = s.asked["min_features"]
+    fields.update(selection_fields(question, s.fit, threshold, least, both))
+    fields.update(coefficients(s, both))
+    fields.update(interrupted=both.interrupted, refined=to_columns(s, both))
+    fields["asked"] = dict(s.asked, n_resamples=both.n_resamples + both.n_failed)
+    return replace(s, **fields)
 
 # %% ../../nbs/workshop/selection.ipynb #e16found2
 def select(question, promise, asked, repeated):
@@ -479,74 +515,88 @@ def select(question, promise, asked, repeated):
     pfer, q), the estimator's arguments (dict), and which rows are the same (list of int
     arrays).
     """
-    given = _one_penalty(asked)
-    kind = asked["decoys"]
-    of_decoys = kind and against_decoys(question, kind)
-    found, promise, asked, note = search_for_promise(question, promise, asked)
-    question, path, answer = found
+    one_penalty = _one_penalty(asked)
+    q_values = None
+    if asked["decoys"]:
+        q_values = against_decoys(question, asked["decoys"])
+    result, promise, asked, note = search_for_promise(question, promise, asked)
+    question, path, answer = result
     threshold, pfer, q = promise
     fit = answer.fit
-    if given:
+    if one_penalty:
         threshold = asked["threshold"] or error_control.DEFAULT_THRESHOLD
-        pfer = None
+        pfer = np.nan
         q = np.nan
         if fit.converged:
             q = float(question.size(fit.Pi))
             answer = answer._replace(status="converged")
     if note and answer.status == "converged":
         answer = answer._replace(status=note)
-    steps = int(path.n_iter.sum()) + answer.n_iter
-    reached = dict(threshold=threshold, pfer_bound=np.nan, status=answer.status)
+    fields = dict(threshold=threshold, pfer_bound=np.nan, status=answer.status)
     if fit.converged:
-        promise = threshold, np.nan if pfer is None else pfer, answer.status
-        reached = bound_reached(question, asked, *promise, fit.Pi)
-    fields = selection_fields(
-        question, fit, reached["threshold"], asked["min_features"]
+        sums = (fit.Pi,)
+        fields = bound_reached(question, asked, threshold, pfer, answer.status, sums)
+    fields["pfer"] = fields["pfer_bound"] if one_penalty else pfer
+    threshold = fields["threshold"]
+    fields.update(selection_fields(question, fit, threshold, asked["min_features"]))
+    s = Selection(
+        question,
+        answer.lam,
+        fit,
+        path=replace(path, states=()),
+        n_iter=int(path.n_iter.sum()) + answer.n_iter,
+        q=q,
+        diagnostics=diagnose_selection(question, path, answer, q, repeated),
+        q_values=q_values,
+        lambda_scales=other_scales(question, answer.lam),
+        asked=asked,
+        **fields,
     )
-    fields |= dict(path=replace(path, states=()), n_iter=steps, q=q, asked=asked)
-    fields |= reached | dict(pfer=reached["pfer_bound"] if pfer is None else pfer)
-    fields |= dict(diagnostics=diagnose_selection(question, path, answer, q, repeated))
-    fields |= dict(lambda_scales=other_scales(question, answer.lam), q_values=of_decoys)
-    found = Selection(question, answer.lam, fit, **fields)
-    found = replace(found, **coefficients(found))
+    s = replace(s, **coefficients(s))
     if asked["n_resamples"] == 0:
-        return found
-    accuracy = asked["accuracy"] if asked["n_resamples"] is None else None
+        return s
+    return _refitted_if_possible(s)
+
+
+def _refitted_if_possible(s):
+    """Combine a `Selection` with refits; where there are none, say why in it."""
+    n_resamples = s.asked["n_resamples"]
+    accuracy = s.asked["accuracy"] if n_resamples is None else None
     try:
-        return with_refits(found, accuracy, asked["n_resamples"])
+        return with_refits(s, accuracy, n_resamples)
     except KeyboardInterrupt:
-        why = "interrupted before the first were there"
-        return replace(found, refit_error=why, interrupted=True)
+        reason = "interrupted before the first were there"
+        return replace(s, refit_error=reason, interrupted=True)
     except DrawError:  # of a law of the user's own
         raise
     except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
-        if isinstance(e, ValueError) and asked["n_resamples"] is not None:
+        if isinstance(e, ValueError) and n_resamples is not None:
+            problem = f"n_resamples={n_resamples} refits cannot be made"
             remedy = "leave it out, or give 0, and rVAMP alone is reported"
-            what = f"n_resamples={asked['n_resamples']} refits cannot be made"
-            raise ValueError(f"{what}: {e}; {remedy}") from e
-        return replace(found, refit_error=str(e) or type(e).__name__)
+            raise ValueError(f"{problem}: {e}; {remedy}") from e
+        return replace(s, refit_error=str(e) or type(e).__name__)
 
 # %% ../../nbs/workshop/selection.ipynb #79c01001
 @located.register(Selection)
-def _in_the_fit(s, which):
+def _located_columns(s, which):
     """Locate columns of an answer: `Located`, on the scale of the table."""
     if not s.fit.converged:
         raise ValueError(f"nothing converged, there is no density: {s.status}")
     columns = s.question.columns
     turn = s.question.columns.turn
     i = chosen_columns(columns.names, which, s.asked["categories"])
-    at = columns.where[i]
+    where = columns.where[i]
     names = columns.names[i]
     j = i
     if columns.basis is not None:
-        at = np.repeat(at, columns.K)
+        where = np.repeat(where, columns.K)
         j = columns.numbers(i)
-        names = [
-            f"{n}, {k}" for n in np.ravel(names) for k in s.question.target.classes
-        ]
+        classes = s.question.target.classes
+        names = [f"{name}, {label}" for name in np.ravel(names) for label in classes]
+    unit = columns.unit[j]
     if columns.together:
-        return Located(s.fit, at, columns.unit[j], names, turn.T.tocsr()[np.ravel(j)])
-    return Located(s.fit, at, turn.data[j] * columns.unit[j], names)  # one number each
+        return Located(s.fit, where, unit, names, turn.T.tocsr()[np.ravel(j)])
+    return Located(s.fit, where, turn.data[j] * unit, names)  # one number each
 
 # %% ../../nbs/workshop/selection.ipynb #83eff004
 RISEN = 1.25  # times the smallest error, where the walk ends
@@ -560,19 +610,22 @@ def fit_for_effects(question):
     """
     prior = replace(question.prior, randomize=FixedFactor())
     question = replace(question, prior=prior, counts=NoResampling())
-    seen = []
+    errors = []  # of each fit, whether its predictions are too cautious before it
 
     def enough(fit):
         problem = fit.problem
-        error = problem.likelihood.value(problem.y, left_out_predictions(fit)).sum()
-        seen.append((effects.calibration_slope(fit) > effects.CAUTIOUS, error))
-        return error > RISEN * min(seen)[1]
+        predictions = left_out_predictions(fit)
+        error = problem.likelihood.value(problem.y, predictions).sum()
+        cautious = effects.calibration_slope(fit) > effects.CAUTIOUS
+        errors.append((cautious, error))
+        return error > RISEN * min(errors)[1]
 
     if question.target.loss == "poisson":
         path = question.path(None, n_lambdas=10, lambda_min_ratio=NEARLY_NONE)
         return question.solve(*path.near(path.lams[-1]), tol=1e-6)
     path = question.path(None, penalty.COARSE_TOL, until=enough, lambda_min_ratio=1e-3)
-    *_, lam = min(zip(seen, path.lams[path.converged]), default=path.lams)
+    pairs = list(zip(errors, path.lams[path.converged]))
+    lam = min(pairs)[1] if pairs else path.lams[-1]
     return question.solve(lam, tol=1e-6)
 
 # %% ../../nbs/workshop/selection.ipynb #83eff006
@@ -585,18 +638,18 @@ _REASONS = {
 }
 
 
-def _reason(columns, found, copies, i):
+def _reason(columns, effects_of_A, copies, i):
     """Say why column i of the table has no interval, or "", by the `Effects` of A's
     columns and the names of its near copies.
     """
-    at = columns.where[i]
-    others = found.adds_up[at]
-    status = found.status[at]
+    j = columns.where[i]
+    others = effects_of_A.adds_up[j]
+    status = effects_of_A.status[j]
     if copies:
         return f"near copy of {copies}"
     if len(others) and status == "none":
-        others = columns.names[columns.first[others]]
-        return f"adds up with {', '.join(others)}"
+        names = columns.names[columns.first[others]]
+        return f"adds up with {', '.join(names)}"
     return _REASONS.get(columns.kind[i], _REASONS[status])
 
 # %% ../../nbs/workshop/selection.ipynb #83eff007
@@ -619,18 +672,25 @@ def effects_by_name(s, features=None, level=0.95):
     if features is not None:
         chosen = chosen_columns(columns.names, features, s.asked["categories"])
         which = np.atleast_1d(chosen)
-    why = why_no_effects(s)
-    if why:
-        raise ValueError(why)
-    found = debiased_effects(s.effects_fit, level, columns.names[columns.first])
-    at = columns.where[which]
+    problem = why_no_effects(s)
+    if problem:
+        raise ValueError(problem)
+    of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
+    where = columns.where[which]
     copies = np.array(duplicates(columns))[which]
-    numbers = np.where(copies == "", np.array(found[:5])[:, at], np.nan)
+    own = copies == ""
+    numbers = np.where(own, np.array(of_A[:5])[:, where], np.nan)
     numbers[:4] *= columns.unit[which]
-    status = np.where(copies == "", found.status[at], "none")
-    reasons = [_reason(columns, found, *pair) for pair in zip(copies, which)]
-    ratio = _RATIOS.get(s.question.target.loss, "")
-    rows = s.question.target.rows
-    sd = columns.scale[which] / np.sqrt(len(rows.with_weight(s.question.target.y)))
-    known = level, columns.names[which], (), reasons, AFTER, ratio, s.support[which], sd
-    return Effects(*numbers, status, *known)
+    target = s.question.target
+    M = len(target.rows.with_weight(target.y))
+    return Effects(
+        *numbers,
+        status=np.where(own, of_A.status[where], "none"),
+        level=level,
+        names=columns.names[which],
+        reasons=[_reason(columns, of_A, *pair) for pair in zip(copies, which)],
+        note=AFTER,
+        ratio=_RATIOS.get(target.loss, ""),
+        selected=s.support[which],
+        sd=columns.scale[which] / np.sqrt(M),
+    )

@@ -37,7 +37,9 @@ class RowMetadata(NamedTuple):
 
     def with_weight(self, values):
         """Return the values (M, ...) of the rows with a weight above 0."""
-        return values if self.weight is None else values[self.weight > 0]
+        if self.weight is None:
+            return values
+        return values[self.weight > 0]
 
     def units(self, M):
         """Count the independent units among M rows."""
@@ -58,31 +60,47 @@ def row_roles(
     ValueError names another number of entries, negative weights, numbers of trials that
     are none, fewer than 4 units. A row of n trials weighs n times as much.
     """
-    row = dict(groups=groups, strata=strata, sample_weight=sample_weight, offset=offset)
-    row["n_trials"] = n_trials
-    for name in (name for name in row if row[name] is not None):
-        any_kind = name in ("groups", "strata")
-        values = np.asarray(row[name]) if any_kind else check_array(name, row[name])
-        row[name] = values[:, 0] if values.shape == (M, 1) else values
-        if row[name].shape != (M,):
-            wanted = f"one entry for each of the {M} rows of X"
-            raise ValueError(f"{name} must hold {wanted}, got shape {values.shape}")
-    rows = RowMetadata(*row.values(), labels)
-    if rows.weight is not None:
-        check_array("sample_weight", rows.weight, low=0, some=True)
+    rows = RowMetadata(
+        groups=_row_values("groups", groups, M),
+        strata=_row_values("strata", strata, M),
+        weight=_row_values("sample_weight", sample_weight, M),
+        offset=_row_values("offset", offset, M),
+        trials=_row_values("n_trials", n_trials, M),
+        labels=labels,
+    )
+    weight = rows.weight
+    if weight is not None:
+        check_array("sample_weight", weight, low=0, some=True)
     if rows.trials is not None:
-        rules = dict(whole=True, remedy="drop rows without a trial")
-        check_array("n_trials", rows.trials, low=1, **rules)
-        weight = rows.trials * (1.0 if rows.weight is None else rows.weight)
-        rows = rows._replace(weight=weight)
-    if rows.weight is not None:
-        rows = rows._replace(weight=rows.weight / rows.with_weight(rows.weight).mean())
-    if (units := rows.units(M)) < 4:
-        what = f"groups holds {units} different labels"
-        what = f"{units} rows" if groups is None else what
+        remedy = "drop rows without a trial"
+        check_array("n_trials", rows.trials, low=1, whole=True, remedy=remedy)
+        if weight is None:
+            weight = 1.0
+        weight = rows.trials * weight
+    if weight is not None:
+        rows = rows._replace(weight=weight / weight[weight > 0].mean())
+    units = rows.units(M)
+    if units < 4:
+        problem = f"groups holds {units} different labels"
+        if groups is None:
+            problem = f"{units} rows"
         remedy = "halves are drawn of them, and there must be 4 at least"
-        raise ValueError(f"{what}, of those that weigh something: {remedy}")
+        raise ValueError(f"{problem}, of those that weigh something: {remedy}")
     return rows
+
+
+def _row_values(name, values, M):
+    """Check that a role of M rows has a number, or label, for each; None stays."""
+    if values is None:
+        return None
+    if name in ("groups", "strata"):
+        values = np.asarray(values)
+    else:
+        values = check_array(name, values)
+    if values.shape not in ((M,), (M, 1)):
+        problem = f"one entry for each of the {M} rows of X"
+        raise ValueError(f"{name} must hold {problem}, got shape {values.shape}")
+    return values.reshape(M)
 
 
 def count_law(resampling, rows):
@@ -93,24 +111,26 @@ def count_law(resampling, rows):
     law = resampling
     if isinstance(law, str):
         law = dict(subsample=Subsample(0.5), poisson=Poisson(0.5)).get(law)
-    asked = "nodes", "draw", "mean", "var"
-    if isinstance(law, type) or lacking(law, asked):
-        wanted = "'subsample', 'poisson' or a law of counts such as Subsample(0.5)"
-        raise ValueError(f"resampling must be {wanted}, got {resampling!r}")
-    laws.check_law("resampling", law, asked)
+    methods = ("nodes", "draw", "mean", "var")
+    if isinstance(law, type) or lacking(law, methods):
+        kinds = "'subsample', 'poisson' or a law of counts such as Subsample(0.5)"
+        raise ValueError(f"resampling must be {kinds}, got {resampling!r}")
+    laws.check_law("resampling", law, methods)
     if rows.strata is not None:
         law = Stratified(law, rows.strata)
     if rows.weight is not None and not rows.weight.all():
-        law = _of_those_that_weigh(law, rows.weight > 0)
-    return law if rows.groups is None else Grouped(law, rows.groups)
+        law = _of_rows_present(law, rows.weight > 0)
+    if rows.groups is not None:
+        law = Grouped(law, rows.groups)
+    return law
 
 
-def _of_those_that_weigh(law, present):
+def _of_rows_present(law, present):
     """Draw only rows that are present, (M,) bool. A law of independent counts, and one
     of the user's own, stays as it is.
     """
     if isinstance(law, Grouped):
-        return Grouped(_of_those_that_weigh(law.law, present), law.groups)
+        return Grouped(_of_rows_present(law.law, present), law.groups)
     if isinstance(law, Stratified):
         return Stratified(law.law, law.strata, present & (law.index < len(law.names)))
     if isinstance(law, Subsample):
@@ -119,9 +139,7 @@ def _of_those_that_weigh(law, present):
 
 
 def draws_halves(law):
-    """Return whether it draws at most half of the units, none twice, as the bounds
-    ask.
-    """
+    """Check that a law draws at most half of the units, none twice: the bounds ask."""
     while isinstance(law, (Grouped, Stratified)):
         law = law.law
     return isinstance(law, Subsample) and law.tau <= 0.5
@@ -133,40 +151,46 @@ def check_rows(X, y, **roles):
     (None where not given), has the labels of X in another order. Sentences, a list,
     name what has other labels than X. Nothing is reordered.
     """
-    sizes = [len(shape_of(value)) for value in (X, y)]
-    if sizes == [1, 2] and y.shape[1] > 1:
-        what = f"X has one column and no second dimension, y has {y.shape[1]} columns"
-        raise ValueError(f"{what}: are they swapped? Call fit(X, y), the table first")
-    note = []
+    if len(shape_of(X)) == 1 and len(shape_of(y)) == 2 and y.shape[1] > 1:
+        problem = "X has one column and no second dimension"
+        problem += f", y has {y.shape[1]} columns: are they swapped?"
+        raise ValueError(f"{problem} Call fit(X, y), the table first")
+    notes = []
     index = _labels_of(X)
+    if index is None:
+        return notes
     for name, value in dict(y=y, **roles).items():
-        theirs = _labels_of(value)
-        if index is None or theirs is None or len(index) != len(theirs):
+        labels = _labels_of(value)
+        if labels is None or len(index) != len(labels) or index.equals(labels):
             continue
-        if index.equals(theirs):
+        unlike = [pair for pair in zip(labels, index) if pair[0] != pair[1]]
+        if not unlike:
             continue
-        unlike = [pair for pair in zip(theirs, index) if pair[0] != pair[1]]
-        if unlike and set(index) == set(theirs):
-            what = f"{name} has the row labels of X in another order"
+        if set(index) == set(labels):
+            problem = f"{name} has the row labels of X in another order"
             remedy = f"give {name}.loc[X.index], or {name}.to_numpy() if the position"
-            raise ValueError(f"{what}: {remedy} says which row is which")
-        for one, other in unlike[:1]:
-            what = f"{name} has other row labels than X ({one} where X has {other})"
-            remedy = f"{name}.to_numpy() says that this is meant"
-            note.append(f"{what}, and rows are taken by their position; {remedy}")
-    return note
+            raise ValueError(f"{problem}: {remedy} says which row is which")
+        label, label_of_X = unlike[0]
+        pair = f"({label} where X has {label_of_X})"
+        problem = f"{name} has other row labels than X {pair}"
+        remedy = f"{name}.to_numpy() says that this is meant"
+        notes.append(f"{problem}, and rows are taken by their position; {remedy}")
+    return notes
 
 
 def _labels_of(value):
     """Return the index of a frame or series of pandas, or None."""
-    return value.index if kind_of(value) in ("pandas frame", "series") else None
+    if kind_of(value) in ("pandas frame", "series"):
+        return value.index
+    return None
 
 
 def row_labels(X):
     """Return the labels of a table's rows, (M,), or None where these are numbers."""
     index = _labels_of(X)
-    numbered = index is None or list(index) == list(range(len(index)))
-    return None if numbered else np.asarray(index)
+    if index is None or list(index) == list(range(len(index))):
+        return None
+    return np.asarray(index)
 
 # %% ../../nbs/workshop/target.ipynb #71000008
 TRIALS = "of successes out of trials give the successes as y, the trials of each row"
@@ -177,17 +201,19 @@ LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 
 def loss_name(loss):
     """Return the name of a loss; of one that is none of the package's, its class's."""
-    if isinstance(loss, str) and loss in (*LOSSES, "survival", "softmax"):
+    names = list(LOSSES) + ["survival", "softmax"]
+    if isinstance(loss, str) and loss in names:
         return loss
     if not isinstance(loss, (Squared, Loss)) or isinstance(loss, Softmax):
-        names = ", ".join(map(repr, ("auto", *LOSSES, "survival", "softmax")))
-        wanted = f"{names} or a loss such as Huber(2.0)"
-        raise ValueError(f"loss must be {wanted}, got {loss!r}")
+        kinds = ", ".join(map(repr, ["auto"] + names))
+        kinds += " or a loss such as Huber(2.0)"
+        raise ValueError(f"loss must be {kinds}, got {loss!r}")
     if isinstance(loss, Squared) and loss.sigma != 1:
-        what = "sigma would only rescale the penalty, which is searched for"
-        raise ValueError(f"loss=Squared({loss.sigma:g}): {what}; leave it at 1")
-    known = LOSSES.get(loss.name) is type(loss)
-    return loss.name if known else type(loss).__name__
+        reason = "sigma would only rescale the penalty, which is searched for"
+        raise ValueError(f"loss=Squared({loss.sigma:g}): {reason}; leave it at 1")
+    if LOSSES.get(loss.name) is type(loss):
+        return loss.name
+    return type(loss).__name__
 
 
 def _suggested(y, has_offset=False):
@@ -195,33 +221,39 @@ def _suggested(y, has_offset=False):
     classes.
     """
     values = np.unique(y)
-    whole = y.dtype.kind not in "OUS" and (y == np.rint(y)).all()
-    if len(values) == 2 and (y.dtype.kind != "f" or whole):
+    kind = y.dtype.kind
+    whole = kind not in "OUS" and (y == np.rint(y)).all()
+    if len(values) == 2 and (kind != "f" or whole):
         return "logistic", ""
-    if y.dtype.kind in "OUS" and 2 < len(values) <= MOST_CLASSES:
+    if kind in "OUS" and 2 < len(values) <= MOST_CLASSES:
         return "softmax", ""
-    trials = (n for n in range(2, 31) if np.allclose(y * n, np.rint(y * n), 0, 1e-9))
-    if y.dtype.kind == "f" and not whole and 0 <= y.min() <= y.max() <= 1:
-        n = next(trials, 0)
-        if n:
-            note = f"y holds shares k / {n} and is taken as an amount"
-            note += ": loss='squared' says that this is meant"
-            return "squared", f"{note}; {TRIALS}"
-    if y.dtype.kind in "iuf" and whole and 2 < len(values) <= min(10, len(y) // 3):
-        return "squared", (
-            f"y holds {len(values)} different whole numbers"
-            f" ({format_list(values, range(len(values)))}) and is taken as an amount:"
-            " loss='squared' says that this is meant, loss='poisson' that they are"
-            f" counts{_EXPOSED}, loss='softmax' that they are names of classes (two to"
-            " six)"
-        )
+    if kind == "f" and not whole and 0 <= y.min() <= y.max() <= 1:
+        return "squared", _note_of_shares(y)
+    if kind not in "iuf" or not whole:
+        return "squared", ""
+    if 2 < len(values) <= min(10, len(y) // 3):
+        note = f"y holds {len(values)} different whole numbers"
+        note += f" ({format_list(values, range(len(values)))}) and is taken as an"
+        note += " amount: loss='squared' says that this is meant, loss='poisson' that"
+        note += f" they are counts{_EXPOSED}, loss='softmax' that they are names of"
+        note += " classes (two to six)"
+        return "squared", note
     # amounts in whole numbers seldom begin at 0 or 1, and ranks do not repeat
-    low = y.min() in (0, 1) or (has_offset and y.min() >= 0) if whole else False
-    if y.dtype.kind in "iuf" and low and 2 < len(values) < len(y):
+    low = y.min() in (0, 1) or (has_offset and y.min() >= 0)
+    if low and 2 < len(values) < len(y):
         note = f"y holds whole numbers from {y.min():g} to {y.max():g} and is taken as"
         note += f" an amount: loss='poisson' says that they are counts{_EXPOSED}"
         return "squared", f"{note}, loss='squared' that this is meant"
     return "squared", ""
+
+
+def _note_of_shares(y):
+    """Word a note where all numbers of a target are shares k / n of n up to 30."""
+    for n in range(2, 31):
+        if np.allclose(y * n, np.rint(y * n), 0, 1e-9):
+            note = f"y holds shares k / {n} and is taken as an amount"
+            return f"{note}: loss='squared' says that this is meant; {TRIALS}"
+    return ""
 
 # %% ../../nbs/workshop/target.ipynb #71000010
 def weighted_median(y, weight=None):
@@ -232,8 +264,9 @@ def weighted_median(y, weight=None):
         return np.median(y)
     order = np.argsort(y, kind="stable")
     share = np.cumsum(weight[order]) / np.sum(weight)
-    ends = [np.argmax(share >= half) for half in (0.5 - 1e-9, 0.5 + 1e-9)]
-    return y[order[ends]].mean()  # two rows, where half of the weight ends between
+    first = np.argmax(share >= 0.5 - 1e-9)
+    last = np.argmax(share >= 0.5 + 1e-9)  # another row, where half ends between them
+    return y[order[[first, last]]].mean()
 
 
 def robust_scale(y, weight=None):
@@ -251,9 +284,9 @@ def huber_delta(y, weight=None):
     scale = robust_scale(y, weight)
     if scale > 0:
         return float(1.35 * scale)  # as in scikit-learn
-    what = "the median distance of y from its median, which is 0 (more than half of the"
-    what += " rows are equal): give loss=Huber(delta)"
-    raise ValueError(f"loss='huber' takes its scale from {what}")
+    problem = "the median distance of y from its median, which is 0 (more than half of"
+    problem += " the rows are equal): give loss=Huber(delta)"
+    raise ValueError(f"loss='huber' takes its scale from {problem}")
 
 # %% ../../nbs/workshop/target.ipynb #71000013
 class Target(NamedTuple):
@@ -270,8 +303,8 @@ class Target(NamedTuple):
     scale: float = 1.0  # of a y with a unit, to which an elastic net's square refers
 
     def of_rows(self, counts):
-        """Return numbers and law of the counts for A's rows: of classes K - 1 a
-        sample.
+        """Return the numbers and the law of counts of A's rows, K - 1 for each sample
+        where there are K classes.
         """
         if self.loss == "softmax":
             counts = self.likelihood.of_samples(counts, len(self.y))
@@ -280,28 +313,30 @@ class Target(NamedTuple):
 
 def _few_events(base, strata):
     """Warn of strata without an event, with one, or with few rows to compare, or ""."""
-    one = strata is None
-    seen = base.sample_weight > 0
-    strata = 0 * base.time if one else strata
-    names, codes = np.unique(strata[seen], return_inverse=True)
-    events = np.bincount(codes, base.event[seen])
-    what = (
-        "without an event say nothing",
-        "with one event nothing where it is not drawn",
-    )
-    found = ((np.flatnonzero(events == n), text) for n, text in enumerate(what))
-    found = [f"strata {format_list(names, at)} {text}" for at, text in found if len(at)]
-    if (many := base.mean_at_risk) < 5:
-        found.append(
-            f"in a resample a death is compared with {many:.1f} rows"
-            f"{'' if one else ' of its stratum'} on average, where rVAMP alone is rough"
-            " (Π may be off by 0.1 and more)"
-        )
+    rows = "rows of its stratum"
     remedy = "a death is compared inside its stratum only; merge strata that are alike"
-    if one:
+    if strata is None:
+        strata = 0 * base.time
+        rows = "rows"
         remedy = "a death is compared with those who have entered and not left: check"
         remedy += " the entries, or take more rows"
-    return f"{'; '.join(found)}: {remedy}" * bool(found)
+    seen = base.sample_weight > 0
+    names, codes = np.unique(strata[seen], return_inverse=True)
+    events = np.bincount(codes, base.event[seen])
+    problems = []
+    sentences = ["without an event say nothing"]
+    sentences.append("with one event nothing where it is not drawn")
+    for n, sentence in enumerate(sentences):
+        few = np.flatnonzero(events == n)
+        if len(few):
+            problems.append(f"strata {format_list(names, few)} {sentence}")
+    if base.mean_at_risk < 5:
+        compared = f"{base.mean_at_risk:.1f} {rows} on average"
+        problem = f"in a resample a death is compared with {compared}, where rVAMP"
+        problems.append(f"{problem} alone is rough (Π may be off by 0.1 and more)")
+    if not problems:
+        return ""
+    return f"{'; '.join(problems)}: {remedy}"
 
 
 def read_target(y, loss, rows, counts):
@@ -315,23 +350,13 @@ def read_target(y, loss, rows, counts):
         y = _success_shares(y, loss, rows)
         loss = Logistic()
     if isinstance(loss, str) and loss == "survival":
-        rows, level = _offset_centred(rows)
-        time, event, *entry = y.T
-        given = rows.weight, rows.offset, None, rows.strata, *entry
-        base = BaselineHazard(time, event, counts, *given)
-        whole = BaselineHazard(time, event, Subsample(1.0), *given)
-        left = base.event - whole.hazard * np.exp(base.offset)
-        if np.abs(left[base.sample_weight > 0]).max() < 1e-9:
-            what = "all that are at risk at a death die at that time"
-            raise ValueError(f"y: {what}, and no death is compared with anyone")
-        known = dict(baseline=base, note=_few_events(base, rows.strata))
-        return Target(base.event, "survival", base.rows, rows, level, **known)
+        return _read_survival(y, rows, counts)
     y = _numbers_or_names(y)
     note = ""
     if isinstance(loss, str) and loss == "auto":
         loss, note = _suggested(y, rows.offset is not None)
     if isinstance(loss, str) and loss == "softmax":
-        return _of_classes(y, rows, counts)
+        return _read_classes(y, rows, counts)
     name = loss_name(loss)
     classes = None
     likelihood = loss
@@ -344,35 +369,59 @@ def read_target(y, loss, rows, counts):
         y = y - rows.offset
         rows = rows._replace(offset=None)
         if np.ptp(rows.with_weight(y)) == 0:
-            what = "y - offset is the same number in every row"
-            raise ValueError(f"{what}: there is nothing to explain")
+            problem = "y - offset is the same number in every row"
+            raise ValueError(f"{problem}: there is nothing to explain")
     rows, level = _offset_centred(rows)
     scale = 1.0
     if name in LOCATION_LOSSES:
-        w = rows.weight
-        huber = name == "huber"
-        middle = weighted_median(y, w) if huber else np.average(y, 0, w)
-        y = y - middle
-        level = float(middle)
-        scale = robust_scale(y, w) if huber else 0.0
-        scale = scale if scale > 0 else np.sqrt(np.average(y**2, 0, w))
-    if isinstance(loss, str) and name != "logistic":
-        likelihood = (
-            Huber(huber_delta(y, rows.weight)) if name == "huber" else LOSSES[name]()
-        )
+        y, level, scale = _centred(y, name, rows.weight)
+    if isinstance(loss, str) and name == "huber":
+        likelihood = Huber(huber_delta(y, rows.weight))
+    elif isinstance(loss, str) and name != "logistic":
+        likelihood = LOSSES[name]()
     if rows.weight is not None or rows.offset is not None:
         likelihood = WeightedLoss(likelihood, rows.weight, rows.offset)
-    known = dict(note=note, scale=float(scale))
-    return Target(y, name, likelihood, rows, level, classes, **known)
+    return Target(y, name, likelihood, rows, level, classes, note=note, scale=scale)
+
+
+def _read_survival(y, rows, counts):
+    """Read survival times, (M, 2 or 3), as a `Target`."""
+    rows, level = _offset_centred(rows)
+    entry = y[:, 2] if y.shape[1] == 3 else None
+    known = (rows.weight, rows.offset, None, rows.strata, entry)
+    base = BaselineHazard(y[:, 0], y[:, 1], counts, *known)
+    whole = BaselineHazard(y[:, 0], y[:, 1], Subsample(1.0), *known)
+    left = base.event - whole.hazard * np.exp(base.offset)
+    if np.abs(left[base.sample_weight > 0]).max() < 1e-9:
+        problem = "all that are at risk at a death die at that time"
+        raise ValueError(f"y: {problem}, and no death is compared with anyone")
+    note = _few_events(base, rows.strata)
+    return Target(base.event, "survival", base.rows, rows, level, None, base, note)
+
+
+def _centred(y, name, weight):
+    """Centre a target by the loss of this name; return its level and scale also."""
+    scale = 0.0
+    if name == "huber":
+        level = weighted_median(y, weight)
+        y = y - level
+        scale = robust_scale(y, weight)
+    else:
+        level = np.average(y, 0, weight)
+        y = y - level
+    if not scale > 0:
+        scale = np.sqrt(np.average(y**2, 0, weight))
+    return y, float(level), float(scale)
 
 # %% ../../nbs/workshop/target.ipynb #71several
-def _of_classes(y, rows, counts):
+def _read_classes(y, rows, counts):
     """Code several classes as a `Target`, K - 1 numbers a sample (`softmax-pull`)."""
     roles = dict(groups=rows.groups, sample_weight=rows.weight, offset=rows.offset)
-    for name in (name for name, given in roles.items() if given is not None):
-        what = f"{name} and loss='softmax' (several classes) are both given"
-        remedy = "leave it out, or take one class against the rest (loss='logistic')"
-        raise ValueError(f"{what}: {remedy}")
+    for name, values in roles.items():
+        if values is not None:
+            problem = f"{name} and loss='softmax' (several classes) are both given"
+            remedy = "leave it out, or take one class against the rest"
+            raise ValueError(f"{problem}: {remedy} (loss='logistic')")
     classes, index = check_classes(y, counts, len(y), "strata=y to fit")
     loss = Softmax(len(classes))
     return Target(loss.basis[index], "softmax", loss, rows, classes=classes)
@@ -384,20 +433,24 @@ def _offset_centred(rows, most=50):
         return rows, 0.0
     counted = rows.with_weight(rows.offset)
     if np.ptp(counted) > most:
-        ends = f"offset goes from {counted.min():g} to {counted.max():g}"
+        problem = f"offset goes from {counted.min():g} to {counted.max():g}"
+        problem += ", and is added to what the features predict"
         remedy = "give the logarithm of the exposure, not the exposure"
-        raise ValueError(f"{ends}, and is added to what the features predict: {remedy}")
+        raise ValueError(f"{problem}: {remedy}")
     middle = np.average(rows.offset, weights=rows.weight)
-    counts = True if rows.weight is None else rows.weight > 0
-    return rows._replace(offset=np.where(counts, rows.offset - middle, 0.0)), -middle
+    offset = rows.offset - middle
+    if rows.weight is not None:
+        offset[rows.weight == 0] = 0.0
+    return rows._replace(offset=offset), -middle
 
 # %% ../../nbs/workshop/target.ipynb #71000014
 def check_column(y):
     """Refuse by name what looks like a target and is none."""
     fields = isinstance(y, np.ndarray) and y.dtype.names
     if fields:
-        what = f"structured (fields {', '.join(fields)}), as survival times are"
-        raise ValueError(f"y is {what}: say loss='survival' if that is what they are")
+        problem = f"structured (fields {', '.join(fields)}), as survival times are"
+        remedy = "say loss='survival' if that is what they are"
+        raise ValueError(f"y is {problem}: {remedy}")
     if np.ma.is_masked(y):
         raise ValueError("y is a masked array with entries masked: drop these rows")
     try:
@@ -405,18 +458,21 @@ def check_column(y):
     except ValueError:
         return  # ragged: refused in scikit-learn's words
     if values.ndim == 2 and values.shape[1] > 1:
-        what = f"{values.shape[1]} columns"
+        problem = f"{values.shape[1]} columns"
         remedy = "fit one target at a time"
         if values.shape[1] == 2:
-            what += " (an event and a time are for loss='survival')"
+            problem += " (an event and a time are for loss='survival')"
             whole = values.dtype.kind in "iuf" and (values == np.abs(np.rint(values)))
-            remedy = TRIALS if np.all(whole) else remedy
-        raise ValueError(f"y must be 1d, it has {what}: {remedy}")
+            if np.all(whole):
+                remedy = TRIALS
+        raise ValueError(f"y must be 1d, it has {problem}: {remedy}")
     if values.dtype.kind in "mM":
         raise ValueError("y holds dates or durations: turn them into numbers first")
-    flat = values.flat if values.dtype.kind == "O" and values.ndim else ()
-    if any(str(v) in ("None", "nan", "<NA>") and not isinstance(v, str) for v in flat):
-        raise ValueError("y contains NaN or None: drop these rows")  # or pandas' NA
+    if values.dtype.kind == "O" and values.ndim:
+        for value in values.flat:
+            gap = str(value) in ("None", "nan", "<NA>")  # of Python, NumPy, pandas
+            if gap and not isinstance(value, str):
+                raise ValueError("y contains NaN or None: drop these rows")
 
 
 def is_named(y):
@@ -426,16 +482,18 @@ def is_named(y):
 # %% ../../nbs/workshop/target.ipynb #71gaps01
 def _numbers_or_names(y):
     """Convert objects that are numbers to floats; return everything else as it is."""
-    text = [isinstance(v, (str, bytes)) for v in y] if y.dtype.kind == "O" else [True]
+    if y.dtype.kind != "O":
+        return y
+    text = [isinstance(value, (str, bytes)) for value in y]
     if all(text):
         return y
-    wanted = f"must hold numbers, or the names of two to {MOST_CLASSES} classes"
+    remedy = f"must hold numbers, or the names of two to {MOST_CLASSES} classes"
     if any(text):
-        raise ValueError(f"y mixes text and numbers: it {wanted}")
+        raise ValueError(f"y mixes text and numbers: it {remedy}")
     try:
         numbers = y.astype(float)
     except (TypeError, ValueError):
-        raise ValueError(f"y {wanted}") from None
+        raise ValueError(f"y {remedy}") from None
     if not np.isfinite(numbers).all():
         raise ValueError("y contains NaN, None or infinity: drop these rows")
     return numbers
@@ -444,43 +502,47 @@ def _numbers_or_names(y):
 def _numbers(name, y, rows):
     """Check that a target holds numbers that vary and can be squared, or counts."""
     if y.dtype.kind not in "biuf":
-        raise ValueError(
-            f"y holds {len(np.unique(y))} different labels: text is taken for classes,"
-            f" 2 to {MOST_CLASSES} of them, where loss is 'auto' (merge rare ones;"
-            f" numbers written as text: convert them first); got {y[:3]} ..."
-        )
+        problem = f"y holds {len(np.unique(y))} different labels"
+        remedy = f"text is taken for classes, 2 to {MOST_CLASSES} of them, where loss"
+        remedy += " is 'auto' (merge rare ones; numbers written as text: convert them"
+        raise ValueError(f"{problem}: {remedy} first); got {y[:3]} ...")
     y = y.astype(float)
     counted = rows.with_weight(y)
     if np.ptp(counted) == 0:
-        what = f"constant ({counted[0]:g} in every row)"
-        raise ValueError(f"y is {what}: there is nothing to explain")
+        problem = f"y is constant ({counted[0]:g} in every row)"
+        raise ValueError(f"{problem}: there is nothing to explain")
     if name == "poisson" and counted.min() < 0:
-        what = f"counts >= 0 in y, the smallest is {counted.min():g}"
-        raise ValueError(f"loss='poisson' needs {what}")
+        problem = f"counts >= 0 in y, the smallest is {counted.min():g}"
+        raise ValueError(f"loss='poisson' needs {problem}")
     with np.errstate(all="ignore"):
-        far = np.abs(counted - counted.mean()).max()
-    if not 1e-100 < far < 1e100:
-        what = f"y differs from its mean by up to {far:.0e}, too much or too little"
-        raise ValueError(f"{what} to be squared: change its unit")
+        farthest = np.abs(counted - counted.mean()).max()
+    if not 1e-100 < farthest < 1e100:
+        problem = f"y differs from its mean by up to {farthest:.0e}, too much or too"
+        raise ValueError(f"{problem} little to be squared: change its unit")
     return y
 
 
 def _success_shares(y, loss, rows):
     """Compute the share of successes among the trials of each row (`trials`), (M,)."""
-    if loss != "auto" and (name := loss_name(loss)) != "logistic":
-        what = "of successes out of trials the loss is 'logistic' (or 'auto')"
+    if loss != "auto" and loss_name(loss) != "logistic":
+        problem = "of successes out of trials the loss is 'logistic' (or 'auto')"
+        problem += f", got {loss_name(loss)!r}"
         remedy = "leave n_trials out, or the loss; of counts that have an exposure give"
-        raise ValueError(f"n_trials: {what}, got {name!r}: {remedy} offset=np.log(it)")
+        raise ValueError(f"n_trials: {problem}: {remedy} offset=np.log(it)")
     remedy = "with n_trials it counts successes (n_trials * share)"
     y = check_array("y", _numbers_or_names(y), low=0, whole=True, remedy=remedy)
-    for row in np.flatnonzero(y > rows.trials)[:1]:
-        got = f"{y[row]:g} of {rows.trials[row]:g} in row {row} (counted from 0)"
-        raise ValueError(f"y must be at most n_trials, got {got}: drop or mend the row")
+    if (y > rows.trials).any():
+        i = np.argmax(y > rows.trials)
+        problem = f"{y[i]:g} of {rows.trials[i]:g} in row {i} (counted from 0)"
+        remedy = "drop or mend the row"
+        raise ValueError(f"y must be at most n_trials, got {problem}: {remedy}")
     share = y / rows.trials
     counted = rows.with_weight(share)
     if min(np.sum(counted > 0), np.sum(counted < 1)) < 2:
-        what = "successes, or failures, in one row at most, which many resamples miss"
-        raise ValueError(f"y and n_trials hold {what}: there is nothing to explain")
+        problem = "successes, or failures, in one row at most, which many resamples"
+        raise ValueError(
+            f"y and n_trials hold {problem} miss: there is nothing to explain"
+        )
     return share
 
 
@@ -488,10 +550,12 @@ def _coded(y, rows):
     """Code two classes as 0 and 1, (M,) floats, and return their names."""
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2:
-        what = f"y has {len(classes)} class{'es' * (len(classes) != 1)}: {classes[:5]}"
+        noun = "class" if len(classes) == 1 else "classes"
+        problem = f"y has {len(classes)} {noun}: {classes[:5]}"
         if len(classes) > 2:
-            what += f"; 3 to {MOST_CLASSES} together are for loss='softmax'"
-        raise ValueError(f"the logistic loss needs a target with two classes, {what}")
+            problem += f"; 3 to {MOST_CLASSES} together are for loss='softmax'"
+        need = "the logistic loss needs a target with two classes"
+        raise ValueError(f"{need}, {problem}")
     if min(np.bincount(rows.with_weight(codes), minlength=2)) < 2:
         raise ValueError("one of y's classes has one row, which many resamples miss")
     return codes.astype(float), classes
@@ -505,9 +569,15 @@ def _separating(side, open_, Z):
     closed = Z[~open_]
     if Z.shape[1] == 1:  # the intercept
         return np.array([open_.all() and abs(side.sum()) == len(side)])
-    none = np.zeros(len(pulls)), closed, np.zeros(len(closed))
-    found = linprog(-pulls.sum(0), -pulls, *none, bounds=(-1, 1))
-    return (np.abs(found.x) > 1e-3) & (found.fun < -1e-4)
+    best = linprog(
+        -pulls.sum(0),
+        A_ub=-pulls,
+        b_ub=np.zeros(len(pulls)),
+        A_eq=closed,
+        b_eq=np.zeros(len(closed)),
+        bounds=(-1, 1),
+    )
+    return (np.abs(best.x) > 1e-3) & (best.fun < -1e-4)
 
 
 def check_estimable(target, Z, names, counts, draws=20):
@@ -516,40 +586,46 @@ def check_estimable(target, Z, names, counts, draws=20):
     so many resamples under a law of counts; a warning where it is more than one, or "".
     """
     if target.loss == "softmax" and Z.size:  # each class against the rest
-        sides = (target.y @ target.likelihood.basis.T).T > 0
-        parts = (target._replace(loss="logistic", y=1.0 * side) for side in sides)
-        notes = [check_estimable(part, Z, names, counts, draws) for part in parts]
+        notes = []
+        for side in (target.y @ target.likelihood.basis.T).T > 0:
+            one_class = target._replace(loss="logistic", y=1.0 * side)
+            notes.append(check_estimable(one_class, Z, names, counts, draws))
         return next(filter(None, notes), "")
     if target.loss not in ("logistic", "poisson", "survival"):
         return ""
     y = target.y
     rng = np.random.default_rng(0)
-    seen = target.likelihood.sample_weight
-    seen = np.full(len(y), True) if seen is None else seen > 0
-    drawn = [seen, *(seen & (counts.draw(len(y), rng) > 0) for _ in range(draws))]
+    seen = np.full(len(y), True)
+    if target.likelihood.sample_weight is not None:
+        seen = target.likelihood.sample_weight > 0
     side = np.where(y > 0, 1.0, -1.0)
     ends = [0, 1] if target.loss == "logistic" else 0
     open_ = np.isin(y, ends)  # the others pull to both sides
     Z = np.column_stack([np.sqrt(len(y)) * Z, np.ones(len(y))])
-    found = np.array([_separating(side[rows], open_[rows], Z[rows]) for rows in drawn])
-    whole = found[0].any()
-    times = int(found[1:].any(1).sum())
-    where = "the table" if whole else f"{times} of {draws} resamples"
-    which = format_list(
-        names, np.flatnonzero(found[: 1 if whole else None, :-1].any(0))
-    )
-    note = f"{which} is never penalised and separates y in {where}, as a level without"
-    note += " events does: there it has no finite coefficient; drop it, merge its level"
-    note += " with another, or penalise it"
-    if not which:
+    in_table = _separating(side[seen], open_[seen], Z[seen])
+    in_draws = []
+    for _ in range(draws):
+        rows = seen & (counts.draw(len(y), rng) > 0)
+        in_draws.append(_separating(side[rows], open_[rows], Z[rows]))
+    times = int(np.any(in_draws, axis=1).sum())
+    where = "the table"
+    separating = in_table
+    if not in_table.any():
+        where = f"{times} of {draws} resamples"
+        separating = np.any(in_draws, axis=0)
+    columns = format_list(names, np.flatnonzero(separating[:-1]))
+    note = f"{columns} is never penalised and separates y in {where}, as a level"
+    note += " without events does: there it has no finite coefficient; drop it, merge"
+    note += " its level with another, or penalise it"
+    if not columns:
         note = f"y is the same in all rows, or 0, in {where}: there the intercept has"
         note += " no finite value; more events are needed, or strata that keep them in"
-    if whole or times > draws // 4:
+    if in_table.any() or times > draws // 4:
         raise ValueError(note)
     return note if times > 1 else ""
 
 # %% ../../nbs/workshop/target.ipynb #71leak002
-_PAIRS = {"start", "stop"}, {"start", "end"}, {"entry", "exit"}, {"enter", "exit"}
+_PAIRS = ({"start", "stop"}, {"start", "end"}, {"entry", "exit"}, {"enter", "exit"})
 
 
 def suspected(target, names, chosen, X):
@@ -560,36 +636,47 @@ def suspected(target, names, chosen, X):
     """
     y = target.y
     rows = target.rows
-    what = "target"
     remedy = "if this is known only with the outcome, or made from it (a leak), drop it"
     if target.loss == "survival":
         y = target.baseline.time
-        what = "survival time"
-        other = re.compile("time|[^a-z]|^t(?=_?(start|stop))")
-        cores = [other.sub("", str(name).lower()) for name in names]
-        if any(pair <= {*cores} for pair in _PAIRS):
-            ends = [k for k, core in enumerate(cores) if core in set().union(*_PAIRS)]
-            note = "may be the ends of intervals, and are features here: drop them, and"
-            note += " give y as event, start and stop"
-            yield f"{format_list(names, ends)} {note}"
+        ends = _ends_of_intervals(names)
+        if ends:
+            problem = "may be the ends of intervals, and are features here"
+            mend = "drop them, and give y as event, start and stop"
+            yield f"{format_list(names, ends)} {problem}: {mend}"
     y = rows.with_weight(y)
     X = rows.with_weight(X)
     y = y.reshape(len(y), -1)
     Z = X - X.mean(0)
-    inside = np.linalg.norm(np.linalg.qr(y - y.mean(0))[0].T @ Z, axis=0)
-    same = inside > (1 - 1e-9) * np.linalg.norm(Z, axis=0)
+    Q = np.linalg.qr(y - y.mean(0))[0]
+    explained = np.linalg.norm(Q.T @ Z, axis=0)
+    same = explained > (1 - 1e-9) * np.linalg.norm(Z, axis=0)
     if same.any():
-        which = format_list(names, chosen[same])
-        yield f"{which} is the {what} in another unit: {remedy}"
+        columns = format_list(names, chosen[same])
+        noun = "survival time" if target.loss == "survival" else "target"
+        yield f"{columns} is the {noun} in another unit: {remedy}"
     if target.classes is None:
         return
     codes = np.unique(y, axis=0, return_inverse=True)[1].ravel()
     sizes = np.bincount(codes)
-    orders = gammaln(len(y) + 1) - gammaln(sizes + 1).sum() - gammaln(len(sizes) + 1)
-    parts = [Z[codes == k] for k in range(len(sizes))]
-    ends = [(part.min(0), part.max(0)) for part in parts]
+    ends = []
+    for k in range(len(sizes)):
+        part = Z[codes == k]
+        ends.append((part.min(0), part.max(0)))
     low, high = np.sort(ends, axis=0).transpose(1, 0, 2)
     apart = (low[1:] > high[:-1]).all(0) & ~same
-    if apart.any() and np.log(len(names)) < np.log(0.01) + orders:
-        which = format_list(names, chosen[apart])
-        yield f"{which} separates the classes without an error: {remedy}"
+    # the logarithm of the number of ways to give the rows these classes, in any order
+    ways = gammaln(len(y) + 1) - gammaln(sizes + 1).sum() - gammaln(len(sizes) + 1)
+    if apart.any() and np.log(len(names)) < np.log(0.01) + ways:
+        columns = format_list(names, chosen[apart])
+        yield f"{columns} separates the classes without an error: {remedy}"
+
+
+def _ends_of_intervals(names):
+    """Return the numbers of columns that are called as two ends of an interval are."""
+    affix = re.compile("time|[^a-z]|^t(?=_?(start|stop))")
+    cores = [affix.sub("", str(name).lower()) for name in names]
+    if not any(pair.issubset(cores) for pair in _PAIRS):
+        return []
+    ends = set().union(*_PAIRS)
+    return [k for k, core in enumerate(cores) if core in ends]

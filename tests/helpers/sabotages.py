@@ -1637,8 +1637,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "strata without an event are passed over",
-        "for n, text in enumerate(what)",
-        "for n, text in enumerate(what, 1)",
+        "for n, sentence in enumerate(sentences)",
+        "for n, sentence in enumerate(sentences, 1)",
         "tests/select/test_estimator_input.py"
         "::test_strata_with_an_event_or_none_are_named",
     ),
@@ -1732,8 +1732,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "entries that never overlap are fitted in silence",
-        "(many := base.mean_at_risk) < 5",
-        "not one and (many := base.mean_at_risk) < 5",
+        "    if base.mean_at_risk < 5:",
+        '    if "stratum" in rows and base.mean_at_risk < 5:',
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
     Sabotage(
@@ -1860,7 +1860,7 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "the threshold stays where refits select more than q",
-        "threshold, bound, _ = error_control.error_control(p, **given)",
+        "threshold, bound, _ = error_control.error_control(p, **promise)",
         "pass",
         "tests/select/test_selection.py"
         "::test_no_bound_is_above_the_pfer_that_was_asked_for",
@@ -2047,8 +2047,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "weights are not divided by the mean of those above 0",
-        "weight=rows.weight / rows.with_weight(rows.weight).mean())",
-        "weight=rows.weight)",
+        "weight=weight / weight[weight > 0].mean())",
+        "weight=weight)",
         "tests/select/test_selection.py",
     ),
     Sabotage(
@@ -2084,8 +2084,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "a row of many trials weighs as one trial",
-        "weight = rows.trials * (1.0 if",
-        "weight = rows.trials**0 * (1.0 if",
+        "weight = rows.trials * weight",
+        "weight = rows.trials**0 * weight",
         "tests/select/test_estimator_input.py"
         "::test_trials_are_rows_that_are_drawn_together",
     ),
