@@ -284,10 +284,10 @@ SABOTAGES = [
         "tests/algorithm/test_column_groups.py::test_the_density_of_a_member_against_draws",
     ),
     Sabotage(
-        "algorithm/column_groups.py",
+        "algorithm/densities.py",
         "a length begins at its threshold",
-        "return GroupNorm(float(k), size / s, (t - size) / s, Q / s)",
-        "return GroupNorm(float(k), size / s, -size / s, Q / s)",
+        "cut=(t - size) / s, slope",
+        "cut=-size / s, slope",
         "tests/algorithm/test_column_groups.py::test_the_density_of_a_length_against_draws",
     ),
     Sabotage(
