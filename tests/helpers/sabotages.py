@@ -1337,8 +1337,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/clusters.py",
         "all blocks are read in the field of the first",
-        "cavity = CavityInput(*(values[[b]] for values in cavities))",
-        "cavity = CavityInput(*(values[[0]] for values in cavities))",
+        "cavity = take_entries(cavities, [b])",
+        "cavity = take_entries(cavities, [0])",
         "tests/algorithm/test_clusters.py"
         "::test_both_factors_agree_at_the_fixed_point_of_blocks[30-options0]",
     ),
