@@ -13,7 +13,7 @@ import numpy as np
 
 from . import lmmse, step
 from .iteration import iterate
-from .messages import Mixed, Moments, Natural
+from .messages import Moments, Natural, take_entries
 from .prior import Prior
 from .problem import NEGLIGIBLE, Breakdown, State
 from ..tables.chunked import chunk_axis
@@ -31,19 +31,22 @@ class _SurrogateColumns(Prior):
 
     def moments(self, incoming, beta=np.inf):
         M = len(self.r)
-        Q_hat, h, chi_hat = (values[:M] for values in incoming)
-        x = self.prior.moments(Natural(*(values[M:] for values in incoming)), beta)
+        Q_hat, h, chi_hat = take_entries(incoming, slice(M))
         chi = 1 / (1 + Q_hat)
         mean = chi * (self.r + h)
         var = chi**2 * (self.T + chi_hat)
-        return Moments(*map(np.append, (mean, chi, var, Q_hat * chi, chi), x))
+        surrogates = mean, chi, var, Q_hat * chi, chi
+        x = self.prior.moments(take_entries(incoming, slice(M, None)), beta)
+        return Moments._make(map(np.append, surrogates, x))
 
 
 def _of_columns(prior, columns, N):
     """Return the prior of some of its N columns; None where it is not known."""
     if isinstance(prior, step.WithIntercept):  # the intercept is always the last
         inner = _of_columns(prior.prior, columns[:-1], prior.n)
-        return None if inner is None else step.WithIntercept(inner, len(columns) - 1)
+        if inner is None:
+            return None
+        return step.WithIntercept(inner, len(columns) - 1)
     is_known = is_dataclass(prior) or "of_columns" in vars(type(prior))
     if prior.column_groups or not is_known:  # columns may cut a group in two
         return None
@@ -79,8 +82,9 @@ def _small_problem(problem, state, replies, columns, gathered):
     A = np.hstack([X, gathered.A_S])
     prior = _SurrogateColumns(r, T, prior)
     Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(replies.u.chi)  # a rough start
-    active = (values[columns] for values in state.to_prior)
-    to_prior = Natural(*map(np.append, (Q_hat, 0 * Q_hat, 0 * Q_hat), active))
+    surrogates = Q_hat, 0 * Q_hat, 0 * Q_hat
+    active = take_entries(state.to_prior, columns)
+    to_prior = Natural._make(map(np.append, surrogates, active))
     return problem._replace(A=A, prior=prior), State(to_prior, state.to_likelihood)
 
 
@@ -93,7 +97,8 @@ def _arrived(small, state, most=30):
     try:
         for taken, (current, _, _) in enumerate(iterate(small, state)):
             last = current or last
-            if current and taken and current.change < FEW_TOL or taken == most:
+            settled = current and taken and current.change < FEW_TOL
+            if settled or taken == most:
                 return last
     except Breakdown:
         return None
@@ -104,23 +109,24 @@ def _replaced(vectors, columns, new):
     copies = [values.copy() for values in vectors]
     for values, entries in zip(copies, new):
         values[columns] = entries
-    return type(vectors)(*copies)
+    return vectors._make(copies)
 
 
 def _after_active_step(replies, columns, gathered, small, last):
     """Update the messages of the active columns, and the first pass with them."""
-    M = len(small.y)  # surrogates come first
+    after_surrogates = slice(len(small.y), None)
     active = step.factor_replies(small, last.state)
     try:
         message = lmmse.at_most_2M(small.A, active.prior_message)
     except np.linalg.LinAlgError:
         return replies, None
-    message = Mixed(*(values[M:] for values in message))
+    x = take_entries(active.x, after_surrogates)
+    message = take_entries(message, after_surrogates)
     own = lmmse.first_pass(gathered.A_S, message.S, message.D, message.r, message.T)
     ridge = replies.ridge.copy()
-    ridge[columns] = active.ridge[M:]
+    ridge[columns] = active.ridge[after_surrogates]
     replies = replies._replace(
-        x=_replaced(replies.x, columns, (values[M:] for values in active.x)),
+        x=_replaced(replies.x, columns, x),
         prior_message=_replaced(replies.prior_message, columns, message),
         ridge=ridge,
         u=active.u,
@@ -152,11 +158,14 @@ def active_set_step(problem, state):
         T = np.where(active, 0, message.T)
         gathered = lmmse.first_pass(A, active, D, r, T)
         small = _small_problem(problem, state, replies, columns, gathered)
-        last = None if small is None else _arrived(*small)
+        if small is None:
+            return step.coupling_step(problem, state, replies)
+        small, start = small
+        last = _arrived(small, start)
         if last is None:
             return step.coupling_step(problem, state, replies)
-        after = _after_active_step(replies, columns, gathered, small[0], last)
-        return step.coupling_step(problem, state, *after)
+        replies, together = _after_active_step(replies, columns, gathered, small, last)
+        return step.coupling_step(problem, state, replies, together)
 
 
 def step_for(A):

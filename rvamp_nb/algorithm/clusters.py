@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from . import lmmse
 from .groups import BlockLayout, BlockNatural  # chapter 5.2
 from .linalg import diagonal, symmetric, times, transposed
-from .messages import Mixed, Moments, MomentView
+from .messages import Mixed, Moments, MomentView, take_entries
 from .prior import Prior
 from .problem import MATTERS, Breakdown
 from .step import WithIntercept, message_to_coupling, reply
@@ -66,8 +66,8 @@ def residual_response(A, view, rows, columns=slice(None)):
     prior's message; rows, Natural or BlockNatural, the rows'.
     """
     A, rows, back = rows.uncoupled(A)  # of groups of rows, chapter 5.2
-    none = np.zeros((3, A.shape[1]))
-    prior = Mixed(none[0] > 0, *none, *view)
+    zeros = np.zeros(A.shape[1])
+    prior = Mixed(zeros > 0, zeros, zeros, zeros, view.D, view.r, view.T)
     if lmmse.is_wide(A):
         return back(lmmse.wide_matrices(A, prior, rows).Sigma_R @ A[:, columns])
     tall = lmmse.tall_form(A, prior, rows)
@@ -109,7 +109,9 @@ ALL_AT_ONCE = 10  # turns in which every wrong sign is changed
 def _responses(Q, cluster, k, on):
     """Compute derivatives by the fields, (n, d, d): one inverse for each face."""
     d = on.shape[1]
-    face = np.arange(len(on)) if k.any() else cluster * 2**d + on @ 2 ** np.arange(d)
+    face = cluster * 2**d + on @ 2 ** np.arange(d)
+    if k.any():
+        face = np.arange(len(on))
     _, first, each = np.unique(face, return_index=True, return_inverse=True)
     on = on[first]
     k = k[first]
@@ -126,7 +128,8 @@ def solve_lassos(Q, cluster, g, t, k, positive=False):
     (B, d, d), are positive definite; cluster, (n,), is the number of each field's.
     """
     down = 1.0 - positive
-    beyond = (g if positive else np.abs(g)) - t
+    size = g if positive else np.abs(g)
+    beyond = size - t
     largest = (beyond > 0) & (beyond == beyond.max(1, keepdims=True))
     signs = np.sign(g) * largest
     x = np.empty_like(g)
@@ -134,12 +137,14 @@ def solve_lassos(Q, cluster, g, t, k, positive=False):
     for turn in range(100):
         s = signs[left]
         c = cluster[left]
-        z = times(_responses(Q, c, k[left], s != 0), g[left] - t[left] * s)
+        force = g[left] - t[left] * s
+        z = times(_responses(Q, c, k[left], s != 0), force)
         x[left] = z
         pull = g[left] - times(Q[c], z)
         bound = t[left] * (1 + 1e-9)
         enters = (pull > bound) - down * (pull < -bound)
-        better = np.where(s != 0, np.where(np.sign(z) == s, s, 0), enters)
+        stays = np.where(np.sign(z) == s, s, 0)
+        better = np.where(s != 0, stays, enters)
         wrong = better != s
         if turn >= ALL_AT_ONCE:
             wrong &= wrong.cumsum(1) == 1
@@ -162,9 +167,10 @@ def _points(d, start, stop):
 
     u = qmc.Sobol(2 * d, seed=0).random(NODES // 2)[start // 2 : stop // 2]
     z = ndtri(u[:, :d])
+    uniform = u[:, d:]
     values, E = np.linalg.eigh(z.T @ z / len(z))
     z = z @ (E / np.sqrt(values)) @ E.T
-    return np.concatenate([z, -z]), np.concatenate([u[:, d:]] * 2)
+    return np.concatenate([z, -z]), np.concatenate([uniform, uniform])
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck010
 SILENT = 1e-9  # share of the noise (and of the field) below which there is none
@@ -213,12 +219,17 @@ def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
     response = products / (roots**2 + least) @ transposed(E)
     return Nodes(noise, x, R, response)
 
-
+# %% ../../nbs/course/47_clusters.ipynb #b10ckp01
 def _penalties_at(prior, columns, N, u):
     """Draw thresholds t and added precisions k of columns at uniform points u."""
-    weights, cases = zip(*prior.cases())
+    weights = []
+    values = []
+    for weight, case in prior.cases():
+        t, k = case.split()
+        weights.append(weight)
+        values.append([np.broadcast_to(t, N), np.broadcast_to(k, N)])
+    values = np.array(values)
     case_of = np.searchsorted(np.cumsum(weights)[:-1], u)
-    values = np.array([[np.broadcast_to(v, N) for v in c.split()] for c in cases])
     columns = columns[:, None]
     return values[case_of, 0, columns], values[case_of, 1, columns]
 
@@ -259,7 +270,7 @@ def decorrelating_basis(D, T):
     return ((E * root) @ R, transposed(R) @ back), np.maximum(t, 0)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck004
-class RotatedMessage(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
+class RotatedMessage(namedtuple("Turned", Mixed._fields + ("view", "turns", "layout"))):
     """The message of a prior with clusters: as `Mixed`, with each cluster in its own
     coordinates. `view`, MomentView, is the message in the moment view; `turns` has J
     and its inverse for each size of the clusters of a `BlockLayout`.
@@ -282,7 +293,8 @@ class RotatedMessage(namedtuple("Turned", (*Mixed._fields, "view", "turns", "lay
     def coupled(self, A, rows):
         """Solve the coupling, as `couple`; the message back is in clusters."""
         A = self.turn(A)
-        solved = lmmse.couple_rows(rows, A, Mixed(*self[:7]))  # in groups, chapter 5.2
+        message = Mixed._make(self[:7])
+        solved = lmmse.couple_rows(rows, A, message)  # in groups, chapter 5.2
         columns = np.concatenate([m.ravel() for m in self.members])
         inputs = cavity_input(A, self.view, rows, solved.u.mean, columns)
         return _back(solved, self, self.members, inputs)
@@ -295,7 +307,9 @@ def _columns_in_clusters(prior: RotatedMessage, rows, A, *_):
 # %% ../../nbs/course/47_clusters.ipynb #b10ck005
 def _back(solved, message, members, inputs):
     """Turn the clusters of what the coupling has solved back: `Coupled`."""
-    mean, chi, var = (values.copy() for values in solved.x[:3])
+    mean = solved.x.mean.copy()
+    chi = solved.x.chi.copy()
+    var = solved.x.var.copy()
     layout = message.layout
     alone = solved.to_prior._replace(h=solved.to_prior.h.copy())
     to_prior = BlockNatural.of(alone, layout)
@@ -305,7 +319,8 @@ def _back(solved, message, members, inputs):
     for m, turn, Q_hat, chi_hat in zip(members, message.turns, precisions, noises):
         places = start + np.arange(m.size).reshape(m.shape)
         start += m.size
-        r, t = message.r[m], message.T[m]
+        r = message.r[m]
+        t = message.T[m]
         field, response, covariance = _turned_back(inputs.of(places), turn, r, t)
         to_prior.h[m], Q_hat[:], chi_hat[:] = field
         mean[m] = times(turn[0], solved.x.mean[m])
@@ -313,21 +328,22 @@ def _back(solved, message, members, inputs):
         var[m] = diagonal(covariance)
     return solved._replace(x=Moments(mean, chi, var), to_prior=to_prior)
 
-
+# %% ../../nbs/course/47_clusters.ipynb #dda182d5
 def _turned_back(inputs, turn, r, t):
     """Compute the message to clusters, their response and their covariance."""
     _, B, P = inputs
     J, J_inv = turn
-    I = np.eye(r.shape[1])
     field, Q, C = cavity_of(inputs, np.ones(r.shape), r, t)
     values, E = np.linalg.eigh(symmetric(C))
     C = C - (E * np.minimum(values, 0)[:, None]) @ transposed(E)  # < 0 by rounding
-    covariance = ((I - B) * t[:, None]) @ (I - B) + P - (B * t[:, None]) @ B
+    free = np.eye(r.shape[1]) - B
+    T = t[:, None]
+    covariance = (free * T) @ free + P - (B * T) @ B
     back = transposed(J_inv)
     Q = symmetric(back @ Q @ J_inv)
     C = symmetric(back @ C @ J_inv)
     J_T = transposed(J)
-    return (times(back, field), Q, C), J @ (I - B) @ J_T, J @ covariance @ J_T
+    return (times(back, field), Q, C), J @ free @ J_T, J @ covariance @ J_T
 
 # %% ../../nbs/course/47_clusters.ipynb #17b10ck6
 COPIES = 1e-11  # what is added to a cluster's precision, in units of its diagonal
@@ -336,7 +352,8 @@ COPIES = 1e-11  # what is added to a cluster's precision, in units of its diagon
 def _definite(Q):
     """Make precisions (B, d, d) definite, so that exact copies have equal shares."""
     scale = np.sqrt(diagonal(Q))
-    least = np.linalg.eigvalsh(Q / scale[..., None] / scale[:, None])[:, :1]
+    correlations = Q / scale[..., None] / scale[:, None]
+    least = np.linalg.eigvalsh(correlations)[:, :1]
     if not (least > -1e-5).all():
         raise Breakdown("Q_hat_1x of a cluster is not positive definite")
     more = (COPIES - 2 * np.minimum(least, 0)) * scale**2
@@ -368,7 +385,9 @@ class ClusteredPrior(Prior):
         self.N = N
         self.is_unpenalized = whole.is_unpenalized
         self.selects = whole.selects
-        self.prior = whole.prior if isinstance(whole, WithIntercept) else whole
+        self.prior = whole
+        if isinstance(whole, WithIntercept):
+            self.prior = whole.prior
         number = np.arange(N + (whole is not self.prior))
         for cluster in clusters:
             number[cluster] = cluster[0]
@@ -383,7 +402,7 @@ class ClusteredPrior(Prior):
         for m, cavities in self.cavities(incoming):
             for b in range(len(m)):
                 columns = m[[b]]
-                cavity = CavityInput(*(values[[b]] for values in cavities))
+                cavity = take_entries(cavities, [b])
                 nodes = at_quadrature(self.prior, columns, self.N, cavity, n, start)
                 yield columns, nodes
 
@@ -432,7 +451,8 @@ class ClusteredPrior(Prior):
             for in_mixed, in_view, of_cluster in zip(mixed[4:], view, message):
                 in_mixed[m] = of_cluster
                 in_view[m] = of_cluster
-        return x, RotatedMessage(*mixed, view, turns, self.layout), ridge, n_clipped
+        message = RotatedMessage._make(mixed + (view, turns, self.layout))
+        return x, message, ridge, n_clipped
 
 # %% ../../nbs/course/47_clusters.ipynb #17b10ck5
 reply.register(ClusteredPrior, lambda p, incoming, own, _: p.message(incoming, own))
@@ -515,7 +535,9 @@ def check_clusters(clusters, problem, N):
 
 
 def _check_lists(clusters, A, N):
-    checked = [check_indices("each of column_clusters", one, N) for one in clusters]
+    checked = []
+    for cluster in clusters:
+        checked.append(check_indices("each of column_clusters", cluster, N))
     together = [i for cluster in checked for i in cluster.tolist()]
     check_indices("column_clusters together", together, N)
     largest = max(map(len, checked), default=0)

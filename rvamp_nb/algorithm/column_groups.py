@@ -6,13 +6,13 @@
 __all__ = ['RADII', 'REACH', 'FAINT_NOISE', 'MOST_MEMBERS', 'FAR_OFF', 'DEPENDENT', 'bessel_pair', 'length_law', 'length_nodes',
            'radii', 'GroupMoments', 'noise_in', 'radial_moments', 'ColumnGroups', 'groups_from_bytes', 'groups_of',
            'one_each', 'group_labels', 'GroupLasso', 'OrthonormalGroups', 'orthonormal', 'orthonormal_groups',
-           'field_of_value', 'P1InGroup', 'GroupNorm', 'group_norm']
+           'field_of_value', 'P1InGroup', 'GroupNorm']
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800005
 import warnings
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -21,14 +21,10 @@ from scipy.special import gammaln, hyp0f1, ive, ndtr, ndtri, xlogy
 from .messages import Mixed, Moments, Natural
 from .prior import Prior
 from .rectified import halved, phi
-from ..interface import check_interface
 from ..sketch import as_html, one_line
 from ..tables.standardize import project_out
 from ..typing import Array, ArrayLike, Bools, TableLike
 from ..validation import check_array, check_field
-
-if TYPE_CHECKING:  # the room above, which saves priors by their names
-    from .solver import Fit
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800010
 def bessel_pair(nu, z):
@@ -874,55 +870,3 @@ class GroupNorm(NamedTuple):
         u = np.atleast_1d(self.cut + self.slope * np.clip(np.float64(x), -1e99, 1e99))
         density = length_law(self.k, self.m, u)[0] * (u >= self.cut) * self.slope
         return density.reshape(np.shape(x))
-
-
-def group_norm(fit: "Fit", name: str | int) -> GroupNorm:
-    """Take the density of the length |x_g| of a group of coefficients across resamples
-    from a fit under a `GroupLasso`.
-
-    Parameters
-    ----------
-    fit : Fit
-        From `rvamp`, with prior=GroupLasso(...).
-    name : str or int
-        Label of the group.
-
-    Returns
-    -------
-    GroupNorm
-        Its `cdf(0)` is the atom.
-
-    Raises
-    ------
-    TypeError
-        For another fit.
-    ValueError
-        For a name that is no group's.
-
-    See Also
-    --------
-    p1 : Take the density of a coefficient.
-    GroupLasso : Penalise groups.
-
-    Examples
-    --------
-    >>> from rvamp_nb import GroupLasso, group_norm, orthonormal_groups, rvamp
-    >>> from rvamp_nb.datasets import random_dct
-    >>> A, y, *_ = random_dct(N=64, ratio=0.5)
-    >>> made = orthonormal_groups(A, [i // 2 for i in range(64)])
-    >>> fit = rvamp(made.A, y, prior=GroupLasso(0.2, made.groups))
-    >>> print(group_norm(fit, 0).cdf([0, 0.5]).round(3))
-    [0.939 0.998]
-    """
-    remedy = "that of rvamp with prior=GroupLasso(...)"
-    check_interface("group_norm: fit", fit, ["prior", "last"], remedy)
-    check_interface("group_norm: fit.prior", fit.prior, (), remedy, GroupLasso)
-    names = fit.prior.column_groups.names.tolist()
-    if np.ndim(name) or name not in names:
-        raise ValueError(f"group_norm: name must be one of {names!r:.60}, got {name!r}")
-    N = len(fit.mean)
-    message = Natural(*(values[:N] for values in fit.last.state.to_prior))
-    g = names.index(name)
-    k, size, chi_hat, t, Q = (values[g] for values in fit.prior.fields(message))
-    s = float(noise_in(size, chi_hat, t))
-    return GroupNorm(float(k), size / s, (t - size) / s, Q / s)

@@ -267,7 +267,7 @@ SURE = 0.1  # length scales: a step that moves no fit by more is taken as it is
 ROUNDING = np.finfo(float).eps
 
 # %% ../../nbs/course/52_groups.ipynb #190000s1
-def _kept(which, arrays):
+def _restricted(which, arrays):
     """Return the entries of each array for some groups alone."""
     return [values[which] for values in arrays]
 
@@ -289,7 +289,7 @@ def _by_newton(loss, y, omega, c, V, u):
         far = np.abs(gap).max(1) > 1e-11 * np.abs(u).max() + rounding
         if not far.any():
             break
-        left, v, y, omega, V = _kept(far, (left, v, y, omega, V))
+        left, v, y, omega, V = _restricted(far, (left, v, y, omega, V))
         systems = _systems(V, C[left])
         step = np.linalg.solve(systems, -gap[far][..., None])[..., 0]
         short = np.abs(times(V, step)).max(1) <= SURE * loss.length_scale
@@ -299,7 +299,7 @@ def _by_newton(loss, y, omega, c, V, u):
         # rounding: no shorter step lowers the energy, or the step changes no pull
         changes = np.abs(move).max(1) > ROUNDING * np.abs(v).max(1)
         moving = (length > SHORTEST) & changes
-        left, y, omega, V = _kept(moving, (left, y, omega, V))
+        left, y, omega, V = _restricted(moving, (left, y, omega, V))
         if not len(left):
             break
     return u, C

@@ -28,10 +28,14 @@ def damp(old, new, damping):
     return from_coordinates(_damped(z, f, damping), old)
 
 
+def _slice_or_mask(which):
+    """Return places to index by; all of them as a slice, which copies nothing."""
+    return slice(None) if which.all() else which
+
+
 def _damped(z, f, damping):
     """Damp two vectors, in place of the second; where one is infinite, take that."""
-    free = np.isfinite(z) & np.isfinite(f)
-    which = slice(None) if free.all() else free  # a slice copies nothing
+    which = _slice_or_mask(np.isfinite(z) & np.isfinite(f))
     way = f[which]
     way -= z[which]  # in place: these may be the largest vectors in memory
     way *= damping
@@ -45,8 +49,9 @@ class Anderson:
     """
 
     def __init__(self, A=None):
-        # of a table in blocks, moves would be the largest thing that is held
-        self.dtype = float if chunk_axis(A) is None else np.float32
+        self.dtype = float
+        if chunk_axis(A) is not None:  # moves would be the largest thing that is held
+            self.dtype = np.float32
         self.free = None
         self.reset()
 
@@ -69,18 +74,22 @@ class Anderson:
         if not np.array_equal(free, self.free):
             self.reset()
         self.free = free
-        which = slice(None) if free.all() else free
-        z, residual = z[which], f[which] - z[which]
+        which = _slice_or_mask(free)
+        z = z[which]
+        residual = f[which] - z
         if self.last:
             # the last point is made again: it would be the largest thing that is held
             dz = coordinates(self.last[0])[which]
             np.subtract(z, dz, out=dz)  # in place, for the same reason
-            move = [p.astype(self.dtype) for p in (dz, residual - self.last[1])]
-            self.moves = [*self.moves[-7:], move]
+            dR = residual - self.last[1]
+            move = dz.astype(self.dtype), dR.astype(self.dtype)
+            del dz, dR
+            self.moves = self.moves[-7:] + [move]
         self.last = old, residual
         if not self.moves:
             return None
-        f[which] = _combine(z, residual, self.moves, _weights(new)[which], damping)
+        weights = _weights(new)[which]
+        f[which] = _combine(z, residual, self.moves, weights, damping)
         return f
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #12000197
@@ -89,13 +98,14 @@ def _combine(z, residual, moves, weights, damping):
     moves.
     """
     few = 2**14  # coordinates at a time fit the cache
-    parts = [slice(start, start + few) for start in range(0, len(z), few)]
+    pieces = [slice(start, start + few) for start in range(0, len(z), few)]
     gram = np.zeros((len(moves),) * 2)
     image = np.zeros(len(moves))
     size2 = 0.0
-    for part in parts:
-        changes = np.array([weights[part] * dR[part] for _, dR in moves])
-        rest = weights[part] * residual[part]
+    for piece in pieces:
+        weight = weights[piece]
+        changes = np.array([weight * dR[piece] for _, dR in moves])
+        rest = weight * residual[piece]
         with np.errstate(over="ignore", invalid="ignore"):
             gram += changes @ changes.T
             image += changes @ rest
@@ -104,12 +114,14 @@ def _combine(z, residual, moves, weights, damping):
     kept = np.flatnonzero((long >= 1e-2 * np.sqrt(size2)) & (long < np.inf))
     values, V = np.linalg.eigh(gram[np.ix_(kept, kept)])
     resolved = values > 1e-4**2 * values.max(initial=0.0)
-    gamma = V[:, resolved] @ (V[:, resolved].T @ image[kept] / values[resolved])
+    V = V[:, resolved]
+    gamma = V @ (V.T @ image[kept] / values[resolved])
     out = np.empty_like(z)
-    for part in parts:
-        out[part] = z[part] + damping * residual[part]
-        for weight, (dz, dR) in zip(gamma, (moves[k] for k in kept)):
-            out[part] -= weight * (dz[part] + damping * dR[part])
+    for piece in pieces:
+        out[piece] = z[piece] + damping * residual[piece]
+        for k, share in zip(kept, gamma):
+            dz, dR = moves[k]
+            out[piece] -= share * (dz[piece] + damping * dR[piece])
     return out
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #12000193
@@ -117,11 +129,13 @@ def _weights(state):
     """Compute weights, (3N + 3M,), by which each of the six blocks counts alike in a
     norm.
     """
-    parts = []
-    for Q_hat, h, chi_hat in (message[:3] for message in state):
-        flat = np.full(len(Q_hat), max(np.count_nonzero(chi_hat), 1) ** -0.5)
-        parts += [flat, np.full(len(h), 1 / (np.linalg.norm(h) or 1)), flat]
-    return np.concatenate(parts)
+    weights = []
+    for message in state:
+        n_noisy = np.count_nonzero(message.chi_hat)
+        length = np.linalg.norm(message.h)
+        flat = np.full(len(message.Q_hat), max(n_noisy, 1) ** -0.5)
+        weights += [flat, np.full(len(message.h), 1 / (length or 1)), flat]
+    return np.concatenate(weights)
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #0d92d88e
 START_SHARE = 0.5  # share of what the rows can hold that the first message may claim
@@ -166,8 +180,10 @@ def _attenuated(state, factor):
     rows.
     """
     Q_hat, h, chi_hat = state.to_prior[:3]
-    parts = dict(Q_hat=factor * Q_hat, h=factor * h, chi_hat=factor**2 * chi_hat)
-    return state._replace(to_prior=state.to_prior._replace(**parts))
+    to_prior = state.to_prior._replace(
+        Q_hat=factor * Q_hat, h=factor * h, chi_hat=factor**2 * chi_hat
+    )
+    return state._replace(to_prior=to_prior)
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c06
 def _capped(problem, state, most):
@@ -211,9 +227,10 @@ def _onward(problem, current, damping, anderson=None):
     """Return the state after a good step, and whether it is accelerated."""
     old = current.state
     new = current.new
-    z, f = np.split(coordinates((*old, *new)), 2)
+    z, f = np.split(coordinates(old + new), 2)
     trusted = anderson and current.change <= 1
-    plain = _damped(z, f.copy() if trusted else f, damping)
+    undamped = f.copy() if trusted else f  # the acceleration overwrites f
+    plain = _damped(z, undamped, damping)
     if trusted:
         proposal = anderson.propose(old, new, z, f, min(damping / 0.7, 1.0))
         if proposal is not None and _near(proposal, plain, old):
@@ -271,7 +288,8 @@ def iterate(
         current, event = _try(take, problem, state)
         if current and not (fast and current.change > 3 * good.change):
             yield current, pace.damping, "accelerated" if fast else "plain"
-            first, good = not (good or anderson.moves), current  # taken in full
+            first = not (good or anderson.moves)  # taken in full
+            good = current
             if pace.watch(current.change):
                 anderson.reset()
             helper = anderson if accelerate and not first else None
@@ -353,18 +371,22 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=
     steps = iterate(problem, state, damping, anderson=anderson, take=take)
     try:
         for current, pace, event in steps:
-            last = current or last
-            nothing = (np.nan, np.nan, 0)
-            change, delta, n_clipped = current[-3:] if current else nothing
+            errors = (np.nan, np.nan, 0)
+            if current:
+                last = current
+                errors = current[-3:]
+            change, delta, n_clipped = errors
             rows.append((change, delta, pace, n_clipped, event))
             if max(change, delta) < tol:
                 break
             stuck = len(rows) % 50 == 0 and _stuck(rows)
             spent = WORK.get() >= limit
             if stuck or spent or len(rows) >= max_iter:
-                why = "no progress: " if stuck else ""
-                why = "too much work in each step: " if spent else why
-                failure = why + _too_slow(last, len(rows), tol)
+                failure = _too_slow(last, len(rows), tol)
+                if spent:
+                    failure = "too much work in each step: " + failure
+                elif stuck:
+                    failure = "no progress: " + failure
                 break
     except Breakdown as reason:
         taken = sum(np.isfinite(row[0]) for row in rows)
@@ -382,8 +404,11 @@ def follow(problem, state, enough, take=step, anderson=None):
     changes = []
     try:
         for current, _, _ in iterate(problem, state, anderson=anderson, take=take):
-            last = current or last
-            changes.append(max(current.change, current.delta) if current else np.inf)
+            change = np.inf
+            if current:
+                last = current
+                change = max(current.change, current.delta)
+            changes.append(change)
             if enough(changes):
                 break
     except Breakdown:
@@ -401,9 +426,13 @@ def continuation(problem, tol, max_iter, damping, take=step, limit=None):
     top = max(lambda_max_factor(problem) or 100.0, 2.0)
     lost = 0
     for factor in np.geomspace(top, 1, 12):
-        there = problem._replace(prior=problem.prior.scaled(factor))
-        there_tol, most = (tol, max_iter) if factor == 1 else (1e-3, min(100, max_iter))
-        done = run(there, state, there_tol, most, damping, take=take, limit=limit)
+        scaled = problem._replace(prior=problem.prior.scaled(factor))
+        scaled_tol = 1e-3
+        most = min(100, max_iter)
+        if factor == 1:
+            scaled_tol = tol
+            most = max_iter
+        done = run(scaled, state, scaled_tol, most, damping, take=take, limit=limit)
         if not done.failure:
             state = done.last.new
         lost += len(done.trace)

@@ -27,7 +27,9 @@ def pooled(prior, values):
     """Average numbers of columns, (N,), over groups of columns, if there are any
     (chapter 5.8).
     """
-    return prior.pooled(values) if prior.column_groups else values
+    if prior.column_groups:
+        return prior.pooled(values)
+    return values
 
 
 def initial_state(problem):
@@ -108,8 +110,9 @@ def lambda_max_factor(problem, sigmas=4.0):
     if not np.any(t):
         return 0.0
     _, h, chi_hat = initial_state(problem).to_prior
-    size = np.sqrt(pooled(problem.prior, h**2))
-    reach = size + (sigmas * np.sqrt(chi_hat) if problem.counts.var else 0)
+    reach = np.sqrt(pooled(problem.prior, h**2))
+    if problem.counts.var:
+        reach = reach + sigmas * np.sqrt(chi_hat)
     t = np.broadcast_to(t, h.shape)
     return float(np.max(reach[t > 0] / t[t > 0], initial=0.0))
 
@@ -158,7 +161,8 @@ def message_to_coupling(x, incoming, data_precision):
     others = np.where(S, 1, x.rho_bar)
     rounding = {"chi_hat": 1e-13 * incoming.chi_hat, "T": 1e-13 * x.var / others**2}
     message, count = _floor(mixed_extrinsic(x, incoming, S), rounding)
-    return message, np.where(undetermined, 1e-11 * data_precision, 0.0), count
+    ridge = np.where(undetermined, 1e-11 * data_precision, 0.0)
+    return message, ridge, count
 
 
 def _floor(message, rounding):
@@ -191,7 +195,8 @@ def reply(prior, incoming, data_precision, beta):
     """
     x = prior.moments(incoming, beta)
     isotropic = x._replace(var=pooled(prior, x.var))
-    return x, *message_to_coupling(isotropic, incoming, data_precision)
+    message, ridge, n_clipped = message_to_coupling(isotropic, incoming, data_precision)
+    return x, message, ridge, n_clipped
 
 
 def factor_replies(problem, state):
@@ -229,18 +234,25 @@ def coupling_step(problem, state, replies, gathered=None):
         to_prior = prior.received(replies.prior_message, to_prior)
     new = State(to_prior, to_likelihood)
     check_state(new)
-    messages = replies.prior_message, replies.likelihood_message, coupled, new
-    change = relative_change(state, new, replies.u)
     received = state.to_prior
     x_hat = received.h / received.Q_hat[received.diagonal]  # without a penalty
     least = NOTHING * np.linalg.norm(x_hat)
     x = replies.x._replace(var=pooled(prior, replies.x.var))
     other = coupled.x._replace(var=pooled(prior, coupled.x.var))
-    delta = scale_free_delta(x, other, least)
-    n_clipped = replies.n_clipped + n_columns + n_rows
-    return Step(state, replies.x, replies.u, *messages, change, delta, n_clipped)
+    return Step(
+        state=state,
+        x=replies.x,
+        u=replies.u,
+        prior_message=replies.prior_message,
+        likelihood_message=replies.likelihood_message,
+        coupled=coupled,
+        new=new,
+        change=relative_change(state, new, replies.u),
+        delta=scale_free_delta(x, other, least),
+        n_clipped=replies.n_clipped + n_columns + n_rows,
+    )
 
-
+# %% ../../nbs/course/34_one_turn.ipynb #r1dge034
 def _floor_noise(message):
     if not isinstance(message, Natural):  # blocks are sums of squares
         return message, 0
@@ -263,10 +275,10 @@ def check_state(state):
         for name, values in zip(Natural._fields, message):
             if not np.isfinite(values).all():
                 raise Breakdown(f"{name}_{block} is not finite")
-    prior, rows = (message.Q_hat[message.diagonal] for message in state)
-    if not (prior > 0).all():
+    prior, rows = state
+    if not (prior.Q_hat[prior.diagonal] > 0).all():
         raise Breakdown("Q_hat_1x is not positive")
-    if not (rows >= 0).all():
+    if not (rows.Q_hat[rows.diagonal] >= 0).all():
         raise Breakdown("Q_hat_1u is negative")
 
 # %% ../../nbs/course/34_one_turn.ipynb #eabb324d
@@ -305,7 +317,14 @@ def _relative(a, b, least, mean=None):
     if mean is not None and max(gap, size) <= (1e-8 * np.linalg.norm(mean)) ** 2:
         return 0.0  # without resampling they decay towards 0 for ever
     size = max(size, least)
-    return float(gap / size) if size > 0 else float(gap > 0)
+    if size > 0:
+        return float(gap / size)
+    return float(gap > 0)
+
+# %% ../../nbs/course/34_one_turn.ipynb #w1th0ut1
+def _without_intercept(message):
+    """Return a message to or from all coefficients but the intercept, the last."""
+    return message._make([values[:-1] for values in message])
 
 # %% ../../nbs/course/34_one_turn.ipynb #4bb17d83
 class WithIntercept(Prior):
@@ -319,14 +338,14 @@ class WithIntercept(Prior):
 
     def moments(self, incoming, beta=np.inf):
         """See `Prior.moments`."""
-        x = self.prior.moments(Natural(*(values[:-1] for values in incoming)), beta)
-        Q_hat, h, chi_hat = (values[-1] for values in incoming)
+        x = self.prior.moments(_without_intercept(incoming), beta)
+        Q_hat, h, chi_hat = [values[-1] for values in incoming]
         last = h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0
-        return Moments(*map(np.append, x, last))
+        return Moments._make(map(np.append, x, last))
 
     def Pi(self, incoming, beta=np.inf):
         """See `Prior.Pi`: of the other coefficients."""
-        return self.prior.Pi(Natural(*(values[:-1] for values in incoming)), beta)
+        return self.prior.Pi(_without_intercept(incoming), beta)
 
     def pooled(self, values):
         """See `Prior.pooled`."""
@@ -334,11 +353,10 @@ class WithIntercept(Prior):
 
     def received(self, sent, message):
         """See `Prior.received`."""
-        sent = Mixed(*(values[:-1] for values in sent))
-        last = Natural(*(values[-1:] for values in message))
-        message = Natural(*(values[:-1] for values in message))
-        received = self.prior.received(sent, message)
-        return Natural(*map(np.append, received, last))
+        columns = _without_intercept(message)
+        received = self.prior.received(_without_intercept(sent), columns)
+        last = [values[-1:] for values in message]
+        return Natural._make(map(np.append, received, last))
 
     def threshold(self):
         """See `Prior.threshold`: 0 at the end."""
@@ -350,10 +368,14 @@ class WithIntercept(Prior):
 
     def split(self):
         """See `Prior.split`: 0 at the end."""
-        t, k = (np.broadcast_to(values, self.n) for values in self.prior.split())
-        return np.append(t, 0.0), np.append(k, 0.0)
+        t, k = self.prior.split()
+        t = np.append(np.broadcast_to(t, self.n), 0.0)
+        k = np.append(np.broadcast_to(k, self.n), 0.0)
+        return t, k
 
     def scaled(self, factor):
         """See `Prior.scaled`."""
         scaled = self.prior.scaled(factor)
-        return None if scaled is None else WithIntercept(scaled, self.n)
+        if scaled is None:
+            return None
+        return WithIntercept(scaled, self.n)

@@ -284,10 +284,10 @@ SABOTAGES = [
         "tests/algorithm/test_column_groups.py::test_the_density_of_a_member_against_draws",
     ),
     Sabotage(
-        "algorithm/column_groups.py",
+        "algorithm/densities.py",
         "a length begins at its threshold",
-        "return GroupNorm(float(k), size / s, (t - size) / s, Q / s)",
-        "return GroupNorm(float(k), size / s, -size / s, Q / s)",
+        "cut=(t - size) / s, slope",
+        "cut=-size / s, slope",
         "tests/algorithm/test_column_groups.py::test_the_density_of_a_length_against_draws",
     ),
     Sabotage(
@@ -1337,8 +1337,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/clusters.py",
         "all blocks are read in the field of the first",
-        "cavity = CavityInput(*(values[[b]] for values in cavities))",
-        "cavity = CavityInput(*(values[[0]] for values in cavities))",
+        "cavity = take_entries(cavities, [b])",
+        "cavity = take_entries(cavities, [0])",
         "tests/algorithm/test_clusters.py"
         "::test_both_factors_agree_at_the_fixed_point_of_blocks[30-options0]",
     ),
