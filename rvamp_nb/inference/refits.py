@@ -33,8 +33,13 @@ def row_loss(likelihood):
     loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood
     if not isinstance(loss, WeightedLoss):
         return loss, 1.0, 0.0
-    weight = 1.0 if loss.sample_weight is None else loss.sample_weight
-    return loss.loss, weight, 0.0 if loss.offset is None else loss.offset
+    weight = loss.sample_weight
+    if weight is None:
+        weight = 1.0
+    offset = loss.offset
+    if offset is None:
+        offset = 0.0
+    return loss.loss, weight, offset
 
 
 def plain_loss(likelihood):
@@ -43,8 +48,10 @@ def plain_loss(likelihood):
     """
     loss, weight, offset = row_loss(likelihood)
     scale, options = loss.refit_options()
-    known = loss.name if LOSSES.get(loss.name) is type(loss) else None
-    return weight / scale**2, dict(options, offset=offset, loss=known)
+    name = None
+    if LOSSES.get(loss.name) is type(loss):
+        name = loss.name
+    return weight / scale**2, dict(options, offset=offset, loss=name)
 
 # %% ../../nbs/workshop/refits.ipynb #74000018
 _HINT = "give X[:, columns] of the features in question as an array"
@@ -54,22 +61,32 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
     """Refuse (ValueError) what refits do not know."""
     stored = isinstance(A, ChunkedTable)
     kind = type(prior)
-    known = baseline is not None or plain_loss(likelihood)[1]["loss"]
-    odd = kind.__name__ if known else type(likelihood).__name__
-    if baseline is not None and stored:
-        raise ValueError(f"refits of survival times need the table in memory: {_HINT}")
-    if baseline is not None and (kind is not Laplace or baseline.offset.any()):
-        odd = "offsets" if kind is Laplace else odd
-        what = "the Lasso without offsets"
-        what = f"refits of survival times know {what} only, not {odd}: keep the answer"
-        raise ValueError(f"{what} without refits (n_resamples=0 in StabilitySelection)")
-    if not known or kind not in (Laplace, ElasticNet, NonNegative):
+    if baseline is not None:
+        if stored:
+            raise ValueError(
+                f"refits of survival times need the table in memory: {_HINT}"
+            )
+        if kind is not Laplace or baseline.offset.any():
+            odd = "offsets" if kind is Laplace else kind.__name__
+            raise ValueError(
+                "refits of survival times know the Lasso without offsets only, not"
+                f" {odd}: keep the answer without refits (n_resamples=0 in"
+                " StabilitySelection)"
+            )
+        return
+    _, options = plain_loss(likelihood)
+    odd = None
+    if not options["loss"]:
+        odd = type(likelihood).__name__
+    elif kind not in (Laplace, ElasticNet, NonNegative):
+        odd = kind.__name__
+    if odd is not None:
         penalties = "the penalties Laplace, ElasticNet and NonNegative"
         losses = f"the losses {', '.join(LOSSES)}"
         raise ValueError(f"refits know {losses} and {penalties}, not {odd}")
     if stored and prior.positive and intercept:
-        what = "refits of a table in chunks know NonNegative for the squared loss only"
-        raise ValueError(f"{what}: {_HINT}")
+        rule = "refits of a table in chunks know NonNegative for the squared loss only"
+        raise ValueError(f"{rule}: {_HINT}")
 
 # %% ../../nbs/workshop/refits.ipynb #74000019
 # refits of a fit that may fail when tried once more: then none is tried again. Half or
@@ -81,12 +98,14 @@ class _Few:
     """Refits of some columns of a fit's table, X (M, n), in memory."""
 
     def __init__(self, fit, X, columns):
+        self.X = X
+        self.y = fit.problem.y
+        self.t, self.k = penalty_terms(fit, columns)
         self.weight, self.options = plain_loss(fit.problem.likelihood)
-        t, k = penalty_terms(fit, columns)
-        self.options["positive"] = fit.prior.positive & ((t > 0) | (k > 0))
-        self.args = X, fit.problem.y, t, k
+        penalised = (self.t > 0) | (self.k > 0)
+        self.options["positive"] = fit.prior.positive & penalised
         self.lost = 0
-        self.table = unit_table(*self.args, **self.options)
+        self.table = unit_table(X, self.y, self.t, self.k, **self.options)
 
     def __call__(self, counts, factor, likely=None, start=None):
         """Return coefficients, (b, n), from counts (b, M) and factors, (b, n) or (b,
@@ -95,18 +114,20 @@ class _Few:
         if start is not None:
             start = start.toarray()
             likely = start.any(0)
-        X, y, t, k = self.args
         counts = counts * self.weight
         x, _, sure, gap = refit(self.table, counts, factor, likely, start)
         odd = np.flatnonzero(~sure)
         if len(odd):  # once more, without a guess
             x[odd], _, _, gap[odd] = refit(self.table, counts[odd], factor[odd])
         for b in odd[~(gap[odd] <= GAP)]:
-            again = X, y, t * factor[b], k * factor[b], counts[b]
             x[b] = np.nan
             if self.lost < MOST_LOST:
+                t = self.t * factor[b]
+                k = self.k * factor[b]
                 try:
-                    x[b] = penalised_fit(*again, **self.options)
+                    x[b] = penalised_fit(
+                        self.X, self.y, t, k, counts[b], **self.options
+                    )
                 except RuntimeError:
                     self.lost += 1
         return x
@@ -125,27 +146,32 @@ def refitter(fit, baseline=None):
     """
     p = fit.problem
     N = len(fit.mean)
-    one = int(fit.has_intercept)
+    n_intercepts = int(fit.has_intercept)
     if baseline is not None:
-        wanted = "the BaselineHazard that survival_fit returned with the fit"
-        parts = "time", "event", "sample_weight", "offset", "strata", "entry"
-        check_interface("baseline", baseline, parts, wanted)
+        kind = "the BaselineHazard that survival_fit returned with the fit"
+        names = "time", "event", "sample_weight", "offset", "strata", "entry"
+        check_interface("baseline", baseline, names, kind)
         if not np.array_equal(baseline.event, p.y):
-            raise ValueError(f"baseline must be {wanted}; its events differ")
-    check_refittable(p.A, fit.prior, p.likelihood, one, baseline)
+            raise ValueError(f"baseline must be {kind}; its events differ")
+    check_refittable(p.A, fit.prior, p.likelihood, n_intercepts, baseline)
     t, _ = penalty_terms(fit, slice(None))
     if baseline is not None:
         return partial(_with_level, baseline, p.A[:, :N], t[:N])
     likely = t == 0
-    likely[:N] |= fit.Pi > NEGLIGIBLE if fit.converged else True
+    if fit.converged:
+        likely[:N] |= fit.Pi > NEGLIGIBLE
+    else:
+        likely[:N] = True
     if isinstance(p.A, ChunkedTable):
         of_all = partial(_stored_refits, fit, likely)
     else:
         of_all = partial(_Few(fit, p.A, slice(None)), likely=likely)
 
     def refits(counts, factor, start=None):
-        factor = np.pad(factor, ((0, 0), (0, one * (factor.shape[1] > 1))))
-        start = None if start is None else csr_array(start)[:, : N + one]
+        if factor.shape[1] > 1:
+            factor = np.pad(factor, ((0, 0), (0, n_intercepts)))
+        if start is not None:
+            start = csr_array(start)[:, : N + n_intercepts]
         x = of_all(counts, factor, start=start)
         return x[:, :N], x[:, N:].sum(1)
 
@@ -155,12 +181,13 @@ def refitter(fit, baseline=None):
 def _with_level(baseline, A, t, counts, factor, start=None):
     """Return Cox fits, and the level of each about a baseline."""
     weight = counts * baseline.sample_weight
-    start = None if start is None else start[:, : len(t)].toarray()
+    if start is not None:
+        start = start[:, : len(t)].toarray()
     sets = dict(strata=baseline.strata, entry=baseline.entry)
     x = cox_fits(A, baseline.time, baseline.event, factor * t, weight, start, **sets)
-    seen = np.maximum(weight @ baseline.event, 0.5)  # of no event, as of half a one
+    events = np.maximum(weight @ baseline.event, 0.5)  # of no event, as of half a one
     expected = np.sum(weight * baseline.hazard * np.exp(x @ A.T), 1)
-    return x, np.log(seen / np.where(expected > 0, expected, seen))
+    return x, np.log(events / np.where(expected > 0, expected, events))
 
 # %% ../../nbs/workshop/refits.ipynb #74000021
 def penalty_terms(fit, columns):
@@ -168,9 +195,12 @@ def penalty_terms(fit, columns):
     intercept.
     """
     N = len(fit.mean)
-    one = [0.0] * fit.has_intercept
-    parts = (np.append(np.broadcast_to(v, N), one) for v in fit.prior.split())
-    return [part[columns] for part in parts]
+    terms = []
+    for term in fit.prior.split():
+        of_all = np.zeros(N + fit.has_intercept)
+        of_all[:N] = term
+        terms.append(of_all[columns])
+    return terms
 
 # %% ../../nbs/workshop/refits.ipynb #74000007
 MOST_HELD = 2**25  # numbers that refits of a table in chunks may hold: 256 MB
@@ -181,22 +211,27 @@ def _stored_refits(fit, likely, counts, factor, start=None):
     """Return coefficients of refits of a table in chunks, sparse, the intercept's
     included; those to begin at, sparse, too, name columns to look at.
     """
-    (A, y, _, loss, *_), inside = fit.problem, likely.copy()
-    if start is not None:
-        inside = penalty_terms(fit, slice(None))[0] == 0
+    A = fit.problem.A
+    y = fit.problem.y
+    loss = fit.problem.likelihood
+    thresholds = penalty_terms(fit, slice(None))[0]
+    if start is None:
+        inside = likely.copy()
+    else:
+        inside = thresholds == 0
         inside[start.indices] = True
     factor = np.broadcast_to(factor, (len(counts), len(inside)))
-    bar = penalty_terms(fit, slice(None))[0] * factor.min(0) * (1 + 1e-7)
+    bar = thresholds * factor.min(0) * (1 + 1e-7)
+    size = np.positive if fit.prior.positive else np.abs
     while True:
-        few = np.flatnonzero(inside)
-        if len(A) * (len(few) + 2 * len(counts)) > MOST_HELD:
-            what = f"{len(few)} columns of {len(A)} rows in memory, and residuals of"
-            what += f" {len(counts)} refits: ask for fewer, or {_HINT}"
-            raise ValueError(f"refits need {what}")
-        X = A[:, few]
-        x = _Few(fit, X, few)(counts, factor[:, few])
+        columns = np.flatnonzero(inside)
+        if len(A) * (len(columns) + 2 * len(counts)) > MOST_HELD:
+            held = f"{len(columns)} columns of {len(A)} rows in memory, and residuals"
+            held += f" of {len(counts)} refits: ask for fewer, or {_HINT}"
+            raise ValueError(f"refits need {held}")
+        X = A[:, columns]
+        x = _Few(fit, X, columns)(counts, factor[:, columns])
         U = -counts * np.array([loss.derivatives(y, f)[0] for f in x @ X.T])
-        size = np.positive if fit.prior.positive else np.abs
 
         def hardest(X):
             return np.max(size(X.T @ U.T), axis=1)
@@ -211,23 +246,28 @@ def _stored_refits(fit, likely, counts, factor, start=None):
         if not missed.any():
             break
         near = pull > ALMOST * bar  # so that there are fewer passes
-        inside |= near if len(A) * near.sum() < MOST_HELD / 4 else missed
-    b, at = np.nonzero(x)
-    return csr_array((x[b, at], (b, few[at])), shape=factor.shape)
+        if len(A) * near.sum() < MOST_HELD / 4:
+            inside |= near
+        else:
+            inside |= missed
+    b, place = np.nonzero(x)
+    return csr_array((x[b, place], (b, columns[place])), shape=factor.shape)
 
 # %% ../../nbs/workshop/refits.ipynb #l0ng0002
-AT_ONCE, SIDE = 5e6, 32  # counts in memory; exact refits made side by side
+AT_ONCE = 5e6  # counts in memory
+SIDE = 32  # exact refits made side by side
 ANNOUNCED = 30  # seconds without a bar
 
 
 def in_turn(A, numbers, progress, side=SIDE):
     """Split a range of numbers of refits into pieces that are made at once."""
-    few = max(10, min(side, int(AT_ONCE // len(A))))
-    few = len(numbers) if isinstance(A, ChunkedTable) else few
+    size = max(10, min(side, int(AT_ONCE // len(A))))
+    if isinstance(A, ChunkedTable):
+        size = len(numbers)
     start = time.perf_counter()
-    for done in range(0, len(numbers), max(few, 1)):
+    for done in range(0, len(numbers), max(size, 1)):
         rest = (time.perf_counter() - start) * (len(numbers) / max(done, 1) - 1)
-        if done == few and rest > ANNOUNCED and progress and not is_interactive():
-            what = f"{done} of {len(numbers)} refits are made, the others take some"
-            print(f"{what} {rest:.0f} seconds", file=sys.stderr)
-        yield numbers[done : done + few]
+        if done == size and rest > ANNOUNCED and progress and not is_interactive():
+            state = f"{done} of {len(numbers)} refits are made, the others take some"
+            print(f"{state} {rest:.0f} seconds", file=sys.stderr)
+        yield numbers[done : done + size]
