@@ -82,14 +82,18 @@ def toy() -> Dataset:
 # %% ../nbs/course/13_datasets.ipynb #d49b73cb
 def _check_table(A, y=None, names=None):
     """Check A (M, N), y (M,) or None, N names or None; a frame has its own."""
-    names = names_of(A) if names is None else names
-    panels = as_chunked(A)
-    A = check_array("A", A, ("M", "N")) if panels is None else panels
+    if names is None:
+        names = names_of(A)
+    chunked = as_chunked(A)
+    A = check_array("A", A, ("M", "N")) if chunked is None else chunked
     M, N = A.shape
-    names = None if names is None else tuple(names)
-    if names is not None and len(names) != N:
-        raise ValueError(f"names has {len(names)} entries for the {N} columns of A")
-    return A, None if y is None else check_array("y", y, (M,)), names
+    if names is not None:
+        names = tuple(names)
+        if len(names) != N:
+            raise ValueError(f"names has {len(names)} entries for the {N} columns of A")
+    if y is not None:
+        y = check_array("y", y, (M,))
+    return A, y, names
 
 # %% ../nbs/course/13_datasets.ipynb #98943ea9
 def standardize(
@@ -145,13 +149,15 @@ def standardize(
         problem = f"NaN or infinite values, the first in column {np.argmin(finite)}"
         raise ValueError(f"A has {problem}; drop or fill them first")
     if constant.any():
-        which = np.flatnonzero(constant)
-        names = {i: f"x[{i}]" for i in which} if names is None else names
-        note = (
-            f"carry no information and stay zero: {format_list(names, which, most=20)}"
-        )
-        warnings.warn(f"constant columns {note}", UserWarning, stacklevel=2)
-    return B, None if y is None else y - y.mean()
+        columns = np.flatnonzero(constant)
+        if names is None:
+            names = {i: f"x[{i}]" for i in columns}
+        listed = format_list(names, columns, most=20)
+        note = f"constant columns carry no information and stay zero: {listed}"
+        warnings.warn(note, UserWarning, stacklevel=2)
+    if y is not None:
+        y = y - y.mean()
+    return B, y
 
 # %% ../nbs/course/13_datasets.ipynb #003eca9d
 def _dct_rows(k, N):
@@ -168,7 +174,8 @@ def _respond(A, density, noise, rng):
     x0 = rng.normal(size=N) * (rng.random(N) < density)
     y = A @ x0 + noise * rng.normal(size=M)
     B, norm, _ = unit_columns(A)
-    return Dataset(B, y - y.mean(), norm * x0, tuple(f"x[{i}]" for i in range(N)))
+    names = tuple(f"x[{i}]" for i in range(N))
+    return Dataset(B, y - y.mean(), norm * x0, names)
 
 # %% ../nbs/course/13_datasets.ipynb #bcc59d27
 def random_dct(
@@ -220,7 +227,8 @@ def random_dct(
     ratio = check_number("random_dct", "ratio", ratio, 0, 1, closed="]")
     M = check_size("random_dct", "round(ratio N)", round(ratio * N), least=2)
     rng = np.random.default_rng(seed)
-    return _respond(_dct_rows(rng.choice(N, M, replace=False), N), density, noise, rng)
+    A = _dct_rows(rng.choice(N, M, replace=False), N)
+    return _respond(A, density, noise, rng)
 
 # %% ../nbs/course/13_datasets.ipynb #6e1709a9
 def _toeplitz_columns(E, rho):
@@ -310,15 +318,18 @@ def load_diabetes() -> Dataset:
     from sklearn.datasets import load_diabetes as load
 
     raw = load()
-    X = raw.data
-    names = raw.feature_names
-    pairs = list(combinations(range(10), 2))
-    squares = [i for i in range(10) if names[i] != "sex"]
-    table = [X] + [X[:, i] * X[:, j] for i, j in pairs] + [X[:, squares] ** 2]
-    labels = [*names, *(f"{names[i]}*{names[j]}" for i, j in pairs)]
-    labels += [f"{names[i]}^2" for i in squares]
-    A, y = standardize(np.column_stack(table), raw.target)
-    return Dataset(A, y, None, tuple(labels))
+    names = list(raw.feature_names)
+    columns = list(raw.data.T)
+    features = list(zip(names, columns))
+    for (name, column), (other_name, other) in combinations(features, 2):
+        names.append(f"{name}*{other_name}")
+        columns.append(column * other)
+    for name, column in features:
+        if name != "sex":
+            names.append(f"{name}^2")
+            columns.append(column**2)
+    A, y = standardize(np.column_stack(columns), raw.target)
+    return Dataset(A, y, None, tuple(names))
 
 # %% ../nbs/course/13_datasets.ipynb #29c81b92
 RIBOFLAVIN_URL = (
@@ -333,25 +344,31 @@ def _riboflavin_file(path):
     cache.
     """
     pooch = import_extra("pooch", "course")
-    named = path if path is not None else os.environ.get("RVAMP_NB_RIBOFLAVIN") or None
-    if named is None:
-        name = "riboflavin.RData"
-        cache = pooch.os_cache("rvamp_nb")
-        known = f"sha256:{RIBOFLAVIN_SHA256}"
-        try:
-            return pooch.retrieve(RIBOFLAVIN_URL + name, known, fname=name, path=cache)
-        except Exception as problem:
-            remedy = "get riboflavin.RData elsewhere, and say load_riboflavin(path)"
-            what = f"the riboflavin data could not be downloaded ({problem})"
-            kind = ValueError if isinstance(problem, ValueError) else OSError
-            raise kind(f"{what}: {remedy}") from problem
-    if not Path(named).is_file():
+    if path is None:
+        path = os.environ.get("RVAMP_NB_RIBOFLAVIN")
+        if not path:
+            return _downloaded_riboflavin(pooch)
+    if not Path(path).is_file():
         remedy = "without a path (and without RVAMP_NB_RIBOFLAVIN) it is downloaded"
-        raise FileNotFoundError(f"path: there is no file {str(named)!r}; {remedy}")
-    if pooch.file_hash(str(named), alg="sha256") != RIBOFLAVIN_SHA256:
-        wanted = "the riboflavin.RData of the R package hdi (its SHA-256 differs)"
-        raise ValueError(f"path: {str(named)!r} is not {wanted}")
-    return named
+        raise FileNotFoundError(f"path: there is no file {str(path)!r}; {remedy}")
+    if pooch.file_hash(str(path), alg="sha256") != RIBOFLAVIN_SHA256:
+        original = "the riboflavin.RData of the R package hdi (its SHA-256 differs)"
+        raise ValueError(f"path: {str(path)!r} is not {original}")
+    return path
+
+
+def _downloaded_riboflavin(pooch):
+    """Return the file, downloaded or from the cache of pooch."""
+    name = "riboflavin.RData"
+    digest = f"sha256:{RIBOFLAVIN_SHA256}"
+    cache = pooch.os_cache("rvamp_nb")
+    try:
+        return pooch.retrieve(RIBOFLAVIN_URL + name, digest, fname=name, path=cache)
+    except Exception as problem:
+        failure = f"the riboflavin data could not be downloaded ({problem})"
+        remedy = "get riboflavin.RData elsewhere, and say load_riboflavin(path)"
+        kind = ValueError if isinstance(problem, ValueError) else OSError
+        raise kind(f"{failure}: {remedy}") from problem
 
 # %% ../nbs/course/13_datasets.ipynb #be971a69
 def load_riboflavin(path: FilePath | None = None) -> Dataset:
@@ -389,12 +406,16 @@ def load_riboflavin(path: FilePath | None = None) -> Dataset:
     FileNotFoundError: path: there is no file 'elsewhere.RData'; ...
     """
     rdata = import_extra("rdata", "course")
-    # the R data frame holds a matrix, which pandas would not take
-    kinds = dict.fromkeys(("data.frame", "AsIs"), lambda obj, attrs: obj)
-    kinds = {**rdata.conversion.DEFAULT_CLASS_MAP, **kinds}
+
+    def unchanged(obj, attributes):  # the R data frame holds a matrix, not for pandas
+        return obj
+
+    kinds = dict(rdata.conversion.DEFAULT_CLASS_MAP)
+    kinds["data.frame"] = unchanged
+    kinds["AsIs"] = unchanged
     parsed = rdata.parser.parse_file(_riboflavin_file(path))
     frame = rdata.conversion.convert(parsed, kinds)["riboflavin"]
-    names = tuple(str(n) for n in frame["x"].coords["dim_1"].values)
+    names = tuple(map(str, frame["x"].coords["dim_1"].values))
     A, y = standardize(np.asarray(frame["x"]), np.asarray(frame["y"]), names)
     return Dataset(A, y, None, names)
 
