@@ -17,10 +17,12 @@ def answered(answer, right, mistakes=None, rtol=1e-3):
     Numbers agree within `rtol` of the largest of `right`. Returns a str.
     """
     if isinstance(right, (str, bool, np.bool_)):
-        same = str(answer).strip().casefold() == str(right).casefold()
-        return "Right." if same else "No. Compute an example that decides it."
+        if str(answer).strip().casefold() == str(right).casefold():
+            return "Right."
+        return "No. Compute an example that decides it."
     try:
-        answer, right = np.asarray(answer, float), np.asarray(right, float)
+        answer = np.asarray(answer, float)
+        right = np.asarray(right, float)
     except (TypeError, ValueError):
         return "That is not a number, nor an array of numbers."
     if answer.shape != right.shape:
@@ -32,16 +34,20 @@ def answered(answer, right, mistakes=None, rtol=1e-3):
         size = np.abs(unit).max(initial=0) or 1.0
         return np.isfinite(size) and np.allclose(answer, other, 0, rtol * size)
 
-    for text, other in ({"Right.": right} | (mistakes or {})).items():
+    if near(right, right):
+        return "Right."
+    for text, other in (mistakes or {}).items():
         if near(other, right):
             return text
-    usual = _usual(answer, right).items()
-    return next((text for text, other in usual if near(other, other)), "Not yet.")
+    for text, other in _usual(answer, right).items():
+        if near(other, other):
+            return text
+    return "Not yet."
 
 # %% ../nbs/workshop/exercises.ipynb #ex890007
 def _usual(answer, right):
     """Return usual mistakes, as {what to return: the answer that the mistake gives}."""
-    known = {
+    mistakes = {
         "Right up to the sign.": -right,
         "Twice what it should be.": 2 * right,
         "Half of what it should be.": right / 2,
@@ -49,11 +55,13 @@ def _usual(answer, right):
         "The other way round: one minus it is right.": 1 - right,
     }
     with np.errstate(all="ignore"):
-        known["Its square is right."] = np.sqrt(right)
-        known["One divided by it is right."] = 1 / right
-    scale = np.sum(answer * right) / np.sum(right**2) if right.any() else 0
-    if right.size > 1 and scale:
-        known[f"Right up to a factor: yours is {scale:.3g} times it."] = scale * right
+        mistakes["Its square is right."] = np.sqrt(right)
+        mistakes["One divided by it is right."] = 1 / right
+    if right.size > 1 and right.any():
+        scale = np.sum(answer * right) / np.sum(right**2)
+        if scale:
+            text = f"Right up to a factor: yours is {scale:.3g} times it."
+            mistakes[text] = scale * right
     if right.ndim == 0 and abs(answer - right) < 0.1 * abs(right):
-        known["Close, but not to a part in a thousand."] = answer
-    return known
+        mistakes["Close, but not to a part in a thousand."] = answer
+    return mistakes

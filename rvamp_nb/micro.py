@@ -145,6 +145,6 @@ if __name__ == "__main__":
 # %% ../nbs/course/38_micro.ipynb #26m00033
 def density(fit, lam, i, x):
     """Compute the density of coefficient i at x != 0; it has an atom at 0."""
-    Q_hat, h, chi_hat = (part[i] for part in fit.field)
+    Q_hat, h, chi_hat = (numbers[i] for numbers in fit.field)
     z = Q_hat * x + np.sign(x) * lam  # the field that makes it x
     return Q_hat * np.exp(-((z - h) ** 2) / (2 * chi_hat)) / sqrt(2 * pi * chi_hat)

@@ -59,10 +59,10 @@ def _control(name, spec):
     """
     import ipywidgets as w
 
-    look = dict(style={"description_width": "9em"}, layout={"width": "32em"})
-    look["description"] = _NAMES.get(name, name.replace("_", " "))
     if isinstance(spec, w.Widget):
         return spec
+    look = dict(style={"description_width": "9em"}, layout={"width": "32em"})
+    look["description"] = _NAMES.get(name, name.replace("_", " "))
     if isinstance(spec, bool):
         return w.Checkbox(value=spec, **look)
     if isinstance(spec, list) and spec:
@@ -71,14 +71,14 @@ def _control(name, spec):
         return w.Dropdown(options=spec, **look)
     four = isinstance(spec, tuple) and len(spec) == 4
     if not (four and spec[0] <= spec[3] <= spec[1] and spec[2] > 0):
-        wanted = "(lo, hi, step, start) with lo <= start <= hi, a list of choices"
-        given = f"control {name!r} is {spec!r}"
-        raise ValueError(f"{given}: give {wanted}, True, False, or a widget")
-    lo, hi, step, start = spec
-    look |= dict(min=lo, max=hi, step=step, value=start, continuous_update=False)
+        forms = "(lo, hi, step, start) with lo <= start <= hi, a list of choices"
+        problem = f"control {name!r} is {spec!r}"
+        raise ValueError(f"{problem}: give {forms}, True, False, or a widget")
+    look["min"], look["max"], look["step"], look["value"] = spec
+    look["continuous_update"] = False
     if all(isinstance(s, int) for s in spec):
         return w.IntSlider(readout_format="d", **look)
-    decimals = len(f"{step:.6f}".rstrip("0").partition(".")[2])
+    decimals = len(f"{spec[2]:.6f}".rstrip("0").partition(".")[2])
     return w.FloatSlider(readout_format=f".{max(1, decimals)}f", **look)
 
 # %% ../nbs/workshop/plot_style.ipynb #cb70e19e
@@ -90,21 +90,25 @@ def _outputs(draw, values, places):
     from IPython.utils.capture import capture_output
 
     before = set(plt.get_fignums())
+    pictures = []
     try:
         with capture_output() as shown:
             draw(**values)
-        new = [k for k in plt.get_fignums() if k not in before]
-        pictures = [_picture(plt.figure(k), places) for k in new]
+        for k in plt.get_fignums():
+            if k not in before:
+                pictures.append(_picture(plt.figure(k), places))
     finally:
         for k in set(plt.get_fignums()) - before:
             plt.close(k)
-    printed = dict(stdout=shown.stdout, stderr=shown.stderr).items()
-    stream = dict(output_type="stream")
-    display = dict(output_type="display_data")
-    printed_outputs = [stream | dict(name=k, text=text) for k, text in printed if text]
+    outputs = []
+    for name in ("stdout", "stderr"):
+        text = getattr(shown, name)
+        if text:
+            outputs.append(dict(output_type="stream", name=name, text=text))
     for o in shown.outputs:
-        printed_outputs.append(display | dict(data=o.data, metadata=o.metadata or {}))
-    return (*printed_outputs, *pictures)
+        metadata = o.metadata or {}
+        outputs.append(dict(output_type="display_data", data=o.data, metadata=metadata))
+    return tuple(outputs + pictures)
 
 
 def _picture(fig, places):
@@ -113,16 +117,17 @@ def _picture(fig, places):
     """
     from PIL import Image
 
+    n_axes = len(fig.axes)
     for ax in fig.axes:
         _plain_ticks(ax)
-    known = places.get(len(fig.axes))
-    if known:
+    if places.get(n_axes):
         # arranging axes anew takes longer than drawing them
         fig.set_layout_engine("none")
-        for ax, place in zip(fig.axes, known):
+        for ax, place in zip(fig.axes, places[n_axes]):
             ax.set_position(place)
     fig.canvas.draw()
-    places[len(fig.axes)] = known or [ax.get_position() for ax in fig.axes]
+    if not places.get(n_axes):
+        places[n_axes] = [ax.get_position() for ax in fig.axes]
     png = io.BytesIO()
     pixels = np.asarray(fig.canvas.buffer_rgba())
     # packed to be quick rather than small
@@ -183,14 +188,18 @@ def sliders(draw, **controls):
         try:
             redraw()
         except Exception as e:
-            lines = format_exception(e)
-            error = dict(ename=type(e).__name__, evalue=str(e), traceback=lines)
-            out.outputs = (dict(output_type="error", **error),)
+            error = dict(
+                output_type="error",
+                ename=type(e).__name__,
+                evalue=str(e),
+                traceback=format_exception(e),
+            )
+            out.outputs = (error,)
 
     redraw()
     for knob in knobs.values():
         knob.observe(on_move, "value")
-    box = w.VBox([*knobs.values(), out])
+    box = w.VBox(list(knobs.values()) + [out])
     _live[box] = on_move
     return box
 

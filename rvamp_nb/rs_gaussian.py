@@ -18,27 +18,28 @@ def rs_covariance(Q_hat, chi_hat, beta, n):
     other sign, give -chi_hat. n, which need not be whole, is below Q_hat / (beta *
     chi_hat); 0 is the replica limit. A ValueError if no such Gaussian exists.
     """
-    left = _positive_definite(Q_hat, chi_hat, beta, n)
-    off_diagonal = chi_hat / (Q_hat * left)
+    precision_of_sum = _positive_definite(Q_hat, chi_hat, beta, n)
+    off_diagonal = chi_hat / (Q_hat * precision_of_sum)
     return 1 / (beta * Q_hat) + off_diagonal, off_diagonal
 
 # %% ../nbs/course/23_rs_gaussian.ipynb #pd06
 def _positive_definite(Q_hat, chi_hat, beta, n):
-    """Check Q_hat - n beta chi_hat > 0: the precision (over beta) of the
-    replicas' sum.
+    """Check Q_hat - n beta chi_hat > 0, and return it: the precision (over beta) of
+    the replicas' sum.
     """
-    Q_hat, chi_hat = np.asarray(Q_hat, float), np.asarray(chi_hat, float)
+    Q_hat = np.asarray(Q_hat, float)
+    chi_hat = np.asarray(chi_hat, float)
     if not 0 < beta < np.inf:
         limits = "for beta = inf use the limits n = 0, 1/beta = 0"
         raise ValueError(f"beta is {beta}: give a finite number above 0 ({limits})")
     if np.any(Q_hat <= 0):
         problem = f"Q_hat has the value {Q_hat.min()}"
         raise ValueError(f"{problem}: a precision must be above 0")
-    left = Q_hat - n * beta * chi_hat
-    if np.any(left <= 0):
+    precision = Q_hat - n * beta * chi_hat
+    if np.any(precision <= 0):
         remedy = "keep n below Q_hat / (beta * chi_hat)"
         raise ValueError(f"n is {n}: no Gaussian has so many replicas here; {remedy}")
-    return left
+    return precision
 
 # %% ../nbs/course/23_rs_gaussian.ipynb #43c86238
 def rs_log_partition(Q_hat, h, chi_hat, beta, n):
@@ -46,6 +47,7 @@ def rs_log_partition(Q_hat, h, chi_hat, beta, n):
     log-partition function of `eq:gaussian_family`), log E_xi Z(xi)**n, for each
     coordinate; 0 at n = 0. Arguments and errors as `rs_covariance`, h the mean field.
     """
-    left = _positive_definite(Q_hat, chi_hat, beta, n)
-    width = n / 2 * np.log(2 * np.pi / (beta * Q_hat)) - np.log(left / Q_hat) / 2
-    return width + n * beta * h**2 / (2 * left)
+    precision_of_sum = _positive_definite(Q_hat, chi_hat, beta, n)
+    shrunk = np.log(precision_of_sum / Q_hat) / 2
+    width = n / 2 * np.log(2 * np.pi / (beta * Q_hat)) - shrunk
+    return width + n * beta * h**2 / (2 * precision_of_sum)

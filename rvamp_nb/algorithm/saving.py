@@ -110,11 +110,11 @@ def _made(arrays, item):
     """Make an object of one of these classes, and of no other, or return an array."""
     if list(item) == ["array"]:
         return arrays[item["array"]]
-    for name, parts in item.items():
-        if name in _KINDS and all(part is not None for part in parts.values()):
+    for name, fields in item.items():
+        if name in _KINDS and all(value is not None for value in fields.values()):
             # whether its law of multipliers was given, or is that of the paper
-            stated = parts.pop("states_randomize", None)
-            made = _KINDS[name](**parts)
+            stated = fields.pop("states_randomize", None)
+            made = _KINDS[name](**fields)
             if stated is not None:
                 vars(made)["states_randomize"] = stated
             return made

@@ -171,13 +171,12 @@ def _project_out(F, columns):
 
 def _scaled_penalties(t, k, unit, target):
     """Return t and k in the units of columns, (n,), and of the target (`own-units`)."""
-    given = np.append(t, k)
+    penalties = np.append(t, k)
     with np.errstate(over="ignore", under="ignore"):
-        scaled = given / np.append(unit * target, unit**2)
-    least = np.where(given > 0, 5e-324, 0.0)  # what became 0 was too small
-    _check_range(
-        "penalties of columns of unit length", np.maximum(scaled, least), 1e300
-    )
+        scaled = penalties / np.append(unit * target, unit**2)
+    least = np.where(penalties > 0, 5e-324, 0.0)  # what became 0 was too small
+    sizes = np.maximum(scaled, least)
+    _check_range("penalties of columns of unit length", sizes, 1e300)
     return np.split(scaled, 2)
 
 
@@ -324,9 +323,11 @@ def _line_step(G, downhill, sign, z, step):
 
     def model(v):
         d = v - z
-        return np.sum(d * ((G @ d[..., None])[..., 0] / 2 - downhill), 1)
+        curved = (G @ d[..., None])[..., 0] / 2
+        return np.sum(d * (curved - downhill), 1)
 
-    new = np.where((model(cut) <= model(first))[:, None], cut, first)
+    cut_is_lower = model(cut) <= model(first)
+    new = np.where(cut_is_lower[:, None], cut, first)
     return new, calm, crossing & (new == 0)
 
 
@@ -531,15 +532,18 @@ def _check_kkt(p, w, z, f, used, most=20):
     off at most, (b,).
     """
     pull = -p.loss.slope(p.y, f, p.counts) @ p.X.T
-    few = np.nonzero(used)
-    face = few[0], w[few[1]]
-    z = z[few]
-    new, outside = _add_violators(p, pull, face, 1e-13 * p.force, most)
+    in_use = np.nonzero(used)
+    refits = in_use[0]
+    face = refits, w[in_use[1]]
+    z = z[in_use]
+    t = p.t[face]
+    violators, outside = _add_violators(p, pull, face, 1e-13 * p.force, most)
     near = outside >= -1e-8 * p.t.max(1, initial=0) - 1e-13 * p.force
-    off = np.abs(pull[face] - p.k[face] * z - p.t[face] * np.sign(z))
+    off = np.abs(pull[face] - p.k[face] * z - t * np.sign(z))
     gap = np.zeros(len(f))
-    np.maximum.at(gap, face[0], off / np.maximum(p.t[face] + p.force[face[0]], 1e-300))
-    return new, ~near & (gap <= 1e-10), np.fmax(gap, outside / p.force)
+    np.maximum.at(gap, refits, off / np.maximum(t + p.force[refits], 1e-300))
+    sure = ~near & (gap <= 1e-10)
+    return violators, sure, np.fmax(gap, outside / p.force)
 
 
 def _solve_on_all(p, likely, start=0.0):

@@ -16,7 +16,9 @@ from ..validation import kind_of
 # %% ../../nbs/workshop/dispatch.ipynb #88000009
 def names_of(X):
     """Return the labels of a frame's columns; None of what is no frame."""
-    return X.columns if "frame" in kind_of(X) else None
+    if "frame" in kind_of(X):
+        return X.columns
+    return None
 
 
 def as_chunked(A):
@@ -29,7 +31,9 @@ def as_chunked(A):
         return A
     kind = kind_of(A)
     if kind in ("dask", "dask frame", "zarr") and A.ndim == 2:
-        return DaskTable(the_dask().array.from_array(A) if kind == "zarr" else A)
+        if kind == "zarr":
+            A = the_dask().array.from_array(A)
+        return DaskTable(A)
     if sparse.issparse(A):
         try:  # what reads the indices believes them
             if A.format == "coo" and A.ndim == 2:
@@ -42,7 +46,8 @@ def as_chunked(A):
         return ChunkedTable(A)
     if not isinstance(A, np.ndarray) or isinstance(A, np.ma.MaskedArray):
         return None
-    here = A.dtype == float and not isinstance(A, np.memmap)
-    small = here or A.size <= CHUNK_NUMBERS
-    plain = small or A.ndim != 2 or A.dtype.kind not in "biuf"
-    return None if plain else ChunkedTable(A)
+    in_memory = A.dtype == float and not isinstance(A, np.memmap)
+    small = in_memory or A.size <= CHUNK_NUMBERS
+    if small or A.ndim != 2 or A.dtype.kind not in "biuf":
+        return None
+    return ChunkedTable(A)
