@@ -41,7 +41,8 @@ def ramp(a):
     far = np.asarray(low < FAR)
     if far.any():
         lift[far], lift2[far] = tail[far] * tail_moments(np.asarray(low)[far])
-    var = np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2, lift2 - lift**2)
+    var_below = lift2 - lift**2
+    var = np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2, var_below)
     return lift, var, np.where(a > 0, 1 - tail, tail)
 
 # %% ../../nbs/workshop/rectified.ipynb #c72e5a0c
@@ -61,19 +62,24 @@ def inside(size, lam, s):
     d, e, near, far = noises(np.array([size, lam, lam - size, -lam - size]), s)
     d2 = d**2
     e2 = e**2  # a square is fast, a fourth power is not
-    series = 1 + (d2 - 1) * e2 / 6 + (d2**2 - 6 * d2 + 3) * e2**2 / 120
+    second = (d2 - 1) * e2 / 6
+    fourth = (d2**2 - 6 * d2 + 3) * e2**2 / 120
+    narrow = 2 * e * phi(d) * (1 + second + fourth)
     wide = ndtr(near) - ndtr(far)
-    return np.where(e * (1 + d) < 0.02, 2 * e * phi(d) * series, wide)
+    return np.where(e * (1 + d) < 0.02, narrow, wide)
 
 # %% ../../nbs/workshop/rectified.ipynb #6d17a2fb
 def halved(low, high, q, cdf, steps=100):
     """Find the smallest x from low to high with cdf(x) >= q, arrays of one shape, by
     bisection; exactly 0 on the atom.
     """
-    for _ in range(0 if np.array_equal(low, high) else steps):  # or no search
+    if np.array_equal(low, high):  # nothing to search
+        steps = 0
+    for _ in range(steps):
         middle = (low + high) / 2
         enough = cdf(middle) >= q
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    # the last double below zero, and zero
-    before, at = cdf(np.full_like(high, -5e-324)), cdf(np.zeros_like(high))
-    return np.where((before < q) & (q <= at), 0.0, high)[()]
+        low = np.where(enough, low, middle)
+        high = np.where(enough, middle, high)
+    below = cdf(np.full_like(high, -5e-324))  # at the last double below zero
+    at_zero = cdf(np.zeros_like(high))
+    return np.where((below < q) & (q <= at_zero), 0.0, high)[()]

@@ -93,9 +93,11 @@ def check_target(loss, y):
     if not isinstance(loss, str) or loss not in REFITTED:
         names = ", ".join(map(repr, REFITTED))
         raise ValueError(f"loss must be one of {names}, got {loss!r}")
-    if loss == "logistic" and not (0 <= y.min() <= y.max() <= 1 and 0 < y.mean() < 1):
-        labels = "y must hold the labels 0 and 1, both, for the logistic loss"
-        raise ValueError(f"{labels}, or shares between them")
+    if loss == "logistic":
+        shares = 0 <= y.min() and y.max() <= 1
+        if not (shares and 0 < y.mean() < 1):
+            labels = "y must hold the labels 0 and 1, both, for the logistic loss"
+            raise ValueError(f"{labels}, or shares between them")
     if loss == "poisson" and (y < 0).any():
         raise ValueError(f"y must be counts >= 0 for the Poisson loss, got {y.min():g}")
     if loss == "poisson" and not y.any():
@@ -122,16 +124,19 @@ class UnitTable(NamedTuple):
         """Return coefficients (b, n) of this table in the caller's units, (b, N)."""
         rank = len(self.start)
         x = np.zeros((len(Z), len(self.free)))
-        v = Z[:, :rank] + self.start - (self.share @ Z[:, rank:, None])[..., 0]
+        penalised = Z[:, rank:]
+        shared = (self.share @ penalised[..., None])[..., 0]
+        v = Z[:, :rank] + self.start - shared
         x[:, self.free] = (self.basis @ v[..., None])[..., 0]
-        x[:, ~self.free] = Z[:, rank:]
+        x[:, ~self.free] = penalised
         return np.multiply(x, self.target / self.size, out=x)
 
     def from_caller(self, x):
         """Return coefficients (b, N) in the caller's units in those of this table."""
         x = x * (self.size / self.target)
         penalised = x[:, ~self.free]
-        v = x[:, self.free] @ np.linalg.pinv(self.basis).T - self.start
+        to_basis = np.linalg.pinv(self.basis).T
+        v = x[:, self.free] @ to_basis - self.start
         return np.hstack([v + penalised @ self.share.T, penalised])
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe1
@@ -171,13 +176,12 @@ def _project_out(F, columns):
 
 def _scaled_penalties(t, k, unit, target):
     """Return t and k in the units of columns, (n,), and of the target (`own-units`)."""
-    given = np.append(t, k)
+    penalties = np.append(t, k)
     with np.errstate(over="ignore", under="ignore"):
-        scaled = given / np.append(unit * target, unit**2)
-    least = np.where(given > 0, 5e-324, 0.0)  # what became 0 was too small
-    _check_range(
-        "penalties of columns of unit length", np.maximum(scaled, least), 1e300
-    )
+        scaled = penalties / np.append(unit * target, unit**2)
+    least = np.where(penalties > 0, 5e-324, 0.0)  # what became 0 was too small
+    sizes = np.maximum(scaled, least)
+    _check_range("penalties of columns of unit length", sizes, 1e300)
     return np.split(scaled, 2)
 
 
@@ -324,9 +328,11 @@ def _line_step(G, downhill, sign, z, step):
 
     def model(v):
         d = v - z
-        return np.sum(d * ((G @ d[..., None])[..., 0] / 2 - downhill), 1)
+        curved = (G @ d[..., None])[..., 0] / 2
+        return np.sum(d * (curved - downhill), 1)
 
-    new = np.where((model(cut) <= model(first))[:, None], cut, first)
+    cut_is_lower = model(cut) <= model(first)
+    new = np.where(cut_is_lower[:, None], cut, first)
     return new, calm, crossing & (new == 0)
 
 
@@ -393,7 +399,8 @@ def _newton_step(p, going, pull, z, used, sign, f, calm, lent, small):
     if p.loss.name != "squared":
         step = new - old
         along = (step[:, None] @ X)[:, 0]
-        length = _length(p, t, k, f[going], along, old, step, calm[going])[:, None]
+        length = _length(p, t, k, f[going], along, old, step, calm[going])
+        length = length[:, None]
         whole = length == 1
         new = np.where(whole, new, old + length * step)
         leaving &= whole
@@ -465,8 +472,9 @@ def _solve_on_columns(p, z, used, sign):
         entering = going[b], new
         used[entering] = True
         sign[entering] = np.sign(pull[b, new])
-        reached = np.maximum(1e-12 * p.force, p.loss.rounding(p.y, f[going], p.counts))
-        solved[going] = looking & (residual <= reached)
+        rounding = p.loss.rounding(p.y, f[going], p.counts)
+        small_enough = np.maximum(1e-12 * p.force, rounding)
+        solved[going] = looking & (residual <= small_enough)
         solved[entering[0]] = False
         unsolved = finite & ~solved[going]
         if not unsolved.any():
@@ -505,7 +513,8 @@ def _polish(p, b, used, z, f):
         prediction = v @ X
         downhill = -(X @ p.loss.slope(y, prediction, c)) - k * v - push
         if size == np.inf:
-            G = p.loss.hessian(X, y, prediction, c, 0.0) + np.diag(k + _small(X**2 @ c))
+            ridge = k + _small(X**2 @ c)
+            G = p.loss.hessian(X, y, prediction, c, 0.0) + np.diag(ridge)
             root, failed = dpotrf(G)
             if failed:
                 return False
@@ -514,7 +523,8 @@ def _polish(p, b, used, z, f):
         size_before = size
         size = np.abs(step).max()
         if size <= 1e-11 * np.abs(v).max() or np.abs(downhill).max() <= least:
-            kept = bool((v * before > 0)[(t > 0) | (p.lowest[on] == 0)].all())
+            signed = (t > 0) | (p.lowest[on] == 0)
+            kept = bool((v * before > 0)[signed].all())
             if kept:
                 z[b, on] = v
                 f[:] = v @ X
@@ -531,15 +541,18 @@ def _check_kkt(p, w, z, f, used, most=20):
     off at most, (b,).
     """
     pull = -p.loss.slope(p.y, f, p.counts) @ p.X.T
-    few = np.nonzero(used)
-    face = few[0], w[few[1]]
-    z = z[few]
-    new, outside = _add_violators(p, pull, face, 1e-13 * p.force, most)
+    in_use = np.nonzero(used)
+    refits = in_use[0]
+    face = refits, w[in_use[1]]
+    z = z[in_use]
+    t = p.t[face]
+    violators, outside = _add_violators(p, pull, face, 1e-13 * p.force, most)
     near = outside >= -1e-8 * p.t.max(1, initial=0) - 1e-13 * p.force
-    off = np.abs(pull[face] - p.k[face] * z - p.t[face] * np.sign(z))
+    off = np.abs(pull[face] - p.k[face] * z - t * np.sign(z))
     gap = np.zeros(len(f))
-    np.maximum.at(gap, face[0], off / np.maximum(p.t[face] + p.force[face[0]], 1e-300))
-    return new, ~near & (gap <= 1e-10), np.fmax(gap, outside / p.force)
+    np.maximum.at(gap, refits, off / np.maximum(t + p.force[refits], 1e-300))
+    sure = ~near & (gap <= 1e-10)
+    return violators, sure, np.fmax(gap, outside / p.force)
 
 
 def _solve_on_all(p, likely, start=0.0):
@@ -556,7 +569,8 @@ def _solve_on_all(p, likely, start=0.0):
     sure = np.zeros(len(Z), dtype=bool)
     gap = np.zeros(len(Z))
     if likely is None:  # those that pull hardest at 0
-        violators, _, _ = _check_kkt(p, w, Z[:, w], f, Z[:, w] != 0, 2 * p.X.shape[1])
+        z = Z[:, w]
+        violators, _, _ = _check_kkt(p, w, z, f, z != 0, most=2 * p.X.shape[1])
         likely = violators[1]
     w = np.append(w, np.flatnonzero(Z.any(0)))
     w = np.union1d(w, np.arange(len(p.X))[likely])
@@ -580,7 +594,10 @@ def _solve_on_all(p, likely, start=0.0):
             break
         n_before = len(w)
         w = np.union1d(w, violators[1][again[violators[0]]])
-        idle = idle + 1 if len(w) == n_before else 0
+        if len(w) > n_before:
+            idle = 0
+        else:
+            idle += 1
         if idle == _IDLE:  # the rounds repeat each other
             break
         going = going[again]
@@ -614,7 +631,8 @@ def _solve_in_batches(p, likely, start):
             f[:, rows] = f_drawn
             yield Z, f, sure, gap
         return
-    batch_size = int(np.clip(_MEMORY // max(M * min(M, n), n, 1), 1, b))
+    numbers_each = max(M * min(M, n), n, 1)
+    batch_size = int(np.clip(_MEMORY // numbers_each, 1, b))
     for i in range(0, b, batch_size):
         batch = slice(i, i + batch_size)
         yield _solve_on_all(p.of_refits(batch), likely, start[batch])
@@ -636,7 +654,8 @@ def refit(table, counts, factor, likely=None, start=None):
     n_refits = len(counts)
     rank = len(table.start)
     if factor.shape[1] > 1:
-        factor = np.hstack([np.ones((n_refits, rank)), factor[:, ~table.free]])
+        unpenalised = np.ones((n_refits, rank))
+        factor = np.hstack([unpenalised, factor[:, ~table.free]])
     if likely is not None:
         likely = np.append(np.ones(rank, dtype=bool), likely[~table.free])
     largest_count = np.where(counts.any(1), counts.max(1), 1.0)[:, None]
@@ -646,7 +665,7 @@ def refit(table, counts, factor, likely=None, start=None):
         c = counts / largest_count
         factor = factor / largest_count
         y = np.broadcast_to(table.y, counts.shape)
-        force = np.linalg.norm(loss.slope(y, np.zeros(counts.shape), c), axis=1)
+        force = np.linalg.norm(loss.slope(y, np.zeros(c.shape), c), axis=1)
         problem = _Many(
             X=table.X,
             lowest=table.lowest,

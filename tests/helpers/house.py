@@ -4,7 +4,11 @@ Tokens of code a room, and tokens a line (docstrings and comments are free; line
 free, too: nobody has to write two things on one); floors, circles and arrows back of
 its imports; what is defined in two rooms; private functions of less than four lines
 that are called once; private classes that are half of another; classes deeper than
-three; questions where a table lies.
+three; questions where a table lies. Then how often a line does several things, with
+the goal and the rooms that are furthest beyond it: these are to be read once more, and
+nobody is refused for them. With files as arguments it prints those numbers of each:
+
+    python tests/helpers/house.py rvamp_nb/select/frames.py
 
     python tests/helpers/house.py --crossings
 
@@ -26,6 +30,15 @@ from tokenize import NAME, NUMBER, OP, STRING, generate_tokens
 HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 STOREYS = ("ground", "tables", "algorithm", "inference", "select", "cli")
 LISTED = re.compile(r"^__all__ = \[[^\]]*\]", re.MULTILINE)
+GOALS = {  # in a hundred lines of code; the last in one
+    "tuple assignments": 1.5,
+    "stars": 0.8,
+    "conditional expressions": 1.5,
+    "nested ones": 0,
+    "comprehensions": 2.5,
+    "assignments inside expressions": 0,
+    "tokens a line": 9.5,
+}
 HIDDEN = re.compile(r"""import_module\(f?["']rvamp_nb""")
 GROUND = {
     "environment",
@@ -164,6 +177,44 @@ def code_size(text):
             tokens += 1
             lines |= set(range(token.start[0], token.end[0] + 1))
     return tokens, len(lines)
+
+
+COMPREHENSIONS = ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
+
+
+def forms(tree):
+    """{form: how often} of what puts several things on one line, the names of GOALS."""
+    found = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+            pairs = [t for t in node.targets if isinstance(t, (ast.Tuple, ast.List))]
+            found["tuple assignments"] += len(pairs)
+        elif isinstance(node, ast.Starred):
+            found["stars"] += 1
+        elif isinstance(node, ast.IfExp):
+            inner = node.test, node.body, node.orelse
+            found["conditional expressions"] += 1
+            found["nested ones"] += any(isinstance(n, ast.IfExp) for n in inner)
+        elif isinstance(node, COMPREHENSIONS):
+            found["comprehensions"] += 1
+        elif isinstance(node, ast.NamedExpr):
+            found["assignments inside expressions"] += 1
+    return found
+
+
+def density(texts):
+    """{form: how often in a hundred lines} of some texts; tokens a line, too."""
+    found, tokens, lines = Counter(), 0, 0
+    for text in texts:
+        text = LISTED.sub("", text)  # nbdev writes its list of names
+        found += forms(ast.parse(text))
+        size = code_size(text)
+        tokens += size[0]
+        lines += size[1]
+    lines = max(lines, 1)
+    numbers = {form: 100 * found[form] / lines for form in GOALS}
+    numbers["tokens a line"] = tokens / lines
+    return numbers
 
 
 def small_and_called_once(tree):
@@ -309,6 +360,18 @@ def print_crossings():
             print(f"{n:6}    {room} -> {other}")
 
 
+def print_density(texts, most=5):
+    """Print how dense the lines are, beside GOALS, and the rooms most beyond each."""
+    whole = density(texts.values())
+    each = {room: density([text]) for room, text in texts.items()}
+    print("A hundred lines have (goal; rooms that are furthest beyond it)")
+    for form, goal in GOALS.items():
+        beyond = [room for room in each if each[room][form] > goal]
+        beyond.sort(key=lambda room: -each[room][form])
+        rooms = ", ".join(f"{room} {each[room][form]:.1f}" for room in beyond[:most])
+        print(f"{whole[form]:6.2f}  {form} ({goal}; {rooms or 'none'})")
+
+
 def main():
     """Print what is counted."""
     found = count()
@@ -333,7 +396,14 @@ def main():
         ("by_axis", "lines outside tables/ that ask for chunk_axis"),
     ):
         print(f"{len(found[what]):6}  {text}: {', '.join(found[what])}")
+    print_density(rooms())
 
 
 if __name__ == "__main__":
-    print_crossings() if "--crossings" in sys.argv else main()
+    files = [Path(name) for name in sys.argv[1:] if name.endswith(".py")]
+    if files:
+        print_density({path.stem: path.read_text(encoding="utf-8") for path in files})
+    elif "--crossings" in sys.argv:
+        print_crossings()
+    else:
+        main()

@@ -124,7 +124,7 @@ SABOTAGES = [
     Sabotage(
         "rs_gaussian.py",
         "the log-partition function forgets what the replicas share",
-        "+ n * beta * h**2 / (2 * left)",
+        "+ n * beta * h**2 / (2 * precision_of_sum)",
         "+ n * beta * h**2 / (2 * Q_hat)",
         "nbs/course/23_rs_gaussian.ipynb::module",
     ),
@@ -1061,8 +1061,8 @@ SABOTAGES = [
     Sabotage(
         "exercises.py",
         "an answer is right when its sign is not",
-        '({"Right.": right} |',
-        '({"Right.": -right} |',
+        "if near(right, right):",
+        "if near(-right, right):",
         "tests/pages/test_students.py::test_what_is_wrong_with_an_answer_is_said",
     ),
     Sabotage(
@@ -1796,7 +1796,7 @@ SABOTAGES = [
     Sabotage(
         "plot_style.py",
         "what goes wrong while a slider moves is not shown",
-        'out.outputs = (dict(output_type="error", **error),)',
+        "out.outputs = (error,)",
         "out.outputs = ()",
         "tests/pages/test_plot_style.py::test_error_of_a_callback_is_visible_and_goes_away",
     ),
@@ -2238,8 +2238,8 @@ SABOTAGES = [
     Sabotage(
         "tables/dispatch.py",
         "a large file that is mapped is taken for an array in memory",
-        "here = A.dtype == float and not isinstance(A, np.memmap)",
-        "here = A.dtype == float",
+        "in_memory = A.dtype == float and not isinstance(A, np.memmap)",
+        "in_memory = A.dtype == float",
         "tests/tables/test_chunked.py::test_which_tables_are_read_in_blocks",
     ),
     Sabotage(

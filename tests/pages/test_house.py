@@ -4,14 +4,18 @@ import ast
 
 import pytest
 from house import (
+    GOALS,
     code_size,
     count,
     crossings,
+    density,
     folded,
     halves,
     homeless,
     imported,
     jobs,
+    print_density,
+    rooms,
     where_it_lies,
 )
 
@@ -42,6 +46,40 @@ def test_tokens_of_code_are_counted():
     assert code_size(code + '\n    """Do."""\n    return a  # so\n') == (12, 6)
     assert code_size("from .a import b, c as d\n") == (8, 1)
     assert code_size("from x.y.a import (\n    b,\n    c as d,\n)\n") == (8, 4)
+
+
+@pytest.mark.parametrize(
+    "code, form",
+    [
+        ("a, b = c, d", "tuple assignments"),
+        ("a, b = f(c)", None),
+        ("f(*a)", "stars"),
+        ("f(**a)", None),
+        ("a = b if c else d", "conditional expressions"),
+        ("a = b if c else d if e else f", "nested ones"),
+        ("a = [x for x in b]", "comprehensions"),
+        ("f(a := b)", "assignments inside expressions"),
+    ],
+)
+def test_lines_that_do_several_things_are_counted(code, form):
+    found = density([f"{code}\n", "x = 1\n" * 3])
+    tokens = found.pop("tokens a line")
+    assert tokens == (code_size(code)[0] + 9) / 4
+    assert [*found] + ["tokens a line"] == [*GOALS]
+    if form == "nested ones":
+        assert found.pop("conditional expressions") == 50
+    assert {name for name in found if found[name]} == ({form} if form else set())
+    assert form is None or found[form] == 25
+
+
+def test_dense_rooms_are_named_and_none_is_refused(capsys):
+    with capsys.disabled():
+        print()
+        print_density(rooms())
+    print_density({"a": "x = y if z else 1\n", "b": "x = 1\n"})
+    printed = capsys.readouterr().out
+    assert " 50.00  conditional expressions (1.5; a 100.0)\n" in printed
+    assert "  0.00  stars (0.8; none)\n" in printed
 
 
 def test_what_only_a_type_checker_imports_is_no_arrow():

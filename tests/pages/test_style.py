@@ -89,6 +89,11 @@ def test_no_file_is_left_out(findings, unformatted, repository_files):
         (f"x = '{'a' * 90}'\n", "E501"),
         ("if True: x = 1\n", "E701"),
         ("import os\n", "F401"),
+        ("double = lambda x: 2 * x\n", "E731"),
+        ("y = list(map(lambda x: 2 * x, [1]))\n", "C417"),
+        ('y = dict(**{"a": 1})\n', "PIE804"),
+        ("y = True if [] else False\n", "SIM210"),
+        ("def f(x):\n" + 16 * "    if x:\n        x -= 1\n", "C901"),
     ],
 )
 def test_what_ruff_must_find(tmp_path, code, rule):
@@ -96,6 +101,20 @@ def test_what_ruff_must_find(tmp_path, code, rule):
     path = str(tmp_path / "packed.py")
     answer = ruff("check", f"--config={ROOT / 'pyproject.toml'}", path)
     assert answer.returncode == 1 and rule in answer.stdout
+
+
+@pytest.mark.parametrize("file", ["room.py", "select/room.py"])
+def test_a_named_lambda_is_a_formula_in_chapters_only(tmp_path, file):
+    """In a room it is found, although all other rules are asked of its notebook."""
+    config = tmp_path / "pyproject.toml"
+    config.write_text((ROOT / "pyproject.toml").read_text(encoding="utf-8"), "utf-8")
+    for folder, is_found in (("rvamp_nb", True), ("tests/pages", False)):
+        path = tmp_path / folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('"""A room."""\nf = lambda x: x + "' + 90 * "a" + '"\n')
+        answer = ruff("check", str(path))
+        assert ("E731" in answer.stdout) == is_found
+        assert ("E501" in answer.stdout) != is_found
 
 
 def test_a_public_method_without_a_docstring_is_found(tmp_path):

@@ -248,7 +248,7 @@ def test_weights_and_groups_of_rows():
 
 
 def test_idle_and_lonely_columns(alone):
-    table = X.assign(**{"site0_4": 1.0, "none": 0.0})
+    table = X.assign(site0_4=1.0, none=0.0)
     groups = GROUPS | {"site0": [*GROUPS["site0"], "site0_4"], "one": ["age"]}
     s = StabilitySelection(column_groups=groups, pfer=2, n_resamples=0)
     with pytest.warns(UserWarning, match="constant columns are left out"):
@@ -268,7 +268,7 @@ def test_idle_and_lonely_columns(alone):
 
 
 def test_near_copies_stay_in_their_groups():
-    twice = X.assign(**{"again": X["dose0^1"], "ages": X["age"]})
+    twice = X.assign(again=X["dose0^1"], ages=X["age"])
     s = StabilitySelection(column_groups=GROUPS, n_resamples=0)
     with pytest.warns(UserWarning, match="columns age, ages are the same"):
         s.fit(twice, y)

@@ -179,7 +179,7 @@ def test_no_class_comes_first_and_no_unit_matters():
 
 
 def test_copies_constants_and_covariates():
-    table = X.assign(**{"again": 5 - 2 * X["leaf0"], "none": 1.0})
+    table = X.assign(again=5 - 2 * X["leaf0"], none=1.0)
     with pytest.warns(UserWarning):
         s = alone_().fit(table, y)
     Pi = dict(zip(table, s.probabilities_))
