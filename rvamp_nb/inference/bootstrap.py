@@ -77,7 +77,8 @@ def _draws(plan, numbers):
 # %% ../../nbs/course/14_bootstrap.ipynb #553d24b8
 def _one_refit(plan, counts, factor):
     """Compute coefficients and weighted residuals of one resample."""
-    (A, y, t, k), options = plan.args, plan.options
+    A, y, t, k = plan.args
+    options = plan.options
     loss = batch_glm.RefitLoss(options["loss"], options["delta"], options["offset"])
     if plan.is_lasso:
         x = weighted_lasso(A, y - options["offset"], t * factor, counts)
@@ -92,7 +93,8 @@ def _spread(n, sums, about=0.0):
     """
     off, two, three, four = sums / n
     if n < 2:
-        return about + off, *(np.full_like(off, np.nan),) * 3
+        unknown = np.full_like(off, np.nan)
+        return about + off, unknown, unknown, unknown
     var = np.maximum(two - off**2, 0) * n / (n - 1)
     fourth = four - off * (4 * three - 6 * off * two) - 3 * off**4
     noise = np.maximum(fourth - var**2 * (n - 3) / (n - 1), 0)
@@ -108,7 +110,7 @@ def _share_error(selected, n):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #03000101
 def _check_rows(A, y, weight, offset):
-    """Return A (M, N), y (M,), weights and offsets as floats; no None is left."""
+    """Return A (M, N), y (M,), weights and offsets as floats, by default 1 and 0."""
     held = {"sparse": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
     what, ending = held.get(kind_of(A).removesuffix(" frame"), ("", ""))
     remedy = f"refit on A[:, columns]{ending}, or on some rows"
@@ -116,21 +118,24 @@ def _check_rows(A, y, weight, offset):
         raise TypeError(f"A is {what}, and is needed in memory; {remedy}")
     check_in_memory(A, "A is read in chunks, and is needed", remedy)
     A = check_array("A", A, ("M", "N"))
-    each = (len(A),)
-    if weight is not None:
-        weight = check_array("sample_weight", weight, each, 0, some=True)
-    if offset is not None:
-        offset = check_array("offset", offset, each)
-    y = check_array("y", y, each)
-    weight = 1.0 if weight is None else weight
-    offset = 0.0 if offset is None else offset
-    return A, y, weight, offset
+    shape = (len(A),)
+    if weight is None:
+        weight = 1.0
+    else:
+        weight = check_array("sample_weight", weight, shape, 0, some=True)
+    if offset is None:
+        offset = 0.0
+    else:
+        offset = check_array("offset", offset, shape)
+    return A, check_array("y", y, shape), weight, offset
 
 # %% ../../nbs/course/14_bootstrap.ipynb #a13b647a
 def _each_column(name, given, N, **rules):
     """Return a number >= 0 for each column of A, (N,), of as many or one for all."""
     v = check_array(name, given, low=0, of="column", **rules)
-    return check_array(name, v, (N,), of="column of A") if v.ndim else np.full(N, v)
+    if not v.ndim:
+        return np.full(N, v)
+    return check_array(name, v, (N,), of="column of A")
 
 # %% ../../nbs/course/14_bootstrap.ipynb #15bf7a14
 def _check_penalties(A, lam, factor, intercept):
@@ -142,7 +147,9 @@ def _check_penalties(A, lam, factor, intercept):
         raise TypeError(f"lam is {lam!r}; {hint}")
     hint = "for columns without a penalty give a penalty_factor of 0"
     lam = _each_column("lam", lam, A.shape[1], above=True, remedy=hint)
-    factor = _each_column("penalty_factor", 1 if factor is None else factor, A.shape[1])
+    if factor is None:
+        factor = 1
+    factor = _each_column("penalty_factor", factor, A.shape[1])
     free = np.column_stack([A[:, factor == 0], np.ones((len(A), int(intercept)))])
     free = free / np.maximum(np.abs(free).max(0, initial=0), 1e-300)
     if free.size and np.linalg.matrix_rank(free) < free.shape[1]:
@@ -190,9 +197,11 @@ def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
     k = np.append((1 - l1_ratio) * lam, none)
     plain = loss == "squared" and not (positive or k.any()) and bool((t > 0).all())
     positive = np.append(np.full(len(lam), positive), none > 0)
-    args = np.column_stack([A, np.ones((len(A), 1))]) if intercept else A, y, t, k
+    if intercept:
+        A = np.column_stack([A, np.ones((len(A), 1))])
     options = dict(loss=loss, positive=positive, delta=delta, offset=offset)
-    return args, options, plain, batch_glm.unit_table(*args, **options)
+    table = batch_glm.unit_table(A, y, t, k, **options)
+    return (A, y, t, k), options, plain, table
 
 # %% ../../nbs/course/14_bootstrap.ipynb #2cc32a46
 def _chunk(plan, likely, numbers):
@@ -275,24 +284,31 @@ class Refits(NamedTuple):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #43724863
 def _gather(chunks, plan, n, keep, progress):
-    """Join all n refits; of an intercept, the last coefficient, by itself."""
-    (M, N), about, sums, selected, draws = plan.shape, None, 0, 0, []
+    """Join all n refits; keep the intercept, the last coefficient, by itself."""
+    M, N = plan.shape
+    about = None
+    sums = 0
+    selected = 0
+    draws = []
     with progress_bar(total=n, shown=progress, desc="refits") as bar:
         for x, u in chunks:
             both = np.hstack([x, u])
-            about = both.mean(0) if about is None else about
+            if about is None:
+                about = both.mean(0)
             d = both - about
-            selected = selected + (x != 0).sum(0)
             d2 = d * d
             sums = sums + np.array([v.sum(0) for v in (d, d2, d2 * d, d2 * d2)])
-            draws.append(x[:, [] if keep is None else keep])
+            selected = selected + (x != 0).sum(0)
+            if keep is not None:
+                draws.append(x[:, keep])
             bar.update(len(x))
     mean, var, mean_se, var_se = _spread(n, sums, about)
-    table = mean, var, selected / n, mean_se, var_se, _share_error(selected, n)
-    draws = None if keep is None else np.concatenate(draws)
     of_intercept = [float(v[N]) for v in (mean, var, mean_se) if len(selected) > N]
-    known = mean[-M:], mean_se[-M:], n, plan.seed, draws
-    return Refits(*(v[:N] for v in table), *known, *of_intercept)
+    moments = mean, var, selected / n, mean_se, var_se, _share_error(selected, n)
+    of_features = [v[:N] for v in moments]
+    of_rows = mean[-M:], mean_se[-M:]
+    draws = None if keep is None else np.concatenate(draws)
+    return Refits(*of_features, *of_rows, n, plan.seed, draws, *of_intercept)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #16514809
 @renamed

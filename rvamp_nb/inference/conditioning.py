@@ -37,34 +37,47 @@ DELETED_BELOW = 1e-9  # a count so small that the row is as good as deleted
 
 def split_law(counts):
     """Split the law of a count, with `nodes()` and `mean`, into two pieces, each as
-    narrow as can be; in one, where there is only one value. A list of (float,
+    narrow as can be; in one, where there is only one value. Return a list of (float,
     Discrete): the probability of each piece, and the law of the count inside it.
     """
     c, w = counts.nodes()
-    order = np.argsort(c[w > 1e-12])
-    c = c[w > 1e-12][order]
-    w = w[w > 1e-12][order]
-    # the variance that a piece keeps, times its probability
+    likely = w > 1e-12
+    order = np.argsort(c[likely])
+    c = c[likely][order]
+    w = w[likely][order]
 
-    def inside(p):
-        return w[p] @ (c[p] - np.average(c[p], weights=w[p])) ** 2
+    def spread(piece):  # the variance that a piece keeps, times its probability
+        mean = np.average(c[piece], weights=w[piece])
+        return w[piece] @ (c[piece] - mean) ** 2
 
-    cuts = [(slice(0, k), slice(k, None)) for k in range(1, len(c))]
-    best = min(cuts, key=lambda cut: sum(map(inside, cut)), default=(slice(None),))
+    best = [slice(None)]
+    least = np.inf
+    for k in range(1, len(c)):
+        cut = [slice(0, k), slice(k, None)]
+        kept = spread(cut[0]) + spread(cut[1])
+        if kept < least:
+            least = kept
+            best = cut
     c = np.maximum(c, DELETED_BELOW * counts.mean)
-    return [(w[p].sum() / w.sum(), Discrete(c[p], w[p] / w[p].sum())) for p in best]
+    pieces = []
+    for piece in best:
+        weight = w[piece].sum()
+        law = Discrete(c[piece], w[piece] / weight)
+        pieces.append((weight / w.sum(), law))
+    return pieces
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt5aa
-def _chosen_by_group(which, *answers):
-    """Choose for each group the answers under its own law."""
+def _chosen_by_group(which, answers):
+    """Choose for each group the answer under its own law."""
+    first = answers[0]
     chosen = []
     for parts in zip(*answers):
         picked = parts[0]
         if isinstance(picked, np.ndarray):
-            law = which if len(picked) == len(which) else which[answers[0].layout.row]
+            law = which if len(picked) == len(which) else which[first.layout.row]
             picked = np.stack(parts)[law, np.arange(len(picked))]
         chosen.append(picked)
-    return type(answers[0])(*chosen)
+    return first._make(chosen)
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt005
 @dataclass(frozen=True)
@@ -84,18 +97,28 @@ class PerRowLoss(Loss):
         """Answer as the loss does, each row by its own law; `counts` is not asked."""
         if self.loss.layout:  # in groups, chapter 5.2
             answers = [self.loss.message(y, incoming, law, beta) for law in self.laws]
-            return tuple(_chosen_by_group(self.which, *part) for part in zip(*answers))
-        whole = np.empty((5, len(y))), np.empty((3, len(y)))
+            moments, sent = zip(*answers)
+            moments = _chosen_by_group(self.which, moments)
+            return moments, _chosen_by_group(self.which, sent)
+        moments = np.empty((5, len(y)))
+        sent = np.empty((3, len(y)))
         for k in np.unique(self.which):
-            at = np.flatnonzero(self.which == k)
-            loss = self.loss.of(at)
-            received = Natural(*(part[at] for part in incoming))
-            answer = loss.message(y[at], received, self.laws[k], beta)
-            for all_rows, part in zip(whole, answer):
-                all_rows[:, at] = part
-        return Moments(*whole[0]), Natural(*whole[1])
+            rows = np.flatnonzero(self.which == k)
+            loss = self.loss.of(rows)
+            received = Natural(*(part[rows] for part in incoming))
+            answer = loss.message(y[rows], received, self.laws[k], beta)
+            moments[:, rows], sent[:, rows] = answer
+        return Moments(*moments), Natural(*sent)
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt008
+def _law_of_rate(p):
+    """Return the law of a count that is 1 with probability p, and else 0."""
+    if 0 < p < 1:
+        return Subsample(p)
+    value = p or DELETED_BELOW
+    return Discrete([value], [1.0])
+
+
 def sampling_units(counts, M):
     """Return what is drawn: the number of each row's unit, (M,), the row itself or its
     group; and the law of the units' counts.
@@ -106,23 +129,28 @@ def sampling_units(counts, M):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt0x1
 def _laws_of_patterns(law, G, rows):
-    """Return each unit's law, (G,); a chosen one's pieces; a pattern's weight
-    and laws.
+    """Return the number of each unit's law, (G,); how many pieces a chosen unit's law
+    has; and a function that returns a pattern's weight and laws.
     """
-    strata = isinstance(law, Stratified)
-    stratum, inner = (law.index, law.law) if strata else (np.zeros(G, dtype=int), law)
+    stratum = np.zeros(G, dtype=int)
+    inner = law
+    if isinstance(law, Stratified):
+        stratum = law.index
+        inner = law.law
     if not isinstance(inner, Subsample):  # independent: strata change nothing
         weights, pieces = zip(*split_law(law))
 
-        def of(chosen):
-            return (prod(weights[k] for k in chosen), [law, *pieces])
+        def independent(chosen):
+            return prod(weights[k] for k in chosen), [law, *pieces]
 
-        return np.zeros(G, dtype=int), len(pieces), of
+        return np.zeros(G, dtype=int), len(pieces), independent
     sizes = np.bincount(stratum)
-    known = len(law.names) if strata else 1  # behind them stands what is never drawn
-    drawn = np.array([inner.drawn(n) if k < known else 0 for k, n in enumerate(sizes)])
+    n_strata = len(law.names) if isinstance(law, Stratified) else 1
+    drawn = np.zeros_like(sizes)  # behind the strata stand units that are never drawn
+    for k, size in enumerate(sizes[:n_strata]):
+        drawn[k] = inner.drawn(size)
 
-    def of(chosen):
+    def without_replacement(chosen):
         weight = 1.0
         places = drawn.copy()
         left = sizes.copy()
@@ -131,15 +159,11 @@ def _laws_of_patterns(law, G, rows):
             places[k] -= inside
             left[k] -= 1
         if not weight:
-            return 0.0, [None, None]  # there is no such sample
-        rates = (*places / np.maximum(left, 1), 0, 1)
+            return 0.0, []  # there is no such sample
+        rates = np.append(places / np.maximum(left, 1), [0, 1])
+        return float(weight), list(map(_law_of_rate, rates))
 
-        def one(p):
-            return Subsample(p) if 0 < p < 1 else Discrete([p or DELETED_BELOW], [1.0])
-
-        return float(weight), [one(p) for p in rates]
-
-    return stratum, 2, of
+    return stratum, 2, without_replacement
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt007
 class Pattern(NamedTuple):
@@ -156,15 +180,19 @@ def patterns(counts, M, rows):
     `Grouped` counts the groups), neighbours differing in one row; the weights sum to 1.
     """
     unit, law = sampling_units(counts, M)
-    others, pieces, of = _laws_of_patterns(law, unit.max() + 1, rows)
+    others, pieces, weight_and_laws = _laws_of_patterns(law, unit.max() + 1, rows)
     places = range(len(rows))[::-1]
-    found = []
+    listed = []
     for k in range(pieces ** len(rows)):  # two pieces at most: Gray's code
-        chosen = tuple((k ^ k >> 1) >> place & 1 for place in places)
-        (weight, laws), which = of(chosen), others.copy()
+        gray = k ^ k >> 1
+        chosen = tuple(gray >> place & 1 for place in places)
+        weight, laws = weight_and_laws(chosen)
+        if not weight:
+            continue
+        which = others.copy()
         which[rows] = len(laws) - pieces + np.array(chosen, dtype=int)
-        found.append(Pattern(weight, chosen, which[unit], laws))
-    return [g for g in found if g.weight]
+        listed.append(Pattern(weight, chosen, which[unit], laws))
+    return listed
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt011
 # The relative change at which a pattern has settled. Halved and doubled, 120 rows of
@@ -179,19 +207,22 @@ def restrict(fit, columns):
     with: a Problem and a State.
     """
     p = fit.problem
-    prior = fit.prior
-    at = columns
     if len(columns) == len(fit.Pi):
         return p, fit.messages
-    given = {name: vars(prior)[name] for name in ("lam", "penalty_factor")}
-    restricted = {k: v[columns] if np.ndim(v) else v for k, v in given.items()}
+    of_each = {}
+    for name in ("lam", "penalty_factor"):
+        value = vars(fit.prior)[name]
+        if np.ndim(value):
+            of_each[name] = value[columns]
+    prior = replace(fit.prior, **of_each)
     A = pick_columns(p.A, columns)
-    prior = replace(prior, **restricted)
+    places = columns
     if fit.has_intercept:
         A = with_ones(A)
         prior = WithIntercept(prior, len(columns))
-        at = np.append(columns, len(fit.Pi))
-    to_prior = Natural(*(part[at] for part in fit.messages.to_prior.alone()))
+        places = np.append(columns, len(fit.Pi))
+    to_prior = fit.messages.to_prior.alone()
+    to_prior = Natural(*(part[places] for part in to_prior))
     state = fit.messages._replace(to_prior=to_prior)
     blocks = [columns.searchsorted(block) for block in fit.column_clusters]
     return put_in_clusters(p._replace(A=A, prior=prior), state, blocks, len(columns))
@@ -202,11 +233,13 @@ def active_set(fit):
     most.
     """
     kept = fit.Pi > NEGLIGIBLE
-    return np.flatnonzero(kept if 0 < kept.mean() < 0.5 else kept | True)
+    if 0 < kept.mean() < 0.5:
+        return np.flatnonzero(kept)
+    return np.arange(len(kept))
 
 
 def _stands(step, enough):
-    """Tell whether the step has moved less than `enough`."""
+    """Return whether the step has moved less than `enough`."""
     before = step.state
     if step.x.rho.max() < 1e-12:  # nothing selected: they fade for ever
         before = before._replace(to_likelihood=step.new.to_likelihood)
@@ -240,7 +273,7 @@ class PatternFit(NamedTuple):
 
 
 def solve_patterns(fit, rows, columns):
-    """Fit all patterns of some rows, (K,), on some columns, (n,): a list of
+    """Fit all patterns of some rows, (K,), on some columns, (n,). Return a list of
     `PatternFit`, and how many steps all took together.
     """
     problem, state = restrict(fit, columns)
@@ -251,12 +284,15 @@ def solve_patterns(fit, rows, columns):
     last = ()
     moves = np.zeros((len(rows), len(z)))
     for weight, chosen, which, laws in patterns(problem.counts, len(problem.y), rows):
-        here = problem._replace(likelihood=PerRowLoss(problem.likelihood, which, laws))
+        loss = PerRowLoss(problem.likelihood, which, laws)
+        conditioned = problem._replace(likelihood=loss)
         side = np.subtract(chosen, last or chosen)
         begin = from_coordinates(z + side @ moves, state)
-        step, taken = _solve_pattern(here, begin, anderson)
-        found = step and replace(fit, problem=here, last=step, n_iter=taken)
+        step, taken = _solve_pattern(conditioned, begin, anderson)
+        steps += taken
+        solved = None
         if step:
+            solved = replace(fit, problem=conditioned, last=step, n_iter=taken)
             now = coordinates(step.new)
             move = np.zeros_like(z)
             np.subtract(now, z, out=move, where=np.isfinite(now) & np.isfinite(z))
@@ -264,8 +300,7 @@ def solve_patterns(fit, rows, columns):
                 moves[side != 0] = move * side.sum()
             z = now
             last = chosen
-        parts.append(PatternFit(weight, chosen, found))
-        steps += taken
+        parts.append(PatternFit(weight, chosen, solved))
     return parts, steps
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt122
@@ -287,14 +322,19 @@ def row_scores(fit, columns):
         return (parts / np.maximum(parts.sum(0), 1e-300)) ** 2 @ doubt
     A = pick_columns(fit.problem.A, columns)
     var = fit.last.u.var
-    _, (noise,) = map_chunks(A, lambda X, var: ((), (var @ X[:, :] ** 2,)), (var,))
+
+    def of_columns(X, var):
+        return (), (var @ X[:, :] ** 2,)
+
+    _, (noise,) = map_chunks(A, of_columns, (var,))
     weight = doubt / np.maximum(noise, 1e-150) ** 2
 
     def of_rows(X, var):
-        return ((var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ())
+        return (var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ()
 
     (scores,), _ = map_chunks(A, of_rows, (var,))
-    return np.bincount(sampling_units(fit.problem.counts, len(var))[0], scores)
+    unit, _ = sampling_units(fit.problem.counts, len(var))
+    return np.bincount(unit, scores)
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt026
 @dataclass(frozen=True, repr=False)
@@ -355,8 +395,10 @@ class ConditionedFit:
         solved += f" {len(self.columns)} of {len(self.Pi)} columns"
         words = [f"rows {self.rows.tolist()}", solved]
         n = len(self.fit.column_clusters)
-        words += [f"{n} block{'s' * (n > 1)}"] * bool(n)
-        words += [f"{what} left as it was ({w:.2g})" for what, w in self.left.items()]
+        if n:
+            words.append("1 block" if n == 1 else f"{n} blocks")
+        for what, weight in self.left.items():
+            words.append(f"{what} left as it was ({weight:.2g})")
         return f"ConditionedFit({'; '.join(words)})"
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt027
@@ -370,8 +412,8 @@ OWNER = "condition_on_rows"
 def _check_countable(fit):
     """Refuse rows and fits that cannot be conditioned on, with the reason."""
     if not isinstance(fit, Fit):
-        wanted = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
-        raise TypeError(f"{OWNER}: fit must be {wanted}, got {fit!r:.60}")
+        source = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
+        raise TypeError(f"{OWNER}: fit must be {source}, got {fit!r:.60}")
     p = fit.problem
     if fit.last is None or not fit.converged:
         what = "the fit has not converged, and there is no fixed point to start from"
@@ -397,8 +439,8 @@ def _rows_asked(fit, rows, columns):
     if np.iterable(rows) and not isinstance(rows, str):
         return clusters.check_indices("condition_on_rows: rows", rows, G)
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)):
-        wanted = "a whole number or a list of row numbers"
-        raise ValueError(f"condition_on_rows: rows must be {wanted}, got {rows!r}")
+        kinds = "a whole number or a list of row numbers"
+        raise ValueError(f"condition_on_rows: rows must be {kinds}, got {rows!r}")
     if not 0 <= rows <= G:
         raise ValueError(f"{OWNER}: rows must lie between 0 and {G}, got {rows}")
     if rows > MAX_CHOSEN_ROWS:
@@ -408,16 +450,17 @@ def _rows_asked(fit, rows, columns):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt028
 def _mixed(fit, parts, columns):
-    """Average Π, mean and mean square over all patterns, (3, N), and what was left as
-    it was.
+    """Average Π, mean and mean square over all patterns, (3, N); return them and the
+    patterns that were left as they were.
     """
-    n = max(NODES // len(parts), SOME)  # patterns average over nodes, too
+    n = max(NODES // len(parts), SOME)  # patterns also average over nodes
     moments = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
     mixed = 0.0
     left = {}
     for k, (weight, chosen, part) in enumerate(parts):
         if part is None:
-            left[f"pattern {chosen}"], of_pattern = weight, moments[:, columns]
+            left[f"pattern {chosen}"] = weight
+            of_pattern = moments[:, columns]
         else:
             of_pattern = moments_of(part, n, k * n % NODES)
         mixed = mixed + weight * of_pattern
@@ -464,7 +507,8 @@ def condition_on_rows(fit: Fit, rows: int | Sequence[int] = 4) -> ConditionedFit
     [0.1, 0.3, 1.0, 0.9, 0.1, 0.1, 0.6, 0.3, 1.0, 0.4]
     """
     _check_countable(fit)
-    columns = np.unique(np.concatenate([active_set(fit), *fit.column_clusters]))
+    groups = [active_set(fit)] + list(fit.column_clusters)
+    columns = np.unique(np.concatenate(groups))
     rows = _rows_asked(fit, rows, columns)
     parts, steps = solve_patterns(fit, rows, columns)
     (Pi, mean, square), left = _mixed(fit, parts, columns)

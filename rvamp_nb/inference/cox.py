@@ -31,11 +31,15 @@ def one_clock(time, entry=None, strata=None):
     """
     M = len(time)
     begin = np.zeros(0) if entry is None else entry
-    known, rank = np.unique(np.append(time, begin), return_inverse=True)
-    strata = np.zeros(M) if strata is None else strata
-    before = np.unique(strata, return_inverse=True)[1] * (len(known) + 1)
-    start = before if entry is None else before + 1 + rank[M:]
-    return start, before + 1 + rank[:M]
+    times, rank = np.unique(np.append(time, begin), return_inverse=True)
+    if strata is None:
+        strata = np.zeros(M)
+    _, stratum = np.unique(strata, return_inverse=True)
+    before = stratum * (len(times) + 1)
+    stop = before + 1 + rank[:M]
+    if entry is None:
+        return before, stop
+    return before + 1 + rank[M:], stop
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0003
 class RiskSets:
@@ -48,16 +52,17 @@ class RiskSets:
         self.start = start
         self.stop = stop
         rest = np.minimum.accumulate(start[::-1])[::-1]
-        ends = [0, *(np.flatnonzero(rest[1:] >= stop[:-1]) + 1), len(stop)]
-        self.blocks = [slice(*pair) for pair in zip(ends, ends[1:])]
-        block = np.searchsorted(ends[1:-1], np.arange(len(stop)), "right")
+        borders = np.flatnonzero(rest[1:] >= stop[:-1]) + 1
+        ends = np.concatenate([[0], borders, [len(stop)]])
+        self.blocks = [slice(first, end) for first, end in zip(ends, ends[1:])]
+        block = np.searchsorted(borders, np.arange(len(stop)), "right")
         self.first = np.searchsorted(stop, stop)  # of the rows of the same time
         self.last = np.searchsorted(stop, stop, "right") - 1
         self.order = np.argsort(start, kind="stable")
         self.come = np.searchsorted(start[self.order], stop)  # so many by then
         self.gone = np.searchsorted(stop, start, "right")
-        self.more = self.come < np.take(ends, block + 1)  # come later
-        self.less = self.gone > np.take(ends, block)  # have gone before
+        self.more = self.come < ends[block + 1]  # come later
+        self.less = self.gone > ends[block]  # have gone before
 
     def of(self, rows):
         """Return the sets of some of the rows, which are sorted."""
@@ -109,10 +114,9 @@ class CoxLoss:
         """Compute each row's risk, deaths, risk at its time, and risk times hazard, (b,
         M); once for value, slope and curvature at a point.
         """
-        point = self.point
-        known = self.known
-        if all(map(np.array_equal, (f, c), point)):
-            return known
+        last_f, last_c = self.point
+        if np.array_equal(f, last_f) and np.array_equal(c, last_c):
+            return self.known
         risk = c * np.exp(f)
         deaths = c * y
         total = np.maximum(self.sets.at_risk(risk), np.maximum(risk, FAINTEST))
@@ -147,10 +151,10 @@ class CoxLoss:
 # %% ../../nbs/course/53_survival.ipynb #c10c0002
 def within_strata(A, strata, weight):
     """Subtract from A, (M, N), the mean that each column has in each stratum, under
-    weights (M,): no Cox model with these strata notices (`within`). What does not vary
-    inside any stratum is 0.
+    weights (M,): no Cox model with these strata notices (`within`). Columns that vary
+    inside no stratum become 0.
     """
-    codes = np.unique(strata, return_inverse=True)[1]
+    _, codes = np.unique(strata, return_inverse=True)
     share = weight / np.maximum(np.bincount(codes, weight), FAINTEST)[codes]
     order = np.argsort(codes, kind="stable")
     first = np.searchsorted(codes[order], np.arange(codes.max() + 1))
@@ -181,15 +185,20 @@ def cox_fits(A, time, event, lam, counts, start=None, strata=None, entry=None):
     """
     begin, end = one_clock(time, entry, strata)
     order = np.argsort(end, kind="stable")
-    t = (lam[0] > 0) * 1.0
-    A = A if strata is None else within_strata(A, strata, counts.sum(0))
+    penalised = lam[0] > 0
+    if strata is not None:
+        A = within_strata(A, strata, counts.sum(0))
     event = event[order]
     counts = counts[:, order]
+    t = penalised * 1.0
     table = unit_table(A[order], event, t, 0 * t, "poisson")
     table = table._replace(loss=CoxLoss(RiskSets(begin[order], end[order])))
-    found, _, _, gap = refit(table, counts, np.where(t, lam, 1.0), start=start)
-    spread = np.ptp(found[:, t == 0] @ A[:, t == 0].T, axis=1)  # of log hazards
-    return np.where(((gap <= GAP) & (spread < 20))[:, None], found, np.nan)
+    penalties = np.where(penalised, lam, 1.0)
+    coefficients, _, _, gap = refit(table, counts, penalties, start=start)
+    free = coefficients[:, ~penalised] @ A[:, ~penalised].T
+    spread = np.ptp(free, axis=1)  # of log hazards
+    arrived = (gap <= GAP) & (spread < 20)
+    return np.where(arrived[:, None], coefficients, np.nan)
 
 # %% ../../nbs/course/53_survival.ipynb #s5e71e51
 LARGE, TERMS = 0.1, 14  # a share whose series is not taken; the others' powers
@@ -200,6 +209,14 @@ def _of_others(z, a):
     1.
     """
     return np.maximum(1 - a * z, 0) / (1 + a * z**2)
+
+
+def _own_deaths(deaths, risk, z, a):
+    """Compute what own deaths count beyond those of others, at shares z of the risk."""
+    counted = (1 + a) / (1 + a * z**2)
+    counted = np.minimum(counted, 1 / np.maximum(z, FAINTEST))  # p / z, and p <= 1
+    more = counted - _of_others(z, a)
+    return deaths * more / risk
 
 
 def _seen_of_others(died, at_risk, held, since, until, a):
@@ -213,7 +230,8 @@ def _seen_of_others(died, at_risk, held, since, until, a):
     p = np.arange(TERMS)[:, None]
     sums = np.zeros((TERMS, len(died) + 1))
     with np.errstate(over="ignore"):  # of the last few, which are not asked for
-        np.cumsum(died / at_risk * (at_risk[0] / at_risk) ** p, axis=1, out=sums[:, 1:])
+        powers = (at_risk[0] / at_risk) ** p
+        np.cumsum(died / at_risk * powers, axis=1, out=sums[:, 1:])
     share = (-1.0) ** (p // 2) * (held / at_risk[0] * a**0.5) ** p
     share[1::2] *= -(a**0.5)
     seen = np.sum(share * (sums[:, high] - sums[:, low]), axis=0)
@@ -225,16 +243,17 @@ def _seen_of_others(died, at_risk, held, since, until, a):
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0030
 def _seen_in_parts(died, at_risk, held, since, until, a):
-    """Compute these sums where the risk may grow: of deaths at which it is alike up to
-    2.
+    """Compute the sums of `_seen_of_others` where the risk may grow: in parts, in which
+    it is alike up to 2.
     """
     grows = (np.diff(at_risk) > 0).any()
     seen = np.zeros(len(held))
     size = np.floor(np.log2(at_risk)) * grows
-    for one in np.unique(size):
-        k = np.flatnonzero(size == one)
-        ends = np.searchsorted(k, since), np.searchsorted(k, until)
-        seen += _seen_of_others(died[k], at_risk[k], held, *ends, a)
+    for value in np.unique(size):
+        k = np.flatnonzero(size == value)
+        first = np.searchsorted(k, since)
+        end = np.searchsorted(k, until)
+        seen += _seen_of_others(died[k], at_risk[k], held, first, end, a)
     return seen
 
 
@@ -243,14 +262,15 @@ def _of_units(groups, clock, deaths, risk):
     each, and the numbers of those that come second, third, ... of their group.
     """
     times, when = np.unique(clock, return_inverse=True)
-    key = np.unique(groups, return_inverse=True)[1] * len(times) + when
-    key, row = np.unique(key, return_inverse=True)  # of one group at one time
-    unit = key // len(times)
+    _, group = np.unique(groups, return_inverse=True)
+    key, row = np.unique(group * len(times) + when, return_inverse=True)
+    unit = key // len(times)  # a key is a group at a time
     place = np.arange(len(key))
     place -= np.searchsorted(unit, unit)
     later = [np.flatnonzero(place == p) for p in range(1, place.max() + 1)]
-    parts = np.bincount(row, deaths), np.bincount(row, risk)
-    return row, times[key % len(times)], *parts, place, later
+    deaths = np.bincount(row, deaths)
+    risk = np.bincount(row, risk)
+    return row, times[key % len(times)], deaths, risk, place, later
 
 # %% ../../nbs/course/53_survival.ipynb #s4518bbb
 def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
@@ -258,32 +278,35 @@ def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
     (M,) (`drawn-share`). Deaths are events times weights, risks E c exp(eta + b) times
     weights, (M,) each; under `Grouped` counts the shares are those of groups.
     """
-    a, (start, stop) = counts.var / counts.mean**2, one_clock(time, entry, strata)
+    a = counts.var / counts.mean**2
+    start, stop = one_clock(time, entry, strata)
     groups = counts.groups if isinstance(counts, Grouped) else np.arange(len(time))
-    if late := start.any():  # before they begin, what they hold is taken away again
+    late = start.any()
+    if late:  # before they begin, what they hold is taken away again
         stop = np.append(stop, start)
         groups = np.tile(groups, 2)
         deaths = np.append(deaths, 0 * deaths)
         risk = np.append(risk, -risk)
     row, clock, deaths, held, place, later = _of_units(groups, stop, deaths, risk)
     until = np.searchsorted(np.unique(clock[deaths > 0]), clock, "right")
-    died, left = (np.bincount(until, v, until.max() + 1)[1:] for v in (deaths, held))
+    died = np.bincount(until, deaths, until.max() + 1)[1:]
+    left = np.bincount(until, held, until.max() + 1)[1:]
     at_risk = np.cumsum(left[::-1])[::-1]
-    for at in reversed(later):
-        held[at - 1] += held[at]
+    for units in reversed(later):
+        held[units - 1] += held[units]
     since = np.where(place, np.roll(until, 1), until if late else 0)
     mine = np.flatnonzero(deaths)
     if late:  # rounding errors
         np.maximum.at(at_risk, until[mine] - 1, held[mine])
     seen = _seen_in_parts(died, at_risk, held, since, until, a)
     risk = at_risk[until[mine] - 1]
-    z = held[mine] / risk  # of one's own death p / z counts, and p is at most 1
-    own_term = np.minimum((1 + a) / (1 + a * z**2), 1 / np.maximum(z, FAINTEST))
-    seen[mine] += deaths[mine] * (own_term - _of_others(z, a)) / risk
-    for at in later:
-        seen[at] += seen[at - 1]
+    seen[mine] += _own_deaths(deaths[mine], risk, held[mine] / risk, a)
+    for units in later:
+        seen[units] += seen[units - 1]
     seen = seen[row]
-    return counts.mean * (seen[: len(time)] - seen[len(time) :] if late else seen)
+    if late:
+        seen = seen[: len(time)] - seen[len(time) :]
+    return counts.mean * seen
 
 # %% ../../nbs/course/53_survival.ipynb #sbf88d5f
 def survival_target(y):
@@ -300,16 +323,18 @@ def survival_target(y):
     coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in parts]
     if coded[-1] and not (coded[0] and np.any(parts[0])):  # all start at 0
         parts = parts[-1:] + parts[:-1]
-    event, *ends = map(np.asarray, parts)
+    event = np.asarray(parts[0])
     if event.dtype.kind == "O":
         event = event.astype(float)
     if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
         where = "the first column, or the one that holds 0 and 1 alone"
         remedy = "True where it was seen and False where not (of codes 1, 2: y == 2)"
         raise ValueError(f"y: the event is {where}; it must be {remedy}")
-    time = check_array("y: time", ends[-1], ("M",), 0)
-    entries = [_check_entry(check_array("y: start", v), time) for v in ends[:-1]]
-    return time, event.astype(float), *entries
+    time = check_array("y: time", parts[-1], ("M",), 0)
+    event = event.astype(float)
+    if len(parts) == 2:
+        return time, event
+    return time, event, _check_entry(check_array("y: start", parts[1]), time)
 
 # %% ../../nbs/course/53_survival.ipynb #s1fb4300
 _FIELDS = ("event", "time"), ("event", "start", "stop"), ("event", "entry", "time")
@@ -317,25 +342,35 @@ _FIELDS = ("event", "time"), ("event", "start", "stop"), ("event", "entry", "tim
 
 def _parts_of(y):
     """Return the columns of event and time, or event, start and stop."""
-    names = isinstance(y, np.ndarray) and y.dtype.names or ()
-    names = list(y.columns) if "frame" in kind_of(y) else names
-    names = next((known for known in _FIELDS if {*known} == {*names}), names)
-    parts = [np.asarray(y[name]) for name in names] or [*np.transpose(np.atleast_1d(y))]
-    wanted = "y for survival must be a structured array or two columns: event and time"
+    names = []
+    if "frame" in kind_of(y):
+        names = list(y.columns)
+    elif isinstance(y, np.ndarray) and y.dtype.names:
+        names = list(y.dtype.names)
+    for fields in _FIELDS:
+        if set(fields) == set(names):
+            names = fields
+    parts = [np.asarray(y[name]) for name in names]
+    if not parts:
+        parts = list(np.transpose(np.atleast_1d(y)))
     if len(parts) not in (2, 3) or parts[0].ndim != 1:
-        found = f"{type(y).__name__} of shape {np.shape(y)}"
-        raise TypeError(f"{wanted}, or event, start and stop; got {found}")
+        form = "a structured array or two columns: event and time"
+        given = f"{type(y).__name__} of shape {np.shape(y)}"
+        more = f"or event, start and stop; got {given}"
+        raise TypeError(f"y for survival must be {form}, {more}")
     return parts
 
 
 def _check_entry(entry, time):
     """Check entries, which are before the times at which their rows end."""
-    if entry.shape == time.shape and len(at := np.flatnonzero(entry >= time)):
-        row = at[0]
-        ends = f"starts at {entry[at[0]]:g} and stops at {time[at[0]]:g}"
-        row = f"row {row} (counted from 0) {ends}"
-        what = f"start must be before stop: {row} ({len(at)} rows are such)"
-        raise ValueError(f"{what}; drop who was never at risk, or give them in order")
+    if entry.shape == time.shape and (entry >= time).any():
+        late = np.flatnonzero(entry >= time)
+        row = late[0]
+        ends = f"starts at {entry[row]:g} and stops at {time[row]:g}"
+        example = f"row {row} (counted from 0) {ends}"
+        problem = f"start must be before stop: {example} ({len(late)} rows are such)"
+        remedy = "drop who was never at risk, or give them in order"
+        raise ValueError(f"{problem}; {remedy}")
     return check_array("start", entry, time.shape, 0)
 
 # %% ../../nbs/course/53_survival.ipynb #s98f86ec
@@ -347,12 +382,13 @@ def _check_baseline(base):
     time = check_array("time", base.time, ("M",), 0)
     fields["time"] = time
     ones = np.ones(len(time))
-    usual = dict(event=None, sample_weight=ones, offset=0 * ones)
-    usual |= {} if base.entry is None else dict(entry=None)
-    for name, default in usual.items():
-        given = default if fields[name] is None else fields[name]
+    defaults = dict(event=None, sample_weight=ones, offset=0 * ones)
+    if base.entry is not None:
+        defaults["entry"] = None
+    for name, default in defaults.items():
+        values = default if fields[name] is None else fields[name]
         low = 0 if name == "sample_weight" else None
-        fields[name] = check_array(name, given, time.shape, low)
+        fields[name] = check_array(name, values, time.shape, low)
     if base.entry is not None:
         _check_entry(base.entry, time)
     if base.strata is not None:
@@ -428,10 +464,10 @@ class BaselineHazard:
         """Make the loss for the solver: a Poisson row for each person, as
         WeightedLoss.
         """
-        shape = np.log(np.where(self.hazard > 0, self.hazard, 1.0))
-        return WeightedLoss(
-            PoissonLoss(), self.sample_weight * (self.hazard > 0), self.offset + shape
-        )
+        met = self.hazard > 0
+        shape = np.log(np.where(met, self.hazard, 1.0))
+        weight = self.sample_weight * met
+        return WeightedLoss(PoissonLoss(), weight, self.offset + shape)
 
     @cached_property
     def hazard(self) -> Array:
@@ -439,9 +475,10 @@ class BaselineHazard:
         the level at which the intercept starts at 0; 0 before the first event.
         """
         weight = self.sample_weight
-        deaths = self.sample_weight * self.event
-        given = self.time, deaths, self.risk, self.counts
-        hazard = leave_one_out_hazard(*given, self.entry, self.strata)
+        deaths = weight * self.event
+        hazard = leave_one_out_hazard(
+            self.time, deaths, self.risk, self.counts, self.entry, self.strata
+        )
         return hazard * (deaths.sum() / (weight * np.exp(self.offset) @ hazard))
 
     @property

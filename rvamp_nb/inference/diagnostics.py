@@ -32,8 +32,8 @@ from ..validation import format_list
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b
 def _of_parts(parts, doubt):
-    """Return sum and largest of each feature's parts, (M, N), and the sum of
-    each row.
+    """Return sum and largest of each feature's parts, (M, N), and each row's weighted
+    sum.
     """
     total = parts.sum(0)
     return (total, parts.max(0)), (parts @ _averaging(doubt, total),)
@@ -49,20 +49,21 @@ def _averaging(doubt, total):
 def _in_two_passes(A, doubt, var):
     """Compute what `_of_parts` returns for a table in chunks of rows."""
 
-    def looked(X, var):
+    def of_columns(X, var):
         parts = X[:, :] ** 2 * var[:, None]
         return (parts.max(0)[:, None],), (parts.sum(0),)
 
-    (largest,), (total,) = A.map_chunks(looked, (var,))
+    def of_rows(X, var):
+        return (var * (X[:, :] ** 2 @ weight),), ()
+
+    (largest,), (total,) = A.map_chunks(of_columns, (var,))
     weight = _averaging(doubt, total)
-    made, _ = A.map_chunks(
-        lambda X, var: ((var * (X[:, :] ** 2 @ weight),), ()), (var,)
-    )
+    made, _ = A.map_chunks(of_rows, (var,))
     return (total, largest.max(1)), made
 
 # %% ../../nbs/course/45_diagnostics.ipynb #45g00001
 def _selects_groups(fit):
-    """Tell whether a table in memory has groups of columns (not of classes)."""
+    """Return whether a table in memory has groups of columns (not of classes)."""
     loss = fit.problem.likelihood
     joint = isinstance(loss, GroupedLoss) and loss.plain.joint  # chapter 6.1
     in_memory = isinstance(fit.problem.A, np.ndarray)
@@ -102,18 +103,19 @@ def _noise(fit):
         parts = varies * noise_of_groups(fit, A)
         if _selects_groups(fit):
             parts = fit.prior.pooled(parts)
-        found = _of_parts(parts, doubt)
+        sums = _of_parts(parts, doubt)
     elif _selects_groups(fit):
-        found = _of_parts(fit.prior.pooled(squares(A[:, :N])), doubt)
+        sums = _of_parts(fit.prior.pooled(squares(A[:, :N])), doubt)
     else:
         doubt = np.append(doubt, np.zeros(A.shape[1] - N))  # an intercept has none
-        found = (
-            _in_two_passes(A, doubt, varies * u.var)
-            if chunk_axis(A) == 0
-            else map_chunks(A, lambda X, doubt: _of_parts(squares(X), doubt), (doubt,))
-        )
-    (total, largest), (made,) = found
-    shares = made / made.sum() if made.sum() > 0 else np.full(len(made), 1 / len(made))
+        if chunk_axis(A) == 0:
+            sums = _in_two_passes(A, doubt, varies * u.var)
+        else:
+            sums = map_chunks(A, lambda X, d: _of_parts(squares(X), d), (doubt,))
+    (total, largest), (made,) = sums
+    shares = np.full(len(made), 1 / len(made))
+    if made.sum() > 0:
+        shares = made / made.sum()
     return shares, largest, total, _averaging(doubt, total)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644c
@@ -143,12 +145,15 @@ def _signs_of_noise(fit):
     row = int(np.argmax(shares))
     sizes = _columns_together(fit)
     in_groups = weight[: len(sizes)] * (sizes > 1)
-    single = []
-    for some in weight, in_groups:
-        n = len(some)
-        noise = some @ total[:n]
-        single.append(float(some @ largest[:n] / noise) if noise > 0 else 0.0)
-    return float(1 / (shares @ shares)), float(shares[row]), row, *single
+
+    def own_share(weight):
+        n = len(weight)
+        noise = weight @ total[:n]
+        return float(weight @ largest[:n] / noise) if noise > 0 else 0.0
+
+    effective = float(1 / (shares @ shares))
+    share = float(shares[row])
+    return effective, share, row, own_share(weight), own_share(in_groups)
 
 
 def _columns_together(fit):
@@ -160,8 +165,8 @@ def _columns_together(fit):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #d1ce0003
 def _thickness(X):
-    """Return of each column, (3, n), the largest size and sums of squares and 4th
-    powers in units of it.
+    """Return the largest size in each column, and sums of squares and 4th powers in
+    units of it, (3, n).
     """
     sizes = np.abs(X[:, :])
     largest = sizes.max(0)
@@ -237,7 +242,7 @@ def max_correlation(fit):
     def products(X):
         return (), (X[:, :].T @ X[:, :],)
 
-    alike = map_chunks(pick_columns(A, play), products)[1][0]
+    _, (alike,) = map_chunks(pick_columns(A, play), products)
     length = np.sqrt(alike.diagonal())
     length = np.where(length > 0, length, 1)
     alike = np.abs(alike / length / length[:, None])
@@ -380,11 +385,12 @@ class Diagnostics(NamedTuple):
         label, text : str
             The cells of a row.
         """
-        why = whose + str(self).partition(": ")[2], "; ".join(self.spread_reasons)
+        of_Pi = whose + str(self).partition(": ")[2]
+        of_sd = "; ".join(self.spread_reasons)
         if whose:  # there are refits
-            why = why[0].replace(": compare with refits", ""), why[1]
-        yield "reliability of Π", graded(self.reliability, why[0])
-        yield "reliability of sd", graded(self.spread_reliability, why[1])
+            of_Pi = of_Pi.replace(": compare with refits", "")
+        yield "reliability of Π", graded(self.reliability, of_Pi)
+        yield "reliability of sd", graded(self.spread_reliability, of_sd)
 
     def _repr_html_(self):
         return rows_of_html(self.html_rows())
@@ -413,7 +419,8 @@ def _signs_of_the_rows(unit, effective, largest, share, single_share):
     if effective < AMBER_ROWS:
         light = "red" if effective < RED_ROWS else "amber"
         what = f"a few {unit}s make most of the variation, as if there were"
-        many = f"{effective:.0f} {unit}{'s' * (effective >= 1.5)}"
+        units = f"{unit}s" if effective >= 1.5 else unit
+        many = f"{effective:.0f} {units}"
         yield light, f"{what} {many} in all: compare with refits"
     if single_share > AMBER_OWN:
         light = "red" if single_share > RED_OWN else "amber"
@@ -432,9 +439,8 @@ def _signs_of_the_groups(unit, single_share, size, partner, names):
     alike = np.flatnonzero((size > 1) & (partner > GROUP_CORRELATION))
     if len(alike):
         most = alike[np.argmax(partner[alike])]
-        what = (
-            f"{format_list(names, alike)} can be predicted from other columns in play"
-        )
+        groups = format_list(names, alike)
+        what = f"{groups} can be predicted from other columns in play"
         worst = f"a canonical correlation of up to {partner[most]:.2f}"
         yield "amber", f"{what} ({worst}): {remedy}"
 
@@ -449,10 +455,10 @@ def _signs_of_the_table(twins, names, repeated, M, called):
         groups = f" ({len(repeated)} such groups)" if len(repeated) > 1 else ""
         light = "red" if share > RED_REPEATS else "amber"
         what = f"rows {format_list(called, repeated[0])} look like repeated samples of"
-        what += (
-            f" one unit{groups}: the bound on false selections needs independent rows"
-        )
-        yield light, f"{what}; draw whole units (groups), or keep one of each"
+        what += f" one unit{groups}"
+        why = "the bound on false selections needs independent rows"
+        remedy = "draw whole units (groups), or keep one of each"
+        yield light, f"{what}: {why}; {remedy}"
     if twins:
         more = " (and there are more of the kind)" if len(twins) > 1 else ""
         what = f"columns {format_list(names, twins[0])} are the same up to sign{more}"
@@ -464,7 +470,8 @@ def _signs_of_the_spreads(Pi, rows, partner, share, names):
     if np.isnan(rows).any():
         yield "red", "nothing has converged, and there are no spreads"
         return
-    shown, rows = Pi > SPREAD_FROM_PI, np.round(rows, 8)  # a whole number stays one
+    shown = Pi > SPREAD_FROM_PI
+    rows = np.round(rows, 8)  # a whole number stays one
     far = "their standard deviations may be off by much"
     if share > RED_SHARE:
         yield "red", f"one row makes {share:.0%} of the variation"
@@ -488,10 +495,14 @@ def _signs_of_a_slab(fit, effective):
 # %% ../../nbs/course/45_diagnostics.ipynb #32c01ea4
 def _worst(signs):
     """Return the worst of the lights, and all reasons, the worst first."""
-    reasons = tuple(
-        words for light in WORST_FIRST for on, words in signs if on == light
-    )
-    return next((at for at in WORST_FIRST if at in dict(signs)), "green"), reasons
+    worst = "green"
+    reasons = []
+    for light in WORST_FIRST:
+        words = [text for grade, text in signs if grade == light]
+        if words and not reasons:
+            worst = light
+        reasons.extend(words)
+    return worst, tuple(reasons)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #7a801347
 def diagnose(
@@ -506,35 +517,52 @@ def diagnose(
     their numbers; groups are called by their labels.
     """
     of_noise = np.nan, np.nan, -1, np.nan, np.nan
-    columns = np.full((2, len(where)), np.nan)
     if fit.last is not None:
         of_noise = _signs_of_noise(fit)
-    if fit.converged:
-        columns = column_effective_rows(fit)[where], max_correlation(fit)[where]
     effective, share, row, single_share, group_share = of_noise
+    own_rows = np.full(len(where), np.nan)
+    partner = own_rows
+    if fit.converged:
+        own_rows = column_effective_rows(fit)[where]
+        partner = max_correlation(fit)[where]
     same = np.flatnonzero(np.bincount(where) > 1)
     twins = [np.flatnonzero(where == column) for column in same]
     loss = fit.problem.likelihood
     M = len(fit.problem.A)
+    if called is None:
+        called = range(M)
     unit = "row"
-    called = units = range(M) if called is None else called
+    units = called
     if isinstance(loss, GroupedLoss):
         if loss.plain.joint:  # a group is a sample, chapter 6.1
             M = loss.layout.sums.shape[1]
         else:
             unit = "group"
             units = fit.problem.counts.names
-    signs = [*_signs_of_the_path(fit, path_failed, q_reached)]
+    signs = list(_signs_of_the_path(fit, path_failed, q_reached))
     signs += _signs_of_the_rows(unit, effective, units[row], share, single_share)
-    together = group_share, _columns_together(fit)[where], columns[1], names
-    signs += _signs_of_the_groups(unit, *together)
+    size = _columns_together(fit)[where]
+    signs += _signs_of_the_groups(unit, group_share, size, partner, names)
     signs += _signs_of_the_table(twins, names, rows, M, called)
     light, reasons = _worst(signs)
-    spreads = [*_signs_of_the_spreads(fit.Pi[where], *columns, share, names)]
+    Pi = fit.Pi[where]
+    spreads = list(_signs_of_the_spreads(Pi, own_rows, partner, share, names))
     spreads += _signs_of_a_slab(fit, effective)
-    spread = _worst(spreads)
-    of_rows = effective, share, row, twins, reasons, list(rows), single_share
-    return Diagnostics(light, *of_rows, *spread, fit, unit)
+    spread_light, spread_reasons = _worst(spreads)
+    return Diagnostics(
+        reliability=light,
+        effective_rows=effective,
+        largest_share=share,
+        largest_row=row,
+        duplicates=twins,
+        reasons=reasons,
+        repeated=list(rows),
+        largest_single_share=single_share,
+        spread_reliability=spread_light,
+        spread_reasons=spread_reasons,
+        fit=fit,
+        unit=unit,
+    )
 
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe3
 _ROWS_SEEN = 1000  # of a longer table so many rows are compared, drawn at random
@@ -553,12 +581,11 @@ class _Rows(NamedTuple):
 
 
 def _compared(Z, rng):
-    """Return what is compared of rows (M, N) in memory."""
+    """Return rows (M, N) in memory as they are compared: `_Rows`."""
     M, N = Z.shape
     columns = Z[:, rng.permutation(N)[:_COLUMNS_SEEN]]
-    # most tables never ask for these
 
-    def values():
+    def values():  # most tables never ask for these
         return np.linalg.eigvalsh(Z @ Z.T if M < N else Z.T @ Z).clip(0) / M
 
     return _Rows(Z @ Z.T, columns, values, N)
@@ -595,12 +622,14 @@ def _closest_by_tail(apart, level):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #867f74d5
 def _varying(A):
-    """Return columns that vary, mean 0 and variance 1 in any unit; and which
+    """Return the columns that vary, with mean 0 and variance 1 in any unit; and which
     these are.
     """
     Z, _, constant = unit_columns(A)
     Z *= np.sqrt(len(A))
-    return Z[:, ~constant] if constant.any() else Z, ~constant
+    if constant.any():
+        Z = Z[:, ~constant]
+    return Z, ~constant
 
 
 def _rows_seen(A, seen, rng):
@@ -608,30 +637,33 @@ def _rows_seen(A, seen, rng):
     columns.
     """
     if chunk_axis(A) != 1:
-        some = seen if len(seen) < len(A) else slice(None)  # all without a copy
-        return _compared(_varying(A[some])[0], rng)
+        rows = seen if len(seen) < len(A) else slice(None)  # all without a copy
+        return _compared(_varying(A[rows])[0], rng)
 
-    def looked(X):
+    def gram(X, weight):
+        return (), (half_gram(X, weight),)
+
+    def products_of(X):
         if isinstance(X, SparseBlock) and (X.a == 1).all():  # b goes with the means
             Z, _, constant = unit_columns(ChunkedTable(X.S[seen], axis=1))
             weight = np.full(Z.shape[1], 1.0 * len(seen))
-            (half,) = Z.map_chunks(lambda X, w: ((), (half_gram(X, w),)), (weight,))[1]
+            _, (half,) = Z.map_chunks(gram, (weight,))
             return (~constant,), (mirrored(half),)
         Z, varies = _varying(X[seen])
         return (varies,), (Z @ Z.T,)
 
-    (varies,), (products,) = A.map_chunks(looked)
-    which = np.flatnonzero(varies)
-    some = which[rng.permutation(len(which))[:_COLUMNS_SEEN]]
-    columns = _varying(A[:, some][seen])[0]
+    (varies,), (products,) = A.map_chunks(products_of)
+    varying = np.flatnonzero(varies)
+    drawn = varying[rng.permutation(len(varying))[:_COLUMNS_SEEN]]
+    columns, _ = _varying(A[:, drawn][seen])
     values = np.linalg.eigvalsh(products).clip(0) / len(seen)
-    return _Rows(products, columns, lambda: values, len(which))
+    return _Rows(products, columns, lambda: values, len(varying))
 
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe4
 def near_duplicate_rows(A, level=0.01):
     """Find groups of rows that are closer to each other than independent rows come by
-    chance (`too-close`, `tail`): repeated samples of one unit, or copies. A list of int
-    arrays, row numbers, increasing, two or more in each.
+    chance (`too-close`, `tail`): repeated samples of one unit, or copies. Return a list
+    of int arrays, row numbers, increasing, two or more in each.
 
     A, (M, N) floats or ChunkedTable, has columns on one scale; those that do not vary
     are left out. Of more than 1,000 rows so many are looked at, drawn at random. In
@@ -640,8 +672,10 @@ def near_duplicate_rows(A, level=0.01):
     """
     rng = np.random.default_rng(0)
     seen = np.sort(rng.permutation(len(A))[:_ROWS_SEEN])
-    rows = _rows_seen(A, seen, rng) if len(seen) > 2 else None
-    if rows is None or not rows.N:
+    if len(seen) <= 2:
+        return []
+    rows = _rows_seen(A, seen, rng)
+    if not rows.N:
         return []
     apart = rows.products
     sizes = np.diag(rows.products).copy()
@@ -654,5 +688,5 @@ def near_duplicate_rows(A, level=0.01):
         return []
     near = apart < min(_closest_by_chance(rows, level, rng), closest) - slack
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
-    group = connected_components(csr_array(near & near.T), directed=False)[1]
+    _, group = connected_components(csr_array(near & near.T), directed=False)
     return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]

@@ -52,7 +52,9 @@ def noise_of_rows(fit):
     (`effect-error`), (M,), and the degrees of freedom that are left. A mean that was
     taken off the columns and the response beforehand counts as a coefficient.
     """
-    (off, share), A, y = leave_one_out(fit), fit.problem.A, fit.problem.y
+    off, share = leave_one_out(fit)
+    A = fit.problem.A
+    y = fit.problem.y
     means = (np.abs(x.mean(0)) <= 1e-8 * np.abs(x).mean(0) for x in (A, y))
     left = share - all(map(np.all, means)) / len(y)
     left = np.maximum(left, np.finfo(float).tiny)
@@ -70,8 +72,10 @@ def freedom(w, left):
 def centred(fit):
     """Return the columns of a fit without its intercept, (M, N), as the rows weigh."""
     A = fit.problem.A[:, : len(fit.mean)]
+    if not fit.has_intercept:
+        return A
     slope = 1 / fit.last.likelihood_message.Q_hat
-    return A - slope @ A / slope.sum() if fit.has_intercept else A
+    return A - slope @ A / slope.sum()
 
 
 def debiased(fit):
@@ -79,7 +83,8 @@ def debiased(fit):
     coefficients (`field-error`, `effect-error`, `effect-freedom`), (N,) each, without
     asking whether they hold.
     """
-    field, (noise, left) = field_of(fit), noise_of_rows(fit)
+    field = field_of(fit)
+    noise, left = noise_of_rows(fit)
     with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
         w = field.W / field.Q_hat
         return field.h / field.Q_hat, np.sqrt((w**2).T @ noise), freedom(w, left)
@@ -113,7 +118,8 @@ def debiased_together(fit, together):
     n = len(together)
     prior = moment_view(last.prior_message, last.x, last.state.to_prior)
     noise, left = noise_of_rows(fit)
-    force, (Q_hat, h, _) = A.T @ last.u.mean, last.state.to_prior
+    force = A.T @ last.u.mean
+    Q_hat, h, _ = last.state.to_prior
     with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
         D = np.minimum(prior.D, UNBOUNDED / np.einsum("mi,mi->i", A, A))
         U = residual_response(A, prior._replace(D=D), last.likelihood_message)
@@ -154,14 +160,12 @@ class Resemblance(NamedTuple):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0066
 def largest_first(rows, k):
-    """Find where the k largest of each row are, of equal ones the first first, (n,
-    k).
-    """
+    """Return indices of the k largest entries of each row, (n, k); ties by position."""
     least = np.partition(rows, -k, axis=1)[:, -k, None]
-    row, at = np.nonzero(rows >= least)  # ties are among them
-    at = at[np.lexsort((-rows[row, at], row))]
+    row, place = np.nonzero(rows >= least)  # ties are among them
+    place = place[np.lexsort((-rows[row, place], row))]
     first = np.searchsorted(row, np.arange(len(rows)))
-    return at[first[:, None] + np.arange(k)]
+    return place[first[:, None] + np.arange(k)]
 
 
 def resemblance(A, at_once=500):
@@ -199,7 +203,8 @@ def share_left_over(A, at_once=500):
     adds up with, N int arrays. With fewer than ENOUGH_ROWS the others are those that
     explain most of it.
     """
-    (M, N), norms = A.shape, np.linalg.norm(A, axis=0)
+    M, N = A.shape
+    norms = np.linalg.norm(A, axis=0)
     A = A / np.where(norms > 0, norms, 1)
     if M >= ENOUGH_ROWS * N:
         K = np.linalg.inv(A.T @ A + 1e-10 * np.eye(N))
@@ -213,9 +218,10 @@ def share_left_over(A, at_once=500):
         number = np.argmin(shares, axis=1)
         left[heads] = np.minimum(shares.min(axis=1), 1)
         for head, own, k in zip(heads, parts, number + 1, strict=True):
-            some = np.append(head, own[:k])
-            K = np.linalg.inv(A[:, some].T @ A[:, some] + 1e-10 * np.eye(k + 1))
-            adds_up.append(some[_strong(K, 0)])
+            columns = np.append(head, own[:k])
+            X = A[:, columns]
+            K = np.linalg.inv(X.T @ X + 1e-10 * np.eye(k + 1))
+            adds_up.append(columns[_strong(K, 0)])
     return left, adds_up
 
 # %% ../../nbs/course/56_effects.ipynb #27efads2
@@ -231,8 +237,10 @@ def _least_by_chance(M, N, k):
     """Return the share that the best k of N - 1 independent columns leave of any of N
     columns with probability SURPRISE at most: it is beta distributed for k given ones.
     """
-    law = max(M - k, 1) / 2, max(k, 1) / 2
-    return betaincinv(*law, SURPRISE / (N * comb(N - 1, k)))
+    unexplained = max(M - k, 1) / 2
+    explained = max(k, 1) / 2
+    chance = SURPRISE / (N * comb(N - 1, k))
+    return betaincinv(unexplained, explained, chance)
 
 
 def _explain(A, heads):
@@ -326,11 +334,13 @@ def bending(fit):
     """
     if not isinstance(fit.problem.likelihood, Logistic):
         return 1.0, 0.0
+    _, share = leave_one_out(fit)
     slope = 1 / fit.last.likelihood_message.Q_hat
-    noise = fit.last.u.mean**2 / leave_one_out(fit)[1]
+    noise = fit.last.u.mean**2 / share
     factor = noise.sum() / slope.sum()
-    error = np.sqrt(np.sum((noise - factor * slope) ** 2)) / slope.sum()
-    return factor, error if len(noise) >= ROWS_PER_COLUMN * len(fit.mean) else np.inf
+    if len(noise) < ROWS_PER_COLUMN * len(fit.mean):
+        return factor, np.inf
+    return factor, np.sqrt(np.sum((noise - factor * slope) ** 2)) / slope.sum()
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00a2
 CAUTIOUS = 1.2  # the calibration slope up to which the factor is believed
@@ -341,9 +351,13 @@ def left_out_predictions(fit):
     step (`calibration`).
     """
     problem = fit.problem
-    z = problem.A @ np.append(fit.mean, [fit.intercept] * fit.has_intercept)
+    coefficients = fit.mean
+    if fit.has_intercept:
+        coefficients = np.append(coefficients, fit.intercept)
+    z = problem.A @ coefficients
     slope, curvature = problem.likelihood.derivatives(problem.y, z)
-    return z + (1 / leave_one_out(fit)[1] - 1) / curvature * slope
+    _, share = leave_one_out(fit)
+    return z + (1 / share - 1) / curvature * slope
 
 
 def calibration_slope(fit):
@@ -557,59 +571,62 @@ def _check_penalty(fit, estimate, se, held):
 
 def _names_of(names, fit):
     """Return the names of a fit's columns, (N,) str, or None."""
-    called = None if names is None else np.array([*map(str, names)], dtype=object)
-    if names is not None and len(called) != len(fit.mean):
-        what = f"hold one for each of the {len(fit.mean)} columns, not {len(called)}"
+    if names is None:
+        return None
+    names = np.array(list(map(str, names)), dtype=object)
+    if len(names) != len(fit.mean):
+        what = f"hold one for each of the {len(fit.mean)} columns, not {len(names)}"
         raise ValueError(f"debiased_effects: names must {what}")
-    return called
+    return names
 
 
 def _warn_of_sums(beyond, names):
-    """Name the columns that add up and have no interval."""
-    columns = np.flatnonzero(beyond)
-    called = np.arange(len(beyond)) if names is None else names
-    which = format_list(called, columns)
+    """Warn of the columns that add up and have no interval, by name."""
+    if names is None:
+        names = np.arange(len(beyond))
+    which = format_list(names, np.flatnonzero(beyond))
     what = f"columns {which} add up, or nearly: the data do not determine their effects"
     remedy = "leave one of them out, or take more rows"
-    what = f"debiased_effects: {what} one by one; {remedy}"
-    warnings.warn(what, ReliabilityWarning, stacklevel=3)
+    message = f"debiased_effects: {what} one by one; {remedy}"
+    warnings.warn(message, ReliabilityWarning, stacklevel=3)
 
 
 def _why_none(pull, status, slope):
-    """Explain why no column has an interval: write the sentence of the warning."""
+    """Write the warning that no column has an interval, with the reason."""
     seen = f"'status' has {', '.join(sorted(set(status)))}"
     pull = f"of its standard error the pull of the others is {pull:.2g} in the middle"
-    cautious = f"; its predictions are too cautious (calibration slope {slope:.2f})"
-    remedy = f"{cautious}: fit with a smaller lam" * (slope > CAUTIOUS)
+    remedy = ""
+    if slope > CAUTIOUS:
+        cautious = f"its predictions are too cautious (calibration slope {slope:.2f})"
+        remedy = f"; {cautious}: fit with a smaller lam"
     return f"debiased_effects: no column has an interval ({pull}; {seen}){remedy}"
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
 def _check(fit, level):
-    """Return the level; refuse what has no effects, with what to do instead."""
+    """Return the level; refuse a fit that has no effects, with what to do instead."""
     level = check_number("debiased_effects", "level", level, 0, 1)
     name = _loss_of(fit)
     other = f"{_HALVES} a regression with this loss on the other half"
     recipe = f"the loss is {name}: {_RECIPES.get(name, other)}"
     if not isinstance(fit, Fit):
-        wanted = "a Fit of rvamp without resampling"
-        raise TypeError(
-            f"debiased_effects: fit must be {wanted}, not {fit!r:.60}; {recipe}"
-        )
+        kind = "a Fit of rvamp without resampling"
+        problem = f"fit must be {kind}, not {fit!r:.60}"
+        raise TypeError(f"debiased_effects: {problem}; {recipe}")
     if name not in ("squared", "logistic", "poisson"):
-        wanted = "a Squared, Logistic or PoissonLoss"
-        raise TypeError(f"debiased_effects: fit must have {wanted}; {recipe}")
+        losses = "a Squared, Logistic or PoissonLoss"
+        raise TypeError(f"debiased_effects: fit must have {losses}; {recipe}")
     if not fit.converged:
         raise ValueError(f"debiased_effects: the fit has not converged ({fit.status})")
     A, y, _, loss, counts, beta = fit.problem
     plain = isinstance(counts, NoResampling) and np.isinf(beta)
     if not plain or not isinstance(fit.prior.randomize, FixedFactor):
-        wanted = "one penalised estimate, without resampling"
-        raise ValueError(f"debiased_effects: fit must be {wanted}; {recipe}")
+        kind = "one penalised estimate, without resampling"
+        raise ValueError(f"debiased_effects: fit must be {kind}; {recipe}")
     known = type(loss) in (Squared, Logistic, PoissonLoss)
     if not isinstance(fit.prior, Penalty) or not known:
-        found = f"{type(fit.prior).__name__} and {type(loss).__name__}"
-        wanted = "a penalty and a Squared, Logistic or PoissonLoss"
-        raise TypeError(f"debiased_effects: fit must have {wanted}, not {found}")
+        given = f"{type(fit.prior).__name__} and {type(loss).__name__}"
+        kinds = "a penalty and a Squared, Logistic or PoissonLoss"
+        raise TypeError(f"debiased_effects: fit must have {kinds}, not {given}")
     _check_noise_and_size(A, y, loss, len(fit.mean))
     return level
 
@@ -629,7 +646,9 @@ def _beyond_the_data(fit, together, apart, claimed):
         claimed = _left_in_joint_field(A, together)
     beyond = claimed_too_much(np.where(apart, claimed, 0), left, adds_up) & apart
     beyond |= isinstance(fit.problem.likelihood, PoissonLoss)
-    return beyond, left, [o if b else o[:0] for o, b in zip(adds_up, beyond)]
+    for i in np.flatnonzero(~beyond):
+        adds_up[i] = adds_up[i][:0]
+    return beyond, left, adds_up
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00s2
 def _with_what_adds_up(together, beyond, adds_up, enough):
@@ -637,12 +656,12 @@ def _with_what_adds_up(together, beyond, adds_up, enough):
     or, with fewer rows than enough, with those of every sum that they are part of.
     """
     sums = [np.append(i, others) for i, others in enumerate(adds_up)]
-    sets = [*together]
+    sets = list(together)
     for i in np.flatnonzero(beyond):
         own = [total for total in sums if i in total]
         if enough:
             own = [np.arange(len(together))]
-        members = np.unique(np.concatenate([together[i], *own]))
+        members = np.unique(np.concatenate([together[i]] + own))
         sets[i] = np.append(i, members[members != i])
     return sets
 
@@ -701,36 +720,38 @@ def debiased_effects(
     A = fit.problem.A[:, : len(fit.mean)]
     names = _names_of(names, fit)
     alike = resemblance(A - A.mean(0) * fit.has_intercept)
-    *found, pull, rest, claimed = debiased_together(fit, alike.together)
-    pulled = np.abs(pull / np.where(found[1] > 0, found[1], np.nan))
+    together = alike.together
+    estimate, se, freed, pull, rest, claimed = debiased_together(fit, together)
+    pulled = np.abs(pull / np.where(se > 0, se, np.nan))
     apart = (alike.apart <= NEAREST) & (alike.closest <= COPY)
-    beyond, left, adds_up = _beyond_the_data(fit, alike.together, apart, claimed)
+    beyond, left, adds_up = _beyond_the_data(fit, together, apart, claimed)
     enough = len(A) >= ENOUGH_ROWS * len(fit.mean)
     if beyond.any():
-        together = _with_what_adds_up(alike.together, beyond, adds_up, enough)
-        *found, pull, rest, claimed = debiased_together(fit, together)
-    seen = (claimed > DETERMINED) & (claimed <= CLAIM * left)
-    if np.any(beyond & ~seen):
-        _warn_of_sums(beyond & ~seen, names)
-    held = np.where(beyond, seen, apart & (pulled <= PULL))
-    estimate, se, left = found
+        together = _with_what_adds_up(together, beyond, adds_up, enough)
+        estimate, se, freed, pull, rest, claimed = debiased_together(fit, together)
+    determined = (claimed > DETERMINED) & (claimed <= CLAIM * left)
+    if np.any(beyond & ~determined):
+        _warn_of_sums(beyond & ~determined, names)
+    held = np.where(beyond, determined, apart & (pulled <= PULL))
     se[~(se > 0)] = np.nan  # columns of zeros
     if isinstance(fit.problem.likelihood, PoissonLoss):
         _check_penalty(fit, estimate, se, held)
-    squares, pull, left = squares_beside(fit, se, left, pull, rest)
-    p_value = 2 * student.sf(own_direction(estimate, squares, pull, left), left)
-    (factor, error), slope = bending(fit), calibration_slope(fit)
+    squares, pull, freed = squares_beside(fit, se, freed, pull, rest)
+    t = own_direction(estimate, squares, pull, freed)
+    p_value = 2 * student.sf(t, freed)
+    factor, error = bending(fit)
+    slope = calibration_slope(fit)
     estimate = estimate / factor
-    spread = np.sqrt(squares / left)
+    spread = np.sqrt(squares / freed)
     se, spread = np.hypot([se, spread], estimate * error) / factor
-    width = student.ppf((1 + level) / 2, left)
-    low, high = interval_ends(estimate, spread, pull / left, width)
+    width = student.ppf((1 + level) / 2, freed)
+    low, high = interval_ends(estimate, spread, pull / freed, width)
     rough = error > BLURRED * factor or slope > CAUTIOUS
     status = np.where(held, "p-value only" if rough else "interval", "none")
     shown = status == "interval"
     if not shown.any():
         why = _why_none(np.nanmedian(pulled), status, slope)
         warnings.warn(why, ReliabilityWarning, stacklevel=2)
-    given = np.where(shown, [estimate, se, low, high], np.nan)
+    estimate, se, low, high = np.where(shown, [estimate, se, low, high], np.nan)
     p_value = np.where(status == "none", np.nan, p_value)
-    return Effects(*given, p_value, status, level, names, adds_up)
+    return Effects(estimate, se, low, high, p_value, status, level, names, adds_up)

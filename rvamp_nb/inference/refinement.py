@@ -117,10 +117,11 @@ def _sums(z, control):
     return [m, c, squares, products, control_squares]
 
 # %% ../../nbs/course/44_refinement.ipynb #44lev002
-def _level_sums(exact, settled, few):
-    """Compute the `_sums` of each level with the one below as a control, and of the
-    last with itself: (3, 5, n).
+def _level_sums(levels):
+    """Return the `_sums` of each level, exact first, with the one below as a control,
+    and of the last with itself: (3, 5, n).
     """
+    exact, settled, few = levels
     return np.array([_sums(exact, settled), _sums(settled, few), _sums(few, few)])
 
 # %% ../../nbs/course/44_refinement.ipynb #44lv0a01
@@ -158,12 +159,12 @@ def level_mean(few, settled, exact, unit, seen=None):
         sums = []
         for start in range(0, len(unit), step):
             columns = slice(start, start + step)
-            sums.append(_level_sums(*(seen(x, columns) for x in levels)))
+            sums.append(_level_sums([seen(x, columns) for x in levels]))
         sums = np.concatenate(sums, axis=2)
     else:
         if issparse(few) and len(unit) <= step:  # quicker so, being few
             levels = [x.toarray() for x in levels]
-        sums = _level_sums(*levels)
+        sums = _level_sums(levels)
     _, _, _, products, below_squares = sums.sum(2).T
     slopes = np.clip(products / np.maximum(below_squares, 1e-300), 0, 1.2)
     slopes[2] = 0.0  # below the first level there is none
@@ -260,7 +261,7 @@ class Samples:
 
     @property
     def spent(self):
-        """Tell whether refits by turns have used up their turns."""
+        """Return whether refits by turns have used up their turns."""
         return isinstance(self.refit, ExactByTurns) and self.refit.late <= 0
 
     @property
@@ -273,9 +274,8 @@ class Samples:
         n_exact, n_settled, n_few = sizes
         exact, settled, _ = self.done
         M = len(self.fit.problem.y)
-        batch = max(
-            min(50, int(AT_ONCE // M) + 1), SIDE_BY_SIDE // (M + len(self.kept))
-        )
+        at_least = min(50, int(AT_ONCE // M) + 1)
+        batch = max(at_least, SIDE_BY_SIDE // (M + len(self.kept)))
         with threads(self.fit.problem.A):
             if self.turns:
                 for start in range(settled, n_settled, batch):
@@ -311,7 +311,9 @@ class Samples:
 
     def _refit(self, numbers):
         """Refit some resamples, a range, exactly, from where the turns have led."""
-        start = self.settled[numbers.start : numbers.stop] if self.turns else None
+        start = None
+        if self.turns:
+            start = self.settled[numbers.start : numbers.stop]
         counts, factor = resamples(self.fit, numbers, self.seed)
         x, level = self.refit(counts, factor, start)
         new = hstack([csr_array(x), csr_array(level[:, None])])
@@ -370,14 +372,14 @@ def _shares(samples):
     columns, levels = _levels_of(samples)
     for x in levels:
         x.data[:] = 1
-    settled = levels[1]
+    few, settled, exact = levels
     n = settled.shape[0]
     by_rvamp = samples.analytic[0, columns]
     guess = np.diff(settled.indptr) / n
     if samples.known:
         guess = (guess + by_rvamp) / 2
     unit = np.maximum(guess * (1 - guess), 0.5 / n)
-    alone = level_mean(*levels, unit)
+    alone = level_mean(few, settled, exact, unit)
     Pi = alone.value.copy()
     error = alone.square_error.copy()
     if samples.known:
@@ -399,11 +401,12 @@ def any_selected(levels, families):
     events = []
     for x in levels:
         hits = [x[:, k] @ np.ones(len(k)) > 0 for k in families]
-        single = x[:, ever].toarray()  # slopes are those of all: families may be rare
-        events.append(1.0 * np.column_stack([*hits, single]))
-    share = events[1].mean(0)
-    unit = np.maximum(share * (1 - share), 0.5 / len(events[1]))
-    average = level_mean(*events, unit)
+        hits.append(x[:, ever].toarray())  # slopes of all: families may be rare
+        events.append(1.0 * np.column_stack(hits))
+    few, settled, exact = events
+    share = settled.mean(0)
+    unit = np.maximum(share * (1 - share), 0.5 / len(settled))
+    average = level_mean(few, settled, exact, unit)
     n_families = len(families)
     shares = np.clip(average.value[:n_families], 0, 1)
     return shares, np.sqrt(average.square_error[:n_families])
@@ -414,10 +417,10 @@ FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are
 # %% ../../nbs/course/44_refinement.ipynb #65split49
 def _refit_moments(levels, analytic_var):
     """Return means and variances by resamples, (2, n), and their errors, (2, n)."""
-    settled = levels[1]
+    few, settled, exact = levels
     n = settled.shape[0]
     events = np.diff(settled.indptr)
-    center, _, squares, *_ = _sums(settled, settled)
+    center, _, squares, _, _ = _sums(settled, settled)
     # where a variance is below 1e-15 of the mean's square, no digit of it is right
     candidates = [squares / n, analytic_var, 1e-15 * center**2]
     scale = np.sqrt(np.max(candidates, axis=0)) + 1e-75
@@ -430,8 +433,9 @@ def _refit_moments(levels, analytic_var):
     def squared(x, columns):
         return standardised(x, columns) ** 2 / root[columns]
 
-    mean = level_mean(*levels, np.ones(len(scale)), standardised)
-    square = level_mean(*levels, np.ones(len(scale)), squared)
+    ones = np.ones(len(scale))
+    mean = level_mean(few, settled, exact, ones, standardised)
+    square = level_mean(few, settled, exact, ones, squared)
     var = square.value * root - mean.value**2
     var = np.where(var > 0, var, squares / n / scale**2)  # that of settled ones alone
     values = np.array([mean.value * scale + center, var * scale**2])
@@ -476,8 +480,10 @@ def work_of_levels(samples):
     coupling = samples.turns.one_coupling
     M, n = coupling.A.shape
     k = len(coupling.inner)
-    turn = M * n * (3 - coupling.wide) + k * k + NUMBER * (M + n)
-    turn += NEWTON_ROW * M * (not isinstance(samples.turns.factors.loss, Squared))
+    multiplications = M * n * (3 - coupling.wide) + k * k
+    turn = PRODUCT * multiplications + NUMBER * (M + n)
+    if not isinstance(samples.turns.factors.loss, Squared):
+        turn += NEWTON_ROW * M
     cold = isinstance(samples.fit.problem.A, ChunkedTable)
     exact = DRAW + A_REFIT + (COLD if cold else TO_REFIT) * turn
     return np.array([exact, TO_SETTLE * turn, DRAW + FIRST_LEVEL * turn])
@@ -487,8 +493,8 @@ GROWTH = 4  # at most so many times more at once
 
 
 def _how_short(samples, shares, accuracy, families):
-    """Return how many times more refits the accuracy needs, that of families, too; 0
-    where no more are made.
+    """Return how many times more refits the accuracy, also of families, needs; 0 where
+    no more are made.
     """
     if samples.spent:
         return 0.0
@@ -496,7 +502,7 @@ def _how_short(samples, shares, accuracy, families):
         return np.inf
     short = shares.short(accuracy)
     if len(families):
-        error = any_selected(_levels_without_lost(samples), families)[1]
+        _, error = any_selected(_levels_without_lost(samples), families)
         short = max(short, (error.max() / accuracy) ** 2)
     return short
 
@@ -654,7 +660,7 @@ class RefinedFit:
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
 def _status_of_sizes(samples, n, n_exact, error, accuracy, interrupted):
-    """Say how many refits there are, how accurate they are, and what is missing."""
+    """Write how many refits there are, how accurate they are, and what is missing."""
     status = f"{n} refits"
     if n_exact < n:
         status += f" ({n_exact} to full precision)"
@@ -688,6 +694,7 @@ def _as_refined(samples, shares, accuracy, interrupted):
     noise = np.sum(shares.Pi * (1 - shares.Pi))
     plain_refits = noise / max(shares.alone.square_error.sum(), 1e-300)
     all_refits = noise / max(shares.square_error.sum(), 1e-300)
+    error = errors[0].max()
     return RefinedFit(
         Pi=values[0],
         mean=values[1],
@@ -703,9 +710,7 @@ def _as_refined(samples, shares, accuracy, interrupted):
         intercepts=draws[:, [N]].toarray()[:, 0],
         n_failed=int(sum(lost)),
         interrupted=interrupted,
-        status=_status_of_sizes(
-            samples, n, n_exact, errors[0].max(), accuracy, interrupted
-        ),
+        status=_status_of_sizes(samples, n, n_exact, error, accuracy, interrupted),
         levels=[x.tocsc()[:, :N] for x in _levels_without_lost(samples)],
         accuracy=accuracy,
     )
@@ -720,13 +725,13 @@ def _begin(fit, seed, baseline):
             f" take its method refine), got {fit!r:.60}"
         )
     alone = fit.base
-    counts = alone.problem.counts
     beta = alone.problem.beta
     if np.isfinite(beta):
         raise ValueError(f"refine: fit must be at beta = inf, as refits, not {beta:g}")
-    check_law("counts", counts)
-    known = alone.converged and alone.selects
-    analytic = np.array([fit.Pi, fit.mean, fit.var]) if known else None
+    check_law("counts", alone.problem.counts)
+    analytic = None
+    if alone.converged and alone.selects:
+        analytic = np.array([fit.Pi, fit.mean, fit.var])
     return Samples(alone, analytic, seed, baseline)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57001c
@@ -737,7 +742,8 @@ def _budget(samples, accuracy, n_resamples):
     if n_resamples is not None:
         most = check_size("refine", "n_resamples", n_resamples, least=10)
     else:
-        most = int(np.ceil((2 if samples.turns else 0.25) / accuracy**2))
+        variances = 2 if samples.turns else 0.25
+        most = int(np.ceil(variances / accuracy**2))
     if samples.turns:
         return np.array([most, most, 4 * most])
     if n_resamples is None:

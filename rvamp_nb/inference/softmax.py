@@ -26,9 +26,11 @@ ROWS = 64  # are predicted at once
 
 
 def _in_pieces(of, rows, *shape):
-    """Return what `of` answers for rows, (m, *shape), `ROWS` of them at a time."""
-    parts = (of(rows[at : at + ROWS]) for at in range(0, len(rows), ROWS))
-    return np.concatenate([np.empty((0, *shape)), *parts])
+    """Compute `of` for rows, (m, *shape), `ROWS` of them at a time."""
+    parts = [np.empty((0,) + shape)]
+    for start in range(0, len(rows), ROWS):
+        parts.append(of(rows[start : start + ROWS]))
+    return np.concatenate(parts)
 
 
 def score_covariances(fit, rows, d):
@@ -95,7 +97,8 @@ class SoftmaxFit:
     _basis = property(lambda self: several_classes.contrasts(len(self.classes)))
 
     def _by_feature(self, values):  # and of the intercepts, in the basis
-        return values.reshape(*values.shape[:-1], -1, len(self.classes) - 1)
+        shape = values.shape[:-1] + (-1, len(self.classes) - 1)
+        return values.reshape(shape)
 
     def _by_class(self, values):
         return self._by_feature(values) @ self._basis.T

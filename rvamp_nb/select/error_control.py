@@ -101,7 +101,9 @@ def _q_for(bound, threshold, pfer, p):
     if bound == "unimodal":
         constant = constant / 2 if threshold <= 0.75 else 4 * (1 - threshold)
         most = p * np.sqrt(min(threshold - 0.5, 0.25) / 0.75) * (1 - 1e-9)
-    return min(np.sqrt(pfer * p / constant), most) if constant > 0 else most
+    if constant <= 0:
+        return most
+    return min(np.sqrt(pfer * p / constant), most)
 
 # %% ../../nbs/course/51_error_control.ipynb #2c6825c6
 def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
@@ -162,24 +164,25 @@ def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"
     if q is not None:
         if threshold is None and pfer is None:
             threshold = DEFAULT_THRESHOLD
-        settled = error_control(p, threshold, pfer, q, bound)
-        return *settled, _unspent(pfer, p, *settled)
-    at = threshold or DEFAULT_THRESHOLD
+        at, bounded, q = error_control(p, threshold, pfer, q, bound)
+        return at, bounded, q, _unspent(pfer, p, at, bounded, q)
     allowed = pfer or DEFAULT_PFER
-    settled = error_control(p, at, allowed, bound=bound)
-    if settled[2] <= most:
-        return *settled, _unspent(pfer, p, *settled)
+    at = threshold or DEFAULT_THRESHOLD
+    at, bounded, q = error_control(p, at, allowed, bound=bound)
+    if q <= most:
+        return at, bounded, q, _unspent(pfer, p, at, bounded, q)
     enough, reached, _ = error_control(p, pfer=allowed, q=most, bound=bound)
     at = threshold or max(enough, LEAST_THRESHOLD)
-    capped = error_control(p, at, q=most, bound=bound)
-    if pfer is None or at == enough:
-        return *capped, ""
-    would = error_control(p, at, pfer, bound=bound)[2]
-    return *capped, (
-        f"pfer = {pfer:g} at threshold {at:g} would allow q = {would:.3g}, more than a"
-        f" sixth of the rows: q = {most:.3g} is taken, and the bound is"
-        f" {capped[1]:.2g}; it would be {reached:.3g} at threshold {enough:.3f}"
-    )
+    at, bounded, q = error_control(p, at, q=most, bound=bound)
+    note = ""
+    if pfer is not None and at != enough:
+        _, _, would = error_control(p, at, pfer, bound=bound)
+        note = (
+            f"pfer = {pfer:g} at threshold {at:g} would allow q = {would:.3g}, more"
+            f" than a sixth of the rows: q = {most:.3g} is taken, and the bound is"
+            f" {bounded:.2g}; it would be {reached:.3g} at threshold {enough:.3f}"
+        )
+    return at, bounded, q, note
 
 # %% ../../nbs/course/51_error_control.ipynb #n0rm0003
 def gaussian_bound(q, threshold, p):
@@ -248,7 +251,9 @@ def common_factors(A):
     _, d, Vt = np.linalg.svd(A, full_matrices=False)
     sizes = d**2 / M
     stands_out = sizes > (1 + np.sqrt(n / M)) ** 2  # beyond independent columns
-    rest = sizes[~stands_out].mean() if not stands_out.all() else 0.0
+    rest = 0.0
+    if not stands_out.all():
+        rest = sizes[~stands_out].mean()
     loadings = Vt[stands_out].T * np.sqrt(sizes[stands_out] - rest)
     return loadings, np.maximum(1 - (loadings**2).sum(1), 0.05)
 

@@ -30,9 +30,10 @@ def received_by_all(A, fit, which):
     last = fit.last
     n = len(which)
     rows = last.likelihood_message
-    none = np.zeros((3, X.shape[1]))
+    none = np.zeros(X.shape[1])
     view = moment_view(last.prior_message, last.x, last.state.to_prior)
-    form = tall_form(X, Mixed(none[0] > 0, *none, *view), rows)
+    D, r, T = view
+    form = tall_form(X, Mixed(none > 0, none, none, none, D, r, T), rows)
     weights = 1 / rows.Q_hat, rows.chi_hat / rows.Q_hat**2
     sent = [(X[:, :] * weight[:, None]).T for weight in weights]
 
@@ -46,10 +47,11 @@ def received_by_all(A, fit, which):
         s[s <= 0] = 1.0  # a column of zeros
         return s, h, np.maximum(noise, 0)
 
-    parts = map_columns(A, received)
-    for part, theirs in zip(parts, last.new.to_prior):
-        part[which] = theirs[:n]
-    return Natural(*map(np.append, parts, (v[n:] for v in last.new.to_prior)))
+    parts = []
+    for part, own in zip(map_columns(A, received), last.new.to_prior):
+        part[which] = own[:n]
+        parts.append(np.append(part, own[n:]))
+    return Natural._make(parts)
 
 # %% ../../nbs/workshop/in_play.ipynb #68play10
 FEW_FROM = 600  # rows, and columns, from which on it pays
@@ -74,10 +76,15 @@ def has_few_in_play(question, q):
 
 def _question_of(question, which):
     """Restrict a question to some of its columns, (n,) ints."""
-    prior = question.prior.of_columns(which, question.A.shape[1])
-    part = dict(A=take_columns(question.A, which), prior=prior)
-    part |= dict(columns=question.columns.of(which), tol=max(LAST_DIGITS, question.tol))
-    return replace(question, taken=[], progress=False, **part)
+    return replace(
+        question,
+        A=take_columns(question.A, which),
+        prior=question.prior.of_columns(which, question.A.shape[1]),
+        columns=question.columns.of(which),
+        tol=max(LAST_DIGITS, question.tol),
+        taken=[],
+        progress=False,
+    )
 
 
 def _leaders(question, Pi, q, most, near):

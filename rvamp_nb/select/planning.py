@@ -106,10 +106,10 @@ class Study(NamedTuple):
     def _repr_html_(self):
         state = ("converged", "green") if self.converged else ("no answer", "red")
         error = f" ± {self.power_se:.2f}" if self.power_se else ""
-        found = f"{self.power:.2f}{error}, the share of the effects that are found"
+        power = f"{self.power:.2f}{error}, the share of the effects that are found"
         false = f"{self.false_selections:.2g} expected; {self.pfer:.3g} at most"
         how = f"threshold {self.threshold:.3g}, pfer {self.pfer:.3g}, q {self.q:.3g}"
-        facts = ("power", found), ("false selections", false), ("analysed with", how)
+        facts = ("power", power), ("false selections", false), ("analysed with", how)
         return as_page(self, state, facts)
 
 # %% ../../nbs/course/57_planning.ipynb #8e35bd58
@@ -121,12 +121,22 @@ def _at_size(question, q, near=None, spectrum=None, laws=BY_HALVES, columns=1):
     begins.
     """
     rows, n_features, n_effects, size, noise = question
+    counts, randomize = laws
     lam = near.lam if near else noise * np.sqrt(np.log(n_features / q))
-    prior = Laplace(lam, laws[1]) if columns == 1 else GroupLasso(lam, [0] * columns)
-    signal = evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features)
-    asked = dict(signal=signal, noise=noise, selected=q / n_features, spectrum=spectrum)
-    asked |= dict(prior=prior, counts=laws[0], tol=1e-5, start=near)
-    return state_evolution(rows / n_features / columns, **asked)
+    prior = Laplace(lam, randomize)
+    if columns > 1:
+        prior = GroupLasso(lam, [0] * columns)
+    return state_evolution(
+        rows / n_features / columns,
+        signal=evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features),
+        noise=noise,
+        prior=prior,
+        counts=counts,
+        selected=q / n_features,
+        spectrum=spectrum,
+        tol=1e-5,
+        start=near,
+    )
 
 # %% ../../nbs/course/57_planning.ipynb #0b99d334
 def predict_study(
@@ -192,17 +202,29 @@ def predict_study(
     if not isinstance(near, (Study, type(None))):
         raise TypeError(f"near must be a Study, not {near!r:.60}")
     columns = _columns_given(columns_per_feature, pilot)
-    spectrum = None if pilot is None else _check_pilot(pilot, n_features).spectrum(rows)
+    spectrum = None
+    if pilot is not None:
+        spectrum = _check_pilot(pilot, n_features).spectrum(rows)
     threshold, pfer, q, _ = resolve_error_control(
         n_features, rows / 6, threshold, pfer, bound=bound
     )
-    found = _at_size(question, q, near and near.evolution, spectrum, BY_HALVES, columns)
-    true = found.power(threshold)
-    false = found.false_selections(threshold, n_features)
-    known = (float(v) if found.converged else np.nan for v in (n_effects * true, false))
-    settings = threshold, q, pfer, float(found.lam)
-    study = Study(*question, *settings, *known, found.converged, found)
-    return study._replace(columns_per_feature=columns)
+    start = near and near.evolution
+    answer = _at_size(question, q, start, spectrum, BY_HALVES, columns)
+    true = np.nan
+    false = np.nan
+    if answer.converged:
+        true = float(n_effects * answer.power(threshold))
+        false = float(answer.false_selections(threshold, n_features))
+    settings = dict(threshold=threshold, q=q, pfer=pfer, lam=float(answer.lam))
+    return Study(
+        *question,
+        **settings,
+        true_selections=true,
+        false_selections=false,
+        converged=answer.converged,
+        evolution=answer,
+        columns_per_feature=columns,
+    )
 
 # %% ../../nbs/course/57_planning.ipynb #22d9ad49
 def _question(rows, n_features, n_effects, size, noise):
@@ -235,8 +257,8 @@ def _columns_given(columns, pilot):
 def _check_pilot(pilot, n_features):
     """Check that the pilot has as many features."""
     if not isinstance(pilot, Pilot):
-        wanted = "a Pilot (pilot_of makes one)"
-        raise TypeError(f"pilot must be {wanted}, not {pilot!r:.60}")
+        kind = "a Pilot (pilot_of makes one)"
+        raise TypeError(f"pilot must be {kind}, not {pilot!r:.60}")
     loadings = check_array("pilot: loadings", pilot.loadings, ("k", "N"))
     rules = dict(shape=loadings.shape[1:], low=0, above=True, of="feature")
     noise_var = check_array("pilot: noise_var", pilot.noise_var, **rules)
@@ -251,7 +273,8 @@ def _check_promise(power, pfer, max_rows, n_studies):
     """Check the first three, as floats and an int, and the number of studies."""
     power = check_number("plan_study", "power", power, 0, 1)
     pfer = check_number("plan_study", "pfer", pfer, 0)
-    if 0 < check_size("plan_study", "n_studies", n_studies, least=0) < 8:
+    n_studies = check_size("plan_study", "n_studies", n_studies, least=0)
+    if 0 < n_studies < 8:
         least = f"0, or at least 8, got {n_studies}"
         raise ValueError(f"plan_study: n_studies must be {least}")
     return power, pfer, check_size("plan_study", "max_rows", max_rows, least=32)
@@ -284,7 +307,8 @@ def _least_rows(ask, power, most, first, within=0.0, near=None):
 # %% ../../nbs/course/57_planning.ipynb #24c00002
 def _reached(rows, near, question, promise, bridges=3):
     """Solve the study of so many rows, from a near one, or by way of sizes between."""
-    near = near if near and near.converged else None
+    if near and not near.converged:
+        near = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = predict_study(rows, *question, near=near, **promise)
@@ -307,14 +331,16 @@ def q_needed(power, n_effects, threshold, alike):
 # %% ../../nbs/course/57_planning.ipynb #24c00014
 def _within_reach(question, power, threshold, pfer, bound, alike):
     """Return the thresholds at which some number of rows has the power, those near .7
-    first; or a ValueError.
+    first; raise a ValueError where there is none.
     """
     N = question[0]
     K = question[1]
+    thresholds = [threshold]
+    if threshold is None:
+        thresholds = sorted(PLAN_THRESHOLDS, key=lambda t: abs(t - 0.7))
     reached = []
     remedies = []
-    near = sorted(PLAN_THRESHOLDS, key=lambda t: abs(t - 0.7))
-    for t in near if threshold is None else [threshold]:
+    for t in thresholds:
         t, _, q, _ = resolve_error_control(N, np.inf, t, pfer, bound=bound)
         needed = q_needed(power, K, t, alike)
         if needed <= q:
@@ -347,15 +373,15 @@ def _error_of_pilot(study, pilot):
     spectrum = pilot.spectrum(study.rows, pilot.neighbours)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = _at_size(study[:5], study.q, study.evolution, spectrum)
-    if not found.converged:
+        answer = _at_size(study[:5], study.q, study.evolution, spectrum)
+    if not answer.converged:
         return study.power
     t = study.threshold
-    return max(float(study.evolution.power(t) - found.power(t)), 0.0)
+    return max(float(study.evolution.power(t) - answer.power(t)), 0.0)
 
 
 def _of_neighbours(study, pilot, error):
-    """Warn that the pilot's features correlate beyond its factors."""
+    """Write the warning that the pilot's features correlate beyond its factors."""
     what = f"the pilot's features correlate beyond its {len(pilot.loadings)} factors"
     chain = f"as neighbours at {pilot.neighbours:.2f} would"
     unseen = "and it has too few rows to show which"
@@ -439,23 +465,26 @@ def plan_study(
     """
     power, pfer, most = _check_promise(power, pfer, max_rows, n_studies)
     rng = np.random.default_rng(check_size("plan_study", "seed", seed, least=0))
-    pilot = pilot if pilot is None or isinstance(pilot, Pilot) else pilot_of(pilot)
+    if pilot is not None and not isinstance(pilot, Pilot):
+        pilot = pilot_of(pilot)
     question = _question(4, n_features, n_effects, size, noise)[1:]
     columns = _columns_given(columns_per_feature, pilot)
     promise = dict(pfer=pfer, bound=bound, pilot=pilot, columns_per_feature=columns)
-    tried = _within_reach(question, power, threshold, pfer, bound, alike=pilot is None)
+    alike = pilot is None
+    thresholds = _within_reach(question, power, threshold, pfer, bound, alike)
 
-    def ask(t, *at):
-        return _reached(*at, question, dict(promise, threshold=t))
+    def ask(t, rows, near):
+        return _reached(rows, near, question, dict(promise, threshold=t))
 
     if threshold is None:  # the best of them, at about the size that .7 needs
-        study = _least_rows(partial(ask, tried[0]), power, most, columns, within=0.03)
+        first = partial(ask, thresholds[0])
+        study = _least_rows(first, power, most, columns, within=0.03)
 
         def power_at(t):
             return np.nan_to_num(ask(t, study.rows, study).power)
 
-        again = partial(ask, max(tried, key=power_at))
-        study = _least_rows(again, power, most, int(0.7 * study.rows), near=study)
+        best = partial(ask, max(thresholds, key=power_at))
+        study = _least_rows(best, power, most, int(0.7 * study.rows), near=study)
     else:
         study = _least_rows(partial(ask, threshold), power, most, columns)
     if pilot is not None and n_studies:
@@ -526,9 +555,7 @@ class Pilot(NamedTuple):
 
 # %% ../../nbs/course/57_planning.ipynb #23f61646
 def _of_rows(t, share, ratio, N):
-    """Choose eigenvalues of AA', and their shares, that have the averages of
-    (`one-row`).
-    """
+    """Choose eigenvalues of AA', and their shares, with the averages of (`one-row`)."""
 
     def total(m):
         return (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
@@ -545,7 +572,7 @@ def _of_rows(t, share, ratio, N):
     e = np.r_[0, np.geomspace(1e-3, 2 * N, 240)]
     moments = 30 * np.array([np.ones(len(e)), e * ratio])  # w has the sum 1
     kernel = np.vstack([s[:, None] / (e + s[:, None]), moments])
-    w = nnls(kernel, np.r_[s * m, 30, 30], maxiter=10_000)[0]
+    w, _ = nnls(kernel, np.r_[s * m, 30, 30], maxiter=10_000)
     return e[w > 0], w[w > 0] / w.sum()
 
 # %% ../../nbs/course/57_planning.ipynb #7c4f578c
@@ -583,21 +610,22 @@ def pilot_of(X):
     """
     X = check_array("pilot", X)
     if X.ndim != 2 or len(X) < 4 or X.shape[1] < 2:
-        wanted = "4 rows and 2 columns, or more"
-        raise ValueError(f"pilot must have {wanted}, not {X.shape}")
+        size = "4 rows and 2 columns, or more"
+        raise ValueError(f"pilot must have {size}, not {X.shape}")
     still = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if len(still):
         names = format_list(range(X.shape[1]), still)
         what = f"columns {names} (from 0) are constant"
         raise ValueError(f"pilot: {what}: leave them out")
     A = standardize(X)[0]
-    s, V = np.linalg.svd(A, full_matrices=False)[1:]
+    M, N = A.shape
+    _, s, V = np.linalg.svd(A, full_matrices=False)
     square = s[: len(A) - 1] ** 2
-    factors = _factors(square, *A.shape)
+    factors = _factors(square, M, N)
     loadings = np.sqrt(factors)[:, None] * V[: len(factors)]
     common = (loadings**2).sum(0)
-    loadings *= np.sqrt(0.95 / np.maximum(common, 0.95))  # something is always its own
-    neighbours = _unseen(square, len(factors), *A.shape)
+    loadings *= np.sqrt(0.95 / np.maximum(common, 0.95))  # own variance is positive
+    neighbours = _unseen(square, len(factors), M, N)
     return Pilot(loadings, 1 - (loadings**2).sum(0), neighbours)
 
 # %% ../../nbs/course/57_planning.ipynb #06139e5a
@@ -625,63 +653,75 @@ def _drawn_study(pilot, study, rng):
     slope = -2.5
     before = None
     for _ in range(4):  # secants, of the logarithms
-        few = naive_bootstrap(A, y, lam, n_resamples=10, **laws).Pi
-        laws["columns"] = np.flatnonzero(few)
-        at = np.log(lam)
-        gap = np.log(max(few.sum(), 0.1) / study.q)
+        Pi = naive_bootstrap(A, y, lam, n_resamples=10, **laws).Pi
+        laws["columns"] = np.flatnonzero(Pi)
+        log_lam = np.log(lam)
+        gap = np.log(max(Pi.sum(), 0.1) / study.q)
         if abs(gap) < 0.1:
             break
         if before:
-            slope = np.clip((gap - before[1]) / (at - before[0]), -10, -0.5)
-        before = at, gap
-        lam = np.exp(at - np.clip(gap / slope, -1, 1))
-    kept = naive_bootstrap(A, y, lam, n_resamples=40, **laws).Pi >= study.threshold
+            log_before, gap_before = before
+            slope = np.clip((gap - gap_before) / (log_lam - log_before), -10, -0.5)
+        before = log_lam, gap
+        lam = np.exp(log_lam - np.clip(gap / slope, -1, 1))
+    Pi = naive_bootstrap(A, y, lam, n_resamples=40, **laws).Pi
+    kept = Pi >= study.threshold
     return kept[true].sum(), kept.sum() - kept[true].sum()
 
 # %% ../../nbs/course/57_planning.ipynb #2016cc07
 def _line(log_rows, share):
-    """Fit a line through what was seen: its values and their errors; where it has
-    one.
+    """Fit a line through shares that were seen; return three functions: its value, its
+    error, and the log of the rows at which it has a power.
     """
     n = len(share)
     middle = log_rows.mean()
     x = log_rows - middle
     spread = max(x @ x, 1e-300)  # 0 where all studies had the same number
     slope = max(x @ share / spread, 0.3)  # less is chance: more rows find more
-    left = share - share.mean() - slope * x
-    s = np.sqrt(left @ left / (n - 2))
+    residual = share - share.mean() - slope * x
+    s = np.sqrt(residual @ residual / (n - 2))
 
-    def value(at):
-        return np.clip(share.mean() + slope * (at - middle), 0, 1)
+    def value(log_size):
+        return np.clip(share.mean() + slope * (log_size - middle), 0, 1)
 
-    def error(at):
-        return s * np.sqrt(1 / n + (at - middle) ** 2 / spread)
+    def error(log_size):
+        return s * np.sqrt(1 / n + (log_size - middle) ** 2 / spread)
 
-    return value, error, lambda power: middle + (power - share.mean()) / slope
+    def log_size_for(power):
+        return middle + (power - share.mean()) / slope
+
+    return value, error, log_size_for
 
 # %% ../../nbs/course/57_planning.ipynb #269acdbd
 def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
     """Find the study with the power, by studies drawn around a number of rows."""
     rows = study.rows
-    at = np.empty(0)
-    seen = np.empty((0, 2))
+    log_rows = np.empty(0)
+    selections = np.empty((0, 2))
 
     def of_size(rows):
         return ask(study.threshold, rows, study)
 
     for _ in range(3):
-        sizes = np.unique((rows * np.geomspace(0.8, 1.25, 4)).astype(int).clip(8, most))
-        sized = [of_size(int(size)) for size in sizes]
+        sizes = (rows * np.geomspace(0.8, 1.25, 4)).astype(int).clip(8, most)
+        sized = [of_size(int(size)) for size in np.unique(sizes)]
         asked = [sized[n % len(sized)] for n in range(max(n_studies // 2, 4))]
         bar = progress_bar(asked, shown=progress, desc=f"studies of {rows} rows")
-        seen = np.r_[seen, [_drawn_study(pilot, one, rng) for one in bar]]
-        at = np.r_[at, np.log([one.rows for one in asked])]
-        value, error, where = _line(at, seen[:, 0] / asked[0].n_effects)
-        step = np.clip(where(power) - np.log(rows), -0.5, 0.5)
+        drawn = [_drawn_study(pilot, planned, rng) for planned in bar]
+        selections = np.r_[selections, drawn]
+        log_rows = np.r_[log_rows, np.log([planned.rows for planned in asked])]
+        share = selections[:, 0] / study.n_effects
+        value, error, log_size_for = _line(log_rows, share)
+        step = np.clip(log_size_for(power) - np.log(rows), -0.5, 0.5)
         rows = int(np.clip(np.ceil(rows * np.exp(step)), 8, most))
-        if len(seen) >= n_studies and np.abs(step) < 0.3:
+        if len(selections) >= n_studies and np.abs(step) < 0.3:
             break
-    near = np.abs(at - np.log(rows)) <= max(np.abs(at - np.log(rows)).min(), 0.25)
-    found = dict(true_selections=float(value(np.log(rows))) * asked[0].n_effects)
-    found |= dict(false_selections=float(seen[near, 1].mean()), n_simulated=len(seen))
-    return of_size(rows)._replace(**found, power_se=float(error(np.log(rows))))
+    log_size = np.log(rows)
+    distance = np.abs(log_rows - log_size)
+    near = distance <= max(distance.min(), 0.25)
+    return of_size(rows)._replace(
+        true_selections=float(value(log_size)) * study.n_effects,
+        false_selections=float(selections[near, 1].mean()),
+        n_simulated=len(selections),
+        power_se=float(error(log_size)),
+    )

@@ -29,16 +29,19 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
     features = np.asarray(features, dtype=int)
     rows = np.union1d(features, np.argsort(-Pi, kind="stable")[:most])
     rows = rows[(Pi[rows] > 0.01) | np.isin(rows, features)]
-    here = read_small(A, len(rows) ** 2)
-    if here is not A:
-        fit = replace(fit, problem=fit.problem._replace(A=here))
+    small = read_small(A, len(rows) ** 2)
+    if small is not A:
+        fit = replace(fit, problem=fit.problem._replace(A=small))
     C = p2(fit, rows).covariance
     sd = np.sqrt(np.maximum(np.diag(C), 1e-300))
     columns = A[:, rows].T @ A[:, rows]
     correlation = C / np.outer(sd, sd) * np.sign(columns)
     together = np.where(np.abs(columns) >= alike, correlation, 0.0)
-    each = zip(features.tolist(), together[rows.searchsorted(features)])
-    return {i: rows[np.argsort(v)[: np.sum(v < -least)]].tolist() for i, v in each}
+    others = {}
+    for i, v in zip(features.tolist(), together[rows.searchsorted(features)]):
+        strongest = np.argsort(v)[: np.sum(v < -least)]
+        others[i] = rows[strongest].tolist()
+    return others
 
 # %% ../../nbs/workshop/substitutes.ipynb #30e8f621
 def duplicates(columns):
@@ -47,11 +50,11 @@ def duplicates(columns):
     for i, k in enumerate(columns.where):
         alike[k].append(i)
     alone = columns.group < 0  # others share a number, and are no copies
-    others = (
-        [j for j in alike[k] if j != i and alone[i]]
-        for i, k in enumerate(columns.where)
-    )
-    return [", ".join(str(columns.names[j]) for j in some) for some in others]
+    notes = []
+    for i, k in enumerate(columns.where):
+        copies = [columns.names[j] for j in alike[k] if j != i and alone[i]]
+        notes.append(", ".join(map(str, copies)))
+    return notes
 
 
 def substitutes(fit, columns, support):
@@ -61,13 +64,15 @@ def substitutes(fit, columns, support):
     if not fit.converged or not len(chosen) or columns.together:
         return notes
     where = columns.where
-    first = columns.first
     family = columns.family
     others = shared_signal(fit, np.unique(where[chosen]))
     for i in chosen:
-        found = [first[k] for k in others[where[i]]]
-        found = [j for j in found if family[j] < 0 or family[j] != family[i]]
-        notes[i] = ", ".join(str(columns.names[j]) for j in found[:3])
+        names = []
+        for k in others[where[i]]:
+            j = columns.first[k]
+            if family[j] < 0 or family[j] != family[i]:
+                names.append(str(columns.names[j]))
+        notes[i] = ", ".join(names[:3])
     return notes
 
 # %% ../../nbs/workshop/substitutes.ipynb #78000011
@@ -115,26 +120,28 @@ def _shares_of(s, sets):
     shares, errors = refined.any_selected(sets)
     accuracy = refined.accuracy
     if accuracy and errors.max() > accuracy and not refined.interrupted:
-        asked = dict(accuracy=accuracy, families=sets, progress=s.question.progress)
-        shares, errors = s.refine(**asked).any_selected(sets)
-    return [*zip(shares, errors)]
+        progress = s.question.progress
+        more = s.refine(accuracy=accuracy, families=sets, progress=progress)
+        shares, errors = more.any_selected(sets)
+    return list(zip(shares, errors))
 
 
 def _families(s, families):
-    """Return names, or None, and members of families, as column numbers of the
-    table.
-    """
+    """Yield names, or None, and members of families, as column numbers of the table."""
     columns = s.question.columns
     sets = families
     if families is None:
         sets = s.asked["categories"]
         of = columns.family.copy()
-        fit = s.question.projected(s.fit)
-        blocks = () if columns.together else find_clusters(fit.problem.A, fit.Pi)
+        blocks = []
+        if not columns.together:
+            fit = s.question.projected(s.fit)
+            blocks = find_clusters(fit.problem.A, fit.Pi)
         for block in blocks:
             of[np.isin(columns.where, block) & (columns.family < 0)] = of.max() + 1
     else:
         of = family_of(families, columns.names, "families")
     names = list(sets) if isinstance(sets, dict) else []
     for k in range(of.max() + 1):
-        yield (names[k] if k < len(names) else None), np.flatnonzero(of == k)
+        name = names[k] if k < len(names) else None
+        yield name, np.flatnonzero(of == k)

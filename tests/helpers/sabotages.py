@@ -1288,8 +1288,8 @@ SABOTAGES = [
     Sabotage(
         "inference/conditioning.py",
         "the pieces of a law are taken for equally probable",
-        "[(w[p].sum() / w.sum(), Discrete(",
-        "[(1 / len(best), Discrete(",
+        "pieces.append((weight / w.sum(), law))",
+        "pieces.append((1 / len(best), law))",
         "tests/inference/test_conditioning.py::test_pieces_make_up_their_law",
     ),
     Sabotage(
@@ -1302,8 +1302,8 @@ SABOTAGES = [
     Sabotage(
         "inference/conditioning.py",
         "the other rows' rate does not move with the pattern",
-        "(*places / np.maximum(left, 1), 0, 1)",
-        "(*drawn / sizes, 0, 1)",
+        "np.append(places / np.maximum(left, 1), [0, 1])",
+        "np.append(drawn / sizes, [0, 1])",
         "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
     ),
     Sabotage(
@@ -1474,8 +1474,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "directions of a feature count one by one",
-        "/ 3 / (each if columns.groups else 1)",
-        "/ 3 / each",
+        "    if columns.groups:\n        n_penalised",
+        "    if True:\n        n_penalised",
         "tests/select/test_several_classes_selected.py::test_copies_constants_and_covariates",
     ),
     Sabotage(
@@ -1561,7 +1561,7 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a group holds no more of the risk than its next member",
-        "        held[at - 1] += held[at]\n",
+        "        held[units - 1] += held[units]\n",
         "        pass\n",
         "nbs/course/53_survival.ipynb::module",
     ),
@@ -1583,8 +1583,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "all strata share one clock",
-        "return_inverse=True)[1] * (len(known) + 1)",
-        "return_inverse=True)[1] * 0",
+        "before = stratum * (len(times) + 1)",
+        "before = stratum * 0",
         "tests/inference/test_survival.py"
         "::test_refits_with_strata_and_entries_meet_their_conditions",
     ),
@@ -1599,15 +1599,15 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "sums of a stratum begin where those of the one before end",
-        "ends = [0, *(np.flatnonzero(rest[1:] >= stop[:-1]) + 1), len(stop)]",
-        "ends = [0, len(stop)]",
+        "borders = np.flatnonzero(rest[1:] >= stop[:-1]) + 1",
+        "borders = np.zeros(0, dtype=int)",
         "tests/inference/test_survival.py::test_strata_take_no_digits_from_each_other",
     ),
     Sabotage(
         "inference/cox.py",
         "a patient's second row has met the deaths of the first, too",
-        "seen[: len(time)] - seen[len(time) :] if late else seen",
-        "seen[: len(time)]",
+        "seen = seen[: len(time)] - seen[len(time) :]",
+        "seen = seen[: len(time)]",
         "tests/inference/test_survival.py"
         "::test_a_row_that_is_cut_in_two_is_the_same_patient",
     ),
@@ -1645,8 +1645,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a coefficient that runs away is passed on as far as it got",
-        "((gap <= GAP) & (spread < 20))[:, None]",
-        "(gap <= GAP)[:, None]",
+        "arrived = (gap <= GAP) & (spread < 20)",
+        "arrived = gap <= GAP",
         "tests/inference/test_survival.py"
         "::test_an_unpenalised_column_that_nothing_bounds_is_no_answer",
     ),
@@ -1704,8 +1704,8 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "a feature of several columns is one column",
-        "rows / n_features / columns, **asked",
-        "rows / n_features, **asked",
+        "        rows / n_features / columns,",
+        "        rows / n_features,",
         "tests/algorithm/test_evolution.py::test_planned_studies_of_features_with_several_columns",
     ),
     Sabotage(
@@ -1753,8 +1753,8 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "the line points the wrong way",
-        "lambda power: middle + (power - share.mean()) / slope",
-        "lambda power: middle - (power - share.mean()) / slope",
+        "return middle + (power - share.mean()) / slope",
+        "return middle - (power - share.mean()) / slope",
         "tests/algorithm/test_evolution.py::test_a_plan_from_a_pilot_is_carried_out_by_refits",
     ),
     Sabotage(
@@ -2158,8 +2158,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "a search that did not settle is taken for a start",
-        "return last.new if last and changes[-1] < SETTLED else None",
-        "return last.new if last else None",
+        "if last and changes[-1] < SETTLED:",
+        "if last:",
         "tests/select/test_selection.py"
         "::test_what_does_not_settle_with_rows_alike_is_not_begun_there",
     ),
