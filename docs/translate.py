@@ -75,7 +75,6 @@ SIGNATURES = {  # what autodoc is asked for
     ast.FunctionDef: ".. autofunction:: {}\n   :no-index:\n",
     ast.ClassDef: ".. autoclass:: {}\n   :no-index:\n   :members:\n",
 }
-EXPORTED = {"export", "exporti", "exports"}
 BESIDE = {f"{page}.md" for page in SECTIONS}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
 FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
@@ -263,11 +262,9 @@ class Translator:
         ]
         cell.outputs = [output for output in cell.outputs if output not in dead]
         after = [new_markdown_cell(NEEDS_PYTHON)] if dead else []
-        public = public_definitions(cell.source) if EXPORTED & found.keys() else []
+        public = public_definitions(cell.source) if "export" in found else []
         if folded or not public:
             return [cell, *after]
-        other = next(filter(None, (found.get(kind) for kind in EXPORTED)), None)
-        module = f"rvamp_nb.{other}" if other else module
         cell.metadata["tags"] = ["hide-input"]
         prompt(cell, f"Code: {', '.join(node.name for node in public)}")
         entries = "\n".join(
