@@ -93,6 +93,12 @@ def pytest_addoption(parser):
         help="property tests draw new arguments, ten times as many; otherwise the same"
         " ones every run",
     )
+    parser.addoption(
+        "--films",
+        action="store_true",
+        help="take the films of the notebooks that are named, and keep them for the"
+        " site: docs/build.py does, where a run of everything has not",
+    )
 
 
 def pytest_configure(config):
@@ -194,9 +200,10 @@ class NotebookItem(pytest.Item):
         self.module = module
 
     def runtest(self):
+        films = self.config.getoption("--films")
         everything = self.config.args == self.config.getini("testpaths")
-        if everything and "coverage" not in sys.modules:
-            run_or_recall(self.path, self.module)
+        if films or (everything and "coverage" not in sys.modules):
+            run_or_recall(self.path, self.module, films)
         else:
             run_alone(self.path, self.module)
 
@@ -259,18 +266,25 @@ def is_run(cell):
     )
 
 
-def run_alone(path, module=None):
-    """Run the notebook at ``path``, of which the next test sees nothing."""
-    with clean_slate(path.parent, module):
-        run_notebook(path, module)
+def run_alone(path, module=None, films=False):
+    """Run the notebook at ``path``, of which the next test sees nothing; see
+    `run_notebook`.
+    """
+    with clean_slate(path.parent, module, films):
+        return run_notebook(path, module)
 
 
-def run_or_recall(path, module=None):
-    """Run a notebook unless it is kept that it passed as it stands."""
+def run_or_recall(path, module=None, films=False):
+    """Run a notebook unless it is kept that it passed as it stands. What its widgets
+    show is kept for the site; not where a film is left out, which would take as long
+    again as the run.
+    """
     key = kept.key(path)
-    if kept.find(path, "tests", key) is None:
-        run_alone(path, module)
+    if kept.find(path, "site" if films else "tests", key) is None:
+        states = run_alone(path, module, films)
         kept.keep(path, "tests", key)
+        if films or "film(" not in path.read_text(encoding="utf-8"):
+            kept.keep(path, "site", key, json.dumps(states))
 
 
 @pytest.fixture
@@ -281,7 +295,8 @@ def recall():
 
 def run_notebook(path, module=None):
     """Run the notebook at ``path`` in this process; with ``module``, use that in
-    place of its exported cells.
+    place of its exported cells. A list of what those widgets hold that its cells
+    display and that move without a kernel.
     """
     explore = import_module("rvamp_nb.plot_style")
     others = list(explore._live)  # boxes of tests that ran before, still about
@@ -311,12 +326,16 @@ def run_notebook(path, module=None):
     wrong = [line for box in boxes for line in swept(box)]
     if wrong:
         raise NotebookError(f"{path}: controls that were moved:\n" + "\n".join(wrong))
-    errors = errors_on_show(cells)
+    shown = on_show(cells)
+    models = import_module("ipywidgets").Widget.get_manager_state()["state"]
+    errors = errors_inside(models, shown)
     if errors:
         raise NotebookError(
             f"{path}: a widget shows an error at the"
             f" end:\n{''.join(errors[0]['traceback'])}"
         )
+    states = [models[name] for name in shown if name in models]
+    return [state for state in states if state["model_module"] == "anywidget"]
 
 
 def swept(box=None):
@@ -358,20 +377,17 @@ def sweep():
     return swept
 
 
-def errors_on_show(cells):
-    """The error outputs in those widgets that the cells display, and in all widgets
-    inside them.
-    """
-    from ipywidgets import Widget
-
+def on_show(cells):
+    """The names of the widgets that the cells display, in their order."""
     view = "application/vnd.jupyter.widget-view+json"
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
-    todo = [
-        output["data"][view]["model_id"]
-        for output in outputs
-        if view in output.get("data", {})
-    ]
-    models, seen, errors = Widget.get_manager_state()["state"], set(), []
+    found = [output["data"] for output in outputs if view in output.get("data", {})]
+    return [data[view]["model_id"] for data in found]
+
+
+def errors_inside(models, shown):
+    """The error outputs in the widgets that are shown, and in all inside them."""
+    todo, seen, errors = [*shown], set(), []
     while todo:
         model = todo.pop()
         if model in models and model not in seen:
@@ -469,10 +485,10 @@ SHORTER = [
 
 
 @contextmanager
-def clean_slate(folder, module=None):
+def clean_slate(folder, module=None, films=False):
     """Run in ``folder`` with a drawing backend that needs no screen; leave no trace
     for the next test. What takes longest in a chapter is left to the notebook of its
-    room, ``module``, and to the tests of that room.
+    room, ``module``, and to the tests of that room; with ``films`` these are taken.
     """
     import matplotlib.pyplot as plt
     from IPython.core.interactiveshell import InteractiveShell
@@ -488,12 +504,12 @@ def clean_slate(folder, module=None):
             patch.setenv("IN_TEST", "1")  # nbdev's word for it: a notebook can ask
             patch.setattr("IPython.core.pylabtools.print_figure", composed)
             for room, name, instead in SHORTER:
-                if module != room:
+                if module != room and not (films and instead is not_filmed):
                     patch.setattr(f"{room}.{name}", instead)
-            picture = import_module("rvamp_nb.plot_style")._picture
-            patch.setattr(
-                "rvamp_nb.plot_style._picture", partial(thinned, picture=picture)
-            )
+            if not films:
+                picture = import_module("rvamp_nb.plot_style")._picture
+                few_ticks = partial(thinned, picture=picture)
+                patch.setattr("rvamp_nb.plot_style._picture", few_ticks)
             yield
     finally:
         plt.close("all")

@@ -3,28 +3,24 @@
     python docs/build.py            every chapter
     python docs/build.py 12 23 saving   the index and these
 
-Notebooks with widgets that move without Python are run afresh, for what these show is
-not committed, unless a build before has kept it (tests/helpers/kept.py); the others
-come with the outputs of the repository, which the tests have run. All are translated
-(translate.py), joined by a landing page and an API reference (pages.py), and
-handed to Sphinx, for which every warning is an error. Browser scripts are npm packages
-pinned in package.json; the site serves them itself and asks nothing of the network when
-opened.
+Notebooks come with the outputs of the repository, which the tests have run, but what a
+widget holds that moves without Python is not committed: it is what their last run in a
+test has kept (tests/helpers/kept.py). All are translated (translate.py), joined by a
+landing page and an API reference (pages.py), and handed to Sphinx, for which every
+warning is an error. Browser scripts are npm packages pinned in package.json; the site
+serves them itself and asks nothing of the network when opened.
 """
 
-import asyncio
+import json
 import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-sys.modules.setdefault("rfc3987_syntax", None)  # three seconds for nothing: see conf.py
+sys.modules.setdefault("rfc3987_syntax", None)  # three seconds for nothing
 
-import ipywidgets
 import nbformat
-from nbclient import NotebookClient
 
 DOCS = Path(__file__).resolve().parent
 # the package of this checkout, whatever else is installed
@@ -32,60 +28,62 @@ sys.path.insert(1, str(DOCS.parent))
 sys.path.append(str(DOCS.parent / "tests/helpers"))
 
 import kept
-from pages import explorer, landing, not_found, releases, sections
+from pages import made, releases
+from reference import derived
 from translate import (
-    NOTEBOOKS,
     README,
     ROOT,
+    WIDGET,
     Translator,
-    directives,
-    labels,
+    known_labels,
+    moves,
     notebook_files,
     page_name,
+    section,
     settings,
+    topics,
 )
 
-# pages/ and scripts/ go in, html/ comes out; ignored by git, made anew each time
-BUILD = DOCS / "_build"
+BUILD = DOCS / "_build"  # pages/ go in, html/ comes out; ignored by git, made anew
 SITE = ROOT / "_docs"
-WIDGET = "application/vnd.jupyter.widget-view+json"
-SCRIPTS = {  # what a page loads: from where in node_modules
-    "tex-svg-full.js": "mathjax/es5/tex-svg-full.js"
-}
+STATE = "application/vnd.jupyter.widget-state+json"
 
 
 def main(wanted):
-    notebooks = {
-        stem: nbformat.read(path, 4) for stem, path in notebook_files().items()
-    }
+    files = notebook_files()
     pages = {
-        stem: nb
-        for stem, nb in notebooks.items()
+        stem: nbformat.read(path, 4)
+        for stem, path in files.items()
         if stem == README or not wanted or page_name(stem).startswith(tuple(wanted))
     }
     for prefix in wanted:
         if not any(page_name(stem).startswith(prefix) for stem in pages):
             sys.exit(f"no notebook in nbs/ has a name that starts with {prefix!r}")
+    if subprocess.call(["npm", "ls"], cwd=DOCS, stdout=subprocess.DEVNULL):
+        subprocess.run(["npm", "install"], cwd=DOCS, check=True)
+    for stem, states in states_of(files, pages).items():
+        give_states(pages[stem], states, stem)
 
     shutil.rmtree(BUILD, ignore_errors=True)
-    fetch_scripts(BUILD / "scripts" / "npm")
-    run_afresh({stem: nb for stem, nb in pages.items() if has_moving(nb)})
-
-    known = [label for nb in notebooks.values() for label in labels(nb)]
+    (BUILD / "pages").mkdir(parents=True)
     repository = f"{settings()['git_url']}/blob/{settings()['branch']}"
-    translator = Translator(pages, known, repository)
+    translator = Translator(pages, known_labels(), repository)
     # of the notebooks as they still are
-    made = {"index": landing()} | sections(pages)
-    made = {name: translator.markdown(text, "index") for name, text in made.items()}
-    made["index"] = made["index"].replace("<explorer>", explorer())
-    made |= releases() | {"404": translator.markdown(not_found(), "index")}
-    (BUILD / "pages").mkdir()
+    texts = made(pages)
+    texts = {name: translator.markdown(text, "index") for name, text in texts.items()}
+    texts.update(releases())
+    for name, text in texts.items():
+        (BUILD / "pages" / f"{name}.md").write_text(text, encoding="utf-8")
+    looked_for = {*topics(), *map(page_name, derived().values())}
     for stem, nb in pages.items():
         translator.notebook(nb, stem)
+        nb.metadata["file"] = f"nbs/{stem}.ipynb"  # to which the page's pencil leads
+        # What is internal is not searched: rooms of the workshop of which no public
+        # name comes, and for which nobody looks.
+        if section(stem) == "workshop" and page_name(stem) not in looked_for:
+            nb.metadata["nosearch"] = "true"
         number_lines(nb)
         nbformat.write(nb, BUILD / "pages" / f"{page_name(stem)}.ipynb")
-    for name, text in made.items():
-        (BUILD / "pages" / f"{name}.md").write_text(text, encoding="utf-8")
 
     options = "-W --keep-going -q".split()
     folders = [BUILD / "pages", BUILD / "html"]
@@ -98,107 +96,32 @@ def main(wanted):
     print(f"{len([*SITE.rglob('*.html')])} pages in {SITE.relative_to(ROOT)}/")
 
 
-def fetch_scripts(folder):
-    """Install the pinned npm packages once, by .npmrc, and copy what pages load."""
-    modules = DOCS / "node_modules"
-    if (
-        not modules.exists()
-        or modules.stat().st_mtime < (DOCS / "package.json").stat().st_mtime
-    ):
-        subprocess.run(["npm", "install"], cwd=DOCS, check=True)
-        modules.touch()
-    folder.mkdir(parents=True)
-    for name, path in SCRIPTS.items():
-        shutil.copy(modules / path, folder / name)
-
-
-def has_moving(nb):
-    """Tell whether a page shows a widget of a notebook. Those of ipywidgets move in a
-    kernel only, and the page has a sentence in their place (translate.py): a notebook
-    that has no others is not run for them.
-    """
+def moving(nb):
+    """The widgets of a notebook that move on its page, in their order."""
     outputs = (out for cell in nb.cells for out in cell.get("outputs", ()))
-    widgets = [out.data for out in outputs if WIDGET in out.get("data", ())]
-    kinds = [data.get("text/plain", "").partition("(")[0] for data in widgets]
-    return any(not hasattr(ipywidgets, kind) for kind in kinds)
+    return [output.data[WIDGET] for output in outputs if moves(output)]
 
 
-def run_afresh(pages):
-    """Give each notebook the outputs of today's code: those that are kept, or those of
-    a run, which are kept then.
+def states_of(files, pages):
+    """{stem: what the widgets hold that move on its page}, as a test has kept it. Tests
+    leave out films (`rvamp_nb.widgets.film`), whose pictures of every setting would
+    take as long as all else of their notebooks: these run here, as tests that take
+    them, and are kept for the next build.
     """
-    files = notebook_files()
-    keys = {stem: kept.key(files[stem]) for stem in pages}
-    texts = {stem: kept.find(files[stem], "site", keys[stem]) for stem in pages}
-    stale = {stem: nb for stem, nb in pages.items() if texts[stem] is None}
-    asyncio.run(execute_all(stale, settings()["tst_flags"].split()))
-    for stem, nb in pages.items():
-        if stem in stale:
-            kept.keep(files[stem], "site", keys[stem], nbformat.writes(nb))
-        else:
-            nb.update(nbformat.reads(texts[stem], 4))
+    paths = {stem: files[stem] for stem, nb in pages.items() if moving(nb)}
+    test = [sys.executable, "-m", "pytest", "-q", "--films", "-n", str(os.cpu_count())]
+    if paths and subprocess.call([*test, *paths.values()], cwd=ROOT):
+        sys.exit("a notebook fails: see above")
+    return {stem: json.loads(kept.last(p, "site")[1]) for stem, p in paths.items()}
 
 
-async def execute_all(pages, flags):
-    """Run the notebooks afresh, as many at once as there are cores, each on one thread.
-    All are run, whatever fails; then every failure is reported.
-    """
-    os.environ |= {
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONPATH": str(ROOT),
-        # pictures go into the page, whatever the shell that builds it prefers
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-    }
-    free = asyncio.Semaphore(os.cpu_count() or 1)
-
-    async def one(stem, nb):
-        async with free:
-            start, begun = time.time(), []
-            try:
-                await execute(nb, (NOTEBOOKS / stem).parent, flags, begun)
-            except Exception as error:  # whatever a cell raised, or a kernel that died
-                return failure(stem, nb, begun, error)
-            print(f"{time.time() - start:6.1f} s  {stem}", flush=True)
-
-    results = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
-    if failures := [text for text in results if text]:
-        sys.exit("\n\n".join(failures))
-
-
-async def execute(nb, folder, flags, begun):
-    """Run ``nb``, which lies in ``folder``, in place; cells that nbdev would not run
-    keep the outputs they were committed with. Each cell's number goes to the list
-    ``begun`` when the cell starts.
-    """
-    idle = [
-        cell
-        for cell in nb.cells
-        if cell.cell_type == "code" and not is_run(directives(cell.source)[0], flags)
-    ]
-    for cell in idle:
-        cell.metadata.setdefault("tags", []).append("skip-execution")
-    client = NotebookClient(
-        nb,
-        timeout=300,
-        kernel_name="python3",
-        extra_arguments=["--log-level=40"],
-        resources={"metadata": {"path": str(folder)}},
-        on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
-    )
-    await client.async_execute()
-
-
-def failure(stem, nb, begun, error):
-    """The report on a notebook that stopped: which cell (counted from 1), which
-    exception, and where in the cell.
-    """
-    kind = getattr(error, "ename", "") or type(error).__name__
-    report = f"{stem}.ipynb fails before its first cell with {kind}"
-    if begun:
-        first_line = nb.cells[begun[-1]].source.strip().partition("\n")[0]
-        report = f"{stem}.ipynb fails in cell {begun[-1] + 1} with {kind}: {first_line}"
-    return f"{report}\n{getattr(error, 'traceback', '') or error}"
+def give_states(nb, states, stem):
+    """Put what its widgets hold into a notebook, as a run in Jupyter would."""
+    views = moving(nb)
+    if len(views) != len(states):
+        sys.exit(f"nbs/{stem}.ipynb shows other widgets than its outputs: run it anew")
+    models = {view["model_id"]: state for view, state in zip(views, states)}
+    nb.metadata["widgets"] = {STATE: {"state": models}}
 
 
 def number_lines(nb):
@@ -216,12 +139,6 @@ def number_lines(nb):
     nb.metadata["source_map"] = [
         number for number, line in enumerate(lines) if line.startswith(begin)
     ]
-
-
-def is_run(found, flags):
-    return found.get("eval", "true").lower() != "false" and not found.keys() & set(
-        flags
-    )
 
 
 if __name__ == "__main__":

@@ -2,16 +2,9 @@
 
 import re
 import sys
-import zlib
 from html import escape
 from pathlib import Path
-from pkgutil import resolve_name
 
-# nbformat brings jsonschema, and that a checker of addresses that compiles its grammars
-# for three seconds: nobody asks it anything here.
-sys.modules.setdefault("rfc3987_syntax", None)
-
-import nbformat
 from docutils.nodes import paragraph
 from furo.navigation import get_navigation_tree
 from sphinx.addnodes import pending_xref
@@ -29,16 +22,13 @@ from translate import (
     SECTIONS,
     chapter_number,
     is_label,
-    labels,
-    notebook_files,
+    known_labels,
     page_name,
-    section,
     settings,
     topics,
 )
 
 import rvamp_nb
-from rvamp_nb._modidx import d
 
 project, release = "rvamp_nb", rvamp_nb.__version__
 html_title = f"{project} {release}"  # above the menu, and in the title of every page
@@ -67,7 +57,12 @@ sitemap_url_scheme = "{link}"
 sitemap_excludes = ["404.html", "genindex.html", "search.html", "_modules/*"]
 ogp_image = "_static/front.png"
 ogp_image_alt = "Histograms of 4,000 refits, and on each one run of rVAMP."
-html_static_path = ["static", "_build/scripts"]
+# Every script is served by the site itself.
+html_static_path = ["static", "node_modules/mathjax/es5/tex-svg-full.js"]
+mathjax_path = "tex-svg-full.js"
+# its letters are larger than those around them
+mathjax3_config = {"svg": {"scale": 0.92}}
+nb_ipywidgets_js = {"widgets.js": {}}  # on pages with a widget; all bring their own
 html_css_files = ["style.css"]
 html_search_scorer = str(DOCS / "scorer.js")  # an entry of the index comes first
 html_favicon = html_logo = "static/icon.svg"
@@ -79,21 +74,15 @@ html_copy_source = html_show_sourcelink = False
 # and a style that takes more of ours to hold lines of 88 letters.
 templates_path = [str(DOCS / "templates")]  # autosummary looks beside the pages
 html_context = {
-    "bar": {page: title for page, (title, _) in SECTIONS.items()},
+    "bar": SECTIONS,
     "repository": settings()["git_url"],
+    "branch": settings()["branch"],
     "home": f"{settings()['doc_baseurl']}/",
 }
-html_theme_options = {
-    "announcement": "sections",
-    "light_css_variables": {
-        "color-brand-primary": "#003C78",
-        "color-brand-content": "#003C78",
-    },
-    "dark_css_variables": {
-        "color-brand-primary": "#7CC4EE",
-        "color-brand-content": "#7CC4EE",
-    },
-}
+html_theme_options = {"announcement": "sections"}
+for theme, colour in ("light", "#003C78"), ("dark", "#7CC4EE"):
+    brand = {f"color-brand-{part}": colour for part in ("primary", "content")}
+    html_theme_options[f"{theme}_css_variables"] = brand
 
 # Notebooks come executed. What they say on stderr is a progress bar's and not for the
 # page.
@@ -112,47 +101,19 @@ myst_enable_extensions = [
 ]
 
 
-def plain_room(name):
-    """The plain module that a public name comes from, or None."""
-    room = resolve_name(name).__module__.removeprefix("rvamp_nb.")
-    return room if room in PLAIN else None
-
-
-def derived():
-    """{a public name: the page of the notebook that exports it, or of the chapter that
-    derives what a plain module computes}, if that is built.
-    """
-    built = {path.stem for path in (DOCS / "_build" / "pages").glob("*.ipynb")}
-    pages = {re.sub(r"/\d+_", "/", stem): page_name(stem) for stem in notebook_files()}
-    places = {name: at for room in d["syms"].values() for name, (at, _) in room.items()}
-    found = {}
-    for name in beside():
-        thing = resolve_name(name)
-        place = places.get(f"{thing.__module__}.{thing.__name__}", "")
-        page = pages.get(place.partition(".html")[0], PLAIN.get(plain_room(name)))
-        if page in built:
-            found[name] = page
-    return found
-
-
 # Docstrings are numpydoc; in them `x` is code, unless x is the label of an equation
 # (see read_docstring).
-LABELS = {
-    label
-    for path in notebook_files().values()
-    for label in labels(nbformat.read(path, 4))
-}
 default_role = "literal"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 autosummary_generate = ["api.md"]
-autosummary_context = {"beside": beside(), "derived": derived(), "topics": topics()}
-# What is internal is not searched: rooms of the workshop of which no public name comes,
-# and for which nobody looks.
-looked_for = {*topics(), *derived().values()}
-NOT_SEARCHED = {
-    page_name(stem) for stem in notebook_files() if section(stem) == "workshop"
-} - looked_for
+built = {path.stem for path in (DOCS / "_build" / "pages").glob("*.ipynb")}
+autosummary_context = {
+    "beside": beside(),
+    "derived": derived(),
+    "built": [stem for stem in derived().values() if page_name(stem) in built],
+    "topics": topics(),
+}
 add_module_names = False
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 88
@@ -163,12 +124,8 @@ autodoc_member_order = "bysource"
 # A type of another package leads to its page there. The lists of these pages are asked
 # for when the site is built; where there is no network an empty one takes their place,
 # and Sphinx has nothing to warn of.
-NO_NAMES = DOCS / "_build" / "no_names.inv"
-NO_NAMES.parent.mkdir(exist_ok=True)
-head = "# Sphinx inventory version 2\n# Project: none\n# Version:\n# zlib\n"
-NO_NAMES.write_bytes(head.encode() + zlib.compress(b""))
 intersphinx_mapping = {
-    name: (f"https://{address}/", (None, str(NO_NAMES)))
+    name: (f"https://{address}/", (None, str(DOCS / "no_names.inv")))
     for name, address in {
         "matplotlib": "matplotlib.org/stable",
         "numpy": "numpy.org/doc/stable",
@@ -181,12 +138,6 @@ intersphinx_timeout = 10  # seconds
 intersphinx_disabled_reftypes = ["std:*", "math:*"]  # only types, no words of ours
 # not imported before they are used
 autodoc_type_aliases = {"Axes": "matplotlib.axes.Axes", "DataFrame": "pandas.DataFrame"}
-
-# Every script is served by the site itself.
-mathjax_path = "npm/tex-svg-full.js"
-# its letters are larger than those around them
-mathjax3_config = {"svg": {"scale": 0.92}}
-nb_ipywidgets_js = {"widgets.js": {}}  # on pages with a widget; all bring their own
 
 
 class ChapterMath(MathDomain):
@@ -217,15 +168,13 @@ def find_elsewhere(app, env, node, contnode):
         node["reftarget"] = shown
         return resolve_reference_detect_inventory(env, node, contnode)
     python = env.get_domain("py")
-    short, last = node["reftarget"], node["reftarget"].rpartition(".")[2]
-    ends = f".{short}", f".{last}"
-    found = [name for end in ends for name in python.objects if name.endswith(end)]
-    named = [name for name in found if name in {f"rvamp_nb{ends[0]}", *beside()}]
-    if named:
-        node["reftarget"] = named[0]
-        return python.resolve_xref(
-            env, node["refdoc"], app.builder, "obj", named[0], node, contnode
-        )
+    last = shown.rpartition(".")[2]
+    public = [name for name in beside() if name.endswith(f".{last}")]
+    for name in (f"rvamp_nb.{shown}", *public):
+        if name in python.objects:
+            node["reftarget"] = name
+            place = env, node["refdoc"], app.builder, "obj", name
+            return python.resolve_xref(*place, node, contnode)
     return None
 
 
@@ -252,7 +201,7 @@ def read_docstring(app, what, name, obj, options, lines):
         # where the rest of a docstring is
         line = re.sub(r"\b(See|[Aa]s for) (`[\w.]+`)", r"\1 :py:obj:\2", line)
         lines[i] = LABEL.sub(
-            lambda m: f":eq:`{m[2]}`" if is_label(m, LABELS) else m[0], line
+            lambda m: f":eq:`{m[2]}`" if is_label(m, known_labels()) else m[0], line
         )
 
 
@@ -266,40 +215,37 @@ def index_properties_once(app, what, name, obj, options, lines):
     """An attribute that a class tells of in its docstring, and that is a property with
     a docstring of its own, has its place in the index there.
     """
-    for k in reversed(range(len(lines))):
-        attribute = re.match(r"( *)\.\. attribute:: (\w+)", lines[k])
-        is_property = attribute and isinstance(
-            getattr(obj, attribute[2], None), property
-        )
-        if is_property and ":no-index:" not in "".join(lines[k + 1 : k + 2]):
-            lines.insert(k + 1, f"{attribute[1]}   :no-index:")
+
+    def once(found):
+        inside = isinstance(getattr(obj, found[2], None), property)
+        return f"{found[0]}\n{found[1]}   :no-index:" if inside else found[0]
+
+    attribute = r"^( *)\.\. attribute:: (\w+)$(?!\n *:no-index:)"
+    text = re.sub(attribute, once, "\n".join(lines), flags=re.MULTILINE)
+    lines[:] = text.split("\n")
 
 
 def lead_back_to_the_reference(app, pagename, templatename, context, doctree):
     """From its source, the link of a public name leads to its page; what is internal
     has none.
     """
-    if pagename.startswith("_modules/"):
-        objects = app.env.get_domain("py").objects
-        module = pagename.removeprefix("_modules/").replace("/", ".")
+    if not pagename.startswith("_modules/"):
+        return
+    objects = app.env.get_domain("py").objects
+    module = pagename.removeprefix("_modules/").replace("/", ".")
 
-        def way(found):
-            start, name = found.groups()
-            homes = (f"{home}.{name}" for home in ("rvamp_nb", module))
-            full = next((home for home in homes if home in objects), None)
-            page = full and app.builder.get_relative_uri(
-                pagename, objects[full].docname
-            )
-            at = full and objects[full].node_id
-            back = f'<a class="viewcode-back" href="{page}#{at}">[docs]</a>'
-            return start + (back if full else "")
+    def way(found):
+        names = [f"{home}.{found[2]}" for home in ("rvamp_nb", module)]
+        known = [objects[name] for name in names if name in objects]
+        if not known:
+            return found[1]
+        page = app.builder.get_relative_uri(pagename, known[0].docname)
+        link = f'<a class="viewcode-back" href="{page}#{known[0].node_id}">[docs]</a>'
+        return found[1] + link
 
-        context["body"] = re.sub(
-            r'(<div class="viewcode-block" id="([\w.]+)">\n)'
-            r'<a class="viewcode-back".*?</a>',
-            way,
-            context["body"],
-        )
+    block = r'(<div class="viewcode-block" id="([\w.]+)">\n)'
+    back = r'<a class="viewcode-back".*?</a>'
+    context["body"] = re.sub(block + back, way, context["body"])
 
 
 def skip_field(app, what, name, obj, skip, options):
@@ -324,26 +270,6 @@ def describe(app, pagename, templatename, context, doctree):
     context["meta"] = (context.get("meta") or {}) | {"og:description": summary}
 
 
-def leave_out_of_the_search(app, doctree):
-    if app.env.docname in NOT_SEARCHED:
-        app.env.metadata[app.env.docname]["nosearch"] = "true"
-
-
-def lead_to_the_source(app, pagename, templatename, context, doctree):
-    """The pencil above a page leads to the file that it is made of."""
-    name = pagename.removeprefix("api/")
-    files = {page_name(stem): f"nbs/{stem}.ipynb" for stem in notebook_files()}
-    files |= {"index": "docs/landing.md", "404": "docs/404.md"}
-    files |= {version: "CHANGELOG.md" for version in releases()}
-    file = files.get(app.config.autosummary_context["derived"].get(name, name))
-    room = plain_room(name) if name in beside() else None
-    if room:
-        file = f"rvamp_nb/{room.replace('.', '/')}.py"
-    if file:
-        place = f"{settings()['git_url']}/edit/{settings()['branch']}/{file}"
-        context["theme_source_edit_link"] = place
-
-
 def open_one_section(app, pagename, templatename, context, doctree):
     """The menu has the sections, and of these the one of the page is open."""
     tree = context["toctree"](collapse=True, titles_only=True, includehidden=True)
@@ -360,8 +286,6 @@ def setup(app):
     # after it
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)
     app.connect("autodoc-skip-member", skip_field)
-    app.connect("doctree-read", leave_out_of_the_search)
     app.connect("html-page-context", lead_back_to_the_reference)
     app.connect("html-page-context", describe, priority=400)  # before opengraph
-    app.connect("html-page-context", lead_to_the_source)
     app.connect("html-page-context", open_one_section, priority=900)  # after furo

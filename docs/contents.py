@@ -9,6 +9,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 from translate import (
     CAPTIONS,
     NOTEBOOKS,
+    TEMPLATES,
     TITLE,
     caption,
     chapter_number,
@@ -17,25 +18,19 @@ from translate import (
 
 PAGE = "appendix/contents"
 KERNEL = {"display_name": "python3", "language": "python", "name": "python3"}
-HEAD = "# Contents\n> Every notebook, in reading order, with one line about it."
-ABOUT = """\
-*A chapter is called by its part and its place there: 3.1 is the first chapter of part \
-III. Read the chapters in this order, or follow one of the [shorter routes](\
-routes.ipynb). The workshop is for looking things up: it holds the parts of the \
-package that are engineering, and each room is called what its module is called. A \
-module that derives nothing has no notebook: its docstrings say what it does.*"""
 
 
 def contents():
     """The text of contents.ipynb: a table for each part, a row for each notebook."""
-    rows = {name: [] for name in CAPTIONS.values()}
+    parts = {name: [] for name in CAPTIONS.values()}
     for stem, path in notebook_files().items():
         if caption(stem) and stem != PAGE:
-            rows[caption(stem)].append(row(stem, nbformat.read(path, 4).cells[0]))
-    texts = [HEAD, ABOUT, *(table(name, lines) for name, lines in rows.items())]
+            parts[caption(stem)].append(row(stem, nbformat.read(path, 4).cells[0]))
+    text = TEMPLATES.get_template("contents.md").render(parts=parts)
+    cells = enumerate(text.strip().split("\n+++\n"))
     # ids by place: the same notebooks make the same file
     page = new_notebook(
-        cells=[new_markdown_cell(text, id=f"part-{k}") for k, text in enumerate(texts)],
+        cells=[new_markdown_cell(cell, id=f"part-{k}") for k, cell in cells],
         metadata={"kernelspec": KERNEL},
     )
     return nbformat.writes(page) + "\n"
@@ -50,13 +45,6 @@ def row(stem, first):
     room = f"`{posixpath.basename(stem)}`" if stem.startswith("workshop/") else None
     name = chapter_number(stem) or room
     return [*[name] * bool(name), f"[{title}]({link})", line]
-
-
-def table(name, rows):
-    """A part: its heading, and its rows as a table without a head."""
-    empty, rule = [""] * len(rows[0]), ["---"] * len(rows[0])
-    lines = (f"| {' | '.join(cells)} |" for cells in (empty, rule, *rows))
-    return "\n".join([f"## {name}", *lines])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,15 @@
-"""The reference: the public names by task (reference.txt), then from A to Z.
-Autosummary makes the tables, and for each name a page of its docstring
-(templates/name.rst; tests/pages/test_docstrings.py holds these).
+"""The reference: the public names by task (reference.txt). Autosummary makes the tables
+(api.md), and for each name a page of its docstring (templates/name.rst;
+tests/pages/test_docstrings.py holds these).
 """
 
+import re
 from pathlib import Path
+from pkgutil import resolve_name
+
+from translate import notebook_files
+
+from rvamp_nb._modidx import d
 
 TEXT = Path(__file__).with_name("reference.txt").read_text(encoding="utf-8")
 TASKS = {  # {what a user wants to do: with which names}
@@ -11,34 +17,6 @@ TASKS = {  # {what a user wants to do: with which names}
     for task, names in (line.split(" = ") for line in TEXT.splitlines()[2:])
 }
 METHODS = "Draw"  # their pages are those of their classes
-TABLE = """\
-## {task}
-
-```{{eval-rst}}
-.. currentmodule:: rvamp_nb
-.. autosummary::
-   :nosignatures:{pages}
-
-   {names}
-```
-"""
-PAGES = "\n   :toctree: api\n   :template: name.rst"
-
-
-def by_task():
-    """The tables of the reference: one for each task."""
-    return "\n".join(
-        TABLE.format(
-            task=task, pages="" if task == METHODS else PAGES, names="\n   ".join(names)
-        )
-        for task, names in TASKS.items()
-    )
-
-
-def from_a_to_z():
-    """A link to each name, in a line."""
-    names = sorted((name.removeprefix("rvamp_nb.") for name in beside()), key=str.lower)
-    return ", ".join(f"{{py:obj}}`{name} <rvamp_nb.{name}>`" for name in names)
 
 
 def beside():
@@ -49,3 +27,15 @@ def beside():
         for names in tasks
         for name in names
     }
+
+
+def derived():
+    """{a public name: the notebook that exports it}."""
+    stems = {re.sub(r"/\d+_", "/", stem): stem for stem in notebook_files()}
+    places = {name: at for room in d["syms"].values() for name, (at, _) in room.items()}
+    found = {}
+    for name in beside():
+        thing = resolve_name(name)
+        place = places[f"{thing.__module__}.{thing.__name__}"]
+        found[name] = stems[place.partition(".html")[0]]
+    return found

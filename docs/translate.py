@@ -27,10 +27,18 @@ a cell with ``#| hide``, or only directives
 import ast
 import posixpath
 import re
+import sys
 from configparser import ConfigParser
+from functools import cache
 from pathlib import Path
-from urllib.parse import quote
 
+# nbformat brings jsonschema, and that a checker of addresses that compiles its grammars
+# for three seconds: nobody asks it anything here.
+sys.modules.setdefault("rfc3987_syntax", None)
+
+import ipywidgets
+import nbformat
+from jinja2 import Environment, FileSystemLoader
 from nbformat.v4 import new_markdown_cell
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,34 +54,27 @@ CAPTIONS = {  # how the path of a notebook begins, in reading order, and what th
     "howto/": "How to",
     "appendix/": "Appendices",
 }
-# The entries of the bar above each page: its page, what that is called, and one line.
+# The entries of the bar above each page: its page, which is made from docs/, and what
+# that is called.
 SECTIONS = {
-    "start": ("Start", "Install the package, try it, and find your way."),
-    "how-to": ("How to", "One task a page, and the lines that do it."),
-    "course": (
-        "Course",
-        "From a resample counted by hand to the algorithm: every step is on the page,"
-        " and every equation is checked by a cell.",
-    ),
-    "api": (
-        "Reference",
-        "What `from rvamp_nb import ...` offers: a page for each name.",
-    ),
-    "workshop": (
-        "Workshop",
-        "How the package is built: what is engineering, for those who extend it.",
-    ),
+    "start": "Start",
+    "how-to": "How to",
+    "course": "Course",
+    "api": "Reference",
+    "workshop": "Workshop",
 }
 # nbs/index.ipynb is the README; the site has an index of its own, and there this is ...
 README = "index"
 QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
 WIDGET = "application/vnd.jupyter.widget-view+json"
-STATE = "application/vnd.jupyter.widget-state+json"
 NEEDS_PYTHON = (
     "{.needs-python}\nThese controls need Python behind them: they move in the"
     " notebook. Below stands one of their pictures."
 )
-EXPORTED = {"export", "exporti", "exports"}
+SIGNATURES = {  # what autodoc is asked for
+    ast.FunctionDef: ".. autofunction:: {}\n   :no-index:\n",
+    ast.ClassDef: ".. autoclass:: {}\n   :no-index:\n   :members:\n",
+}
 BESIDE = {f"{page}.md" for page in SECTIONS}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
 FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
@@ -93,6 +94,11 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 # the caption of a figure: the cell under it, which begins with its number
 CAPTION = re.compile(r"\A[*_>\s]*(Fig(?:ure|\.) \d.*)\Z", re.DOTALL)
 
+DOCS = ROOT / "docs"
+TEMPLATES = Environment(
+    loader=FileSystemLoader([DOCS, DOCS / "templates"]), trim_blocks=True
+)
+
 
 def settings():
     """The project's metadata, from settings.ini."""
@@ -108,17 +114,17 @@ def notebook_files():
     """{stem: path} of the notebooks in reading order, the README first; the stem of a
     chapter is ``course/31_prior``.
     """
-    found = {
-        path.relative_to(NOTEBOOKS).with_suffix("").as_posix(): path
-        for path in sorted(
-            NOTEBOOKS.glob("**/[!_.]*.ipynb"), key=lambda p: (p.stem not in FIRST, p)
-        )
-        if not any(part.startswith(".") for part in path.relative_to(NOTEBOOKS).parts)
+    order = sorted(
+        NOTEBOOKS.glob("*/[!_.]*.ipynb"), key=lambda p: (p.stem not in FIRST, p)
+    )
+    paths = [NOTEBOOKS / f"{README}.ipynb", *order]
+    stems = {
+        path.relative_to(NOTEBOOKS).with_suffix("").as_posix(): path for path in paths
     }
     return {
-        stem: found[stem]
+        stem: path
         for start in (README, *CAPTIONS)
-        for stem in found
+        for stem, path in stems.items()
         if stem.startswith(start)
     }
 
@@ -181,12 +187,14 @@ def own_module(nb):
     return next((f"rvamp_nb.{name}" for name in found if name), None)
 
 
-def is_alive(output, models):
-    """Whether a widget moves without Python: it brings its own JavaScript (anywidget),
-    which static/widgets.js calls.
+def moves(output):
+    """Whether an output is a widget that moves without Python: it brings its own
+    JavaScript (anywidget), which static/widgets.js calls; those of ipywidgets need a
+    kernel.
     """
-    model = models.get(output.data[WIDGET]["model_id"], {})
-    return model.get("model_module") == "anywidget"
+    data = output.get("data", {})
+    kind = data.get("text/plain", "").partition("(")[0]
+    return WIDGET in data and not hasattr(ipywidgets, kind)
 
 
 def is_label(match, known, wide=False):
@@ -208,6 +216,13 @@ def labels(nb):
     return [tag[1] for tag in found if tag]
 
 
+@cache
+def known_labels():
+    """Every equation label of all notebooks."""
+    notebooks = [nbformat.read(path, 4) for path in notebook_files().values()]
+    return {label for nb in notebooks for label in labels(nb)}
+
+
 class Translator:
     """Translates executed notebooks; ``built`` are the stems of the site's pages,
     ``known`` all equation labels.
@@ -220,30 +235,18 @@ class Translator:
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
         own, cells = own_module(nb), []
-        models = nb.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         section = stem
         for cell, below in zip(nb.cells, [*nb.cells[1:], None]):
             if cell.cell_type == "code":
                 describe_figures(cell, below, section)
-                cells += self.code(cell, own, models)
+                cells += self.code(cell, own)
             else:
                 section = [section, *HEADING.findall(FENCE.sub("", cell.source))][-1]
                 cell.source = self.markdown(cell.source, stem)
                 cells.append(cell)
         nb.cells = cells
-        shown = {
-            output.data[WIDGET]["model_id"]
-            for cell in cells
-            for output in cell.get("outputs", ())
-            if WIDGET in output.get("data", {})
-        }
-        if shown:  # of the others a page would only carry the weight
-            kept = {model: models[model] for model in models if model in shown}
-            nb.metadata.widgets[STATE]["state"] = kept
-        else:
-            nb.metadata.pop("widgets", None)
 
-    def code(self, cell, module, models):
+    def code(self, cell, module):
         """The cells that a code cell becomes."""
         found, cell.source = directives(cell.source)
         if "hide" in found or not cell.source:
@@ -255,52 +258,41 @@ class Translator:
         dead = [
             output
             for output in cell.outputs
-            if WIDGET in output.get("data", {}) and not is_alive(output, models)
+            if WIDGET in output.get("data", {}) and not moves(output)
         ]
         cell.outputs = [output for output in cell.outputs if output not in dead]
         after = [new_markdown_cell(NEEDS_PYTHON)] if dead else []
-        names = public_definitions(cell.source) if EXPORTED & found.keys() else []
-        if folded or not names:
+        public = public_definitions(cell.source) if "export" in found else []
+        if folded or not public:
             return [cell, *after]
-        other = next(filter(None, (found.get(kind) for kind in EXPORTED)), None)
-        module = f"rvamp_nb.{other}" if other else module
         cell.metadata["tags"] = ["hide-input"]
-        prompt(cell, f"Code: {', '.join(name for name, _, _ in names)}")
+        prompt(cell, f"Code: {', '.join(node.name for node in public)}")
         entries = "\n".join(
-            f".. {kind}:: {module}.{name}\n   :no-index:\n{options}"
-            for name, kind, options in names
+            SIGNATURES[type(node)].format(f"{module}.{node.name}") for node in public
         )
         return [new_markdown_cell(f"```{{eval-rst}}\n{entries}```"), cell, *after]
 
     def markdown(self, text, stem):
-        # as seen from docs/_build/pages
-        take_home = f"{{download}}`Download this notebook <../../../nbs/{stem}.ipynb>`"
-        # out of the search index, where every page would be one on installing
-        mark = "{.download .no-search}"
-        ways = f"{mark}\n{take_home}, or run it in {self.elsewhere(stem)}"
-        entries = self.topics.get(page_name(stem))
-        if entries:
-            ways += f"\n\n```{{eval-rst}}\n.. index:: ! {', ! '.join(entries)}\n```"
-        text = TITLE.sub(
-            lambda m: f"# {page_title(stem, m[1])}\n\n{{.lead}}\n{m[2]}\n\n{ways}", text
-        )
+        title = TITLE.match(text)
+        if title:
+            text = self.head(stem, *title.groups())
         text = DETAILS.sub(lambda m: dropdown(*m.groups()), text)
         parts = FENCE.split(text)  # every second part is a fenced block: left alone
         parts[::2] = [self.prose(part, stem) for part in parts[::2]]
         return "".join(parts)
 
-    def elsewhere(self, stem):
-        """Where a notebook can be run without installing anything here."""
+    def head(self, stem, title, lead):
+        """What stands above a notebook (templates/head.md): also where it can be run
+        without installing anything here.
+        """
         home, _, branch = self.repository.partition("/blob/")
-        place, file = home.removeprefix("https://github.com/"), f"nbs/{stem}.ipynb"
-        binder = (
-            f"https://mybinder.org/v2/gh/{place}/{branch}?labpath={quote(file, '')}"
-        )
-        colab = f"https://colab.research.google.com/github/{place}/blob/{branch}/{file}"
-        folder = posixpath.dirname(f"{posixpath.basename(home)}/{file}")
-        root = "/".join([".."] * folder.count("/"))
-        begin = f"`!git clone {home}`, `%cd {folder}`, `%pip install -q {root}[course]`"
-        return f"[Binder]({binder}) or [Colab]({colab}) (in Colab first {begin})"
+        inside = posixpath.dirname(f"nbs/{stem}")
+        places = dict(home=home, branch=branch, stem=stem, inside=inside)
+        places["root"] = posixpath.relpath(".", inside)
+        words = dict(title=page_title(stem, title), lead=lead)
+        entries = self.topics.get(page_name(stem))
+        template = TEMPLATES.get_template("head.md")
+        return template.render(places, **words, entries=entries)
 
     def prose(self, text, stem):
         text = EQUATION.sub(self.equation, text)
@@ -383,16 +375,6 @@ def what_is_folded(cell):
 
 
 def public_definitions(code):
-    """(name, autodoc directive, its options) of each public function and class that
-    a cell defines.
-    """
-    kinds = {
-        ast.FunctionDef: ("autofunction", ""),
-        ast.ClassDef: ("autoclass", "   :members:\n"),
-    }
-    nodes = [
-        node
-        for node in ast.parse(code).body
-        if type(node) in kinds and not node.name.startswith("_")
-    ]
-    return [(node.name, *kinds[type(node)]) for node in nodes]
+    """The nodes of the public functions and classes that a cell defines."""
+    nodes = ast.parse(code).body
+    return [n for n in nodes if type(n) in SIGNATURES and not n.name.startswith("_")]

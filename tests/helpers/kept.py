@@ -11,12 +11,17 @@ import json
 import os
 import sys
 from functools import cache
-from importlib.metadata import distributions
+from importlib.metadata import PackageNotFoundError, distributions, requires
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".kept"
 ALONE = {"course", "workshop", "howto"}  # notebooks elsewhere read other notebooks
+PROJECT = "rvamp-nb"
+TESTS, LATER = {"dev"}, {"site", "release"}  # extras, as .ci/run installs them
 
 
 def whole_files():
@@ -34,13 +39,43 @@ def whole_files():
     return sorted([*ours, ROOT / "conftest.py", *(ROOT / "docs").glob("*.py")])
 
 
+def brought(extras):
+    """Name the packages that the project and extras of it need, and what these need."""
+    found, todo = set(), [(PROJECT, frozenset(extras))]
+    while todo:
+        name, extras = todo.pop()
+        try:
+            lines = requires(name) or []
+        except PackageNotFoundError:  # needed elsewhere, by another Python
+            lines = []
+        for needed in map(Requirement, lines):
+            asked = [{"extra": extra} for extra in extras] or [{"extra": ""}]
+            here = not needed.marker or any(map(needed.marker.evaluate, asked))
+            pair = canonicalize_name(needed.name), frozenset(needed.extras)
+            if here and pair not in found:
+                found.add(pair)
+                todo.append(pair)
+    return {name for name, _ in found}
+
+
+def installed():
+    """List the installed packages with their versions, without those that only the
+    site and a release bring: they come when the tests have run.
+    """
+    left_out = brought(LATER) - brought(TESTS)
+    return sorted(
+        f"{each.name} {each.version}"
+        for each in distributions()
+        if canonicalize_name(each.name) not in left_out
+    )
+
+
 @cache  # a run of the tests asks for each notebook
 def surroundings():
     """Hash all but the notebook: the files, Python and the installed packages."""
     found = hashlib.sha256(sys.version.encode())
-    installed = {f"{each.name} {each.version}" for each in distributions()}
     data = os.environ.get("RVAMP_NB_RIBOFLAVIN", "")
-    found.update(json.dumps([data, sorted(installed)]).encode())
+    found.update(json.dumps([data, installed()]).encode())
     for path in whole_files():
         found.update(f"\0{path.relative_to(ROOT).as_posix()}\0".encode())
         found.update(path.read_bytes())
@@ -69,11 +104,16 @@ def place(path, kind):
 def find(path, kind, key):
     """Find the text that was kept under this key, or None."""
     try:
-        text = place(path, kind).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        first, rest = last(path, kind)
+    except (OSError, ValueError):
         return None
-    first, _, rest = text.partition("\n")
     return rest if first == key else None
+
+
+def last(path, kind):
+    """Return the key and the text that were kept last."""
+    text = place(path, kind).read_text(encoding="utf-8")
+    return text.split("\n", 1)
 
 
 def keep(path, kind, key, text=""):

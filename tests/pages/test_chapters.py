@@ -549,6 +549,8 @@ def prose_of_the_repository(repository_files):
 
 
 NUMBERED = {path: chapter_number(path) for path in COURSE}
+# Where the pages lie, or seem to, that are made of the files of a folder.
+MADE_IN = {"docs": "nbs", "templates": "nbs/appendix"}
 MADE_UP = {  # files with links to nowhere
     "docs/translate.py",
     "tests/helpers/routes.py",
@@ -587,7 +589,7 @@ def test_a_link_to_a_notebook_arrives_and_has_its_number(repository_files):
     for name, text in prose_of_the_repository(repository_files):
         if str(name) in MADE_UP:
             continue
-        as_if_in = "nbs" if name.parent.name == "docs" else name.parent
+        as_if_in = MADE_IN.get(name.parent.name, name.parent)
         for link in LINKED.findall(text):
             if not re.match("[a-z]+:", link[1]):
                 why = lost(*link, ROOT / as_if_in)

@@ -107,7 +107,7 @@ def stated():
             f"{word(len(errata))} misprints and gaps of the paper",
             f"{plan.chapters().exercises.sum()} exercises across the course",
         ],
-        "docs/landing.md": [],
+        "docs/index.md": [],
         "nbs/howto/when_not_to_trust.ipynb": [
             f"{word(len(of_small))} small tables of {word(len(set(of_small)))} kinds",
             f"how much it gains on {tables} tables",

@@ -1,15 +1,12 @@
-"""What a run of a notebook leaves to the next, in helpers/kept.py and docs/build.py."""
+"""What a run of a notebook leaves to the next, and to the site: helpers/kept.py."""
 
-import sys
-from pathlib import Path
+import json
+from typing import NamedTuple
 
 import kept
 import pytest
 from nbformat import write
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
-import build
 
 
 @pytest.fixture
@@ -133,41 +130,51 @@ def test_a_failing_notebook_fails_whatever_is_kept(repository, recall):
             recall(path)
 
 
-def test_the_site_shows_what_a_build_before_has_kept(repository, monkeypatch):
-    path = chapter(repository, "x = 1")
-    monkeypatch.setattr(build, "notebook_files", lambda: {"course/11_one": path})
-    ran = []
-
-    async def execute_all(pages, flags):
-        for stem, nb in pages.items():
-            ran.append(stem)
-            nb.cells[0].outputs = [new_output("stream", text=f"run {len(ran)}")]
-
-    monkeypatch.setattr(build, "execute_all", execute_all)
-
-    def shown():
-        nb = build.nbformat.read(path, 4)
-        build.run_afresh({"course/11_one": nb})
-        return nb.cells[0].outputs[0].text
-
-    assert [shown(), shown(), len(ran)] == ["run 1", "run 1", 1]
-    (repository / "rvamp_nb/room.py").write_text("x = 2\n")
-    kept.surroundings.cache_clear()
-    assert shown() == "run 2"
+HELD = """from IPython.display import display
+from rvamp_nb.widgets import _shown
+display(_shown(dict(n=1)))
+"""
+FILMED = f"{RUNS}{HELD}film = print\nfilm(1)\n"
 
 
-WIDGET = {build.WIDGET: {"model_id": "one"}}
+def test_what_a_widget_shows_is_kept_for_the_site(repository, recall):
+    """By a test, but of a page with films only by the run that takes them, which leaves
+    it to the next one.
+    """
+    plain = chapter(repository, HELD)
+    recall(plain)
+    [held] = json.loads(kept.find(plain, "site", kept.key(plain)))
+    assert held["state"]["table"] == {"n": 1} and held["state"]["_esm"]
+    filmed = chapter(repository, FILMED, name="course/12_two")
+    recall(filmed)
+    assert kept.find(filmed, "site", kept.key(filmed)) is None
+    for _ in range(2):
+        recall(filmed, films=True)
+    assert json.loads(kept.last(filmed, "site")[1])[0]["state"]["table"] == {"n": 1}
+    assert filmed.with_name("runs").read_text() == "xx"
 
 
-@pytest.mark.parametrize(
-    "data, moves",
-    [
-        (WIDGET | {"text/plain": "VBox(children=(IntSlider(value=3),))"}, False),
-        (WIDGET | {"text/plain": "<rvamp_nb.widgets.Explorer object>"}, True),
-        (WIDGET, True),
-        ({"text/plain": "3"}, False),
-    ],
-)
-def test_a_notebook_runs_for_the_site_where_a_page_shows_its_widget(data, moves):
-    cell = new_code_cell("x", outputs=[new_output("display_data", data=data)])
-    assert build.has_moving(new_notebook(cells=[new_code_cell("y"), cell])) == moves
+NEEDED = {
+    "rvamp-nb": ["numpy", "nbclient; extra == 'dev'", "Sphinx[a]; extra == 'site'"],
+    "nbclient": ["click; python_version > '3'", "old; python_version < '3'"],
+    "sphinx": ["jinja2>=3", "click", "docutils; extra == 'a'", "mypy; extra == 'b'"],
+}
+
+
+class Package(NamedTuple):
+    name: str
+    version: str = "1"
+
+
+def test_what_only_the_site_brings_is_no_other_key(monkeypatch):
+    """It is installed when the tests have run. What nobody asks for counts."""
+    monkeypatch.setattr(kept, "requires", NEEDED.get)
+    before = ["numpy", "nbclient", "click", "polars"]
+    lists = []
+    for names in before, [*before, "Sphinx", "Jinja2", "docutils"], [*before, "mypy"]:
+        monkeypatch.setattr(
+            kept, "distributions", lambda names=names: map(Package, names)
+        )
+        lists.append(kept.installed())
+    assert lists[0] == lists[1] != lists[2]
+    assert "polars 1" in lists[0]

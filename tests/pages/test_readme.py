@@ -56,7 +56,7 @@ def test_every_page_installs_as_readme_does():
     story = {"-q -e .", f"git+{url}", "rvamp-nb"}
     assert {*install_lines(readme())} == story
     texts = {
-        path.name: path.read_text(encoding="utf-8").replace("<repository>", url)
+        path.name: path.read_text(encoding="utf-8").replace("{{ repository }}", url)
         for path in [ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
     }
     for stem, path in notebook_files().items():

@@ -2,9 +2,9 @@
 docs/pages.py); tests/site looks at the built site.
 """
 
-import asyncio
 import inspect
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -24,12 +24,12 @@ from translate import (
     CAPTIONS,
     NEEDS_PYTHON,
     SECTIONS,
-    STATE,
     WIDGET,
     Translator,
     caption,
     directives,
     labels,
+    moves,
     notebook_files,
     page_name,
     settings,
@@ -206,32 +206,68 @@ def test_a_folded_cell_says_what_is_in_it(translator, tags, code, prompt):
     assert cell.metadata.mystnb.code_prompt_show == prompt
 
 
-@pytest.mark.parametrize(
-    "shown, alive", [("explorer", True), ("box", False), ("inner", False)]
-)
+def widget(text, name="one"):
+    """An output that shows a widget, and how it is printed without Jupyter."""
+    data = {WIDGET: {"model_id": name}, "text/plain": text}
+    return new_output("display_data", data=data)
+
+
+ALIVE = widget("<rvamp_nb.widgets.Explorer object>")
+DEAD = widget("VBox(children=(IntSlider(value=3),))", "two")
+
+
+@pytest.mark.parametrize("shown, alive", [(ALIVE, True), (DEAD, False)])
 def test_a_slider_that_needs_python_is_said_to(translator, shown, alive):
-    controls = "@jupyter-widgets/controls"
-    models = {
-        "explorer": {"model_module": "anywidget", "state": {}},
-        "box": {
-            "model_module": controls,
-            "state": {"children": ["IPY_MODEL_explorer"]},
-        },
-        "inner": {"model_module": controls, "state": {}},
-    }
-    widget = new_output("display_data", data={WIDGET: {"model_id": shown}})
-    nb = new_notebook(
-        cells=[new_code_cell("sliders(draw)", outputs=[widget])],
-        metadata={"widgets": {STATE: {"state": models}}},
-    )
+    nb = new_notebook(cells=[new_code_cell("sliders(draw)", outputs=[shown])])
     translator.notebook(nb, "course/24_messages")
     assert [cell.source for cell in nb.cells] == ["sliders(draw)"] + [NEEDS_PYTHON] * (
         not alive
     )
-    assert nb.cells[0].outputs == [widget] * alive
-    # a page carries what it shows
-    saved = nb.metadata.get("widgets", {STATE: {"state": {}}})[STATE]["state"]
-    assert list(saved) == [shown] * alive
+    assert nb.cells[0].outputs == [shown] * alive
+
+
+@pytest.mark.parametrize(
+    "data, alive",
+    [
+        (DEAD.data, False),
+        (ALIVE.data, True),
+        ({WIDGET: {"model_id": "one"}}, True),
+        ({"text/plain": "3"}, False),
+    ],
+)
+def test_what_moves_on_a_page_is_seen_by_its_output(data, alive):
+    assert moves(new_output("display_data", data=data)) == alive
+
+
+def test_a_page_carries_what_its_widgets_hold_and_nothing_of_others():
+    """In the order in which its cells show them; a run that shows another number is
+    another notebook.
+    """
+    outputs = [[ALIVE, DEAD], [widget("<Film object>", "three")]]
+    cells = [new_code_cell("x"), *(new_code_cell("x", outputs=o) for o in outputs)]
+    nb = new_notebook(cells=cells)
+    build.give_states(nb, [{"state": {"n": 1}}, {"state": {"n": 2}}], "howto/one")
+    states = nb.metadata.widgets[build.STATE].state
+    assert {k: held.state.n for k, held in states.items()} == {"one": 1, "three": 2}
+    with pytest.raises(SystemExit, match="nbs/howto/one.ipynb shows other widgets"):
+        build.give_states(nb, [{"state": {}}], "howto/one")
+
+
+def test_a_build_stops_where_a_notebook_fails(tmp_path, monkeypatch, capfd):
+    """And names what fails."""
+    path = tmp_path / "nbs" / "one.ipynb"
+    path.parent.mkdir()
+    nb = new_notebook(cells=[new_code_cell("1 / 0", outputs=[ALIVE])])
+    nbformat.write(nb, path)
+    for name in ("conftest.py", "pyproject.toml", "settings.ini"):
+        text = (build.ROOT / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    helpers = (build.ROOT / "tests" / "helpers").as_posix()
+    monkeypatch.setenv("PYTHONPATH", f"{build.ROOT}{os.pathsep}{helpers}")
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match="a notebook fails"):
+        build.states_of({"one": path}, {"one": nb})
+    assert "ZeroDivisionError" in capfd.readouterr().out
 
 
 PNG = new_output("display_data", data={"image/png": "", "text/plain": "<Figure>"})
@@ -302,16 +338,21 @@ def notebooks():
     }
 
 
+@pytest.fixture
+def texts(notebooks):
+    return pages.made(notebooks)
+
+
 def menu(text):
     """What a page lists for the menu."""
     [listed] = re.findall(r"^```{toctree}\n:hidden:\n\n(.*?)\n```$", text, re.S | re.M)
     return listed.split("\n")
 
 
-def test_each_notebook_is_listed_in_its_section_and_part(notebooks):
-    texts = pages.sections(notebooks)
-    assert texts.pop("api") == pages.api()
-    assert {page: menu(text) for page, text in texts.items()} == {
+def test_each_notebook_is_listed_in_its_section_and_part(texts):
+    assert [*texts] == ["index", *SECTIONS, "404"]
+    sections = [page for page in SECTIONS if page != "api"]
+    assert {page: menu(texts[page]) for page in sections} == {
         "start": ["quickstart", "routes", *pages.releases()],
         "how-to": ["one"],
         "course": ["23_rs_gaussian", "31_prior", "errata"],
@@ -321,28 +362,41 @@ def test_each_notebook_is_listed_in_its_section_and_part(notebooks):
     part = text[text.index("## II. The theory") : text.index("## III. The algorithm")]
     assert "[2.3 Gaussians](course/23_rs_gaussian.ipynb)\n: About it." in part
     assert "course/31_prior" not in part
-    assert texts["how-to"].startswith("# How to\n\n{.lead}\n")
+    assert "\n# How to\n\n{.lead}\n" in texts["how-to"]
     assert "[Do it](howto/one.ipynb)\n: About it." in texts["how-to"]
     assert [*pages.releases()][-1] == "version-0-1-0"
+
+
+def test_each_page_says_which_file_it_is_made_of(texts):
+    """To which its pencil leads."""
+    texts.update(pages.releases())
+    for page, text in texts.items():
+        _, head, _ = text.split("---\n", 2)
+        [file] = re.findall("^file: (.+)$", head, re.M)
+        assert (build.ROOT / file).is_file(), page
 
 
 def test_a_section_without_a_notebook_is_a_page(notebooks):
     """Where one chapter is built alone."""
     alone = {"index": notebooks["index"]}
-    assert "toctree" not in pages.sections(alone)["workshop"]
+    assert "toctree" not in pages.made(alone)["workshop"]
 
 
-def test_the_landing_page_has_the_address_to_install_from_and_the_bar():
-    text = pages.landing()
+def test_the_landing_page_has_the_address_to_install_from_and_the_bar(texts):
+    text = texts["index"]
     assert f"pip install git+{settings()['git_url']}\n" in text
     assert menu(text) == [*SECTIONS] and len(SECTIONS) == 5
     doors = re.findall(r"{grid-item-card} \[(.+?)\]\((.+?)\)", text)
     assert [name for name, _ in doors] == ["Learn", "Use", "Look up"]
+    held = re.findall(
+        r'^<script type=".*widget-state\+json">(.+)</script>$', text, re.M
+    )
+    assert json.loads(held[0])["state"]["explorer"]["state"]["table"]
 
 
-def test_the_reference_has_every_public_name_once_by_task():
+def test_the_reference_has_every_public_name_once_by_task(texts):
     """And after these the types of what comes back; then all from A to Z."""
-    text, az = pages.api().split("## From A to Z")
+    text, az = texts["api"].split("## From A to Z")
     listed = re.findall(r"^   ([\w.]+)$", text, re.M)
     back, drawn = reference.TASKS["What comes back"], reference.TASKS["Draw"]
     assert sorted(listed) == sorted([*offered.public(), *back, *drawn])
@@ -391,9 +445,10 @@ def test_a_first_sentence_is_without_labels():
     assert offered.first_sentence(text) == "Take one, as `p1` (`Fit`)."
 
 
-def test_where_there_is_no_page_stands_what_to_do(translator):
-    text = translator.markdown(pages.not_found(), "index")
-    assert text.startswith("---\norphan: true\nnosearch: true\n---\n# There is no such")
+def test_where_there_is_no_page_stands_what_to_do(translator, texts):
+    text = translator.markdown(texts["404"], "index")
+    assert text.startswith("---\norphan: true\nnosearch: true\n")
+    assert "\n---\n# There is no such" in text
     assert "[Quick start](quickstart.ipynb)" in text and "(api.md)" in text
     assert "- Start here: the ways" in text  # of a site without that page
 
@@ -406,39 +461,6 @@ def test_every_notebook_has_a_page_of_its_own_in_reading_order():
     assert course == COURSE
     parts = [caption(stem) for stem in files]
     assert [*dict.fromkeys(parts)] == [None, *CAPTIONS.values()]
-
-
-def executed(monkeypatch, **notebooks):
-    """Run them as the build does, in a shell that asks for another backend."""
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONPATH"):
-        monkeypatch.setenv(name, "")  # given back afterwards
-    asyncio.run(build.execute_all(notebooks, ["slow"]))
-
-
-def test_a_build_draws_into_the_page_and_names_all_that_fails(monkeypatch, capfd):
-    """Whatever the shell says; every cell that fails, and its exception; each notebook
-    in a process of its own.
-    """
-    figure = "import matplotlib.pyplot as plt\nplt.plot([0, 1])\nplt.show()"
-    drawing = chapter("Drawing", figure, "#| slow\n1 / 0", "plt.get_fignums()")
-    empty = chapter("Empty", "x = 1", "def f():\n    assert not x\n\nf()", "x = 2")
-    dead = chapter("Dead", "import os", "os._exit(1)")
-    alone = "import os, sys\nsys.first = getattr(sys, 'first', os.getpid())"
-    new = [chapter("New", f"{alone}\nsys.first == os.getpid()") for _ in range(2)]
-    rest = dict(dead=dead, one=new[0], two=new[1])
-    with pytest.raises(SystemExit) as stop:
-        executed(monkeypatch, empty=empty, drawing=drawing, **rest)
-    told = str(stop.value)
-    assert "empty.ipynb fails in cell 3 with AssertionError: def f():" in told
-    assert "assert not x" in told  # the traceback
-    assert "dead.ipynb fails in cell 3 with DeadKernelError: os._exit(1)" in told
-    assert "drawing" not in told and "s  drawing" in capfd.readouterr().out
-    _, picture, left_out, count = drawing.cells
-    assert "image/png" in picture.outputs[0].data
-    assert left_out.outputs == [] and count.outputs[0].data["text/plain"] == "[]"
-    for nb in new:
-        assert nb.cells[1].outputs[0].data["text/plain"] == "True"
 
 
 def test_a_word_of_code_is_no_equation(translator):

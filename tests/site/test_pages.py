@@ -198,7 +198,10 @@ def test_a_page_leads_to_its_file_and_to_its_neighbours():
         "37_densities": "nbs/course/37_densities.ipynb",
         "quickstart": "nbs/index.ipynb",
         "api/rvamp_nb.p1": "nbs/course/37_densities.ipynb",
-        "index": "docs/landing.md",
+        "index": "docs/index.md",
+        "course": "docs/course.md",
+        "api": "docs/reference.txt",
+        "version-0-1-0": "CHANGELOG.md",
     }
     for name, file in made_of.items():
         pencil = re.findall(r'href="([^"]+)" rel="edit"', text(f"{name}.html"))
