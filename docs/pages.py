@@ -45,6 +45,8 @@ def sections(notebooks):
         for name, stems in parts.items():
             heading = f"\n## {name}\n" if page == "course" else ""
             text += f"{heading}\n{{.chapters}}\n{leads(stems, named)}"
+        if page == "start":
+            text += what_is_new()
         pages = [page_name(stem) for stems in parts.values() for stem in stems]
         texts[page] = text + toctree([*pages, *(releases() if page == "start" else ())])
     return texts
@@ -75,6 +77,15 @@ def releases():
     versions = re.split(r"^## (?=\d)", text, flags=re.MULTILINE)[1:]
     names = ("version-" + v.split()[0].replace(".", "-") for v in versions)
     return {name: f"# Version {v}" for name, v in zip(names, versions)}
+
+
+def what_is_new():
+    """The versions as an entry of the page to begin with, the newest first."""
+    newest, *older = (
+        f"[{text[2:].splitlines()[0]}]({page}.md)" for page, text in releases().items()
+    )
+    line = f"What is new; before it came {', '.join(older)}: the changelog."
+    return f"\n{newest}\n: {line}\n"
 
 
 def not_found():
