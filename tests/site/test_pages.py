@@ -80,7 +80,7 @@ ON_A_PHONE = """() => {
         part => part.nodeType === Node.TEXT_NODE && part.data.trim());
     const pressed = node => node.closest("label") ?? node;
     const is_low = node => Math.min(box(node).width, box(node).height) < 24;
-    const show = node => node.outerHTML.slice(0, 120);
+    const show = node => node.outerHTML.slice(0, 90);
     const wide = "pre, table, img, svg, canvas, .widget, mjx-container";
     const targets = "button, select, summary, input, .bar a, .edit-this-page a";
     const headings = ["h1", "h2", "h3", "h4"].map(all).filter(found => found.length);
@@ -89,7 +89,7 @@ ON_A_PHONE = """() => {
         out: all(`article :is(${wide})`).filter(node => is_out(node)
             && !in_a_box(node)).map(show),
         small: all("article :not(mjx-container *, svg *, script, style)").filter(
-            node => has_text(node) && size(node) < 12).map(show),
+            node => has_text(node) && size(node) < 12).slice(0, 9).map(show),
         low: all(`:is(article, .bar) :is(${targets})`).map(pressed).filter(is_low)
             .map(show),
         headings: headings.map(found => size(found[0])),
