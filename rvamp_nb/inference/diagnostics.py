@@ -251,8 +251,8 @@ def max_correlation(fit):
     return partner
 
 # %% ../../nbs/course/45_diagnostics.ipynb #483986a7
-# Set on half of the kinds of tests/bench/light.py. Of its 200 tables 135 have a green Π,
-# and 7 of these one that is worth fewer than 100 refits; 104 have green spreads, 5 of
+# Set on half of the kinds of tests/bench/light.py. Of its 200 tables 135 have a green
+# Π, 7 of these a poor one, worth fewer than 100 refits; 104 have green spreads, 5 of
 # these a wrong one. What these numbers become stands below each limit.
 
 FEW_ROWS = (8, 3)  # of a column: amber below the first number, red below the second
@@ -265,10 +265,10 @@ AMBER_ROWS, RED_ROWS = 30, 10  # effective rows
 # amber halved: 7 of 149 green Π poor, doubled: 5 of 87; red halved: the same 20 tables
 # red, 11 of them rightly, doubled: 32, and no more of them rightly
 RED_SHARE = 0.25  # of one row in all of the noise
-# halved: 33 red tables, 11 of them rightly; doubled: 18, and 8 of 108 green spreads wrong
+# halved: 33 tables red, 11 of them rightly; doubled: 18, 8 of 108 green spreads wrong
 AMBER_OWN, RED_OWN = 0.25, 0.4  # of one row in the noise of a single feature
-# amber halved: 4 of 87 green Π poor, doubled: 10 of 153; red halved: 67 tables red, 14 of
-# them rightly, doubled: 6, 3 of them rightly
+# amber halved: 4 of 87 green Π poor, doubled: 10 of 153; red halved: 67 tables red, 14
+# of them rightly, doubled: 6, 3 of them rightly
 SLAB_ROWS = 15  # effective rows under a spike and a slab: red below
 # 3 of 188 others have a spread that is off by more than a factor of two; halved: 38 of
 # 441, doubled: none of 18
@@ -567,8 +567,8 @@ def diagnose(
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe3
 _ROWS_SEEN = 1000  # of a longer table so many rows are compared, drawn at random
 _COLUMNS_SEEN = 200  # the law of distances is taken from so many columns
-# either halved and doubled: of 15 tables with repeated rows the same 10 are found, of 15
-# without none; half of the time, and twice
+# either halved or doubled: of 15 tables with repeated rows the same 10 are found, of
+# 15 without none; half of the time, or twice
 
 
 class _Rows(NamedTuple):

@@ -4,11 +4,8 @@ Tokens of code a room, and tokens a line (docstrings and comments are free; line
 free, too: nobody has to write two things on one); floors, circles and arrows back of
 its imports; what is defined in two rooms; private functions of less than four lines
 that are called once; private classes that are half of another; classes deeper than
-three; questions where a table lies. Then how often a line does several things, with
-the goal and the rooms that are furthest beyond it: these are to be read once more, and
-nobody is refused for them. With files as arguments it prints those numbers of each:
-
-    python tests/helpers/house.py rvamp_nb/select/frames.py
+three; questions where a table lies; numbers in capitals of which no comment tells what
+half and twice of them do.
 
     python tests/helpers/house.py --crossings
 
@@ -30,15 +27,7 @@ from tokenize import NAME, NUMBER, OP, STRING, generate_tokens
 HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 STOREYS = ("ground", "tables", "algorithm", "inference", "select", "cli")
 LISTED = re.compile(r"^__all__ = \[[^\]]*\]", re.MULTILINE)
-GOALS = {  # in a hundred lines of code; the last in one
-    "tuple assignments": 1.5,
-    "stars": 0.8,
-    "conditional expressions": 1.5,
-    "nested ones": 0,
-    "comprehensions": 2.5,
-    "assignments inside expressions": 0,
-    "tokens a line": 9.5,
-}
+TRIED = re.compile(r"\b(half|halved|twice|doubled)\b", re.IGNORECASE)
 HIDDEN = re.compile(r"""import_module\(f?["']rvamp_nb""")
 GROUND = {
     "environment",
@@ -272,6 +261,48 @@ def depths(trees):
     return {name: depth(name) for name in bases}
 
 
+def numbers(tree):
+    """(name, first line, last line) of what stands at the top of a room in capitals and
+    is a number, or several.
+    """
+    parts = ast.Constant, ast.Tuple, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop
+    for node in tree.body:
+        if not isinstance(node, ast.Assign):
+            continue
+        names = [n.id for n in ast.walk(node.targets[0]) if isinstance(n, ast.Name)]
+        inside = [
+            n for n in ast.walk(node.value) if not isinstance(n, ast.expr_context)
+        ]
+        values = [n.value for n in inside if isinstance(n, ast.Constant)]
+        known = all(isinstance(n, (*parts, ast.Name)) for n in inside)
+        if known and values and not {*map(type, values)} - {int, float}:
+            for name in names:
+                if name.isupper():
+                    yield name, node.lineno, node.end_lineno
+
+
+def untried(text):
+    """The numbers at the top of a room of which no comment tells what half and twice of
+    them do: in their line, or below it. One comment may do for numbers in lines that
+    follow each other.
+    """
+    lines = text.splitlines()
+    stands = {first: last for _, first, last in numbers(ast.parse(text))}
+
+    def tried(first):
+        last = stands[first]
+        below = last
+        while below < len(lines) and lines[below].startswith("#"):
+            below += 1
+        if TRIED.search(
+            "\n".join([lines[last - 1].partition("#")[2], *lines[last:below]])
+        ):
+            return True
+        return last + 1 in stands and tried(last + 1)
+
+    return [name for name, first, _ in numbers(ast.parse(text)) if not tried(first)]
+
+
 def count():
     """All of it, {what: number or list}."""
     texts = rooms()
@@ -300,6 +331,7 @@ def count():
         by_type=[f"{r}:{line}" for r in asked for line in asked[r][0]],
         by_axis=[f"{r}:{line}" for r in asked for line in asked[r][1]],
         deep=sorted(name for name, n in depths(trees).items() if n > 3),
+        untried=[f"{r}.{name}" for r, text in texts.items() for name in untried(text)],
     )
 
 
@@ -392,6 +424,7 @@ def main():
         ("once", "small private functions that are called once"),
         ("halves", "private classes that are half of another"),
         ("deep", "classes deeper than three"),
+        ("untried", "numbers in capitals of which no comment tells what half does"),
         ("by_type", "lines outside tables/ that ask for ChunkedTable"),
         ("by_axis", "lines outside tables/ that ask for chunk_axis"),
     ):
