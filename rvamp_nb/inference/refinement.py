@@ -501,8 +501,8 @@ def work_of_levels(samples):
     coupling = samples.turns.one_coupling
     M, n = coupling.A.shape
     k = len(coupling.inner)
-    multiplications = M * n * (3 - coupling.wide) + k * k
-    turn = PRODUCT * multiplications + NUMBER * (M + n)
+    in_products = M * n * (3 - coupling.wide) + k * k
+    turn = in_products + NUMBER * (M + n)
     if not isinstance(samples.turns.factors.loss, Squared):
         turn += NEWTON_ROW * M
     cold = isinstance(samples.fit.problem.A, ChunkedTable)
