@@ -12,11 +12,9 @@ from sphinx.domains.math import MathDomain
 from sphinx.ext.intersphinx import resolve_reference_detect_inventory
 
 DOCS = Path(__file__).resolve().parent
-sys.path[:0] = [str(DOCS), str(DOCS.parent), str(DOCS.parent / "tests/helpers")]
+sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
-from pages import releases
-from plain import PLAIN
-from reference import beside
+from reference import beside, derived, sources
 from translate import (
     LABEL,
     SECTIONS,
@@ -111,6 +109,7 @@ built = {path.stem for path in (DOCS / "_build" / "pages").glob("*.ipynb")}
 autosummary_context = {
     "beside": beside(),
     "derived": derived(),
+    "sources": sources(),
     "built": [stem for stem in derived().values() if page_name(stem) in built],
     "topics": topics(),
 }

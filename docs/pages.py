@@ -36,20 +36,19 @@ def made(notebooks):
         "methods": METHODS,
         "names": sorted((n.removeprefix("rvamp_nb.") for n in beside()), key=str.lower),
     }
-    texts, lists = {}, {"index": [*SECTIONS], "start": [*releases()]}
+    versions = releases()
+    titles = (re.search("^# (.*)", text, re.MULTILINE)[1] for text in versions.values())
+    known["versions"] = [*zip(versions, titles)]
+    texts, lists = {}, {"index": [*SECTIONS], "start": [*versions]}
     for page in PAGES:
         parts = {}
         for stem in notebooks:
             if section(stem) == page:
                 parts.setdefault(caption(stem), []).append(stem)
-        text = f"# {title}\n\n{{.lead}}\n{line}\n"
-        for name, stems in parts.items():
-            heading = f"\n## {name}\n" if page == "course" else ""
-            text += f"{heading}\n{{.chapters}}\n{leads(stems, named)}"
-        if page == "start":
-            text += what_is_new()
-        pages = [page_name(stem) for stems in parts.values() for stem in stems]
-        texts[page] = text + toctree([*pages, *(releases() if page == "start" else ())])
+        listed = [page_name(stem) for stems in parts.values() for stem in stems]
+        listed += lists.get(page, [])
+        template = TEMPLATES.get_template(f"{page}.md")
+        texts[page] = template.render(known, page=page, parts=parts, listed=listed)
     return texts
 
 
@@ -69,39 +68,5 @@ def releases():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = re.split(r"^## (?=\d)", text, flags=re.MULTILINE)[1:]
     names = ("version-" + v.split()[0].replace(".", "-") for v in versions)
-    return {name: f"# Version {v}" for name, v in zip(names, versions)}
-
-
-def what_is_new():
-    """The versions as an entry of the page to begin with, the newest first."""
-    newest, *older = (
-        f"[{text[2:].splitlines()[0]}]({page}.md)" for page, text in releases().items()
-    )
-    line = f"What is new; before it came {', '.join(older)}: the changelog."
-    return f"\n{newest}\n: {line}\n"
-
-
-def not_found():
-    """The page that a server shows where it has none: in no list, and not searched."""
-    text = NOT_FOUND.read_text(encoding="utf-8")
-    return f"---\norphan: true\nnosearch: true\n---\n{text}"
-
-
-def leads(stems, named):
-    """The chapters, each with its one line, as a definition list."""
-    return "\n".join(
-        f"[{named[stem][0]}]({stem}.ipynb)\n: {named[stem][1]}\n" for stem in stems
-    )
-
-
-def toctree(pages):
-    """What the menu shows under a page; nothing of it stands on the page."""
-    listed = "\n".join(pages)
-    return f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n" if listed else ""
-
-
-def api():
-    """The reference; its pages of names are made from it."""
-    title, line = SECTIONS["api"]
-    head = f"# {title}\n\n{{.lead}}\n{line}\n"
-    return "\n".join([head, by_task(), "## From A to Z\n", from_a_to_z(), ""])
+    head = "---\nfile: CHANGELOG.md\n---\n"
+    return {name: f"{head}# Version {v}" for name, v in zip(names, versions)}

@@ -4,12 +4,16 @@ tests/pages/test_docstrings.py holds these).
 """
 
 import re
+import sys
 from pathlib import Path
 from pkgutil import resolve_name
 
-from translate import notebook_files
+from translate import ROOT, notebook_files
 
 from rvamp_nb._modidx import d
+
+sys.path.append(str(ROOT / "tests/helpers"))
+from plain import PLAIN
 
 TEXT = Path(__file__).with_name("reference.txt").read_text(encoding="utf-8")
 TASKS = {  # {what a user wants to do: with which names}
@@ -30,12 +34,32 @@ def beside():
 
 
 def derived():
-    """{a public name: the notebook that exports it}."""
+    """{a public name: the notebook that exports it, or, of a plain module, the chapter
+    that derives what it computes}.
+    """
     stems = {re.sub(r"/\d+_", "/", stem): stem for stem in notebook_files()}
     places = {name: at for room in d["syms"].values() for name, (at, _) in room.items()}
     found = {}
     for name in beside():
         thing = resolve_name(name)
-        place = places[f"{thing.__module__}.{thing.__name__}"]
-        found[name] = stems[place.partition(".html")[0]]
+        chapter = plain_room(thing) and f"course/{PLAIN[plain_room(thing)]}"
+        place = places.get(f"{thing.__module__}.{thing.__name__}", "")
+        found[name] = chapter or stems[place.partition(".html")[0]]
     return found
+
+
+def sources():
+    """{a public name: the file that one edits to change it}."""
+    files = {}
+    for name, stem in derived().items():
+        room = plain_room(resolve_name(name))
+        files[name] = f"nbs/{stem}.ipynb"
+        if room:
+            files[name] = f"rvamp_nb/{room.replace('.', '/')}.py"
+    return files
+
+
+def plain_room(thing):
+    """The plain module that a public object comes from, or None."""
+    room = thing.__module__.removeprefix("rvamp_nb.")
+    return room if room in PLAIN else None
