@@ -14,6 +14,8 @@ from house import (
     homeless,
     imported,
     jobs,
+    print_density,
+    rooms,
     untried,
     where_it_lies,
 )
