@@ -247,13 +247,13 @@ class Independent(NamedTuple):
             chi_hat_1x=u.var,
             k=u.k,
             Q_hat_1u=x.chi / self.ratio,
-            power_1u=_power(psi, lean, macro.k, power),
+            power_1u=_predicted_power(psi, lean, macro.k, power),
             overlap_1u=macro.k * power + lean,
             chi_hat_1u=x.var / self.ratio,
         )
 
 
-def _power(psi, lean, k, power):
+def _predicted_power(psi, lean, k, power):
     """Compute a prediction's mean square; `power` is that of the true fit."""
     return psi + 2 * k * lean + k**2 * power
 
@@ -752,7 +752,7 @@ class Spectrum(NamedTuple):
             chi_hat_1x=chi_hat[0],
             k=u.k,
             Q_hat_1u=V,
-            power_1u=_power(psi[1], lean, macro.k, power),
+            power_1u=_predicted_power(psi[1], lean, macro.k, power),
             overlap_1u=macro.k * power + lean,
             chi_hat_1u=chi_hat[1],
         )
