@@ -726,8 +726,8 @@ def group_norm(fit: Fit, name: str | int) -> GroupNorm:
     """
     remedy = "that of rvamp with prior=GroupLasso(...)"
     check_interface("group_norm: fit", fit, ["prior", "last"], remedy)
-    kind = column_groups.GroupLasso
-    check_interface("group_norm: fit.prior", fit.prior, (), remedy, kind)
+    if not fit.prior.column_groups:
+        raise TypeError(f"group_norm: fit.prior must be {remedy}, got {fit.prior!r}")
     names = fit.prior.column_groups.names.tolist()
     if np.ndim(name) or name not in names:
         raise ValueError(f"group_norm: name must be one of {names!r:.60}, got {name!r}")
