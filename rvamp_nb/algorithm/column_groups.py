@@ -6,7 +6,7 @@
 __all__ = ['RADII', 'REACH', 'FAINT_NOISE', 'MOST_MEMBERS', 'FAR_OFF', 'DEPENDENT', 'bessel_pair', 'length_law', 'length_nodes',
            'radii', 'GroupMoments', 'noise_in', 'radial_moments', 'ColumnGroups', 'groups_from_bytes', 'groups_of',
            'one_each', 'group_labels', 'GroupLasso', 'OrthonormalGroups', 'orthonormal', 'orthonormal_groups',
-           'field_of_value', 'P1InGroup', 'GroupNorm']
+           'field_of_value', 'P1InGroup']
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800005
 import warnings
@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 from scipy.special import gammaln, hyp0f1, ive, ndtr, ndtri, xlogy
 
-from .messages import Mixed, Moments, Natural
+from .messages import Mixed, Moments, Natural, take_entries
 from .prior import Prior
 from .rectified import halved, phi
 from ..sketch import as_html, one_line
@@ -149,8 +149,15 @@ def radial_moments(k, size, chi_hat, t):
     Pi = (p * on).sum(0)
     off = (p * ~on).sum(0)
     log_z = (p * beyond**2).sum(0) / 2
-    rates = Pi - bent, off + bent, Pi
-    return GroupMoments(s * mean, chi_hat * var, chi_hat * across, *rates, s**2 * log_z)
+    return GroupMoments(
+        mean=s * mean,
+        radial=chi_hat * var,
+        tangential=chi_hat * across,
+        rho=Pi - bent,
+        rho_bar=off + bent,
+        Pi=Pi,
+        log_z=s**2 * log_z,
+    )
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800092
 def _isotropic(sent, message, mean):
@@ -443,7 +450,7 @@ class GroupLasso(Prior):
         """See `Prior.moments`: chi is the mean response of a group, (N,)."""
         groups, Q, length = self.in_groups(incoming)
         index = self.column_groups.index
-        moments = GroupMoments(*(v[index] for v in groups))
+        moments = take_entries(groups, index)
         mean, var = moments.of_members(incoming.h, length[index], Q[index])
         chi = moments.rho / Q[index]
         return Moments(mean, chi, var, moments.rho, moments.rho_bar)
@@ -500,9 +507,9 @@ class GroupLasso(Prior):
         h = np.reshape(mix @ incoming.h / np.where(length > 0, length, 1), shape)
         h = h * np.where(unit < 0, -1, 1)
         unit = np.abs(unit * np.reshape(length, shape))
-        k, size, chi_hat, t, Q = (v[g] for v in self.fields(incoming))
+        k, size, chi_hat, t, Q = [values[g] for values in self.fields(incoming)]
         groups, _, _ = self.in_groups(incoming)
-        moments = GroupMoments(*(v[g] for v in groups))
+        moments = take_entries(groups, g)
         return P1InGroup(
             unit=np.where(unit == 0, 1, unit),  # a zero has no unit
             Q_hat=Q,
@@ -773,17 +780,17 @@ class P1InGroup:
         return quantiles.reshape(np.shape(self.h) + q.shape)
 
     def _chosen(self, which):
-        law = (
-            self.unit,
-            self.Q_hat,
-            self.h,
-            self.rest,
-            self.s,
-            self.t,
-            self.k,
-            self.atom,
+        return P1InGroup(
+            unit=np.ravel(self.unit)[which],
+            Q_hat=np.ravel(self.Q_hat)[which],
+            h=np.ravel(self.h)[which],
+            rest=np.ravel(self.rest)[which],
+            s=np.ravel(self.s)[which],
+            t=np.ravel(self.t)[which],
+            k=np.ravel(self.k)[which],
+            atom=np.ravel(self.atom)[which],
+            moments=self.moments,
         )
-        return P1InGroup(*(np.ravel(values)[which] for values in law), self.moments)
 
     def _quantiles(self, q):
         h, s, scale = (np.reshape(v, (-1, 1)) for v in (self.h, self.s, self.scale))
@@ -799,74 +806,3 @@ class P1InGroup:
 
     def _repr_html_(self):
         return as_html(self, "p1")
-
-# %% ../../nbs/course/58_column_groups.ipynb #c5800057
-class GroupNorm(NamedTuple):
-    """Hold p̄₁ of the length |x_g| of one group, an atom at zero and a density, as
-    `group_norm` returns it.
-
-    Attributes
-    ----------
-    k : float
-        Columns of the group.
-    m : float >= 0
-        Length of the mean field, in units of the noise.
-    cut : float
-        The threshold beyond that, in these units.
-    slope : float > 0
-        Of the field's length, in these units, by the coefficients' length.
-
-    See Also
-    --------
-    group_norm : Take it from a fit.
-
-    Examples
-    --------
-    >>> from rvamp_nb import GroupLasso, group_norm, orthonormal_groups, rvamp
-    >>> from rvamp_nb.datasets import random_dct
-    >>> A, y, *_ = random_dct(N=64, ratio=0.5)
-    >>> made = orthonormal_groups(A, [i // 2 for i in range(64)])
-    >>> fit = rvamp(made.A, y, prior=GroupLasso(0.2, made.groups))
-    >>> group_norm(fit, 0).pdf([0.1, 0.5]).shape
-    (2,)
-    """
-
-    k: float
-    m: float
-    cut: float
-    slope: float
-
-    def cdf(self, x: ArrayLike) -> Array:
-        """Compute P[|x_g| <= x].
-
-        Parameters
-        ----------
-        x : float >= 0, or array of such
-            Lengths.
-
-        Returns
-        -------
-        array of the shape of x
-            The atom is included from x = 0 on.
-        """
-        cut = np.ravel(self.cut + self.slope * np.asarray(x))
-        u, w = length_nodes(self.k, np.full(len(cut), self.m), cut)
-        below = w * length_law(self.k, self.m, u)[0] * (u <= cut)
-        return (below.sum(0) * (cut >= self.cut)).reshape(np.shape(x))
-
-    def pdf(self, x: ArrayLike) -> Array:
-        """Compute the density beside the atom.
-
-        Parameters
-        ----------
-        x : float >= 0, or array of such
-            Lengths.
-
-        Returns
-        -------
-        array of the shape of x
-            At 0 from the right.
-        """
-        u = np.atleast_1d(self.cut + self.slope * np.clip(np.float64(x), -1e99, 1e99))
-        density = length_law(self.k, self.m, u)[0] * (u >= self.cut) * self.slope
-        return density.reshape(np.shape(x))

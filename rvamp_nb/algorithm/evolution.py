@@ -75,7 +75,9 @@ class ConstantSignal:
         probabilities : (K,) array
             They sum to 1.
         """
-        signs = np.array([1.0, -1.0] if self.two_sided else [1.0])
+        signs = np.array([1.0])
+        if self.two_sided:
+            signs = np.array([1.0, -1.0])
         share = np.full(len(signs), self.density / len(signs))
         return np.r_[0.0, self.size * signs], np.r_[1 - self.density, share]
 
@@ -153,12 +155,15 @@ class Averages(NamedTuple):
 # %% ../../nbs/course/43_state_evolution.ipynb #cd909190
 def _message(Q_hat, h, chi_hat):
     """Make a `Natural` message of fields h; precision and noise are broadcast."""
-    return Natural(*(v.ravel() for v in np.broadcast_arrays(Q_hat, h, chi_hat)))
+    values = np.broadcast_arrays(Q_hat, h, chi_hat)
+    return Natural._make([v.ravel() for v in values])
 
 
 def _columns_of(prior):
     """Return the number of columns of a feature: 1 without groups."""
-    return prior.weights.size if isinstance(prior, GroupLasso) else 1
+    if isinstance(prior, GroupLasso):
+        return prior.weights.size
+    return 1
 
 
 def nodes_of_fields(effects, macro, prior, beta=np.inf):
@@ -178,6 +183,14 @@ def nodes_of_fields(effects, macro, prior, beta=np.inf):
     return x_0, mean + np.sqrt(macro.psi_hat_1x) * xi, share * w
 
 # %% ../../nbs/course/43_state_evolution.ipynb #83b092f8
+def _averages(weights, integrands):
+    """Average what a coefficient's moments are made of, with these weights."""
+    chi, slack, square, var, lean, error = [
+        float((weights * values).sum()) for values in integrands
+    ]
+    return Averages(chi, slack, square, var, lean, error)
+
+
 def average_columns(effects, macro, prior, beta=np.inf):
     """Average the coefficients' moments over truth and data noise: `Averages`;
     arguments as for `nodes_of_fields`.
@@ -190,7 +203,7 @@ def average_columns(effects, macro, prior, beta=np.inf):
     mean, chi, var, _, slack = prior.moments(incoming, beta)
     off = mean - macro.k * x_0
     integrands = chi, slack, off**2, var, off * x_0, (mean - x_0) ** 2
-    return Averages(*(float((w * values).sum()) for values in integrands))
+    return _averages(w, integrands)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #c0b13f88
 def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
@@ -208,7 +221,9 @@ def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
     moments, _ = likelihood.message(y, incoming, counts, beta)
     mean, chi, var, _, slack = moments
     chi = w @ chi
-    k = 1.0 if to_k is None else to_k @ mean / chi
+    k = 1.0
+    if to_k is not None:
+        k = to_k @ mean / chi
     return Averages(chi, w @ slack, w @ mean**2, w @ var, k=k)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #f2d6ba3e
@@ -224,14 +239,23 @@ class Independent(NamedTuple):
 
     def reply(self, x, u, macro, power):
         """Compute the next messages from the `Averages` of columns x and rows u."""
-        V, psi, lean, chi_hat = np.divide([x.chi, x.square, x.lean, x.var], self.ratio)
-        prediction = _prediction(psi, lean, macro.k, power)
-        return OrderParameters(u.chi, u.square, u.var, u.k, V, *prediction, chi_hat)
+        psi = x.square / self.ratio
+        lean = x.lean / self.ratio
+        return OrderParameters(
+            Q_hat_1x=u.chi,
+            psi_hat_1x=u.square,
+            chi_hat_1x=u.var,
+            k=u.k,
+            Q_hat_1u=x.chi / self.ratio,
+            power_1u=_predicted_power(psi, lean, macro.k, power),
+            overlap_1u=macro.k * power + lean,
+            chi_hat_1u=x.var / self.ratio,
+        )
 
 
-def _prediction(psi, lean, k, power):
-    """Compute a prediction's mean square, and mean product with the true fit."""
-    return psi + 2 * k * lean + k**2 * power, k * power + lean
+def _predicted_power(psi, lean, k, power):
+    """Compute a prediction's mean square; `power` is that of the true fit."""
+    return psi + 2 * k * lean + k**2 * power
 
 # %% ../../nbs/course/43_state_evolution.ipynb #7e119390
 class _Model(NamedTuple):
@@ -248,23 +272,33 @@ class _Model(NamedTuple):
     def begun(self):
         """Make the messages of the empty model: every prediction is 0."""
         empty = OrderParameters(np.nan, np.nan, np.nan, 1.0, 1.0, 0.0, 0.0, 0.0)
-        u = average_rows(empty, *self.of_rows)
-        return OrderParameters(u.chi, u.square, u.var, u.k, *empty[4:])
+        u = self.rows(empty)
+        return empty._replace(
+            Q_hat_1x=u.chi, psi_hat_1x=u.square, chi_hat_1x=u.var, k=u.k
+        )
 
     def scaled(self, macro):
         """Return the prior at the penalty of these messages."""
-        return self.prior if self.selected is None else self.prior.scaled(macro.scale)
+        if self.selected is None:
+            return self.prior
+        return self.prior.scaled(macro.scale)
+
+    def rows(self, macro):
+        """Compute the `Averages` of rows."""
+        return average_rows(macro, *self.of_rows)
 
     def sides(self, macro):
         """Compute the `Averages` of columns and of rows."""
         x = average_columns(self.effects, macro, self.scaled(macro), self.beta)
-        return x, average_rows(macro, *self.of_rows)
+        return x, self.rows(macro)
 
     def turn(self, macro):
         """Compute the next messages."""
         x, u = self.sides(macro)
         new = self.design.reply(x, u, macro, self.power)
-        return new if self.selected is None else _rescaled(self, new, macro)
+        if self.selected is None:
+            return new
+        return _rescaled(self, new, macro)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #f632656e
 def _rescaled(model, new, macro):
@@ -308,8 +342,8 @@ def _turned(model, macro, tol, max_iter):
         size[[2, 7]] += 1e-9 * size[[1, 4]]  # these may vanish beside their neighbours
         change = np.max(np.abs(new - old) / np.maximum(size, 1e-300))
         if change < tol:
-            return OrderParameters(*new.tolist()), n, change
-        macro = OrderParameters(*_accelerated(old, new, before[-5:]).tolist())
+            return OrderParameters._make(new.tolist()), n, change
+        macro = OrderParameters._make(_accelerated(old, new, before[-5:]).tolist())
         before.append((old, new - old))
     return macro, max_iter, change
 
@@ -376,11 +410,13 @@ class PiLaw:
 
     def at_least(self, threshold: ArrayLike) -> Array:
         """Compute the probability that Pi reaches a threshold, of its shape."""
-        return _beyond(self, _least_field(self, lambda h: _Pi_at(self, h) >= threshold))
+        field = _least_field(self, lambda h: _Pi_at(self, h) >= threshold)
+        return _beyond(self, field)
 
     def quantile(self, p: ArrayLike) -> Array:
         """Find the Pi that a share p of the features does not exceed, of p's shape."""
-        return _Pi_at(self, _least_field(self, lambda h: 1 - _beyond(self, h) >= p))
+        field = _least_field(self, lambda h: 1 - _beyond(self, h) >= p)
+        return _Pi_at(self, field)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #41386114
 @dataclass(frozen=True, eq=False)
@@ -568,7 +604,10 @@ def state_evolution(
     power = design.gain * (share @ x_0**2) / _columns_of(prior)
     of_rows = likelihood, noise, power, counts, beta
     model = _Model(signal, prior, design, beta, power, of_rows, selected)
-    macro = model.begun() if start is None else start.macro._replace(scale=1.0)
+    if start is None:
+        macro = model.begun()
+    else:
+        macro = start.macro._replace(scale=1.0)
     macro, n, change = _turned(model, macro, tol, most)
     converged = bool(change < tol)
     status = _status(converged, n, change)
@@ -579,8 +618,18 @@ def state_evolution(
     prior = model.scaled(macro)
     null = PiLaw(x_0[:1], np.ones(1), macro, prior, beta)
     law = PiLaw(x_0[1:], share[1:] / true, macro, prior, beta)
-    errors = x.error, x.var, x.chi
-    return Evolution(*errors, null, law, true, converged, status, n, macro)
+    return Evolution(
+        mse=x.error,
+        var=x.var,
+        chi=x.chi,
+        Pi_null=null,
+        Pi_true=law,
+        density=true,
+        converged=converged,
+        status=status,
+        n_iter=n,
+        macro=macro,
+    )
 
 # %% ../../nbs/course/43_state_evolution.ipynb #ed11684b
 def _check_asked(ratio, signal, noise, likelihood, counts, beta):
@@ -639,7 +688,8 @@ def _one_prior(lam, prior, beta, selected):
     """Validate the prior, which must be the same for every coefficient."""
     if (lam is None) == (prior is None):
         raise ValueError("give either lam (the paper's prior) or a prior")
-    prior = Laplace(lam) if prior is None else prior
+    if prior is None:
+        prior = Laplace(lam)
     check_prior(prior)
     if isinstance(prior, GroupLasso):
         if np.ptp(prior.column_groups.index):
@@ -686,15 +736,25 @@ class Spectrum(NamedTuple):
 
     def reply(self, x, u, macro, power):
         """Compute the next messages from the `Averages` of columns x and rows u."""
-        q_x, q_u = (max(side.slack / side.chi, 1e-300) for side in (x, u))
+        q_x = max(x.slack / x.chi, 1e-300)
+        q_u = max(u.slack / u.chi, 1e-300)
         Q_hat, V, through = averaged_coupling(self, q_x, q_u)
         psi_u = macro.psi_hat_1u(u.k, power)
         received = [[macro.psi_hat_1x, macro.chi_hat_1x], [psi_u, macro.chi_hat_1u]]
-        total = np.array([[s.square / s.chi**2, s.var / s.chi**2] for s in (x, u)])
+        of_columns = [x.square / x.chi**2, x.var / x.chi**2]
+        of_rows = [u.square / u.chi**2, u.var / u.chi**2]
+        total = np.array([of_columns, of_rows])
         psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T
-        prediction = _prediction(psi[1], V * x.lean / x.chi, macro.k, power)
+        lean = V * x.lean / x.chi
         return OrderParameters(
-            Q_hat, psi[0], chi_hat[0], u.k, V, *prediction, chi_hat[1]
+            Q_hat_1x=Q_hat,
+            psi_hat_1x=psi[0],
+            chi_hat_1x=chi_hat[0],
+            k=u.k,
+            Q_hat_1u=V,
+            power_1u=_predicted_power(psi[1], lean, macro.k, power),
+            overlap_1u=macro.k * power + lean,
+            chi_hat_1u=chi_hat[1],
         )
 
 # %% ../../nbs/course/43_state_evolution.ipynb #5e118835
@@ -763,11 +823,12 @@ def average_groups(effects, macro, prior):
     u, p, cosine = column_groups.radii(d, m, t / s - m, 16)
     field = (s * (m + u)).ravel()
     moments = column_groups.radial_moments(d, field, macro.chi_hat_1x, t)
-    mean, radial, across, chi, slack, _, _ = (v.reshape(u.shape) for v in moments)
+    in_shape = [values.reshape(u.shape) for values in moments]
+    mean, radial, across, chi, slack, _, _ = in_shape
     mean = mean / Q_hat
     along = mean * m * (m + u) * cosine
     var = (radial + (d - 1) * across) / d / Q_hat**2
     square = (mean**2 - 2 * along * truth + truth**2) / d
     error = (mean**2 - 2 * along * x_0 + x_0**2) / d
     integrands = chi / Q_hat, slack, square, var, (along - truth) * x_0 / d, error
-    return Averages(*(float((share * p * values).sum()) for values in integrands))
+    return _averages(share * p, integrands)

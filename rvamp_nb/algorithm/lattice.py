@@ -8,7 +8,7 @@ __all__ = ['on_lattices']
 # %% ../../nbs/workshop/lattice.ipynb #la0imp
 import numpy as np
 
-from .messages import Natural
+from .messages import take_entries
 
 # %% ../../nbs/workshop/lattice.ipynb #4da875b8
 def _spacing(loss, y, left, right, V, c, digits, beta):
@@ -106,7 +106,8 @@ def on_lattices(loss, y, incoming, c, w, beta):
     """
     parts = np.tile([[0.0], [0.0], [0.0], [1.0]], (len(c), 1, len(y)))  # no pull
     drawn = np.flatnonzero(c)
-    c, w = c[drawn], w[drawn]
+    c = c[drawn]
+    w = w[drawn]
     width = np.sqrt(incoming.Q_hat / beta)
     spread = np.maximum(np.sqrt(incoming.chi_hat), 1e-5 * width)
     low, high, points = _lattice(loss, y, incoming, c, w, beta)
@@ -118,15 +119,17 @@ def on_lattices(loss, y, incoming, c, w, beta):
     kind = np.array([1e8, 1e4, 1]) @ np.floor(np.log2(sizes[2:, some]))
 
     def given(rows):
-        return (y[rows], Natural(*(view[rows] for view in incoming)))
+        return y[rows], take_entries(incoming, rows)
 
     for block in _blocks(kind, 10_000 / points[some]):
         rows = some[block]
-        grids = _shared(*sizes[:, rows])
-        answers = _on_a_lattice(loss, *given(rows), spread[rows], *grids, c, beta)
+        eta, zeta = _shared(*sizes[:, rows])
+        target, fields = given(rows)
+        answers = _on_a_lattice(loss, target, fields, spread[rows], eta, zeta, c, beta)
         parts[np.ix_(drawn, range(4), rows)] = answers
     rows = np.flatnonzero(np.isinf(points))
     if len(rows):
-        by_tops = [loss.channel(*given(rows), count, beta) for count in c]
+        target, fields = given(rows)
+        by_tops = [loss.channel(target, fields, draws, beta) for draws in c]
         parts[np.ix_(drawn, range(4), rows)] = by_tops
     return parts
