@@ -33,9 +33,9 @@ def spaced(heights, gap):
     if n:
         order = np.argsort(placed, kind="stable")
         steps = min(gap, 1 / max(n - 1, 1)) * np.arange(n)
-        wanted = placed[order] - steps
+        free = placed[order] - steps
         top = 1 - steps[-1]
-        placed[order] = isotonic_regression(wanted, y_min=0, y_max=top) + steps
+        placed[order] = isotonic_regression(free, y_min=0, y_max=top) + steps
     return placed
 
 # %% ../../nbs/workshop/plots.ipynb #92a67364
