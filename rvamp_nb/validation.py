@@ -49,27 +49,33 @@ def check_size(owner, name, value, least=1):
     else a TypeError (truth values are none) or a ValueError. Arguments as in
     `check_number`.
     """
+    problem = f"{owner}: {name} must be an integer, not {value!r}"
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(problem)
     try:
-        size = operator.index(None if isinstance(value, (bool, np.bool_)) else value)
+        size = operator.index(value)
     except TypeError:
-        raise TypeError(f"{owner}: {name} must be an integer, not {value!r}") from None
+        raise TypeError(problem) from None
     if not least <= size < 2**63:
-        wanted = f"at least {least}{'' if size < least else ' and below 2**63'}"
-        raise ValueError(f"{owner}: {name} must be {wanted}, got {value!r}")
+        interval = f"at least {least}"
+        if size >= least:
+            interval += " and below 2**63"
+        raise ValueError(f"{owner}: {name} must be {interval}, got {value!r}")
     return size
 
 # %% ../nbs/workshop/validation.ipynb #65kind01
 def kind_of(X):
-    """Return what has come from elsewhere: "array" (or what becomes one), "sparse",
+    """Name the kind of a table or column: "array" (or what becomes one), "sparse",
     "dask", "zarr", "pandas frame", "dask frame", "frame" of another library; a frame's
     column: "series".
     """
-    lazy = hasattr(X, "dask")
-    labelled = hasattr(X, "iloc")
-    if hasattr(X, "columns"):
-        return "dask frame" if lazy else "pandas frame" if labelled else "frame"
-    if lazy or labelled:
-        return "dask" if lazy else "series"
+    is_frame = hasattr(X, "columns")
+    if hasattr(X, "dask"):
+        return "dask frame" if is_frame else "dask"
+    if hasattr(X, "iloc"):
+        return "pandas frame" if is_frame else "series"
+    if is_frame:
+        return "frame"
     if type(X).__module__.partition(".")[0] == "zarr":
         return "zarr"
     return "sparse" if hasattr(X, "tocsc") else "array"
@@ -78,7 +84,9 @@ def kind_of(X):
 def dtype_of(X):
     """Return the dtype, where it is one of NumPy's, else None."""
     dtype = getattr(X, "dtype", None)
-    return dtype if isinstance(dtype, np.dtype) else None
+    if isinstance(dtype, np.dtype):
+        return dtype
+    return None
 
 
 def shape_of(X):
@@ -102,18 +110,22 @@ def check_array(name, value, shape=None, low=None, **rules):
         remedy = "drop or fill the masked entries first"
         raise ValueError(f"{name} is a masked array with entries masked; {remedy}")
     kinds = getattr(value, "dtypes", getattr(value, "dtype", ()))
-    kinds = [kinds] if isinstance(kinds, (np.dtype, type)) else np.atleast_1d(kinds)
-    if any(str(k).lower().startswith(("date", "time", "duration")) for k in kinds):
-        remedy = "turn them into numbers first, for example into days"
-        raise TypeError(f"{name} must hold real numbers only, not dates; {remedy}")
+    if isinstance(kinds, (np.dtype, type)):
+        kinds = [kinds]
+    for kind in np.atleast_1d(kinds):
+        if str(kind).lower().startswith(("date", "time", "duration")):
+            remedy = "turn them into numbers first, for example into days"
+            raise TypeError(f"{name} must hold real numbers only, not dates; {remedy}")
     try:
         value = np.asarray(value)
     except ValueError:
-        wanted = "rectangular; its rows have different lengths"
-        raise ValueError(f"{name} must be {wanted}") from None
-    flat = value.flat if value.dtype.kind == "O" else ()
-    wrong = (str, bytes, np.datetime64, np.timedelta64)
-    if value.dtype.kind in "biufO" and not any(isinstance(v, wrong) for v in flat):
+        problem = "rectangular; its rows have different lengths"
+        raise ValueError(f"{name} must be {problem}") from None
+    numeric = value.dtype.kind in "biufO"
+    if value.dtype.kind == "O":
+        wrong = (str, bytes, np.datetime64, np.timedelta64)
+        numeric = not any(isinstance(entry, wrong) for entry in value.flat)
+    if numeric:
         with suppress(TypeError, ValueError, OverflowError):
             value = np.asarray(value, dtype=float)
     if value.dtype != float:
@@ -138,13 +150,15 @@ def _check_shape(name, value, shape, of):
     for any length from 1 on, or, where it is small, from 0 on.
     """
     fits = value.ndim == len(shape)
-    for found, wanted in zip(value.shape, shape):
-        free = isinstance(wanted, str)
-        fits &= found >= wanted.isupper() if free else found == wanted
+    for length, rule in zip(value.shape, shape):
+        if isinstance(rule, str):
+            fits &= length >= rule.isupper()
+        else:
+            fits &= length == rule
     if not fits:
         kind = f"one number for each {of}" if len(shape) == 1 else "a table of numbers"
-        wanted = str(shape).replace("'", "")
-        raise ValueError(f"{name} must have shape {wanted}, {kind}, got {value.shape}")
+        rules = str(shape).replace("'", "")
+        raise ValueError(f"{name} must have shape {rules}, {kind}, got {value.shape}")
 
 
 def _check_values(
@@ -154,20 +168,26 @@ def _check_values(
     with a fraction; if `some`, nothing but zeros. The first wrong one is named.
     """
     wrong = (v < low) | (above & (v == low)) | (whole & (v != np.rint(v)))
-    for at in np.argwhere(wrong)[:1].tolist():
-        wanted = "hold whole numbers" if whole else "be"
-        wanted = f"{wanted} {'>' if above else '>='} {low:g}"
-        where = f" in {of} {at[0]} (counted from 0)" if at else ""
-        end = f": {remedy}" if remedy else ""
-        raise ValueError(f"{name} must {wanted}, got {v[tuple(at)]:g}{where}{end}")
+    if np.any(wrong):
+        first = tuple(np.argwhere(wrong)[0])
+        verb = "hold whole numbers" if whole else "be"
+        sign = ">" if above else ">="
+        problem = f"{name} must {verb} {sign} {low:g}, got {v[first]:g}"
+        if first:
+            problem += f" in {of} {first[0]} (counted from 0)"
+        if remedy:
+            problem += f": {remedy}"
+        raise ValueError(problem)
     if some and not v.any():
-        got = f"and all {v.size} are 0"
-        raise ValueError(f"{name} must be >= 0 and not all zero, {got}")
+        problem = f"and all {v.size} are 0"
+        raise ValueError(f"{name} must be >= 0 and not all zero, {problem}")
 
 # %% ../nbs/workshop/validation.ipynb #19418845
 def format_list(names, which, most=4):
     """Write the first `most` of the names with the numbers `which`; dots for the
     others.
     """
-    first = ", ".join(str(names[i]) for i in which[:most])
-    return first + ", ..." * (len(which) > most)
+    text = ", ".join(str(names[i]) for i in which[:most])
+    if len(which) > most:
+        text += ", ..."
+    return text

@@ -22,15 +22,17 @@ def common_unit(effects, per=None):
     per unit is multiplied by; per: the unit, or None for the one that one axis can
     show. A ValueError for another one, and without standard deviations.
     """
-    lengths = effects.ci_high - effects.ci_low
-    lengths = lengths[lengths > 0]
     if per is None:
-        wide = len(lengths) and lengths.max() > ONE_AXIS * lengths.min()
-        per = "sd" if wide and effects.sd is not None else "unit"
+        per = "unit"
+        lengths = effects.ci_high - effects.ci_low
+        lengths = lengths[lengths > 0]
+        if effects.sd is not None and len(lengths):
+            wide = lengths.max() > ONE_AXIS * lengths.min()
+            per = "sd" if wide else "unit"
     units = {"unit": 1.0, "sd": effects.sd}
     if units.get(per) is None:
-        wanted = "'unit', or 'sd' for the effects of a selector"
-        raise ValueError(f"plot: per must be {wanted}, got {per!r}")
+        choices = "'unit', or 'sd' for the effects of a selector"
+        raise ValueError(f"plot: per must be {choices}, got {per!r}")
     return per, units[per]
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t08
@@ -41,9 +43,13 @@ def visible_ends(point, low, high):
     """Return the ends of intervals as far as a picture shows them, (2, n), for points
     (n,) and ends (n,); NaN where there is no interval.
     """
-    lengths = high - low
-    most = CUT * np.median(lengths[lengths > 0]) if (lengths > 0).any() else 0
-    return np.array([np.maximum(low, point - most), np.minimum(high, point + most)])
+    lengths = (high - low)[high > low]
+    reach = 0
+    if len(lengths):
+        reach = CUT * np.median(lengths)
+    low = np.maximum(low, point - reach)
+    high = np.minimum(high, point + reach)
+    return np.array([low, high])
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t11
 def number_columns(point, low, high, p_value):
@@ -55,10 +61,19 @@ def number_columns(point, low, high, p_value):
     def write(value):
         return f"{value:.{places}f}".replace("-", "−")
 
-    effects = ["none" if np.isnan(x) else write(x) for x in point]
-    ends = [f"{write(a)} to {write(b)}" if a < b else "" for a, b in zip(low, high)]
-    p = ["< .001" if p < 0.0005 else f"{p:.3f}".lstrip("0") for p in p_value]
-    return effects, ends, [text.replace("nan", "") for text in p]
+    def write_p(p):
+        if np.isnan(p):
+            return ""
+        if p < 0.0005:
+            return "< .001"
+        return f"{p:.3f}".lstrip("0")
+
+    effects = []
+    intervals = []
+    for x, a, b in zip(point, low, high):
+        effects.append("none" if np.isnan(x) else write(x))
+        intervals.append(f"{write(a)} to {write(b)}" if a < b else "")
+    return effects, intervals, [write_p(p) for p in p_value]
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t13
 HEIGHT = 0.33  # inches; at half size 12 points, for letters of 6
@@ -95,10 +110,18 @@ def plot_effects(effects, ax=None, per=None, most=40):
     names = rows if effects.names is None else effects.names[rows]
     ax.set_yticks(range(len(rows)), map(short_name, names))
     ax.set_ylim(max(len(rows), 1) - 0.4, -1.5)
-    what = f"{effects.ratio} ratio" if effects.ratio else "effect"
-    heads = what, f"{100 * effects.level:g} % interval", "p"
-    _write_columns(ax, heads, number_columns(*scale(values), effects.p_value[rows]))
+    heads = (_quantity(effects), f"{100 * effects.level:g} % interval", "p")
+    point, low, high = scale(values)
+    columns = number_columns(point, low, high, effects.p_value[rows])
+    _write_columns(ax, heads, columns)
     return ax
+
+
+def _quantity(effects):
+    """Return what is drawn, in a word."""
+    if effects.ratio:
+        return f"{effects.ratio} ratio"
+    return "effect"
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t14
 def _draw_axis(ax, effects, ends, scale, per):
@@ -108,44 +131,49 @@ def _draw_axis(ax, effects, ends, scale, per):
     ends = np.append(ends[np.isfinite(ends)], 0)
     room = 0.05 * np.ptp(ends) or 1.0
     low, high = scale([ends.min() - room, ends.max() + room])
-    what = f"{effects.ratio} ratio" if effects.ratio else "effect"
-    what += f" per {'standard deviation' if per == 'sd' else 'unit'} of the column"
+    unit = "standard deviation" if per == "sd" else "unit"
+    text = f"{_quantity(effects)} per {unit} of the column"
     if effects.selected is not None and not np.all(effects.selected):
-        what += "\n(filled: selected; empty: not)"
+        text += "\n(filled: selected; empty: not)"
     if effects.ratio:
         decades = min(int(np.log10(high / low) / 1.5), 2)
         ticks = [(1, 1.5, 2, 3, 5, 7), (1, 3), (1,)][decades]
         ax.set_xscale("log")
-        near = high < 1.5 * low
-        ax.xaxis.set_major_locator(MaxNLocator(4) if near else LogLocator(subs=ticks))
+        locator = LogLocator(subs=ticks)
+        if high < 1.5 * low:
+            locator = MaxNLocator(4)
+        ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter("{x:g}")
     ax.minorticks_off()
     ax.axvline(scale(0.0), color=COLOURS["truth"], linewidth=1, zorder=1)
-    ax.set(xlim=(low, high), xlabel=what)
+    ax.set(xlim=(low, high), xlabel=text)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
 
 
 def _draw_rows(ax, effects, values, scale, rows):
     """Draw points and intervals (3, n), before `scale`, of some rows, or a reason."""
-    look = dict(color=COLOURS["rvamp"], markersize=7, zorder=3)
+    colour = COLOURS["rvamp"]
+    look = dict(color=colour, markersize=7, zorder=3)
     place = dict(transform=ax.get_yaxis_transform(), va="center", style="italic")
-    for at, (i, ends) in enumerate(zip(rows, visible_ends(*values).T)):
-        ground = ("white", "#F4F4F4")[at % 2]
-        ax.axhspan(at - 0.5, at + 0.5, color=ground, zorder=0, linewidth=0)
+    point, low, high = values
+    reasons = effects.reasons if len(effects.reasons) else effects.status
+    for y, (i, ends) in enumerate(zip(rows, visible_ends(point, low, high).T)):
+        ground = ("white", "#F4F4F4")[y % 2]
+        ax.axhspan(y - 0.5, y + 0.5, color=ground, zorder=0, linewidth=0)
         if np.isnan(ends[0]):
-            why = effects.reasons[i] if len(effects.reasons) else effects.status[i]
-            why = fill(shorten(why, 2 * LETTERS, placeholder=" …"), LETTERS)
+            reason = shorten(reasons[i], 2 * LETTERS, placeholder=" …")
+            reason = fill(reason, LETTERS)
             box = dict(facecolor=ground, linewidth=0, pad=1)
-            ax.text(0.01, at, why, fontsize="x-small", bbox=box, zorder=2, **place)
+            ax.text(0.01, y, reason, fontsize="x-small", bbox=box, zorder=2, **place)
             continue
-        ax.plot(scale(ends), [at, at], linewidth=2, zorder=3, color=COLOURS["rvamp"])
-        for end, whole, mark in zip(ends, values[1:, at], "<>"):
+        ax.plot(scale(ends), [y, y], linewidth=2, zorder=3, color=colour)
+        for end, whole, mark in zip(ends, (low[y], high[y]), "<>"):
             if end != whole:
-                ax.plot(scale(end), at, mark, **look)
+                ax.plot(scale(end), y, mark, **look)
         filled = effects.selected is None or effects.selected[i]
-        face = COLOURS["rvamp"] if filled else "white"
-        ax.plot(scale(values[0, at]), at, "s", markerfacecolor=face, **look)
+        face = colour if filled else "white"
+        ax.plot(scale(point[y]), y, "s", markerfacecolor=face, **look)
 
 
 def _write_columns(ax, heads, columns):
@@ -153,9 +181,9 @@ def _write_columns(ax, heads, columns):
     size = ax.xaxis.label.get_fontsize()
     look = dict(xycoords=ax.get_yaxis_transform(), textcoords="offset points")
     look.update(ha="right", va="center", fontsize=size, annotation_clip=False)
-    at = 0
+    right = 0
     for head, texts in zip(heads, columns):
-        texts = [head, *texts]
-        at += size * (1 + 0.62 * max(map(len, texts)))  # a letter's width
+        texts = [head] + texts
+        right += size * (1 + 0.62 * max(map(len, texts)))  # a letter's width
         for row, text in enumerate(texts, start=-1):
-            ax.annotate(text, (1, row), (at, 0), **look)
+            ax.annotate(text, (1, row), (right, 0), **look)

@@ -22,12 +22,12 @@ def _comparable(question, asked):
     """Take the candidates' columns, (M, p), of mean square 1; a ValueError where noise
     columns are unlike any decoy.
     """
-    tied = any(given is not None for given in question.target.rows[:3])
+    tied = any(values is not None for values in question.target.rows[:3])
     tied |= question.columns.together
     covariates = "covariate" in question.columns.kind
     if tied or covariates or not isinstance(question.A, np.ndarray):
-        what = "like noise only without groups, strata, weights and unpenalised columns"
-        raise ValueError(f"{asked}: they are {what}, and X must be in memory")
+        need = "like noise only without groups, strata, weights and unpenalised columns"
+        raise ValueError(f"{asked}: they are {need}, and X must be in memory")
     A = question.A[:, question.candidates]
     return A / np.linalg.norm(A, axis=0) * len(A) ** 0.5
 
@@ -46,8 +46,10 @@ def _lead(question, made, most):
     both = replace(question, A=A, prior=prior, columns=question.columns.of(twice))
     q = min(question.of_one.mean * len(A) / 3, most)
     fit = search(both, None, q)[2].fit
-    ours, theirs = np.split(fit.Pi, 2)
-    return ours - theirs if fit.converged else np.full(len(among), np.nan)
+    if not fit.converged:
+        return np.full(len(among), np.nan)
+    of_features, of_decoys = np.split(fit.Pi, 2)
+    return of_features - of_decoys
 
 # %% ../../nbs/workshop/decoys.ipynb #79dec002
 def against_decoys(question, kind):
@@ -62,11 +64,13 @@ def against_decoys(question, kind):
         note += " q-values may be far too small: take decoys='gaussian'"
         warnings.warn(note, ReliabilityWarning, stacklevel=5)
     rng = np.random.default_rng([79, 18])  # from 0 a table may have been drawn itself
-    lead = _lead(question, error_control.DECOYS[kind](A, rng), A.shape[1])
-    found = np.ones(len(question.columns.first))
-    known = np.isfinite(lead).all()
-    found[question.candidates] = error_control.q_values(lead) if known else np.nan
-    return found[question.columns.where]
+    decoys = error_control.DECOYS[kind](A, rng)
+    lead = _lead(question, decoys, A.shape[1])
+    q_values = np.ones(len(question.columns.first))
+    q_values[question.candidates] = np.nan
+    if np.isfinite(lead).all():
+        q_values[question.candidates] = error_control.q_values(lead)
+    return q_values[question.columns.where]
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000008
 def _banded(A):
@@ -75,21 +79,22 @@ def _banded(A):
     """
     M, n = A.shape
     best = np.inf
-    found = None
+    root = None
     for width in range(min(n, M // 4)):
         weights = np.eye(n)
-        rest = np.empty(n)
+        variance = np.empty(n)
         for j in range(n):
             near = slice(max(0, j - width), j)
             b = np.linalg.lstsq(A[:, near], A[:, j], rcond=None)[0]
-            rest[j] = max(np.mean(np.square(A[:, j] - A[:, near] @ b)), 1e-6)
+            residual = A[:, j] - A[:, near] @ b
+            variance[j] = max(np.mean(np.square(residual)), 1e-6)
             weights[j, near] = -b
-        score = M * np.log(rest).sum() + np.log(M) * n * width
-        if score >= best:
+        bic = M * np.log(variance).sum() + np.log(M) * n * width
+        if bic >= best:
             break
-        best = score
-        found = np.linalg.solve(weights, np.diag(np.sqrt(rest)))
-    return found @ found.T
+        best = bic
+        root = np.linalg.solve(weights, np.diag(np.sqrt(variance)))
+    return root @ root.T
 
 
 def factor_correlations(A):
@@ -139,8 +144,10 @@ def _normal_decoys(A, R, rng):
 # %% ../../nbs/workshop/decoys.ipynb #dc000014
 def keep_before(lead, v):
     """Return which features lead, (p,) bool, by more than the v-th decoy that does."""
+    if not v:
+        return np.zeros(len(lead), dtype=bool)
     behind = -np.sort(np.minimum(lead, 0))  # the largest first
-    return lead > (behind[min(v, len(lead)) - 1] if v else np.inf)
+    return lead > behind[min(v, len(lead)) - 1]
 
 
 def share_kept(question, pfer, covariance, n_draws, seed):
@@ -149,11 +156,11 @@ def share_kept(question, pfer, covariance, n_draws, seed):
     """
     pfer = check_number("decoys", "pfer", pfer, 0)
     if check_size("decoys", "n_draws", n_draws) % 2 == 0:
-        why = "with an even number half of the draws keep more than is promised"
-        raise ValueError(f"decoys: n_draws must be odd, got {n_draws}: {why}")
+        reason = "with an even number half of the draws keep more than is promised"
+        raise ValueError(f"decoys: n_draws must be odd, got {n_draws}: {reason}")
     if covariance not in COVARIANCES:
-        known = ", ".join(map(repr, COVARIANCES))
-        raise ValueError(f"covariance must be one of {known}, got {covariance!r}")
+        names = ", ".join(map(repr, COVARIANCES))
+        raise ValueError(f"covariance must be one of {names}, got {covariance!r}")
     A = _comparable(question, "decoys")
     rng = np.random.default_rng([79, 21, seed])
     draw = _normal_decoys(A, COVARIANCES[covariance](A), rng)

@@ -99,8 +99,8 @@ class BaggedPredictor(Results):
         if isinstance(X, ChunkedTable):
             _name_columns(self, X.shape[1], names)
         else:
-            how = dict(dtype=np.float64, ensure_all_finite=False)
-            X = validate_data(self, X, reset=False, **how)
+            rules = dict(dtype=np.float64, ensure_all_finite=False)
+            X = validate_data(self, X, reset=False, **rules)
         return X, predictions.mean_of(self._answered(), X)
 
     def _averaged(self, X, f):
@@ -230,7 +230,9 @@ class BaggedPredictor(Results):
 
 def _name_columns(est, N, names, reset=False):
     """Number and names of the columns, kept (reset) or compared with what was."""
-    empty = np.empty((0, N)) if names is None else as_frame(None, names)
+    empty = np.empty((0, N))
+    if names is not None:
+        empty = as_frame(None, names)
     validate_data(est, empty, "no_validation", reset=reset, skip_check_array=True)
 
 # %% ../../nbs/course/54_stability.ipynb #7a9e5401
@@ -589,19 +591,20 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         >>> s.status_
         'converged'
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        for name in list(vars(self)):
+            if name.endswith("_"):
+                delattr(self, name)
         roles = dict(groups=groups, strata=strata, offset=offset, n_trials=n_trials)
         roles["sample_weight"] = sample_weight
         try:
             with numpy_errors(all="warn", under="ignore"):  # whatever the caller's is
-                found, notes = _found(self, X, y, roles)
-                notes += remarks_on(found)
+                answer, notes = _select_features(self, X, y, roles)
+                notes += remarks_on(answer)
         except BaseException:
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
             raise
-        vars(self).update(_attributes(found))
+        vars(self).update(_attributes(answer))
         for text, kind in notes:
             warnings.warn(text, kind, stacklevel=2)
         return self
@@ -659,55 +662,60 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         """Return the answer as HTML; scikit-learn's diagram where there is none."""
         if "selection_" not in vars(self):
             return super()._repr_html_inner()
-        given = (est.get_params(deep=False) for est in (self, type(self)()))
-        return answer_html(self.selection_, *given)
+        options = self.get_params(deep=False)
+        defaults = type(self)().get_params(deep=False)
+        return answer_html(self.selection_, options, defaults)
 
     def _repr_mimebundle_(self, **options):
         """Return what a notebook shows."""
-        found = super()._repr_mimebundle_(**options)
-        if "text/html" in found:  # not where scikit-learn's display is text
-            found["text/html"] = self._repr_html_inner()
-        return found
+        bundle = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:  # not where scikit-learn's display is text
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
 # %% ../../nbs/course/54_stability.ipynb #54de0008
 @located.register(StabilitySelection)
-def _in_the_answer(est, which):
+def _located_in_answer(est, which):
     return located(est._answered(), which)
 
 
 @widgets.explore.register(StabilitySelection)
-def _opened(est, *, shown=None):
+def _explored(est, *, shown=None):
     return est.explore(shown)
 
 # %% ../../nbs/course/54_stability.ipynb #70310397
-def _found(est, X, y, roles):
+def _select_features(est, X, y, roles):
     """Fit, and return a `Selection`, and warnings as (text, kind)."""
-    strange = check_rows(X, y, **roles)
+    sentences = check_rows(X, y, **roles)
     several = str(est.loss) == "auto" and is_named(y)
     if several:
-        strange.append(order_lost("y", y.dtype))
+        sentences.append(order_lost("y", y.dtype))
     roles = dict(roles, labels=row_labels(X))
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
     names = np.asarray(vars(est).get("feature_names_in_", unnamed), dtype=object)
     asked = est.get_params(deep=False)
     check_options(asked, StabilitySelection().get_params(deep=False))
-    as_read = asked | (dict(loss="softmax") if several else {})
+    as_read = dict(asked)
+    if several:
+        as_read["loss"] = "softmax"
     with threads(X):
         question, promise, notes = read_question(X, y, names, roles, as_read)
-        found = select(question, promise, asked, near_duplicate_rows(X))
-    return found, [(note, UserWarning) for note in (*strange, *notes) if note]
+        answer = select(question, promise, asked, near_duplicate_rows(X))
+    sentences.extend(notes)
+    return answer, [(text, UserWarning) for text in sentences if text]
 
 
-def _attributes(found):
+def _attributes(answer):
     """Return the fields of a `Selection` as attributes of the estimator."""
-    target = found.question.target
-    columns = found.question.columns
-    fields = {k: v for k, v in vars(found).items() if k not in ("asked", "path")}
+    target = answer.question.target
+    columns = answer.question.columns
+    fields = dict(vars(answer), selection=answer)
+    del fields["asked"]
+    del fields["path"]
     fields["lambda"] = fields.pop("lam")
-    fields |= dict(loss=target.loss, classes=target.classes)
-    fields |= dict(baseline=target.baseline, selection=found)
-    fields |= dict(center=columns.center, scale=columns.scale)
+    fields.update(loss=target.loss, classes=target.classes, baseline=target.baseline)
+    fields.update(center=columns.center, scale=columns.scale)
     return {f"{name}_": value for name, value in fields.items()}
 
 
@@ -716,7 +724,8 @@ def _validated(est, X, y):
     them.
     """
     X, names = read_X(X)
-    y = y.compute() if "dask" in kind_of(y) else y
+    if "dask" in kind_of(y):
+        y = y.compute()
     options = {}
     if isinstance(est.loss, str) and est.loss == "survival":
         y = np.column_stack(survival_target(y))  # times and events
@@ -724,7 +733,7 @@ def _validated(est, X, y):
     else:
         check_column(y)
     if not isinstance(X, ChunkedTable):
-        options |= dict(dtype=np.float64, ensure_min_samples=4)
+        options.update(dtype=np.float64, ensure_min_samples=4)
         options["order"] = "C"  # whatever the layout, sums run in one order
         options["ensure_all_finite"] = False  # `prepare_columns` names the column
         return validate_data(est, X, y, **options)

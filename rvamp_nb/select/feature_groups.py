@@ -29,42 +29,41 @@ def read_groups(given, names, categories):
             raise ValueError(f"column_groups='categories': there are none; {remedy}")
         if isinstance(categories, dict):
             return categories
-        return {f"{some[0]} …": some for some in categories}
-    return (
-        given if given is None or isinstance(given, dict) else _by_label(given, names)
-    )
+        return {f"{columns[0]} …": columns for columns in categories}
+    if given is None or isinstance(given, dict):
+        return given
+    return _by_label(given, names)
 
 
-_MISSING = "None", "nan", "<NA>", "NaT"
+_MISSING = ("None", "nan", "<NA>", "NaT")
 
 
 def _by_label(given, names):
     """Read the groups from labels."""
-    wanted = "a dict {name: columns}, a label for each column, or 'categories'"
-    labels = (
-        list(given) if np.iterable(given) and not isinstance(given, str) else [None]
-    )
-
-    def missing(v):
-        return not isinstance(v, str) and str(v) in _MISSING
-
-    if any(np.ndim(label) or missing(label) for label in labels):
-        raise TypeError(f"column_groups must be {wanted}, got {given!r:.60}")
-    if kind_of(given) == "series" and {*given.index} == {*names}:
-        if [*given.index] != [*names]:
-            what = "column_groups has the columns of X in another order"
-            raise ValueError(f"{what}: give column_groups[X.columns]")
+    kinds = "a dict {name: columns}, a label for each column, or 'categories'"
+    labels = [None]
+    if np.iterable(given) and not isinstance(given, str):
+        labels = list(given)
+    for label in labels:
+        missing = not isinstance(label, str) and str(label) in _MISSING
+        if missing or np.ndim(label):
+            raise TypeError(f"column_groups must be {kinds}, got {given!r:.60}")
+    if kind_of(given) == "series" and set(given.index) == set(names):
+        if list(given.index) != list(names):
+            problem = "column_groups has the columns of X in another order"
+            raise ValueError(f"{problem}: give column_groups[X.columns]")
     if len(labels) != len(names):
-        what = f"{len(labels)} labels, and X has {len(names)} columns"
-        raise ValueError(f"column_groups must be {wanted}; there are {what}")
+        problem = f"{len(labels)} labels, and X has {len(names)} columns"
+        raise ValueError(f"column_groups must be {kinds}; there are {problem}")
     sets = {}
-    kept = {}
+    first = {}
     for i, label in enumerate(labels):
         sets.setdefault(str(label), []).append(i)
-        if (other := kept.setdefault(str(label), label)) != label:
-            what = f"{other!r} and {label!r} would be one group"
-            raise ValueError(f"column_groups: {what}: give all labels one kind")
-    return {label: some for label, some in sets.items() if len(some) > 1}
+        other = first.setdefault(str(label), label)
+        if other != label:
+            problem = f"{other!r} and {label!r} would be one group"
+            raise ValueError(f"column_groups: {problem}: give all labels one kind")
+    return {label: columns for label, columns in sets.items() if len(columns) > 1}
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000007
 def group_numbers(groups, names, factors):
@@ -75,8 +74,8 @@ def group_numbers(groups, names, factors):
     number = family_of(groups, names, "column_groups")
     for k, name in enumerate(groups):
         if np.ptp(factors[number == k]) > 0:
-            what = f"the columns of group {name!r} have different factors"
-            raise ValueError(f"penalty_factor: {what}; a group has one for all")
+            problem = f"the columns of group {name!r} have different factors"
+            raise ValueError(f"penalty_factor: {problem}; a group has one for all")
     return number
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000009
@@ -87,22 +86,22 @@ def in_groups(A, prior, columns, names, weight):
     ValueError for a group that is too large.
     """
     check_in_memory(A, "column_groups: the columns of a group are made orthonormal")
-    at = columns.group[columns.first]
+    group = columns.group[columns.first]
     turn = columns.turn.tocsr()
-    alone = np.flatnonzero(at < 0)
-    inside = np.flatnonzero(at >= 0)
+    alone = np.flatnonzero(group < 0)
+    inside = np.flatnonzero(group >= 0)
     most = column_groups.MOST_MEMBERS
-    for g, size in enumerate(np.bincount(at[inside])):
+    for g, size in enumerate(np.bincount(group[inside])):
         if size > most:
-            what = f"at most {most} columns, {names[g]!r} has {size}"
-            raise ValueError(f"column_groups: a group has {what}; cut it")
+            problem = f"at most {most} columns, {names[g]!r} has {size}"
+            raise ValueError(f"column_groups: a group has {problem}; cut it")
     seen = A
     kept = np.flatnonzero(prior.is_unpenalized())
     if len(kept):
         seen = project_out(A, kept, weight)
-    made, lost = orthonormal(as_weighed(seen, weight)[:, inside], at[inside])
+    made, lost = orthonormal(as_weighed(seen, weight)[:, inside], group[inside])
     labels = np.append(-1 - alone, made.groups)
-    left, firsts = np.unique(at[inside], return_index=True)  # some may be constant
+    left, firsts = np.unique(group[inside], return_index=True)  # some may be constant
     first = firsts[np.searchsorted(left, made.groups)]
     factors = prior.penalty_factor[np.append(alone, inside[first])]
     _, index, sizes, _ = groups_of(labels)
@@ -110,12 +109,15 @@ def in_groups(A, prior, columns, names, weight):
     A = np.hstack([A[:, alone], (made.back @ A[:, inside].T).T])
     turn = vstack([turn[alone], made.back @ turn[inside]]).tocsc()
     # for each column of the table the first of the new ones that stand for it
-    wanted = np.where(columns.group >= 0, columns.group, -1 - columns.where)
+    label = np.where(columns.group >= 0, columns.group, -1 - columns.where)
     values, first = np.unique(labels, return_index=True)
-    known = dict(where=first[np.searchsorted(values, wanted)], turn=turn)
-    known["groups"] = tuple(names)
-    known["dependent"] = tuple(names[g] for g in lost)
-    return A, prior, columns._replace(**known)
+    columns = columns._replace(
+        where=first[np.searchsorted(values, label)],
+        turn=turn,
+        groups=tuple(names),
+        dependent=tuple(names[g] for g in lost),
+    )
+    return A, prior, columns
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000016
 def in_classes(A, prior, columns, basis):
@@ -123,10 +125,10 @@ def in_classes(A, prior, columns, basis):
     such contrasts, (K, d): (M d, (n + 1) d), d intercepts last. A TypeError for a table
     in chunks.
     """
-    what = "a column becomes one for each class but one"
-    check_in_memory(A, f"loss='softmax': {what}")
+    check_in_memory(A, "loss='softmax': a column becomes one for each class but one")
     d = basis.shape[1]
     turn = kron(columns.turn, basis.T)
-    turn = csc_array(vstack([turn, csc_array((d, turn.shape[1]))]))
+    intercepts = csc_array((d, turn.shape[1]))
+    turn = csc_array(vstack([turn, intercepts]))
     A, prior = in_directions(A, prior.penalty_factor, d)
     return A, prior, columns._replace(where=d * columns.where, turn=turn, basis=basis)

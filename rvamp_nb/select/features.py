@@ -418,7 +418,7 @@ def chosen_columns(names, which=None, categories=None):
 
 # %% ../../nbs/workshop/features.ipynb #72000017
 class Columns(NamedTuple):
-    """What is known of the table's N columns, and which of A's n stands for each."""
+    """Properties of a table's N columns, and which of A's n columns stands for each."""
 
     names: np.ndarray  # (N,)
     center: np.ndarray  # (N,)
@@ -434,30 +434,30 @@ class Columns(NamedTuple):
 
     @property
     def K(self):
-        """How many coefficients a feature has."""
+        """Number of coefficients of a feature."""
         return 1 if self.basis is None else len(self.basis)
 
     @property
     def together(self):
-        """Whether a coefficient is made of several of A's columns."""
+        """True where a coefficient is made of several of A's columns."""
         return bool(self.groups) or self.basis is not None
 
     @property
     def first(self):
-        """For each column of A the first of the table that it stands for, (n,); of an
-        intercept's any.
+        """First column of the table that each column of A stands for, (n,); any for an
+        intercept.
         """
         by_row = self.turn.tocsr()
         return by_row.indices[np.minimum(by_row.indptr[:-1], by_row.nnz - 1)] // self.K
 
     @property
     def unit(self):
-        """What is 1 / scale, (N K,); 0 of a constant."""
+        """Inverse scale of each coefficient, (N K,); 0 for a constant column."""
         return np.repeat(1 / np.where(self.scale > 0, self.scale, np.inf), self.K)
 
     @property
     def feature(self):
-        """What is selected or not, in a word."""
+        """Noun for what is selected or not."""
         return "group" if self.groups else "feature"
 
     def on_table(self, x):

@@ -33,9 +33,9 @@ def spaced(heights, gap):
     if n:
         order = np.argsort(placed, kind="stable")
         steps = min(gap, 1 / max(n - 1, 1)) * np.arange(n)
-        wanted = placed[order] - steps
+        free = placed[order] - steps
         top = 1 - steps[-1]
-        placed[order] = isotonic_regression(wanted, y_min=0, y_max=top) + steps
+        placed[order] = isotonic_regression(free, y_min=0, y_max=top) + steps
     return placed
 
 # %% ../../nbs/workshop/plots.ipynb #92a67364
@@ -53,7 +53,9 @@ def label(columns, i, most=26):
     same = columns.where == columns.where[i]
     copies = int((same & (columns.group < 0)).sum()) - 1
     name = short_name(columns.called([i])[0], most)
-    return name + f" (+{copies} alike)" * (copies > 0)
+    if copies > 0:
+        name += f" (+{copies} alike)"
+    return name
 
 # %% ../../nbs/workshop/plots.ipynb #6fcc4488
 def plot_path(s, ax=None, leaders=8):
@@ -67,9 +69,12 @@ def plot_path(s, ax=None, leaders=8):
     ax = _new_axes(ax, 8.6, 5.2)
     path = s.summary_of_path
     answered = bool(s.fit.converged)
-    lams = path.lambdas / (s.lam if answered else path.lambdas[0])
-    here = f"the reported one (λ = {s.lam:.3g}, ΣΠ = {size_reported(s):.3g})"
-    unit = here if answered else "the largest one"
+    if answered:
+        lams = path.lambdas / s.lam
+        unit = f"the reported one (λ = {s.lam:.3g}, ΣΠ = {size_reported(s):.3g})"
+    else:
+        lams = path.lambdas / path.lambdas[0]
+        unit = "the largest one"
     ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02))
     ax.set_title(promised(s), y=1, pad=45)  # above the scale above
@@ -77,21 +82,23 @@ def plot_path(s, ax=None, leaders=8):
     leading = leaders_of(s, leaders)
     Pi = path.selection_probabilities
     grey = dict(color=COLOURS["muted"], linewidth=0.8, zorder=1)
-    grey["marker"] = "." if len(lams) == 1 else None
+    if len(lams) == 1:
+        grey["marker"] = "."
     for i in np.setdiff1d(candidates(s), leading):
         if np.nanmax(Pi[i], initial=0) > 0.02:
             ax.plot(lams, Pi[i], **grey)
     _draw_leaders(s, ax, lams, leading)
-    lines = dict(color=COLOURS["truth"], linewidth=1, zorder=2)
+    line = dict(color=COLOURS["truth"], linewidth=1, zorder=2)
+    ax.axhline(s.threshold, linestyle=":", **line)
     box = dict(facecolor="white", alpha=0.8, linewidth=0, pad=1)
     small = dict(fontsize=10, color=COLOURS["truth"], bbox=box, zorder=5)
-    ax.axhline(s.threshold, linestyle=":", **lines)
-    label = f"threshold {s.threshold:.3g}"
+    text = f"threshold {s.threshold:.3g}"
     place = ax.get_yaxis_transform()
-    ax.text(0.01, s.threshold + 0.015, label, transform=place, **small)
+    ax.text(0.01, s.threshold + 0.015, text, transform=place, **small)
     if answered:
-        ax.axvline(1, **lines)
-        taken = np.sort([0, 1, s.threshold, *s.probabilities[leading]])
+        ax.axvline(1, **line)
+        taken = np.append(s.probabilities[leading], [0, 1, s.threshold])
+        taken.sort()
         widest = np.diff(taken).argmax()  # between the diamonds
         free = taken[widest : widest + 2].mean()
         ax.text(1, free, "reported", rotation=90, ha="center", va="center", **small)
@@ -104,34 +111,44 @@ def _draw_leaders(s, ax, lams, which):
     Pi = path.selection_probabilities[which]
     done = path.converged
     colours = [PALETTE[rank % len(PALETTE)] for rank in range(len(which))]
-    look = dict(linewidth=2, zorder=3, marker="o" if done.sum() == 1 else None)
+    look = dict(linewidth=2, zorder=3)
+    if done.sum() == 1:
+        look["marker"] = "o"
     for i, row, colour in zip(which, Pi, colours):
         look["linestyle"] = "-" if s.support[i] else (0, (4, 2))
         ax.plot(lams, row, color=colour, **look)
         if s.refined is not None:
             ax.plot(1, s.probabilities[i], "D", color=colour, zorder=4)
-    box = ax.get_position()
-    figure = ax.figure.get_size_inches()
-    inches = max(0.9 * box.height * figure[1], 0.5)  # about: the layout is not done yet
-    size = min(10.0, 72 * inches / (1.3 * max(len(which), 1)))
-    ends = [(lams[done][-1], row[done][-1]) for row in Pi]
-    heights = spaced([end[1] for end in ends], 1.3 * size / 72 / inches)
+    if not len(which):
+        return
+    height = ax.get_position().height * ax.figure.get_size_inches()[1]
+    inches = max(0.9 * height, 0.5)  # about: the layout is not done yet
+    size = min(10.0, 72 * inches / (1.3 * len(which)))
+    x = lams[done][-1]
+    ends = Pi[:, done][:, -1]
+    heights = spaced(ends, 1.3 * size / 72 / inches)
     text = dict(textcoords=ax.get_yaxis_transform(), va="center", fontsize=size)
+    stroke = dict(arrowstyle="-", linewidth=1, shrinkA=1, shrinkB=0, relpos=(0, 0.5))
     for i, height, end, colour in zip(which, heights, ends, colours):
-        stroke = dict(arrowstyle="-", color=colour, linewidth=1, shrinkA=1, shrinkB=0)
-        line = dict(arrowprops=dict(relpos=(0, 0.5), **stroke), annotation_clip=False)
-        ax.annotate(label(s.question.columns, i), end, (1.03, height), **text, **line)
+        ax.annotate(
+            label(s.question.columns, i),
+            (x, end),
+            (1.03, height),
+            arrowprops=dict(stroke, color=colour),
+            annotation_clip=False,
+            **text,
+        )
 
 
-_ROUND = np.array([d * 10.0**k for k in range(-4, 6) for d in (1, 2, 3, 5, 7)])
+_ROUND = np.outer(10.0 ** np.arange(-4, 6), (1, 2, 3, 5, 7)).ravel()
 
 
 def _scales(path, ax, lams):
     """Label the axis below by shares of the penalty, above by ΣΠ, in round numbers."""
 
-    def apart(at, least=0.075):
+    def apart(ticks, least=0.075):
         left, right = np.log(ax.get_xlim())
-        places = (np.log(at) - left) / (right - left)
+        places = (np.log(ticks) - left) / (right - left)
         kept = []
         for k in np.argsort(places):
             if not kept or places[k] - places[kept[-1]] >= least:
@@ -148,18 +165,20 @@ def _scales(path, ax, lams):
     done = path.converged & (path.expected_selected > 0)
     top = ax.secondary_xaxis("top")
     top.set_xlabel("features selected in a resample on average, ΣΠ")
-    size = ticks = np.maximum.accumulate(path.expected_selected[done])
-    if done.sum() > 1:
-        ticks = _ROUND[(max(size[0], 0.1) <= _ROUND) & (_ROUND <= size[-1])]
-    at = np.exp(np.interp(ticks, size, np.log(lams[done]))) if done.any() else ticks
-    kept = apart(at)
-    top.set_xticks(at[kept], [f"{t:.3g}" for t in ticks[kept]])
+    sizes = np.maximum.accumulate(path.expected_selected[done])
+    ticks = sizes
+    places = lams[done]
+    if len(sizes) > 1:
+        ticks = _ROUND[(max(sizes[0], 0.1) <= _ROUND) & (_ROUND <= sizes[-1])]
+        places = np.exp(np.interp(ticks, sizes, np.log(lams[done])))
+    kept = apart(places)
+    top.set_xticks(places[kept], [f"{t:.3g}" for t in ticks[kept]])
     for axis in (ax, top):
         axis.minorticks_off()
 
 # %% ../../nbs/workshop/plots.ipynb #fd02a672
 def plot_probabilities(s, ax=None, leaders=20):
-    """Compute Π at the reported penalty as bars, of so many leaders (>= 0) of a
+    """Draw Π at the reported penalty as bars, of so many leaders (>= 0) of a
     `Selection`, on the Axes given or new ones, which are returned: intervals where
     there are any, selected features dark, undecided ones hatched and called so, a line
     at the threshold.
@@ -177,13 +196,13 @@ def plot_probabilities(s, ax=None, leaders=20):
             bar.set(hatch="//", edgecolor="white")
     if s.refined is not None and len(which):
         ends = np.abs(s.refined.interval()[which] - Pi[:, None]).T
-        bars = dict(fmt="none", ecolor=COLOURS["truth"], elinewidth=1.3, capsize=3)
-        ax.errorbar(Pi, rows, xerr=ends, **bars)
+        look = dict(fmt="none", ecolor=COLOURS["truth"], elinewidth=1.3, capsize=3)
+        ax.errorbar(Pi, rows, xerr=ends, **look)
     ax.axvline(s.threshold, color=COLOURS["p1"], linewidth=1.5)
     ax.set_yticks(rows, names)
     ax.set(xlim=(0, 1.02), ylim=(max(len(which), 1) - 0.4, -0.6))
-    named = f"selection probability Π (line: threshold {s.threshold:.3g})"
-    ax.set_xlabel(named, loc="right")  # long names leave little room
+    axis = f"selection probability Π (line: threshold {s.threshold:.3g})"
+    ax.set_xlabel(axis, loc="right")  # long names leave little room
     ax.set_title(promised(s), loc="right")
     return ax
 
@@ -220,8 +239,9 @@ def _reach(density, draws):
 
 def _colours(columns):
     """Choose the colour of an atom, and those of curves, one for each class."""
-    several = COLOURS["truth"], PALETTE[: columns.K]
-    return (COLOURS["p1"], [COLOURS["p1"]]) if columns.K == 1 else several
+    if columns.K == 1:
+        return COLOURS["p1"], [COLOURS["p1"]]
+    return COLOURS["truth"], PALETTE[: columns.K]
 
 
 def plot_ridgeline(s, ax=None, leaders=20):
@@ -237,31 +257,33 @@ def plot_ridgeline(s, ax=None, leaders=20):
     ax.set_yticks(base - 0.4, [label(columns, i) for i in which])
     ax.set(ylim=(max(len(which), 1) - 0.4, -0.6))
     ax.set_xlabel("coefficient × sd of its column", loc="right")
-    grey = s.refined is not None and columns.K == 1
-    title = "p̄₁ of rVAMP" + ", and refits (grey)" * grey
-    ax.set_title(title + ", of each class" * (columns.K > 1), loc="right")
+    title = "p̄₁ of rVAMP"
+    if columns.K > 1:
+        title += ", of each class"
+    elif s.refined is not None:
+        title += ", and refits (grey)"
+    ax.set_title(title, loc="right")
     if not len(which):
         return ax
     sd = columns.scale[which] / rows**0.5
     law = p1(s, _names(s, which))
     sd = np.repeat(sd, columns.K)
     law = replace(law, unit=law.unit * sd)
-    at = columns.numbers(which)
     draws = None
     colour, colours = _colours(columns)
     if s.refined is not None:
-        draws = s.refined.draws[:, at] * sd
+        draws = s.refined.draws[:, columns.numbers(which)] * sd
     low, high = _reach(law, draws)
     edges = _edges(low, high)
     x = np.linspace(low, high, 801)
     for k, (curve, atom) in enumerate(zip(law.pdf(x), law.atom)):
         y = base[k // columns.K]
-        most = 0.85 * (1 - atom) / max(curve.max(), 1e-300)
+        scale = 0.85 * (1 - atom) / max(curve.max(), 1e-300)
         if draws is not None and columns.K == 1:
-            tops = np.minimum(_bars_of(draws[:, k], edges) * most, 0.95)
+            tops = np.minimum(_bars_of(draws[:, k], edges) * scale, 0.95)
             ax.stairs(y - tops, edges, baseline=y, fill=True, **SHADE)
-        seen = np.where(most * curve > 3e-3, y - most * curve, np.nan)
-        ax.plot(x, seen, color=colours[k % columns.K], linewidth=1.4)
+        visible = np.where(scale * curve > 3e-3, y - scale * curve, np.nan)
+        ax.plot(x, visible, color=colours[k % columns.K], linewidth=1.4)
     ax.hlines(base, low, high, color=COLOURS["muted"], linewidth=0.6, zorder=0)
     atoms = 0.85 * law.atom[:: columns.K]
     ax.vlines(0 * base, base - atoms, base, colour, linewidth=3)
@@ -281,8 +303,9 @@ def _in_words(s, i):
     Pi = s.probabilities[i]
     if s.question.columns.kind[i] in ("constant", "explained"):
         return f"never selected ({s.question.columns.kind[i]} column)"
-    error = "" if s.refined is None else f" ± {s.refined.Pi_se[i]:.2g}"
-    return f"reported Π = {Pi:.3f}{error}"
+    if s.refined is None:
+        return f"reported Π = {Pi:.3f}"
+    return f"reported Π = {Pi:.3f} ± {s.refined.Pi_se[i]:.2g}"
 
 
 def _one_column(s, feature):
@@ -348,11 +371,10 @@ def plot_density(s, feature, ax=None):
             ax.stairs(_bars_of(draws[:, k], edges), edges, **bars)
     share.plot([0, 0], [0, atom], linewidth=5, color=colour, **bar)
     left = np.mean(law.mean) > (low + high) / 2  # where the curve is not
+    side, edge = ("left", 0.02) if left else ("right", 0.98)
+    place = dict(transform=ax.transAxes, ha=side, va="top", fontsize=11)
     for k, (colour, text) in enumerate(labels):
-        place = dict(transform=ax.transAxes, ha="left" if left else "right")
-        at = 0.02 if left else 0.98, 0.96 - 0.09 * k
-        ink = INKS.get(colour, colour)
-        share.text(*at, text, color=ink, va="top", fontsize=11, **place)
+        share.text(edge, 0.96 - 0.09 * k, text, color=colour, **place)
     share.set(ylim=(0, 1), ylabel="bars: share of zeros")
     share.spines["right"].set_visible(True)
     ax.set(xlim=(low, high), xlabel=f"coefficient of {name}, on the scale of X")
@@ -393,8 +415,8 @@ def plot_pair(s, first, second, ax=None):
     which = np.array([_one_column(s, first), _one_column(s, second)])
     columns = s.question.columns
     if columns.K > 1:
-        what = "it draws one coefficient of a feature, which has one for each class"
-        raise ValueError(f"plot_pair: {what}; see plot_density")
+        problem = "it draws one coefficient of a feature, which has one for each class"
+        raise ValueError(f"plot_pair: {problem}; see plot_density")
     if which[0] == which[1]:
         raise ValueError(f"plot_pair: {first!r} and {second!r} are the same column")
     ax = _new_axes(ax, 5.6, 5)
@@ -404,18 +426,21 @@ def plot_pair(s, first, second, ax=None):
     if s.refined is not None:
         cloud = s.refined.draws[:, which].T
         ax.plot(*cloud, ".", color=COLOURS["muted"], markersize=4, zorder=0)
-        refits = f"{cloud.shape[1]} refits (grey)"
-        labels.append((COLOURS["truth"], refits, np.cov(cloud)))
-    for axis, at in ((ax.axhline, 0), (ax.axvline, 0)):
-        axis(at, color=COLOURS["truth"], linewidth=0.8, linestyle=":", zorder=0)
-    for k in (1, 2):
+        labels.append(("truth", f"{cloud.shape[1]} refits (grey)", np.cov(cloud)))
+    dotted = dict(color=COLOURS["truth"], linewidth=0.8, linestyle=":", zorder=0)
+    ax.axhline(0, **dotted)
+    ax.axvline(0, **dotted)
+    for k, width in ((1, 2.2), (2, 1.4)):
         ring = _ring(joint.mean, joint.covariance, k)
-        ax.plot(*ring, color=COLOURS["p2"], linewidth=2.2 if k == 1 else 1.4)
-    for k, (ink, text, C) in enumerate(labels):
-        size = np.sqrt(C[0, 0] * C[1, 1])
-        how = f"correlation {C[0, 1] / size:.2f}" if size > 0 else "one is always zero"
-        place = dict(transform=ax.transAxes, va="top", fontsize=11)
-        ax.text(0.02, 0.98 - 0.06 * k, f"{text}: {how}", color=ink, **place)
+        ax.plot(*ring, color=COLOURS["p2"], linewidth=width)
+    place = dict(transform=ax.transAxes, va="top", fontsize=11)
+    for k, (role, text, C) in enumerate(labels):
+        correlation = "one is always zero"
+        if C[0, 0] * C[1, 1] > 0:
+            ratio = C[0, 1] / np.sqrt(C[0, 0] * C[1, 1])
+            correlation = f"correlation {ratio:.2f}"
+        text = f"{text}: {correlation}"
+        ax.text(0.02, 0.98 - 0.06 * k, text, color=COLOURS[role], **place)
     ax.set(xlabel=f"coefficient of {names[0]}", ylabel=f"coefficient of {names[1]}")
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.17 * (high - low))

@@ -37,12 +37,16 @@ def spread(fit, columns, X):
     joint = p2(fit)
     parts = []
     n = fit.mean.size
-    many = len(X) > n  # for so many rows one covariance pays: of each coefficient
-    C = joint.predict(np.eye(n + 1, n))[1] if many else None  # plus intercept; of that
-    for at in _row_slices(X):
-        Z = ((X[at] - columns.center) * columns.unit) @ columns.turn.T
-        W = np.column_stack([Z, 1 - Z.sum(1)])
-        parts.append(row_dots(W @ C, W) if many else np.diag(joint.predict(Z)[1]))
+    many = len(X) > n  # for so many rows one covariance pays
+    if many:  # of each coefficient plus the intercept, and of that
+        C = joint.predict(np.eye(n + 1, n))[1]
+    for rows in _row_slices(X):
+        Z = ((X[rows] - columns.center) * columns.unit) @ columns.turn.T
+        if many:
+            W = np.column_stack([Z, 1 - Z.sum(1)])
+            parts.append(row_dots(W @ C, W))
+        else:
+            parts.append(np.diag(joint.predict(Z)[1]))
     return np.sqrt(np.maximum(np.concatenate(parts), 0))
 
 
@@ -59,9 +63,11 @@ def _normal(s, X):
     d = B.shape[1]
     turn = columns.turn[:-d:d, :: d + 1] / B[0, 0]  # of features alone
     unit = columns.unit[:: d + 1]
-    Z = [((X[at] - columns.center) * unit) @ turn.T for at in _row_slices(X)]
-    cov = score_covariances(s.fit, np.c_[np.concatenate(Z), np.ones(len(X))], d)
-    return B @ root_of(cov), *normal_nodes(d)
+    Z = [((X[rows] - columns.center) * unit) @ turn.T for rows in _row_slices(X)]
+    Z = np.c_[np.concatenate(Z), np.ones(len(X))]
+    root = B @ root_of(score_covariances(s.fit, Z, d))
+    nodes, weights = normal_nodes(d)
+    return root, nodes, weights
 
 
 def averaged(s, X, mean, f=np.positive):
@@ -84,20 +90,21 @@ def averaged(s, X, mean, f=np.positive):
         draws = columns.by_class(draws)  # (n, B) or (n, K, B)
         center = columns.center[busy]
         level = both.intercepts.T + np.tensordot(center, draws, 1)
-    for at in _row_slices(X):
+    for rows in _row_slices(X):
         if both is None:
-            each = root[at] @ node
+            each = root[rows] @ node
         else:
-            each = np.tensordot(X[at][:, busy] - center, draws, 1) + level
+            each = np.tensordot(X[rows][:, busy] - center, draws, 1) + level
             each -= each.mean(-1, keepdims=True)
-        each = f(mean[at][..., None] + each)
+        each = f(mean[rows][..., None] + each)
         first = each @ share
-        parts.append([first, np.sqrt((each - first[..., None]) ** 2 @ share)])
+        variance = (each - first[..., None]) ** 2 @ share
+        parts.append([first, np.sqrt(variance)])
     return np.concatenate(parts, axis=1)
 
 
 def _row_slices(X):
-    """Yield slices of the rows that are computed together."""
+    """List slices of the rows that are computed together."""
     size = max(1, min(256, CHUNK_NUMBERS // X.shape[1]))
     return [slice(i, i + size) for i in range(0, len(X), size)]
 
@@ -109,8 +116,8 @@ def out_of_bag(s):
     """
     message = s.fit.last.state.to_likelihood
     if not isinstance(message, Natural):
-        what = "rows that are drawn one by one, not of `groups`"
-        raise ValueError(f"out-of-bag predictions are those of {what}")
+        need = "rows that are drawn one by one, not of `groups`"
+        raise ValueError(f"out-of-bag predictions are those of {need}")
     return s.question.target.level - message.h
 
 
@@ -120,13 +127,14 @@ def half_width(s, level):
     """
     target = s.question.target
     if target.loss not in LOCATION_LOSSES:
-        wanted = f"one of y - f, {' or '.join(LOCATION_LOSSES)}, not {target.loss}"
-        raise ValueError(f"predict_interval: the loss must be {wanted}")
+        losses = f"one of y - f, {' or '.join(LOCATION_LOSSES)}, not {target.loss}"
+        raise ValueError(f"predict_interval: the loss must be {losses}")
     level = check_number("predict_interval", "level", level, 0, 1)
     off = target.rows.with_weight(np.abs(target.y + target.level - out_of_bag(s)))
-    k = int(np.ceil(level * (len(off) + 1)))
-    if k > len(off):
-        most = f"with these it is at most {len(off) / (len(off) + 1):.3f}"
-        needs = f"level = {level:g} needs more than {len(off)} rows; {most}"
-        raise ValueError(f"predict_interval: {needs}")
+    n = len(off)
+    k = int(np.ceil(level * (n + 1)))
+    if k > n:
+        problem = f"level = {level:g} needs more than {n} rows"
+        remedy = f"with these it is at most {n / (n + 1):.3f}"
+        raise ValueError(f"predict_interval: {problem}; {remedy}")
     return np.sort(off)[k - 1]

@@ -25,7 +25,9 @@ class InputError(ValueError):
 
 def in_python(option, value=None):
     """Return an option as it is written in Python, such as ``missing='drop'``."""
-    return option if value is None else f"{option}={value!r}"
+    if value is None:
+        return option
+    return f"{option}={value!r}"
 
 
 def printable(text, most=60):
@@ -34,7 +36,8 @@ def printable(text, most=60):
     if len(text) > most:
         tail = most // 3
         text = f"{text[: most - tail - 3]}...{text[-tail:]}"
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    letters = [c if c.isprintable() else repr(c)[1:-1] for c in text]
+    return "".join(letters)
 
 
 def quoted(names, most=8):
@@ -146,7 +149,7 @@ def _rows(lines, sep):
     for cells in reader:
         cells = [cell.strip() for cell in cells]
         if sep == " ":  # one space or several
-            cells = list(filter(None, cells))
+            cells = [cell for cell in cells if cell]
         if any(cells):
             yield reader.line_num, cells
 
@@ -214,13 +217,14 @@ def _lines(where, text, sep, decimal, typed):
         raise InputError(f"{where} is empty: {remedy}")
     names = rows[0][1]
     cells = [row for _, row in rows[1:]]
-    mark = re.search("[;|]", names[0]) if len(names) == 1 else None
-    if mark:
+    mark = re.search("[;|]", names[0])
+    if mark and len(names) == 1:
         kind = {";": "semicolons", "|": "bars"}[mark[0]]
-        problem = f"{kind} stand between the columns: save the table with commas or"
-        problem += " tabs there, and with points in its numbers, or say"
-        remedy = f"{typed('sep', mark[0])}, and {typed('decimal', ',')} if that is so"
-        raise InputError(f"{where}: {problem} {remedy}")
+        problem = f"{kind} stand between the columns"
+        remedy = "save the table with commas or tabs there, and with points in its"
+        remedy += f" numbers, or say {typed('sep', mark[0])}"
+        remedy += f", and {typed('decimal', ',')} if that is so"
+        raise InputError(f"{where}: {problem}: {remedy}")
     if len(cells) > 1 and all(len(row) == len(names) + 1 for row in cells):
         problem = "each line has one value more than the first has names: give the row"
         problem += " names, which R's write.table leaves without one, a name, as id"
@@ -297,9 +301,9 @@ def _with_words(cells, values, na):
     labels = np.array([cell_label(cell) for cell in cells], dtype=object)
     gaps = np.array([label is None or label in na for label in labels])
     words = {label.lower() for label in labels[np.isnan(values) & ~gaps]}
-    if np.isnan(values).all() and words <= GAP_WORDS | _TRUTH.keys():
+    if np.isnan(values).all() and words <= GAP_WORDS.union(_TRUTH):
         values = np.array([_TRUTH.get(str(label).lower(), np.nan) for label in labels])
-        words -= _TRUTH.keys()
+        words = words.difference(_TRUTH)
     if words <= GAP_WORDS:
         gaps |= np.isnan(values)
     return np.where(gaps, np.nan, values), gaps

@@ -44,8 +44,8 @@ class PathSummary(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Selection:
-    """All that a fit finds. The estimator's attributes are these, with an underscore;
-    what they are stands there.
+    """Result of a selection. The attributes of the estimator are these fields, with an
+    underscore, and are described there.
     """
 
     question: SelectionProblem

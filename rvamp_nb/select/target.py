@@ -388,9 +388,9 @@ def _read_survival(y, rows, counts):
     """Read survival times, (M, 2 or 3), as a `Target`."""
     rows, level = _offset_centred(rows)
     entry = y[:, 2] if y.shape[1] == 3 else None
-    known = (rows.weight, rows.offset, None, rows.strata, entry)
-    base = BaselineHazard(y[:, 0], y[:, 1], counts, *known)
-    whole = BaselineHazard(y[:, 0], y[:, 1], Subsample(1.0), *known)
+    roles = (rows.weight, rows.offset, None, rows.strata, entry)
+    base = BaselineHazard(y[:, 0], y[:, 1], counts, *roles)
+    whole = BaselineHazard(y[:, 0], y[:, 1], Subsample(1.0), *roles)
     left = base.event - whole.hazard * np.exp(base.offset)
     if np.abs(left[base.sample_weight > 0]).max() < 1e-9:
         problem = "all that are at risk at a death die at that time"

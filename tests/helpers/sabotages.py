@@ -668,8 +668,8 @@ SABOTAGES = [
     Sabotage(
         "select/estimator.py",
         "the display that was asked for is ignored",
-        'if "text/html" in found',
-        "if found",
+        'if "text/html" in bundle',
+        "if bundle",
         "tests/pages/test_html.py::test_scikit_learns_display_as_text_is_respected",
     ),
     Sabotage(
@@ -1040,8 +1040,8 @@ SABOTAGES = [
     Sabotage(
         "select/decoys.py",
         "the list ends one decoy late",
-        "len(lead)) - 1] if v",
-        "len(lead) - 1)] if v",
+        "behind[min(v, len(lead)) - 1]",
+        "behind[min(v, len(lead) - 1)]",
         "tests/select/test_decoys.py::test_who_is_kept_leads_before_the_vth_decoy",
     ),
     Sabotage(
@@ -1054,8 +1054,8 @@ SABOTAGES = [
     Sabotage(
         "select/decoys.py",
         "decoys are pooled, not held against their own",
-        "return ours - theirs if",
-        "return ours - np.sort(theirs) if",
+        "return of_features - of_decoys",
+        "return of_features - np.sort(of_decoys)",
         "tests/select/test_error_control.py",
     ),
     Sabotage(
@@ -1718,8 +1718,8 @@ SABOTAGES = [
     Sabotage(
         "select/feature_groups.py",
         "labels that look alike are one group",
-        "kept.setdefault(str(label), label)) != label",
-        "kept.setdefault(str(label), label)) is None",
+        "        if other != label:",
+        "        if other is None:",
         "tests/select/test_feature_groups.py::test_what_will_not_do",
     ),
     Sabotage(
@@ -2203,8 +2203,8 @@ SABOTAGES = [
     Sabotage(
         "select/predictions.py",
         "a bagged count is that of the mean linear predictor",
-        "each = f(mean[at][..., None] + each)",
-        "each = f(mean[at][..., None]) + each",
+        "each = f(mean[rows][..., None] + each)",
+        "each = f(mean[rows][..., None]) + each",
         "tests/select/test_estimator.py",
     ),
     Sabotage(
