@@ -98,7 +98,7 @@ class Softmax(Loss):
 
     def samples(self, v):
         """Reshape numbers of rows, (..., M d), to those of samples: (..., M, d)."""
-        return np.reshape(v, (*np.shape(v)[:-1], -1, self.basis.shape[1]))
+        return np.reshape(v, np.shape(v)[:-1] + (-1, self.basis.shape[1]))
 
     def of_samples(self, counts, M):
         """Return a law of the counts of M samples, as that of their M d rows."""
@@ -113,7 +113,8 @@ class Softmax(Loss):
     def value(self, y: Array, f: Array) -> Array:
         """See `Loss.value`: of each row an equal share."""
         d = self.basis.shape[1]
-        return np.repeat(self._terms(y, f)[0] / d, d, axis=-1)
+        value, _, _ = self._terms(y, f)
+        return np.repeat(value / d, d, axis=-1)
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """See `Loss.derivatives`, of each row by itself."""
@@ -141,20 +142,21 @@ LOST = 0.05  # of the resamples, at most, may have no member of a class
 
 
 def check_classes(y, counts, M, halves="counts=Stratified(..., y)"):
-    """Return the classes, sorted, and the number of each row's, (M,); or a refusal, in
-    which `halves` draws them in each class.
+    """Return the classes, sorted, and the number of each row's, (M,); or refuse them,
+    in a sentence in which `halves` draws halves of each class.
     """
     c, p = Grouped(counts, np.arange(M)).nodes()  # refuses groups in groups
     labels = np.asarray(y)
     if labels.shape != (M,) or (labels != labels).any():
-        wanted = f"one label for each of the {M} rows of A, none missing"
-        raise ValueError(f"y must be {wanted}, got shape {labels.shape}")
+        form = f"one label for each of the {M} rows of A, none missing"
+        raise ValueError(f"y must be {form}, got shape {labels.shape}")
     try:
-        found = np.unique(labels, return_inverse=True, return_counts=True)
+        classes, index, sizes = np.unique(
+            labels, return_inverse=True, return_counts=True
+        )
     except TypeError:  # they cannot be sorted
-        one = "labels of one kind, texts or numbers, none missing"
-        raise TypeError(f"y must hold {one}, got {y!r:.60}") from None
-    classes, index, sizes = found
+        kind = "labels of one kind, texts or numbers, none missing"
+        raise TypeError(f"y must hold {kind}, got {y!r:.60}") from None
     if not 2 <= len(classes) <= MOST_CLASSES:
         remedy = f"2 to {MOST_CLASSES} can be fitted; merge rare ones, or cut numbers"
         raise ValueError(
@@ -162,7 +164,8 @@ def check_classes(y, counts, M, halves="counts=Stratified(..., y)"):
         )
     lost = p[c == 0].sum() ** sizes.min()
     strata = counts.index if isinstance(counts, Stratified) else 0 * index
-    mixed = len({*zip(strata, index)}) > len({*strata})  # a stratum of two classes
+    pairs = set(zip(strata, index))
+    mixed = len(pairs) > len(set(strata))  # a stratum of two classes
     if lost > LOST and mixed:
         what = f"class {classes[sizes.argmin()]!s} of y has {sizes.min()} of {M} rows"
         why = f"{lost:.0%} of the resamples have none, and then no intercept"
@@ -197,8 +200,9 @@ def softmax_problem(
     if len(flat):
         what = f"column {flat[0]} of A is constant, as the intercepts are"
         raise ValueError(f"{what}: center the columns, or drop it")
-    (M, N), d, loss = A.shape, len(classes) - 1, Softmax(len(classes))
-    columns, prior = in_directions(A, np.ones(N), d)
+    M, N = A.shape
+    loss = Softmax(len(classes))
+    columns, prior = in_directions(A, np.ones(N), len(classes) - 1)
     law = loss.of_samples(counts, M)
     y = loss.basis[index].ravel()
     problem = dict(A=columns, y=y, prior=prior.scaled(lam), likelihood=loss, counts=law)
@@ -237,7 +241,8 @@ def class_deviations(fit, B):
     """
     incoming = fit.last.state.to_prior
     of, Q, size = fit.prior.in_groups(incoming)
-    d, N = B.shape[1], len(Q) - B.shape[1]  # the intercepts are last
+    d = B.shape[1]
+    N = len(Q) - d  # the intercepts are last
     field = incoming.h[: N * d].reshape(N, d) @ B.T
     along = field / np.where(size > 0, size, 1.0)[:N, None]
     across = of.tangential[:N, None]
