@@ -1,9 +1,9 @@
 """The arguments of the command `rvamp-nb`, each with its help.
 
 Words and numbers are all that is known here: no table is read. A number has limits
-(`_within`), a sign, a pair and a file's name have a `_reader`, which refuses them by
-the name of their option; all else that is wrong is an error of `argparse`, which
-becomes an `InputError` of one line.
+(`_within`); a sign, a pair and a file's name have functions of their own, which refuse
+them by the name of their option. All else that is wrong is an error of `argparse`,
+which becomes an `InputError` of one line.
 
 Each option stands once, in a table that is nearly what the help prints: a line has its
 name, what it takes, and what it is for; what reads it, and its default, stand in
@@ -55,24 +55,22 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(message)
 
 
-def _reader(kind, fits, problem):
-    """Make a function that reads an argument and refuses what is not of a kind or does
-    not fit.
-    """
-
-    def read(text):
-        with suppress(ValueError):
-            value = kind(text)
-            if fits(value):
-                return value
-        raise argparse.ArgumentTypeError(f"'{printable(text)}' {problem}")
-
-    return read
+def _refusal(text, problem):
+    """Make the error of an argument: what was typed, and what is wrong with it."""
+    return argparse.ArgumentTypeError(f"'{printable(text)}' {problem}")
 
 
 def _within(low, high, what, kind=float):
     """Make a function that reads a number in (low, high]."""
-    return _reader(kind, lambda value: low < value <= high, f"is not {what}")
+
+    def read(text):
+        with suppress(ValueError):
+            number = kind(text)
+            if low < number <= high:
+                return number
+        raise _refusal(text, f"is not {what}")
+
+    return read
 
 
 _positive = _within(0, sys.float_info.max, "a number above 0")
@@ -81,43 +79,69 @@ _part = _within(0, 1, "a number above 0 and up to 1")
 _power = _within(0, 0.9999, "a number between 0 and 1")
 _close = _within(0, 0.4999, "a number between 0 and 0.5")
 _whole = _within(0, 10**9, "a whole number above 0", int)
-_refits = _reader(
-    _within(-1, 10**9, "a whole number", int),
-    lambda n: n == 0 or n >= 10,
-    "refits are too few to estimate from: give 0, or 10 and more",
-)
-_base = _reader(
-    str,
-    lambda text: text and Path(text).name == text and text.isprintable(),
-    "cannot be part of a file's name: give a word, and no folders",
-)
-_folder = _reader(
-    lambda text: Path(text) if text.strip() else None,
-    lambda folder: folder is not None,
-    "names no folder: give a name, such as report (. is the working folder)",
-)
-_mark = _reader(
-    lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),
-    lambda mark: len(mark) == 1,
-    "is not one sign: give one, or the word tab",
-)
+_count = _within(-1, 10**9, "a whole number", int)
 
 
-def _is_pair(pair):
-    return len(pair) == 2
+def _refits(text):
+    """Read a number of refits."""
+    n_refits = _count(text)
+    if 0 < n_refits < 10:
+        problem = "refits are too few to estimate from: give 0, or 10 and more"
+        raise _refusal(text, problem)
+    return n_refits
 
 
-_pair = _reader(lambda text: tuple(text.split("=", 1)), _is_pair, "is not COLUMN=LEVEL")
-_group = _reader(
-    lambda text: (text.split("=", 1)[0], text.partition("=")[2].split(",")),
-    lambda pair: pair[0] and all(pair[1]),
-    "is not NAME=COLUMN,COLUMN,...",
-)
-_levels = _reader(
-    lambda text: (text.split("=", 1)[0], text.partition("=")[2].split("<")),
-    lambda pair: len(pair[1]) > 1 and all(pair[1]),
-    "is not 'COLUMN=LOWEST<...<HIGHEST', in quotation marks",
-)
+def _base(text):
+    """Read what the names of files begin with."""
+    if not text or Path(text).name != text or not text.isprintable():
+        problem = "cannot be part of a file's name: give a word, and no folders"
+        raise _refusal(text, problem)
+    return text
+
+
+def _folder(text):
+    """Read the path of a folder."""
+    if not text.strip():
+        problem = "names no folder: give a name, such as report (. is the working"
+        raise _refusal(text, f"{problem} folder)")
+    return Path(text)
+
+
+def _sign(text):
+    """Read one sign, or the word tab."""
+    sign = text
+    if text in ("tab", "\\t"):
+        sign = "\t"
+    if len(sign) != 1:
+        raise _refusal(text, "is not one sign: give one, or the word tab")
+    return sign
+
+
+def _pair(text):
+    """Read COLUMN=LEVEL."""
+    column, equals, level = text.partition("=")
+    if not equals:
+        raise _refusal(text, "is not COLUMN=LEVEL")
+    return column, level
+
+
+def _group(text):
+    """Read NAME=COLUMN,COLUMN,... as a name and a list of columns."""
+    name, _, columns = text.partition("=")
+    columns = columns.split(",")
+    if not name or not all(columns):
+        raise _refusal(text, "is not NAME=COLUMN,COLUMN,...")
+    return name, columns
+
+
+def _levels(text):
+    """Read COLUMN=LOWEST<...<HIGHEST as a column and a list of levels."""
+    column, _, levels = text.partition("=")
+    levels = levels.split("<")
+    if len(levels) < 2 or not all(levels):
+        problem = "is not 'COLUMN=LOWEST<...<HIGHEST', in quotation marks"
+        raise _refusal(text, problem)
+    return column, levels
 
 
 _ABOUT = """\
@@ -245,8 +269,8 @@ the results
 
 
 _RULES = {  # of an option, beside its line in a table
-    "--sep": dict(type=_mark),
-    "--decimal": dict(type=_mark, default="."),
+    "--sep": dict(type=_sign),
+    "--decimal": dict(type=_sign, default="."),
     "--loss": dict(default="auto"),
     "--l1-ratio": dict(type=_part, default=1.0),
     "--reference": dict(type=_pair),

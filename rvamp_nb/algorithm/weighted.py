@@ -56,8 +56,15 @@ def _translated(moments, message, weight, offset):
 class _Weighted:
     """The loss w l(y, f + o), where `known(y)` returns y, w and o of the rows."""
 
-    kinked: bool = property(lambda self: self.loss.kinked)
-    plain: Loss = property(lambda self: self.loss.plain)
+    @property
+    def kinked(self) -> bool:
+        """See `Loss.kinked`."""
+        return self.loss.kinked
+
+    @property
+    def plain(self) -> Loss:
+        """See `Loss.plain`."""
+        return self.loss.plain
 
     def value(self, y: Array, f: Array) -> Array:
         """See `Loss.value`."""

@@ -162,8 +162,8 @@ def _table_sentences(s):
             yield f"{number_of(n, 'column')} {verb} {reason}."
 
 
-_MODELS = {name: kind.model for name, kind in LOSSES.items()}
 # by loss: the model, the quantity that a coefficient changes, the intercept's treatment
+_MODELS = {name: kind.model for name, kind in LOSSES.items()}
 _MODELS["survival"] = "Cox's proportional-hazards model"
 _MODELS["softmax"] = "a multinomial logistic regression"
 _CHANGES = {
