@@ -374,7 +374,8 @@ def plot_density(s, feature, ax=None):
     side, edge = ("left", 0.02) if left else ("right", 0.98)
     place = dict(transform=ax.transAxes, ha=side, va="top", fontsize=11)
     for k, (colour, text) in enumerate(labels):
-        share.text(edge, 0.96 - 0.09 * k, text, color=colour, **place)
+        ink = INKS.get(colour, colour)
+        share.text(edge, 0.96 - 0.09 * k, text, color=ink, **place)
     share.set(ylim=(0, 1), ylabel="bars: share of zeros")
     share.spines["right"].set_visible(True)
     ax.set(xlim=(low, high), xlabel=f"coefficient of {name}, on the scale of X")
@@ -426,7 +427,8 @@ def plot_pair(s, first, second, ax=None):
     if s.refined is not None:
         cloud = s.refined.draws[:, which].T
         ax.plot(*cloud, ".", color=COLOURS["muted"], markersize=4, zorder=0)
-        labels.append(("truth", f"{cloud.shape[1]} refits (grey)", np.cov(cloud)))
+        refits = f"{cloud.shape[1]} refits (grey)"
+        labels.append((COLOURS["truth"], refits, np.cov(cloud)))
     dotted = dict(color=COLOURS["truth"], linewidth=0.8, linestyle=":", zorder=0)
     ax.axhline(0, **dotted)
     ax.axvline(0, **dotted)
@@ -434,13 +436,13 @@ def plot_pair(s, first, second, ax=None):
         ring = _ring(joint.mean, joint.covariance, k)
         ax.plot(*ring, color=COLOURS["p2"], linewidth=width)
     place = dict(transform=ax.transAxes, va="top", fontsize=11)
-    for k, (role, text, C) in enumerate(labels):
+    for k, (ink, text, C) in enumerate(labels):
         correlation = "one is always zero"
         if C[0, 0] * C[1, 1] > 0:
             ratio = C[0, 1] / np.sqrt(C[0, 0] * C[1, 1])
             correlation = f"correlation {ratio:.2f}"
         text = f"{text}: {correlation}"
-        ax.text(0.02, 0.98 - 0.06 * k, text, color=COLOURS[role], **place)
+        ax.text(0.02, 0.98 - 0.06 * k, text, color=ink, **place)
     ax.set(xlabel=f"coefficient of {names[0]}", ylabel=f"coefficient of {names[1]}")
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.17 * (high - low))
