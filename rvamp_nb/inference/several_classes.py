@@ -67,22 +67,27 @@ def softmax_pulls(B, y, omega, c, V):
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100020
 def softmax_prox(a, v):
-    """Find the f with f + v p(f) = a (`softmax-prox`): (..., K), for v >= 0,
-    (..., 1).
+    """Solve f + v p(f) = a for f, (..., K), where p(f) are the softmax probabilities of
+    the K classes (`softmax-prox`); v >= 0, (..., 1).
+
+    Let s be the logarithm of the sum of exp(f). For a given s each q = v p has a closed
+    form, Wright's omega function. Newton's method finds the s at which q adds up to v.
     """
     numbers = np.finfo(a.dtype)
-    v = np.maximum(v, numbers.tiny**0.5)
-    top = a.max(-1, keepdims=True)
-    total = np.exp(a - top).sum(-1, keepdims=True)
-    s = top + np.log(total) - v / total
+    v = np.maximum(v, numbers.tiny**0.5)  # log(v) is taken
+    largest = a.max(-1, keepdims=True)
+    total = np.exp(a - largest).sum(-1, keepdims=True)
+    # a lower bound of s: log-sum-exp is convex, and no probability at a is above 1/total
+    s = largest + np.log(total) - v / total
     for _ in range(50):
         count_work(2 * a.size)
         q = wrightomega(np.log(v) + a - s)
-        rate = q / (1 + q)
-        step = (q.sum(-1, keepdims=True) - v) / rate.sum(-1, keepdims=True)
-        q = q - rate * step
+        slope = q / (1 + q)  # of q, against s
+        step = (q.sum(-1, keepdims=True) - v) / slope.sum(-1, keepdims=True)
+        q = q - slope * step
         s = s + step
-        if not np.abs(step).max() > numbers.eps**0.45:  # the error is its square
+        # the error left is of the order of the step's square: rounding, from here on
+        if not np.abs(step).max() > numbers.eps**0.45:
             break
     return a - q
 

@@ -22,10 +22,11 @@ def names_of(X):
 
 
 def as_chunked(A):
-    """Return the table as `ChunkedTable` where it has to be read in chunks: sparse, of
-    Dask or Zarr, or large and on the disk or not of floats. None for what is (or should
-    become) an array of floats in memory; a ValueError for a sparse table that is
-    damaged.
+    """Return a table as `ChunkedTable` if it has to be read in chunks, else None.
+
+    Read in chunks are sparse tables, those of Dask or Zarr, and large arrays that are
+    on disk or not of floats. All others are, or should become, arrays of floats in
+    memory. ValueError: a sparse table is damaged.
     """
     if isinstance(A, ChunkedTable):
         return A
@@ -35,7 +36,7 @@ def as_chunked(A):
             A = the_dask().array.from_array(A)
         return DaskTable(A)
     if sparse.issparse(A):
-        try:  # what reads the indices believes them
+        try:  # compiled code reads the indices without a check
             if A.format == "coo" and A.ndim == 2:
                 sparse.coo_array((A.data, (A.row, A.col)), A.shape)
             elif A.format in ("csr", "csc", "bsr"):
