@@ -35,13 +35,15 @@ class Messages(NamedTuple):
 
 
 def messages_of(fit):
-    """Return the `Messages` to and from the factors at the last step of a fit, or at a
-    `Step`.
+    """Return the `Messages` to and from the prior and the likelihood at the last step
+    of a `Fit`, or at a `Step`; refuse anything else and a fit without messages.
     """
     if not isinstance(fit, (Fit, Step)):
         rule = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
         raise TypeError(f"fit must be {rule}, got {fit!r:.60}")
-    last = fit.last if isinstance(fit, Fit) else fit
+    last = fit
+    if isinstance(fit, Fit):
+        last = fit.last
     if last is None:
         raise ValueError(f"the fit has no messages: {fit.status}")
     return Messages(*last.state, last.prior_message, last.likelihood_message)
@@ -70,7 +72,9 @@ def _log_width(Q_hat, beta):
 
 # %% ../../nbs/course/42_free_energy.ipynb #e61bf179
 def prior_part(problem, incoming):
-    """Sum F_x over all coefficients, given the message to the prior of a `Problem`."""
+    """Sum the free energy F_x of one coefficient over all of them, a float, given the
+    message to the prior of a `Problem`; an intercept, without a prior, is Gaussian.
+    """
     prior, with_intercept = _inner_prior(problem)
     beta = problem.beta
     received = np.array(_received(problem.A, incoming))
@@ -89,11 +93,11 @@ def likelihood_part(problem, incoming):
 
 # %% ../../nbs/course/42_free_energy.ipynb #ee310c0b
 def coupling_part(A, from_prior, from_likelihood):
-    """Compute Phi without the terms that cancel in the joint term
-    (`coupling-moment-view`).
+    """Compute the coupling's term Phi, a float, from the two messages to it, without
+    what cancels in the joint term (`coupling-moment-view`).
     """
-    x, u, back, _ = lmmse.couple(A, from_prior, from_likelihood)
-    s = back.Q_hat / (1 + from_prior.D * back.Q_hat)
+    x, u, to_prior, _ = lmmse.couple(A, from_prior, from_likelihood)
+    s = to_prior.Q_hat / (1 + from_prior.D * to_prior.Q_hat)
     drive = from_likelihood.h - A @ from_prior.r
     noise = from_prior.chi_hat @ x.chi - from_prior.T @ s
     noise -= from_likelihood.chi_hat @ u.chi
@@ -101,35 +105,41 @@ def coupling_part(A, from_prior, from_likelihood):
 
 # %% ../../nbs/course/42_free_energy.ipynb #e06ffca4
 def joint_part(messages):
-    """Compute the rows' joint term minus the columns' (`joint-moment-view`)."""
-    one, row, two, other = messages
-    Q = row.Q_hat + other.Q_hat
-    rows = ((row.h + other.h) ** 2 + row.chi_hat + other.chi_hat) / (2 * Q)
-    Q = np.where(two.S, one.Q_hat + two.Q_hat, 1 + two.D * one.Q_hat)
-    on_S = (one.h + two.h) ** 2 + one.chi_hat + two.chi_hat
-    off_S = two.D * (one.h**2 + one.chi_hat) + 2 * one.h * two.r
-    off_S = off_S - one.Q_hat * (two.r**2 + two.T)
-    return rows.sum() - (np.where(two.S, on_S, off_S) / (2 * Q)).sum()
+    """Compute the joint term of the rows minus that of the columns, a float, in which
+    the messages of both directions meet (`joint-moment-view`).
+    """
+    to_x, to_u, from_x, from_u = messages
+    Q = to_u.Q_hat + from_u.Q_hat
+    rows = ((to_u.h + from_u.h) ** 2 + to_u.chi_hat + from_u.chi_hat) / (2 * Q)
+    # off S the prior sends a mean r and a variance D, whose precision may be infinite
+    Q = np.where(from_x.S, to_x.Q_hat + from_x.Q_hat, 1 + from_x.D * to_x.Q_hat)
+    on_S = (to_x.h + from_x.h) ** 2 + to_x.chi_hat + from_x.chi_hat
+    off_S = from_x.D * (to_x.h**2 + to_x.chi_hat) + 2 * to_x.h * from_x.r
+    off_S = off_S - to_x.Q_hat * (from_x.r**2 + from_x.T)
+    return rows.sum() - (np.where(from_x.S, on_S, off_S) / (2 * Q)).sum()
 
 # %% ../../nbs/course/42_free_energy.ipynb #ef8ccc2a
 def width_part(A, messages, beta):
-    """Compute the term of the Gaussians' widths at finite beta (`widths`); 0 at inf."""
+    """Compute the term of the Gaussians' widths, by log-determinants of precisions, at
+    finite beta (`widths`), a float; at beta = inf it is 0.
+    """
     if np.isinf(beta):
         return 0.0
-    one, row, two, other = messages
-    S = two.S
-    Q = _received(A, one).Q_hat
-    joint = np.log(np.where(S, Q + two.Q_hat, 1 + two.D * Q)).sum()
-    joint += np.log(row.Q_hat + other.Q_hat).sum()
+    to_x, to_u, from_x, from_u = messages
+    S = from_x.S
+    Q = _received(A, to_x).Q_hat
+    joint = np.log(np.where(S, Q + from_x.Q_hat, 1 + from_x.D * Q)).sum()
+    joint += np.log(to_u.Q_hat + from_u.Q_hat).sum()
+    # the determinant lemma: of the smaller matrix, (M, M) or (N, N)
     if lmmse.is_wide(A):
-        wide = lmmse.wide_matrices(A, two, other)
-        rows = mirrored(wide.H) + np.diag(other.Q_hat)
+        wide = lmmse.wide_matrices(A, from_x, from_u)
+        rows = mirrored(wide.H) + np.diag(from_u.Q_hat)
         coupling = np.linalg.slogdet(rows)[1] - np.linalg.slogdet(wide.Sigma_S)[1]
     else:
-        W = np.where(S, 1, np.sqrt(two.D))
-        q = np.where(S, two.Q_hat, 1)
-        scaled = W[:, None] * lmmse.tall_form(A, two, other).C * W + np.diag(q)
-        coupling = np.log(other.Q_hat).sum() + np.linalg.slogdet(scaled)[1]
+        W = np.where(S, 1, np.sqrt(from_x.D))  # off S the precision may be infinite
+        q = np.where(S, from_x.Q_hat, 1)
+        scaled = W[:, None] * lmmse.tall_form(A, from_x, from_u).C * W + np.diag(q)
+        coupling = np.log(from_u.Q_hat).sum() + np.linalg.slogdet(scaled)[1]
     return (joint - coupling) / (2 * beta)
 
 # %% ../../nbs/course/42_free_energy.ipynb #e88ade76
@@ -150,10 +160,10 @@ def variational(problem, messages):
     if lmmse.is_wide(A):
         from_prior = lmmse.at_most_2M(A, messages.from_prior)
         messages = messages._replace(from_prior=from_prior)
-    one, row, two, other = messages
-    factors = prior_part(problem, one) + likelihood_part(problem, row)
-    together = joint_part(messages) + width_part(A, messages, beta)
-    return float(factors + coupling_part(A, two, other) + together)
+    to_x, to_u, from_x, from_u = messages
+    factors = prior_part(problem, to_x) + likelihood_part(problem, to_u)
+    joint = joint_part(messages) + width_part(A, messages, beta)
+    return float(factors + coupling_part(A, from_x, from_u) + joint)
 
 
 @numpy_errors(under="ignore")
@@ -197,11 +207,13 @@ def free_energy(fit: Fit) -> float:
 
 # %% ../../nbs/course/42_free_energy.ipynb #eb90c910
 def _prior_gains(prior, incoming, beta):
-    """Average g and g^2, the response of each coefficient in one resample, (2, N)."""
+    """Average g and g^2, with g the response of each coefficient in one resample, over
+    the field and the random penalty; an array (2, N).
+    """
     total = 0.0
     for weight, case in prior.cases():
         if np.isinf(beta) and isinstance(case, Penalty):
-            _, chi, *_ = case.channel(incoming, beta)  # g is 0 or 1 / (Q + k)
+            chi = case.channel(incoming, beta)[1]  # g is 0 or 1 / (Q + k)
             _, k = case.split()
             gains = chi, chi / (incoming.Q_hat + k)
         else:
@@ -230,32 +242,41 @@ def _row_gains(problem, incoming, c):
 
 # %% ../../nbs/course/42_free_energy.ipynb #ee69b4ba
 def _factor_replicon(fit):
-    """Compute R_1 of the coefficients (off S for T, not chi_hat) and of the rows."""
+    """Compute how the prior and the likelihood pass on differences between copies, R_1
+    (`factor-replicon`): factors of the coefficients, (N,), on chi_hat on S and on T off
+    it, and of the rows, (M,). Groups of columns are refused (TypeError).
+    """
     messages = messages_of(fit)
     problem = fit.problem
     prior, with_intercept = _inner_prior(problem)
     if prior.column_groups:
         raise TypeError("a replicon is for single columns, not for groups of them")
-    received, pulled, prior_message, _ = messages
-    mean = 1 / received.Q_hat  # an intercept's
+    to_x, to_u, from_x, _ = messages
+    mean = 1 / to_x.Q_hat  # holds for an intercept; the others are set below
     square = mean**2
-    k = len(mean) - with_intercept
-    of_columns = Natural(*np.array(received)[:, :k])
-    mean[:k], square[:k] = _prior_gains(prior, of_columns, problem.beta)
-    rest = np.where(prior_message.S, mean, fit.last.x.rho_bar)
-    of_x = np.maximum(square - mean**2, 0) / rest**2
-    drawn = [(c, w) for c, w in zip(*problem.counts.nodes()) if c > 0 and w > 1e-14]
-    mean, square = sum(w * np.array(_row_gains(problem, pulled, c)) for c, w in drawn)
+    N = len(mean) - with_intercept
+    of_columns = Natural(*np.array(to_x)[:, :N])
+    mean[:N], square[:N] = _prior_gains(prior, of_columns, problem.beta)
+    scale = np.where(from_x.S, mean, fit.last.x.rho_bar)
+    of_x = np.maximum(square - mean**2, 0) / scale**2
+    total = 0
+    for c, weight in zip(*problem.counts.nodes()):
+        if c > 0 and weight > 1e-14:  # a row that is not drawn has no response
+            total = total + weight * np.array(_row_gains(problem, to_u, c))
+    mean, square = total
     # chi of rows that cannot be moved is kept above 0 (chapter 3.2)
     return of_x, np.maximum(square - mean**2, 0) / fit.last.u.chi**2
 
 # %% ../../nbs/course/42_free_energy.ipynb #e94ca213
 def _passed_on(fit, replicon, x, u):
-    """Apply R_2 R_1 to (x, u), both at least 0: the noises of the coupling."""
+    """Apply one round, R_2 R_1, to differences between copies, of coefficients x, (N,),
+    and of rows u, (M,), both at least 0; return them after it. `replicon` is R_1.
+    """
     messages = messages_of(fit)
     of_columns, of_rows = replicon
     S = messages.from_prior.S
     noise = of_columns * x
+    # the coupling is linear: noises without any mean come back as R_2 of them
     chi_hat = np.where(S, noise, 0)
     T = np.where(S, 0, noise)
     zeros = np.zeros(len(x))
@@ -266,16 +287,22 @@ def _passed_on(fit, replicon, x, u):
 
 # %% ../../nbs/course/42_free_energy.ipynb #eb34475a
 def _has_arrived(growth, tol):
-    """Return whether the growth over two turns is within tol of its limit."""
+    """Return whether the growth of a power iteration, a list of one factor a turn, is
+    within tol of its limit.
+    """
     if len(growth) < 5:
         return False
+    # factors of two turns: those of one may alternate
     over_two = np.sqrt(np.array(growth[-4:]) * np.array(growth[-5:-1]))
     if over_two[-1] < tol:
         return True
-    before = np.abs(over_two[1] - over_two[0])
-    last = np.abs(over_two[3] - over_two[2])
-    q = min(np.sqrt(last / before), 0.999) if before > 0 else 0.0
-    return last * max(q / (1 - q), 0.1) <= tol * over_two[-1]
+    change_before = np.abs(over_two[1] - over_two[0])
+    change = np.abs(over_two[3] - over_two[2])
+    q = 0.0
+    if change_before > 0:
+        q = min(np.sqrt(change / change_before), 0.999)
+    # changes that shrink by q sum up to q / (1 - q) of the last one
+    return change * max(q / (1 - q), 0.1) <= tol * over_two[-1]
 
 # %% ../../nbs/course/42_free_energy.ipynb #eb680846
 @numpy_errors(under="ignore")
@@ -327,7 +354,11 @@ def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float
         raise TypeError("stability_radius is not for rows in groups (Grouped counts)")
     _refuse_clusters("stability_radius", messages)
     replicon = _factor_replicon(fit)
-    x, u = (np.full(len(m.Q_hat), np.mean(m.Q_hat**2)) for m in messages[:2])
+    # power iteration, from differences of the size of the messages' squares
+    Q_x = messages.to_prior.Q_hat
+    Q_u = messages.to_likelihood.Q_hat
+    x = np.full(len(Q_x), np.mean(Q_x**2))
+    u = np.full(len(Q_u), np.mean(Q_u**2))
     size = np.sqrt(x @ x + u @ u)
     growth = []
     for _ in range(max_iter):
@@ -338,6 +369,8 @@ def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float
             break
     else:
         note = f"stability_radius has not settled after {max_iter} turns"
-        warnings.warn(note, RuntimeWarning, stacklevel=3)  # one is its context
+        # three frames up is the caller's line: the decorator is one
+        warnings.warn(note, RuntimeWarning, stacklevel=3)
+    # two turns, as factors of one may alternate
     radius = np.sqrt(np.prod(growth[-2:]))
     return float(radius) if radius > tol else 0.0

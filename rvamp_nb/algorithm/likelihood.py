@@ -303,8 +303,9 @@ def _middle(low, high, box):
 
 
 def _newton_in_box(f, low, high, last, gap, rate):
-    """Take Newton's step to gap = 0, or to the box's middle; its `last`; who has
-    arrived.
+    """Return Newton's step from f towards gap = 0, or to the middle of the box [low,
+    high] where that is not safe; the length that the next step must halve; and whether
+    each has converged.
     """
     step = -gap / rate
     inside = (low <= f + step) & (f + step <= high)
@@ -343,7 +344,7 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
         The solutions f.
     """
     y, target, cV = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
-    left = np.arange(len(target))
+    unsolved = np.arange(len(target))
     answer = np.empty(len(target))
     slope, curvature = loss.derivatives(y, target)
     bound = target - cV * slope
@@ -362,12 +363,13 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
         low = np.where(gap < 0, f, low)
         high = np.where(gap > 0, f, high)
         step, last, short = _newton_in_box(f, low, high, last, gap, 1 + cV * curvature)
-        answer[left] = f = f + step
+        f = f + step
+        answer[unsolved] = f
         if short.all():
             break
         if short.mean() > 0.5:  # go on with the others
-            rows = left, y, target, cV, f, last, low, high
-            left, y, target, cV, f, last, low, high = (v[~short] for v in rows)
+            rows = unsolved, y, target, cV, f, last, low, high
+            unsolved, y, target, cV, f, last, low, high = (v[~short] for v in rows)
     count_work(numbers)
     return answer.reshape(np.shape(omega))
 
@@ -495,8 +497,9 @@ class Loss(_Row):
         (K, 4, M) array
             The answer of `channel` at each count.
         """
-        kind = type(self)
-        if kind.inner is Loss.inner and kind.channel is Loss.channel and beta < np.inf:
+        own = type(self)
+        is_general = own.inner is Loss.inner and own.channel is Loss.channel
+        if is_general and beta < np.inf:
             return on_lattices(self, y, incoming, c, w, beta)
         return np.array([self.channel(y, incoming, count, beta) for count in c])
 
@@ -614,8 +617,8 @@ def gauss_nodes(n):
 
 
 def _field_grid(spread):
-    """Choose nodes and weights, (K,), for a smooth loss whose fields spread that
-    much.
+    """Return nodes and weights, (K,) each, for averages over a standard normal of a
+    smooth loss; the more of them, the larger the spread of its fields.
     """
     level = np.searchsorted(_SPREADS, spread)
     if level < len(_HERMITE):
@@ -637,15 +640,18 @@ _NO_PULL = np.array([[0.0], [0.0], [0.0], [1.0]])  # the four parts, for a count
 
 
 def _averaged_pull(loss, y, incoming, c, beta):
-    """Return the four parts of a channel, by nodes; 1,000 rows at once stay in the
-    cache.
+    """Average a row's pull at a count c over its field, by numerical integration: mean,
+    response, excess and slack as in `Loss.channel`, an array (4, M).
     """
     parts = np.tile(_NO_PULL, len(y))
     if c == 0:
         return parts
-    kind = np.searchsorted(_SPREADS, np.sqrt(incoming.chi_hat))
-    for same in (np.flatnonzero(kind == which) for which in np.unique(kind)):
-        for rows in np.array_split(same, -(-len(same) // 1000)):
+    # rows of a similar spread share their nodes
+    levels = np.searchsorted(_SPREADS, np.sqrt(incoming.chi_hat))
+    for level in np.unique(levels):
+        members = np.flatnonzero(levels == level)
+        n_blocks = -(-len(members) // 1000)  # 1,000 rows at once stay in the cache
+        for rows in np.array_split(members, n_blocks):
             V, h, chi_hat = (view[rows] for view in incoming)
             xi, w = _field_grid(_field_spread(loss, chi_hat))
             field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
@@ -663,12 +669,13 @@ FAINTEST, _FAINT = 1e-100, 1e-10  # the least of all, and beside the largest
 
 
 def _total(incoming, weights, parts):
-    """Compute moments, and the message with the noise v/chi^2 - chi_hat; parts (K, 4,
-    M).
+    """Average a row's parts at each count, (K, 4, M), with the weights of the counts,
+    (K,); return the `Moments` of u and the message to the coupling, a `Natural`.
     """
     V, h, chi_hat = incoming
     mean, chi, _, slack = np.tensordot(weights, parts, 1)
     m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)
+    # the law of total variance: within a count, and between counts
     squares = excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2
     noise = np.tensordot(weights, squares, 1)
     chi = np.maximum(chi, max(_FAINT * chi.max(), FAINTEST))
@@ -686,8 +693,8 @@ def _support(counts):
 
 # %% ../../nbs/course/32_likelihood.ipynb #1117ab2f
 def _expected_log_z(loss, y, incoming, counts, beta):
-    """Compute `Loss.log_partition`; at beta = inf the average of the exponent's
-    maximum.
+    """Average (1/beta) log z of every row, (M,), over its field and its count, as in
+    `Loss.log_partition`; at beta = inf the maximum of the exponent.
     """
     V, h, chi_hat = incoming
     xi, w = _field_grid(_field_spread(loss, chi_hat))
@@ -758,9 +765,11 @@ class PoissonLoss(Loss):
 
 # %% ../../nbs/course/32_likelihood.ipynb #bca40f4d
 def _clipped(m, s, delta):
-    """Compute mean, P[inside], P[outside] and excess of clip(m + s xi, -delta,
-    delta).
+    """Compute the mean of clip(m + s xi, -delta, delta) for a standard normal xi, the
+    probabilities that it is not clipped and clipped, and its excess: the variance
+    beyond that of the linear part. Arrays of the shape of m.
     """
+    # by symmetry; with m >= 0 the upper wall is the nearer one
     flip = np.where(m < 0, -1.0, 1.0)
     m = np.abs(m)
     noisy = s > 0
@@ -866,14 +875,20 @@ LOSSES = {kind.name: kind for kind in (Squared, Logistic, PoissonLoss, Huber)}
 
 # %% ../../nbs/course/32_likelihood.ipynb #66bfd865
 def _posterior_of_fit(loss, y, omega, c, V, beta):
-    """Pull, response, 1 - V response, and (1/beta) log of the integral over f."""
+    """Compute the pull, the response, 1 - V response, and (1/beta) log z of the density
+    exp(-beta (c l(y, f) + (f - omega)^2 / (2 V))) of a row's fit f at finite beta; four
+    arrays of the shape of omega. The integral is a sum over 61 nodes around the top.
+    """
     top = loss.proximal(y, omega, c * V)
-    at_top, (slope, curvature) = loss.value(y, top), loss.derivatives(y, top)
+    at_top = loss.value(y, top)
+    slope, curvature = loss.derivatives(y, top)
     steep = np.sqrt(1 + c * V * curvature)
     gamma = 0.25 + 0.2 * np.log(steep)
     width = np.sqrt(V / beta) / steep
     t = np.linspace(-7, 7, 61).reshape(-1, *[1] * np.ndim(top))
+    # in t = arsinh the tails, wider than the top of a steep loss, are covered, too
     d = width * np.sinh(gamma * t) / gamma
+    # differences from the top, as large terms of the exponent cancel
     bend = loss.value(y, top + d) - at_top - d * slope
     p = np.cosh(gamma * t) * np.exp(-beta * (c * bend + d**2 / (2 * V)))
     z = p.sum(0)

@@ -25,9 +25,9 @@ from ..validation import check_array, check_field
 # %% ../../nbs/course/31_prior.ipynb #05f616d6
 @np.errstate(under="ignore")
 def thresholded(incoming, lam):
-    """Average the soft threshold over a Gaussian field, Q_hat > 0, for one penalty
-    lam >= 0, or (N,) of them, not drawn: mean and variance across resamples, P[x != 0]
-    and P[x = 0]; (N,) each.
+    """Average the soft threshold of the Lasso over a Gaussian field, Q_hat > 0, for
+    fixed penalties lam >= 0, one or (N,). Return mean and variance across resamples,
+    P[x != 0] and P[x = 0], (N,) each.
     """
     Q_hat, h, chi_hat = incoming
     size = np.abs(h)
@@ -60,7 +60,9 @@ def selected(incoming, lam, positive=False):
 # %% ../../nbs/course/31_prior.ipynb #4c63bc34
 @np.errstate(under="ignore")
 def _mixture(weights, moments):
-    """Average moments (K, 5, N) of K cases; variances by the law of total variance."""
+    """Average the moments of K cases, (K, 5, N), with weights, (K,), to (5, N); the
+    variance between cases is added to that within (law of total variance).
+    """
     if len(moments) == 1:
         return moments[0]
     first = moments[0, 0].copy()
@@ -624,10 +626,10 @@ _legendre = cache(np.polynomial.legendre.leggauss)
 
 
 def field_nodes(incoming, bends, n=8, far=7.5):
-    """Place nodes xi with weights w, (K, N) each, for averages over the noise of the
-    field: for each coefficient a discrete law of mean 0 and variance 1. Gauss-Legendre,
-    n nodes on each panel between two cuts: at -3, 0, 3, and around the bends (place,
-    width), as `Prior.bends` gives them; none beyond `far` standard deviations.
+    """Return nodes xi and weights w, (K, N) each, for averages over a field's standard
+    normal noise: Gauss-Legendre with n nodes on each panel. Panels are cut at -3, 0, 3
+    and around the bends of a response, pairs of place and width as in `Prior.bends`,
+    and end `far` standard deviations from 0.
     """
     h = incoming.h
     s = np.sqrt(incoming.chi_hat)
@@ -642,14 +644,15 @@ def field_nodes(incoming, bends, n=8, far=7.5):
     xi = (middle[:, None] + half[:, None] * x).reshape((-1,) + np.shape(h))
     w = (half[:, None] * w).reshape(xi.shape) * phi(xi)
     w = w / w.sum(0)
+    # mean 0 and variance 1 to the last digit: linear responses are averaged exactly
     xi = xi - (w * xi).sum(0)
     return xi / np.sqrt((w * xi**2).sum(0)), w
 
 # %% ../../nbs/course/31_prior.ipynb #61f3234c
 @np.errstate(under="ignore")
 def _by_nodes(prior, incoming, beta):
-    """Compute E (1/beta) log z, mean, chi, var, rho and rho_bar by the inner posterior
-    at the nodes.
+    """Average a prior's inner posterior over the field by numerical integration; return
+    E (1/beta) log z, mean, chi, var, rho and rho_bar, an array (6, N).
     """
     Q_hat, h, chi_hat = incoming
     xi, w = field_nodes(incoming, prior.bends(Q_hat, beta))
@@ -657,6 +660,7 @@ def _by_nodes(prior, incoming, beta):
     log_z, inner_mean, response = prior.inner(h + s * xi, Q_hat, beta)
     mean = (w * inner_mean).sum(0)
     deviation = inner_mean - mean
+    # Stein's lemma needs no smooth response, but divides by the noise
     noisy = s > 1e-6 * np.abs(h)
     by_stein = (w * deviation * xi).sum(0) / np.where(noisy, s, 1)
     chi = np.where(noisy, by_stein, (w * response).sum(0))
@@ -683,8 +687,9 @@ def _half_line(a):
 
 # %% ../../nbs/course/31_prior.ipynb #c5aee55e
 def _in_field(field, t, k, Q_hat, beta, positive):
-    """Compute (1/beta) log z, mean and response in a given field, for the penalty
-    t |x| + k x^2 / 2.
+    """Compute (1/beta) log z, mean and response of a coefficient in a known field, for
+    the penalty t |x| + k x^2 / 2 and, where `positive`, x >= 0; arrays of the shape of
+    `field`.
     """
     Q = Q_hat + k
     if np.isinf(beta):
@@ -693,6 +698,7 @@ def _in_field(field, t, k, Q_hat, beta, positive):
         log_z = (up**2 + down**2) / (2 * Q)
         response = ((up > 0) | (down > 0)) / Q
         return log_z, (up - down) / Q, response
+    # at finite beta the posterior is a mixture of two half-lines, x > 0 and x < 0
     scale = (beta * Q) ** -0.5
     log_a, m_a, v_a = _half_line(beta * scale * (field - t))
     if positive:

@@ -16,12 +16,15 @@ def check_own_loss(loss, y, counts, beta=np.inf):
     """Refuse (TypeError, ValueError) a loss of the user's own that is inconsistent, by
     `check_derivatives`; the package's losses are tested.
     """
-    if type(loss.plain) not in LOSSES.values() and not loss.joint:
+    is_own = type(loss.plain) not in LOSSES.values()
+    if is_own and not loss.joint:
         check_derivatives(loss, y, counts, beta)
 
 
 def _check_parts(owner, named, *shapes):
-    """Refuse (ValueError) values that are not finite or of another shape, by name."""
+    """Refuse (ValueError) arrays, given as pairs of name and values, that are not
+    finite or have none of the shapes; `owner` names in the error what returns them.
+    """
     for name, values in named:
         if np.shape(values) not in shapes or not np.isfinite(values).all():
             rule = f"it must be finite numbers of shape {shapes[0]}"
@@ -29,18 +32,22 @@ def _check_parts(owner, named, *shapes):
 
 
 def _check_convex(loss, y, reach, beta):
-    """Refuse (ValueError) a loss whose curvature is below 0, or at β = ∞ 0 everywhere
-    (its messages have no precision then), at fits up to `reach` from 0, or from its
-    target where the loss `shifts` with it; targets y, (n,).
+    """Refuse (ValueError) a loss whose curvature is below 0 at a test point, or, at
+    beta = inf, 0 at all of them: then its messages have no precision. The points are 25
+    predictions for each target in y, (n,), up to `reach` from 0, or from the target if
+    the loss `shifts` with it.
     """
     y = np.repeat(y, 25)
-    away = reach * np.geomspace(1e-6, 1, 12)  # near the corners of a loss, and far
-    around = np.concatenate([-away, [0.0], away])
-    f = np.resize(around, len(y)) + y * loss.shifts
+    distances = reach * np.geomspace(1e-6, 1, 12)  # near the corners of a loss, and far
+    f = np.resize(np.concatenate([-distances, [0.0], distances]), len(y))
+    if loss.shifts:
+        f = f + y
     with np.errstate(all="ignore"):  # far out a loss may be more than a number holds
         pair = loss.derivatives(y, f)
+    # `check_derivatives` refuses an answer of another shape, with a better message
     if len(pair) != 2 or np.shape(pair[1]) != f.shape:
-        return  # refused below, by its shape
+        return
+    # overflow far out is no fault of the loss
     curvature = np.nan_to_num(pair[1], posinf=0, neginf=-np.inf)
     name = type(loss).__name__
     i = np.argmin(curvature)
@@ -57,9 +64,11 @@ def _check_convex(loss, y, reach, beta):
 
 
 def check_derivatives(loss, y, counts, beta, h=1e-4):
-    """Refuse (TypeError, ValueError) a loss whose messages are not finite, whose value,
-    slope and curvature do not agree at most of nine points, of targets y, (M,), or
-    whose curvature is negative; counts and beta as in `Loss.message`.
+    """Refuse (TypeError, ValueError) a loss that is not convex, that returns messages
+    that are not finite, or whose slope and curvature are not the derivatives of its
+    value, by differences of step h. The test points are three predictions for the
+    least, the middle and the largest of the targets y, (M,); counts and beta are as in
+    `Loss.message`.
     """
     loss = loss.plain  # weights and offsets come on top (chapter 5.3)
     low, middle, high = np.quantile(y, [0, 0.5, 1])
@@ -74,50 +83,73 @@ def check_derivatives(loss, y, counts, beta, h=1e-4):
     _check_parts(f"{owner}.derivatives", zip(("slope", "curvature"), pair), f.shape)
     _check_parts(f"{owner}.value", [("the loss", loss.value(y, f))], f.shape)
     answers = loss.message(y, Natural(1 + 0 * f, -f, 1 + 0 * f), counts, beta)
-    for kind, answer in zip((Moments, Natural), answers):
-        _check_parts(f"{owner}.message", zip(kind._fields, answer), f.shape)
-    up, down, claimed = (loss.derivatives(y, x) for x in (f + h, f - h, f))
+    for names, arrays in zip((Moments._fields, Natural._fields), answers):
+        _check_parts(f"{owner}.message", zip(names, arrays), f.shape)
+    slope, curvature = pair
+    slope_up, _ = loss.derivatives(y, f + h)
+    slope_down, _ = loss.derivatives(y, f - h)
     rise = loss.value(y, f + h) - loss.value(y, f - h)
-    rounding = 1e-11 * (np.abs(loss.value(y, f)) + np.abs(claimed[0])) / h
-    by_differences = dict(slope=rise / (2 * h), curvature=(up[0] - down[0]) / (2 * h))
-    for (name, s), d in zip(by_differences.items(), claimed):
-        wrong = np.abs(s - d) > 1e-2 * np.abs(d) + 1e-6 + rounding
+    # a difference over h has the rounding errors of its two ends over h
+    rounding = 1e-11 * (np.abs(loss.value(y, f)) + np.abs(slope)) / h
+    comparisons = (
+        ("slope", slope, rise / (2 * h)),
+        ("curvature", curvature, (slope_up - slope_down) / (2 * h)),
+    )
+    for name, returned, difference in comparisons:
+        error = np.abs(difference - returned)
+        wrong = error > 1e-2 * np.abs(returned) + 1e-6 + rounding
+        # a loss may have corners at some of the points: most of them must fail
         if wrong.sum() > len(y) // 2:
             raise ValueError(
                 f"likelihood: the {name} that {type(loss).__name__}.derivatives returns"
-                f" is not that of its value: {d[wrong][0]:.6g}, by differences"
-                f" {s[wrong][0]:.6g} at y = {y[wrong][0]:.6g}, f = {f[wrong][0]:g}"
+                f" is not that of its value: {returned[wrong][0]:.6g}, by differences"
+                f" {difference[wrong][0]:.6g} at y = {y[wrong][0]:.6g}, f ="
+                f" {f[wrong][0]:g}"
             )
 
 # %% ../../nbs/workshop/protocols.ipynb #65probe1
 def check_moments(problem, prior):
-    """Refuse (ValueError) a prior, without an intercept, whose moments are not finite,
-    (N,) each, or whose chi is not the derivative of the mean by the field, at most of
-    the columns: in fields of the size that the data send, without noise and with it.
+    """Refuse (ValueError) a prior whose moments are not finite, (N,) each, or whose chi
+    is not the derivative of the mean by the field, at most of the columns. The fields
+    are of the size that the data of the `Problem` send, without noise and with it;
+    `prior` is that of the coefficients, without the intercept.
     """
     A, y, _, loss, counts, beta = problem
-    N = A.shape[1] - (prior is not problem.prior)
+    N = A.shape[1]
+    if prior is not problem.prior:
+        N -= 1  # the last column is the intercept's
     owner = f"prior: {type(prior).__name__}"
     unpenalized = [("is_unpenalized()", prior.is_unpenalized())]
     _check_parts(owner, unpenalized, (N,), ())
+    # the first message of the data, from the fit 0, sets the scales of the fields
     slope, curvature = loss.derivatives(y, 0 * y)
-    size2 = problem.square_lengths[:N] + 1e-300
-    Q_hat = counts.mean * size2 * (curvature.mean() or 1.0)
-    s = np.sqrt(size2 * max(counts.mean, counts.var) * (np.mean(slope**2) or 1.0))
+    stiffness = curvature.mean()
+    force2 = np.mean(slope**2)
+    # where the loss is flat at 0 it sets no scale
+    if stiffness == 0:
+        stiffness = 1.0
+    if force2 == 0:
+        force2 = 1.0
+    size2 = problem.square_lengths[:N] + 1e-300  # a column of zeros has a field, too
+    Q_hat = counts.mean * size2 * stiffness
+    s = np.sqrt(size2 * max(counts.mean, counts.var) * force2)
     h = s * np.resize([0.7, -1.6, 2.9, -0.2, 5.0], N)
     owner = f"{owner}.moments"
-    for noise, d, least in ((0 * s, 1e-4, 1e-6), (s**2, 0.5, 1e-2)):
-        messages = [Natural(Q_hat, h + k * d * s, noise) for k in (-1, 0, 1)]
+    # noise smooths the bends of a response: steps may be longer, and see more of them
+    for noise, step, tol in ((0 * s, 1e-4, 1e-6), (s**2, 0.5, 1e-2)):
+        messages = [Natural(Q_hat, h + k * step * s, noise) for k in (-1, 0, 1)]
         low, x, high = (prior.moments(message, beta) for message in messages)
         _check_parts(owner, zip(Moments._fields, x), (N,))
         if prior.selects(beta):
             _check_parts(owner, [("Pi", prior.Pi(messages[1], beta))], (N,))
-        if np.abs([x.rho - Q_hat * x.chi, x.rho + x.rho_bar - 1]).max() > 1e-6:
+        mismatch = np.abs([x.rho - Q_hat * x.chi, x.rho + x.rho_bar - 1])
+        if mismatch.max() > 1e-6:
             raise ValueError(f"{owner}: rho must be Q_hat chi, and rho_bar 1 - rho")
-        rise = (high.mean - low.mean) / (2 * d * s)
+        # the rise of the mean over both steps is the integral of chi
+        rise = (high.mean - low.mean) / (2 * step * s)
         chi = (low.chi + 4 * x.chi + high.chi) / 6  # Simpson's rule
         gap = np.abs(rise - chi) - 0.1 * np.maximum(np.abs(rise), np.abs(chi))
-        wrong = np.flatnonzero(gap > least / Q_hat)
+        wrong = np.flatnonzero(gap > tol / Q_hat)
         if len(wrong) > N // 2:
             i = wrong[0]
             raise ValueError(

@@ -173,6 +173,7 @@ class Poisson(_Tau):
             They sum to 1.
         """
         tau = self.tau
+        # from the mode, where the probability is no underflow for any tau
         mode = int(tau)
         reach = int(12 * np.sqrt(tau) + 30)
         k = np.arange(max(mode - reach, 0), mode + reach + 1.0)
@@ -253,6 +254,8 @@ class Subsample(_Tau):
         counts = np.zeros(M)
         among = M
         if M >= MANY:
+            # a coin for each row, and then corrections at random: quick, and all
+            # subsets stay equally probable
             counts += rng.integers(256, size=M, dtype=np.uint8) < 256 * missing / M
             missing -= int(counts.sum())  # below 0: so many too many
             among = np.flatnonzero(counts == (missing < 0))
@@ -582,7 +585,9 @@ def drawn(name, law, size, rngs, each=1):
     another size, for "counts" below 0, and for multipliers of the penalty, "randomize",
     that are not above 0.
     """
-    draws = [row for rng in rngs for row in draw_several(law, size, rng, each)]
+    draws = []
+    for rng in rngs:
+        draws.extend(draw_several(law, size, rng, each))
     must = f"{name}: {law!r} must draw"
     try:
         v = check_array(f"{name}: a draw of {law!r}", draws)
@@ -616,13 +621,17 @@ def check_law(name, law, needs=("draw",), positive=False):
         return
     c, w = _as_law(f"{name}: {law!r}", *nodes, positive)
     mean = w @ c / w.sum()
-    of_nodes = mean, w @ (c - mean) ** 2 / w.sum()
-    stated = (law.mean, law.var) if "mean" in needs else of_nodes
-    for part, given, value in zip(("mean", "var"), stated, of_nodes):
-        if not abs(given - value) <= 1e-3 * (value + mean**2):
-            what = f"{part} = {given}, but its nodes have {value:.6g}: make them agree"
-            raise ValueError(f"{name}: {law!r} has {what}")
-    if "draw" in needs and type(law) not in (*_INDEPENDENT, *_FIXED_TOTAL):
+    var = w @ (c - mean) ** 2 / w.sum()
+    comparisons = []
+    if "mean" in needs:
+        comparisons = [("mean", law.mean, mean), ("var", law.var, var)]
+    for moment, stated, value in comparisons:
+        # "not ... <=" refuses NaN, too
+        if not abs(stated - value) <= 1e-3 * (value + mean**2):
+            fault = f"{moment} = {stated}, but its nodes have {value:.6g}"
+            raise ValueError(f"{name}: {law!r} has {fault}: make them agree")
+    # the package's own laws are tested
+    if "draw" in needs and type(law) not in _INDEPENDENT + _FIXED_TOTAL:
         _check_draws(name, law, c, w / w.sum())
 
 
@@ -649,9 +658,11 @@ def _check_draws(name, law, c, w):
     }
     if np.all(c == np.rint(c)):
         statistics["share of zeros"] = 1.0 * (draws == 0), 1.0 * (c == 0)
+    # for each the values at the draws, and at the nodes
     for statistic, (of_draws, of_nodes) in statistics.items():
         expected = w @ of_nodes
         average = of_draws.mean()
+        # of independent numbers; where these are tied, that of whole draws is larger
         var = w @ (of_nodes - expected) ** 2 / draws.size
         var = max(var, of_draws.mean(1).var() / PROBES)
         bound = np.sqrt(2 * UNSURE * var)
@@ -844,22 +855,26 @@ def _labels(owner, labels):
 
 # %% ../../nbs/workshop/resampling.ipynb #g0100010
 def _of_groups(groups, strata):
-    """Make the law of the groups' counts from a `Stratified` law of rows, which must
-    agree on the stratum; a group is present if one of its rows is.
+    """Return the `Stratified` law of the counts of groups, made from that of rows,
+    `strata`. Refuse (ValueError) a group with rows of two strata. A group is present if
+    one of its rows is.
     """
-    index = groups.index
+    group = groups.index
     stratum = strata.index
-    strata._check_rows(len(index))
-    among = np.flatnonzero(stratum < len(strata.names))
-    present, first = np.unique(index[among], return_index=True)
-    of_group = np.zeros(len(groups.names), dtype=int)
-    of_group[present] = stratum[among[first]]
-    astray = among[stratum[among] != of_group[index[among]]]
+    strata._check_rows(len(group))
+    # rows that are not present have a number beyond the last stratum
+    rows = np.flatnonzero(stratum < len(strata.names))
+    present, first = np.unique(group[rows], return_index=True)
+    stratum_of_group = np.zeros(len(groups.names), dtype=int)
+    stratum_of_group[present] = stratum[rows[first]]
+    # the first row sets the stratum of its group: all others must agree with it
+    astray = rows[stratum[rows] != stratum_of_group[group[rows]]]
     if len(astray):
         row = astray[0]
-        one, other = strata.names[[of_group[index[row]], stratum[row]]]
-        found = f"{groups.names[index[row]]} has rows in the strata {one} and {other}"
-        wanted = "a group is drawn as a whole, so its rows need one stratum"
-        raise ValueError(f"Grouped: group {found}; {wanted}")
-    drawn = np.isin(np.arange(len(of_group)), present)
-    return Stratified(strata.law, strata.names[of_group], drawn)
+        name = groups.names[group[row]]
+        a, b = strata.names[[stratum_of_group[group[row]], stratum[row]]]
+        fault = f"group {name} has rows in the strata {a} and {b}"
+        rule = "a group is drawn as a whole, so its rows need one stratum"
+        raise ValueError(f"Grouped: {fault}; {rule}")
+    is_present = np.isin(np.arange(len(stratum_of_group)), present)
+    return Stratified(strata.law, strata.names[stratum_of_group], is_present)

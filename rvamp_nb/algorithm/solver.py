@@ -72,12 +72,20 @@ def save_fit(fit: "Fit", path: FilePath) -> None:
     """
     wanted = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
     check_interface("save_fit: fit", fit, ["last"], wanted)
-    if fit.last is None or fit.column_clusters:
-        why = "has columns in clusters: save the one without, and name them again"
-        why = why if fit.column_clusters else "has no messages: no step could be taken"
-        raise TypeError(f"save_fit: the fit {why}")
-    ended = dict(converged=fit.converged, n_iter=fit.n_iter, status=fit.status)
-    write_fit(path, fit.problem, fit.last.state, **ended, tol=fit.tol)
+    if fit.column_clusters:
+        fault = "has columns in clusters: save the one without, and name them again"
+        raise TypeError(f"save_fit: the fit {fault}")
+    if fit.last is None:
+        raise TypeError("save_fit: the fit has no messages: no step could be taken")
+    write_fit(
+        path,
+        fit.problem,
+        fit.last.state,
+        converged=fit.converged,
+        n_iter=fit.n_iter,
+        status=fit.status,
+        tol=fit.tol,
+    )
 
 # %% ../../nbs/workshop/solver.ipynb #12000606
 def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
@@ -122,23 +130,28 @@ def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
     ...     print(load_fit(f"{folder}/fit.npz", A, y))
     Fit(converged in 11 steps; 1 coefficients, 0.3 selected on average)
     """
-    header, state, remade = saved_settings(path, parts)
-    problem = _problem(A, y, None, **remade)
+    header, state, settings = saved_settings(path, parts)
+    problem = _problem(A, y, None, **settings)
+    # a fit of other data would be read without any error
     check_same(path, header, problem, {"A", "y", *parts})
+    take_step = step_for(problem.A)
+    state = _warm_state(state, problem)
+    # moments are not in the file: the step from its messages computes them
     try:
-        last = step_for(problem.A)(problem, _warm_state(state, problem))
-    except (Breakdown, np.linalg.LinAlgError) as e:
-        remedy = "its messages allow no step: it was damaged, save the fit again"
-        raise FileError(f"{path}: {remedy} ({e})") from e
+        last = take_step(problem, state)
+    except (Breakdown, np.linalg.LinAlgError) as error:
+        fault = "its messages allow no step: it was damaged, save the fit again"
+        raise FileError(f"{path}: {fault} ({error})") from error
     row = last.change, last.delta, 1.0, last.n_clipped, "loaded"
     trace = np.array([row], dtype=iteration.TRACE).view(np.recarray)
-    converged, status = _judged(path, header, max(row[:2]))
+    change = max(last.change, last.delta)
+    converged, status = _judge_loaded(path, header, change)
     return Fit(problem, last, converged, header["n_iter"], status, trace, header["tol"])
 
 # %% ../../nbs/workshop/solver.ipynb #12000616
-def _judged(path, header, change):
-    """Return whether a step with this change has converged, and the status: the step
-    decides, not the header.
+def _judge_loaded(path, header, change):
+    """Return whether a fit from a file has converged, and its status. The `change` of
+    a step from its messages decides; the status names a header that says otherwise.
     """
     tol = header["tol"]
     converged = bool(change < tol)
@@ -315,12 +328,15 @@ class Fit:
         return words + ")"
 
     def _repr_html_(self):
-        state = ("converged", "green") if self.converged else ("not converged", "red")
+        state = ("not converged", "red")
+        if self.converged:
+            state = ("converged", "green")
         Pi = self.Pi if self.selects else None
         loss = type(self.problem.likelihood).__name__
         model = f"{loss} loss, {type(self.prior).__name__} prior"
         facts = ("model", model), ("resamples", repr(self.problem.counts))
-        return as_page(self, state, facts, *leading_moments(self, Pi))
+        rows, columns = leading_moments(self, Pi)
+        return as_page(self, state, facts, rows, columns)
 
 # %% ../../nbs/workshop/solver.ipynb #4cbb591b
 class ConvergenceWarning(UserWarning):
@@ -346,55 +362,64 @@ class ConvergenceWarning(UserWarning):
 
 
 def _fit(problem, state, tol, max_iter, damping, anderson=None, limit=None):
-    """Iterate from a state, or from the start; if that fails, by continuation; `limit`
-    is that of `run`.
+    """Iterate from a state (None: from the start) until the messages settle, and
+    return the `Fit`. If the iteration fails, repeat it by continuation from a larger
+    penalty. `anderson` and `limit`, a bound on the calls of losses, are as in `run`.
     """
     options = tol, max_iter, damping
-    route = "by continuation from a larger penalty"
     take_step = step_for(problem.A)
+    retry = None
     with threads(problem.A):
-        done = iteration.run(problem, state, *options, anderson, take_step, limit)
-        failure = done.failure
-        again = None
-        if failure and WORK.get() < done.limit:
-            again = iteration.continuation(problem, *options, take_step, done.limit)
-    if again:
-        failure = again.failure and f"{failure}; {route}, {again.failure}"
-        n_steps = len(done.trace) + again.lost + len(again.trace)
+        result = iteration.run(problem, state, *options, anderson, take_step, limit)
+        failure = result.failure
+        if failure and WORK.get() < result.limit:
+            retry = iteration.continuation(problem, *options, take_step, result.limit)
+    route = "by continuation from a larger penalty"
+    if retry is not None:
+        n_steps = len(result.trace) + retry.lost + len(retry.trace)
+        if retry.failure:
+            failure = f"{failure}; {route}, {retry.failure}"
+        else:
+            failure = ""
         # a continuation that ran out of work is no better than the first attempt
-        out_of_work = again.failure and WORK.get() >= done.limit
-        if again.last and not out_of_work:
-            done = again
-        done = done._replace(lost=n_steps - len(done.trace))
-    n_iter = len(done.trace)
+        out_of_work = retry.failure and WORK.get() >= result.limit
+        if retry.last and not out_of_work:
+            result = retry
+        result = result._replace(lost=n_steps - len(result.trace))
+    n_iter = len(result.trace)
     status = f"converged in {n_iter} steps"
-    if again:
+    if retry is not None:
         status += f", {route}"
     if failure:
         status = f"not converged ({failure}). What to try: raise lam or max_iter; look"
         status += " for duplicated columns and for rows far from all others;"
         status += " standardise A"
     converged = not failure
-    numbers = n_iter, status, done.trace, tol, done.lost
-    return Fit(problem, done.last, converged, *numbers)
+    return Fit(
+        problem, result.last, converged, n_iter, status, result.trace, tol, result.lost
+    )
 
 # %% ../../nbs/workshop/solver.ipynb #f857aae6
-def _matrix(A):
+def _as_matrix(A):
     """Return A as a finite (M, N) array, a copy unless it is read-only, or as a
-    ChunkedTable that has not been checked.
+    ChunkedTable, whose numbers `_check_stored` validates.
     """
     table = as_chunked(A)
-    if table is None:
-        table = check_array("A", A, ("M", "N"))
-        is_constant = table.base is None and not table.flags.writeable
-        if not is_constant:
-            table = np.array(table, order="C")  # one layout, one answer
-        _check_scale("A", table)
+    if table is not None:
+        return table
+    table = check_array("A", A, ("M", "N"))
+    # the caller may change A after the fit; a read-only table of its own is shared
+    is_constant = table.base is None and not table.flags.writeable
+    if not is_constant:
+        table = np.array(table, order="C")  # one layout, one answer
+    _check_scale("A", table)
     return table
 
 # %% ../../nbs/workshop/solver.ipynb #12000191
 def _check_stored(A):
-    """Refuse a table in chunks whose numbers are not all finite."""
+    """Refuse (ValueError) a table in chunks with numbers that are not finite, or whose
+    products overflow.
+    """
     sizes = A.sizes[0]
     wrong = np.flatnonzero(~np.isfinite(sizes))
     if len(wrong):
@@ -404,40 +429,46 @@ def _check_stored(A):
 
 
 def _check_scale(name, values, most=1e70):
-    """Refuse numbers with fourth powers that are no doubles."""
+    """Refuse (ValueError) an array whose numbers have fourth powers beyond doubles."""
     size = max(values.max(), -values.min())
     if size and not 1 / most < size < most:
         fault = f"numbers of size {size:.0e}: products of four overflow, or vanish"
         raise ValueError(f"{name} has {fault}; give {name} (and lam) in other units")
 
 # %% ../../nbs/workshop/solver.ipynb #f94b1703
-def _prior(lam, prior, N, beta):
-    """Make the prior and check it against N and beta."""
+def _make_prior(lam, prior, N, beta):
+    """Return the prior, or a `Laplace` of lam if that is given, validated for N columns
+    at beta.
+    """
     if (lam is None) == (prior is None):
         remedy = "choose_lambda(A, y) finds a lam by cross-validation"
         raise TypeError(f"give lam or prior=Laplace(...), one of the two; {remedy}")
-    prior = Laplace(lam) if prior is None else prior
+    if prior is None:
+        prior = Laplace(lam)
     check_prior(prior)
     prior.check(N, beta)
     return prior
 
 # %% ../../nbs/workshop/solver.ipynb #4b0737b7
 def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
-    """Make the problem, checked; a column of ones is added for an intercept."""
-    A = _matrix(A)
+    """Validate the arguments of `rvamp` and return them as a `Problem`, with a column
+    of ones at the end of A for an intercept.
+    """
+    A = _as_matrix(A)
     N = A.shape[1]
-    stored = chunk_axis(A) is not None
-    y = np.array(check_array("y", y, (len(A),), of="row of A"))  # of our own
+    is_chunked = chunk_axis(A) is not None
+    y = check_array("y", y, (len(A),), of="row of A")
+    y = np.array(y)  # the caller may change the original
     _check_scale("y", y)
     beta = check_number("rvamp", "beta", beta, 0, closed="]")
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
     check_loss("likelihood", likelihood)
-    if isinstance(likelihood, GroupedLoss):  # as a fit's problem has it
-        likelihood = likelihood.loss
+    if isinstance(likelihood, GroupedLoss):
+        likelihood = likelihood.loss  # of an earlier fit: counts make its groups anew
     check_law("counts", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
-    prior = _prior(lam, prior, N, beta)
+    prior = _make_prior(lam, prior, N, beta)
     prior.check_table(A)
     likelihood.check(y, beta)
     plain = likelihood.plain
@@ -447,14 +478,15 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     if intercept:
         A = with_ones(A)
         whole_prior = WithIntercept(prior, N)
-    if stored:
+    if is_chunked:
         _check_stored(A)
     problem = Problem(A, y, whole_prior, likelihood, counts, beta)
-    is_ours = type(prior).__module__.startswith("rvamp_nb.")
-    if not (is_ours or prior.column_groups):  # of a group no column alone
+    # priors of the package are tested; groups have no moments of one column alone
+    is_tested = type(prior).__module__.startswith("rvamp_nb.")
+    if not is_tested and not prior.column_groups:
         check_moments(problem, prior)
     _check_unpenalised(problem)
-    if plain.shifts and not intercept and not stored:
+    if plain.shifts and not intercept and not is_chunked:
         _warn_uncentred(A, y)
     return problem
 
@@ -464,23 +496,23 @@ RAW_LENGTH = 2.0  # a column is raw that is so many times as long as 1, or as sh
 
 
 def _warn_uncentred(A, y):
-    """Warn (UserWarning) where a target and a raw column of an array A have means that
-    are not 0, and there is no intercept.
+    """Warn (UserWarning) of a model without an intercept in which the target y and a
+    column of the array A that is not standardised have means far from 0.
     """
     mean = y.mean()
-    root = len(y) ** 0.5
+    root = len(y) ** 0.5  # a standard error is the deviation over it
     if not abs(mean) * root > FAR_FROM_ZERO * y.std():
         return
     means = A.mean(0)
     lengths = np.linalg.norm(A, axis=0)
-    spread = A.std(0)
-    far = np.abs(means) * root > FAR_FROM_ZERO * spread
-    if not spread[far].all():  # a column of ones is an intercept
+    deviations = A.std(0)
+    uncentred = np.abs(means) * root > FAR_FROM_ZERO * deviations
+    if not deviations[uncentred].all():  # a column of ones is an intercept
         return
     raw = (lengths < 1 / RAW_LENGTH) | (lengths > RAW_LENGTH)
-    raw = np.flatnonzero(far & raw)
-    if len(raw):
-        j = raw[0]
+    columns = np.flatnonzero(uncentred & raw)
+    if len(columns):
+        j = columns[0]
         fault = f"y has mean {mean:.3g}, column {j} of A mean {means[j]:.3g} and length"
         fault += f" {lengths[j]:.3g}, and there is no intercept to make up for it"
         remedy = "give intercept=True, or what datasets.standardize(A, y) returns"
@@ -488,7 +520,9 @@ def _warn_uncentred(A, y):
 
 # %% ../../nbs/workshop/solver.ipynb #a7d10c14
 def _check_unpenalised(problem):
-    """Refuse unpenalised columns without a unique fit, on all rows or in resamples."""
+    """Refuse (ValueError) unpenalised columns whose fit is not unique, on all rows or
+    in more than 5 % of the resamples.
+    """
     A = problem.A
     free = np.broadcast_to(problem.prior.is_unpenalized(), A.shape[1:])
     k = int(free.sum())
@@ -503,7 +537,10 @@ def _check_unpenalised(problem):
             "penalise them"
         )
     rows = iteration.expected_rows(problem)
-    too_few = bdtr(k - 1, M, min(rows / M, 1.0)) if k > 1 else 0.0
+    too_few = 0.0
+    if k > 1:
+        # the binomial probability that a resample has fewer than k different rows
+        too_few = bdtr(k - 1, M, min(rows / M, 1.0))
     if too_few > 0.05:
         raise ValueError(
             f"{k} {columns}, and a resample keeps {rows:.0f} of {M} rows on average, in"
@@ -513,12 +550,17 @@ def _check_unpenalised(problem):
 
 # %% ../../nbs/workshop/solver.ipynb #01f28002
 def _warm_state(warm_start, problem):
-    """Return an earlier fit's messages, if of a problem of this size and groups."""
-    state = warm_start.messages if isinstance(warm_start, Fit) else warm_start
+    """Return the messages of an earlier fit, a `Fit` or its `State`, as a start for a
+    problem of the same shape and groups of rows; refuse others.
+    """
+    state = warm_start
+    if isinstance(warm_start, Fit):
+        state = warm_start.messages
     if not isinstance(state, State):
         rule = "warm_start must be a Fit with messages, or a State"
         raise TypeError(f"{rule}, got {type(warm_start).__name__}")
-    state = state._replace(to_prior=state.to_prior.alone())  # without its blocks
+    # clusters of columns are no part of a start: `with_clusters` makes them anew
+    state = state._replace(to_prior=state.to_prior.alone())
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
     if shape != problem.A.shape:
         fault = f"warm_start is for a problem of shape {shape}"
@@ -633,22 +675,25 @@ def rvamp(
     if column_clusters is not None:
         N = problem.A.shape[1] - intercept
         column_clusters = check_clusters(column_clusters, problem, N)
-    start = None if warm_start is None else _warm_state(warm_start, problem)
+    start = None
+    if warm_start is not None:
+        start = _warm_state(warm_start, problem)
     fit = _fit(problem, start, *options)
     if fit.converged and column_clusters:
         if column_clusters == "auto":
             column_clusters = find_clusters(problem.A, fit.Pi)
         fit = with_clusters(fit, column_clusters, *options)
-    if not fit.converged:  # two are what `rvamp` is wrapped in
+    if not fit.converged:
+        # four frames up is the caller's line: `rvamp` has two decorators
         warnings.warn(fit.status, ConvergenceWarning, stacklevel=4)
     return fit
 
 # %% ../../nbs/workshop/solver.ipynb #12b10ck2
 def with_clusters(fit, column_clusters, tol=1e-6, max_iter=500, damping=0.7):
-    """Continue a converged fit with other clusters of columns, int arrays; without any
-    ([]) every column is alone.
+    """Continue a converged fit with other clusters of columns, a list of int arrays,
+    and return the new `Fit`; with an empty list every column is alone.
     """
-    if not (column_clusters or fit.column_clusters):
+    if not column_clusters and not fit.column_clusters:
         return fit
     problem = fit.problem._replace(prior=fit._whole)
     state = _warm_state(fit, problem)
@@ -664,24 +709,27 @@ def with_clusters(fit, column_clusters, tol=1e-6, max_iter=500, damping=0.7):
 
 # %% ../../nbs/workshop/solver.ipynb #5c21f289
 def foreseen(past, log_lam):
-    """Extrapolate the state to a penalty by the cubic through the last four pairs of
-    (log_lam, state).
+    """Extrapolate the messages of a path to the next penalty, by the cubic through the
+    last four pairs of (log_lam, state) of `past`; return a `State`, None without pairs.
     """
     if not past:
         return None
     points, states = zip(*past[-4:])
     Z = np.array([coordinates(state) for state in states])
-    weights = []  # Lagrange's
+    weights = []  # of Lagrange's interpolation
     for a in points:
         factors = [(log_lam - b) / (a - b) for b in points if b != a]
         weights.append(np.prod(factors))
+    # an infinite coordinate has no slope: it keeps its last value
     finite = np.isfinite(Z).all(0)
     z = np.where(finite, weights @ np.where(finite, Z, 0), Z[-1])
     return from_coordinates(z, states[-1])
 
 # %% ../../nbs/workshop/solver.ipynb #33530ded
 def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
-    """Return the penalties of a path, decreasing, each once."""
+    """Return the penalties of a path, decreasing and each once, validated: `lams`, or
+    by default `n_lambdas` in even ratios below the one that empties the model.
+    """
     if lams is not None:
         lams = check_array("lams", lams, ("K",), 0, above=True, of="penalty")
         return np.unique(lams)[::-1]
@@ -779,32 +827,41 @@ class Path:
         return as_page(self, state, (), np.unique(rows.astype(int)), columns)
 
 # %% ../../nbs/workshop/solver.ipynb #12000220
-def _kept(N, n_iter=0, status="not reached", fit=None):
-    """Return what a path keeps of a fit, whose last step is three times as large."""
+def _summarize_fit(N, n_iter=0, status="not reached", fit=None):
+    """Return Pi, mean and var, (N,) each, whether it converged, n_iter, status, the
+    intercept and the messages of one fit of a path; NaN for no fit. A whole `Fit`, with
+    its last step, would take three times the memory.
+    """
     unknown = np.full(N, np.nan)
     if fit is None:
         return unknown, unknown, unknown, False, n_iter, status, np.nan, None
-    Pi = fit.Pi if fit.selects else unknown
-    moments = Pi, fit.mean, fit.var
-    return *moments, True, n_iter, status, fit.intercept, fit.messages
+    Pi = unknown
+    if fit.selects:
+        Pi = fit.Pi
+    return Pi, fit.mean, fit.var, True, n_iter, status, fit.intercept, fit.messages
 
 # %% ../../nbs/workshop/solver.ipynb #12000608
-def _path(lams, kept):
-    """Collect fits, `Path`; NaN where one has not converged or was not reached."""
-    missing = [_kept(len(kept[0][0]))] * (len(lams) - len(kept))
-    *numbers, converged, n_iter, statuses, intercept, states = zip(*kept, *missing)
+def _collect_path(lams, summaries):
+    """Return the `Path` of the penalties `lams` from summaries of its first fits, and
+    warn if any has not converged; penalties that were not reached are NaN.
+    """
+    n_reached = len(summaries)
+    N = len(summaries[0][0])
+    missing = [_summarize_fit(N)] * (len(lams) - n_reached)
+    columns = zip(*(summaries + missing))
+    Pi, mean, var, converged, n_iter, statuses, intercept, states = columns
     status = f"{sum(converged)} of {len(lams)} penalties converged"
     if missing:
-        last = lams[len(kept) - 1]
+        last = lams[n_reached - 1]
         status += f"; stopped early at lam = {last:.3g}, after 3 failures"
     if not all(converged):
-        warnings.warn(status, ConvergenceWarning, stacklevel=4)  # as of `rvamp`
-    Pi, mean, var = (np.stack(columns, axis=1) for columns in numbers)
+        # four frames up is the line that called `rvamp_path`
+        warnings.warn(status, ConvergenceWarning, stacklevel=4)
     return Path(
         lams=lams,
-        Pi=Pi,
-        mean=mean,
-        var=var,
+        Pi=np.stack(Pi, axis=1),
+        mean=np.stack(mean, axis=1),
+        var=np.stack(var, axis=1),
         converged=np.array(converged),
         n_iter=np.array(n_iter),
         statuses=list(statuses),
@@ -898,20 +955,25 @@ def rvamp_path(
     options = _check_steering(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
     N = problem.A.shape[1] - intercept
-    kept = []
+    summaries = []
     past = []
     failures = 0
     anderson = iteration.Anderson(problem.A)
+    # one limit for the whole path: hard penalties may not take a fit's work each
     work = max_iter * (1 + A_SHORT_FIT * len(lams))
     limit = iteration.work_limit(problem, work)
+    # with `until` nobody knows how many penalties there will be
     total = None if until is None else np.inf
     for lam in progress_bar(lams, shown=progress, desc="λ path", total=total):
         scaled = problem._replace(prior=problem.prior.scaled(lam))
-        fit = _fit(scaled, foreseen(past, np.log(lam)), *options, anderson, limit)
+        start = foreseen(past, np.log(lam))
+        fit = _fit(scaled, start, *options, anderson, limit)
         anderson.pause()
         n_steps = fit.n_iter + fit.n_lost
-        kept.append(_kept(N, n_steps, fit.status, fit if fit.converged else None))
+        answer = fit if fit.converged else None
+        summaries.append(_summarize_fit(N, n_steps, fit.status, answer))
         if not fit.converged:
+            # a smaller penalty is harder: three failures in a row end the path
             failures += 1
             if failures == 3:
                 break
@@ -919,6 +981,6 @@ def rvamp_path(
         failures = 0
         past = past[-3:] + [(np.log(lam), fit.messages)]
         if until is not None and until(fit):
-            lams = lams[: len(kept)]
+            lams = lams[: len(summaries)]
             break
-    return _path(lams, kept)
+    return _collect_path(lams, summaries)
