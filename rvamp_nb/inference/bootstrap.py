@@ -22,12 +22,12 @@ from ..validation import check_array, check_number, check_size, kind_of
 
 # %% ../../nbs/course/14_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
-    """Solve the Lasso on one resample, by scikit-learn on rescaled rows and columns
-    (`eq:lasso`, `folded-lasso`): coefficients (N,), exactly 0 where not selected, for A
-    (M, N), y (M,), counts (M,) >= 0 and one penalty lam > 0, or (N,) of them. `tol`
-    bounds the duality gap, relative to the weighted sum of squares of y. Where 10,000
-    sweeps do not reach it, `penalised_fit` takes over, which is stricter; errors are as
-    there.
+    """Solve the Lasso on one resample by scikit-learn, on rescaled rows and columns
+    (`eq:lasso`, `folded-lasso`); return coefficients (N,), exactly 0 if not selected.
+
+    A is (M, N), y (M,), counts (M,) >= 0, and lam > 0 one penalty or (N,). `tol` bounds
+    the duality gap, relative to the weighted sum of squares of y. If 10,000 sweeps do
+    not reach it, `penalised_fit` takes over, which is stricter, and raises its errors.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import lasso_path
@@ -37,12 +37,13 @@ def weighted_lasso(A, y, lam, counts, tol=1e-10):
     root = np.sqrt(counts[rows])
     X = np.asfortranarray(A[rows] * root[:, None] / lam)
     target = root * y[rows]
+    # numbers that overflow are left to penalised_fit, as is an empty resample
     if len(rows) and np.isfinite(X.T @ target).all():
         # sweeps in order draw no number, but without a seed the global state would move
-        how = dict(tol=tol, max_iter=10_000, random_state=0, precompute=False)
+        options = dict(tol=tol, max_iter=10_000, random_state=0, precompute=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            _, path, gaps = lasso_path(X, target, alphas=[1 / len(rows)], **how)
+            _, path, gaps = lasso_path(X, target, alphas=[1 / len(rows)], **options)
         if gaps[0] <= tol * (target @ target):
             return path[:, 0] / lam
     return batch_glm.penalised_fit(A, y, lam, 0 * lam, counts)
@@ -63,12 +64,12 @@ class _Plan(NamedTuple):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #f135548a
 def _draws(plan, numbers):
-    """Draw weighted counts (b, M) and multipliers (b, n), an intercept's 1; by (seed,
-    b).
+    """Draw the weighted counts, (b, M), and the multipliers of the penalties, (b, n)
+    with 1 for an intercept, of the refits in numbers; each by (seed, number) alone.
     """
     M, N = plan.shape
     seeds = [np.random.SeedSequence(plan.seed, spawn_key=(b,)) for b in numbers]
-    rngs = [np.random.default_rng(one) for one in seeds]
+    rngs = [np.random.default_rng(s) for s in seeds]
     c = drawn("counts", plan.counts, M, rngs)
     factor = drawn("randomize", plan.randomize, N, rngs)
     of_intercept = np.ones((len(c), len(plan.table.free) - N))
@@ -76,7 +77,9 @@ def _draws(plan, numbers):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #553d24b8
 def _one_refit(plan, counts, factor):
-    """Compute coefficients and weighted residuals of one resample."""
+    """Refit one resample with counts, (M,), and multipliers, (n,): return coefficients,
+    (n,), and weighted residuals, (M,).
+    """
     A, y, t, k = plan.args
     options = plan.options
     loss = batch_glm.RefitLoss(options["loss"], options["delta"], options["offset"])
@@ -88,11 +91,11 @@ def _one_refit(plan, counts, factor):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #b14812af
 def _spread(n, sums, about=0.0):
-    """Compute mean, unbiased variance, and their errors, by `moved-sums` about a
-    point.
+    """Compute mean, unbiased variance and their standard errors from n numbers' sums of
+    powers 1 to 4 about a point, (4, k) (`moved-sums`); return four arrays (k,).
     """
     off, two, three, four = sums / n
-    if n < 2:
+    if n < 2:  # one number has no variance
         unknown = np.full_like(off, np.nan)
         return about + off, unknown, unknown, unknown
     var = np.maximum(two - off**2, 0) * n / (n - 1)
@@ -102,20 +105,23 @@ def _spread(n, sums, about=0.0):
 
 
 def _share_error(selected, n):
-    """Compute standard error of a share; at 0 and n, that of half a case from the
-    end.
+    """Compute the standard error of the share of `selected` among n; for 0 and n, as if
+    half a case had gone the other way.
     """
     share = np.clip(selected, 0.5, n - 0.5) / n
     return np.sqrt(share * (1 - share) / n)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #03000101
 def _check_rows(A, y, weight, offset):
-    """Return A (M, N), y (M,), weights and offsets as floats, by default 1 and 0."""
-    held = {"sparse": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
-    what, ending = held.get(kind_of(A).removesuffix(" frame"), ("", ""))
+    """Return A, (M, N), y, (M,), weights and offsets as float arrays; these are 1 and 0
+    by default. A TypeError or ValueError for a table that is not in memory, and for
+    other shapes.
+    """
+    forms = {"sparse": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
+    form, ending = forms.get(kind_of(A).removesuffix(" frame"), ("", ""))
     remedy = f"refit on A[:, columns]{ending}, or on some rows"
-    if what:
-        raise TypeError(f"A is {what}, and is needed in memory; {remedy}")
+    if form:
+        raise TypeError(f"A is {form}, and is needed in memory; {remedy}")
     check_in_memory(A, "A is read in chunks, and is needed", remedy)
     A = check_array("A", A, ("M", "N"))
     shape = (len(A),)
@@ -130,17 +136,20 @@ def _check_rows(A, y, weight, offset):
     return A, check_array("y", y, shape), weight, offset
 
 # %% ../../nbs/course/14_bootstrap.ipynb #a13b647a
-def _each_column(name, given, N, **rules):
-    """Return a number >= 0 for each column of A, (N,), of as many or one for all."""
-    v = check_array(name, given, low=0, of="column", **rules)
+def _each_column(name, numbers, N, **rules):
+    """Return numbers >= 0 for the N columns of A, (N,), from as many or one for all; a
+    ValueError for others.
+    """
+    v = check_array(name, numbers, low=0, of="column", **rules)
     if not v.ndim:
         return np.full(N, v)
     return check_array(name, v, (N,), of="column of A")
 
 # %% ../../nbs/course/14_bootstrap.ipynb #15bf7a14
 def _check_penalties(A, lam, factor, intercept):
-    """Return penalties times factors (N,); no more are free than the rows can tell
-    apart.
+    """Return penalties times their factors, (N,). A ValueError if the columns without a
+    penalty (and the intercept) are linearly dependent, a TypeError for a lam that is no
+    number.
     """
     if lam is None or isinstance(lam, (bool, np.bool_)):
         hint = "give a number > 0, for example datasets.choose_lambda(A, y)"
@@ -151,17 +160,18 @@ def _check_penalties(A, lam, factor, intercept):
         factor = 1
     factor = _each_column("penalty_factor", factor, A.shape[1])
     free = np.column_stack([A[:, factor == 0], np.ones((len(A), int(intercept)))])
+    # on one scale, so that the rank does not depend on units
     free = free / np.maximum(np.abs(free).max(0, initial=0), 1e-300)
     if free.size and np.linalg.matrix_rank(free) < free.shape[1]:
-        what = f"the {free.shape[1]} unpenalised columns (with the intercept)"
+        columns = f"the {free.shape[1]} unpenalised columns (with the intercept)"
         problem = f"are linearly dependent or more than the {len(A)} rows"
-        raise ValueError(f"{what} {problem}: drop some, or penalise them")
+        raise ValueError(f"{columns} {problem}: drop some, or penalise them")
     return lam * factor
 
 # %% ../../nbs/course/14_bootstrap.ipynb #9765a1dd
 def _check_plan(seed, n_jobs, l1_ratio, delta, **flags):
-    """Return numbers in their intervals, and flags that are True or False; the ratio
-    and delta as floats.
+    """Check seed, n_jobs and flags (True or False); return l1_ratio in [0, 1] and delta
+    > 0 as floats. A TypeError or ValueError for others.
     """
     owner = "naive_bootstrap"
     check_size(owner, "seed", seed, least=0)
@@ -176,7 +186,9 @@ def _check_plan(seed, n_jobs, l1_ratio, delta, **flags):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #a0c7775c
 def _check_columns(name, given, N):
-    """Return column numbers as an int array; None as it is."""
+    """Return column numbers from 0 to N - 1 as an int array, or None for None; a
+    TypeError or ValueError for others.
+    """
     if given is None:
         return None
     columns = np.asarray(given)
@@ -189,39 +201,45 @@ def _check_columns(name, given, N):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #97cc1c90
 def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
-    """Return the first four of a _Plan; an intercept is one more column with no
-    penalty.
+    """Build the model that all refits share: the first four fields of a _Plan. An
+    intercept is one more column of ones, without a penalty.
     """
-    none = np.zeros(int(intercept))
-    t = np.append(l1_ratio * lam, none)
-    k = np.append((1 - l1_ratio) * lam, none)
-    plain = loss == "squared" and not (positive or k.any()) and bool((t > 0).all())
-    positive = np.append(np.full(len(lam), positive), none > 0)
+    unpenalised = np.zeros(int(intercept))
+    t = np.append(l1_ratio * lam, unpenalised)
+    k = np.append((1 - l1_ratio) * lam, unpenalised)
+    # what is a is_lasso Lasso can also be solved by scikit-learn
+    is_lasso = loss == "squared" and not (positive or k.any()) and bool((t > 0).all())
+    positive = np.append(np.full(len(lam), positive), unpenalised > 0)
     if intercept:
         A = np.column_stack([A, np.ones((len(A), 1))])
     options = dict(loss=loss, positive=positive, delta=delta, offset=offset)
     table = batch_glm.unit_table(A, y, t, k, **options)
-    return (A, y, t, k), options, plain, table
+    return (A, y, t, k), options, is_lasso, table
 
 # %% ../../nbs/course/14_bootstrap.ipynb #2cc32a46
 def _chunk(plan, likely, numbers):
-    """Compute coefficients (b, n) and weighted residuals (b, M) of refits, on one
-    thread.
+    """Refit the resamples in numbers on one thread; return coefficients, (b, n), and
+    weighted residuals, (b, M). likely, (n,) bool, hints at selected columns.
     """
     with threadpool_limits(1):
         counts, factor = _draws(plan, numbers)
         x, u, sure, _ = batch_glm.refit(plan.table, counts, factor, likely)
+        # refits that the batch has not solved for sure are solved one by one
         for b in np.flatnonzero(~sure):
             x[b], u[b] = _one_refit(plan, counts[b], factor[b])
         return x, u
 
 # %% ../../nbs/course/14_bootstrap.ipynb #3d41c388
 def _chunks(plan, likely, n_resamples, n_jobs):
-    """Compute the chunks in order, by n_jobs processes."""
+    """Yield coefficients and residuals of n_resamples refits, 50 at a time in order,
+    computed by n_jobs processes.
+    """
     from joblib import Parallel, delayed
 
     size = 50  # part of what makes the sums reproducible, whatever n_jobs
-    numbers = [range(n_resamples)[s : s + size] for s in range(0, n_resamples, size)]
+    starts = range(0, n_resamples, size)
+    numbers = [range(n_resamples)[start : start + size] for start in starts]
+    # without a hint the first chunk shows which columns are likely
     if likely is None:
         first = _chunk(plan, likely, numbers.pop(0))
         yield first
@@ -284,7 +302,9 @@ class Refits(NamedTuple):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #43724863
 def _gather(chunks, plan, n, keep, progress):
-    """Join all n refits; keep the intercept, the last coefficient, by itself."""
+    """Sum up chunks of n refits; return their `Refits`, with the draws of the columns
+    in keep. The intercept, the last coefficient, is kept by itself.
+    """
     M, N = plan.shape
     about = None
     sums = 0
@@ -293,6 +313,7 @@ def _gather(chunks, plan, n, keep, progress):
     with progress_bar(total=n, shown=progress, desc="refits") as bar:
         for x, u in chunks:
             both = np.hstack([x, u])
+            # powers are summed about the first chunk's mean, so that no digits are lost
             if about is None:
                 about = both.mean(0)
             d = both - about

@@ -36,9 +36,9 @@ DELETED_BELOW = 1e-9  # a count so small that the row is as good as deleted
 
 
 def split_law(counts):
-    """Split the law of a count, with `nodes()` and `mean`, into two pieces, each as
-    narrow as can be; in one, where there is only one value. Return a list of (float,
-    Discrete): the probability of each piece, and the law of the count inside it.
+    """Split the law of a count, with `nodes()` and `mean`, into two pieces of least
+    variance, or one if it has one value. Return a list of (float, Discrete): the
+    probability of each piece, and the law of the count inside it.
     """
     c, w = counts.nodes()
     likely = w > 1e-12
@@ -52,12 +52,14 @@ def split_law(counts):
 
     best = [slice(None)]
     least = np.inf
+    # narrow pieces hold neighbouring values, so that only the place of the cut is free
     for k in range(1, len(c)):
         cut = [slice(0, k), slice(k, None)]
         kept = spread(cut[0]) + spread(cut[1])
         if kept < least:
             least = kept
             best = cut
+    # a count of 0 would leave a row without a message
     c = np.maximum(c, DELETED_BELOW * counts.mean)
     pieces = []
     for piece in best:
@@ -68,16 +70,19 @@ def split_law(counts):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt5aa
 def _chosen_by_group(which, answers):
-    """Choose for each group the answer under its own law."""
+    """Merge answers under several laws, NamedTuples of arrays: each row, or group of
+    rows, gets the numbers under its own law, whose number is in `which`, (M,).
+    """
     first = answers[0]
-    chosen = []
-    for parts in zip(*answers):
-        picked = parts[0]
-        if isinstance(picked, np.ndarray):
-            law = which if len(picked) == len(which) else which[first.layout.row]
-            picked = np.stack(parts)[law, np.arange(len(picked))]
-        chosen.append(picked)
-    return first._make(chosen)
+    merged = []
+    for arrays in zip(*answers):
+        values = arrays[0]
+        # what is no array is the same under all laws
+        if isinstance(values, np.ndarray):
+            law = which if len(values) == len(which) else which[first.layout.row]
+            values = np.stack(arrays)[law, np.arange(len(values))]
+        merged.append(values)
+    return first._make(merged)
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt005
 @dataclass(frozen=True)
@@ -94,7 +99,9 @@ class PerRowLoss(Loss):
     layout = property(lambda self: self.loss.layout)
 
     def message(self, y, incoming, counts, beta=np.inf):
-        """Answer as the loss does, each row by its own law; `counts` is not asked."""
+        """Compute the loss's moments and message, each row under its own law of counts;
+        `counts` is not used.
+        """
         if self.loss.layout:  # in groups, chapter 5.2
             answers = [self.loss.message(y, incoming, law, beta) for law in self.laws]
             moments, sent = zip(*answers)
@@ -105,7 +112,7 @@ class PerRowLoss(Loss):
         for k in np.unique(self.which):
             rows = np.flatnonzero(self.which == k)
             loss = self.loss.of(rows)
-            received = Natural(*(part[rows] for part in incoming))
+            received = Natural(*(field[rows] for field in incoming))
             answer = loss.message(y[rows], received, self.laws[k], beta)
             moments[:, rows], sent[:, rows] = answer
         return Moments(*moments), Natural(*sent)
@@ -115,13 +122,12 @@ def _law_of_rate(p):
     """Return the law of a count that is 1 with probability p, and else 0."""
     if 0 < p < 1:
         return Subsample(p)
-    value = p or DELETED_BELOW
-    return Discrete([value], [1.0])
+    return Discrete([max(p, DELETED_BELOW)], [1.0])
 
 
 def sampling_units(counts, M):
-    """Return what is drawn: the number of each row's unit, (M,), the row itself or its
-    group; and the law of the units' counts.
+    """Return the number of the unit that each row is drawn with, (M,), the row itself
+    or its group, and the law of the units' counts.
     """
     if isinstance(counts, Grouped):
         return counts.index, counts.of_groups
@@ -129,8 +135,11 @@ def sampling_units(counts, M):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt0x1
 def _laws_of_patterns(law, G, rows):
-    """Return the number of each unit's law, (G,); how many pieces a chosen unit's law
-    has; and a function that returns a pattern's weight and laws.
+    """Prepare the patterns of some units (rows) out of G under a law of counts.
+
+    Return the number of the law of each unit, (G,), the number of pieces of a chosen
+    unit's law, and a function that computes from the pieces chosen, (K,), the weight of
+    a pattern and its list of laws, those of the chosen units last.
     """
     stratum = np.zeros(G, dtype=int)
     inner = law
@@ -146,7 +155,7 @@ def _laws_of_patterns(law, G, rows):
         return np.zeros(G, dtype=int), len(pieces), independent
     sizes = np.bincount(stratum)
     n_strata = len(law.names) if isinstance(law, Stratified) else 1
-    drawn = np.zeros_like(sizes)  # behind the strata stand units that are never drawn
+    drawn = np.zeros_like(sizes)  # units without a stratum are never drawn
     for k, size in enumerate(sizes[:n_strata]):
         drawn[k] = inner.drawn(size)
 
@@ -154,12 +163,14 @@ def _laws_of_patterns(law, G, rows):
         weight = 1.0
         places = drawn.copy()
         left = sizes.copy()
-        for k, inside in zip(stratum[rows], chosen):  # one after the other
+        # one unit after the other: each draw changes the chances of the next
+        for k, inside in zip(stratum[rows], chosen):
             weight *= (places[k] if inside else left[k] - places[k]) / left[k]
             places[k] -= inside
             left[k] -= 1
         if not weight:
             return 0.0, []  # there is no such sample
+        # the other units of a stratum share the places that are left
         rates = np.append(places / np.maximum(left, 1), [0, 1])
         return float(weight), list(map(_law_of_rate, rates))
 
@@ -176,18 +187,18 @@ class Pattern(NamedTuple):
 
 
 def patterns(counts, M, rows):
-    """List every `Pattern` of a law's counts of some rows, (K,), each once (of
-    `Grouped` counts the groups), neighbours differing in one row; the weights sum to 1.
+    """List all `Pattern`s of the counts of some rows, (K,), numbers of groups under
+    `Grouped` counts. Neighbours in the list differ in one row; the weights sum to 1.
     """
     unit, law = sampling_units(counts, M)
     others, pieces, weight_and_laws = _laws_of_patterns(law, unit.max() + 1, rows)
     places = range(len(rows))[::-1]
     listed = []
-    for k in range(pieces ** len(rows)):  # two pieces at most: Gray's code
-        gray = k ^ k >> 1
-        chosen = tuple(gray >> place & 1 for place in places)
+    for k in range(pieces ** len(rows)):
+        gray = k ^ (k >> 1)  # Gray's code, for there are two pieces at most
+        chosen = tuple((gray >> place) & 1 for place in places)
         weight, laws = weight_and_laws(chosen)
-        if not weight:
+        if not weight:  # no resample has these counts
             continue
         which = others.copy()
         which[rows] = len(laws) - pieces + np.array(chosen, dtype=int)
@@ -203,34 +214,35 @@ MOST_STEPS = 100  # before it is given up
 
 
 def restrict(fit, columns):
-    """Return the problem of some columns, (n,) int array, and the messages to begin
-    with: a Problem and a State.
+    """Restrict the problem and the messages of a fit to some columns, (n,) int array;
+    return a Problem and a State.
     """
     p = fit.problem
     if len(columns) == len(fit.Pi):
         return p, fit.messages
-    of_each = {}
+    per_column = {}
     for name in ("lam", "penalty_factor"):
         value = vars(fit.prior)[name]
         if np.ndim(value):
-            of_each[name] = value[columns]
-    prior = replace(fit.prior, **of_each)
+            per_column[name] = value[columns]
+    prior = replace(fit.prior, **per_column)
     A = pick_columns(p.A, columns)
     places = columns
     if fit.has_intercept:
         A = with_ones(A)
         prior = WithIntercept(prior, len(columns))
         places = np.append(columns, len(fit.Pi))
+    # clusters are put together anew below, with the columns' new numbers
     to_prior = fit.messages.to_prior.alone()
-    to_prior = Natural(*(part[places] for part in to_prior))
+    to_prior = Natural(*(field[places] for field in to_prior))
     state = fit.messages._replace(to_prior=to_prior)
     blocks = [columns.searchsorted(block) for block in fit.column_clusters]
     return put_in_clusters(p._replace(A=A, prior=prior), state, blocks, len(columns))
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt012
 def active_set(fit):
-    """Return columns whose Π is not next to 0, (n,) int array; all, where these are
-    most.
+    """Return the numbers of the columns whose Π is not negligible, (n,) int array, or
+    of all columns if these are most of them, or none.
     """
     kept = fit.Pi > NEGLIGIBLE
     if 0 < kept.mean() < 0.5:
@@ -239,7 +251,9 @@ def active_set(fit):
 
 
 def _stands(step, enough):
-    """Return whether the step has moved less than `enough`."""
+    """Return whether a step of the iteration has moved less than `enough`, relative to
+    the messages.
+    """
     before = step.state
     if step.x.rho.max() < 1e-12:  # nothing selected: they fade for ever
         before = before._replace(to_likelihood=step.new.to_likelihood)
@@ -247,15 +261,15 @@ def _stands(step, enough):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt014b
 def _solve_pattern(problem, state, anderson):
-    """Iterate until nothing moves; return this step, or None, and how many steps it
-    took.
+    """Iterate a pattern's problem until it settles, from a state, or anew if that
+    fails; return the last step, None without success, and the number of steps.
     """
     steps = 0
     for start in (state, None):
         anderson.pause()
-        tried = iterate(problem, start, anderson=anderson)
+        iteration = iterate(problem, start, anderson=anderson)
         try:
-            for _, (step, _, _) in zip(range(MOST_STEPS), tried):
+            for _, (step, _, _) in zip(range(MOST_STEPS), iteration):
                 steps += 1
                 if step and _stands(step, PATTERN_TOL):
                     return step, steps
@@ -273,12 +287,12 @@ class PatternFit(NamedTuple):
 
 
 def solve_patterns(fit, rows, columns):
-    """Fit all patterns of some rows, (K,), on some columns, (n,). Return a list of
-    `PatternFit`, and how many steps all took together.
+    """Fit each pattern of some rows, (K,), on some columns, (n,). Return a list of
+    `PatternFit`, and the total number of steps.
     """
     problem, state = restrict(fit, columns)
     anderson = Anderson(problem.A)
-    parts = []
+    fits = []
     steps = 0
     z = coordinates(state)
     last = ()
@@ -286,6 +300,7 @@ def solve_patterns(fit, rows, columns):
     for weight, chosen, which, laws in patterns(problem.counts, len(problem.y), rows):
         loss = PerRowLoss(problem.likelihood, which, laws)
         conditioned = problem._replace(likelihood=loss)
+        # begin where the last pattern ended, moved as its rows have moved it before
         side = np.subtract(chosen, last or chosen)
         begin = from_coordinates(z + side @ moves, state)
         step, taken = _solve_pattern(conditioned, begin, anderson)
@@ -293,26 +308,29 @@ def solve_patterns(fit, rows, columns):
         solved = None
         if step:
             solved = replace(fit, problem=conditioned, last=step, n_iter=taken)
-            now = coordinates(step.new)
+            end = coordinates(step.new)
             move = np.zeros_like(z)
-            np.subtract(now, z, out=move, where=np.isfinite(now) & np.isfinite(z))
+            finite = np.isfinite(end) & np.isfinite(z)
+            np.subtract(end, z, out=move, where=finite)
             if np.abs(side).sum() == 1:  # more where one between has no answer
                 moves[side != 0] = move * side.sum()
-            z = now
+            z = end
             last = chosen
-        parts.append(PatternFit(weight, chosen, solved))
-    return parts, steps
+        fits.append(PatternFit(weight, chosen, solved))
+    return fits, steps
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt122
 def moments_of(fit, n, start):
-    """Compute Π, mean and mean square, (3, N), those of clusters by n nodes."""
+    """Compute Π, mean and mean square of each coefficient, (3, N); clusters of columns
+    are averaged over n nodes, from number `start` on.
+    """
     if fit.column_clusters:
         return fit.problem.prior.three(fit.last.state.to_prior, n, start)
     return np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt025
 def row_scores(fit, columns):
-    """Measure how much each row's count matters to some columns, (n,) int array
+    """Compute the influence of the count of each row on some columns, (n,) int array
     (`score`): (M,), or (G,) for groups of rows.
     """
     doubt = (fit.Pi * (1 - fit.Pi))[columns]
@@ -323,6 +341,7 @@ def row_scores(fit, columns):
     A = pick_columns(fit.problem.A, columns)
     var = fit.last.u.var
 
+    # the noise of a column sums over all rows, a score over all columns: two passes
     def of_columns(X, var):
         return (), (var @ X[:, :] ** 2,)
 
@@ -410,32 +429,37 @@ OWNER = "condition_on_rows"
 
 
 def _check_countable(fit):
-    """Refuse rows and fits that cannot be conditioned on, with the reason."""
+    """Refuse a fit that cannot be conditioned: not converged, of a pattern, at a finite
+    beta, or under a prior that does not select. A TypeError or ValueError.
+    """
     if not isinstance(fit, Fit):
         source = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
         raise TypeError(f"{OWNER}: fit must be {source}, got {fit!r:.60}")
     p = fit.problem
     if fit.last is None or not fit.converged:
-        what = "the fit has not converged, and there is no fixed point to start from"
-        raise ValueError(f"{OWNER}: {what} ({fit.status})")
+        problem = "the fit has not converged, and there is no fixed point to start from"
+        raise ValueError(f"{OWNER}: {problem} ({fit.status})")
     if isinstance(p.likelihood, PerRowLoss):
         raise TypeError(f"{OWNER}: the fit is one of a pattern: give the whole one")
     if np.isfinite(p.beta):
         raise ValueError(f"{OWNER}: beta must be inf, got beta = {p.beta:g}")
     if not isinstance(fit.prior, Penalty) or not fit.selects:
-        which = "Laplace, ElasticNet with an l1_ratio above 0, or NonNegative"
+        priors = "Laplace, ElasticNet with an l1_ratio above 0, or NonNegative"
         given = type(fit.prior).__name__
-        raise TypeError(f"{OWNER}: the prior must select ({which}), got {given}")
+        raise TypeError(f"{OWNER}: the prior must select ({priors}), got {given}")
 
 # %% ../../nbs/course/46_conditioning.ipynb #8c5bbe96
 def _rows_asked(fit, rows, columns):
-    """Return the rows to count, by number or the best of them, (K,)."""
+    """Return the numbers of the rows to condition on, (K,): a list as it is, or, for a
+    number of rows, those with the largest `row_scores` for some columns, (n,). A
+    ValueError for too few rows in all, rows that do not exist, and too many of them.
+    """
     unit, _ = sampling_units(fit.problem.counts, len(fit.problem.y))
     G = unit.max() + 1
     if G < MIN_ROWS:
-        what = f"{G} rows are too few, at least {MIN_ROWS} are needed"
+        problem = f"{G} rows are too few, at least {MIN_ROWS} are needed"
         remedy = "enumerate the resamples (naive_bootstrap)"
-        raise ValueError(f"{OWNER}: {what}; {remedy}")
+        raise ValueError(f"{OWNER}: {problem}; {remedy}")
     if np.iterable(rows) and not isinstance(rows, str):
         return clusters.check_indices("condition_on_rows: rows", rows, G)
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)):
@@ -444,28 +468,31 @@ def _rows_asked(fit, rows, columns):
     if not 0 <= rows <= G:
         raise ValueError(f"{OWNER}: rows must lie between 0 and {G}, got {rows}")
     if rows > MAX_CHOSEN_ROWS:
-        what = f"rows = {rows} are up to {2**rows:,} fits; name the rows (rows=[...])"
-        raise ValueError(f"condition_on_rows: {what} if that is meant")
+        problem = (
+            f"rows = {rows} are up to {2**rows:,} fits; name the rows (rows=[...])"
+        )
+        raise ValueError(f"condition_on_rows: {problem} if that is meant")
     return np.argsort(-row_scores(fit, columns), kind="stable")[:rows]
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt028
 def _mixed(fit, parts, columns):
-    """Average Π, mean and mean square over all patterns, (3, N); return them and the
-    patterns that were left as they were.
+    """Average Π, mean and mean square over patterns; return them, (3, N), and a dict of
+    the patterns that have no fit and count as the fit without conditions: the weight of
+    each.
     """
     n = max(NODES // len(parts), SOME)  # patterns also average over nodes
     moments = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
     mixed = 0.0
-    left = {}
+    unsolved = {}
     for k, (weight, chosen, part) in enumerate(parts):
         if part is None:
-            left[f"pattern {chosen}"] = weight
+            unsolved[f"pattern {chosen}"] = weight
             of_pattern = moments[:, columns]
         else:
             of_pattern = moments_of(part, n, k * n % NODES)
         mixed = mixed + weight * of_pattern
     moments[:, columns] = mixed
-    return moments, left
+    return moments, unsolved
 
 # %% ../../nbs/course/46_conditioning.ipynb #3ebbf27f
 @numpy_errors(under="ignore")

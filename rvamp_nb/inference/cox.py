@@ -25,9 +25,9 @@ from ..validation import check_array, kind_of
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0001
 def one_clock(time, entry=None, strata=None):
-    """Return when rows begin and end to be at risk, (M,) whole numbers each, on a clock
-    on which the strata come one after the other: at risk at k are those with start < k
-    <= stop (`risk-set`). Without entries a row starts where its stratum does.
+    """Convert times into start and stop on one clock, (M,) whole numbers each, on which
+    the strata follow one after the other: a row is at risk at k if start < k <= stop
+    (`risk-set`). Without entry times a row starts where its stratum does.
     """
     M = len(time)
     begin = np.zeros(0) if entry is None else entry
@@ -69,7 +69,9 @@ class RiskSets:
         return RiskSets(self.start[rows], self.stop[rows])
 
     def _sums(self, v, back):
-        """Compute running sums, (..., M), forwards or from the end."""
+        """Compute running sums of v, (..., M), in each block: from its beginning, or
+        with `back` from its end.
+        """
         sums = np.empty(v.shape)
         way = slice(None, None, -1 if back else 1)
         for block in self.blocks:
@@ -81,6 +83,7 @@ class RiskSets:
         sums = self._sums(weights, True)[..., self.first]
         if not self.less.any():
             return sums
+        # less those who come after the row has ended
         later = self._sums(weights[..., self.order], True)
         return sums - np.where(self.more, later[..., self.come - len(self.come)], 0)
 
@@ -111,9 +114,10 @@ class CoxLoss:
         return CoxLoss(self.sets.of(rows))
 
     def shares(self, y, f, c):
-        """Compute each row's risk, deaths, risk at its time, and risk times hazard, (b,
-        M); once for value, slope and curvature at a point.
+        """Compute the risk of each row, its deaths, the total risk at its time, and its
+        risk times the hazard, (b, M) each, for events y, fits f and counts c.
         """
+        # value, slope and curvature ask for the same point, one after the other
         last_f, last_c = self.point
         if np.array_equal(f, last_f) and np.array_equal(c, last_c):
             return self.known
@@ -150,8 +154,8 @@ class CoxLoss:
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0002
 def within_strata(A, strata, weight):
-    """Subtract from A, (M, N), the mean that each column has in each stratum, under
-    weights (M,): no Cox model with these strata notices (`within`). Columns that vary
+    """Subtract from each column of A, (M, N), its mean in each stratum under weights,
+    (M,), which changes no Cox model with these strata (`within`). Columns that vary
     inside no stratum become 0.
     """
     _, codes = np.unique(strata, return_inverse=True)
@@ -169,9 +173,9 @@ def within_strata(A, strata, weight):
 
 # %% ../../nbs/course/53_survival.ipynb #sd5e6ba2
 def cox_fits(A, time, event, lam, counts, start=None, strata=None, entry=None):
-    """Fit Cox models with a Lasso penalty on many resamples (`cox`), (b, N); nan in
-    rows of fits that did not arrive, or to whose unpenalised coefficients nothing sets
-    a bound.
+    """Fit Cox models with a Lasso penalty on many resamples (`cox`); return their
+    coefficients, (b, N), nan in rows of fits that did not converge or whose unpenalised
+    coefficients have no bound.
 
     Parameters
     ----------
@@ -196,7 +200,8 @@ def cox_fits(A, time, event, lam, counts, start=None, strata=None, entry=None):
     penalties = np.where(penalised, lam, 1.0)
     coefficients, _, _, gap = refit(table, counts, penalties, start=start)
     free = coefficients[:, ~penalised] @ A[:, ~penalised].T
-    spread = np.ptp(free, axis=1)  # of log hazards
+    # log hazards that differ by more than 20: an unpenalised coefficient grows forever
+    spread = np.ptp(free, axis=1)
     arrived = (gap <= GAP) & (spread < 20)
     return np.where(arrived[:, None], coefficients, np.nan)
 
@@ -205,47 +210,56 @@ LARGE, TERMS = 0.1, 14  # a share whose series is not taken; the others' powers
 
 
 def _of_others(z, a):
-    """Compute what the death of another counts, seen by shares z of the risk; a is g -
-    1.
+    """Compute the weight of another row's death for a row that is drawn and holds the
+    share z of the risk (`drawn-share`); a is var / mean² of a count.
     """
     return np.maximum(1 - a * z, 0) / (1 + a * z**2)
 
 
 def _own_deaths(deaths, risk, z, a):
-    """Compute what own deaths count beyond those of others, at shares z of the risk."""
+    """Compute how much more the deaths of a row add to its own hazard than those of
+    another would, at the share z of the risk (`drawn-share`).
+    """
     counted = (1 + a) / (1 + a * z**2)
-    counted = np.minimum(counted, 1 / np.maximum(z, FAINTEST))  # p / z, and p <= 1
-    more = counted - _of_others(z, a)
-    return deaths * more / risk
+    # this is p / z, where p, a share, is at most 1
+    counted = np.minimum(counted, 1 / np.maximum(z, FAINTEST))
+    return deaths * (counted - _of_others(z, a)) / risk
 
 
 def _seen_of_others(died, at_risk, held, since, until, a):
-    """Compute sums over others' deaths from `since` to `until`, (n,) each
-    (`share-series`).
+    """Sum the hazard that others' deaths add from `since` to `until`, (n,) numbers of
+    times terms, for rows that hold risks held, (n,) (`share-series`).
+
+    died and at_risk, (K,), are the deaths and the total risk at terms time. Where a row
+    holds a small share of the risk, a power series turns its sum into differences of
+    sums that all rows have in common; large shares are summed one by one.
     """
-    least = np.maximum(held * max(a, a**0.5) / LARGE, 1e-20 * at_risk[0])  # in range
+    # the risk below which a share is large; the second bound keeps powers in range
+    least = np.maximum(held * max(a, a**0.5) / LARGE, 1e-20 * at_risk[0])
     large = np.searchsorted(-np.minimum.accumulate(at_risk), -least, "right")
     low = np.minimum(since, large)
     high = np.minimum(until, large)
     p = np.arange(TERMS)[:, None]
     sums = np.zeros((TERMS, len(died) + 1))
-    with np.errstate(over="ignore"):  # of the last few, which are not asked for
+    with np.errstate(over="ignore"):  # in the last few, which no row uses
         powers = (at_risk[0] / at_risk) ** p
         np.cumsum(died / at_risk * powers, axis=1, out=sums[:, 1:])
     share = (-1.0) ** (p // 2) * (held / at_risk[0] * a**0.5) ** p
     share[1::2] *= -(a**0.5)
     seen = np.sum(share * (sums[:, high] - sums[:, low]), axis=0)
-    left = np.maximum(until - np.maximum(since, large), 0)
-    row = np.repeat(np.arange(len(held)), left)
-    k = np.arange(len(row)) + np.repeat(until - np.cumsum(left), left)
-    each = died[k] / at_risk[k] * _of_others(held[row] / at_risk[k], a)
-    return seen + np.bincount(row, each, len(held))
+    # the times at which a share is large: one entry for terms row and time
+    n_large = np.maximum(until - np.maximum(since, large), 0)
+    row = np.repeat(np.arange(len(held)), n_large)
+    k = np.arange(len(row)) + np.repeat(until - np.cumsum(n_large), n_large)
+    terms = died[k] / at_risk[k] * _of_others(held[row] / at_risk[k], a)
+    return seen + np.bincount(row, terms, len(held))
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0030
 def _seen_in_parts(died, at_risk, held, since, until, a):
-    """Compute the sums of `_seen_of_others` where the risk may grow: in parts, in which
-    it is alike up to 2.
+    """Compute the sums of `_seen_of_others` where the risk may grow with time (late
+    entry), separately for times whose risk agrees up to a factor of 2.
     """
+    # the series needs a risk that does not grow much; without growth one part is enough
     grows = (np.diff(at_risk) > 0).any()
     seen = np.zeros(len(held))
     size = np.floor(np.log2(at_risk)) * grows
@@ -258,8 +272,11 @@ def _seen_in_parts(died, at_risk, held, since, until, a):
 
 
 def _of_units(groups, clock, deaths, risk):
-    """Return groups at times: which each row is, (M,), times, deaths and risks, (n,)
-    each, and the numbers of those that come second, third, ... of their group.
+    """Add up deaths and risk of the rows of a group at the same time: n units.
+
+    Return the unit of each row, (M,); time, deaths and risk of each unit, and its place
+    in the order of its group's times, (n,) each; and a list of the units in the second,
+    third, ... place.
     """
     times, when = np.unique(clock, return_inverse=True)
     _, group = np.unique(groups, return_inverse=True)
@@ -274,15 +291,16 @@ def _of_units(groups, clock, deaths, risk):
 
 # %% ../../nbs/course/53_survival.ipynb #s4518bbb
 def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
-    """Compute the mean cumulative baseline through the eyes of each row that is drawn,
-    (M,) (`drawn-share`). Deaths are events times weights, risks E c exp(eta + b) times
-    weights, (M,) each; under `Grouped` counts the shares are those of groups.
+    """Compute the cumulative baseline hazard, (M,), for each row its mean over the
+    resamples that draw the row (`drawn-share`). deaths are events times weights, risk
+    is E c exp(eta + b) times weights, (M,) each; under `Grouped` counts the shares of
+    the risk are those of groups.
     """
     a = counts.var / counts.mean**2
     start, stop = one_clock(time, entry, strata)
     groups = counts.groups if isinstance(counts, Grouped) else np.arange(len(time))
     late = start.any()
-    if late:  # before they begin, what they hold is taken away again
+    if late:  # at risk from start to stop: until stop, less until start
         stop = np.append(stop, start)
         groups = np.tile(groups, 2)
         deaths = np.append(deaths, 0 * deaths)
@@ -292,15 +310,17 @@ def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
     died = np.bincount(until, deaths, until.max() + 1)[1:]
     left = np.bincount(until, held, until.max() + 1)[1:]
     at_risk = np.cumsum(left[::-1])[::-1]
+    # until its first time a group holds the risk of all its units
     for units in reversed(later):
         held[units - 1] += held[units]
     since = np.where(place, np.roll(until, 1), until if late else 0)
     mine = np.flatnonzero(deaths)
-    if late:  # rounding errors
+    if late:  # rounding in the difference must not leave less than a row's own risk
         np.maximum.at(at_risk, until[mine] - 1, held[mine])
     seen = _seen_in_parts(died, at_risk, held, since, until, a)
     risk = at_risk[until[mine] - 1]
     seen[mine] += _own_deaths(deaths[mine], risk, held[mine] / risk, a)
+    # the hazard of a later unit goes on from the one before
     for units in later:
         seen[units] += seen[units - 1]
     seen = seen[row]
@@ -310,14 +330,15 @@ def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
 
 # %% ../../nbs/course/53_survival.ipynb #sbf88d5f
 def survival_target(y):
-    """Read times and events, (M,) floats, events 0 or 1, and entries where y has them,
-    of survival data in one of the usual forms: a structured array (M,), a data frame or
-    an array (M, 2), of the event and then the time, as scikit-survival has them, or in
-    any order where they are called "event" and "time", or where only the last holds 0
-    and 1 alone. With entries (left truncation) three columns: event, start, stop, or,
-    where only the last holds 0 and 1 alone, start, stop, event. A TypeError or
-    ValueError for what is none of these, missing or negative times, and a start that is
-    not before its stop.
+    """Read survival data in one of the usual forms; return times and events, (M,)
+    floats, events 0 or 1, and entry times, (M,), if y has them.
+
+    y is a structured array (M,), a data frame or an array (M, 2): the event and then
+    the time, as in scikit-survival, or in any order if they are called "event" and
+    "time", or if only the last holds nothing but 0 and 1. With entries (left
+    truncation) there are three columns: event, start, stop, or, if only the last holds
+    nothing but 0 and 1, start, stop, event. A TypeError or ValueError for anything
+    else, missing or negative times, and a start that is not before its stop.
     """
     parts = _parts_of(y)
     coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in parts]
@@ -327,9 +348,9 @@ def survival_target(y):
     if event.dtype.kind == "O":
         event = event.astype(float)
     if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
-        where = "the first column, or the one that holds 0 and 1 alone"
+        column = "the first column, or the one that holds 0 and 1 alone"
         remedy = "True where it was seen and False where not (of codes 1, 2: y == 2)"
-        raise ValueError(f"y: the event is {where}; it must be {remedy}")
+        raise ValueError(f"y: the event is {column}; it must be {remedy}")
     time = check_array("y: time", parts[-1], ("M",), 0)
     event = event.astype(float)
     if len(parts) == 2:
@@ -341,7 +362,10 @@ _FIELDS = ("event", "time"), ("event", "start", "stop"), ("event", "entry", "tim
 
 
 def _parts_of(y):
-    """Return the columns of event and time, or event, start and stop."""
+    """Return the columns of survival data y, a list of (M,) arrays: event and time, or
+    event, start and stop, by their names if they have these. A TypeError for any other
+    number of columns.
+    """
     names = []
     if "frame" in kind_of(y):
         names = list(y.columns)
@@ -356,13 +380,15 @@ def _parts_of(y):
     if len(parts) not in (2, 3) or parts[0].ndim != 1:
         form = "a structured array or two columns: event and time"
         given = f"{type(y).__name__} of shape {np.shape(y)}"
-        more = f"or event, start and stop; got {given}"
-        raise TypeError(f"y for survival must be {form}, {more}")
+        rest = f"or event, start and stop; got {given}"
+        raise TypeError(f"y for survival must be {form}, {rest}")
     return parts
 
 
 def _check_entry(entry, time):
-    """Check entries, which are before the times at which their rows end."""
+    """Return entry times as floats, (M,); a ValueError where one is not before the time
+    at which its row ends.
+    """
     if entry.shape == time.shape and (entry >= time).any():
         late = np.flatnonzero(entry >= time)
         row = late[0]
@@ -375,9 +401,11 @@ def _check_entry(entry, time):
 
 # %% ../../nbs/course/53_survival.ipynb #s98f86ec
 def _check_baseline(base):
-    """Check fields: float arrays (M,), and so many events that hardly a resample has
-    none.
+    """Check the fields of a `BaselineHazard` and set them to float arrays (M,). A
+    ValueError for what is none, and for so few events that more than one resample in 20
+    would have none.
     """
+    # the class is frozen: its fields are set through their dict
     fields = vars(base)
     time = check_array("time", base.time, ("M",), 0)
     fields["time"] = time
@@ -556,6 +584,7 @@ class MovingBaseline:
         """Take the step of a problem from a state."""
         A, y, _, _, counts, beta = problem
 
+        # the baseline in use, which changes below
         def with_rows():
             return group_loss(self.base.rows, counts, A, y, beta)
 

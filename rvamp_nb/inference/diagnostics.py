@@ -32,22 +32,24 @@ from ..validation import format_list
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b
 def _of_parts(parts, doubt):
-    """Return sum and largest of each feature's parts, (M, N), and each row's weighted
-    sum.
+    """Compute sum and maximum of each column of parts, (N,) each, and the averages of
+    each row's shares, (M,), for `map_chunks`; parts, (M, N), are variances.
     """
     total = parts.sum(0)
     return (total, parts.max(0)), (parts @ _averaging(doubt, total),)
 
 
 def _averaging(doubt, total):
-    """Compute each feature's weight in an average of shares, 0 where nothing is random,
-    (N,).
+    """Compute the weight of each feature in an average of shares, (N,): its doubt over
+    its total variance, 0 where nothing is random.
     """
     return np.where(total > 0, doubt, 0.0) / np.where(total > 0, total, 1.0)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #06e5a18e
 def _in_two_passes(A, doubt, var):
-    """Compute what `_of_parts` returns for a table in chunks of rows."""
+    """Compute sums, maxima and average shares as `_of_parts`, for a table in chunks of
+    rows; doubt is (N,), var, (M,), the variance of each row's pull.
+    """
 
     def of_columns(X, var):
         parts = X[:, :] ** 2 * var[:, None]
@@ -56,6 +58,7 @@ def _in_two_passes(A, doubt, var):
     def of_rows(X, var):
         return (var * (X[:, :] ** 2 @ weight),), ()
 
+    # a row's shares need the totals of all rows, so the chunks are read twice
     (largest,), (total,) = A.map_chunks(of_columns, (var,))
     weight = _averaging(doubt, total)
     made, _ = A.map_chunks(of_rows, (var,))
@@ -81,14 +84,14 @@ def _class_columns(fit, doubt):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #496a97ef
 def _noise(fit):
-    """Compute shares of rows or groups, (M,); features' largest part, sum and weight,
-    (N,).
+    """Compute the share of each row, or group of rows, in the noise of the fields,
+    (M,), and the largest part, the sum and the weight of each feature, (N,) each.
     """
     A = fit.problem.A
     u = fit.last.u
     doubt = fit.Pi * (1 - fit.Pi)
     N = len(fit.Pi)
-    if doubt.sum() <= 1e-12:
+    if doubt.sum() <= 1e-12:  # nothing is in doubt: all features count alike
         doubt = np.ones(N)
     # without resampling the variances die out, and never quite reach 0
     varies = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
@@ -138,8 +141,9 @@ def largest_single_share(fit):
 
 
 def _signs_of_noise(fit):
-    """Return effective rows, the largest share, its row, the own share; and the own
-    share of the groups of two columns or more.
+    """Compute how unevenly rows make the noise: the effective number of rows, the
+    largest share, the number of its row, the largest row's share in the noise of a
+    single feature on average, and the same for groups of two columns or more.
     """
     shares, largest, total, weight = _noise(fit)
     row = int(np.argmax(shares))
@@ -147,7 +151,7 @@ def _signs_of_noise(fit):
     in_groups = weight[: len(sizes)] * (sizes > 1)
 
     def own_share(weight):
-        n = len(weight)
+        n = len(weight)  # without the intercept, for groups
         noise = weight @ total[:n]
         return float(weight @ largest[:n] / noise) if noise > 0 else 0.0
 
@@ -165,11 +169,12 @@ def _columns_together(fit):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #d1ce0003
 def _thickness(X):
-    """Return the largest size in each column, and sums of squares and 4th powers in
-    units of it, (3, n).
+    """Compute the largest absolute entry of each column of X, (M, n), and the sums of
+    squares and fourth powers in units of it, (3, n).
     """
     sizes = np.abs(X[:, :])
     largest = sizes.max(0)
+    # in units of the largest no power overflows or vanishes
     sizes /= np.where(largest > 0, largest, 1)
     sizes *= sizes
     return np.array([largest, sizes.sum(0), (sizes**2).sum(0)])
@@ -177,15 +182,16 @@ def _thickness(X):
 # %% ../../nbs/course/45_diagnostics.ipynb #24a95087
 def column_effective_rows(fit):
     """Compute the effective number of rows of each column (`column-rows`), (N,), from 1
-    (one entry is not zero) to M (all are equally large); M for a column of zeros. Of
-    columns that are selected together, of what their mean coefficients make of them.
+    (one entry is not zero) to M (all are equally large); M for a column of zeros.
+    Columns that are selected together count by their sum times the mean coefficients.
     """
     A = fit.problem.A
     if _selects_groups(fit):
         members = fit.prior.column_groups
         fitted = A[:, : len(fit.mean)] * fit.mean @ members.sums.T
         return _rows_that_carry(_thickness(fitted)[..., None], len(A))[members.index]
-    # chunks of rows: (3, N, K)
+    # chunks of rows lie side by side on a third axis, (3, N, K), chunks of columns
+    # behind each other
     place = np.s_[..., None] if chunk_axis(A) == 0 else np.s_[...]
     (parts,), _ = map_chunks(A, lambda X: ((_thickness(X)[place],), ()))
     rows = _rows_that_carry(parts.reshape(3, A.shape[1], -1), len(A))
@@ -193,11 +199,12 @@ def column_effective_rows(fit):
 
 
 def _rows_that_carry(thickness, M):
-    """Compute effective rows of columns, (N,), from the `_thickness` of K chunks, (3,
-    N, K).
+    """Compute the effective number of rows of each column, (N,), from the `_thickness`
+    of K chunks of rows, (3, N, K).
     """
     largest, second, fourth = thickness
     most = largest.max(1, keepdims=True)
+    # each chunk has its own unit: bring all to the largest entry of the column
     unit = (largest / np.where(most > 0, most, 1)) ** 2
     second = (second * unit).sum(1)
     fourth = (fourth * unit**2).sum(1)
@@ -205,8 +212,8 @@ def _rows_that_carry(thickness, M):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #45g00003
 def _canonical_correlations(X, labels):
-    """Compute the largest canonical correlation of the group of each column of X, (M,
-    n), with another group, (n,); labels are (n,).
+    """Compute for each column of X, (M, n), the largest canonical correlation of its
+    group with another group, (n,); labels, (n,), name the groups.
     """
     basis = orthonormal(X, labels)[0]
     groups = groups_of(basis.groups)
@@ -216,20 +223,22 @@ def _canonical_correlations(X, labels):
     largest = np.zeros(len(parts))
     for g, part in enumerate(parts):
         products = part.T @ basis.A[:, order]
+        # a spectral norm is at most the Frobenius norm: beyond the bound none is larger
         bound = np.sqrt(np.add.reduceat((products**2).sum(0), starts))
         bound[g] = 0.0
         for other in np.argsort(-bound):
             if bound[other] <= largest[g]:
                 break
-            where = slice(starts[other], starts[other] + groups.sizes[other])
-            largest[g] = max(largest[g], np.linalg.norm(products[:, where], 2))
+            columns = slice(starts[other], starts[other] + groups.sizes[other])
+            largest[g] = max(largest[g], np.linalg.norm(products[:, columns], 2))
     return np.minimum(largest, 1)[np.searchsorted(groups.names, labels)]
 
 # %% ../../nbs/course/45_diagnostics.ipynb #d1ce0004
 def max_correlation(fit):
-    """Compute the largest |correlation| of each feature in play with another one (of
-    centred columns), (N,); 0 where Π is not above 0.01. Of columns that are selected
-    together, the largest canonical correlation of their group.
+    """Compute the largest absolute correlation of each feature with another one, (N,),
+    among those with Π above 0.01 (0 for all others); columns are taken as centred. For
+    columns that are selected together it is the largest canonical correlation of their
+    group.
     """
     A = fit.problem.A
     play = np.flatnonzero(fit.Pi > MATTERS)
@@ -239,15 +248,15 @@ def max_correlation(fit):
         partner[play] = _canonical_correlations(A[:, play], index[play])
         return partner
 
-    def products(X):
+    def gram(X):
         return (), (X[:, :].T @ X[:, :],)
 
-    _, (alike,) = map_chunks(pick_columns(A, play), products)
-    length = np.sqrt(alike.diagonal())
+    _, (products,) = map_chunks(pick_columns(A, play), gram)
+    length = np.sqrt(products.diagonal())
     length = np.where(length > 0, length, 1)
-    alike = np.abs(alike / length / length[:, None])
-    np.fill_diagonal(alike, 0)
-    partner[play] = np.minimum(alike.max(0, initial=0), 1)
+    correlation = np.abs(products / length / length[:, None])
+    np.fill_diagonal(correlation, 0)  # with itself
+    partner[play] = np.minimum(correlation.max(0, initial=0), 1)
     return partner
 
 # %% ../../nbs/course/45_diagnostics.ipynb #483986a7
@@ -397,131 +406,167 @@ class Diagnostics(NamedTuple):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe1
 def _signs_of_the_path(fit, path_failed, q_reached):
-    """Return grades and reasons from the iteration itself."""
+    """Yield grades and reasons of a fit that has not converged, of a path on which
+    penalties failed, and of one that ends before q features are selected.
+    """
     failed = "rVAMP has not converged at"
     if not fit.converged:
-        where = f"the reported penalty ({fit.status})"
-        yield "red", f"{failed} {where}: select nothing from it"
+        penalty = f"the reported penalty ({fit.status})"
+        yield "red", f"{failed} {penalty}: select nothing from it"
     if path_failed:
-        where = "a penalty at or above the reported one: compare with refits"
-        yield "red", f"{failed} {where}, or ask for fewer features (a smaller q)"
+        penalty = "a penalty at or above the reported one: compare with refits"
+        yield "red", f"{failed} {penalty}, or ask for fewer features (a smaller q)"
     if not q_reached:
-        what = "the path of penalties ends before q features are selected on average"
-        yield "red", f"{what}: fewer are reported than asked for; ask for a smaller q"
+        problem = "the path of penalties ends before q features are selected on average"
+        yield (
+            "red",
+            f"{problem}: fewer are reported than asked for; ask for a smaller q",
+        )
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe2
 def _signs_of_the_rows(unit, effective, largest, share, single_share):
-    """Return lights and reasons for rows that make most of the noise."""
+    """Yield grades and reasons where few rows make most of the variation.
+
+    unit is "row" or "group", effective the effective number of rows, largest the name
+    of the row with the largest share, and single_share its share in a single feature.
+    """
     if share > RED_SHARE:
-        what = f"{unit} {largest} alone makes {share:.0%} of the variation over"
-        what += " resamples"
-        yield "red", f"{what}: look at it, and compare with refits"
+        problem = f"{unit} {largest} alone makes {share:.0%} of the variation over"
+        problem += " resamples"
+        yield "red", f"{problem}: look at it, and compare with refits"
     if effective < AMBER_ROWS:
-        light = "red" if effective < RED_ROWS else "amber"
-        what = f"a few {unit}s make most of the variation, as if there were"
+        grade = "red" if effective < RED_ROWS else "amber"
+        problem = f"a few {unit}s make most of the variation, as if there were"
         units = f"{unit}s" if effective >= 1.5 else unit
-        many = f"{effective:.0f} {units}"
-        yield light, f"{what} {many} in all: compare with refits"
+        number = f"{effective:.0f} {units}"
+        yield grade, f"{problem} {number} in all: compare with refits"
     if single_share > AMBER_OWN:
-        light = "red" if single_share > RED_OWN else "amber"
-        what = f"some features depend on one {unit}, up to {single_share:.0%}"
-        yield light, f"{what} of their variation: compare with refits"
+        grade = "red" if single_share > RED_OWN else "amber"
+        problem = f"some features depend on one {unit}, up to {single_share:.0%}"
+        yield grade, f"{problem} of their variation: compare with refits"
 
 # %% ../../nbs/course/45_diagnostics.ipynb #45g00005
 def _signs_of_the_groups(unit, single_share, size, partner, names):
-    """Return lights and reasons for groups of columns that one row makes, or that
-    correlate with another feature in play.
+    """Yield grades and reasons for groups of columns that depend on one row, or that
+    correlate with other features in play.
+
+    size and partner, (N,), are the size of each column's group and its largest
+    canonical correlation with another one.
     """
     remedy = "Π may be off by more than 0.05: compare with refits"
     if single_share > GROUP_OWN:
-        what = f"some groups of columns depend on one {unit}, up to {single_share:.0%}"
-        yield "amber", f"{what} of their variation: {remedy}"
-    alike = np.flatnonzero((size > 1) & (partner > GROUP_CORRELATION))
-    if len(alike):
-        most = alike[np.argmax(partner[alike])]
-        groups = format_list(names, alike)
-        what = f"{groups} can be predicted from other columns in play"
-        worst = f"a canonical correlation of up to {partner[most]:.2f}"
-        yield "amber", f"{what} ({worst}): {remedy}"
+        problem = (
+            f"some groups of columns depend on one {unit}, up to {single_share:.0%}"
+        )
+        yield "amber", f"{problem} of their variation: {remedy}"
+    predicted = np.flatnonzero((size > 1) & (partner > GROUP_CORRELATION))
+    if len(predicted):
+        closest = predicted[np.argmax(partner[predicted])]
+        groups = format_list(names, predicted)
+        problem = f"{groups} can be predicted from other columns in play"
+        worst = f"a canonical correlation of up to {partner[closest]:.2f}"
+        yield "amber", f"{problem} ({worst}): {remedy}"
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe3
 def _signs_of_the_table(twins, names, repeated, M, called):
-    """Return lights and reasons for rows that repeat each other and for equal
-    columns.
+    """Yield grades and reasons for rows that repeat each other and for equal columns.
+
+    twins and repeated are lists of groups of columns and of rows (out of M), names and
+    called problem columns and rows are called.
     """
     if repeated:
         repeats = sum(map(len, repeated)) - len(repeated)
+        # only pairs among the rows that were looked at can have been found
         share = repeats * M / min(M, _ROWS_SEEN) ** 2
-        groups = f" ({len(repeated)} such groups)" if len(repeated) > 1 else ""
-        light = "red" if share > RED_REPEATS else "amber"
-        what = f"rows {format_list(called, repeated[0])} look like repeated samples of"
-        what += f" one unit{groups}"
-        why = "the bound on false selections needs independent rows"
+        groups = ""
+        if len(repeated) > 1:
+            groups = f" ({len(repeated)} such groups)"
+        grade = "red" if share > RED_REPEATS else "amber"
+        problem = (
+            f"rows {format_list(called, repeated[0])} look like repeated samples of"
+        )
+        problem += f" one unit{groups}"
+        reason = "the bound on false selections needs independent rows"
         remedy = "draw whole units (groups), or keep one of each"
-        yield light, f"{what}: {why}; {remedy}"
+        yield grade, f"{problem}: {reason}; {remedy}"
     if twins:
-        more = " (and there are more of the kind)" if len(twins) > 1 else ""
-        what = f"columns {format_list(names, twins[0])} are the same up to sign{more}"
-        yield "amber", f"{what}: taken as one, each has its probability"
+        more = ""
+        if len(twins) > 1:
+            more = " (and there are more of the kind)"
+        problem = (
+            f"columns {format_list(names, twins[0])} are the same up to sign{more}"
+        )
+        yield "amber", f"{problem}: taken as one, each has its probability"
 
 # %% ../../nbs/course/45_diagnostics.ipynb #d1ce0008
 def _signs_of_the_spreads(Pi, rows, partner, share, names):
-    """Return lights and reasons for standard deviations that may be off by much."""
+    """Yield grades and reasons for standard deviations that may be off by much.
+
+    Pi, rows and partner, (N,), are the probability of each column, its effective number
+    of rows and its largest correlation; share is that of the largest row.
+    """
     if np.isnan(rows).any():
         yield "red", "nothing has converged, and there are no spreads"
         return
     shown = Pi > SPREAD_FROM_PI
     rows = np.round(rows, 8)  # a whole number stays one
-    far = "their standard deviations may be off by much"
+    doubt = "their standard deviations may be off by much"
     if share > RED_SHARE:
         yield "red", f"one row makes {share:.0%} of the variation"
     few = np.flatnonzero(shown & (rows < FEW_ROWS[0]))
     if len(few):
-        light = "red" if rows[few].min() < FEW_ROWS[1] else "amber"
-        yield light, f"few rows carry the columns of {format_list(names, few)}: {far}"
+        grade = "red" if rows[few].min() < FEW_ROWS[1] else "amber"
+        yield grade, f"few rows carry the columns of {format_list(names, few)}: {doubt}"
     twins = np.flatnonzero(shown & (partner > TWIN_CORRELATION))
     if len(twins):
-        yield "amber", f"{format_list(names, twins)} take turns with a near copy: {far}"
+        yield (
+            "amber",
+            f"{format_list(names, twins)} take turns with a near copy: {doubt}",
+        )
 
 
 def _signs_of_a_slab(fit, effective):
-    """Return lights and reasons for half-samples under a spike and a slab."""
+    """Yield grade and reason where a spike-and-slab fit varies as with few rows."""
     if isinstance(fit.prior, SpikeSlab) and effective < SLAB_ROWS:
-        what = f"under a spike and a slab a fit varies as with {effective:.0f} rows"
+        problem = f"under a spike and a slab a fit varies as with {effective:.0f} rows"
         limit = f"fewer than {SLAB_ROWS}: its standard deviations across resamples may"
         remedy = "be off by more than a factor of two: count all supports of each one"
-        yield "red", f"{what}, {limit} {remedy}"
+        yield "red", f"{problem}, {limit} {remedy}"
 
 # %% ../../nbs/course/45_diagnostics.ipynb #32c01ea4
 def _worst(signs):
-    """Return the worst of the lights, and all reasons, the worst first."""
+    """Return the worst grade of signs, a list of (grade, reason), "green" without any,
+    and all reasons, those of the worst grade first.
+    """
     worst = "green"
     reasons = []
-    for light in WORST_FIRST:
-        words = [text for grade, text in signs if grade == light]
-        if words and not reasons:
-            worst = light
-        reasons.extend(words)
+    for grade in WORST_FIRST:
+        reasons_of_grade = [reason for g, reason in signs if g == grade]
+        if reasons_of_grade and not reasons:
+            worst = grade
+        reasons.extend(reasons_of_grade)
     return worst, tuple(reasons)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #7a801347
 def diagnose(
     fit, where, names, *, path_failed=False, q_reached=True, rows=(), called=None
 ):
-    """Judge a fit at one penalty: return the `Diagnostics` of a fit from `rvamp` to n
-    columns, of which `where`, (N,) int array, says for each column of the table which
-    one stands for it; names are (N,). path_failed says whether a penalty at or above
-    this one has not converged, q_reached whether as many features are selected on
-    average as were asked for; rows are groups of repeated samples, from
-    `near_duplicate_rows`, and called, (M,), says what rows are called, or None for
-    their numbers; groups are called by their labels.
+    """Judge the reliability of a fit at one penalty; return its `Diagnostics`.
+
+    The fit, from `rvamp`, is to n columns; where, (N,) int array, gives for each column
+    of the table the one that represents it, and names, (N,), are those of the table.
+    path_failed: a penalty at or above this one has not converged. q_reached: as many
+    features are selected on average as were asked for. rows: groups of repeated
+    samples, from `near_duplicate_rows`. called: (M,) names of the rows, or None for
+    their numbers (groups are called by their labels).
     """
-    of_noise = np.nan, np.nan, -1, np.nan, np.nan
+    # a fit that broke down has no noise to judge; comparisons with nan are false
+    noise_signs = np.nan, np.nan, -1, np.nan, np.nan
     if fit.last is not None:
-        of_noise = _signs_of_noise(fit)
-    effective, share, row, single_share, group_share = of_noise
+        noise_signs = _signs_of_noise(fit)
+    effective, share, row, single_share, group_share = noise_signs
     own_rows = np.full(len(where), np.nan)
-    partner = own_rows
+    partner = own_rows  # not known either
     if fit.converged:
         own_rows = column_effective_rows(fit)[where]
         partner = max_correlation(fit)[where]
@@ -544,13 +589,13 @@ def diagnose(
     size = _columns_together(fit)[where]
     signs += _signs_of_the_groups(unit, group_share, size, partner, names)
     signs += _signs_of_the_table(twins, names, rows, M, called)
-    light, reasons = _worst(signs)
+    grade, reasons = _worst(signs)
     Pi = fit.Pi[where]
     spreads = list(_signs_of_the_spreads(Pi, own_rows, partner, share, names))
     spreads += _signs_of_a_slab(fit, effective)
-    spread_light, spread_reasons = _worst(spreads)
+    spread_grade, spread_reasons = _worst(spreads)
     return Diagnostics(
-        reliability=light,
+        reliability=grade,
         effective_rows=effective,
         largest_share=share,
         largest_row=row,
@@ -558,7 +603,7 @@ def diagnose(
         reasons=reasons,
         repeated=list(rows),
         largest_single_share=single_share,
-        spread_reliability=spread_light,
+        spread_reliability=spread_grade,
         spread_reasons=spread_reasons,
         fit=fit,
         unit=unit,
@@ -592,16 +637,18 @@ def _compared(Z, rng):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #85e39a7a
 def _closest_by_chance(rows, level, rng):
-    """Compute the squared distance below which two rows are no chance (`too-close`,
-    `too-close-columns`).
+    """Compute the squared distance below which two of the rows, a `_Rows`, come by
+    chance with probability `level` at most: the best Chernoff bound over a grid of t
+    (`too-close`, `too-close-columns`).
     """
     M = len(rows.products)
     columns = rows.columns
     values = rows.values()
     closest = 0.0
-    one = rng.integers(M, size=400)
+    first = rng.integers(M, size=400)
     step = rng.integers(1, M, size=400)
-    apart = (columns[one] - columns[(one + step) % M]) ** 2
+    # pairs of different rows, drawn at random, for the law of distances
+    apart = (columns[first] - columns[(first + step) % M]) ** 2
     allowed = np.log(2 * level / (M * (M - 1)))
     for t in np.geomspace(0.1, 1e7, 33) / (2 * rows.N):
         near = (1 + np.exp(-t * apart).sum(0)) / (1 + len(apart))
@@ -611,8 +658,8 @@ def _closest_by_chance(rows, level, rng):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe5
 def _closest_by_tail(apart, level):
-    """Estimate the squared distance that none of these undercuts by the power law
-    (`tail`); these are put in another order.
+    """Estimate the squared distance that none of `apart`, (n,), undercuts by chance but
+    with probability `level`, by the power law of the smallest (`tail`). Reorders apart.
     """
     low, high = np.quantile(apart, [0.05, 0.2], method="lower", overwrite_input=True)
     if not 0 < low < high:
@@ -622,8 +669,8 @@ def _closest_by_tail(apart, level):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #867f74d5
 def _varying(A):
-    """Return the columns that vary, with mean 0 and variance 1 in any unit; and which
-    these are.
+    """Return the columns of A that vary, scaled to mean 0 and variance 1, and a mask of
+    these columns, (N,).
     """
     Z, _, constant = unit_columns(A)
     Z *= np.sqrt(len(A))
@@ -633,8 +680,8 @@ def _varying(A):
 
 
 def _rows_seen(A, seen, rng):
-    """Return some rows as they are compared; of a table in columns by one pass and 200
-    columns.
+    """Return the rows of A numbered `seen` as `_Rows`; a table in chunks of columns is
+    read once, and 200 of its columns a second time.
     """
     if chunk_axis(A) != 1:
         rows = seen if len(seen) < len(A) else slice(None)  # all without a copy
@@ -644,7 +691,8 @@ def _rows_seen(A, seen, rng):
         return (), (half_gram(X, weight),)
 
     def products_of(X):
-        if isinstance(X, SparseBlock) and (X.a == 1).all():  # b goes with the means
+        if isinstance(X, SparseBlock) and (X.a == 1).all():
+            # sparse, up to a constant, which the means take away
             Z, _, constant = unit_columns(ChunkedTable(X.S[seen], axis=1))
             weight = np.full(Z.shape[1], 1.0 * len(seen))
             _, (half,) = Z.map_chunks(gram, (weight,))
@@ -679,12 +727,12 @@ def near_duplicate_rows(A, level=0.01):
         return []
     apart = rows.products
     sizes = np.diag(rows.products).copy()
-    for i, size in enumerate(sizes):  # in place
+    for i, size in enumerate(sizes):  # in place: products become squared distances
         apart[i] = size + sizes - 2 * apart[i]
     pairs = squareform(apart, checks=False)
     closest = _closest_by_tail(pairs, level)
     slack = 1e-9 * rows.N
-    if pairs.min() >= closest - slack:  # as in most tables
+    if pairs.min() >= closest - slack:  # as in most tables: no need of the bound
         return []
     near = apart < min(_closest_by_chance(rows, level, rng), closest) - slack
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike

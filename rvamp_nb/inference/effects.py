@@ -38,9 +38,9 @@ if TYPE_CHECKING:  # not loaded for a signature
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0016
 def leave_one_out(fit):
-    """Return the residual of each row in a fit without it, (M,), and the share of it
-    that the fit leaves (`share-left`), (M,); for a loss that is not squared, those of
-    its quadratic form at the fit.
+    """Compute the residual of each row in a fit without it, (M,), and the share of it
+    that remains in the fit with it (`share-left`), (M,); for a loss that is not
+    squared, those of its quadratic form at the fit.
     """
     u = fit.last.u
     rows = fit.last.likelihood_message
@@ -48,9 +48,10 @@ def leave_one_out(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0080
 def noise_of_rows(fit):
-    """Return the variance of the noise of each row, as its two residuals have it
-    (`effect-error`), (M,), and the degrees of freedom that are left. A mean that was
-    taken off the columns and the response beforehand counts as a coefficient.
+    """Estimate the variance of the noise of each row, (M,), by the product of its
+    residuals with and without it (`effect-error`); return also the residual degrees of
+    freedom. A mean that was subtracted from columns and response beforehand counts as a
+    coefficient.
     """
     off, share = leave_one_out(fit)
     A = fit.problem.A
@@ -62,15 +63,19 @@ def noise_of_rows(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0082
 def freedom(w, left):
-    """Compute degrees of freedom of the standard errors (`effect-freedom`), (N,), of
-    estimates that the rows move by w, (M, N), where so many are left in all.
+    """Compute the degrees of freedom of the standard errors of N estimates, (N,)
+    (`effect-freedom`): w, (M, N), is how far a unit of each row moves each estimate,
+    left the residual degrees of freedom of the fit.
     """
+    # an estimate that rests on few rows has a less certain error
     uneven = (w**4).sum(0) / (w**2).sum(0) ** 2 - 1 / len(w)
     return 1 / (1 / left + uneven)
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0019
 def centred(fit):
-    """Return the columns of a fit without its intercept, (M, N), as the rows weigh."""
+    """Return the columns of a fit, (M, N), centred by the weights of the rows if the
+    fit has an intercept.
+    """
     A = fit.problem.A[:, : len(fit.mean)]
     if not fit.has_intercept:
         return A
@@ -91,9 +96,9 @@ def debiased(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0062
 def joint_field(A, W, D):
-    """Compute how the rows move the fields of some columns A, (M, k), from which all of
-    these are left out (`field-of-several`), (M, k); W, (M, k), moves the field of each
-    by itself, D, (k,), are their responses.
+    """Compute how the rows move the fields of some columns A, (M, k), when all of them
+    are left out of the fit (`field-of-several`), (M, k). W, (M, k), is the same with
+    one left out at a time, D, (k,), are the responses of the columns.
     """
     U = W / (1 + D * np.einsum("mi,mi->i", W, A))
     return U @ np.linalg.inv(np.eye(len(D)) - D[:, None] * (A.T @ U))
@@ -112,11 +117,13 @@ JITTER = 1e-10  # times the diagonal
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00s1
 def debiased_together(fit, together):
-    """Estimate as `debiased`, each coefficient with those of some others left out;
-    together: N int arrays, column i at the head of the one of number i. Fourth, (N,),
-    how far the kept columns pull the estimates (`pull-of-others`); fifth, the squares
-    beside the direction of each column (`own-direction`); sixth, the share of each
-    column's squares on which its estimate rests (`share-claimed`).
+    """Estimate each coefficient with some other columns left out of its field, too.
+
+    together lists N int arrays: the columns left out with column i, i first. Return six
+    arrays (N,): the estimates, standard errors and degrees of freedom as `debiased`,
+    how far the kept columns pull the estimates (`pull-of-others`), the squares beside
+    the direction of each column (`own-direction`), and the share of each column's
+    squares on which its estimate rests (`share-claimed`).
     """
     A = fit.problem.A
     last = fit.last
@@ -132,6 +139,7 @@ def debiased_together(fit, together):
         W = U / (1 - D * response)
         estimate = (h / Q_hat)[:n]
         w = (U / response)[:, :n]
+    # a column that is left out alone is done: others need the field of several
     for i, members in enumerate(together):
         if len(members) > 1:
             W_B = joint_field(A[:, members], W[:, members], D[members])
@@ -145,6 +153,7 @@ def debiased_together(fit, together):
     var = (w**2).T @ noise
     freed = freedom(w, left)
     part = np.where(fit.mean == 0, 1, freed / left) * (w.T @ last.u.mean) ** 2
+    # no less than a tenth, where nearly all squares lie in the column's direction
     rest = np.maximum(freed * var - part, freed * var / 10)
     slope = 1 / last.likelihood_message.Q_hat
     squares = slope @ centred(fit) ** 2
@@ -176,8 +185,8 @@ def largest_first(rows, k):
 
 
 def resemblance(A, at_once=500):
-    """Return the `Resemblance` of the columns of A, (M, N), looked at so many at
-    once.
+    """Find for each column of A, (M, N), those that it resembles: a `Resemblance`.
+    Cosines are computed for `at_once` columns at a time.
     """
     norms = np.linalg.norm(A, axis=0)
     A = A / np.where(norms > 0, norms, 1)
@@ -188,10 +197,11 @@ def resemblance(A, at_once=500):
         np.fill_diagonal(cosines[:, first:], 2)  # itself first
         order = largest_first(cosines, min(TOGETHER + 1, A.shape[1]))
         near = np.take_along_axis(cosines, order, axis=1)
-        near = np.column_stack([near, np.zeros(len(near))])  # after the last, nobody
-        many = np.sum(near[:, :TOGETHER] > RESEMBLING, axis=1)
-        together += [members[:n] for members, n in zip(order, many)]
-        parts.append([near[:, 1], near[np.arange(len(near)), many]])
+        # a zero behind the last, for columns that resemble all others
+        near = np.column_stack([near, np.zeros(len(near))])
+        sizes = np.sum(near[:, :TOGETHER] > RESEMBLING, axis=1)
+        together += [members[:n] for members, n in zip(order, sizes)]
+        parts.append([near[:, 1], near[np.arange(len(near)), sizes]])
     closest, apart = np.concatenate(parts, axis=1)
     return Resemblance(together, closest, apart)
 
@@ -213,14 +223,15 @@ PARTS = 8  # at most, of a total that is found with fewer rows
 
 # %% ../../nbs/course/56_effects.ipynb #27efads1
 def share_left_over(A, at_once=500):
-    """Return what other columns leave of each column of A (M, N), (N,)
-    (`share-left-over`, over that of independent columns), and the columns that each
-    adds up with, N int arrays. With fewer than ENOUGH_ROWS the others are those that
-    explain most of it.
+    """Compute the share of each column of A, (M, N), that other columns leave
+    unexplained, over that of independent columns, at most 1, (N,) (`share-left-over`).
+    Return also the columns that each adds up with, N int arrays. With fewer than
+    ENOUGH_ROWS rows a column, the others are a few that explain most of it.
     """
     M, N = A.shape
     norms = np.linalg.norm(A, axis=0)
     A = A / np.where(norms > 0, norms, 1)
+    # enough rows to regress each column on all others
     if M >= ENOUGH_ROWS * N:
         K = np.linalg.inv(A.T @ A + 1e-10 * np.eye(N))
         left = 1 / np.diag(K) / _least_by_chance(M, N, N - 1)
@@ -232,8 +243,8 @@ def share_left_over(A, at_once=500):
         shares, parts = _explain(A, heads)
         number = np.argmin(shares, axis=1)
         left[heads] = np.minimum(shares.min(axis=1), 1)
-        for head, own, k in zip(heads, parts, number + 1, strict=True):
-            columns = np.append(head, own[:k])
+        for head, explaining, k in zip(heads, parts, number + 1, strict=True):
+            columns = np.append(head, explaining[:k])
             X = A[:, columns]
             K = np.linalg.inv(X.T @ X + 1e-10 * np.eye(k + 1))
             adds_up.append(columns[_strong(K, 0)])
@@ -241,17 +252,20 @@ def share_left_over(A, at_once=500):
 
 # %% ../../nbs/course/56_effects.ipynb #27efads2
 def _strong(K, i):
-    """Return the places whose partial correlation with i exceeds PARTIAL."""
-    own = np.diag(K)
-    partial = np.abs(K[i]) / np.sqrt(own[i] * own)
+    """Return the variables whose partial correlation with variable i exceeds PARTIAL,
+    from the inverse K of their covariance.
+    """
+    precision = np.diag(K)
+    partial = np.abs(K[i]) / np.sqrt(precision[i] * precision)
     partial[i] = 0
     return np.flatnonzero(partial > PARTIAL)
 
 
 def _least_by_chance(M, N, k):
-    """Return the share that the best k of N - 1 independent columns leave of any of N
-    columns with probability SURPRISE at most: it is beta distributed for k given ones.
+    """Compute the share below which the best k of N - 1 independent columns of M rows
+    leave any of N columns unexplained with probability SURPRISE at most.
     """
+    # for k fixed columns the share is beta distributed; a union bound over all choices
     unexplained = max(M - k, 1) / 2
     explained = max(k, 1) / 2
     chance = SURPRISE / (N * comb(N - 1, k))
@@ -259,11 +273,12 @@ def _least_by_chance(M, N, k):
 
 
 def _explain(A, heads):
-    """Add to each head column, (n,), the column that explains most of what is left, up
-    to PARTS times. Return what is left over `_least_by_chance` after each, (n, k), and
-    the columns, (n, k).
+    """Explain some columns of A, (M, N), numbered heads, (n,), by others: add the one
+    that explains most of the rest, up to PARTS times (forward selection). Return the
+    share left after each step over `_least_by_chance`, (n, k), and the columns added,
+    (n, k).
     """
-    (M, N) = A.shape
+    M, N = A.shape
     n = np.arange(len(heads))
     steps = min(PARTS, N - 1, M - 2)
     products = A[:, heads].T @ A  # of what is left of the head with each column
@@ -273,24 +288,24 @@ def _explain(A, heads):
     parts = np.empty((len(heads), steps), int)
     for k in range(steps):
         gain = products**2 / np.where(squares > 1e-8, squares, np.inf)
-        gain[n, heads] = -1
+        gain[n, heads] = -1  # no column explains itself
         parts[:, k] = np.argmax(gain, axis=1)
         new = A[:, parts[:, k]].T
         for _ in range(2):  # the second time removes rounding errors
             along = np.einsum("knm,nm->kn", basis[:k], new)
             new = new - np.einsum("kn,knm->nm", along, basis[:k])
         basis[k] = new / np.linalg.norm(new, axis=1, keepdims=True)
-        seen = basis[k] @ A
-        products -= seen[n, heads, None] * seen
-        squares -= seen**2
+        along_new = basis[k] @ A
+        products -= along_new[n, heads, None] * along_new
+        squares -= along_new**2
         left = np.maximum(squares[n, heads], 1e-10)
         shares[:, k] = left / _least_by_chance(M, N, k + 1)
     return shares, parts
 
 # %% ../../nbs/course/56_effects.ipynb #27efads3
 def claimed_too_much(claimed, left, adds_up):
-    """Return which columns claim more than CLAIM times what is left of them, or add up
-    with one that does, (N,) bool.
+    """Return which columns claim more than CLAIM times their share left over by other
+    columns, or add up with a column that does, (N,) bool.
     """
     beyond = claimed > CLAIM * left
     for i in np.flatnonzero(beyond):
@@ -299,12 +314,15 @@ def claimed_too_much(claimed, left, adds_up):
 
 
 def _left_in_joint_field(A, together):
-    """Return what those that are estimated with it leave of each column, (N,)."""
+    """Compute the share of each column of A that the columns in its joint field leave
+    unexplained, (N,).
+    """
     norms = np.linalg.norm(A, axis=0)
     A = A / np.where(norms > 0, norms, 1)
     left = np.ones(len(together))
     for i, members in enumerate(together):
         if len(members) > 1:
+            # the inverse's first entry: column i, which is first, given the others
             G = A[:, members].T @ A[:, members]
             left[i] = 1 / np.linalg.inv(G + JITTER * np.eye(len(members)))[0, 0]
     return left
@@ -315,26 +333,30 @@ EASED = 2 / 3  # of the pull is there without the column; chosen as the limits b
 
 
 def squares_beside(fit, se, left, pull, rest):
-    """Compute squares of `own-direction`, rest + pull², the pull, and the degrees of
-    freedom; those of a plain t, left se² and 0, for a loss that is not squared.
+    """Compute the sum of squares, the pull and the degrees of freedom of
+    `own-direction`, (N,) each: rest + pull² for a squared loss, else those of a plain
+    t, left se² and no pull.
     """
     by_residuals = (left > 2) & isinstance(fit.problem.likelihood, Squared)
     pull = np.where(by_residuals, EASED * pull, 0)
     squares = np.where(by_residuals, rest, left * se**2) + pull**2
+    # a coefficient of 0 was not fitted: its direction is among the residuals
     return squares, pull, left - (by_residuals & (fit.mean == 0))
 
 
 def own_direction(estimate, squares, pull, left):
-    """Compute Student's t for a coefficient of zero (`own-direction`); squares, pull
-    and left, their degrees of freedom, as from `squares_beside`.
+    """Compute Student's t of the hypothesis that a coefficient is zero, (N,)
+    (`own-direction`); squares, pull and left, the degrees of freedom, are from
+    `squares_beside`.
     """
     beside = np.maximum(squares - 2 * pull * estimate, 1e-100)
     return np.abs(estimate) * np.sqrt(left / beside)
 
 
 def interval_ends(estimate, spread, shift, t):
-    """Find where that t is reached (`own-direction`), (2, N); spread: the root of
-    squares over degrees of freedom, shift: pull over degrees of freedom.
+    """Compute the ends of the intervals in which Student's t is at most t, (2, N)
+    (`own-direction`); spread is the root of squares over degrees of freedom, shift the
+    pull over degrees of freedom.
     """
     return estimate + t * (t * shift + [[-1], [1]] * np.hypot(spread, t * shift))
 
@@ -346,9 +368,9 @@ BLURRED = 0.25  # relative error of `bending` up to which errors add in squares
 
 
 def bending(fit):
-    """Compute by which factor the estimates of a logistic fit differ from the truth,
-    because its rows bend (`bend`), and the standard error of the factor, infinite with
-    fewer than ROWS_PER_COLUMN. 1 and 0 for a squared loss, whose rows do not.
+    """Estimate the factor by which a logistic loss, which is not quadratic, moves the
+    estimates (`bend`), and its standard error, infinite with fewer than ROWS_PER_COLUMN
+    rows a column; 1 and 0 for another loss.
     """
     if not isinstance(fit.problem.likelihood, Logistic):
         return 1.0, 0.0
@@ -562,8 +584,8 @@ def _loss_of(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef1ab1
 def _check_noise_and_size(A, y, loss, columns):
-    """Refuse a table that is not in memory, shares, whose noise is smaller, and too few
-    counts.
+    """Refuse a table A that is not in memory, a logistic y of shares instead of labels
+    (less noise), and counts with too few rows or events. A TypeError or ValueError.
     """
     if isinstance(loss, Logistic) and not np.isin(y, (0, 1)).all():
         remedy = "no shares: give a row for each trial"
@@ -579,7 +601,9 @@ def _check_noise_and_size(A, y, loss, columns):
 
 
 def _check_penalty(fit, estimate, se, held):
-    """Refuse a fit to counts whose penalty is so large that its rows have bent."""
+    """Refuse (ValueError) a fit to counts whose penalty moves a coefficient by more
+    than MOVED standard errors, too far for the quadratic form of its loss.
+    """
     moved = np.abs(estimate - fit.mean) / se
     far = np.max(moved, initial=0, where=held)
     if far > MOVED:
@@ -589,7 +613,9 @@ def _check_penalty(fit, estimate, se, held):
 
 
 def _names_of(names, fit):
-    """Return the names of a fit's columns, (N,) str, or None."""
+    """Return the names of a fit's columns as strings, (N,), or None without names. A
+    ValueError for another number of them.
+    """
     if names is None:
         return None
     names = np.array(list(map(str, names)), dtype=object)
@@ -600,7 +626,9 @@ def _names_of(names, fit):
 
 
 def _warn_of_sums(beyond, names):
-    """Warn of the columns that add up and have no interval, by name."""
+    """Warn that columns, `beyond`, (N,) bool, add up and have no interval; list them by
+    name.
+    """
     if names is None:
         names = np.arange(len(beyond))
     which = format_list(names, np.flatnonzero(beyond))
@@ -611,7 +639,9 @@ def _warn_of_sums(beyond, names):
 
 
 def _why_none(pull, status, slope):
-    """Write the warning that no column has an interval, with the reason."""
+    """Write the warning that no column has an interval, with the likely reason: the
+    median pull of the others, or a calibration slope above CAUTIOUS.
+    """
     seen = f"'status' has {', '.join(sorted(set(status)))}"
     pull = f"of its standard error the pull of the others is {pull:.2g} in the middle"
     remedy = ""
@@ -622,7 +652,9 @@ def _why_none(pull, status, slope):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
 def _check(fit, level):
-    """Return the level; refuse a fit that has no effects, with what to do instead."""
+    """Return the level as a float; refuse a fit without effects, and name a remedy. A
+    TypeError or ValueError for resampling, another loss or prior, or no convergence.
+    """
     level = check_number("debiased_effects", "level", level, 0, 1)
     name = _loss_of(fit)
     other = f"{_HALVES} a regression with this loss on the other half"
@@ -658,9 +690,10 @@ MOVED = 0.25  # standard errors by which a penalty may have moved an effect of c
 
 # %% ../../nbs/course/56_effects.ipynb #a3387b61
 def _beyond_the_data(fit, together, apart, claimed):
-    """Return which of the columns that resemble no other too much, `apart` (N,), claim
-    too much, (N,), what is left of each, (N,), and what it adds up with, N int arrays.
-    Of counts all columns do: they are estimated together (`all-together`).
+    """Find the columns whose estimates claim more than the data hold, (N,) bool, among
+    those that resemble no other too much, `apart`, (N,) bool. Return also the share of
+    each that others leave, (N,), and the columns that it adds up with, N int arrays.
+    For counts all columns are found: they are estimated together (`all-together`).
     """
     A = centred(fit) / np.sqrt(fit.last.likelihood_message.Q_hat)[:, None]
     left, adds_up = share_left_over(A)
@@ -674,16 +707,18 @@ def _beyond_the_data(fit, together, apart, claimed):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00s2
 def _with_what_adds_up(together, beyond, adds_up, enough):
-    """Return the sets of columns, those that are `beyond` with all columns beside them,
-    or, with fewer rows than enough, with those of every sum that they are part of.
+    """Extend the sets of columns that are estimated together, N int arrays: those of
+    columns `beyond`, (N,) bool, by all columns, or, without enough rows, by the columns
+    of every sum that they are part of.
     """
     sums = [np.append(i, others) for i, others in enumerate(adds_up)]
     sets = list(together)
     for i in np.flatnonzero(beyond):
-        own = [total for total in sums if i in total]
+        added = [total for total in sums if i in total]
         if enough:
-            own = [np.arange(len(together))]
-        members = np.unique(np.concatenate([together[i]] + own))
+            added = [np.arange(len(together))]
+        members = np.unique(np.concatenate([together[i]] + added))
+        # the first is the column whose coefficient is estimated
         sets[i] = np.append(i, members[members != i])
     return sets
 

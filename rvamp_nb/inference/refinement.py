@@ -46,18 +46,19 @@ class Field(NamedTuple):
 
 
 def field_of(fit):
-    """Return the `Field` of a fit's coefficients, without the intercept."""
+    """Compute the `Field` of a fit's n coefficients, without the intercept."""
     A = fit.problem.A
     last = fit.last
     n = len(fit.mean)
     view = moment_view(last.prior_message, last.x, last.state.to_prior)
     U = residual_response(A, view, last.likelihood_message)
+    # a column's own part in the response is taken out of its field
     W = U / (1 - view.D * np.einsum("mi,mi->i", U, A))
     Q_hat, h, chi_hat = last.state.to_prior
     return Field(W[:, :n], Q_hat[:n], h[:n], chi_hat[:n])
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570013
-# Below the constants of this chapter stands what half and twice of each does, by
+# Below the constants of this chapter stands what half and twice of size does, by
 # tests/bench/constants.py: to the squared error of Π on nine tables with refits, and to
 # the 95.5 % of the intervals that hold. Errors are in units of those as it is.
 
@@ -66,26 +67,27 @@ DRAWN_AT_ONCE = 32  # by one generator: to make it takes as long as ten short dr
 
 
 def resamples(fit, numbers, seed):
-    """Draw counts (b, M) and multipliers of the penalties, (b, N) or where nothing is
-    drawn (b, 1), of some resamples, a range, each by (seed, number) alone: one
-    generator draws `DRAWN_AT_ONCE`, of many rows a single one.
+    """Draw the counts, (b, M), and multipliers of the penalties of the resamples in
+    numbers, a range: (b, N), or (b, 1) if they are constant. Each depends on (seed,
+    number) alone.
     """
     M = len(fit.problem.y)
     N = len(fit.mean)
-    each = DRAWN_AT_ONCE if M < LONG else 1
-    first = numbers.start // each
-    last = -(-numbers.stop // each)
+    # a generator is slow to make: it draws a whole block, of which some may be left out
+    size = DRAWN_AT_ONCE if M < LONG else 1
+    first = numbers.start // size
+    last = -(-numbers.stop // size)
     rngs = []
     for k in range(first, last):
-        own_seed = np.random.SeedSequence(seed, spawn_key=(k,))
-        rngs.append(np.random.default_rng(own_seed))
-    asked = slice(numbers.start - first * each, numbers.stop - first * each)
-    counts = drawn("counts", fit.problem.counts, M, rngs, each)[asked]
+        block_seed = np.random.SeedSequence(seed, spawn_key=(k,))
+        rngs.append(np.random.default_rng(block_seed))
+    places = slice(numbers.start - first * size, numbers.stop - first * size)
+    counts = drawn("counts", fit.problem.counts, M, rngs, size)[places]
     randomize = fit.prior.randomize
     values, _ = randomize.nodes()
     if len(values) == 1:  # nothing to draw
         return counts, np.full((len(counts), 1), values[0])
-    return counts, drawn("randomize", randomize, N, rngs, each)[asked]
+    return counts, drawn("randomize", randomize, N, rngs, size)[places]
 
 # %% ../../nbs/course/44_refinement.ipynb #44lev001
 SEEN_AT_ONCE = 2**16  # numbers of a level, as an array
@@ -103,8 +105,9 @@ class LevelMean(NamedTuple):
 
 
 def _sums(z, control):
-    """Compute means of z, (b, n), and of the first b rows of a control, and centered
-    sums of products: z with itself, z with the control, the control with itself.
+    """Compute means and centred sums of products of z, (b, n), and the first b rows of
+    a control: a list of five (n,) arrays, the mean of each, and the sums of z², of z
+    times the control, and of the control².
     """
     control = control[: z.shape[0]]
     n = z.shape[0]
@@ -125,29 +128,35 @@ def _sums(z, control):
 
 # %% ../../nbs/course/44_refinement.ipynb #44lev002
 def _level_sums(levels):
-    """Return the `_sums` of each level, exact first, with the one below as a control,
-    and of the last with itself: (3, 5, n).
+    """Compute the `_sums` of each of three levels, exact first, with the next one as
+    its control, and of the last with itself: (3, 5, n).
     """
     exact, settled, few = levels
     return np.array([_sums(exact, settled), _sums(settled, few), _sums(few, few)])
 
 # %% ../../nbs/course/44_refinement.ipynb #44lv0a01
 def _combined(levels, sums, slopes, unit):
-    """Combine the sums of levels, exact first, with their slopes (`three-levels`)."""
+    """Combine levels, exact first, into a `LevelMean`: each corrects the next one,
+    times its slope, on the resamples of both (`three-levels`).
+
+    sums, (3, 5, n), are those of `_level_sums`; unit, (n,), roughly the variance of one
+    resample.
+    """
     value = 0.0
     square_error = 0.0
     parts = np.zeros(3)
     weight = 1.0
     for k, g in enumerate(slopes):
         n = levels[k].shape[0]
-        mean, below, squares, products, below_squares = sums[k]
-        scatter = squares - 2 * g * products + g**2 * below_squares
+        mean, control_mean, squares, products, control_squares = sums[k]
+        scatter = squares - 2 * g * products + g**2 * control_squares
+        # of the difference from the control, times its slope; rounding may leave < 0
         scatter = np.maximum(scatter, 0)
         pooled = scatter.sum() / unit.sum() / (n - 1)
         # of a rare event as many as hold one, but no more than there are resamples
         pseudo = MADE_UP / np.clip(4 * unit, 4 / n, 1)
         var = (scatter + pseudo * pooled * unit) / (n - 1 + pseudo)
-        value = value + weight * (mean - g * below)
+        value = value + weight * (mean - g * control_mean)
         square_error = square_error + weight**2 * var / n
         parts[k] = weight**2 * pooled
         weight *= g
@@ -155,13 +164,14 @@ def _combined(levels, sums, slopes, unit):
 
 # %% ../../nbs/course/44_refinement.ipynb #44lv0a02
 def level_mean(few, settled, exact, unit, seen=None):
-    """Compute the `LevelMean` of what resamples give, (n_1, n), (n_2, n) and (n_3, n),
-    of which the first are the same; unit, (n,) > 0, is roughly the variance of one.
-    Sparse ones are zeros and ones, unless `seen` makes arrays of them, some columns at
-    a time.
+    """Compute the `LevelMean` of values of resamples at three levels, (n_1, n), (n_2,
+    n) and (n_3, n), whose first rows are the same resamples; unit, (n,) > 0, is roughly
+    the variance of one. Sparse values are zeros and ones, unless the function `seen`
+    turns some columns of a level at a time, (level, slice), into an array.
     """
     levels = [exact, settled, few]
     step = max(1, SEEN_AT_ONCE // few.shape[0])
+    # blocks of columns bound the memory that dense values need
     if seen:
         sums = []
         for start in range(0, len(unit), step):
@@ -169,61 +179,74 @@ def level_mean(few, settled, exact, unit, seen=None):
             sums.append(_level_sums([seen(x, columns) for x in levels]))
         sums = np.concatenate(sums, axis=2)
     else:
-        if issparse(few) and len(unit) <= step:  # quicker so, being few
+        if issparse(few) and len(unit) <= step:  # dense is quicker, being few
             levels = [x.toarray() for x in levels]
         sums = _level_sums(levels)
-    _, _, _, products, below_squares = sums.sum(2).T
-    slopes = np.clip(products / np.maximum(below_squares, 1e-300), 0, 1.2)
+    _, _, _, products, control_squares = sums.sum(2).T
+    # regression on the control, one slope for all columns
+    slopes = np.clip(products / np.maximum(control_squares, 1e-300), 0, 1.2)
     slopes[2] = 0.0  # below the first level there is none
     return _combined(levels, sums, slopes, unit)
 
 # %% ../../nbs/course/44_refinement.ipynb #44own002
 CHANCE = 0.1  # of a bound of rVAMP's squared error that is too low
-# half: 1.9 times the error on one table, 2 % less in the middle; twice: 1.1 at most
+# half: 1.9 times the error on one table, 2 % less in the middle; twice: 1.1 at bound
 LEAST_FREEDOM = 10  # degrees of freedom; fewer features cannot vouch for rVAMP
 # half or twice: nothing on nine tables
 CONTRADICTED = 2.5  # errors of both between a share and rVAMP's: that one is not used
-# half: 7 times the error on one table; twice: 1.15 at most
+# half: 7 times the error on one table; twice: 1.15 at bound
 LEAST_DOUBT = 0.05  # of the refits' own squared error, that rVAMP's has at least
-# half: nothing on nine tables; twice: 1.1 times the error at most
+# half: nothing on nine tables; twice: 1.1 times the error at bound
 IN_DOUBT = 0.02  # from this Π to 1 less it, a feature has a say about rVAMP
-# half: 1.1 times the error at most; twice: 1.5 on one table
+# half: 1.1 times the error at bound; twice: 1.5 on one table
 
 
 def towards_rvamp(value, error, analytic, unit, selected):
-    """Combine shares with rVAMP's `analytic` Π (`own-answer`); return values and
-    squared errors, (n,) each. `selected`, (b, n) bool, is what resamples select.
+    """Combine shares of resamples with rVAMP's probabilities Π (`own-answer`); return
+    the combined values and their squared errors, (n,) each.
+
+    value, error and analytic, (n,), are the shares, their squared errors and rVAMP's Π;
+    unit, (n,), the variance of one resample; selected, (b, n) bool, the columns that
+    each resample selects.
     """
     share = (selected.mean(0) + analytic) / 2
-    among = (share > IN_DOUBT) & (share < 1 - IN_DOUBT)
-    among &= selected.any(0) & ~selected.all(0)
-    if among.sum() < 2:
+    # only features in doubt show how far rVAMP is off
+    in_doubt = (share > IN_DOUBT) & (share < 1 - IN_DOUBT)
+    in_doubt &= selected.any(0) & ~selected.all(0)
+    if in_doubt.sum() < 2:
         return value, error
-    z = selected[:, among] - selected[:, among].mean(0)
+    # effective number of independent features, from their correlations
+    z = selected[:, in_doubt] - selected[:, in_doubt].mean(0)
     z /= np.sqrt(np.maximum(np.mean(z**2, axis=0), 1e-12))
-    C = z.T @ z if among.sum() < len(z) else z @ z.T  # the same sum of squares
-    freedom = (among.sum() * len(z)) ** 2 / np.sum(C**2)
+    C = z.T @ z if in_doubt.sum() < len(z) else z @ z.T  # the same sum of squares
+    freedom = (in_doubt.sum() * len(z)) ** 2 / np.sum(C**2)
     if freedom < LEAST_FREEDOM:
         return value, error
+    # an upper bound of rVAMP's squared error: the gap's, less that of the shares
     squared_gap = (value - analytic) ** 2
-    s2 = np.mean((error / unit)[among])
-    most = np.mean((squared_gap / unit)[among]) * freedom / chi2.ppf(CHANCE, freedom)
-    tau2 = np.maximum(most - s2, LEAST_DOUBT * s2) * unit
+    s2 = np.mean((error / unit)[in_doubt])
+    mean_gap = np.mean((squared_gap / unit)[in_doubt])
+    bound = mean_gap * freedom / chi2.ppf(CHANCE, freedom)
+    tau2 = np.maximum(bound - s2, LEAST_DOUBT * s2) * unit
     weight = error / (error + tau2)
     weight[squared_gap > CONTRADICTED**2 * (error + tau2)] = 0.0
     # of a rare feature rVAMP's error is not known, so that its own stays as it is
-    return value + weight * (analytic - value), (1 - weight * among) * error
+    return value + weight * (analytic - value), (1 - weight * in_doubt) * error
 
 # %% ../../nbs/course/44_refinement.ipynb #44cnt002
 def count_interval(Pi, se, level):
-    """Find intervals (n, 2) of shares with standard errors, (n,) each (`count-law`)."""
+    """Compute intervals of confidence `level` for shares Pi with standard errors se,
+    (n,) each: those of Clopper and Pearson for as many plain refits (`count-law`).
+    Return lower and upper ends, (n, 2).
+    """
     noise = Pi * (1 - Pi)
     error = np.maximum(np.square(se), 1e-30)
+    # the number of plain refits that would have this error
     n = (noise + np.sqrt(noise**2 + 2 * error)) / (2 * error)
-    some = n * Pi
-    others = n * (1 - Pi)
-    low = betaincinv(np.maximum(some, 1e-9), others + 1, (1 - level) / 2)
-    high = betaincinv(some + 1, np.maximum(others, 1e-9), (1 + level) / 2)
+    selected = n * Pi
+    unselected = n * (1 - Pi)
+    low = betaincinv(np.maximum(selected, 1e-9), unselected + 1, (1 - level) / 2)
+    high = betaincinv(selected + 1, np.maximum(unselected, 1e-9), (1 + level) / 2)
     return np.transpose([np.minimum(low, Pi), np.maximum(high, Pi)])
 
 # %% ../../nbs/course/44_refinement.ipynb #44side01
@@ -259,6 +282,7 @@ class Samples:
             self.kept = np.arange(self.N)
         self.long = len(fit.problem.y) >= LONG
         self.turns = None
+        # what has no exact refit is refitted by turns until it does not move
         try:
             self.refit = refitter(fit, baseline)
         except ValueError:
@@ -285,7 +309,7 @@ class Samples:
         return np.array([x.shape[0] for x in (self.exact, self.settled, self.few)])
 
     def grow(self, sizes, progress):
-        """Make resamples until each level, exact first, has its size."""
+        """Make resamples until each level, exact first, has its size, (3,)."""
         n_exact, n_settled, n_few = sizes
         exact, settled, _ = self.done
         M = len(self.fit.problem.y)
@@ -300,12 +324,15 @@ class Samples:
             side = batch if isinstance(self.refit, ExactByTurns) else SIDE
             missing = range(exact, n_exact)
             for numbers in in_turn(self.fit.problem.A, missing, progress, side):
+                # too slow to go on: the least number must do
                 if self.spent and self.done[0] >= LEAST_EXACT:
                     break
                 self._refit(numbers)
 
     def _send(self, numbers, settle):
-        """Send some resamples, a range, through the first levels."""
+        """Compute few turns, and settled ones if `settle`, of the resamples in numbers,
+        a range, and add them to their levels.
+        """
         counts, factor = resamples(self.fit, numbers, self.seed)
         few, settled = self.turns.levels(counts, factor, settle)
         before = self.few[: numbers.start]
@@ -315,8 +342,8 @@ class Samples:
             self.settled = vstack([self.settled, self._of_all(settled)], format="csr")
 
     def _of_all(self, x):
-        """Return coefficients of the columns kept, (b, n or n + 1), as sparse rows of
-        all columns.
+        """Convert coefficients of the columns kept, (b, n or n + 1), into sparse rows
+        of all columns, (b, N + 1).
         """
         stored = (x != 0) & np.isfinite(x)
         b, place = np.nonzero(stored)
@@ -325,7 +352,9 @@ class Samples:
         return csr_array((x[stored], columns, ends), shape=(len(x), self.N + 1))
 
     def _refit(self, numbers):
-        """Refit some resamples, a range, exactly, from where the turns have led."""
+        """Refit the resamples in numbers, a range, exactly, beginning at the settled
+        coefficients, and add them to the exact level.
+        """
         start = None
         if self.turns:
             start = self.settled[numbers.start : numbers.stop]
@@ -339,8 +368,8 @@ _REMEDY = "penalise more, or drop columns that repeat others"
 
 
 def _levels_without_lost(samples):
-    """Return coefficients at three levels, sparse, few first, an intercept last, of the
-    resamples whose refit arrived.
+    """Return the coefficients at three levels, sparse (n_k, N + 1), few first, without
+    the resamples whose refit failed. A ValueError if more than half have.
     """
     lost = np.isnan(samples.exact @ np.ones(samples.N + 1))
     if np.sum(~lost) < max(3, len(lost) / 2):  # those that arrive are no fair sample
@@ -356,7 +385,9 @@ def _levels_without_lost(samples):
 
 
 def _levels_of(samples):
-    """Return the columns in question, (n,), and the three levels of these columns."""
+    """Return the columns that rVAMP keeps or a refit selects, (n,), and the three
+    levels of these columns, sparse, few first.
+    """
     levels = _levels_without_lost(samples)
     new = np.setdiff1d(levels[2][:, :-1].indices, samples.kept)
     columns = np.append(samples.kept, new)
@@ -378,16 +409,21 @@ class Shares(NamedTuple):
     alone: LevelMean  # without rVAMP
 
     def short(self, accuracy):
-        """Return how many times too large the squared errors are; at most 1 if none."""
+        """Compute by which factor the squared errors are too large for an accuracy; at
+        most 1 when it is reached.
+        """
         doubt = max(np.sum(self.Pi * (1 - self.Pi)), LEAST_ASKED / 4) / ASKED
+        # all together are worth enough plain refits, and the worst is accurate
         short = max(self.square_error.sum() / doubt, self.square_error.max())
         return short / accuracy**2
 
 # %% ../../nbs/course/44_refinement.ipynb #65split45
 def _shares(samples):
-    """Compute the `Shares` of the resamples made so far."""
+    """Compute the `Shares` of the resamples made so far: selection probabilities by
+    three levels, combined with rVAMP's if it has an answer.
+    """
     columns, levels = _levels_of(samples)
-    for x in levels:
+    for x in levels:  # from coefficients to whether they are selected
         x.data[:] = 1
     few, settled, exact = levels
     n = settled.shape[0]
@@ -400,6 +436,7 @@ def _shares(samples):
     Pi = alone.value.copy()
     error = alone.square_error.copy()
     if samples.known:
+        # rVAMP's error is estimated by itself for frequent and for rare features
         for among in (guess > 0.5, guess <= 0.5):
             selected = settled.astype(bool)[:, among].toarray()
             Pi[among], error[among] = towards_rvamp(
@@ -409,16 +446,16 @@ def _shares(samples):
 
 # %% ../../nbs/course/44_refinement.ipynb #44fam002
 def any_selected(levels, families):
-    """Estimate the shares of resamples that select any column of each family, (k,), and
-    their standard errors, from coefficients at three levels (sparse, few first).
+    """Estimate the share of resamples that select any column of each family, (k,), and
+    the standard errors, (k,), from coefficients at three levels (sparse, few first).
     """
     levels = [x.tocsc().astype(bool) for x in levels]
     # products, since a sum of a sparse array is a matrix in older versions of SciPy
-    ever = np.flatnonzero(np.ones(levels[0].shape[0]) @ levels[0])
+    selected = np.flatnonzero(np.ones(levels[0].shape[0]) @ levels[0])
     events = []
     for x in levels:
         hits = [x[:, k] @ np.ones(len(k)) > 0 for k in families]
-        hits.append(x[:, ever].toarray())  # slopes of all: families may be rare
+        hits.append(x[:, selected].toarray())  # for the slopes: families may be rare
         events.append(1.0 * np.column_stack(hits))
     few, settled, exact = events
     share = settled.mean(0)
@@ -435,7 +472,9 @@ FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are
 
 # %% ../../nbs/course/44_refinement.ipynb #65split49
 def _refit_moments(levels, analytic_var):
-    """Return means and variances by resamples, (2, n), and their errors, (2, n)."""
+    """Estimate means and variances of coefficients from three levels of resamples, (2,
+    n), and their standard errors, (2, n); analytic_var, (n,), is rVAMP's variance.
+    """
     few, settled, exact = levels
     n = settled.shape[0]
     events = np.diff(settled.indptr)
@@ -443,6 +482,7 @@ def _refit_moments(levels, analytic_var):
     # where a variance is below 1e-15 of the mean's square, no digit of it is right
     candidates = [squares / n, analytic_var, 1e-15 * center**2]
     scale = np.sqrt(np.max(candidates, axis=0)) + 1e-75
+    # the variance of a square: about 3 over the share of resamples that are not 0
     size = 3 / np.maximum(events / n, 1e-3)
     root = size**0.5
 
@@ -459,22 +499,23 @@ def _refit_moments(levels, analytic_var):
     var = np.where(var > 0, var, squares / n / scale**2)  # that of settled ones alone
     values = np.array([mean.value * scale + center, var * scale**2])
     errors = np.sqrt([mean.square_error, square.square_error * size])
+    # few events: their spread is itself uncertain, as in Student's t
     errors *= t.ppf(0.975, np.maximum(events, FEW_SEEN) - 1) / ndtri(0.975)
     return values, errors * np.array([scale, scale**2])
 
 # %% ../../nbs/course/44_refinement.ipynb #65split50
 def _moments(samples):
-    """Return means and variances of the columns in question, (2, n), and their errors,
-    (2, n).
+    """Return means and variances of the columns of `_levels_of`, (2, n), and their
+    errors, (2, n): by resamples, or rVAMP's where too few select the column.
     """
     columns, levels = _levels_of(samples)
     values = samples.analytic[1:, columns]
     errors = np.abs(values)
     events = np.diff(levels[1].indptr)
-    seen = (events >= FEW_SEEN) | (not samples.known)
-    if seen.any():
-        levels = [x[:, seen] for x in levels]
-        values[:, seen], errors[:, seen] = _refit_moments(levels, values[1, seen])
+    often = (events >= FEW_SEEN) | (not samples.known)
+    if often.any():
+        levels = [x[:, often] for x in levels]
+        values[:, often], errors[:, often] = _refit_moments(levels, values[1, often])
     return values, errors
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod008
@@ -493,8 +534,8 @@ LONG_REFIT = 30.0  # times a resample with one curvature
 
 
 def work_of_levels(samples):
-    """Estimate the work of one resample at each level, exact first: (3,), in
-    multiplications; of many rows in units of the first level.
+    """Estimate the work of one resample at each level, exact first, (3,), in
+    multiplications; for tables of many rows relative to the first level.
     """
     if samples.long:
         return np.array([LONG_REFIT, 1.0, 1.0])
@@ -515,8 +556,8 @@ GROWTH = 4  # at most so many times more at once
 
 
 def _how_short(samples, shares, accuracy, families):
-    """Return how many times more refits the accuracy, also of families, needs; 0 where
-    no more are made.
+    """Estimate by which factor refits must grow to reach an accuracy, that of families
+    of columns included; 0 if no more can be made, infinite without an accuracy.
     """
     if samples.spent:
         return 0.0
@@ -530,23 +571,26 @@ def _how_short(samples, shares, accuracy, families):
 
 # %% ../../nbs/course/44_refinement.ipynb #44cd0a10
 def _next_sizes(samples, shares, short, most):
-    """Return how many resamples at each level, exact first, bring the error down: more
-    than there are at one level at least, as long as that is not at its most.
+    """Compute the next number of resamples at each level, exact first, (3,): those that
+    lower the squared error by the factor `short` with the least work, at most `most`,
+    and sizes than now at one level at least.
     """
     done = samples.done
     if not samples.turns:
         return done + [MORE_ALONE, 0, 0]
     parts = shares.alone.parts
+    # least work for an error: sizes go as the root of variance over work
     best = np.sqrt(np.maximum(parts, 1e-3 * parts.sum() + 1e-12))
     best /= np.sqrt(work_of_levels(samples))
     best[1] = max(best[1], samples.long * best[2])  # there both are the same
-    best = np.minimum.accumulate(best[::-1])[::-1]  # nested: no more than below
+    best = np.minimum.accumulate(best[::-1])[::-1]  # nested: no sizes than below
     ratio = np.sum(parts / best) / max(np.sum(parts / done), 1e-300)
     best *= ratio * min(1.05 * short, GROWTH)
-    more = np.maximum(done, np.minimum(best, GROWTH * done)).astype(int)
-    more = np.minimum(np.maximum.accumulate(more), most)
-    if (more > 1.02 * done).any():
-        return more
+    sizes = np.maximum(done, np.minimum(best, GROWTH * done)).astype(int)
+    sizes = np.minimum(np.maximum.accumulate(sizes), most)
+    # rounding must not leave the sizes as they are: the search would never end
+    if (sizes > 1.02 * done).any():
+        return sizes
     return np.ceil(done * 1.25).astype(int)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570017
@@ -682,7 +726,9 @@ class RefinedFit:
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
 def _status_of_sizes(samples, n, n_exact, error, accuracy, interrupted):
-    """Write how many refits there are, how accurate they are, and what is missing."""
+    """Write the status of a `RefinedFit` of n refits, n_exact of them exact: its
+    standard error, how many refits an accuracy would take, and failed refits.
+    """
     status = f"{n} refits"
     if n_exact < n:
         status += f" ({n_exact} to full precision)"
@@ -698,20 +744,21 @@ def _status_of_sizes(samples, n, n_exact, error, accuracy, interrupted):
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a06
 def _as_refined(samples, shares, accuracy, interrupted):
-    """Build a `RefinedFit` of the resamples made so far."""
+    """Build the `RefinedFit` of the resamples made so far and their `Shares`."""
     N = samples.N
     exact = samples.exact
     lost = np.isnan(exact @ np.ones(N + 1))
     draws = vstack([exact[~lost], samples.settled[len(lost) :]], format="csc")
     n = draws.shape[0]
     n_exact = int(sum(~lost))
+    # columns that no resample selects keep rVAMP's moments
     columns = shares.columns
     values = samples.analytic.copy()
     errors = np.abs(samples.analytic)
     values[0, columns] = shares.Pi
     errors[0, columns] = np.sqrt(shares.square_error)
     values[1:, columns], errors[1:, columns] = _moments(samples)
-    if samples.fit.prior.positive:
+    if samples.fit.prior.positive:  # levels are also subtracted
         values[1] = np.maximum(values[1], 0)
     noise = np.sum(shares.Pi * (1 - shares.Pi))
     plain_refits = noise / max(shares.alone.square_error.sum(), 1e-300)
@@ -739,31 +786,36 @@ def _as_refined(samples, shares, accuracy, interrupted):
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
 def _begin(fit, seed, baseline):
-    """Make the `Samples` of a Fit or a ConditionedFit, none drawn so far; or refuse."""
+    """Make the empty `Samples` of a Fit or a ConditionedFit. A TypeError or ValueError
+    for anything else, a finite beta, and a fit that cannot be refitted.
+    """
     seed = check_size("refine", "seed", seed, least=0)
     if not isinstance(fit, (Fit, ConditionedFit)):
         raise TypeError(
             "refine: fit must be from rvamp or condition_on_rows (of a fitted selector:"
             f" take its method refine), got {fit!r:.60}"
         )
-    alone = fit.base
-    beta = alone.problem.beta
+    base = fit.base
+    beta = base.problem.beta
     if np.isfinite(beta):
         raise ValueError(f"refine: fit must be at beta = inf, as refits, not {beta:g}")
-    check_law("counts", alone.problem.counts)
+    check_law("counts", base.problem.counts)
     analytic = None
-    if alone.converged and alone.selects:
+    if base.converged and base.selects:
         analytic = np.array([fit.Pi, fit.mean, fit.var])
-    return Samples(alone, analytic, seed, baseline)
+    return Samples(base, analytic, seed, baseline)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57001c
 def _budget(samples, accuracy, n_resamples):
-    """Return the largest number of resamples at each level, exact first."""
+    """Return the largest number of resamples at each level, exact first, (3,), from an
+    accuracy, a number of resamples, or both. A ValueError for neither.
+    """
     if n_resamples is None and accuracy is None:
         raise ValueError("refine: give an accuracy, or n_resamples, or both")
     if n_resamples is not None:
         most = check_size("refine", "n_resamples", n_resamples, least=10)
     else:
+        # a selection has variance 1/4 at most; resamples by turns are cheap
         variances = 2 if samples.turns else 0.25
         most = int(np.ceil(variances / accuracy**2))
     if samples.turns:

@@ -27,8 +27,8 @@ from ..tables.chunked import ChunkedTable
 
 # %% ../../nbs/workshop/refits.ipynb #74000017
 def row_loss(likelihood):
-    """Return the plain loss inside, and each row's weight and offset, floats or
-    (M,).
+    """Take a likelihood apart: return its loss without weights and groups, and the
+    weight and the offset of each row, floats or (M,).
     """
     loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood
     if not isinstance(loss, WeightedLoss):
@@ -43,8 +43,9 @@ def row_loss(likelihood):
 
 
 def plain_loss(likelihood):
-    """Return the loss of single rows: the weight of each, a float or (M,), and options
-    of `penalised_fit`: loss (None: refits do not know it), delta and offset.
+    """Describe the loss of single rows for `penalised_fit`: return the weight of each
+    row, a float or (M,), and a dict of options, loss (None if refits do not know it),
+    delta and offset.
     """
     loss, weight, offset = row_loss(likelihood)
     scale, options = loss.refit_options()
@@ -58,9 +59,12 @@ _HINT = "give X[:, columns] of the features in question as an array"
 
 
 def check_refittable(A, prior, likelihood, intercept, baseline=None):
-    """Refuse (ValueError) what refits do not know."""
+    """Refuse (ValueError) a combination of table, prior, likelihood, intercept and
+    baseline hazard for which there are no exact refits; name a remedy.
+    """
     stored = isinstance(A, ChunkedTable)
     kind = type(prior)
+    # survival times are refitted by Cox models, which know fewer options
     if baseline is not None:
         if stored:
             raise ValueError(
@@ -108,19 +112,21 @@ class _Few:
         self.table = unit_table(X, self.y, self.t, self.k, **self.options)
 
     def __call__(self, counts, factor, likely=None, start=None):
-        """Return coefficients, (b, n), from counts (b, M) and factors, (b, n) or (b,
-        1).
+        """Refit b resamples with counts, (b, M), and factors of the penalties, (b, n)
+        or (b, 1); return coefficients, (b, n), nan in rows that did not converge.
         """
         if start is not None:
             start = start.toarray()
             likely = start.any(0)
         counts = counts * self.weight
         x, _, sure, gap = refit(self.table, counts, factor, likely, start)
-        odd = np.flatnonzero(~sure)
-        if len(odd):  # once more, without a guess
-            x[odd], _, _, gap[odd] = refit(self.table, counts[odd], factor[odd])
-        for b in odd[~(gap[odd] <= GAP)]:
+        unsolved = np.flatnonzero(~sure)
+        if len(unsolved):  # once more, without a guess
+            again = refit(self.table, counts[unsolved], factor[unsolved])
+            x[unsolved], _, _, gap[unsolved] = again
+        for b in unsolved[~(gap[unsolved] <= GAP)]:
             x[b] = np.nan
+            # a single fit is slow: after many failures none is tried
             if self.lost < MOST_LOST:
                 t = self.t * factor[b]
                 k = self.k * factor[b]
@@ -134,15 +140,16 @@ class _Few:
 
 # %% ../../nbs/workshop/refits.ipynb #74000020
 def refitter(fit, baseline=None):
-    """Make what refits a fit from `rvamp`, which need not have converged, for given
-    resamples: a function of counts (b, M), multipliers of the penalties, (b, N) or (b,
-    1), and, optionally, coefficients and an intercept to begin at, (b, N + 1), sparse
-    or not, that returns coefficients (b, N), of a table in chunks sparse, nan in the
-    rows of refits that did not arrive, and intercepts (b,), 0 where the fit has none.
-    With a `BaselineHazard` the refits are Cox fits, each with one of its own;
-    intercepts are about the one given.
+    """Make the function that refits the model of a fit from `rvamp` on resamples; the
+    fit need not have converged.
 
-    A ValueError for a loss, penalty or table that cannot be refitted.
+    The function takes counts (b, M), multipliers of the penalties, (b, N) or (b, 1),
+    and, optionally, coefficients and an intercept to begin at, (b, N + 1), sparse or
+    not. It returns coefficients (b, N), sparse for a table in chunks, nan in rows of
+    refits that did not converge, and intercepts (b,), 0 for a fit without one. With a
+    `BaselineHazard` the refits are Cox fits, each with a baseline of its own, whose
+    level about this one is the intercept. A ValueError for a loss, penalty or table
+    that cannot be refitted.
     """
     p = fit.problem
     N = len(fit.mean)
@@ -157,6 +164,7 @@ def refitter(fit, baseline=None):
     t, _ = penalty_terms(fit, slice(None))
     if baseline is not None:
         return partial(_with_level, baseline, p.A[:, :N], t[:N])
+    # columns without a penalty, and those that the fit selects, are likely selected
     likely = t == 0
     if fit.converged:
         likely[:N] |= fit.Pi > NEGLIGIBLE
@@ -168,7 +176,7 @@ def refitter(fit, baseline=None):
         of_all = partial(_Few(fit, p.A, slice(None)), likely=likely)
 
     def refits(counts, factor, start=None):
-        if factor.shape[1] > 1:
+        if factor.shape[1] > 1:  # an intercept has no penalty to multiply
             factor = np.pad(factor, ((0, 0), (0, n_intercepts)))
         if start is not None:
             start = csr_array(start)[:, : N + n_intercepts]
@@ -179,20 +187,23 @@ def refitter(fit, baseline=None):
 
 
 def _with_level(baseline, A, t, counts, factor, start=None):
-    """Return Cox fits, and the level of each about a baseline."""
+    """Fit Cox models to b resamples; return coefficients, (b, N), and the log of the
+    level of each hazard about a baseline, (b,).
+    """
     weight = counts * baseline.sample_weight
     if start is not None:
         start = start[:, : len(t)].toarray()
     sets = dict(strata=baseline.strata, entry=baseline.entry)
     x = cox_fits(A, baseline.time, baseline.event, factor * t, weight, start, **sets)
-    events = np.maximum(weight @ baseline.event, 0.5)  # of no event, as of half a one
+    # without an event the level is that of half an event
+    events = np.maximum(weight @ baseline.event, 0.5)
     expected = np.sum(weight * baseline.hazard * np.exp(x @ A.T), 1)
     return x, np.log(events / np.where(expected > 0, expected, events))
 
 # %% ../../nbs/workshop/refits.ipynb #74000021
 def penalty_terms(fit, columns):
-    """Return threshold t and precision k of some columns, (n,) each; 0 of an
-    intercept.
+    """Return the l1 penalty t and the l2 penalty k of some columns of a fit, (n,) each;
+    0 for an intercept.
     """
     N = len(fit.mean)
     terms = []
@@ -208,8 +219,12 @@ ALMOST = 0.95  # a column that pulls so much of its penalty comes in with those 
 
 
 def _stored_refits(fit, likely, counts, factor, start=None):
-    """Return coefficients of refits of a table in chunks, sparse, the intercept's
-    included; those to begin at, sparse, too, name columns to look at.
+    """Refit b resamples on a table in chunks: on some columns in memory, and on more as
+    long as one left out violates its optimality condition. Return sparse coefficients,
+    (b, n), intercept included.
+
+    likely, (n,) bool, are the columns to begin with, or those in which the sparse start
+    is not 0.
     """
     A = fit.problem.A
     y = fit.problem.y
@@ -260,7 +275,9 @@ ANNOUNCED = 30  # seconds without a bar
 
 
 def in_turn(A, numbers, progress, side=SIDE):
-    """Split a range of numbers of refits into pieces that are made at once."""
+    """Yield pieces of a range of refits that are made at once, at most `side`, or all
+    for a table in chunks; without a bar, print how long the rest will take.
+    """
     size = max(10, min(side, int(AT_ONCE // len(A))))
     if isinstance(A, ChunkedTable):
         size = len(numbers)

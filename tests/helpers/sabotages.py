@@ -925,8 +925,8 @@ SABOTAGES = [
     Sabotage(
         "inference/diagnostics.py",
         "one pair of columns stands for two groups",
-        "np.linalg.norm(products[:, where], 2)",
-        "np.abs(products[:, where]).max()",
+        "np.linalg.norm(products[:, columns], 2)",
+        "np.abs(products[:, columns]).max()",
         "tests/inference/test_diagnostics.py"
         "::test_canonical_correlations_are_those_of_scipy_s_angles",
     ),
@@ -1176,15 +1176,15 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "rVAMP's answer is believed as if chance were no part of it",
-        "np.mean((squared_gap / unit)[among]) * freedom / chi2.ppf(CHANCE, freedom)",
-        "np.mean((squared_gap / unit)[among])",
+        "mean_gap * freedom / chi2.ppf(CHANCE, freedom)",
+        "mean_gap",
         "tests/inference/test_refinement.py::test_of_a_dozen_features_rvamps_error_is_not_taken_for_less_than_it_may_be",
     ),
     Sabotage(
         "inference/refinement.py",
         "a resample depends on where its range begins",
-        "asked = slice(numbers.start - first * each, numbers.stop - first * each)",
-        "asked = slice(0, len(numbers))",
+        "places = slice(numbers.start - first * size, numbers.stop - first * size)",
+        "places = slice(0, len(numbers))",
         "tests/inference/test_refinement.py::test_a_resample_depends_on_its_number_alone",
     ),
     Sabotage(
@@ -1933,7 +1933,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a law may draw what it likes",
-        'counts = drawn("counts", fit.problem.counts, M, rngs, each)[asked]',
+        'counts = drawn("counts", fit.problem.counts, M, rngs, size)[places]',
         "counts = np.array([fit.problem.counts.draw(M, g) for g in rngs])",
         "tests/inference/test_refinement.py::test_a_law_that_draws_nonsense_is_refused",
     ),
@@ -1983,7 +1983,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refits.py",
         "refits that are not sure are not tried again side by side",
-        "if len(odd):  # once more, without a guess",
+        "if len(unsolved):  # once more, without a guess",
         "if False:  # once more, without a guess",
         "tests/inference/test_refinement.py::test_refits_that_are_not_sure_are_tried_again_side_by_side",
     ),
