@@ -248,18 +248,16 @@ def _suggested(y, has_offset=False):
     if kind not in "iuf" or not is_whole:
         return "squared", ""
     if 2 < len(values) <= min(10, len(y) // 3):
-        note = f"y holds {len(values)} different is_whole numbers"
+        note = f"y holds {len(values)} different whole numbers"
         note += f" ({format_list(values, range(len(values)))}) and is taken as an"
         note += " amount: loss='squared' says that this is meant, loss='poisson' that"
         note += f" they are counts{_EXPOSED}, loss='softmax' that they are names of"
         note += " classes (two to six)"
         return "squared", note
-    # amounts in is_whole numbers seldom begin at 0 or 1, and ranks do not repeat
+    # amounts in whole numbers seldom begin at 0 or 1, and ranks do not repeat
     from_low = y.min() in (0, 1) or (has_offset and y.min() >= 0)
     if from_low and 2 < len(values) < len(y):
-        note = (
-            f"y holds is_whole numbers from {y.min():g} to {y.max():g} and is taken as"
-        )
+        note = f"y holds whole numbers from {y.min():g} to {y.max():g} and is taken as"
         note += f" an amount: loss='poisson' says that they are counts{_EXPOSED}"
         return "squared", f"{note}, loss='squared' that this is meant"
     return "squared", ""
@@ -533,7 +531,7 @@ def _numbers_or_names(y):
         return y
     remedy = f"must hold numbers, or the names of two to {MOST_CLASSES} classes"
     if any(is_text):
-        raise ValueError(f"y mixes is_text and numbers: it {remedy}")
+        raise ValueError(f"y mixes text and numbers: it {remedy}")
     try:
         numbers = y.astype(float)
     except (TypeError, ValueError):
