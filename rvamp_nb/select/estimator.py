@@ -685,8 +685,12 @@ def _explored(est, *, shown=None):
 
 # %% ../../nbs/course/54_stability.ipynb #70310397
 def _select_features(est, X, y, roles):
-    """Fit, and return a `Selection`, and warnings as (text, kind)."""
+    """Check the arguments of a fit and select: return a `Selection` and warnings.
+
+    `roles` has the arguments of `fit` about rows; the warnings are pairs (text, kind).
+    """
     sentences = check_rows(X, y, **roles)
+    # pandas' categories stand for classes, also where they are numbers
     several = str(est.loss) == "auto" and is_named(y)
     if several:
         sentences.append(order_lost("y", y.dtype))
@@ -720,9 +724,7 @@ def _attributes(answer):
 
 
 def _validated(est, X, y):
-    """Return the table and the target, as scikit-learn, `target` and `columns` want
-    them.
-    """
+    """Return the table and the target, checked by scikit-learn's rules and our own."""
     X, names = read_X(X)
     if "dask" in kind_of(y):
         y = y.compute()

@@ -25,11 +25,12 @@ from ..validation import format_list, kind_of
 
 # %% ../../nbs/workshop/features.ipynb #72000006
 def read_X(X):
-    """Return a table from elsewhere, an array or data frame, and None; or as
-    ChunkedTable, with the names of their columns where these came from a frame, or
-    None. What fits in one block is read whole. A ValueError, by name, for masked
-    entries, dates, text, missing values, two columns of one name; a ChunkError for a
-    block that cannot be read.
+    """Read a table X of any kind: an array, a data frame, or a table in blocks.
+
+    Returns X as an array or data frame, and None; or as a ChunkedTable, with the names
+    of its columns where these came from a frame. A table that fits in one block is read
+    whole. Raises a ValueError, by name, for masked entries, dates, text, missing values
+    and two columns of one name; a ChunkError for a block that cannot be read.
     """
     if chunk_axis(X) is not None:
         _check_raw(X)
@@ -111,7 +112,10 @@ def as_frame(values, names):
 
 # %% ../../nbs/workshop/features.ipynb #720000s4
 def _check_frame(X):
-    """Refuse dates, text and gaps, by the column; no Dask is read."""
+    """Check that a data frame has numbers only; a ValueError names the first column.
+
+    Columns of Dask are judged by their type, for none of them is read.
+    """
     lazy = kind_of(X) == "dask frame"
     pandas = kind_of(X) != "frame"
     for name, dtype in zip(X.columns, X.dtypes):
@@ -128,6 +132,7 @@ def _check_frame(X):
         if content:
             problem = f"column {name!r} of X holds {content} ({dtype})"
             raise ValueError(f"{problem}: {remedy}")
+    # gaps of other frames are found when their numbers are read
     if pandas and not lazy:
         gappy = X.loc[:, X.isna().any().to_numpy()]
         gaps = np.where(gappy.isna(), np.nan, 0.0)
@@ -193,11 +198,12 @@ NEAR = 1e-4  # columns of unit norm that are nearer than this are one
 
 
 def near_copies(A, within=NEAR):
-    """Find which column stands for each, (N,) int: the first that is nearer than
-    `within`, or whose negative is. stands[i] <= i, and stands[stands[i]] == stands[i].
-    A, (M, N) array or ChunkedTable, has columns of unit norm, or of zeros, which stand
-    for themselves. In chunks, one pass is taken, and then candidates are read, a chunk
-    at a time.
+    """Find the near copies among the columns of A, (N,) int: the first column of each.
+
+    The stand-in of a column is the first that is nearer than `within`, or whose
+    negative is. A, (M, N) array or ChunkedTable, has columns of unit norm, or of zeros,
+    which stand for themselves. A table in chunks is read in one pass; after it only
+    candidates are read, a chunk at a time.
     """
     stands = np.arange(A.shape[1])
     groups = list(_hardly_apart(A, within))
@@ -213,7 +219,11 @@ def near_copies(A, within=NEAR):
 
 
 def _hardly_apart(A, within):
-    """Yield groups of columns that three random projections hardly tell apart."""
+    """Yield groups of columns of A, as numbers, that may be near copies of each other.
+
+    Three random projections of near copies, or of their negatives, differ little, and a
+    tree finds such neighbours without comparing all pairs.
+    """
     directions = np.random.default_rng(0).normal(size=(3, len(A)))
     reach = within * np.linalg.norm(directions, axis=1, keepdims=True)
     codes = (np.abs(directions @ A) / reach).T
@@ -221,7 +231,8 @@ def _hardly_apart(A, within):
     codes = codes[varies]
     tree = cKDTree(codes)
     second = tree.query(codes, [2], p=np.inf, distance_upper_bound=1 + 1e-9)[0]
-    seen = np.isinf(second[:, 0])  # no other is near
+    # a column without a neighbour needs no group
+    seen = np.isinf(second[:, 0])
     for i in range(len(codes)):
         if not seen[i]:
             seen[tree.query_ball_point(codes[i], 1, p=np.inf)] = True
@@ -242,12 +253,14 @@ def _join(X, near, within, stands):
 
 
 def merge_duplicates(A, factors, prior, together):
-    """Find near copies among the columns of A, (M, N), with equal penalty factors (N,)
-    as one, but for those in groups (together, (N,) int, above -1): `first`, (n,), the
-    columns that stay; of each, (N,), `where` its stand-in is among them, and its
-    weight, a sign and share; `copies`, (n,), how many each stands for, where they
-    share, else 1. They share under a prior with a square of the penalty; where the
-    prior is positive, a column and its negative stay apart.
+    """Find the columns of A, (M, N), that can be fitted as one: near copies.
+
+    Near copies have equal penalty factors, (N,), and are in no group (`together`, (N,)
+    int, is -1). Where the prior is positive, a column and its negative stay apart.
+    Returns `first`, (n,), the columns that stay; `where`, (N,), the place of each
+    column's stand-in among them, and its weight, (N,), a sign and share; `copies`,
+    (n,), how many columns share a coefficient (they share under a prior with a square
+    of the penalty), else 1.
     """
     stands = near_copies(A)
     sign = np.ones(len(stands))
@@ -259,6 +272,7 @@ def merge_duplicates(A, factors, prior, together):
         sign[block] = np.sign(cosine)
     apart = (factors != factors[stands]) | (prior.positive & (sign < 0))
     apart |= (together >= 0) | (together[stands] >= 0)
+    # these stand for themselves
     stands[apart] = np.flatnonzero(apart)
     sign[apart] = 1.0
     first, where, copies = np.unique(stands, return_inverse=True, return_counts=True)
@@ -279,11 +293,16 @@ def residual_lengths(A, kept):
 
 
 def _check_covariates(A, free, names, counts):
-    """Refuse covariates, numbers `free`, that no resample fits, or that repeat."""
+    """Check that each resample can fit the unpenalised columns, numbers `free`.
+
+    Raises a ValueError where they are too many for the rows of a resample, or where one
+    is a combination of others.
+    """
     values, chances = counts.nodes()
     drawn = np.asarray(values) > 0
     share = float(np.sum(np.asarray(chances)[drawn]))
     mean = len(A) * share
+    # two standard deviations below the mean number of different rows
     few_rows = mean - 2 * np.sqrt(mean * (1 - share))
     if len(free) + 1 > few_rows:
         columns = f"{len(free)} columns have penalty factor 0"
@@ -312,9 +331,11 @@ def check_named(owner, given, names, known):
 
 
 def numbers_of(owner, labels, names):
-    """Return the numbers, a list, of the columns with these labels (of any kind, or
-    their `str`), or with these numbers, unless the columns with names (N,) are called
-    by whole numbers: then a number is a name.
+    """Return the numbers of the columns with these labels, a list.
+
+    A label is of any kind, or its `str`, or the number of a column, unless the columns
+    with names (N,) are called by whole numbers: then a number is a name. Raises a
+    ValueError, which begins with the owner, for a label of no column.
     """
     place = {str(name): i for i, name in enumerate(names)}
     if not all(name.lstrip("-").isdigit() for name in place):
@@ -351,11 +372,12 @@ def _listed(columns, N):
 
 
 def family_of(sets, names, owner="categories"):
-    """Return the number of the set that each column with names (N,) is in, (N,) int;
-    -1 for none. The sets are a dict {name: columns}, a list of lists of columns
-    (an array of two dimensions is one), or None; columns by name or number, as a slice
-    or a mask, each in one set at most; else a TypeError or a ValueError that begins
-    with the owner.
+    """Return the number of the set to which each column belongs, (N,) int; -1 for none.
+
+    The sets are a dict {name: columns}, a list of lists of columns (an array of two
+    dimensions is one), or None. Columns are listed by name or number, as a slice or a
+    mask. Raises a TypeError or ValueError, which begins with the owner, for other
+    kinds, an empty set, and a column in two sets.
     """
     family = np.full(len(names), -1)
     if sets is None:
@@ -368,12 +390,12 @@ def family_of(sets, names, owner="categories"):
     called = {str(name) for name in names}
     kinds = (str, int, np.integer)
 
-    def fits(label):
+    def is_label(label):
         plain = isinstance(label, kinds) and not isinstance(label, bool)
         return plain or str(label) in called
 
     for labels in lists:
-        if not all(map(fits, labels)):
+        if not all(map(is_label, labels)):
             kind = "a dict {name: its columns} or a list of lists of columns"
             raise TypeError(f"{owner} must be {kind}, by name or number, got {sets!r}")
     every_label = []
@@ -393,9 +415,11 @@ def family_of(sets, names, owner="categories"):
 
 # %% ../../nbs/workshop/features.ipynb #72c01001
 def chosen_columns(names, which=None, categories=None):
-    """Return the numbers of columns with names (N,), by names or numbers, () or (n,);
-    all for None. A ValueError for no such column, and for a variable of several, of
-    `categories`; a TypeError for truth values.
+    """Return the numbers of chosen columns, () for one or (n,) for several.
+
+    `which` has names or numbers of columns with names (N,); None chooses all. Raises a
+    ValueError for no such column, and for a variable of several columns (a key of
+    `categories`); a TypeError for truth values.
     """
     if which is None:
         return np.arange(len(names))
@@ -616,7 +640,11 @@ def prepare_columns(
 
 
 def check_finite(A, length, names):
-    """Refuse NaN and infinity, by the name of the first column that holds them."""
+    """Check that columns are finite; a ValueError names the first that is not.
+
+    length, (N,), is a sum or norm of each column of A, which NaN and infinity spread
+    to.
+    """
     wrong = np.flatnonzero(~np.isfinite(length))
     if not len(wrong):
         return

@@ -24,7 +24,12 @@ _TOGETHER += ({"strata", "keep", "categorical"}, {"strata", "keep", "ordered"})
 
 
 def _roles(where, typed, asked):
-    """Collect the roles of the columns, {column: its roles} also, and check them."""
+    """Collect the roles of a table's columns in a namespace, and check them.
+
+    Its `roles` is a dict {column: set of its roles}, its `used` the columns with a role
+    other than feature. Raises a TypeError for an unknown argument, and an `InputError`
+    for roles that contradict each other.
+    """
     ask = SimpleNamespace(**dict.fromkeys(_ONE + _MANY), missing="error", na=())
     vars(ask).update(reference=None, positive=None, ordered=None)
     for unknown in asked.keys() - vars(ask).keys():
@@ -52,7 +57,9 @@ def _roles(where, typed, asked):
 
 
 def _check_roles(ask):
-    """Refuse levels, targets and options that do not go together."""
+    """Raise an `InputError` for levels, targets and options that contradict each
+    other.
+    """
     typed = ask.typed
     for name, levels in ask.ordered.items():
         if len(set(levels)) < max(2, len(levels)):
@@ -86,7 +93,11 @@ def _check_roles(ask):
 
 
 def _features(ask, names):
-    """Return the names of the features; refuse roles that name no column, or clash."""
+    """Return the names of the features: columns without another role.
+
+    Raises an `InputError` for roles of no column, and for roles that exclude each
+    other.
+    """
     columns = set(names)
     for name, roles in ask.roles.items():
         if name not in columns:
@@ -126,7 +137,7 @@ def _describe_text(cell):
 
 
 def _remedies(ask):
-    """Return {problem of a cell: its remedy}."""
+    """Return the remedy for each problem of a cell, {problem: remedy}."""
     drop = ask.typed("drop")
     categorical = ask.typed("categorical")
     median = ask.typed("missing", "median")
@@ -150,20 +161,24 @@ def _remedies(ask):
 
 
 def _refuse(ask, frame, values, gaps, features):
-    """Refuse, in one line, all columns whose cells cannot be used."""
+    """Raise an `InputError` that names all columns with cells that cannot be used.
+
+    The remedies are in the same line; nothing is raised where all cells can be used.
+    """
+    # of labels only equal and different matters: they may be text
     free = {ask.id, ask.groups, ask.strata, ask.event}
     free = free.difference(features, [ask.target])
-    free.update(ask.categorical)  # of these only equal and different matters
+    free.update(ask.categorical)
     if ask.target is not None and values[ask.target].isna().all():
         free.add(ask.target)  # it holds classes
-    real = [name for name in values if name not in free]
-    doomed = gaps.all() | (ask.missing == "error")
-    doomed &= (doomed.index != ask.id) | (ask.id == ask.groups)
-    unusable = {_TEXT: (values.isna() & ~gaps)[real]}
-    unusable["is not a finite number"] = np.isinf(values)[real]
+    numeric = [name for name in values if name not in free]
+    needs_values = gaps.all() | (ask.missing == "error")
+    needs_values &= (needs_values.index != ask.id) | (ask.id == ask.groups)
+    unusable = {_TEXT: (values.isna() & ~gaps)[numeric]}
+    unusable["is not a finite number"] = np.isinf(values)[numeric]
     if ask.exposure is not None:
         unusable["is not above 0"] = values[[ask.exposure]] <= 0
-    unusable["is missing"] = gaps.loc[:, doomed]
+    unusable["is missing"] = gaps.loc[:, needs_values]
     remedies = _remedies(ask)
     places = {problem: [] for problem in remedies}
     for problem, cells in unusable.items():
@@ -171,13 +186,13 @@ def _refuse(ask, frame, values, gaps, features):
             cell, place = _first_cell(frame, name, cells[name])
             kind = _describe_text(cell) if problem == _TEXT else problem
             places[kind].append(place)
-    lines = []
+    sentences = []
     for problem, names in places.items():
         if names:
             where = ", ".join(names)
-            lines.append(f"a cell {problem} in {where}: {remedies[problem]}")
-    if lines:
-        raise InputError(f"{ask.where}: {'; '.join(lines)}")
+            sentences.append(f"a cell {problem} in {where}: {remedies[problem]}")
+    if sentences:
+        raise InputError(f"{ask.where}: {'; '.join(sentences)}")
 
 
 def _first_cell(frame, name, unusable):
@@ -196,7 +211,11 @@ def _first_cell(frame, name, unusable):
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30row
 def _rows_left(ask, gaps, features):
-    """Return the rows that stay, (M,) bool, and sentences about those left out."""
+    """Return the rows that stay, (M,) bool, and sentences about those left out.
+
+    Rows without a value in a role are left out, and with `missing="drop"` those with a
+    gap in a feature. Raises an `InputError` where fewer than 4 rows stay.
+    """
     needed = {"the target or another role": [], "a feature": []}
     for name in ask.used:
         if ask.roles[name].intersection(_ONE) != {"id"}:
@@ -206,10 +225,10 @@ def _rows_left(ask, gaps, features):
     notes = []
     stay = np.ones(len(gaps), dtype=bool)
     for kind, names in needed.items():
-        lost = gaps[names].any(axis=1).to_numpy() & stay
-        stay &= ~lost
-        if lost.any():
-            rows = f"{lost.sum()} of {len(lost)} rows left out"
+        is_lost = gaps[names].any(axis=1).to_numpy() & stay
+        stay &= ~is_lost
+        if is_lost.any():
+            rows = f"{is_lost.sum()} of {len(is_lost)} rows left out"
             notes.append(f"{rows}: a value in {kind} is missing")
     n_rows = int(stay.sum())
     if n_rows < 4:
@@ -252,7 +271,11 @@ def _text_column(column):
 
 
 def _dummies(ask, frame, values, gaps, features):
-    """Return the fields of a `Table` about its features, as numbers without gaps."""
+    """Return the fields of a `Table` about its features, as numbers without gaps.
+
+    Gaps are filled with the median or the most frequent level, and categories are coded
+    as columns of 0 and 1, in the place of the category.
+    """
     X = values[[name for name in features if name not in ask.categorical]]
     n_filled = X.isna().sum().to_dict()
     gappy = [name for name, many in n_filled.items() if many]
@@ -277,9 +300,9 @@ def _dummies(ask, frame, values, gaps, features):
     order = [column for name in features for column in families[name]]
     if not order:
         raise InputError(f"{ask.where}: each category has one level: add a feature")
-    twice, times = Counter(order).most_common(1)[0]
+    repeated, times = Counter(order).most_common(1)[0]
     if times > 1:
-        problem = f"a level of a category and a column are '{printable(twice)}'"
+        problem = f"a level of a category and a column are '{printable(repeated)}'"
         raise InputError(f"{ask.where}: {problem}: rename the column")
     if references:
         X = pd.concat(parts, axis=1)[order]
@@ -289,7 +312,11 @@ def _dummies(ask, frame, values, gaps, features):
 
 
 def _response(ask, frame, values):
-    """Return the target: floats, words, or the fields event, time and maybe entry."""
+    """Return the target: floats, words, or a record with event, time and maybe entry.
+
+    Raises an `InputError` for an event that is neither 0 nor 1, and for a word among
+    the classes that stands for a gap.
+    """
     if ask.time is None:
         y = values[ask.target].to_numpy()
         if not np.isnan(y).any():  # gaps are gone
@@ -350,8 +377,10 @@ def order_lost(name, kind):
 
 
 def _contrasts(ask, labels, order):
-    """Code each level but the reference as a column of 0 and 1; return the reference
-    also: by default the first of an order, else the most frequent level.
+    """Code each level of a category but the reference as a column of 0 and 1.
+
+    The reference is by default the first of an order, else the most frequent level.
+    Returns the columns and the reference.
     """
     name = labels.name
     levels = sorted(labels.unique())
@@ -367,14 +396,15 @@ def _contrasts(ask, labels, order):
 
 
 def _steps(ask, labels, _):
-    """Code each level but the lowest of an ordered category as a column that is 1 from
-    that level on; return the lowest level also.
+    """Code each level of an ordered category but the lowest as a column of 0 and 1.
+
+    The column is 1 from that level on. Returns the columns and the lowest level.
     """
     name = labels.name
     levels = ask.ordered[name]
-    odd = sorted(set(labels).difference(levels))
-    if odd:
-        problem = f"'{printable(name)}' has {quoted(odd)} beside {quoted(levels)}"
+    unknown = sorted(set(labels).difference(levels))
+    if unknown:
+        problem = f"'{printable(name)}' has {quoted(unknown)} beside {quoted(levels)}"
         remedy = "name all levels, the lowest first"
         raise InputError(f"{ask.typed('ordered')}: {problem}: {remedy}")
     present = [level for level in levels if level in set(labels)]
@@ -390,30 +420,30 @@ _OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
 
 
 def _describe_changes(ask, table):
-    """Describe what was done to the columns, in sentences."""
+    """Yield sentences about the changes that were made to the columns."""
     total = sum(table.filled.values())
     if total:
         named = ", ".join(f"{n} in '{printable(k)}'" for k, n in table.filled.items())
         how = "filled with the column's median or most frequent level"
         yield f"{total} {readers.plural('gap', total)} {how}: {named}"
     for name, level in table.references.items():
-        many = len(table.categories[name])
+        n_columns = len(table.categories[name])
         against = f"compared with '{printable(level)}'"
         if name in ask.ordered:
             against = f"steps from one level to the next above '{printable(level)}'"
-        coded = f"{many} {readers.plural('column', many)} of 0 and 1"
+        coded = f"{n_columns} {readers.plural('column', n_columns)} of 0 and 1"
         yield f"'{printable(name)}' became {coded}, {against}"
     if ask.keep:
         yield f"always in the model, without a penalty: {quoted(ask.keep, None)}"
-    away = list(ask.drop)
+    left_out = list(ask.drop)
     if ask.id is not None:
-        away.append(ask.id)
-    if away:
-        yield f"not used as features: {quoted(away, None)}"
+        left_out.append(ask.id)
+    if left_out:
+        yield f"not used as features: {quoted(left_out, None)}"
 
 
 def _repeated_units(ask, file):
-    """Warn of names of patients, or of other units, that occur more than once."""
+    """Yield warnings of patients, or other units, that occur in more than one row."""
     if ask.groups is not None:
         return
     names = [name for name in file if _OWNER.search(name) and name not in ask.used]
@@ -422,6 +452,7 @@ def _repeated_units(ask, file):
         names.insert(0, ask.id)
     for name in names:
         times = _text_column(file[name]).value_counts()
+        # a column of two values is hardly a name, unless it has that role
         if not (times > 1).any() or (len(times) < 3 and name != ask.id):
             continue
         code = f"{ask.typed('categorical')} {printable(name)}"
@@ -438,7 +469,7 @@ def _repeated_units(ask, file):
 
 # %% ../../nbs/workshop/frames.ipynb #fr00001
 def _undeclared_gaps(ask, frame, values, gaps):
-    """Warn of levels and numbers that may stand for a gap."""
+    """Yield warnings of levels and numbers that may stand for a gap."""
 
     def remedy(code):
         return f"if it stands for a gap, say {ask.typed('na', code)}"
@@ -446,9 +477,9 @@ def _undeclared_gaps(ask, frame, values, gaps):
     for name in frame.columns[(values.isna() & ~gaps).any()]:
         words = _text_column(frame[name]).mask(gaps[name])
         words = words[words.str.lower().isin(readers.GAP_WORDS)]
-        for word, many in words.value_counts().items():
+        for word, n_rows in words.value_counts().items():
             level = f"'{word}' is a level of '{printable(name)}'"
-            yield f"{level}, {many} times: {remedy(word)}"
+            yield f"{level}, {n_rows} times: {remedy(word)}"
     amounts = values.drop(columns=ask.categorical)
     for number, sentence in far_numbers(amounts.to_numpy(), list(amounts)):
         yield f"{sentence}: {remedy(number)}"
@@ -485,8 +516,13 @@ def _far_values(values, names, block=4096):
 
 
 def _apart(name, numbers, rows):
-    """Yield the far numbers of one column, by its different numbers and their rows."""
+    """Yield the numbers of a column that are far from the rest and come several times.
+
+    `numbers` are its different numbers, rising, and `rows` counts the rows of each.
+    Yields the column's name, the number, its rows, and the ends of the rest.
+    """
     while len(numbers) > 2:
+        # split at the widest gap, and take the smaller side for the far one
         cut = int(np.argmax(np.diff(numbers))) + 1
         few = slice(cut)
         rest = slice(cut, None)
@@ -505,7 +541,10 @@ def _apart(name, numbers, rows):
 
 
 def _warnings(ask, frame, values, gaps, table, file):
-    """Warn of what may be wrong; `file` also has the columns without a role."""
+    """Yield warnings about a table: repeated units, gaps, levels and numbered rows.
+
+    `file` also has the columns without a role.
+    """
     yield from _repeated_units(ask, file)
     yield from _undeclared_gaps(ask, frame, values, gaps)
     if ask.target is not None and ask.positive is None:
@@ -517,14 +556,15 @@ def _warnings(ask, frame, values, gaps, table, file):
             level = printable(table.references[name])
             problem = f"'{printable(name)}' has one level, '{level}'"
             yield f"{problem}: nothing to code, no feature"
+    # whole numbers without repetition may just count the rows
     X = table.X
     M = len(frame)
     spans = (X.max() - X.min()).between(M - 1, M + table.left_out - 1)
 
-    def counts(x):
+    def counts_rows(x):
         return x.nunique() == M and (x % 1 == 0).all()
 
-    numbers = [name for name in X.columns[spans] if counts(X[name])]
+    numbers = [name for name in X.columns[spans] if counts_rows(X[name])]
     if numbers:
         remedy = f"is it an {ask.typed('id')}, or to {ask.typed('drop')}?"
         yield f"{quoted(numbers)} numbers the rows, and is a feature: {remedy}"

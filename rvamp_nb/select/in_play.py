@@ -22,9 +22,11 @@ from ..tables.chunked import column_sums, is_at_hand, map_columns, take_columns
 
 # %% ../../nbs/workshop/in_play.ipynb #68play06
 def received_by_all(A, fit, which):
-    """Return the message to each of the N columns of A (an array or ChunkedTable), and
-    to an intercept, where those of a fit, numbers (n,), are the only ones that send
-    something (`received-outside`): a Natural, (N,) or (N + 1,) each.
+    """Return the messages to all N columns of A from a fit of a few of them.
+
+    Only the columns of the fit, numbers `which` (n,), send something
+    (`received-outside`). A is an array or ChunkedTable. Returns a `Natural` of (N,), or
+    (N + 1,) with an intercept.
     """
     X = fit.problem.A
     last = fit.last
@@ -88,8 +90,9 @@ def _question_of(question, which):
 
 
 def _leaders(question, Pi, q, most, near):
-    """Return the columns with the largest Pi, in order, `most` of them or, if near,
-    more; and how often the others are selected together, if that counts already.
+    """Return the columns with the largest Pi, in order, and the ΣΠ of the others.
+
+    There are `most` of them or, if near, more; the sum is 0 unless near.
     """
     order = np.argsort(-Pi, kind="stable")
     others = np.cumsum((Pi * question.candidates)[order][::-1])[::-1]  # from there on
@@ -100,10 +103,12 @@ def _leaders(question, Pi, q, most, near):
 
 
 def in_play(question, q, lam, problem, find):
-    """Return the penalty and the State at which nearly q are selected, by rVAMP of few
-    columns at a time; None where that does not settle, or is not tried. It begins at a
-    penalty, with what a `Problem` sends to the columns of the empty model; `find` is
-    `tracking_search`.
+    """Search for the penalty at which q are selected by rVAMP of few columns at a time.
+
+    The search begins at a penalty lam, with the messages of the empty model's `Problem`
+    to all columns; `find` is `tracking_search`. Each round fits the columns with the
+    largest probabilities, and updates those of all others. Returns the penalty and the
+    State, or None where the rounds do not settle, or few columns do not pay.
     """
     if not has_few_in_play(question, q):
         return None
@@ -143,6 +148,7 @@ def in_play(question, q, lam, problem, find):
         if near and abs(outside - rest) < LEFT_OUT * q:
             return lam, state
         near = outside < ALMOST_ALL * q
+        # hardly better than the last round: take twice as many columns
         if not near and outside > before / 2:
             if most == half:
                 return None

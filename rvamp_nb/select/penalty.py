@@ -43,21 +43,26 @@ from ..validation import check_array
 
 # %% ../../nbs/workshop/penalty.ipynb #73000005
 def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_scale=1):
-    """Return the Penalty asked for, its lam 1 (the path varies it), with a factor for
+    """Build the penalty of a search from a prior, or from the estimator's arguments.
+
+    Returns a `Penalty` with lam 1, which the path multiplies, and a penalty factor for
     each column, (N,). A prior takes the place of `l1_ratio` in (0, 1] (for columns of
     variance one, and a target that is divided by its scale), `randomize` (None or a law
-    of multipliers), and `penalty_factor` (None, (N,), or a dict by name). M rows weigh
-    something.
+    of multipliers), and `penalty_factor` (None, (N,), or a dict by name). M is the
+    number of rows with a weight above 0. Raises a ValueError where a prior and one of
+    these are both passed.
     """
     if prior is not None:
         ratio = None if l1_ratio == 1 else l1_ratio
-        given = dict(randomize=randomize, penalty_factor=penalty_factor, l1_ratio=ratio)
-        for name, value in given.items():
+        options = dict(randomize=randomize, penalty_factor=penalty_factor)
+        options["l1_ratio"] = ratio
+        for name, value in options.items():
             if value is not None:
                 problem = f"{name} and prior are both given"
                 raise ValueError(f"{problem}: say it in the prior")
         _check_prior(prior)
         prior.check(len(names), np.inf)
+        # the path varies one number only: lam goes into the factors
         factors = prior.lam * prior.penalty_factor * np.ones(len(names))
         if not prior.states_randomize:
             prior = replace(prior, randomize=FixedFactor())
@@ -71,18 +76,22 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_sc
     factors = _one_each(penalty_factor, names)
     if l1_ratio == 1:
         return Laplace(1.0, law, factors)
+    # a column of variance one has the length sqrt(M), the solver's the length 1
     share, factor = _share_for(target_scale, float(l1_ratio), M**0.5)
     return ElasticNet(1.0, law, factors * factor, l1_ratio=share)
 
 
 def _share_for(target_scale, l1_ratio, unit=1.0):
-    """Convert the l1_ratio of a target that is divided by its scale, for coefficients
-    in such a unit, to that of the target as it is, in the unit 1; and return the factor
-    on the penalty with which its lam has the unit of the target.
+    """Convert the l1_ratio for a target divided by its scale to that for the target.
+
+    `unit` is the unit of the coefficients to which l1_ratio refers. Returns the
+    converted ratio, for coefficients in the unit 1, and the factor on the penalty with
+    which its lam has the unit of the target.
     """
     if target_scale > 1e10:  # 1 - share would be lost in rounding
-        what = f"y varies by {target_scale:.0e}, beside which its square part is lost"
-        raise ValueError(f"an elastic net needs a y of another unit: {what}")
+        problem = f"y varies by {target_scale:.0e}, beside which its square part is"
+        problem += " lost"
+        raise ValueError(f"an elastic net needs a y of another unit: {problem}")
     absolute = l1_ratio * (unit * target_scale)
     total = absolute + 1 - l1_ratio
     factor = total / target_scale / (l1_ratio * unit + 1 - l1_ratio)
@@ -90,7 +99,10 @@ def _share_for(target_scale, l1_ratio, unit=1.0):
 
 
 def _one_each(penalty_factor, names):
-    """Return the factors as they are given, by place or by name, (N,)."""
+    """Return the penalty factor of each column, (N,), in the order of the names.
+
+    `penalty_factor` is None, (N,), or a dict {name: factor}, where others have 1.
+    """
     if penalty_factor is None:
         penalty_factor = {}
     if isinstance(penalty_factor, dict):
@@ -98,6 +110,7 @@ def _one_each(penalty_factor, names):
         penalty_factor = [penalty_factor.get(name, 1.0) for name in names]
     shape = (len(names),)
     factors = check_array("penalty_factor", penalty_factor, shape, 0, of="column")
+    # powers of smaller factors would leave the range of floats
     faint = factors[(factors > 0) & (factors < 1e-70)]
     if faint.size:
         allowed = "0 (unpenalised), or 1e-70 or more"
@@ -106,20 +119,23 @@ def _one_each(penalty_factor, names):
 
 
 def _check_prior(prior):
-    """Refuse a prior that selects nothing, by name and with the reason."""
-    why = ""
+    """Raise a TypeError or ValueError, with the reason, for a prior that selects
+    nothing.
+    """
+    reason = ""
     if isinstance(prior, SpikeSlab):
-        why = " gives a posterior's inclusion probability, no share of resamples: see"
-        why += " rvamp(..., prior=SpikeSlab(...), beta=1).Pi"
+        reason = " gives a posterior's inclusion probability, no share of resamples:"
+        reason += " see rvamp(..., prior=SpikeSlab(...), beta=1).Pi"
     elif not isinstance(prior, Penalty):
         examples = "such as Laplace(1.0, FixedFactor()), ElasticNet or NonNegative"
         raise TypeError(f"prior must be a penalty {examples}, got {prior!r}")
     elif not np.any(prior.split()[0]):
-        why = " has no threshold, and selects nothing; see rvamp for mean and variance"
+        reason = " has no threshold, and selects nothing; see rvamp for mean and"
+        reason += " variance"
     elif prior.positive and not np.all(prior.split()[0]):
-        why = ": a column without penalty would be no covariate that always stays in"
-    if why:
-        raise ValueError(f"prior={type(prior).__name__}(...){why}")
+        reason = ": a column without penalty would be no covariate that always stays in"
+    if reason:
+        raise ValueError(f"prior={type(prior).__name__}(...){reason}")
 
 # %% ../../nbs/workshop/penalty.ipynb #73000007
 # of a search: how often it may take as many steps as one fit; 140 ordinary searches
@@ -129,7 +145,7 @@ SEARCH_FITS = 2
 
 @dataclass(frozen=True)
 class SelectionProblem:
-    """Everything that the solver and the refits need."""
+    """A table, its target, prior and law of counts, for the solver and refits."""
 
     A: np.ndarray  # (M, n), standardised, of near copies the first; or ChunkedTable
     target: Target
@@ -144,7 +160,7 @@ class SelectionProblem:
 
     @property
     def intercept(self):
-        """Whether each resample refits one: a squared loss was centred once."""
+        """Whether each resample refits an intercept (a squared loss centres once)."""
         return self.target.loss not in ("squared", "softmax")  # whose A has them
 
     def inside(self, prior):
@@ -160,8 +176,8 @@ class SelectionProblem:
 
     @cached_property
     def candidates(self):
-        """Which of A can be selected, (n,) bool: varying, penalised, not explained; of
-        a group the first.
+        """Columns of A that can be selected, (n,) bool: those that vary, are penalised
+        and are not explained by unpenalised ones, and of a group the first.
         """
         stands = np.isin(np.arange(self.A.shape[1]), self.columns.where)
         return stands & (self.columns.kind[self.columns.first] == "")
@@ -208,7 +224,7 @@ class SelectionProblem:
         return max(int(min(steps_left, work_left, 1) * self.max_iter), 1)
 
     def solve(self, lam, state=None, tol=None):
-        """Return the fit at one penalty; who calls says that it failed."""
+        """Return the fit at one penalty; the caller reports one that failed."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             options = self._options(self.prior.scaled(lam), tol)
@@ -218,7 +234,7 @@ class SelectionProblem:
 
     @property
     def steps(self):
-        """How many steps were taken so far, of all fits and paths."""
+        """The number of steps of all fits and paths so far."""
         return sum(self.taken)
 
     def path(self, lambdas, tol=None, **more):
@@ -232,24 +248,29 @@ class SelectionProblem:
 
 
 def resolved_target(question, threshold, pfer, q, bound):
-    """Resolve two of threshold, pfer (nan where no bound holds) and q as given or by
-    default, and the third from them; return them and a warning, or "". See
-    `resolve_error_control`: a q that follows is at most a third of the rows of a
-    resample.
+    """Resolve the threshold, the pfer and q of a search: two of them fix the third.
+
+    Those that are None have their defaults, and q is at most a third of the rows of a
+    resample (see `resolve_error_control`). Returns the three, pfer nan where no bound
+    holds, and a warning, or "". Raises a ValueError for a pfer under a law of counts
+    that no bound covers.
     """
     halves = draws_halves(question.counts)
     if pfer is not None and not halves:
-        what = "only for rows drawn without replacement, half of them at most"
+        rule = "only for rows drawn without replacement, half of them at most"
         remedy = "drop pfer, or take resampling='subsample' instead of"
-        raise ValueError(f"pfer can be promised {what}; {remedy} {question.counts!r}")
+        raise ValueError(f"pfer can be promised {rule}; {remedy} {question.counts!r}")
     units = question.target.rows.units(len(question.target.y))
     p = int(question.candidates.sum())
-    most = question.of_one.mean * units / 3
+    largest_q = question.of_one.mean * units / 3
     columns = question.columns
+    # a selected group takes a coefficient for each of its columns
     if columns.groups:
         n_penalised = np.sum(columns.kind[columns.first] == "")
-        most /= n_penalised / max(p, 1)  # columns of a group
-    threshold, pfer, q, note = resolve_error_control(p, most, threshold, pfer, q, bound)
+        largest_q /= n_penalised / max(p, 1)
+    threshold, pfer, q, note = resolve_error_control(
+        p, largest_q, threshold, pfer, q, bound
+    )
     if not halves:
         pfer = np.nan
     return threshold, pfer, q, note
@@ -263,13 +284,15 @@ BELOW_EMPTY = 2.5  # q is at a penalty smaller by this than where the empty mode
 
 
 def coarse_path(question, q):
-    """Go down in strides from the penalty that selects next to nothing, until 1.5 q are
-    selected, or four penalties select more than q.
+    """Return a path in strides from the penalty that selects next to nothing.
+
+    It ends where 1.5 q are selected, or where four penalties select more than q.
     """
     sizes = []
 
     def enough(fit):
         sizes.append(question.size(fit.Pi))
+        # the search has used up its steps
         if question.max_steps == 1:
             return True
         return sizes[-1] >= 1.5 * q or sum(size > q for size in sizes) == 4
@@ -280,7 +303,10 @@ def coarse_path(question, q):
 
 
 def _empty(question):
-    """Make a plain Lasso with these thresholds, and penalties in strides."""
+    """Return the Lasso `Problem` with the thresholds of a question, and penalties.
+
+    The penalties (L,) fall by `PATH_RATIO` from the largest one that matters.
+    """
     A = question.A
     thresholds = question.prior.threshold()
     if question.intercept:  # which is not penalised
@@ -290,8 +316,9 @@ def _empty(question):
     target = question.target
     y, counts = target.of_rows(question.counts)
     problem = Problem(A, y, prior, target.likelihood, counts)
-    own = problem._replace(prior=question.inside(question.prior))  # its groups
-    largest = step.lambda_max_factor(own, sigmas=3.0)
+    # the largest penalty depends on the groups of the question's prior
+    grouped = problem._replace(prior=question.inside(question.prior))
+    largest = step.lambda_max_factor(grouped, sigmas=3.0)
     n_strides = np.ceil(np.log(LOWEST) / np.log(PATH_RATIO)) + 1
     return problem, largest * PATH_RATIO ** np.arange(n_strides)
 
@@ -317,7 +344,7 @@ class _TrackingPrior(Prior):
         self.received = prior.received
 
     def beyond(self, Pi):
-        """Return the logarithm of how many are selected, over the goal."""
+        """Return the logarithm of the number selected over the goal."""
         size = self.others + Pi[self.candidates].sum()
         return np.log(max(size / self.goal, 1e-3))
 
@@ -333,25 +360,30 @@ class _TrackingPrior(Prior):
     def moments(self, incoming, beta=np.inf):
         """See `Prior.moments`, at the penalty of the moment, found by secants."""
 
-        def at(x):
-            return self.prior.scaled(np.exp(x))
+        def prior_at(log_lam):
+            return self.prior.scaled(np.exp(log_lam))
 
         x = np.log(self.lam)
-        off = self.beyond(at(x).Pi(incoming))
+        off = self.beyond(prior_at(x).Pi(incoming))
         for _ in range(8):
-            if abs(off) > 5e-4:
-                move = np.clip(off / self.fall, -1, 1)
-                before = off
-                off = self.beyond(at(x + move).Pi(incoming))
-                self.fall = np.clip((before - off) / move, FLATTEST, STEEPEST)
-                x += move
+            if abs(off) <= 5e-4:
+                break
+            # a slope that rounding has bent does not carry the penalty away
+            move = np.clip(off / self.fall, -1, 1)
+            before = off
+            off = self.beyond(prior_at(x + move).Pi(incoming))
+            self.fall = np.clip((before - off) / move, FLATTEST, STEEPEST)
+            x += move
         self.lam = float(np.exp(x))
-        self.Pi = at(x).Pi(incoming)
-        return at(x).moments(incoming, beta)
+        self.Pi = prior_at(x).Pi(incoming)
+        return prior_at(x).moments(incoming, beta)
 
 
 def _guess(question, q):
-    """Return a penalty not far from where q are selected."""
+    """Estimate the penalty at which q are selected from the fields of the empty model.
+
+    Returns 0 where no penalty on the strides selects so many.
+    """
     problem, strides = _empty(question)
     n = question.A.shape[1]
     to_prior = step.initial_state(problem).to_prior
@@ -360,7 +392,8 @@ def _guess(question, q):
     def size(lam):
         return question.size(question.prior.scaled(lam).Pi(fields))
 
-    q = min(q, CLOSE_TO_Q * question.candidates.sum())  # all only without a penalty
+    # all candidates are selected only without a penalty
+    q = min(q, CLOSE_TO_Q * question.candidates.sum())
     first = bisect_left(strides, q, key=size)
     if first == len(strides):
         return 0.0
@@ -380,15 +413,20 @@ MAX_LOOKS, LOOK_STEPS = 20, 60  # at most so many, of so many steps
 
 
 def next_penalty(seen):
-    """Propose the next log penalty from evaluated pairs (log penalty, log of how many
-    are selected over the goal).
+    """Propose the next log penalty of a root search, by a secant inside its bracket.
+
+    `seen` lists the evaluated pairs (log penalty, excess), where the excess is the log
+    of how many features are selected over the goal, which falls with the penalty.
     """
-    x, off = seen[-1]
+    x, excess = seen[-1]
     fall = SIZE_SLOPE
     if len(seen) > 1:
-        w, before = seen[-2]
-        fall = np.clip((before - off) / (x - w or 1), FLATTEST, STEEPEST)
-    x_next = x + np.clip(off / fall, -1, 1)
+        x_before, excess_before = seen[-2]
+        distance = x - x_before
+        if distance == 0:
+            distance = 1
+        fall = np.clip((excess_before - excess) / distance, FLATTEST, STEEPEST)
+    x_next = x + np.clip(excess / fall, -1, 1)
     low = -np.inf
     high = np.inf
     for log_penalty, excess in seen:
@@ -396,6 +434,7 @@ def next_penalty(seen):
             low = max(low, log_penalty)
         elif excess <= 0:
             high = min(high, log_penalty)
+    # a secant that leaves the bracket, or keeps near its edge, is slower than halving
     edge = 0.02 * (high - low)
     if low < high and np.isfinite(edge) and not low + edge < x_next < high - edge:
         return (low + high) / 2
@@ -403,7 +442,7 @@ def next_penalty(seen):
 
 
 def _stalled(changes):
-    """Return whether the last changes are not below half of those before."""
+    """Check whether the last changes are all above half of the least before."""
     past = changes[:-STALL_STEPS]
     if len(past) < STALL_STEPS:
         return False
@@ -411,17 +450,20 @@ def _stalled(changes):
 
 
 def onward(question, fit, prior, state, anderson, enough, short=False, take=None):
-    """Return the fit with another prior, after steps from a state until
-    `enough(changes)`: converged if no step broke down. `anderson` is what is
-    remembered. `short` numbers of 32 bits are enough where few digits are asked for.
+    """Continue a fit with another prior, by steps of rVAMP from a state.
+
+    Steps are taken until `enough(changes)`, with `anderson` the memory of the
+    acceleration, and `take` the step (None: the usual one). `short` computes with 32
+    bits, which few digits allow. Returns the fit, converged if no step broke down.
     """
     problem = fit.problem._replace(prior=question.inside(prior))
-    anderson.pause()
+    anderson.pause()  # its memory is of another prior
     working = in_32_bits(problem) if short else problem
     if take is None:
         take = step_for(working.A)
 
     def ends(changes):
+        # one step is left where the search has used up its steps
         return enough(changes) or question.max_steps == 1
 
     last, moves = follow(working, state, ends, take, anderson)
@@ -430,9 +472,11 @@ def onward(question, fit, prior, state, anderson, enough, short=False, take=None
 
 
 def _in_looks(question, along, fit, state, lowest, bar):
-    """Return the penalty at which nearly q are selected, by secants from where the one
-    that goes along was stopped, and a fit of few digits there; or None, as below
-    `lowest`.
+    """Search by secants for the penalty at which nearly q are selected.
+
+    It begins where the moving penalty `along` (a `_TrackingPrior`) was stopped, with
+    fits of few digits. Returns the penalty and the fit, or None where a fit does not
+    settle, or the penalty falls below `lowest`.
     """
     lam = along.lam
     digits = FIRST_TOL
@@ -440,26 +484,28 @@ def _in_looks(question, along, fit, state, lowest, bar):
     past = []
     anderson = Anderson(fit.problem.A)
     for _ in zip(range(MAX_LOOKS), bar):
+        # messages move smoothly with the penalty, so that they can be extrapolated
         if len(past) > 1:
             state = solver.foreseen(past[-3:], np.log(lam))
 
-        def enough(c):
-            return c[-1] < digits or len(c) == LOOK_STEPS
+        def enough(changes):
+            return changes[-1] < digits or len(changes) == LOOK_STEPS
 
         prior = question.prior.scaled(lam)
         look = onward(question, fit, prior, state, anderson, enough)
         if not (look.converged and max(look.last.change, look.last.delta) < digits):
             return None
         state = look.messages
-        off = along.beyond(look.Pi)
+        excess = along.beyond(look.Pi)
         past.append((np.log(lam), state))
-        if abs(off) < LAST_TOL:
+        if abs(excess) < LAST_TOL:
             return lam, look
-        seen.append((np.log(lam), off))
+        seen.append((np.log(lam), excess))
         lam = float(np.exp(next_penalty(seen)))
         if lam < lowest:
             return None
-        digits = np.clip(abs(off) / 10, TRACKING_TOL, FIRST_TOL)
+        # far from the goal, fewer digits are enough for the next secant
+        digits = np.clip(abs(excess) / 10, TRACKING_TOL, FIRST_TOL)
     return None
 
 # %% ../../nbs/workshop/penalty.ipynb #73search6
@@ -468,8 +514,10 @@ ALIKE_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `S
 
 
 def _with_rows_alike(question, along):
-    """Return the messages at which a penalty that goes along settles where rows answer
-    alike; None where it does not, or where that does not pay.
+    """Run a moving penalty on the cheaper step in which all rows answer alike.
+
+    Returns the messages at which the penalty `along` settles, or None where it does
+    not, or where the cheaper step does not pay.
     """
     A = question.A
     wide = is_wide(A) or chunk_axis(A) == 0
@@ -482,11 +530,13 @@ def _with_rows_alike(question, along):
         return None
     take = partial(step.step, gathered=alike_rows(problem.A, bend))
 
-    def wild(c):
-        return len(c) >= WILD and min(c[-WILD // 2 :]) > SETTLED
+    def is_wild(changes):
+        return len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED
 
-    def enough(c):
-        return c[-1] < TRACKING_TOL or len(c) == ALIKE_STEPS or wild(c)
+    def enough(changes):
+        if changes[-1] < TRACKING_TOL or len(changes) == ALIKE_STEPS:
+            return True
+        return is_wild(changes)
 
     last, changes = follow(problem, None, enough, take)
     if last and changes[-1] < SETTLED:
@@ -495,27 +545,36 @@ def _with_rows_alike(question, along):
 
 
 def _come_near(question, along, state, digits, bar):
-    """Return a fit of one digit at a penalty that selects q but for a factor of 1.8."""
+    """Return a rough fit at a penalty that selects q up to a factor of 1.8.
+
+    Secants from the penalty of `along`, four at most; a fit that fails ends them.
+    """
     seen = []
     lam = along.lam
     for _ in zip(range(4), bar):
         fit = question.solve(lam, state, digits)
+        if not fit.converged:
+            break
         digits = SETTLED
         state = fit.messages
-        off = along.beyond(fit.Pi) if fit.converged else 0.0
-        if abs(off) < TOO_FAR:
+        excess = along.beyond(fit.Pi)
+        if abs(excess) < TOO_FAR:
             break
-        seen.append((np.log(lam), off))
+        seen.append((np.log(lam), excess))
         lam = float(np.exp(next_penalty(seen)))
     return fit
 
 
 def tracking_search(question, q, lam=None, state=None, rough=False, moving=None):
-    """Return the `Path` of one penalty and the `PenaltyChoice` at q, from a run in
-    which the penalty goes along; None where that fails, or selects another number; no
-    Path if `rough`. A `MovingBaseline` also goes along, and is then the answer's.
+    """Search for the penalty at which q are selected in one run, while it moves.
+
+    It begins at the penalty lam (None: a guess) and a state (None: the empty model). A
+    `MovingBaseline` moves along and is then that of the answer. Returns the `Path` of
+    one penalty and the `PenaltyChoice`; `rough` ends with few digits and without a
+    Path. Returns None where the search fails, or selects another number.
     """
-    lam = lam or _guess(question, q)
+    if not lam:
+        lam = _guess(question, q)
     if not lam:
         return None
     along = _TrackingPrior(question, q, lam)
@@ -524,15 +583,17 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
     fresh = not (state or rough or moving)
+    # a large table is first searched on the few columns that can be selected
     if fresh and min(question.A.shape) >= FEW_FROM:
         empty, _ = _empty(question)
         start = in_play(question, q, lam, empty, tracking_search)
         if start is not None:
-            found = _exactly(question, along, start[0], start[1], q, before, bar)
-            if found:
-                return found
+            answer = _exactly(question, along, start[0], start[1], q, before, bar)
+            if answer:
+                return answer
     alike = _with_rows_alike(question, along) if fresh else None
     if alike is None:
+        # a run that did not settle has moved the penalty
         along = _TrackingPrior(question, q, lam)
         fit = _come_near(question, along, state, SETTLED, bar)
     else:
@@ -542,8 +603,9 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     tol = 3e-2 if rough else TRACKING_TOL
     anderson = Anderson(fit.problem.A)
 
-    def enough(c):
-        return c[-1] < tol or len(c) == question.max_iter or _stalled(c)
+    def enough(changes):
+        ended = changes[-1] < tol or len(changes) == question.max_iter
+        return ended or _stalled(changes)
 
     near = onward(question, fit, along, fit.messages, anderson, enough, True, moving)
     change = np.inf
@@ -553,11 +615,12 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     state = near.messages if change < SETTLED else fit.messages
     if moving:
         question = question.with_baseline(moving.base)
+    # a penalty that does not settle as it moves is searched for in stops
     if not change < tol:
-        found = _in_looks(question, along, fit, state, lowest, bar)
-        if found is None:
+        stopped = _in_looks(question, along, fit, state, lowest, bar)
+        if stopped is None:
             return None
-        lam, near = found
+        lam, near = stopped
         state = near.messages
     if lam < lowest:
         return None
@@ -567,7 +630,12 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
 
 # %% ../../nbs/workshop/penalty.ipynb #73search7
 def _exactly(question, along, lam, state, q, before, bar):
-    """Finish `tracking_search`: find all digits, at a penalty within the band."""
+    """Finish `tracking_search`: fit to all digits at a penalty within the band of q.
+
+    Returns the `Path` of this penalty and the `PenaltyChoice`; None where a fit fails,
+    or eight secants do not reach the band. `before` is the number of steps that were
+    taken before the search.
+    """
     seen = []
     for _ in zip(range(8), bar):
         fit = question.solve(lam, state)
@@ -575,7 +643,8 @@ def _exactly(question, along, lam, state, q, before, bar):
             return None
         if CLOSE_TO_Q * q <= question.size(fit.Pi) <= q:
             path = _path_of_one(lam, fit)
-            return path, PenaltyChoice(lam, fit, "converged", question.steps - before)
+            steps = question.steps - before
+            return path, PenaltyChoice(lam, fit, "converged", steps)
         state = fit.messages
         seen.append((np.log(lam), along.beyond(fit.Pi)))
         lam = float(np.exp(next_penalty(seen)))
@@ -595,7 +664,7 @@ class PenaltyChoice(NamedTuple):
 
 # %% ../../nbs/workshop/penalty.ipynb #73000014
 def _path_of_one(lam, fit):
-    """Make the `Path` of one penalty from its fit; its steps count with the search."""
+    """Return the `Path` of a single penalty; its steps count with the search."""
     return Path(
         lams=np.array([lam]),
         Pi=fit.Pi[:, None],
@@ -610,8 +679,10 @@ def _path_of_one(lam, fit):
 
 
 def penalty_at_size(question, path, q):
-    """Return the penalty with (nearly, and at most) q selected on average, or the
-    nearest to it that has converged; a `PenaltyChoice`.
+    """Find the penalty at which q features, or nearly, are selected on average.
+
+    It lies between two penalties of the path that have q between them, or else at the
+    end that is nearest to q and has converged. Returns a `PenaltyChoice`.
     """
     sizes = question.size(path.Pi)
     done = np.flatnonzero(path.converged)
@@ -619,21 +690,28 @@ def penalty_at_size(question, path, q):
         fit = question.solve(path.lams[0])
         note = f"no answer: at no penalty, {fit.status}"
         return PenaltyChoice(np.nan, fit, note, fit.n_iter)
-    for unsure in (0.02, 0.0):
-        over = done[sizes[done] > (1 + unsure) * q]
-        first = over[0] if len(over) else len(sizes)
-        under = done[(done < first) & (sizes[done] <= (1 - unsure) * q)]
+    # sizes of a coarse path are rough: first those that are clearly off q
+    for margin in (0.02, 0.0):
+        over = done[sizes[done] > (1 + margin) * q]
+        first_over = over[0] if len(over) else len(sizes)
+        before = done[done < first_over]
+        under = before[sizes[before] <= (1 - margin) * q]
         if len(over) and len(under):
-            return _closing_in(question, path, under[-1], first, q)
-    return _at_end(question, path, first if len(over) else done[-1], q)
+            return _closing_in(question, path, under[-1], first_over, q)
+    end = first_over if len(over) else done[-1]
+    return _at_end(question, path, end, q)
 
 
 def _closing_in(question, path, above, below, q):
-    """Return the answer between two penalties of the path that have q between them."""
+    """Find the penalty for q between two penalties of the path, numbers above, below.
+
+    Tries `tracking_search` first, and halves the interval (of logarithms) where that
+    fails. Returns a `PenaltyChoice`; its status says where q was not met.
+    """
     top, bottom = path.lams[[above, below]]
-    found = tracking_search(question, q, top, path.states[above])
-    if found and bottom <= found[1].lam <= top:
-        return found[1]
+    tracked = tracking_search(question, q, top, path.states[above])
+    if tracked and bottom <= tracked[1].lam <= top:
+        return tracked[1]
     fit = question.solve(top, path.states[above])
     failed = None
     if not fit.converged:
@@ -641,10 +719,11 @@ def _closing_in(question, path, above, below, q):
     lam = top
     steps = fit.n_iter
     bar = dict(shown=question.progress, desc="reported λ", leave=False)
-    for _ in progress_bar(range(16), **bar):  # halfway towards the other, each time
+    for _ in progress_bar(range(16), **bar):
         half = np.sqrt(lam * bottom)
         trial = question.solve(half, fit.messages)
         steps += trial.n_iter
+        # lam always selects at most q, so that its bound holds
         if trial.converged and question.size(trial.Pi) <= q:
             lam = half
             fit = trial
@@ -663,8 +742,9 @@ def _closing_in(question, path, above, below, q):
 
 
 def _at_end(question, path, end, q):
-    """Return the answer at a penalty of the path: no two of them have q between
-    them.
+    """Fit at penalty number `end` of a path of which no two have q between them.
+
+    Returns a `PenaltyChoice`; its status gives the reason where q is not met.
     """
     lam = float(path.lams[end])
     fit = question.solve(path.lams[end], path.states[end])
@@ -674,38 +754,43 @@ def _at_end(question, path, end, q):
     if CLOSE_TO_Q * q <= size <= 1.01 * q:
         return PenaltyChoice(lam, fit, "converged", fit.n_iter)
     if size > q and end > 0:
-        why = "no larger penalty has converged"
+        reason = "no larger penalty has converged"
     elif size > q:
-        why = "the largest penalty given selects more: add larger lambdas"
+        reason = "the largest penalty given selects more: add larger lambdas"
     elif end < len(path.lams) - 1:
-        why = "no smaller penalty has converged"
+        reason = "no smaller penalty has converged"
     elif question.max_steps == 1:
-        why = "the search has taken all its steps: raise max_iter"
+        reason = "the search has taken all its steps: raise max_iter"
     elif path.lams[-1] > 2 * LOWEST * path.lams[0]:
-        why = "the smallest penalty given selects fewer: add smaller lambdas"
+        reason = "the smallest penalty given selects fewer: add smaller lambdas"
     else:
-        why = "no smaller penalty selects more"
-    note = f"q not met: {size:.3g} selected on average where q = {q:.3g}; {why}"
-    return PenaltyChoice(lam, fit, note, fit.n_iter)
+        reason = "no smaller penalty selects more"
+    status = f"q not met: {size:.3g} selected on average where q = {q:.3g}; {reason}"
+    return PenaltyChoice(lam, fit, status, fit.n_iter)
 
 # %% ../../nbs/workshop/penalty.ipynb #73000016
 def search(question, steer, q):
-    """Return the `SelectionProblem` (of survival times with the baseline that the
-    answer implies), its `Path`, and the `PenaltyChoice` at q; at inf the last penalty
-    that converges. The search projects unpenalised columns out of all others, so that
-    its steps do not depend on multiples of these; the answer is about the columns as
-    given.
+    """Search for the penalty at which q features are selected on average.
+
+    `steer` has the options of a path that is to be followed in full, or is empty; q =
+    inf asks for the last penalty that converges. Unpenalised columns are projected out
+    of all others during the search, so that its steps do not depend on multiples of
+    them, and the answer is about the columns of the question. Returns the
+    `SelectionProblem` (of survival times with the baseline that the answer implies),
+    its `Path`, and the `PenaltyChoice`.
     """
     target = question.target
     y, counts = target.of_rows(question.counts)
     check_own_loss(target.likelihood, y, counts)
     A = question.A
+    # a projection would fill the zeros of a sparse table
     if not is_sparse(A):
         A = question.residuals(A, question.prior)
-    if A is question.A:  # or its zeros would be filled
+    if A is question.A:
         return _search_or_end(question, steer, q)
     solved, path, answer = _search_or_end(replace(question, A=A), steer, q)
     question = replace(solved, A=question.A)
+    # only the answer is fitted to the columns as they are
     if answer.fit.converged:
         fit = question.solve(answer.lam, answer.fit.messages)
         status = answer.status if fit.converged else f"no answer: {fit.status}"
@@ -715,49 +800,60 @@ def search(question, steer, q):
 
 
 def _search_or_end(question, steer, q):
-    """Search within `SEARCH_FITS` times as many steps as one fit may take."""
+    """Search as `search` does, with at most `SEARCH_FITS` times the steps of one fit.
+
+    An answer that did not converge has a status that names this limit.
+    """
     steps = question.steps
     work = WORK.get()
-    most = work_limit(question.target, question.max_iter) - work
-    begun = replace(question, begun=(steps, work, most))
+    most_work = work_limit(question.target, question.max_iter) - work
+    begun = replace(question, begun=(steps, work, most_work))
     solved, path, answer = _search(begun, steer, q)
     if solved.max_steps == 1 and not answer.fit.converged:
-        why = f"no answer: not converged, and the search took {solved.steps - steps}"
-        why += " steps, or too much work in each: raise max_iter, or the lambdas; look"
-        why += " for rows and weights far from all others"
-        answer = answer._replace(status=why)
+        n_steps = solved.steps - steps
+        status = f"no answer: not converged, and the search took {n_steps}"
+        status += " steps, or too much work in each: raise max_iter, or the lambdas;"
+        status += " look for rows and weights far from all others"
+        answer = answer._replace(status=status)
     return replace(solved, begun=question.begun), path, answer
 
 
 def _search(question, steer, q):
-    """Search as `search` does, on the table of the question as it is."""
+    """Search as `search` does, on the table of the question as it is.
+
+    Survival times are searched anew, up to 21 times, until the baseline hazard that
+    the answer implies is the one with which it was found.
+    """
     lam = None
     state = None
     start = question.steps
     base = question.target.baseline
     for _ in range(21):
         moving = base and MovingBaseline(base, step_for(question.A))
-        found = None
+        tracked = None
         if not steer:
-            found = tracking_search(question, q, lam, state, moving=moving)
-        if found is None:
+            tracked = tracking_search(question, q, lam, state, moving=moving)
+        if tracked is None:
             path = question.path(**steer) if steer else coarse_path(question, q)
-            found = path, penalty_at_size(question, path, q)
-        elif base:
-            base = moving.base
-            question = question.with_baseline(moving.base)
-        path, answer = found
+            answer = penalty_at_size(question, path, q)
+        else:
+            path, answer = tracked
+            if base:
+                base = moving.base
+                question = question.with_baseline(moving.base)
         n_iter = question.steps - start - int(path.n_iter.sum())
         answer = answer._replace(n_iter=n_iter)
         fit = answer.fit
-        new = base
+        new_base = base
         if base and fit.converged:
-            new = base.updated(fit.last.u)
-        if new is base or new.distance(base) < 1e-3:  # of its largest value
+            new_base = base.updated(fit.last.u)
+        # other losses have no baseline; a distance is a share of its largest value
+        if new_base is base or new_base.distance(base) < 1e-3:
             return question, path, answer
-        base = new
-        question = question.with_baseline(new)
+        base = new_base
+        question = question.with_baseline(new_base)
+        # the next question is nearly the same: begin at its answer
         lam = answer.lam
-        state = fit.messages  # of nearly the same question
-    why = "fell back: after 20 rounds the baseline hazard still moves"
-    return question, path, answer._replace(status=why)
+        state = fit.messages
+    status = "fell back: after 20 rounds the baseline hazard still moves"
+    return question, path, answer._replace(status=status)

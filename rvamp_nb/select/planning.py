@@ -117,8 +117,10 @@ BY_HALVES = Subsample(0.5), FixedFactor()
 
 
 def _at_size(question, q, near=None, spectrum=None, laws=BY_HALVES, columns=1):
-    """Return the answer where a resample selects q features; question: as a `Study`
-    begins.
+    """Return the state evolution at the penalty where a resample selects q features.
+
+    `question` has the first fields of a `Study`: rows, features, effects, their size
+    and the noise. `near`, the answer of a similar size, is where the iteration begins.
     """
     rows, n_features, n_effects, size, noise = question
     counts, randomize = laws
@@ -284,8 +286,10 @@ PLAN_THRESHOLDS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.9)  # below, the bound hangs on 
 
 
 def _least_rows(ask, power, most, first, within=0.0, near=None):
-    """Return the smallest study that reaches the power (up to `within`), or the
-    largest.
+    """Return the smallest study that reaches the power, or the largest if none does.
+
+    The number of rows is doubled until the power is reached, and then bisected, up to
+    the share `within`. `ask(rows, near)` solves a study.
     """
     low = 3
     rows = min(max(first, 16), most)
@@ -306,7 +310,10 @@ def _least_rows(ask, power, most, first, within=0.0, near=None):
 
 # %% ../../nbs/course/57_planning.ipynb #24c00002
 def _reached(rows, near, question, promise, bridges=3):
-    """Solve the study of so many rows, from a near one, or by way of sizes between."""
+    """Return the study of so many rows, solved from a near one.
+
+    Where the iteration does not converge, sizes between the two bridge the distance.
+    """
     if near and not near.converged:
         near = None
     with warnings.catch_warnings():
@@ -330,8 +337,9 @@ def q_needed(power, n_effects, threshold, alike):
 
 # %% ../../nbs/course/57_planning.ipynb #24c00014
 def _within_reach(question, power, threshold, pfer, bound, alike):
-    """Return the thresholds at which some number of rows has the power, those near .7
-    first; raise a ValueError where there is none.
+    """Return the thresholds at which some number of rows has the power.
+
+    Raises a ValueError, with the least pfer that would do, where there is none.
     """
     N = question[0]
     K = question[1]
@@ -555,7 +563,10 @@ class Pilot(NamedTuple):
 
 # %% ../../nbs/course/57_planning.ipynb #23f61646
 def _of_rows(t, share, ratio, N):
-    """Choose eigenvalues of AA', and their shares, with the averages of (`one-row`)."""
+    """Choose eigenvalues of AA' and their shares that have the averages of (`one-row`).
+
+    The shares are fitted by nonnegative least squares on a grid of 200 points m.
+    """
 
     def total(m):
         return (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
@@ -566,6 +577,7 @@ def _of_rows(t, share, ratio, N):
     def gap(log_m):
         return np.exp(-log_m) - total(np.exp(log_m)) - least
 
+    # beyond `high` the equation of one row has no solution above `least`
     high = brentq(gap, -np.log(2 * most), -np.log(least / 2))
     m = np.exp(np.linspace(-np.log(most), high, 200))
     s = np.maximum(1 / m - total(m), least)
@@ -577,7 +589,11 @@ def _of_rows(t, share, ratio, N):
 
 # %% ../../nbs/course/57_planning.ipynb #7c4f578c
 def _factors(square, M, N):
-    """Estimate each factor's population variance; squares, (n,): of singular values."""
+    """Estimate the variance of each factor in the population, (K,).
+
+    `square`, (n,), has the squared singular values of a pilot of M rows and N columns.
+    Factors are those above the edge of independent features; sampling inflates them.
+    """
     n = M - 1
     ratio = N / (M - 1)
     beyond = square > 1.1 * (1 + np.sqrt(ratio)) ** 2  # than independent features show
@@ -603,18 +619,19 @@ def _unseen(square, K, M, N):
 
 # %% ../../nbs/course/57_planning.ipynb #586715da
 def pilot_of(X):
-    """Estimate from a pilot X, an (n, N) table of finite numbers, how its features
-    correlate: a `Pilot` of the factors that stand out of its own noise, at the strength
-    that they have in the population (`one-factor`), and the correlation of neighbours
-    that may be left (`unseen`). A ValueError for constant columns, or n < 4.
+    """Estimate how features correlate from a pilot X, (n, N) finite numbers.
+
+    Returns a `Pilot` of the factors that exceed its own noise, at the strength that
+    they have in the population (`one-factor`), and of the correlation of neighbours
+    that may be left (`unseen`). Raises a ValueError for constant columns, or n < 4.
     """
     X = check_array("pilot", X)
     if X.ndim != 2 or len(X) < 4 or X.shape[1] < 2:
         size = "4 rows and 2 columns, or more"
         raise ValueError(f"pilot must have {size}, not {X.shape}")
-    still = np.flatnonzero(np.ptp(X, axis=0) == 0)
-    if len(still):
-        names = format_list(range(X.shape[1]), still)
+    constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
+    if len(constant):
+        names = format_list(range(X.shape[1]), constant)
         what = f"columns {names} (from 0) are constant"
         raise ValueError(f"pilot: {what}: leave them out")
     A = standardize(X)[0]
@@ -641,7 +658,10 @@ def genes(n_features, seed=0):
 
 # %% ../../nbs/course/57_planning.ipynb #d92496a3
 def _drawn_study(pilot, study, rng):
-    """Count true and false selections in one study like the planned one."""
+    """Draw one study like the planned one, and count its true and false selections.
+
+    The penalty is adjusted by secants until q features are selected on average.
+    """
     X = pilot.draw(study.rows, rng)
     true = rng.choice(study.n_features, study.n_effects, replace=False)
     effects = study.size * rng.choice([-1.0, 1.0], study.n_effects)
@@ -670,8 +690,10 @@ def _drawn_study(pilot, study, rng):
 
 # %% ../../nbs/course/57_planning.ipynb #2016cc07
 def _line(log_rows, share):
-    """Fit a line through shares that were seen; return three functions: its value, its
-    error, and the log of the rows at which it has a power.
+    """Fit a line through the shares of effects found in studies of different size.
+
+    Returns three functions: the share at a log number of rows, its standard error, and
+    the log number of rows at which the share is a power.
     """
     n = len(share)
     middle = log_rows.mean()
@@ -694,7 +716,11 @@ def _line(log_rows, share):
 
 # %% ../../nbs/course/57_planning.ipynb #269acdbd
 def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
-    """Find the study with the power, by studies drawn around a number of rows."""
+    """Find the study with the power by drawing studies around a number of rows.
+
+    A line through the shares of effects that they find moves the number of rows, in
+    three rounds at most. Returns the `Study` with its simulated selections.
+    """
     rows = study.rows
     log_rows = np.empty(0)
     selections = np.empty((0, 2))

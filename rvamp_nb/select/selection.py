@@ -129,11 +129,13 @@ def summarize_path(question, path, answer=None):
 
 # %% ../../nbs/workshop/selection.ipynb #79000021
 def stability_index(Pi, Pi_se=0.0, draws=None):
-    """Compute how far the lists of resamples agree (`stability-index`), and its
-    standard error, two floats: 1 where all select the same features, 0 where they agree
-    as by chance; nan where nothing, or everything, is always selected. Pi, (p,), with
-    standard errors Pi_se, are of what can be selected; draws, (B, p) bool or sparse,
-    are what each of B refits selects: the error is theirs alone, and nan without them.
+    """Compute how far the lists of resamples agree (`stability-index`), and its error.
+
+    Pi, (p,), are the probabilities of the features that can be selected, with standard
+    errors Pi_se; draws, (B, p) bool or sparse, are the features that each of B refits
+    selects. Returns two floats: the index, 1 where all resamples select the same
+    features, 0 where they agree as by chance, nan where none or all are always
+    selected; and its standard error, which refits alone can give (else nan).
     """
     share = np.mean(Pi)
     by_chance = share * (1 - share)
@@ -149,61 +151,69 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
 
 # %% ../../nbs/workshop/selection.ipynb #62d62357
 def selection_fields(question, fit, threshold, least=0, both=None):
-    """Return probabilities and what is selected, as fields of `Selection`, by rVAMP or
-    a `RefinedFit` about its n columns. Selected is whose Pi reaches the threshold, and
-    of those that can be selected the `least` most probable.
+    """Return probabilities and selected features, as fields of `Selection`.
+
+    A feature is selected if its Pi reaches the threshold, and so are the `least` most
+    probable ones that can be selected. `both` is a `RefinedFit` about the n columns of
+    the fit, or None, and then rVAMP alone counts.
     """
     columns = question.columns
-    where = question.columns.where
-    among = question.candidates
+    where = columns.where
+    candidates = question.candidates
     if not fit.converged:
-        nothing = np.full(len(where), np.nan)
-        return dict(probabilities=nothing, support=nothing > 0)
+        no_numbers = np.full(len(where), np.nan)
+        return dict(probabilities=no_numbers, support=no_numbers > 0)
     if both is None:
         Pi = fit.Pi
-        index, index_se = stability_index(Pi[among])
+        index, index_se = stability_index(Pi[candidates])
     else:
         Pi = both.Pi
-        selected = both.sparse_draws[:, among] != 0
-        index, index_se = stability_index(Pi[among], both.Pi_se[among], selected)
-    kept = among & (Pi >= threshold)
-    first = np.argsort(np.where(among, -Pi, 1), kind="stable")
-    kept[first[: min(least, among.sum())]] = True
+        draws = both.sparse_draws[:, candidates] != 0
+        index, index_se = stability_index(Pi[candidates], both.Pi_se[candidates], draws)
+    selected_columns = candidates & (Pi >= threshold)
+    # those that cannot be selected come last
+    order = np.argsort(np.where(candidates, -Pi, 1), kind="stable")
+    selected_columns[order[: min(least, candidates.sum())]] = True
     return dict(
-        probabilities=np.where(among, Pi, fit.Pi)[where],
-        support=kept[where] | (columns.kind == "covariate"),
+        probabilities=np.where(candidates, Pi, fit.Pi)[where],
+        support=selected_columns[where] | (columns.kind == "covariate"),
         stability=index,
         stability_se=index_se,
     )
 
 
 def coefficients(s, both=None):
-    """Return coefficients of the table, as fields of `Selection`: by p̄₁, or by refits
-    and rVAMP, a `RefinedFit` about the n columns.
+    """Return the coefficients of the table's columns, as fields of `Selection`.
+
+    They are those of rVAMP (the density p̄₁), or of refits and rVAMP together where
+    `both`, a `RefinedFit` about the n columns of the fit, is not None.
     """
     columns = s.question.columns
     target = s.question.target
     if not s.fit.converged:
-        nothing = columns.by_class(np.full(len(columns.unit), np.nan))
-        ends = nothing[..., None] + [0, 0]
-        return dict(coef_mean=nothing, coef_std=nothing, coef_interval=ends)
+        no_numbers = columns.by_class(np.full(len(columns.unit), np.nan))
+        ends = no_numbers[..., None] + [0, 0]
+        return dict(coef_mean=no_numbers, coef_std=no_numbers, coef_interval=ends)
     if both is None:
-        own = s.fit.mean
+        coef_of_A = s.fit.mean
         level = s.fit.intercept
         law = p1(s)
         std = law.std
         ends = law.quantile(np.array([0.05, 0.95]))
     else:
-        own = both.mean
+        coef_of_A = both.mean
         level = np.mean(both.intercepts)
         std = np.sqrt(spread_of(both, columns)[0]) * columns.unit
         draws = columns.on_table(both.sparse_draws)
         ends = np.zeros((draws.shape[1], 2))
-        busy = np.diff(draws.indptr) > 0
+        # quantiles of columns without any draw are 0: only the others become dense
+        has_draws = np.diff(draws.indptr) > 0
         exact = dict(axis=0, method="inverted_cdf")
-        ends[busy] = np.quantile(draws[:, busy].toarray(), [0.05, 0.95], **exact).T
-    mean = columns.on_table(own)
-    level = columns.intercepts(own, mean, target.level + level)
+        ends[has_draws] = np.quantile(
+            draws[:, has_draws].toarray(), [0.05, 0.95], **exact
+        ).T
+    mean = columns.on_table(coef_of_A)
+    level = columns.intercepts(coef_of_A, mean, target.level + level)
     if not np.ndim(level):
         level = float(level)
     return dict(
@@ -215,16 +225,17 @@ def coefficients(s, both=None):
 
 
 def spread_of(both, columns):
-    """Compute variances of coefficients in units of 1 / scale, (N K,), and their
-    errors, by those of a `RefinedFit` and, within a group, the correlations of its
-    draws.
+    """Compute the variances of coefficients of a `RefinedFit`, and their errors.
+
+    Both are (N K,), in units of 1 / scale. Within a group of columns the correlations
+    of the draws count, too.
     """
     square = columns.turn.power(2)
     draws = both.sparse_draws
     var = both.var @ square
     error = both.var_se @ square
     if columns.together:
-
+        # draws are sparse: their variance by the first two moments
         def of(x):
             return np.maximum(x.power(2).mean(0) - np.square(x.mean(0)), 0)
 
@@ -235,19 +246,22 @@ def spread_of(both, columns):
 
 # %% ../../nbs/workshop/selection.ipynb #6d0de8bf
 def bound_reached(question, asked, threshold, pfer, status, estimates):
-    """Compute threshold, pfer_bound and status as fields of `Selection`: the bound for
-    the largest sum among estimates of Π, (n,) each; nan where none holds. Where it is
-    above the pfer that was promised, the threshold is raised until it is not; where
-    none up to 1 is enough, the status says so.
+    """Compute the bound that a selection reaches, and the threshold that keeps it.
+
+    The bound is that for the largest sum among estimates of Π, (n,) each, nan where
+    none holds. Where it exceeds the pfer that was promised, the threshold is raised
+    until it does not; where no threshold up to 1 is enough, the status says so. Returns
+    threshold, pfer_bound and status as fields of `Selection`.
     """
     p = int(question.candidates.sum())
     size = min(max(float(question.size(Pi)) for Pi in estimates), p)
     bound = _bound_of(question, asked, threshold, size)
-    chosen = asked["q"] is not None and asked["pfer"] is None
-    most = asked["pfer"] or error_control.DEFAULT_PFER
-    pfer = min(pfer, most)  # rounding may have moved it
+    # q without a pfer promises nothing that the threshold could keep
+    only_q = asked["q"] is not None and asked["pfer"] is None
+    largest_pfer = asked["pfer"] or error_control.DEFAULT_PFER
+    pfer = min(pfer, largest_pfer)  # rounding may have moved it
     as_asked = status == "converged" or status.startswith(BY_MB)
-    if bound > pfer and as_asked and not (chosen or _one_penalty(asked)):
+    if bound > pfer and as_asked and not (only_q or _one_penalty(asked)):
         try:
             promise = dict(pfer=pfer, q=size, bound=asked["bound"])
             threshold, bound, _ = error_control.error_control(p, **promise)
@@ -259,7 +273,9 @@ def bound_reached(question, asked, threshold, pfer, status, estimates):
 
 
 def _bound_of(question, asked, threshold, size):
-    """Compute the bound for a sum of Π, nan where none holds."""
+    """Compute the bound on false selections for a sum `size` of Π; nan where none
+    holds.
+    """
     if not draws_halves(question.counts):
         return np.nan
     if not size > 0:
@@ -273,22 +289,23 @@ def _bound_of(question, asked, threshold, size):
 
 
 def _one_penalty(asked):
-    """Check whether one penalty was given, and nothing is promised."""
+    """Check whether a single penalty was passed, without pfer or q."""
     if asked["pfer"] is not None or asked["q"] is not None:
         return False
-    one = asked["lambdas"] is not None and np.size(asked["lambdas"]) == 1
-    return one or asked["n_lambdas"] == 1
+    single = asked["lambdas"] is not None and np.size(asked["lambdas"]) == 1
+    return single or asked["n_lambdas"] == 1
 
 # %% ../../nbs/workshop/selection.ipynb #nfref002
 BY_MB = "bound='mb' in place of 'gaussian'"
 
 
 def search_for_promise(question, promise, asked):
-    """Search for the penalty of a promise (threshold, pfer, q); where one row makes too
-    much of a feature's field for `normal-bound`, for that of the promise by `mb-bound`.
-    Return the result of `search`, the promise, the arguments with the bound that holds,
-    and a note or "". A ValueError where q and pfer are given and `mb-bound` cannot
-    keep both.
+    """Search for the penalty of a promise (threshold, pfer, q).
+
+    Where one row makes too much of a feature's field for `normal-bound`, the promise is
+    resolved and searched for by `mb-bound` instead. Returns the result of `search`, the
+    promise, the arguments with the bound that holds, and a note, or "". Raises a
+    ValueError where q and pfer were both passed and `mb-bound` cannot keep both.
     """
     size = np.inf if _one_penalty(asked) else promise[2]
     result = search(question, path_options(asked), size)
@@ -311,28 +328,31 @@ def search_for_promise(question, promise, asked):
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry2
 def least_pfer(s):
-    """Find the least pfer at which each of N columns is selected, by rVAMP along the
-    path, and by the reported probabilities where q or one penalty was given; nan where
-    it does not enter. None where no bound holds.
+    """Find the least pfer at which each of N columns is selected, (N,).
+
+    It is found by rVAMP along the path, or, where q or one penalty was passed, by the
+    reported probabilities. It is nan for a column that is never selected. Returns None
+    where no bound holds.
     """
     question = s.question
     asked = s.asked
     if not (s.fit.converged and draws_halves(question.counts)):
         return None
-    among = question.candidates[question.columns.where]
-    entries = np.full(len(among), np.nan)
+    candidates = question.candidates[question.columns.where]
+    entries = np.full(len(candidates), np.nan)
     if asked["q"] is not None or _one_penalty(asked):
-        for i in np.flatnonzero(among & (s.probabilities > 0.5)):
+        for i in np.flatnonzero(candidates & (s.probabilities > 0.5)):
             Pi = min(s.probabilities[i], _SURE)
             entries[i] = _bound_of(question, asked, Pi, s.q)
         return entries
     path = s.summary_of_path
     sizes = np.nan_to_num(path.expected_selected)
+    # an interpolation needs sizes that rise
     rising = sizes > 1.001 * np.maximum.accumulate(np.append(0, sizes[:-1]))
     sizes = sizes[rising]
     Pi = path.selection_probabilities[:, rising]
     if len(sizes) > 1:
-        leaders = np.flatnonzero(among & (Pi.max(1) >= 0.5))
+        leaders = np.flatnonzero(candidates & (Pi.max(1) >= 0.5))
         entries[leaders] = _entered(question, asked, np.log(sizes), Pi[leaders])
     return entries
 
@@ -341,8 +361,11 @@ _SURE = 1 - 1e-9  # a probability or threshold of 1 has no probit
 
 
 def _entered(question, asked, log_sizes, Pi):
-    """Find the least pfer at which each of n columns reaches the threshold, (n,), by
-    its Π (n, L) at the penalties where ΣΠ is exp(log_sizes), (L,), rising; else nan.
+    """Find the least pfer at which each of n columns reaches the threshold, (n,).
+
+    Pi, (n, L), are its probabilities at the penalties where ΣΠ is exp(log_sizes), (L,),
+    rising. Between them their probits are interpolated by monotone cubics. The least
+    pfer is nan where the threshold is never reached.
     """
     probits = ndtri(np.clip(Pi, 1 - _SURE, _SURE))
     curves = PchipInterpolator(log_sizes, probits, axis=1, extrapolate=False)
@@ -362,6 +385,7 @@ def _entered(question, asked, log_sizes, Pi):
         q.append(size)
     margin = curves(np.log(q)) - ndtri(np.minimum(thresholds, _SURE))
     margin[np.isnan(margin)] = -np.inf  # beyond the path
+    # the first promise that selects the column, and the one before
     k = (margin >= 0).argmax(1)
     rows = np.arange(len(Pi))
     after = margin[rows, k]
@@ -372,14 +396,19 @@ def _entered(question, asked, log_sizes, Pi):
 
 # %% ../../nbs/workshop/selection.ipynb #e16light2
 def diagnose_selection(question, path, answer, q, repeated):
-    """Diagnose a fit by its path, its columns and the rows that are repeated."""
+    """Return the `Diagnostics` of a fit, its path, its columns and repeated rows.
+
+    `repeated` lists sets of equal rows, as arrays of their numbers.
+    """
     fit = answer.fit
-    above = ~path.converged & ~(path.lams < answer.lam)
-    cut = "not reached" in path.statuses
-    failed = bool(above.any() or cut or answer.status.startswith("fell back"))
+    failed_above = ~path.converged & ~(path.lams < answer.lam)
+    cut_short = "not reached" in path.statuses
+    fell_back = answer.status.startswith("fell back")
+    failed = bool(failed_above.any() or cut_short or fell_back)
     reached = bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q)
     columns = question.columns
-    group = question.columns.group
+    group = columns.group
+    # a group of columns is diagnosed once, by its first
     first = np.unique(group, return_index=True)[1]
     features = np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
     without_covariates = fit
@@ -399,12 +428,15 @@ def diagnose_selection(question, path, answer, q, repeated):
 
 
 def _repeated_rows(target, repeated):
-    """Return sets of equal rows that have a weight, one row of each group in a set."""
+    """Return sets of equal rows that have a weight, with one row of each group in a
+    set.
+    """
     groups = target.rows.groups
     weighing = target.rows.with_weight(np.arange(len(target.y)))
     sets = []
     for rows in repeated:
         rows = np.intersect1d(rows, weighing)
+        # rows of one group are one unit, and may repeat each other
         if groups is not None:
             first = np.unique(groups[rows], return_index=True)[1]
             rows = np.sort(rows[first])
@@ -414,12 +446,15 @@ def _repeated_rows(target, repeated):
 
 # %% ../../nbs/workshop/selection.ipynb #e16scale2
 def other_scales(question, lam):
-    """Convert the penalty to the scales of other packages, {scale: number}, for a
-    resample of the mean number of rows.
+    """Convert a penalty to the scales of other packages, {scale: number}.
+
+    It is that of a resample with the mean number of rows. `t` and `k` are the penalties
+    per row of the elastic net's absolute and square part.
     """
     target = question.target
     grouped = question.columns.together
     ratio = 1.0 if grouped else question.prior.l1_ratio
+    # the other packages divide the sum of losses by the number of rows
     M = len(target.rows.with_weight(target.y))
     n = M * question.of_one.mean
     lam_1 = lam / (ratio + (1 - ratio) * target.scale)  # an elastic net's factor
@@ -448,26 +483,28 @@ def refine_selection(s, **asked):
 
 @np.errstate(over="ignore")  # of variances, where only their roots are numbers
 def to_columns(s, both):
-    """Convert a `RefinedFit` about n columns to the N of the table, on its scale; for K
-    classes its mean and var are (N, K), its draws (B, N K), its intercepts (B, K).
+    """Convert a `RefinedFit` about a fit's n columns to the N columns of the table.
+
+    Its numbers are on the scale of the table; for K classes its mean and var are (N,
+    K), its draws (B, N K), its intercepts (B, K).
     """
     fit = s.fit
     columns = s.question.columns
-    among = s.question.candidates
+    candidates = s.question.candidates
     where = columns.where
     unit = columns.unit
     draws = columns.on_table(both.sparse_draws)
     mean_se = np.sqrt(both.mean_se**2 @ columns.turn.power(2)) * unit
-    var, error = spread_of(both, columns)
+    var, var_se = spread_of(both, columns)
     level = s.question.target.level + both.intercepts
     return replace(
         both,
-        Pi=np.where(among, both.Pi, fit.Pi)[where],
-        Pi_se=np.where(among, both.Pi_se, 0.0)[where],
+        Pi=np.where(candidates, both.Pi, fit.Pi)[where],
+        Pi_se=np.where(candidates, both.Pi_se, 0.0)[where],
         mean=columns.by_class(columns.on_table(both.mean)),
         mean_se=columns.by_class(mean_se),
         var=columns.by_class(var * unit**2),
-        var_se=columns.by_class(error * unit**2),
+        var_se=columns.by_class(var_se * unit**2),
         sparse_draws=draws,
         intercepts=columns.intercepts(both.sparse_draws, draws, level),
     )
@@ -477,9 +514,11 @@ TWO_ERRORS = 0.9545  # level of an interval of two standard errors to each side
 
 
 def with_refits(s, accuracy=None, n_resamples=None):
-    """Combine a `Selection` with real refits: probabilities, selected features,
-    coefficients, bound; accuracy and n_resamples are those of `refine`.
-    One in which nothing converged is given back as it is.
+    """Combine a `Selection` with real refits, and return the combined `Selection`.
+
+    Its probabilities, selected features, coefficients and bound are those of both.
+    `accuracy` and `n_resamples` are those of `refine`. A selection whose fit did not
+    converge is returned unchanged.
     """
     if not s.fit.converged:
         return s
@@ -495,15 +534,15 @@ def with_refits(s, accuracy=None, n_resamples=None):
     if _one_penalty(s.asked):
         fields["pfer"] = bound
     sizes = question.size((both.sparse_draws != 0).T)
-    # that of the refits alone: if anything too large, as both together know more
+    # the error of the refits alone is, if anything, too large: both have less
     error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
     larger = max(question.size(Pi) for Pi in sums) * (1 + error)
     fields["pfer_bound_se"] = _bound_of(question, s.asked, threshold, larger) - bound
     low, high = both.interval(TWO_ERRORS).T
-    near = (low <= threshold) & (threshold <= high)
-    fields["undecided"] = (question.candidates & near)[question.columns.where]
-    least = s.asked["min_features"]
-    fields.update(selection_fields(question, s.fit, threshold, least, both))
+    is_near = (low <= threshold) & (threshold <= high)
+    fields["undecided"] = (question.candidates & is_near)[question.columns.where]
+    min_features = s.asked["min_features"]
+    fields.update(selection_fields(question, s.fit, threshold, min_features, both))
     fields.update(coefficients(s, both))
     fields.update(interrupted=both.interrupted, refined=to_columns(s, both))
     fields["asked"] = dict(s.asked, n_resamples=both.n_resamples + both.n_failed)
@@ -511,9 +550,10 @@ def with_refits(s, accuracy=None, n_resamples=None):
 
 # %% ../../nbs/workshop/selection.ipynb #e16found2
 def select(question, promise, asked, repeated):
-    """Return a `Selection` from a `SelectionProblem`, what is promised (threshold,
-    pfer, q), the estimator's arguments (dict), and which rows are the same (list of int
-    arrays).
+    """Solve a `SelectionProblem` and return its `Selection`.
+
+    `promise` has threshold, pfer and q; `asked` the arguments of the estimator, a dict;
+    `repeated` the sets of equal rows, a list of int arrays.
     """
     one_penalty = _one_penalty(asked)
     q_values = None
@@ -523,6 +563,7 @@ def select(question, promise, asked, repeated):
     question, path, answer = result
     threshold, pfer, q = promise
     fit = answer.fit
+    # one penalty promises nothing: q is the number that it selects
     if one_penalty:
         threshold = asked["threshold"] or error_control.DEFAULT_THRESHOLD
         pfer = np.nan
@@ -559,7 +600,10 @@ def select(question, promise, asked, repeated):
 
 
 def _refitted_if_possible(s):
-    """Combine a `Selection` with refits; where there are none, say why in it."""
+    """Combine a `Selection` with refits, or record in it why there are none.
+
+    Raises a ValueError for an `n_resamples` that cannot be made.
+    """
     n_resamples = s.asked["n_resamples"]
     accuracy = s.asked["accuracy"] if n_resamples is None else None
     try:
@@ -579,21 +623,26 @@ def _refitted_if_possible(s):
 # %% ../../nbs/workshop/selection.ipynb #79c01001
 @located.register(Selection)
 def _located_columns(s, which):
-    """Locate columns of an answer: `Located`, on the scale of the table."""
+    """Return chosen columns of a selection as `Located`, on the scale of the table.
+
+    Raises a ValueError where nothing converged.
+    """
     if not s.fit.converged:
         raise ValueError(f"nothing converged, there is no density: {s.status}")
     columns = s.question.columns
-    turn = s.question.columns.turn
+    turn = columns.turn
     i = chosen_columns(columns.names, which, s.asked["categories"])
     where = columns.where[i]
     names = columns.names[i]
     j = i
+    # a feature has a coefficient for each class
     if columns.basis is not None:
         where = np.repeat(where, columns.K)
         j = columns.numbers(i)
         classes = s.question.target.classes
         names = [f"{name}, {label}" for name in np.ravel(names) for label in classes]
     unit = columns.unit[j]
+    # a coefficient of a group combines several of A
     if columns.together:
         return Located(s.fit, where, unit, names, turn.T.tocsr()[np.ravel(j)])
     return Located(s.fit, where, turn.data[j] * unit, names)  # one number each
@@ -604,9 +653,11 @@ NEARLY_NONE = 1e-5  # of the largest penalty of the path: that of counts
 
 
 def fit_for_effects(question):
-    """Fit all rows once, without resampling, at the penalty that predicts rows best by
-    fits without them, of those whose predictions are not too cautious (`calibration`);
-    of counts at the smallest one.
+    """Fit all rows once, without resampling, for the estimation of effects.
+
+    The penalty is the one that predicts rows best by fits without them, among those
+    whose predictions are not too cautious (`calibration`); for counts it is the
+    smallest one of the path. Returns the fit.
     """
     prior = replace(question.prior, randomize=FixedFactor())
     question = replace(question, prior=prior, counts=NoResampling())
@@ -618,12 +669,14 @@ def fit_for_effects(question):
         error = problem.likelihood.value(problem.y, predictions).sum()
         cautious = effects.calibration_slope(fit) > effects.CAUTIOUS
         errors.append((cautious, error))
+        # the error has passed its minimum
         return error > RISEN * min(errors)[1]
 
     if question.target.loss == "poisson":
         path = question.path(None, n_lambdas=10, lambda_min_ratio=NEARLY_NONE)
         return question.solve(*path.near(path.lams[-1]), tol=1e-6)
     path = question.path(None, penalty.COARSE_TOL, until=enough, lambda_min_ratio=1e-3)
+    # False is less than True: those that are not too cautious come first
     pairs = list(zip(errors, path.lams[path.converged]))
     lam = min(pairs)[1] if pairs else path.lams[-1]
     return question.solve(lam, tol=1e-6)
@@ -639,8 +692,10 @@ _REASONS = {
 
 
 def _reason(columns, effects_of_A, copies, i):
-    """Say why column i of the table has no interval, or "", by the `Effects` of A's
-    columns and the names of its near copies.
+    """Return the reason why column i of the table has no interval, or "".
+
+    `effects_of_A` are the `Effects` of A's columns, `copies` the names of the near
+    copies of column i, as text.
     """
     j = columns.where[i]
     others = effects_of_A.adds_up[j]
@@ -664,33 +719,36 @@ _RATIOS = {"logistic": "odds", "poisson": "rate"}  # of what exp of an effect is
 
 
 def effects_by_name(s, features=None, level=0.95):
-    """Estimate effects of some features of a `Selection`, on the scale of its table, as
-    `Effects`. A ValueError as by `why_no_effects`.
+    """Estimate the effects of features, by default the selected ones, as `Effects`.
+
+    They are on the scale of the table, with intervals of this level. Raises a
+    ValueError where `why_no_effects` gives a reason.
     """
     columns = s.question.columns
-    which = np.flatnonzero(s.support)
+    features_shown = np.flatnonzero(s.support)
     if features is not None:
         chosen = chosen_columns(columns.names, features, s.asked["categories"])
-        which = np.atleast_1d(chosen)
+        features_shown = np.atleast_1d(chosen)
     problem = why_no_effects(s)
     if problem:
         raise ValueError(problem)
     of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
-    where = columns.where[which]
-    copies = np.array(duplicates(columns))[which]
-    own = copies == ""
-    numbers = np.where(own, np.array(of_A[:5])[:, where], np.nan)
-    numbers[:4] *= columns.unit[which]
+    where = columns.where[features_shown]
+    copies = np.array(duplicates(columns))[features_shown]
+    # the effect of near copies cannot be divided among them
+    is_single = copies == ""
+    numbers = np.where(is_single, np.array(of_A[:5])[:, where], np.nan)
+    numbers[:4] *= columns.unit[features_shown]
     target = s.question.target
     M = len(target.rows.with_weight(target.y))
     return Effects(
         *numbers,
-        status=np.where(own, of_A.status[where], "none"),
+        status=np.where(is_single, of_A.status[where], "none"),
         level=level,
-        names=columns.names[which],
-        reasons=[_reason(columns, of_A, *pair) for pair in zip(copies, which)],
+        names=columns.names[features_shown],
+        reasons=[_reason(columns, of_A, *pair) for pair in zip(copies, features_shown)],
         note=AFTER,
         ratio=_RATIOS.get(target.loss, ""),
-        selected=s.support[which],
-        sd=columns.scale[which] / np.sqrt(M),
+        selected=s.support[features_shown],
+        sd=columns.scale[features_shown] / np.sqrt(M),
     )

@@ -56,9 +56,11 @@ def row_roles(
     n_trials=None,
     labels=None,
 ):
-    """Check the roles of M rows, (M,) each or None: `RowMetadata`. A TypeError or
-    ValueError names another number of entries, negative weights, numbers of trials that
-    are none, fewer than 4 units. A row of n trials weighs n times as much.
+    """Check the roles of M rows, (M,) each or None, and return them as `RowMetadata`.
+
+    A row of n trials weighs n times as much, and weights are divided by their mean.
+    Raises a TypeError or ValueError for another number of entries, negative weights,
+    numbers of trials that are not whole and above 0, and fewer than 4 units.
     """
     rows = RowMetadata(
         groups=_row_values("groups", groups, M),
@@ -79,6 +81,7 @@ def row_roles(
         weight = rows.trials * weight
     if weight is not None:
         rows = rows._replace(weight=weight / weight[weight > 0].mean())
+    # rows of one group are drawn together, and are one unit
     units = rows.units(M)
     if units < 4:
         problem = f"groups holds {units} different labels"
@@ -90,7 +93,9 @@ def row_roles(
 
 
 def _row_values(name, values, M):
-    """Check that a role of M rows has a number, or label, for each; None stays."""
+    """Return the values of one role of M rows, (M,) numbers or labels; None stays
+    None.
+    """
     if values is None:
         return None
     if name in ("groups", "strata"):
@@ -104,9 +109,11 @@ def _row_values(name, values, M):
 
 
 def count_law(resampling, rows):
-    """Return the law of the counts: "subsample" (halves), "poisson" (the paper's) or a
-    law such as Subsample(0.5); of whole groups and inside strata where the rows have
-    them.
+    """Return the law of the counts: how often each row is in a resample.
+
+    `resampling` is "subsample" (halves), "poisson" (the paper's) or a law such as
+    Subsample(0.5). Whole groups are drawn, and inside strata, where the rows have them.
+    Raises a ValueError for anything else.
     """
     law = resampling
     if isinstance(law, str):
@@ -126,8 +133,9 @@ def count_law(resampling, rows):
 
 
 def _of_rows_present(law, present):
-    """Draw only rows that are present, (M,) bool. A law of independent counts, and one
-    of the user's own, stays as it is.
+    """Restrict a law of counts to rows that are present, (M,) bool.
+
+    A law of independent counts, and one of the user's own, stays as it is.
     """
     if isinstance(law, Grouped):
         return Grouped(_of_rows_present(law.law, present), law.groups)
@@ -139,17 +147,19 @@ def _of_rows_present(law, present):
 
 
 def draws_halves(law):
-    """Check that a law draws at most half of the units, none twice: the bounds ask."""
+    """Check that a law draws at most half of the units, and none of them twice."""
     while isinstance(law, (Grouped, Stratified)):
         law = law.law
     return isinstance(law, Subsample) and law.tau <= 0.5
 
 # %% ../../nbs/workshop/target.ipynb #71labels1
 def check_rows(X, y, **roles):
-    """Refuse (ValueError) a table X and a target y that have changed places, and rows
-    whose labels in pandas say that they belong to others: what goes with X, y or a role
-    (None where not given), has the labels of X in another order. Sentences, a list,
-    name what has other labels than X. Nothing is reordered.
+    """Check that the rows of a table X, a target y and other roles belong together.
+
+    Rows are taken by position; their labels in pandas are compared. Raises a ValueError
+    where X and y have changed places, or where y or a role has the labels of X in
+    another order. Returns a list of sentences, one for each that has other labels than
+    X.
     """
     if len(shape_of(X)) == 1 and len(shape_of(y)) == 2 and y.shape[1] > 1:
         problem = "X has one column and no second dimension"
@@ -200,7 +210,10 @@ LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 
 
 def loss_name(loss):
-    """Return the name of a loss; of one that is none of the package's, its class's."""
+    """Return the name of a loss; for a loss of the user's own, that of its class.
+
+    Raises a ValueError for other objects, and for a squared loss with a sigma.
+    """
     names = list(LOSSES) + ["survival", "softmax"]
     if isinstance(loss, str) and loss in names:
         return loss
@@ -217,19 +230,22 @@ def loss_name(loss):
 
 
 def _suggested(y, has_offset=False):
-    """Suggest the loss for a target, and a note where it may hold counts or codes of
-    classes.
+    """Suggest the loss for a target whose loss is "auto", by the kind of its values.
+
+    Returns the name of the loss and a note, or "": a target of counts, of shares, or of
+    numbers that may stand for classes is taken as an amount, and the note says so.
     """
     values = np.unique(y)
     kind = y.dtype.kind
-    whole = kind not in "OUS" and (y == np.rint(y)).all()
-    if len(values) == 2 and (kind != "f" or whole):
+    is_whole = kind not in "OUS" and (y == np.rint(y)).all()
+    # two different fractions are no classes
+    if len(values) == 2 and (kind != "f" or is_whole):
         return "logistic", ""
     if kind in "OUS" and 2 < len(values) <= MOST_CLASSES:
         return "softmax", ""
-    if kind == "f" and not whole and 0 <= y.min() <= y.max() <= 1:
+    if kind == "f" and not is_whole and 0 <= y.min() <= y.max() <= 1:
         return "squared", _note_of_shares(y)
-    if kind not in "iuf" or not whole:
+    if kind not in "iuf" or not is_whole:
         return "squared", ""
     if 2 < len(values) <= min(10, len(y) // 3):
         note = f"y holds {len(values)} different whole numbers"
@@ -239,8 +255,8 @@ def _suggested(y, has_offset=False):
         note += " classes (two to six)"
         return "squared", note
     # amounts in whole numbers seldom begin at 0 or 1, and ranks do not repeat
-    low = y.min() in (0, 1) or (has_offset and y.min() >= 0)
-    if low and 2 < len(values) < len(y):
+    from_low = y.min() in (0, 1) or (has_offset and y.min() >= 0)
+    if from_low and 2 < len(values) < len(y):
         note = f"y holds whole numbers from {y.min():g} to {y.max():g} and is taken as"
         note += f" an amount: loss='poisson' says that they are counts{_EXPOSED}"
         return "squared", f"{note}, loss='squared' that this is meant"
@@ -248,7 +264,9 @@ def _suggested(y, has_offset=False):
 
 
 def _note_of_shares(y):
-    """Word a note where all numbers of a target are shares k / n of n up to 30."""
+    """Return a note where all numbers of a target are shares k / n with n ≤ 30, or
+    "".
+    """
     for n in range(2, 31):
         if np.allclose(y * n, np.rint(y * n), 0, 1e-9):
             note = f"y holds shares k / {n} and is taken as an amount"
@@ -312,7 +330,11 @@ class Target(NamedTuple):
 
 
 def _few_events(base, strata):
-    """Warn of strata without an event, with one, or with few rows to compare, or ""."""
+    """Describe strata with too few events or rows for a Cox model in a warning, or "".
+
+    A stratum without an event has no part in the partial likelihood, and one with a
+    single event only where it is drawn.
+    """
     rows = "rows of its stratum"
     remedy = "a death is compared inside its stratum only; merge strata that are alike"
     if strata is None:
@@ -320,16 +342,16 @@ def _few_events(base, strata):
         rows = "rows"
         remedy = "a death is compared with those who have entered and not left: check"
         remedy += " the entries, or take more rows"
-    seen = base.sample_weight > 0
-    names, codes = np.unique(strata[seen], return_inverse=True)
-    events = np.bincount(codes, base.event[seen])
+    weighs = base.sample_weight > 0
+    names, codes = np.unique(strata[weighs], return_inverse=True)
+    events = np.bincount(codes, base.event[weighs])
     problems = []
     sentences = ["without an event say nothing"]
     sentences.append("with one event nothing where it is not drawn")
     for n, sentence in enumerate(sentences):
-        few = np.flatnonzero(events == n)
-        if len(few):
-            problems.append(f"strata {format_list(names, few)} {sentence}")
+        affected = np.flatnonzero(events == n)
+        if len(affected):
+            problems.append(f"strata {format_list(names, affected)} {sentence}")
     if base.mean_at_risk < 5:
         compared = f"{base.mean_at_risk:.1f} {rows} on average"
         problem = f"in a resample a death is compared with {compared}, where rVAMP"
@@ -340,11 +362,13 @@ def _few_events(base, strata):
 
 
 def read_target(y, loss, rows, counts):
-    """Read a `Target`: y with its loss, "auto", a name or an object; ValueError if they
-    do not suit each other. y, (M,), has numbers, or two classes of any kind; for
-    survival, (M, 2 or 3), times, events and, if there are any, entries, whose baseline,
-    one for each stratum, asks the law of counts. Of successes out of trials the target
-    is their share.
+    """Read the target y with its loss as a `Target`.
+
+    y, (M,), has numbers, or two classes of any kind; for survival, (M, 2 or 3), times,
+    events and, where rows enter late, entries. `loss` is "auto", a name or an object.
+    The law of counts is needed for the baseline hazard of survival times, one for each
+    stratum. For successes out of trials the target is their share. Raises a ValueError
+    where y and the loss do not suit each other.
     """
     if rows.trials is not None:
         y = _success_shares(y, loss, rows)
@@ -366,11 +390,13 @@ def read_target(y, loss, rows, counts):
     else:
         y = _numbers(name, y, rows)
     if name in LOCATION_LOSSES and rows.offset is not None:
+        # a location loss depends on y - offset only
         y = y - rows.offset
         rows = rows._replace(offset=None)
         if np.ptp(rows.with_weight(y)) == 0:
             problem = "y - offset is the same number in every row"
             raise ValueError(f"{problem}: there is nothing to explain")
+    # the intercept takes the mean of the offsets
     rows, level = _offset_centred(rows)
     scale = 1.0
     if name in LOCATION_LOSSES:
@@ -385,12 +411,13 @@ def read_target(y, loss, rows, counts):
 
 
 def _read_survival(y, rows, counts):
-    """Read survival times, (M, 2 or 3), as a `Target`."""
+    """Read survival times, (M, 2 or 3), as a `Target` with its baseline hazard."""
     rows, level = _offset_centred(rows)
     entry = y[:, 2] if y.shape[1] == 3 else None
     roles = (rows.weight, rows.offset, None, rows.strata, entry)
     base = BaselineHazard(y[:, 0], y[:, 1], counts, *roles)
     whole = BaselineHazard(y[:, 0], y[:, 1], Subsample(1.0), *roles)
+    # without anyone else at risk, the residuals at zero coefficients vanish
     left = base.event - whole.hazard * np.exp(base.offset)
     if np.abs(left[base.sample_weight > 0]).max() < 1e-9:
         problem = "all that are at risk at a death die at that time"
@@ -400,7 +427,11 @@ def _read_survival(y, rows, counts):
 
 
 def _centred(y, name, weight):
-    """Centre a target by the loss of this name; return its level and scale also."""
+    """Centre a target by the mean, or by the median for the Huber loss.
+
+    Returns the centred target, the level that was subtracted, and the scale of the
+    target: its standard deviation, or a robust one for the Huber loss.
+    """
     scale = 0.0
     if name == "huber":
         level = weighted_median(y, weight)
@@ -409,6 +440,7 @@ def _centred(y, name, weight):
     else:
         level = np.average(y, 0, weight)
         y = y - level
+    # more than half of the rows may be equal
     if not scale > 0:
         scale = np.sqrt(np.average(y**2, 0, weight))
     return y, float(level), float(scale)
@@ -428,7 +460,10 @@ def _read_classes(y, rows, counts):
 
 
 def _offset_centred(rows, most=50):
-    """Centre the offsets of rows; return the change of the intercept also."""
+    """Centre the offsets of rows, and return the rows and the change of the intercept.
+
+    Raises a ValueError for offsets that spread over more than `most`.
+    """
     if rows.offset is None:
         return rows, 0.0
     counted = rows.with_weight(rows.offset)
@@ -439,16 +474,19 @@ def _offset_centred(rows, most=50):
         raise ValueError(f"{problem}: {remedy}")
     middle = np.average(rows.offset, weights=rows.weight)
     offset = rows.offset - middle
+    # rows without a weight may have any offset, also one that overflows
     if rows.weight is not None:
         offset[rows.weight == 0] = 0.0
     return rows._replace(offset=offset), -middle
 
 # %% ../../nbs/workshop/target.ipynb #71000014
 def check_column(y):
-    """Refuse by name what looks like a target and is none."""
-    fields = isinstance(y, np.ndarray) and y.dtype.names
-    if fields:
-        problem = f"structured (fields {', '.join(fields)}), as survival times are"
+    """Check that y is one column of numbers or classes; raise a ValueError
+    otherwise.
+    """
+    field_names = isinstance(y, np.ndarray) and y.dtype.names
+    if field_names:
+        problem = f"structured (fields {', '.join(field_names)}), as survival times are"
         remedy = "say loss='survival' if that is what they are"
         raise ValueError(f"y is {problem}: {remedy}")
     if np.ma.is_masked(y):
@@ -462,16 +500,16 @@ def check_column(y):
         remedy = "fit one target at a time"
         if values.shape[1] == 2:
             problem += " (an event and a time are for loss='survival')"
-            whole = values.dtype.kind in "iuf" and (values == np.abs(np.rint(values)))
-            if np.all(whole):
+            counts = values.dtype.kind in "iuf" and (values == np.abs(np.rint(values)))
+            if np.all(counts):
                 remedy = TRIALS
         raise ValueError(f"y must be 1d, it has {problem}: {remedy}")
     if values.dtype.kind in "mM":
         raise ValueError("y holds dates or durations: turn them into numbers first")
     if values.dtype.kind == "O" and values.ndim:
         for value in values.flat:
-            gap = str(value) in ("None", "nan", "<NA>")  # of Python, NumPy, pandas
-            if gap and not isinstance(value, str):
+            is_gap = str(value) in ("None", "nan", "<NA>")  # of Python, NumPy, pandas
+            if is_gap and not isinstance(value, str):
                 raise ValueError("y contains NaN or None: drop these rows")
 
 
@@ -481,14 +519,18 @@ def is_named(y):
 
 # %% ../../nbs/workshop/target.ipynb #71gaps01
 def _numbers_or_names(y):
-    """Convert objects that are numbers to floats; return everything else as it is."""
+    """Convert a target of Python objects that are numbers to floats.
+
+    All others are returned as they are. Raises a ValueError for a mixture of text and
+    numbers, and for gaps.
+    """
     if y.dtype.kind != "O":
         return y
-    text = [isinstance(value, (str, bytes)) for value in y]
-    if all(text):
+    is_text = [isinstance(value, (str, bytes)) for value in y]
+    if all(is_text):
         return y
     remedy = f"must hold numbers, or the names of two to {MOST_CLASSES} classes"
-    if any(text):
+    if any(is_text):
         raise ValueError(f"y mixes text and numbers: it {remedy}")
     try:
         numbers = y.astype(float)
@@ -500,7 +542,11 @@ def _numbers_or_names(y):
 
 
 def _numbers(name, y, rows):
-    """Check that a target holds numbers that vary and can be squared, or counts."""
+    """Return a target as floats, (M,), that vary and can be squared.
+
+    Raises a ValueError for text, a constant target, negative counts where the loss of
+    this name is "poisson", and numbers too large or too close to each other to square.
+    """
     if y.dtype.kind not in "biuf":
         problem = f"y holds {len(np.unique(y))} different labels"
         remedy = f"text is taken for classes, 2 to {MOST_CLASSES} of them, where loss"
@@ -514,6 +560,7 @@ def _numbers(name, y, rows):
     if name == "poisson" and counted.min() < 0:
         problem = f"counts >= 0 in y, the smallest is {counted.min():g}"
         raise ValueError(f"loss='poisson' needs {problem}")
+    # the loss squares residuals: they must neither overflow nor vanish
     with np.errstate(all="ignore"):
         farthest = np.abs(counted - counted.mean()).max()
     if not 1e-100 < farthest < 1e100:
@@ -523,7 +570,11 @@ def _numbers(name, y, rows):
 
 
 def _success_shares(y, loss, rows):
-    """Compute the share of successes among the trials of each row (`trials`), (M,)."""
+    """Return the share of successes among the trials of each row (`trials`), (M,).
+
+    Raises a ValueError for another loss than the logistic one, for more successes than
+    trials, and where all rows but one have only successes, or only failures.
+    """
     if loss != "auto" and loss_name(loss) != "logistic":
         problem = "of successes out of trials the loss is 'logistic' (or 'auto')"
         problem += f", got {loss_name(loss)!r}"
@@ -547,7 +598,10 @@ def _success_shares(y, loss, rows):
 
 
 def _coded(y, rows):
-    """Code two classes as 0 and 1, (M,) floats, and return their names."""
+    """Code two classes as 0 and 1, (M,) floats, and return their names.
+
+    Raises a ValueError for another number of classes, or a class of one row.
+    """
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2:
         noun = "class" if len(classes) == 1 else "classes"
@@ -562,14 +616,18 @@ def _coded(y, rows):
 
 # %% ../../nbs/workshop/target.ipynb #71sep002
 def _separating(side, open_, Z):
-    """Find which columns of Z (m, k) combine to signs `side` or 0, and 0 in closed
-    rows.
+    """Find the columns of Z, (m, k), that separate the rows, (k,) bool.
+
+    A combination of columns separates if its signs are those of `side`, or 0, in the
+    open rows, and if it is 0 in the others. The linear program looks for one with
+    bounded coefficients.
     """
     pulls = side[open_, None] * Z[open_]
     closed = Z[~open_]
-    if Z.shape[1] == 1:  # the intercept
+    # the intercept alone separates where all rows are on one side
+    if Z.shape[1] == 1:
         return np.array([open_.all() and abs(side.sum()) == len(side)])
-    best = linprog(
+    solution = linprog(
         -pulls.sum(0),
         A_ub=-pulls,
         b_ub=np.zeros(len(pulls)),
@@ -577,15 +635,19 @@ def _separating(side, open_, Z):
         b_eq=np.zeros(len(closed)),
         bounds=(-1, 1),
     )
-    return (np.abs(best.x) > 1e-3) & (best.fun < -1e-4)
+    return (np.abs(solution.x) > 1e-3) & (solution.fun < -1e-4)
 
 
 def check_estimable(target, Z, names, counts, draws=20):
-    """Refuse (ValueError) unpenalised columns Z, (M, k) of unit norm, with names (k,),
-    that separate the target, with an intercept beside, in the table or in a quarter of
-    so many resamples under a law of counts; a warning where it is more than one, or "".
+    """Check that no unpenalised columns separate the target.
+
+    Z, (M, k), has columns of unit norm, with names (k,); an intercept is added. Raises
+    a ValueError where they separate the target in the table, or in more than a quarter
+    of so many resamples (`draws`) under a law of counts. Returns a warning where it is
+    more than one resample, or "".
     """
-    if target.loss == "softmax" and Z.size:  # each class against the rest
+    # several classes: each against the rest
+    if target.loss == "softmax" and Z.size:
         notes = []
         for side in (target.y @ target.likelihood.basis.T).T > 0:
             one_class = target._replace(loss="logistic", y=1.0 * side)
@@ -595,23 +657,24 @@ def check_estimable(target, Z, names, counts, draws=20):
         return ""
     y = target.y
     rng = np.random.default_rng(0)
-    seen = np.full(len(y), True)
+    weighs = np.full(len(y), True)
     if target.likelihood.sample_weight is not None:
-        seen = target.likelihood.sample_weight > 0
+        weighs = target.likelihood.sample_weight > 0
     side = np.where(y > 0, 1.0, -1.0)
     ends = [0, 1] if target.loss == "logistic" else 0
-    open_ = np.isin(y, ends)  # the others pull to both sides
+    # rows between the ends pull to both sides, and never separate
+    open_ = np.isin(y, ends)
     Z = np.column_stack([np.sqrt(len(y)) * Z, np.ones(len(y))])
-    in_table = _separating(side[seen], open_[seen], Z[seen])
+    in_table = _separating(side[weighs], open_[weighs], Z[weighs])
     in_draws = []
     for _ in range(draws):
-        rows = seen & (counts.draw(len(y), rng) > 0)
+        rows = weighs & (counts.draw(len(y), rng) > 0)
         in_draws.append(_separating(side[rows], open_[rows], Z[rows]))
-    times = int(np.any(in_draws, axis=1).sum())
+    n_separated = int(np.any(in_draws, axis=1).sum())
     where = "the table"
     separating = in_table
     if not in_table.any():
-        where = f"{times} of {draws} resamples"
+        where = f"{n_separated} of {draws} resamples"
         separating = np.any(in_draws, axis=0)
     columns = format_list(names, np.flatnonzero(separating[:-1]))
     note = f"{columns} is never penalised and separates y in {where}, as a level"
@@ -620,19 +683,20 @@ def check_estimable(target, Z, names, counts, draws=20):
     if not columns:
         note = f"y is the same in all rows, or 0, in {where}: there the intercept has"
         note += " no finite value; more events are needed, or strata that keep them in"
-    if in_table.any() or times > draws // 4:
+    if in_table.any() or n_separated > draws // 4:
         raise ValueError(note)
-    return note if times > 1 else ""
+    return note if n_separated > 1 else ""
 
 # %% ../../nbs/workshop/target.ipynb #71leak002
 _PAIRS = ({"start", "stop"}, {"start", "end"}, {"entry", "exit"}, {"enter", "exit"})
 
 
 def suspected(target, names, chosen, X):
-    """Write sentences about features that may be part of the target: among all names
-    (N,), of survival data, the two ends of an interval; among the chosen, numbers (k,),
-    columns X (M, k), what repeats the target, or separates its classes and not by
-    chance.
+    """Yield sentences about features that may be part of the target (a leak).
+
+    For survival times these are the two ends of an interval, among all names (N,).
+    Among the chosen columns, numbers (k,) with values X (M, k), these are features that
+    repeat the target, or separate its classes and not by chance.
     """
     y = target.y
     rows = target.rows
@@ -648,11 +712,12 @@ def suspected(target, names, chosen, X):
     X = rows.with_weight(X)
     y = y.reshape(len(y), -1)
     Z = X - X.mean(0)
+    # a multiple of the target has all its length in the target's span
     Q = np.linalg.qr(y - y.mean(0))[0]
     explained = np.linalg.norm(Q.T @ Z, axis=0)
-    same = explained > (1 - 1e-9) * np.linalg.norm(Z, axis=0)
-    if same.any():
-        columns = format_list(names, chosen[same])
+    repeats = explained > (1 - 1e-9) * np.linalg.norm(Z, axis=0)
+    if repeats.any():
+        columns = format_list(names, chosen[repeats])
         noun = "survival time" if target.loss == "survival" else "target"
         yield f"{columns} is the {noun} in another unit: {remedy}"
     if target.classes is None:
@@ -664,7 +729,8 @@ def suspected(target, names, chosen, X):
         part = Z[codes == k]
         ends.append((part.min(0), part.max(0)))
     low, high = np.sort(ends, axis=0).transpose(1, 0, 2)
-    apart = (low[1:] > high[:-1]).all(0) & ~same
+    # classes in disjoint intervals of the feature
+    apart = (low[1:] > high[:-1]).all(0) & ~repeats
     # the logarithm of the number of ways to give the rows these classes, in any order
     ways = gammaln(len(y) + 1) - gammaln(sizes + 1).sum() - gammaln(len(sizes) + 1)
     if apart.any() and np.log(len(names)) < np.log(0.01) + ways:
@@ -673,7 +739,9 @@ def suspected(target, names, chosen, X):
 
 
 def _ends_of_intervals(names):
-    """Return the numbers of columns that are called as two ends of an interval are."""
+    """Return the numbers of columns whose names are those of two ends of an
+    interval.
+    """
     affix = re.compile("time|[^a-z]|^t(?=_?(start|stop))")
     cores = [affix.sub("", str(name).lower()) for name in names]
     if not any(pair.issubset(cores) for pair in _PAIRS):

@@ -109,8 +109,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "refits of a million columns are made dense",
-        "both.sparse_draws[:, among] != 0",
-        "both.draws[:, among] != 0",
+        "both.sparse_draws[:, candidates] != 0",
+        "both.draws[:, candidates] != 0",
         "tests/select/test_memory.py::test_refits_of_a_table_in_blocks_are_held_where_they_are_not_zero",
     ),
     Sabotage(
@@ -1654,8 +1654,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "the threshold itself is not enough",
-        "kept = among & (Pi >= threshold)",
-        "kept = among & (Pi > threshold)",
+        "selected_columns = candidates & (Pi >= threshold)",
+        "selected_columns = candidates & (Pi > threshold)",
         "tests/select/test_estimator.py"
         "::test_a_probability_equal_to_the_threshold_is_enough",
     ),
@@ -1896,8 +1896,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "the least probable features are kept",
-        "np.where(among, -Pi, 1)",
-        "np.where(among, Pi, 9)",
+        "np.where(candidates, -Pi, 1)",
+        "np.where(candidates, Pi, 9)",
         "tests/select/test_selection.py::test_so_many_features_are_kept_at_least",
     ),
     Sabotage(
@@ -1954,7 +1954,7 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "effects stay in units of unit columns",
-        "numbers[:4] *= columns.unit[which]",
+        "numbers[:4] *= columns.unit[features_shown]",
         "numbers[:4] *= 1",
         "tests/select/test_selected_effects.py::test_units_of_columns_and_of_the_target",
     ),
@@ -2108,7 +2108,7 @@ SABOTAGES = [
         "select/penalty.py",
         "the answer has the baseline at which the search began",
         "base = moving.base\n"
-        "            question = question.with_baseline(moving.base)",
+        "                question = question.with_baseline(moving.base)",
         "pass",
         "tests/select/test_selection.py"
         "::test_penalty_and_baseline_are_found_in_one_run",
