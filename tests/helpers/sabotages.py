@@ -467,7 +467,7 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "where a row's own noise outweighs, what R brings is forgotten",
-        "chi_hat @ half**2 + row_dots(seen.T, F_few)",
+        "chi_hat @ half**2 + row_dots(noise_F.T, F_few)",
         "chi_hat @ half**2",
         "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
     ),
