@@ -29,17 +29,23 @@ def damp(old, new, damping):
 
 
 def _slice_or_mask(which):
-    """Return places to index by; all of them as a slice, which copies nothing."""
-    return slice(None) if which.all() else which
+    """Return a bool array as an index; where all are true a slice, which copies
+    nothing.
+    """
+    if which.all():
+        return slice(None)
+    return which
 
 
 def _damped(z, f, damping):
-    """Damp two vectors, in place of the second; where one is infinite, take that."""
-    which = _slice_or_mask(np.isfinite(z) & np.isfinite(f))
-    way = f[which]
-    way -= z[which]  # in place: these may be the largest vectors in memory
-    way *= damping
-    f[which] = way + z[which]
+    """Damp the step from z to f, two vectors: return z + damping (f - z), written into
+    f; entries at which one of them is infinite keep f.
+    """
+    finite = _slice_or_mask(np.isfinite(z) & np.isfinite(f))
+    move = f[finite]
+    move -= z[finite]  # in place: these may be the largest vectors in memory
+    move *= damping
+    f[finite] = move + z[finite]
     return f
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #4877e594
@@ -128,15 +134,19 @@ def _combine(z, residual, moves, weights, damping):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #12000193
 def _weights(state):
-    """Compute weights, (3N + 3M,), by which each of the six blocks counts alike in a
-    norm.
+    """Compute weights, (3N + 3M,), by which each of the six blocks of coordinates
+    counts alike in a norm.
     """
     weights = []
     for message in state:
-        n_noisy = np.count_nonzero(message.chi_hat)
+        # coordinates of precisions and noises are logarithms, those of h have a scale
+        n_noisy = max(np.count_nonzero(message.chi_hat), 1)
+        of_logs = np.full(len(message.Q_hat), n_noisy**-0.5)
         length = np.linalg.norm(message.h)
-        flat = np.full(len(message.Q_hat), max(n_noisy, 1) ** -0.5)
-        weights += [flat, np.full(len(message.h), 1 / (length or 1)), flat]
+        if length == 0:
+            length = 1
+        of_field = np.full(len(message.h), 1 / length)
+        weights += [of_logs, of_field, of_logs]
     return np.concatenate(weights)
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #0d92d88e
@@ -155,7 +165,9 @@ class AdaptiveDamping:
 
     def watch(self, change):
         """Halve the damping, and return True, when no fall was seen for ten steps."""
-        self.waited += not 0.95 <= change <= 1
+        # a change that falls slowly but steadily below 1 is not waited for
+        if not 0.95 <= change <= 1:
+            self.waited += 1
         if change < 0.9 * self.best:
             self.best = change
             self.waited = 0
@@ -178,8 +190,8 @@ def expected_rows(problem):
 
 
 def _attenuated(state, factor):
-    """Return the same estimates, with a message to the prior that stands for fewer
-    rows.
+    """Return the state with its message to the prior made fainter: the same estimates,
+    as if from a share `factor` of the rows.
     """
     Q_hat, h, chi_hat = state.to_prior[:3]
     to_prior = state.to_prior._replace(
@@ -365,8 +377,8 @@ def work_limit(problem, max_iter):
     """Return the `WORK` at which a run of up to `max_iter` steps is ended: ten
     times what its losses take in steps of any law and spread that were seen.
     """
-    rows = len(problem.y) + SOME_ROWS
-    return WORK.get() + WORK_A_STEP * rows * max_iter
+    n_rows = len(problem.y) + SOME_ROWS
+    return WORK.get() + WORK_A_STEP * n_rows * max_iter
 
 
 def _stuck(rows, window=300):
