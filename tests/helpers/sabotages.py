@@ -2174,8 +2174,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "in 32 bits the last panel stands for all",
-        "return np.add(total, ssyrk(1.0, X, trans=turned, lower=1), out=total)",
-        "return np.copyto(total, ssyrk(1.0, X, trans=turned, lower=1))",
+        "np.add(total, gram, out=total)",
+        "np.copyto(total, gram)",
         "tests/algorithm/test_lmmse.py::test_a_table_in_32_bits_gives_six_digits_in_64",
     ),
     Sabotage(
