@@ -69,7 +69,8 @@ def residual_response(A, view, rows, columns=slice(None)):
     zeros = np.zeros(A.shape[1])
     prior = Mixed(zeros > 0, zeros, zeros, zeros, view.D, view.r, view.T)
     if lmmse.is_wide(A):
-        return back(lmmse.wide_matrices(A, prior, rows).Sigma_R @ A[:, columns])
+        wide = lmmse.wide_matrices(A, prior, rows)
+        return back(wide.Sigma_R @ A[:, columns])
     tall = lmmse.tall_form(A, prior, rows)
     unexplained = np.eye(A.shape[1]) - tall.Sigma_x @ tall.C
     return back(A / rows.Q_hat[:, None] @ unexplained[:, columns])
@@ -107,8 +108,12 @@ ALL_AT_ONCE = 10  # turns in which every wrong sign is changed
 
 
 def _responses(Q, cluster, k, on):
-    """Compute derivatives by the fields, (n, d, d): one inverse for each face."""
+    """Compute the derivatives of minimisers by their fields, (n, d, d), from their
+    nonzero coefficients `on` and added precisions k, (n, d) each.
+    """
     d = on.shape[1]
+    # a face is a cluster with a set of nonzero coefficients, packed into one number:
+    # all points on it have one derivative, unless their penalties are drawn
     face = cluster * 2**d + on @ 2 ** np.arange(d)
     if k.any():
         face = np.arange(len(on))
@@ -116,6 +121,7 @@ def _responses(Q, cluster, k, on):
     on = on[first]
     k = k[first]
     both = on[:, :, None] & on[:, None]
+    # 1 on the diagonal where a coefficient is zero keeps the matrix invertible
     H = np.where(both, Q[cluster[first]], 0.0)
     H += np.where(on, k, 1.0)[:, :, None] * np.eye(d)
     return (np.linalg.inv(H) * both)[each]
@@ -127,32 +133,35 @@ def solve_lassos(Q, cluster, g, t, k, positive=False):
     once; return x, (n, d), and the number that has not converged after 100 turns. Q,
     (B, d, d), are positive definite; cluster, (n,), is the number of each field's.
     """
-    down = 1.0 - positive
+    down = 1.0 - positive  # whether coefficients may be negative
     size = g if positive else np.abs(g)
+    # start with the coefficient that is farthest beyond its threshold
     beyond = size - t
     largest = (beyond > 0) & (beyond == beyond.max(1, keepdims=True))
     signs = np.sign(g) * largest
     x = np.empty_like(g)
-    left = np.arange(len(g))  # fields whose signs are not settled
+    open_fields = np.arange(len(g))  # those whose signs are not settled
     for turn in range(100):
-        s = signs[left]
-        c = cluster[left]
-        force = g[left] - t[left] * s
-        z = times(_responses(Q, c, k[left], s != 0), force)
-        x[left] = z
-        pull = g[left] - times(Q[c], z)
-        bound = t[left] * (1 + 1e-9)
+        s = signs[open_fields]
+        c = cluster[open_fields]
+        # with fixed signs the minimum is that of a quadratic function
+        force = g[open_fields] - t[open_fields] * s
+        z = times(_responses(Q, c, k[open_fields], s != 0), force)
+        x[open_fields] = z
+        pull = g[open_fields] - times(Q[c], z)
+        bound = t[open_fields] * (1 + 1e-9)
         enters = (pull > bound) - down * (pull < -bound)
         stays = np.where(np.sign(z) == s, s, 0)
         better = np.where(s != 0, stays, enters)
         wrong = better != s
+        # one change a turn cannot cycle, all at once are faster
         if turn >= ALL_AT_ONCE:
             wrong &= wrong.cumsum(1) == 1
-        signs[left] = np.where(wrong, better, s)
-        left = left[wrong.any(1)]
-        if not len(left):
+        signs[open_fields] = np.where(wrong, better, s)
+        open_fields = open_fields[wrong.any(1)]
+        if not len(open_fields):
             break
-    return x, len(left)
+    return x, len(open_fields)
 
 # %% ../../nbs/course/47_clusters.ipynb #7de45c76
 NODES = 8192  # points of the joint noise of a cluster, at the end ...
@@ -191,8 +200,9 @@ class Nodes(NamedTuple):
 # %% ../../nbs/course/47_clusters.ipynb #b10ck011
 def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
     """Solve the small Lassos of B clusters of columns, (B, d), under a prior for all N,
-    at n points of the joint noise of their fields, from `start` on in the list of
-    NODES; `cavity` is without the cluster itself, (B, d) and twice (B, d, d).
+    at n points of the joint noise of their fields: return `Nodes`. The points begin at
+    `start` in the list of NODES; `cavity` is the `CavityInput` without the cluster
+    itself, (B, d) and twice (B, d, d).
     """
     d = columns.shape[1]
     z, u = _points(d, start, start + n)
@@ -200,17 +210,19 @@ def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
     roots = np.sqrt(np.maximum(sizes, 0))[:, None]
     noise = z @ ((E * roots) @ transposed(E))
     t, k = _penalties_at(prior, columns, N, u)
+    t = t.reshape(-1, d)
     k = k.reshape(-1, d)
     g = (noise + cavity.mean[:, None]).reshape(-1, d)
     Q = cavity.Sigma
     cluster = np.repeat(np.arange(len(columns)), n)
-    x, _ = solve_lassos(Q, cluster, g, t.reshape(-1, d), k, prior.positive)
+    x, _ = solve_lassos(Q, cluster, g, t, k, prior.positive)
     on = x != 0
 
     def R():
         return _responses(Q, cluster, k, on).reshape(noise.shape + (d,))
 
     x = x.reshape(noise.shape)
+    # the mean response from products with the noise (Stein's lemma), which are smooth
     largest = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
     least = SILENT * largest[..., None] + 1e-300
     products = transposed(x) @ z @ E * roots / n
@@ -221,7 +233,9 @@ def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ckp01
 def _penalties_at(prior, columns, N, u):
-    """Draw thresholds t and added precisions k of columns at uniform points u."""
+    """Look up the thresholds t and the added precisions k of columns (B, d), of N, at
+    uniform points u (n, d), which choose a penalty each; return t and k, (B, n, d).
+    """
     weights = []
     values = []
     for weight, case in prior.cases():
@@ -250,13 +264,14 @@ def cluster_message(nodes, cavity):
     h, Q, C = cavity
     mean = nodes.x.mean(1)
     chi = _possible(nodes.response, Q)
-    bent = nodes.x - mean[:, None] - nodes.noise @ chi
-    bent = transposed(bent) @ bent / bent.shape[1]
+    # what is not linear in the noise is noise of the message
+    nonlinear = nodes.x - mean[:, None] - nodes.noise @ chi
+    excess = transposed(nonlinear) @ nonlinear / nonlinear.shape[1]
     L = np.linalg.inv(np.eye(h.shape[1]) - chi @ Q)
     D = symmetric(L @ chi)
     r = times(L, mean - times(chi, h))
-    T = symmetric(L @ bent @ transposed(L))
-    return (mean, chi, chi @ C @ chi + bent), (D, r, T)
+    T = symmetric(L @ excess @ transposed(L))
+    return (mean, chi, chi @ C @ chi + excess), (D, r, T)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck0m3
 def decorrelating_basis(D, T):
@@ -306,13 +321,17 @@ def _columns_in_clusters(prior: RotatedMessage, rows, A, *_):
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck005
 def _back(solved, message, members, inputs):
-    """Turn the clusters of what the coupling has solved back: `Coupled`."""
+    """Turn what the coupling has solved for clusters back to their columns: return a
+    `Coupled`. `message` is the `RotatedMessage`, `members` the columns (B, d) for each
+    size of clusters, and `inputs` the `CavityInput` of all of them.
+    """
     mean = solved.x.mean.copy()
     chi = solved.x.chi.copy()
     var = solved.x.var.copy()
     layout = message.layout
     alone = solved.to_prior._replace(h=solved.to_prior.h.copy())
     to_prior = BlockNatural.of(alone, layout)
+    # the blocks are views, sorted by size: those of single columns come first
     precisions = layout.blocks(to_prior.Q_hat)[-len(members) :]
     noises = layout.blocks(to_prior.chi_hat)[-len(members) :]
     start = 0
@@ -330,34 +349,41 @@ def _back(solved, message, members, inputs):
 
 # %% ../../nbs/course/47_clusters.ipynb #dda182d5
 def _turned_back(inputs, turn, r, t):
-    """Compute the message to clusters, their response and their covariance."""
+    """Compute the message to clusters, their response and their covariance, in their
+    columns' coordinates. `inputs` is their `CavityInput` in those in which they are
+    independent; `turn` is J and its inverse; r and t, (B, d), are the clusters' message
+    in the same coordinates, where D = 1.
+    """
     _, B, P = inputs
     J, J_inv = turn
     field, Q, C = cavity_of(inputs, np.ones(r.shape), r, t)
+    # rounding may leave negative eigenvalues in the noise: set them to 0
     values, E = np.linalg.eigh(symmetric(C))
-    C = C - (E * np.minimum(values, 0)[:, None]) @ transposed(E)  # < 0 by rounding
-    free = np.eye(r.shape[1]) - B
+    C = C - (E * np.minimum(values, 0)[:, None]) @ transposed(E)
+    response = np.eye(r.shape[1]) - B
     T = t[:, None]
-    covariance = (free * T) @ free + P - (B * T) @ B
+    covariance = (response * T) @ response + P - (B * T) @ B
     back = transposed(J_inv)
     Q = symmetric(back @ Q @ J_inv)
     C = symmetric(back @ C @ J_inv)
     J_T = transposed(J)
-    return (times(back, field), Q, C), J @ free @ J_T, J @ covariance @ J_T
+    return (times(back, field), Q, C), J @ response @ J_T, J @ covariance @ J_T
 
 # %% ../../nbs/course/47_clusters.ipynb #17b10ck6
 COPIES = 1e-11  # what is added to a cluster's precision, in units of its diagonal
 
 
 def _definite(Q):
-    """Make precisions (B, d, d) definite, so that exact copies have equal shares."""
+    """Make precisions (B, d, d) definite, so that exact copies have equal shares; a
+    `Breakdown` where one is negative by more than rounding.
+    """
     scale = np.sqrt(diagonal(Q))
     correlations = Q / scale[..., None] / scale[:, None]
     least = np.linalg.eigvalsh(correlations)[:, :1]
     if not (least > -1e-5).all():
         raise Breakdown("Q_hat_1x of a cluster is not positive definite")
-    more = (COPIES - 2 * np.minimum(least, 0)) * scale**2
-    return Q + more[..., None] * np.eye(Q.shape[-1])
+    added = (COPIES - 2 * np.minimum(least, 0)) * scale**2
+    return Q + added[..., None] * np.eye(Q.shape[-1])
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck012
 def _of_clusters(prior, m, N, cavity):
@@ -487,6 +513,7 @@ def find_clusters(A, Pi):
     X = X / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
     near = np.triu(np.abs(X.T @ X), 1)
     first, second = np.nonzero(near > CORRELATED)
+    # each column is a group of its own; pairs join their groups while these are small
     group = np.arange(len(columns))
     size = np.ones(len(columns), dtype=int)
     for pair in np.argsort(-near[first, second], kind="stable"):
@@ -499,13 +526,16 @@ def find_clusters(A, Pi):
 
 # %% ../../nbs/course/47_clusters.ipynb #c0unt023
 def check_indices(name, indices, n):
-    """Validate whole numbers from 0 to n - 1, each once; return an int array."""
+    """Validate whole numbers from 0 to n - 1, each once; return an int array. A
+    ValueError, with the argument's name, for anything else.
+    """
     try:
         items = list(indices)
         numbers = np.array(items or np.zeros(0, dtype=int))
     except (TypeError, ValueError):  # no list, or one of lists that differ in length
         items = []
         numbers = np.array(None)
+    # numpy takes True for 1 beside integers
     has_bools = any(isinstance(item, (bool, np.bool_)) for item in items)
     are_whole = numbers.ndim == 1 and numbers.dtype.kind in "iu" and not has_bools
     inside = are_whole and np.isin(numbers, np.arange(n)).all()
@@ -535,6 +565,10 @@ def check_clusters(clusters, problem, N):
 
 
 def _check_lists(clusters, A, N):
+    """Validate lists of columns of A; return int arrays, those of two columns or more.
+    A ValueError for columns that do not exist or are in two clusters and for clusters
+    that are too large; a TypeError for tables that are not in memory.
+    """
     checked = []
     for cluster in clusters:
         checked.append(check_indices("each of column_clusters", cluster, N))

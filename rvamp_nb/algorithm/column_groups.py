@@ -29,14 +29,15 @@ from ..validation import check_array, check_field
 # %% ../../nbs/course/58_column_groups.ipynb #c5800010
 def bessel_pair(nu, z):
     """Compute I_nu(z) exp(-z) and I_{nu+1}(z) exp(-z), for z > 0 and nu >= -1/2."""
-    long = z > 1e5 + 4e3 * nu**2  # there SciPy's has no digits: three terms are enough
-    far = np.where(long, z, 1.0)
-    near = np.where(long, 1.0, z)
+    # far out SciPy's has no digits, but three terms of a series are enough
+    is_far = z > 1e5 + 4e3 * nu**2
+    far = np.where(is_far, z, 1.0)
+    near = np.where(is_far, 1.0, z)
 
     def scaled_bessel(nu):
         a = 4 * nu**2
         tail = 1 - (a - 1) / (8 * far) * (1 - (a - 9) / (16 * far))
-        return np.where(long, tail / np.sqrt(2 * np.pi * far), ive(nu, near))
+        return np.where(is_far, tail / np.sqrt(2 * np.pi * far), ive(nu, near))
 
     return scaled_bessel(nu), scaled_bessel(nu + 1)
 
@@ -63,6 +64,7 @@ def length_law(k, m, u):
     nu = (k + 0 * u) / 2 - 1
     m = m + 0 * u
     r = np.maximum(m + u, 1e-300)
+    # the series overflows far out, Bessel's function underflows near 0
     near = (m * r) ** 2 < 80 * (nu + 1)
     far = ~near
     density = np.empty(r.shape)
@@ -133,6 +135,7 @@ def radial_moments(k, size, chi_hat, t):
     """Compute the `GroupMoments` of groups of k columns: `size` is the length of the
     mean field, chi_hat the noise's variance in each direction, t the threshold; (G,).
     """
+    # lengths in units of the noise, around that of the mean field: r = m + u
     s = noise_in(size, chi_hat, t)
     m = size / s
     cut = (t - size) / s
@@ -140,11 +143,14 @@ def radial_moments(k, size, chi_hat, t):
     z = m * (m + u)
     on = u > cut
     beyond = np.maximum(u - cut, 0)
-    A = z * cosine
-    mean = (p * beyond * A).sum(0)
-    spread = np.where(z > 1e4, (k - 1) / (2 * z**2 + 1), 1 - (k - 1) * cosine - A**2)
-    var = (p * ((beyond * A - mean) ** 2 + beyond**2 * spread)).sum(0)
-    across = (p * beyond**2 * cosine).sum(0)
+    along = z * cosine
+    mean = (p * beyond * along).sum(0)
+    # variance of the cosine; of narrow angles the difference has no digits
+    difference = 1 - (k - 1) * cosine - along**2
+    spread = np.where(z > 1e4, (k - 1) / (2 * z**2 + 1), difference)
+    var = (p * ((beyond * along - mean) ** 2 + beyond**2 * spread)).sum(0)
+    tangential = (p * beyond**2 * cosine).sum(0)
+    # the threshold shrinks the response in all directions but one
     bent = (k - 1) / k * (p * on * t / s / np.maximum(m + u, 1e-300)).sum(0)
     Pi = (p * on).sum(0)
     off = (p * ~on).sum(0)
@@ -152,7 +158,7 @@ def radial_moments(k, size, chi_hat, t):
     return GroupMoments(
         mean=s * mean,
         radial=chi_hat * var,
-        tangential=chi_hat * across,
+        tangential=chi_hat * tangential,
         rho=Pi - bent,
         rho_bar=off + bent,
         Pi=Pi,
@@ -161,8 +167,9 @@ def radial_moments(k, size, chi_hat, t):
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800092
 def _isotropic(sent, message, mean):
-    """Make one message for each group, Natural, of what the coupling returns after the
-    Mixed that was sent to it (`isotropic-message`); mean averages over the groups.
+    """Replace a message by one for each group of columns, the same in all directions
+    (`isotropic-message`): return a Natural. `message` is what the coupling returned for
+    the Mixed message `sent`; mean(values) averages over each group.
     """
     S = sent.S
     Q_hat, h, chi_hat = message
@@ -170,8 +177,9 @@ def _isotropic(sent, message, mean):
     W = np.where(S, 1, sent.D)
     w = 1 / (J + W * Q_hat)  # in units of chi_2, the same within a group
     x = w * (np.where(S, sent.h, sent.r) + W * h)
-    other = np.where(S, w, w * Q_hat)
-    uneven = np.maximum(mean(other**2) - mean(other) ** 2, 0)
+    # columns that respond differently to what was sent bring noise
+    response = np.where(S, w, w * Q_hat)
+    uneven = np.maximum(mean(response**2) - mean(response) ** 2, 0)
     uneven *= np.where(S, sent.chi_hat, sent.T)
     Q = mean(w * Q_hat) / mean(w)
     noise = (mean(w**2 * chi_hat) + uneven) / mean(w) ** 2
@@ -226,6 +234,9 @@ def group_labels(groups):
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800026
 def _labels_by_name(groups):
+    """Return a label for each column, (N,), from {name: columns}; a ValueError as for
+    `group_labels`.
+    """
     label = {}
     for name, columns in groups.items():
         numbers = np.array(columns)
@@ -239,8 +250,10 @@ def _labels_by_name(groups):
                 remedy = "duplicate it in the table, and give each group one of the two"
                 raise ValueError(f"{both}: {remedy}")
             label[i] = name
+    # all columns have labels if the numbers are 0 to their count; else one is missing,
+    # or a number is too large
     without_group = set(range(len(label))) - set(label)
-    if without_group:  # or a number is too large
+    if without_group:
         remedy = "give it a group; columns that stand alone are groups of one"
         i = min(without_group)
         raise ValueError(f"groups: column {i} is in no group: {remedy}")
@@ -252,7 +265,10 @@ FAR_OFF = 0.5  # of a column's square: products of columns that are far from ort
 
 
 def _group_weights(weights, labels):
-    """Return the weight of each column's group, (N,): by default its size's root."""
+    """Return the weight of each column's group, (N,): by default the root of the
+    group's size. A ValueError for groups that are too large and for weights that are
+    negative or differ within a group.
+    """
     groups = groups_of(labels)
     sizes = groups.sizes
     if sizes.max() > MOST_MEMBERS:
@@ -273,15 +289,17 @@ def _group_weights(weights, labels):
 
 
 def _far_group(A, groups):
-    """Name the first of some `ColumnGroups` whose columns of an array A (M, N) are far
-    from orthonormal; None if there is none.
+    """Return the name of the first group whose columns of the array A (M, N) are far
+    from orthonormal, or None; groups are `ColumnGroups`.
     """
     for g in np.flatnonzero(groups.sizes > 1):
-        part = A[:, groups.index == g]
-        products = part.T @ part
+        columns = A[:, groups.index == g]
+        products = columns.T @ columns
         size = groups.sizes[g]
-        most = np.trace(products) / size
-        if np.abs(products - most * np.eye(size)).max() > FAR_OFF * most:
+        # columns may share any length: the mean square is their unit
+        mean_square = np.trace(products) / size
+        deviation = np.abs(products - mean_square * np.eye(size)).max()
+        if deviation > FAR_OFF * mean_square:
             return groups.names[g]
     return None
 
@@ -475,6 +493,7 @@ class GroupLasso(Prior):
         t = self.lam * self.weights
         on = length > t
         shrink = np.where(on, 1 - t / np.where(on, length, 1), 0)
+        # per column: 1 along the field, `shrink` in the k - 1 other directions
         response = (on + (k - 1) * shrink) / k / Q_hat
         beyond = np.maximum(length - t, 0)
         return beyond**2 / (2 * k * Q_hat), shrink * field / Q_hat, response
@@ -582,23 +601,25 @@ def orthonormal(A, labels):
     bases = []
     ranks = []
     back = []
-    lost = {}
+    reduced = {}
     for g, columns in enumerate(members):
         size = np.linalg.norm(A[:, columns], axis=0)
-        size[size == 0] = 1.0  # units are no reason to drop a column
+        size[size == 0] = 1.0
+        # on one scale: units are no reason to drop a column
         U, values, V = np.linalg.svd(A[:, columns] / size, full_matrices=False)
         rank = int(np.sum(values > max(DEPENDENT * values[0], 1e-300)))
         if rank < len(columns):
-            lost[names[g]] = len(columns), rank
+            reduced[names[g]] = len(columns), rank
         bases.append(U[:, :rank])
         ranks.append(rank)
+        # the way back: a sparse row for each new column
         ends = np.arange(rank + 1) * len(columns)
         rows = (V[:rank] / values[:rank, None] / size).ravel()
         places = np.tile(columns, rank)
         back.append(csr_array((rows, places, ends), shape=(rank, len(labels))))
     labels_made = np.repeat(names, ranks)
     made = OrthonormalGroups(np.hstack(bases), labels_made, vstack(back, "csr"))
-    return made, lost
+    return made, reduced
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800038
 def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
@@ -740,8 +761,12 @@ class P1InGroup:
     @cached_property
     def _others(self):
         """Lengths of the others' fields, (K, n), and their probabilities."""
-        k, rest, s, t = map(np.atleast_1d, (self.k, self.rest, self.s, self.t))
+        k = np.atleast_1d(self.k)
+        rest = np.atleast_1d(self.rest)
+        s = np.atleast_1d(self.s)
+        t = np.atleast_1d(self.t)
         m = rest / s
+        # a column alone in its group has no others: their length is 0
         u, w, _ = radii(np.maximum(k - 1, 1), m, t / s - m)
         return np.where(k > 1, s * (m + u), 0.0), w / w.sum(0)
 
@@ -749,9 +774,9 @@ class P1InGroup:
         """Average a law of the field at which a column has the value x over the
         others' lengths; x has one more axis than the columns.
         """
-        b, w = (values[..., None] for values in self._others)
+        b, w = [values[..., None] for values in self._others]
         fields = self.scale, self.h, self.s, self.t
-        scale, h, s, t = (np.atleast_1d(v)[:, None] for v in fields)
+        scale, h, s, t = [np.atleast_1d(values)[:, None] for values in fields]
         a, slope = field_of_value(np.minimum(np.abs(x) / scale, 1e99), b, t)
         z = (np.where(x < 0, -a, a) - h) / s
         return (w * law(z, slope * s * scale)).sum(0)
@@ -773,10 +798,12 @@ class P1InGroup:
         q = np.asarray(q, dtype=float)
         if not ((q > 0) & (q < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
-        reaches_beyond = np.ravel(self.atom) <= np.max(np.maximum(q, 1 - q), initial=0)
-        quantiles = np.zeros((len(reaches_beyond), q.size))
-        if reaches_beyond.any():  # all quantiles of the other columns are 0
-            quantiles[reaches_beyond] = self._chosen(reaches_beyond)._quantiles(q)
+        # where the atom is larger than that, all quantiles are 0: nothing to search
+        largest_share = np.max(np.maximum(q, 1 - q), initial=0)
+        is_searched = np.ravel(self.atom) <= largest_share
+        quantiles = np.zeros((len(is_searched), q.size))
+        if is_searched.any():
+            quantiles[is_searched] = self._chosen(is_searched)._quantiles(q)
         return quantiles.reshape(np.shape(self.h) + q.shape)
 
     def _chosen(self, which):
@@ -793,14 +820,20 @@ class P1InGroup:
         )
 
     def _quantiles(self, q):
-        h, s, scale = (np.reshape(v, (-1, 1)) for v in (self.h, self.s, self.scale))
+        """Find quantiles q of each column by bisection, (n, number of q)."""
+        h = np.reshape(self.h, (-1, 1))
+        s = np.reshape(self.s, (-1, 1))
+        scale = np.reshape(self.scale, (-1, 1))
         q = q.reshape(1, -1)
-        end = (h + s * ndtri(q)) * scale  # without a penalty
+        # a penalty only moves quantiles towards 0
+        unpenalized = (h + s * ndtri(q)) * scale
+        low = np.minimum(unpenalized, 0)
+        high = np.maximum(unpenalized, 0)
 
         def below(x):
             return self._average(x, lambda z, _: ndtr(z))
 
-        return halved(np.minimum(end, 0), np.maximum(end, 0), q, below, steps=45)
+        return halved(low, high, q, below, steps=45)
 
     __repr__ = one_line
 

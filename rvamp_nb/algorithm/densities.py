@@ -321,15 +321,18 @@ class P1(_Moments):
 
 # %% ../../nbs/course/37_densities.ipynb #13b10ck0
 def _by_nearest(v, x):
-    """Estimate the density at x of sorted values, beside 0, by the nearest 200."""
+    """Estimate the density at x of sorted values v, without those that are 0, from the
+    distance between the 100th values below and above x.
+    """
     nonzero = v[v != 0]
     place = np.searchsorted(nonzero, x)
     last = len(nonzero) - 1
-    if last < 1:
+    if last < 1:  # one value has no distance
         return 0.0 * place
     low = np.clip(place - 100, 0, last)
     high = np.clip(place + 100, 0, last)
-    density = (high - low) / len(v) / np.maximum(nonzero[high] - nonzero[low], 1e-300)
+    width = np.maximum(nonzero[high] - nonzero[low], 1e-300)
+    density = (high - low) / len(v) / width
     return np.where((x >= nonzero[0]) & (x <= nonzero[-1]), density, 0)
 
 # %% ../../nbs/course/37_densities.ipynb #13b10ck1
@@ -434,7 +437,9 @@ def _inner_pdf(prior, incoming, beta, x, xi):
     x = np.asarray(x, dtype=float)
     field = np.asarray(h + np.sqrt(chi_hat) * xi)
     log_z, _, _ = prior.inner(field, Q_hat, beta)
-    field, log_z, Q_hat = (_widen(v, x.ndim) for v in (field, log_z, Q_hat))
+    field = _widen(field, x.ndim)
+    log_z = _widen(log_z, x.ndim)
+    Q_hat = _widen(Q_hat, x.ndim)
     log_prior = np.array([prior.log_density(value) + 0 * h for value in x.ravel()])
     log_prior = log_prior.T.reshape(np.shape(h) + x.shape)
     return np.exp(beta * (field * x - Q_hat * x**2 / 2 + log_prior - log_z))
@@ -591,6 +596,9 @@ def located(source, which):
 # %% ../../nbs/course/37_densities.ipynb #6a0d5reg
 @located.register(Fit)
 def _chosen(fit, rows):
+    """Find coefficients of a `Fit` by their numbers, an int or (n,), None for all:
+    return `Located`. A TypeError, ValueError or IndexError for others.
+    """
     if fit.last is None:
         raise ValueError(f"fit holds no step to take a density from: {fit.status}")
     N = len(fit.mean)
@@ -607,7 +615,7 @@ def _chosen(fit, rows):
         raise ValueError(f"coefficients are chosen by a vector, got shape {rows.shape}")
     if ((rows < -N) | (rows >= N)).any():
         raise IndexError(f"there are {N} coefficients, 0 to {N - 1}; got {rows}")
-    numbers = np.arange(N)[rows]
+    numbers = np.arange(N)[rows]  # from 0 on, where they count from the end
     return Located(fit, numbers, np.ones(np.shape(numbers)), numbers)
 
 # %% ../../nbs/course/37_densities.ipynb #gr0upn02
@@ -661,8 +669,10 @@ class GroupNorm(NamedTuple):
         """
         cut = np.ravel(self.cut + self.slope * np.asarray(x))
         u, w = column_groups.length_nodes(self.k, np.full(len(cut), self.m), cut)
-        below = w * column_groups.length_law(self.k, self.m, u)[0] * (u <= cut)
-        return (below.sum(0) * (cut >= self.cut)).reshape(np.shape(x))
+        density, _ = column_groups.length_law(self.k, self.m, u)
+        share = np.where(u > cut, 0.0, w * density).sum(0)
+        # a length below 0 has no probability
+        return np.where(cut < self.cut, 0.0, share).reshape(np.shape(x))
 
     def pdf(self, x: ArrayLike) -> Array:
         """Compute the density beside the atom.
@@ -677,12 +687,10 @@ class GroupNorm(NamedTuple):
         array of the shape of x
             At 0 from the right.
         """
-        u = np.atleast_1d(self.cut + self.slope * np.clip(np.float64(x), -1e99, 1e99))
-        density = (
-            column_groups.length_law(self.k, self.m, u)[0]
-            * (u >= self.cut)
-            * self.slope
-        )
+        lengths = np.clip(np.float64(x), -1e99, 1e99)
+        u = np.atleast_1d(self.cut + self.slope * lengths)
+        density, _ = column_groups.length_law(self.k, self.m, u)
+        density = np.where(u < self.cut, 0.0, density * self.slope)
         return density.reshape(np.shape(x))
 
 
@@ -740,16 +748,20 @@ def group_norm(fit: Fit, name: str | int) -> GroupNorm:
 
 # %% ../../nbs/course/37_densities.ipynb #89606f92
 def _functionals(A, prior, F):
-    """Compute F_S, F Di(D) A', F Di(T) A', F Di(D) F' and F Di(T) F'; F may be column
-    numbers.
+    """Compute the products of linear functionals F (n, N) of x, or column numbers (n,)
+    for single coefficients, with the prior's message to the coupling: F_S (n, k),
+    F Di(D) A' and F Di(T) A' (n, M), F Di(D) F' and F Di(T) F' (n, n).
     """
-    D, T = prior.D, prior.T
-    if F.ndim == 1:
+    D = prior.D
+    T = prior.T
+    if F.ndim == 1:  # without the N columns of F
         columns = A[:, F]
         same = np.equal.outer(F, F)
         F_S = np.equal.outer(F, np.flatnonzero(prior.S)) * 1.0
-        F_D, F_T = ((columns * v[F]).T for v in (D, T))
+        F_D = (columns * D[F]).T
+        F_T = (columns * T[F]).T
         return F_S, F_D, F_T, same * D[F], same * T[F]
+    # one pass over the table for both products
     F_D, F_T = np.split((A @ np.concatenate([F * D, F * T]).T).T, 2)
     return F[:, prior.S], F_D, F_T, (F * D) @ F.T, (F * T) @ F.T
 
@@ -785,8 +797,8 @@ def _tall(A, prior, likelihood, F):
 # %% ../../nbs/course/37_densities.ipynb #b26171e1
 @np.errstate(under="ignore")
 def _covariances(fit, F):
-    """Compute the covariances of F x (or of coordinates F) under p̄₂, (n, n) each:
-    across resamples, and within one.
+    """Compute the covariances of F x under p̄₂, (n, n) each: across resamples, and
+    within one. F is (n, N), or column numbers (n,).
     """
     A = fit.problem.A
     M, N = A.shape
@@ -796,7 +808,7 @@ def _covariances(fit, F):
         raise ValueError(f"p2 of {n} coefficients is {size}: choose rows")
     prior = fit.last.prior_message
     likelihood = fit.last.likelihood_message
-    if fit.column_clusters:
+    if fit.column_clusters:  # both are turned to the clusters' own coordinates
         if F.ndim == 1:
             F = np.eye(N)[F]
         A = prior.turn(A)
@@ -804,6 +816,7 @@ def _covariances(fit, F):
     A, likelihood, _ = likelihood.uncoupled(A)  # of rows in groups, chapter 5.2
     form = _wide if is_wide(A) else _tall
     across, within = form(A, prior, likelihood, F)
+    # rounding leaves them a little unsymmetric
     return (across + across.T) / 2, (within + within.T) / (2 * fit.problem.beta)
 
 # %% ../../nbs/course/37_densities.ipynb #390b6909

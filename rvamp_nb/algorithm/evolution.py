@@ -154,9 +154,9 @@ class Averages(NamedTuple):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #cd909190
 def _message(Q_hat, h, chi_hat):
-    """Make a `Natural` message of fields h; precision and noise are broadcast."""
-    values = np.broadcast_arrays(Q_hat, h, chi_hat)
-    return Natural._make([v.ravel() for v in values])
+    """Make a `Natural` message of numbers or arrays, broadcast to one flat shape."""
+    arrays = np.broadcast_arrays(Q_hat, h, chi_hat)
+    return Natural._make([values.ravel() for values in arrays])
 
 
 def _columns_of(prior):
@@ -174,44 +174,51 @@ def nodes_of_fields(effects, macro, prior, beta=np.inf):
     x_0, share = effects.nodes()
     mean = macro.k * macro.Q_hat_1x * x_0
     centre = _message(macro.Q_hat_1x, mean, macro.psi_hat_1x)
+    # nodes are dense where the averages bend; three penalties stand for many
     cases = prior.cases()
+    every = max(1, len(cases) // 3)
     bends = []
-    for _, case in cases[:: max(1, len(cases) // 3)]:
+    for _, case in cases[::every]:
         for place, width in case.bends(centre.Q_hat, beta):
+            # the noise of resampling smooths a bend
             bends.append((place, np.sqrt(np.square(width) + macro.chi_hat_1x)))
     xi, w = field_nodes(centre, bends)
     return x_0, mean + np.sqrt(macro.psi_hat_1x) * xi, share * w
 
 # %% ../../nbs/course/43_state_evolution.ipynb #83b092f8
 def _averages(weights, integrands):
-    """Average what a coefficient's moments are made of, with these weights."""
-    chi, slack, square, var, lean, error = [
-        float((weights * values).sum()) for values in integrands
-    ]
+    """Average the moments of a coefficient, in the order of the fields of `Averages`,
+    with these weights: return `Averages`.
+    """
+    means = [float((weights * values).sum()) for values in integrands]
+    chi, slack, square, var, lean, error = means
     return Averages(chi, slack, square, var, lean, error)
 
 
 def average_columns(effects, macro, prior, beta=np.inf):
-    """Average the coefficients' moments over truth and data noise: `Averages`;
+    """Average the coefficients' moments over truth and data noise: return `Averages`;
     arguments as for `nodes_of_fields`.
     """
     if isinstance(prior, GroupLasso):
         return average_groups(effects, macro, prior)
     nodes = np.broadcast_arrays(*nodes_of_fields(effects, macro, prior, beta))
-    x_0, h, w = (values.ravel() for values in nodes)
+    x_0, h, w = [values.ravel() for values in nodes]
     incoming = _message(macro.Q_hat_1x, h, macro.chi_hat_1x)
     mean, chi, var, _, slack = prior.moments(incoming, beta)
-    off = mean - macro.k * x_0
-    integrands = chi, slack, off**2, var, off * x_0, (mean - x_0) ** 2
+    deviation = mean - macro.k * x_0
+    error = mean - x_0
+    integrands = chi, slack, deviation**2, var, deviation * x_0, error**2
     return _averages(w, integrands)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #c0b13f88
 def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
-    """Average the rows' moments over the data noise: `Averages`. The noise's standard
-    deviation is for the losses of y - f; power is the true fit's mean square.
+    """Average the rows' moments over the data noise: return `Averages`. The noise's
+    standard deviation is for the losses of y - f; power is the true fit's mean square.
     """
     if isinstance(likelihood, (Squared, Huber)):
-        t, w = losses.gauss_nodes(2 if isinstance(likelihood, Squared) else 60)
+        # only y - f matters: both Gaussians are one; two nodes are exact for squares
+        n_nodes = 2 if isinstance(likelihood, Squared) else 60
+        t, w = losses.gauss_nodes(n_nodes)
         y = np.sqrt(noise**2 + max(macro.psi_hat_1u(1.0, power), 0.0)) * t
         omega = 0 * t
         to_k = None
@@ -302,35 +309,42 @@ class _Model(NamedTuple):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #f632656e
 def _rescaled(model, new, macro):
-    """Move the penalty towards the one at which the share asked for is selected."""
+    """Return the messages `new` with the penalty's scale moved, from that of `macro`,
+    towards the one at which the wanted share of features is selected.
+    """
     x_0, share = model.effects.nodes()
     selected = PiLaw(x_0, share, new, model.scaled(macro), model.beta).mean
     gap = np.log(max(selected, 1e-12) / model.selected)
+    # small steps, for the messages move at the same time
     step = np.clip(gap / 3, -0.5, 0.5) / np.sqrt(_columns_of(model.prior))
     return new._replace(scale=macro.scale * np.exp(step))
 
 # %% ../../nbs/course/43_state_evolution.ipynb #2fa4ba18
 def _accelerated(old, new, before):
-    """Combine the last moves by Anderson's rule; take half a step where that is far
-    from the half step.
+    """Combine the last moves by Anderson's rule and return the next point; half a step
+    where that is far from the half step. `before` are the last pairs of a point and
+    the move from it.
     """
     move = new - old
     scale = np.abs(new) + 1e-300
-    plain = old + move / 2
+    half_step = old + move / 2
     if len(before) < 2:
-        return plain
+        return half_step
     dz, dr = ([old, move] - np.array(before)).swapaxes(0, 1)
     if not np.isfinite(dr / scale).all():  # overflow
-        return plain
+        return half_step
     gamma = np.linalg.lstsq((dr / scale).T, move / scale, rcond=1e-6)[0]
-    out = plain - (gamma[:, None] * (dz + dr / 2)).sum(0)
-    allowed = (out > 0.2 * plain) & (out < 5 * plain) | (new == 0)
-    return out if allowed.all() else plain
+    point = half_step - (gamma[:, None] * (dz + dr / 2)).sum(0)
+    # precisions and variances must keep their sign and their size
+    near = (point > 0.2 * half_step) & (point < 5 * half_step)
+    if (near | (new == 0)).all():
+        return point
+    return half_step
 
 # %% ../../nbs/course/43_state_evolution.ipynb #12bdc101
 def _turned(model, macro, tol, max_iter):
     """Iterate until the messages stay; return them, the number of turns, and the last
-    relative change.
+    relative change: nan where a number is not finite.
     """
     before = []
     for n in range(1, max_iter + 1):
@@ -339,7 +353,8 @@ def _turned(model, macro, tol, max_iter):
         if not np.isfinite(new).all():
             return macro, n, np.nan
         size = np.abs(new)
-        size[[2, 7]] += 1e-9 * size[[1, 4]]  # these may vanish beside their neighbours
+        # the noises of resampling may vanish: beside psi_hat_1x and Q_hat_1u, then
+        size[[2, 7]] += 1e-9 * size[[1, 4]]
         change = np.max(np.abs(new - old) / np.maximum(size, 1e-300))
         if change < tol:
             return OrderParameters._make(new.tolist()), n, change
@@ -354,13 +369,16 @@ def _Pi_at(law, h, more=0.0):
     """
     noise = law.macro.chi_hat_1x + more
     if isinstance(law.prior, GroupLasso):
-        return _longer(law.prior, h, noise, law.prior.lam * law.prior.weights[0])
+        threshold = law.prior.lam * law.prior.weights[0]
+        return _longer(law.prior, h, noise, threshold)
     incoming = _message(law.macro.Q_hat_1x, h, noise)
     return law.prior.Pi(incoming, law.beta).reshape(np.shape(h))
 
 
 def _beyond(law, h):
-    """Compute the probability of a mean field as far out as h or farther."""
+    """Compute the probability that a mean field is as large as h or larger: in size,
+    but for a positive prior; of h's shape.
+    """
     s = np.sqrt(law.macro.psi_hat_1x)
     h = np.asarray(h)[..., None]
     centre = law.macro.k * law.macro.Q_hat_1x * law.x_0
@@ -373,15 +391,18 @@ def _beyond(law, h):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #efc8511d
 def _least_field(law, reached):
-    """Find the least field h with reached(h), which must stay true once it is."""
+    """Find the least field h at which the bool array reached(h) is true, entry by
+    entry; each entry must stay true for larger fields.
+    """
     centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
     reach = 11 + np.sqrt(_columns_of(law.prior))  # fields beyond it are negligible
     high = centre + reach * np.sqrt(law.macro.psi_hat_1x)
     low = -high if law.prior.positive else 0.0
     width = high - low
-    low = low + 0.0 * reached(low)  # of the shape of what is reached
+    low = low + 0.0 * reached(low)  # an array of the shape of reached(h)
     steps = np.arange(1, 16).reshape((-1,) + (1,) * np.ndim(low))
-    for _ in range(11):  # keep one of sixteen parts each time
+    # keep one of sixteen parts each time: sixteen fields at once cost little more
+    for _ in range(11):
         width = width / 16
         low = low + width * (15 - reached(low + width * steps).sum(0))
     return low + width
@@ -651,7 +672,9 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #ed11684c
 def _check_search(selected, tol, max_iter, start):
-    """Validate what steers the search; return floats and an int."""
+    """Validate the arguments of the search; return `selected` (a float or None) and
+    `tol` as floats, `max_iter` as an int.
+    """
     owner = "state_evolution"
     if selected is not None:
         selected = check_number(owner, "selected", selected, 0, 1)
@@ -663,6 +686,7 @@ def _check_search(selected, tol, max_iter, start):
 
 
 def _status(converged, n, change):
+    """Return the status of a search of n turns, the last of relative size `change`."""
     if converged:
         return f"converged in {n} turns"
     if not np.isfinite(change):
@@ -685,14 +709,16 @@ def _design_of(ratio, spectrum):
 
 
 def _one_prior(lam, prior, beta, selected):
-    """Validate the prior, which must be the same for every coefficient."""
+    """Validate the prior and return it: the paper's for `lam`, or the caller's, which
+    must be the same for every coefficient. A ValueError for others.
+    """
     if (lam is None) == (prior is None):
         raise ValueError("give either lam (the paper's prior) or a prior")
     if prior is None:
         prior = Laplace(lam)
     check_prior(prior)
     if isinstance(prior, GroupLasso):
-        if np.ptp(prior.column_groups.index):
+        if np.ptp(prior.column_groups.index):  # more than one group
             remedy = "groups=[0] * k for features of k columns each"
             raise ValueError(f"prior: one group stands for all: {remedy}")
     elif any(np.ndim(value) for value in vars(prior).values()):
@@ -711,12 +737,14 @@ def averaged_coupling(spectrum, q_x, q_u):
     columns and of rows contribute to their noises, (2, 2).
     """
     e = spectrum.eigenvalues
+    # variances of columns and of rows in each direction, in units of their means
     b = 1 / (q_x + e / q_u)
     b = b / (spectrum.columns @ b)
     a = 1 / (q_u + e / q_x)
     a = a / (spectrum.rows @ a)
     Q_hat = spectrum.columns @ (b * e) / q_u
     V = spectrum.rows @ (a * e) / q_x
+    # squared responses of the messages back to those of columns and of rows
     to_x = spectrum.columns @ np.array([(b - 1) ** 2, e * b**2 / q_u**2]).T
     to_u = spectrum.rows @ np.array([e * a**2 / q_x**2, (a - 1) ** 2]).T
     return Q_hat, V, np.array([to_x, to_u])
@@ -774,11 +802,13 @@ def spectrum_of(singular_values, ratio):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #b7dcfe7f
 def _labelled(macro, likelihood, power):
-    """Place nodes where y is drawn given the true fit; return y, the prediction, the
-    weight, and the weight in k.
+    """Place nodes where y is drawn given the true fit, for the logistic and the Poisson
+    loss; return four vectors: y, the prediction, the weight, and the weight in the
+    average that gives k.
     """
     t, w = losses.gauss_nodes(31)
     omega = np.sqrt(macro.power_1u) * t
+    # the true fit, given the prediction, is normal around slope * omega
     slope = macro.overlap_1u / max(macro.power_1u, 1e-300)
     spread = np.sqrt(max(power - slope * macro.overlap_1u, 1e-12 * power))
     fit = slope * omega[:, None] + spread * t
@@ -789,9 +819,10 @@ def _labelled(macro, likelihood, power):
         y = np.arange(200.0)
         count = y[:, None, None]
         p = np.exp(count * fit - np.exp(fit) - gammaln(count + 1))
-    often = (p @ w) @ w > 1e-12
-    y = y[often]
-    p = p[often]
+    # most of the 200 counts are never drawn
+    is_frequent = (p @ w) @ w > 1e-12
+    y = y[is_frequent]
+    p = p[is_frequent]
     weight = w * (p @ w)
     to_k = w * (p @ (w * t)) / spread
     return np.repeat(y, len(t)), np.tile(omega, len(y)), weight.ravel(), to_k.ravel()
@@ -803,13 +834,15 @@ def _longer(prior, centre, noise, least):
     """
     centre, least = np.broadcast_arrays(np.abs(centre), least)
     d = prior.weights.size
+    # Pi of a group is that probability, for a threshold of this length
     moments = column_groups.radial_moments(d, centre.ravel(), noise, least.ravel())
     return np.minimum(moments.Pi, 1).reshape(centre.shape)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00003
 def average_groups(effects, macro, prior):
-    """Average as `average_columns`, for groups of d columns, per column; a truth is the
-    length of a group's coefficients, and the prior a `GroupLasso` of one group.
+    """Average as `average_columns`, for groups of d columns, per column: return
+    `Averages`. A truth is the length of a group's coefficients, and the prior a
+    `GroupLasso` of one group.
     """
     x_0, share = effects.nodes()
     x_0 = np.abs(x_0)
@@ -824,11 +857,12 @@ def average_groups(effects, macro, prior):
     field = (s * (m + u)).ravel()
     moments = column_groups.radial_moments(d, field, macro.chi_hat_1x, t)
     in_shape = [values.reshape(u.shape) for values in moments]
-    mean, radial, across, chi, slack, _, _ = in_shape
+    mean, radial, tangential, chi, slack, _, _ = in_shape
     mean = mean / Q_hat
+    # only the part of the mean along the truth counts for it
     along = mean * m * (m + u) * cosine
-    var = (radial + (d - 1) * across) / d / Q_hat**2
+    var = (radial + (d - 1) * tangential) / d / Q_hat**2
     square = (mean**2 - 2 * along * truth + truth**2) / d
     error = (mean**2 - 2 * along * x_0 + x_0**2) / d
-    integrands = chi / Q_hat, slack, square, var, (along - truth) * x_0 / d, error
-    return _averages(share * p, integrands)
+    lean = (along - truth) * x_0 / d
+    return _averages(share * p, [chi / Q_hat, slack, square, var, lean, error])

@@ -156,15 +156,17 @@ def squared_block(c, w, V, X, z):
     def in_rows(values):
         return (E * values[:, None]) @ back
 
+    # in the eigenvectors of V every count has a diagonal response
     stiffness = 1 + np.multiply.outer(c, np.maximum(v, 0))  # (K, G, n)
     gain = c[:, None, None] / stiffness
     chi = np.tensordot(w, gain, 1)
     slack = np.tensordot(w, 1 / stiffness, 1)
-    surprise = gain / chi - 1
-    shared = np.einsum("k,kgi,kgj->gij", w, surprise, surprise)
+    # counts that differ from their mean act as noise, in proportion to z z' + X
+    deviation = gain / chi - 1
+    covariance = np.einsum("k,kgi,kgj->gij", w, deviation, deviation)
     z_E = times(back, z)
     squares = z_E[:, :, None] * z_E[:, None]
-    noise = shared * (squares + both_sides(E, X))
+    noise = covariance * (squares + both_sides(E, X))
     mean = times(E * chi[:, None], z_E)
     Q_hat = in_rows(slack / chi)
     return mean, in_rows(chi), in_rows(slack), Q_hat, E @ noise @ back
@@ -184,13 +186,16 @@ def joint_nodes(d):
     if d == 1:
         xi, w = gauss_nodes(ALONE)
         return xi[:, None], w
-    edge = np.sqrt(1 + 1 / d)  # a simplex that treats all coordinates alike
+    # the corners of a simplex that treats all coordinates alike, and the middles of
+    # its edges, on one sphere, with both signs
+    edge = np.sqrt(1 + 1 / d)
     root = 1 / np.sqrt(d)
     corners = np.vstack([edge * np.eye(d) + (root - edge) / d, np.full(d, -root)])
     first, second = np.triu_indices(d + 1, 1)
     middles = corners[first] + corners[second]
     middles /= np.linalg.norm(middles, axis=1)[:, None]
     ends = np.concatenate([corners, -corners, middles, -middles])
+    # weights that make moments of degree 2 and 4 exact; the centre has the rest
     scale = (d + 1) ** 2 * (d + 2) ** 2
     at_corner = d**2 * (7 - d) / (2 * scale)
     at_middle = 2 * (d - 1) ** 2 / scale
@@ -200,23 +205,25 @@ def joint_nodes(d):
 
 # %% ../../nbs/course/52_groups.ipynb #c0p1es01
 def different_fields(A, layout):
-    """Find the rows of each group that are copies in A: (G_n, n, D) for each size n,
-    true where a row receives the field of that number.
+    """Find the rows of each group that are copies in A. Yield, for each size n of
+    groups, a bool array (G_n, n, D): whether a row receives the field of that number.
     """
     projected = A @ np.random.default_rng(0).normal(size=A.shape[1])  # equal for copies
     for m in layout.members:
         v = projected[m]
-        copies = np.isclose(v[:, :, None], v[:, None], rtol=1e-9, atol=0)
-        first = np.argmax(copies, axis=2)
-        is_new = first == np.arange(m.shape[1])
-        number = np.cumsum(is_new, axis=1) - 1
+        is_copy = np.isclose(v[:, :, None], v[:, None], rtol=1e-9, atol=0)
+        # a row has the field of its first copy; fields are numbered in that order
+        first = np.argmax(is_copy, axis=2)
+        is_first = first == np.arange(m.shape[1])
+        number = np.cumsum(is_first, axis=1) - 1
         number = np.take_along_axis(number, first, axis=1)
         yield number[:, :, None] == np.arange(number.max() + 1)
 
 # %% ../../nbs/course/52_groups.ipynb #19000029
 def _noises(X, fields, d):
     """Place nodes for the field's noise in d directions, (K, G, n), with weights (K,);
-    for groups of one size, with their `different_fields`.
+    for G groups of n rows, with its covariances X (G, n, n) and their
+    `different_fields`.
     """
     first = fields & (np.cumsum(fields, axis=1) == 1)
     X = transposed(first) @ X @ first
@@ -224,8 +231,10 @@ def _noises(X, fields, d):
     xi, w = joint_nodes(d)
     values, E = np.linalg.eigh(X)
     largest = E[:, :, -n:]
+    # the symmetric root of X, or what is nearest to it in fewer directions: nodes that
+    # change little while X changes little
     back = E[:, :n, -n:]
-    if n < X.shape[-1]:  # the nearest rotation
+    if n < X.shape[-1]:
         left, _, right = np.linalg.svd(back)
         back = left @ right
     size = np.sqrt(np.maximum(values[:, None, -n:], 0))
@@ -239,9 +248,9 @@ def _systems(V, C):
 
 
 def group_pulls(loss, y, omega, c, V):
-    """Solve u = -c l'(y, omega + V u), c > 0, for the pulls u; return them and the
-    curvature c l'' there, (K, G, n) each like the predictions omega; of groups of one
-    size, y (G, n) and V (G, n, n).
+    """Solve u = -c l'(y, omega + V u), c > 0, for the pulls u of G groups of n rows at
+    K fields; return u and the curvature c l'', (K, G, n) each like the predictions
+    omega. y is (G, n), V (G, n, n).
     """
     shape = omega.shape
     n = shape[-1]
@@ -254,6 +263,7 @@ def group_pulls(loss, y, omega, c, V):
         diagonals = C[..., None] * np.eye(n)
         K = np.linalg.solve(_systems(V, C), diagonals)
         start = u - times(K, omega - middle)
+    # each field of a group is a problem of its own, for some converge before others
     group = np.tile(np.arange(len(V)), len(omega))
     omega = omega.reshape(-1, n)
     start = start.reshape(-1, n)
@@ -273,41 +283,45 @@ def _restricted(which, arrays):
 
 
 def _by_newton(loss, y, omega, c, V, u):
-    """Solve as `group_pulls`, from pulls u, for one field of each group: (G, n)."""
+    """Solve u = -c l'(y, omega + V u) by Newton's method from pulls u; return pulls and
+    curvatures, (G, n) each. One field for each of G groups; other arguments as for
+    `group_pulls`.
+    """
     u = u.copy()
     C = np.empty_like(u)
-    left = np.arange(len(u))  # groups that have not converged
+    groups = np.arange(len(u))  # those that have not converged
     for _ in range(100):
-        v = u[left]
+        v = u[groups]
         count_work(2 * v.size)
         slope, curvature = loss.derivatives(y, omega + times(V, v))
         gap = v + c * slope
-        C[left] = c * curvature
+        C[groups] = c * curvature
         # rounding of the prediction limits the gap where V is large
         size = np.abs(omega) + times(np.abs(V), np.abs(v))
-        rounding = 4 * ROUNDING * (C[left] * size).max(1)
+        rounding = 4 * ROUNDING * (C[groups] * size).max(1)
         far = np.abs(gap).max(1) > 1e-11 * np.abs(u).max() + rounding
         if not far.any():
             break
-        left, v, y, omega, V = _restricted(far, (left, v, y, omega, V))
-        systems = _systems(V, C[left])
+        groups, v, y, omega, V = _restricted(far, (groups, v, y, omega, V))
+        systems = _systems(V, C[groups])
         step = np.linalg.solve(systems, -gap[far][..., None])[..., 0]
         short = np.abs(times(V, step)).max(1) <= SURE * loss.length_scale
         length = _lengths(loss, y, omega, c, V, v, step, short)
         move = length[:, None] * step
-        u[left] = v + move
+        u[groups] = v + move
         # rounding: no shorter step lowers the energy, or the step changes no pull
         changes = np.abs(move).max(1) > ROUNDING * np.abs(v).max(1)
         moving = (length > SHORTEST) & changes
-        left, y, omega, V = _restricted(moving, (left, y, omega, V))
-        if not len(left):
+        groups, y, omega, V = _restricted(moving, (groups, y, omega, V))
+        if not len(groups):
             break
     return u, C
 
 # %% ../../nbs/course/52_groups.ipynb #190000s2
 def _lengths(loss, y, omega, c, V, u, step, short):
-    """Backtrack step lengths, (G,), until no group's energy increases; Newton's steps
-    that are `short`, (G,) bool, are taken: of these an energy has only rounding.
+    """Backtrack the lengths of Newton's steps until no group's energy increases; return
+    them, (G,). Steps that are `short`, (G,) bool, are taken in full: their change of
+    energy is below rounding.
     """
 
     def energy(u):
@@ -317,13 +331,13 @@ def _lengths(loss, y, omega, c, V, u, step, short):
 
     start = energy(u)
     length = np.ones(len(u))
-    for tried in count():
+    for n_tried in count():
         end = energy(u + length[:, None] * step)
-        rises = ~(end <= start + 1e-12 * np.abs(start))
-        worse = rises & ~short & (length > SHORTEST)
-        if not worse.any():
+        rises = ~(end <= start + 1e-12 * np.abs(start))  # true for nan, too
+        too_long = rises & ~short & (length > SHORTEST)
+        if not too_long.any():
             return length
-        length[worse] /= 2 if tried < HALVES_FIRST else 8
+        length[too_long] /= 2 if n_tried < HALVES_FIRST else 8
 
 # %% ../../nbs/course/52_groups.ipynb #k1nk0002
 STRETCH = 0.75**0.5  # standard deviations of a fit: half the way to the next node
@@ -343,11 +357,12 @@ def _mean_curvature(loss, y, f, w, least, stretch=STRETCH):
 
 # %% ../../nbs/course/52_groups.ipynb #19000036
 def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
-    """Compute mean, response, slack and covariance of what is not linear, for one
-    count.
+    """Compute the moments of groups of one size, drawn c times, from K nodes omega
+    (K, G, n) of their predictions with weights w: mean of the pulls (G, n), response,
+    slack, and covariance of what is not linear, (G, n, n) each.
     """
     identity = np.eye(V.shape[-1])
-    if c == 0:
+    if c == 0:  # no pull at all
         zeros = 0 * V
         return zeros[..., 0], zeros, identity + zeros, zeros
     if loss.joint:  # rows that share one loss, chapter 6.1
@@ -356,7 +371,7 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
         responses = slacks @ C
     else:
         u, C = group_pulls(loss, y, omega, c, V)
-        if loss.kinked:
+        if loss.kinked:  # nodes miss the kinks: average the curvature around each
             f = omega + times(V, u)
             C = c * _mean_curvature(loss, y, f, w, least, stretch)
         slacks = np.linalg.inv(_systems(V, C))
@@ -365,8 +380,9 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
     mean = np.tensordot(w, u, 1)
     chi = np.tensordot(w, responses, 1)
     noise = omega - np.tensordot(w, omega, 1)
-    bent = u - mean + times(chi, noise)
-    return mean, chi, slack, np.einsum("k,kgi,kgj->gij", w, bent, bent)
+    nonlinear = u - mean + times(chi, noise)
+    excess = np.einsum("k,kgi,kgj->gij", w, nonlinear, nonlinear)
+    return mean, chi, slack, excess
 
 # %% ../../nbs/course/52_groups.ipynb #19000037
 def general_blocks(loss, y, incoming, V, X, fields, counts):
@@ -374,11 +390,12 @@ def general_blocks(loss, y, incoming, V, X, fields, counts):
     inf; V and X are lists of (G_n, n, n) arrays, and fields are `different_fields`.
     """
     c, p = counts.nodes()
-    often = p > RARE
-    c = c[often]
-    p = p[often] / p[often].sum()
+    is_frequent = p > RARE
+    c = c[is_frequent]
+    p = p[is_frequent] / p[is_frequent].sum()
     least = 1e-6 * np.abs(y).max()
     loss, y = loss.numbered(y)
+    # as many directions for all sizes, so that they share the nodes
     d = min(DIRECTIONS, max(field.shape[-1] for field in fields))
     stretch = STRETCH
     if d == 1:
@@ -388,20 +405,25 @@ def general_blocks(loss, y, incoming, V, X, fields, counts):
         omega = -incoming.h[m] - noise
         by_count = []
         for draws in c:
-            answer = _one_count(loss, y[m], omega, w, draws, v, least, stretch)
-            by_count.append(answer)
+            moments = _one_count(loss, y[m], omega, w, draws, v, least, stretch)
+            by_count.append(moments)
         yield _average_counts(p, by_count, x)
 
 # %% ../../nbs/course/52_groups.ipynb #19000c37
 def _average_counts(p, by_count, X):
-    means, chis, slacks, noises = map(np.array, zip(*by_count))
+    """Average the moments of groups over their counts, with probabilities p (K,);
+    return mean, response, slack, and precision and noise of the message, as
+    `squared_block` does. X, (G, n, n), is the covariance of the groups' fields.
+    """
+    means, chis, slacks, excesses = map(np.array, zip(*by_count))
     mean = np.tensordot(p, means, 1)
     chi = np.tensordot(p, chis, 1)
     slack = np.tensordot(p, slacks, 1)
-    moved = means - mean
+    # means and responses that depend on the count add to the noise
+    deviation = means - mean
     gap = chis - chi
-    noise = np.tensordot(p, noises, 1)
-    noise += np.einsum("k,kgi,kgj->gij", p, moved, moved)
+    noise = np.tensordot(p, excesses, 1)
+    noise += np.einsum("k,kgi,kgj->gij", p, deviation, deviation)
     noise += np.tensordot(p, gap @ X @ transposed(gap), 1)
     inverse = _inverse_response(symmetric(chi))
     return mean, chi, slack, symmetric(inverse @ slack), inverse @ noise @ inverse
@@ -463,7 +485,11 @@ class GroupedLoss(Loss):
 
 # %% ../../nbs/course/52_groups.ipynb #19000044
 def _with_message(incoming, X, V, answers, target=None):
-    """Collect the moments of the rows, and the message in blocks."""
+    """Collect the moments of the rows, `Moments`, and their message in blocks. V and X
+    are the blocks of the message `incoming`; answers, for each size, are what
+    `squared_block` returns; target, (M,), is the mean of the message, by default that
+    which follows from the mean pulls.
+    """
     layout = incoming.layout
     mean, chi, slack, Q_hat, noise = zip(*answers)
 
@@ -526,8 +552,9 @@ def _check_in_memory(A):
 
 # %% ../../nbs/course/52_groups.ipynb #19000051
 def wide_blocks(A, prior, rows, layout):
-    """Compute each group's response, precision of the message and others' noise by the
-    M x M form.
+    """Solve the coupling in the M x M form; yield, for each size of groups, their
+    response, the precision that they receive, and the noise of the other groups,
+    (G_n, n, n) each.
     """
     prior = lmmse.at_most_2M(A, prior)
     wide = lmmse.wide_matrices(A, prior, rows)
@@ -536,16 +563,18 @@ def wide_blocks(A, prior, rows, layout):
     received = wide.Sigma_R @ linalg.mirrored(wide.H) + from_S
     noise = Sigma_u @ wide.noise_R @ Sigma_u
     noise += (wide.J * prior.chi_hat[prior.S]) @ wide.J.T
-    without = Sigma_u.copy()
-    without[layout.row, layout.col] = 0
+    # a group does not receive its own noise
+    without_own = Sigma_u.copy()
+    without_own[layout.row, layout.col] = 0
     for m in layout.members:
         block = m[:, :, None], m[:, None]
-        half = without[m] * np.sqrt(rows.chi_hat)
-        yield Sigma_u[block], received[block], noise[block] + half @ transposed(half)
+        half = without_own[m] * np.sqrt(rows.chi_hat)
+        others_noise = noise[block] + half @ transposed(half)
+        yield Sigma_u[block], received[block], others_noise
 
 # %% ../../nbs/course/52_groups.ipynb #19000053
 def tall_blocks(A, prior, rows, layout):
-    """Compute what `wide_blocks` does by the N x N form."""
+    """Solve the coupling in the N x N form; yield the same as `wide_blocks`."""
     tall = lmmse.tall_form(A, prior, rows)
     cov_x = tall.covariance(prior)
     for m in layout.members:
@@ -554,6 +583,7 @@ def tall_blocks(A, prior, rows, layout):
         t = X @ tall.Sigma_x @ X_T
         own_noise = (t * rows.chi_hat[m][:, None]) @ t
         others_noise = X @ cov_x @ X_T - own_noise
+        # the difference may have lost its digits: negative eigenvalues are rounding
         values, E = np.linalg.eigh(symmetric(others_noise))
         E = E * np.sqrt(np.maximum(values, 0))[:, None]
         yield np.eye(m.shape[1]) - t, t, E @ transposed(E)
@@ -583,17 +613,18 @@ def couple_blocks(A, prior_message, message):
 
 # %% ../../nbs/course/52_groups.ipynb #19000r55
 def _by_row(block, chi_hat, turn, back):
-    """Return response, variance, and the message's precision and noise of groups of one
-    size, in the coordinates of their rows.
+    """Return response and variance, (G, n) each, and the message's precision and noise,
+    (G, n, n) each, of groups of one size, in the coordinates of their rows. block is
+    what `wide_blocks` yields; turn and back are T and its inverse (`diagonalized`).
     """
-    S, received, others = block
-    P = (S * chi_hat[:, None]) @ transposed(S) + others
+    S, received, others_noise = block
+    P = (S * chi_hat[:, None]) @ transposed(S) + others_noise
     turn_back = transposed(turn)
     chi = diagonal(both_sides(turn_back, S))
     var = diagonal(both_sides(turn_back, P))
     half = np.linalg.solve(S, back)
     V = symmetric(transposed(half) @ received @ back)
-    X = symmetric(both_sides(half, others))
+    X = symmetric(both_sides(half, others_noise))
     return chi, var, V, X
 
 
@@ -629,21 +660,21 @@ def group_loss(loss, counts, A, y, beta):
 
 # %% ../../nbs/course/52_groups.ipynb #19000067
 def noise_of_groups(fit, A=None):
-    """Compute the share of each group in the noise of each feature's field, in a `Fit`
-    with `Grouped` counts: (G, N) variances, groups in the order of the sorted labels;
-    or of the fields of other columns, A (M, N).
+    """Compute how much each group of rows contributes to the noise of each feature's
+    field, in a `Fit` with `Grouped` counts: return variances (G, N), groups in the
+    order of their sorted labels. With A, (M, N), for its columns in place of the
+    fit's.
     """
     layout = fit.problem.likelihood.layout
     if A is None:
-        A = fit.problem.A[:, : len(fit.mean)]
-    shares = np.zeros((layout.sums.shape[1], A.shape[1]))
+        A = fit.problem.A[:, : len(fit.mean)]  # without an intercept
+    variances = np.zeros((layout.sums.shape[1], A.shape[1]))
     sent = fit.last.likelihood_message
     received = fit.last.state.to_likelihood
     precisions = layout.blocks(sent.Q_hat + received.Q_hat)
     noises = layout.blocks(sent.chi_hat + received.chi_hat)
-    for m, precision, variance in zip(layout.members, precisions, noises):
+    for m, precision, noise in zip(layout.members, precisions, noises):
         pulls = np.linalg.inv(precision) @ A[m]
-        moved = variance @ pulls
         group = layout.index[m[:, 0]]
-        shares[group] = np.einsum("gni,gni->gi", pulls, moved)
-    return shares
+        variances[group] = np.einsum("gni,gni->gi", pulls, noise @ pulls)
+    return variances

@@ -29,17 +29,23 @@ def damp(old, new, damping):
 
 
 def _slice_or_mask(which):
-    """Return places to index by; all of them as a slice, which copies nothing."""
-    return slice(None) if which.all() else which
+    """Return a bool array as an index; where all are true a slice, which copies
+    nothing.
+    """
+    if which.all():
+        return slice(None)
+    return which
 
 
 def _damped(z, f, damping):
-    """Damp two vectors, in place of the second; where one is infinite, take that."""
-    which = _slice_or_mask(np.isfinite(z) & np.isfinite(f))
-    way = f[which]
-    way -= z[which]  # in place: these may be the largest vectors in memory
-    way *= damping
-    f[which] = way + z[which]
+    """Damp the step from z to f, two vectors: return z + damping (f - z), written into
+    f; entries at which one of them is infinite keep f.
+    """
+    finite = _slice_or_mask(np.isfinite(z) & np.isfinite(f))
+    move = f[finite]
+    move -= z[finite]  # in place: these may be the largest vectors in memory
+    move *= damping
+    f[finite] = move + z[finite]
     return f
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #4877e594
@@ -61,8 +67,8 @@ class Anderson:
         self.last = None
 
     def pause(self):
-        """Note that the problem changes a little: the moves stay true, the next one is
-        none.
+        """Forget the last state, but keep the moves: the problem changes a little, so
+        the next difference of states is no move of the iteration.
         """
         self.last = None
 
@@ -71,14 +77,14 @@ class Anderson:
         combine; z and f, which is overwritten, are the coordinates of old and new.
         """
         free = np.isfinite(z) & np.isfinite(f)
-        if not np.array_equal(free, self.free):
+        if not np.array_equal(free, self.free):  # vectors of another length
             self.reset()
         self.free = free
         which = _slice_or_mask(free)
         z = z[which]
         residual = f[which] - z
         if self.last:
-            # the last point is made again: it would be the largest thing that is held
+            # the last point is computed again: to keep it would take the most memory
             dz = coordinates(self.last[0])[which]
             np.subtract(z, dz, out=dz)  # in place, for the same reason
             dR = residual - self.last[1]
@@ -94,8 +100,8 @@ class Anderson:
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #12000197
 def _combine(z, residual, moves, weights, damping):
-    """Compute Anderson's point from z and its residual, (n,) each, and (dz, dR) of
-    moves.
+    """Compute Anderson's point from the coordinates z and their residual, (n,) each,
+    and the last moves, pairs (dz, dR) of such vectors.
     """
     few = 2**14  # coordinates at a time fit the cache
     pieces = [slice(start, start + few) for start in range(0, len(z), few)]
@@ -110,31 +116,37 @@ def _combine(z, residual, moves, weights, damping):
             gram += changes @ changes.T
             image += changes @ rest
             size2 += rest @ rest
+    # moves that are tiny beside the residual would need huge factors
     long = np.sqrt(gram.diagonal())  # inf where the messages have shrunk to nothing
     kept = np.flatnonzero((long >= 1e-2 * np.sqrt(size2)) & (long < np.inf))
+    # least squares, without directions in which the moves are dependent
     values, V = np.linalg.eigh(gram[np.ix_(kept, kept)])
     resolved = values > 1e-4**2 * values.max(initial=0.0)
     V = V[:, resolved]
     gamma = V @ (V.T @ image[kept] / values[resolved])
-    out = np.empty_like(z)
+    point = np.empty_like(z)
     for piece in pieces:
-        out[piece] = z[piece] + damping * residual[piece]
+        point[piece] = z[piece] + damping * residual[piece]
         for k, share in zip(kept, gamma):
             dz, dR = moves[k]
-            out[piece] -= share * (dz[piece] + damping * dR[piece])
-    return out
+            point[piece] -= share * (dz[piece] + damping * dR[piece])
+    return point
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #12000193
 def _weights(state):
-    """Compute weights, (3N + 3M,), by which each of the six blocks counts alike in a
-    norm.
+    """Compute weights, (3N + 3M,), by which each of the six blocks of coordinates
+    counts alike in a norm.
     """
     weights = []
     for message in state:
-        n_noisy = np.count_nonzero(message.chi_hat)
+        # coordinates of precisions and noises are logarithms, those of h have a scale
+        n_noisy = max(np.count_nonzero(message.chi_hat), 1)
+        of_logs = np.full(len(message.Q_hat), n_noisy**-0.5)
         length = np.linalg.norm(message.h)
-        flat = np.full(len(message.Q_hat), max(n_noisy, 1) ** -0.5)
-        weights += [flat, np.full(len(message.h), 1 / (length or 1)), flat]
+        if length == 0:
+            length = 1
+        of_field = np.full(len(message.h), 1 / length)
+        weights += [of_logs, of_field, of_logs]
     return np.concatenate(weights)
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #0d92d88e
@@ -153,7 +165,9 @@ class AdaptiveDamping:
 
     def watch(self, change):
         """Halve the damping, and return True, when no fall was seen for ten steps."""
-        self.waited += not 0.95 <= change <= 1
+        # a change that falls slowly but steadily below 1 is not waited for
+        if not 0.95 <= change <= 1:
+            self.waited += 1
         if change < 0.9 * self.best:
             self.best = change
             self.waited = 0
@@ -176,8 +190,8 @@ def expected_rows(problem):
 
 
 def _attenuated(state, factor):
-    """Return the same estimates, with a message to the prior that stands for fewer
-    rows.
+    """Return the state with its message to the prior made fainter: the same estimates,
+    as if from a share `factor` of the rows.
     """
     Q_hat, h, chi_hat = state.to_prior[:3]
     to_prior = state.to_prior._replace(
@@ -187,51 +201,61 @@ def _attenuated(state, factor):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c06
 def _capped(problem, state, most):
-    """Return the state, as faint as it must be for the prior to claim at most so
-    much.
+    """Return the state with its message to the prior attenuated until the prior's sum
+    of rho is at most `most`; unchanged if it is already, or if nothing helps.
     """
 
-    def faint_enough(k):
-        """Return whether 0.5 ** (k / 2) of the state claims no more."""
+    def is_faint_enough(k):
+        """Return whether the bound holds after attenuation by 0.5 ** (k / 2)."""
         with np.errstate(all="ignore"):
             to_prior = _attenuated(state, 0.5 ** (k / 2)).to_prior
-            return not problem.prior.moments(to_prior, problem.beta).rho.sum() > most
+            total = problem.prior.moments(to_prior, problem.beta).rho.sum()
+        return not total > most  # true for nan, too
 
     as_blocks = not isinstance(state.to_prior, Natural)  # those start nearby
-    if as_blocks or most >= problem.A.shape[1] or faint_enough(0):
+    if as_blocks or most >= problem.A.shape[1] or is_faint_enough(0):
         return state
-    k = next((2**j for j in range(9) if faint_enough(2**j)), None)
+    # find a power of two that is enough, then the least k by bisection
+    powers = [2**j for j in range(9)]
+    k = next((power for power in powers if is_faint_enough(power)), None)
     if k is None:
         return state
-    k = bisect_left(range(k), True, lo=k // 2 + 1, key=faint_enough)
+    k = bisect_left(range(k), True, lo=k // 2 + 1, key=is_faint_enough)
     return _attenuated(state, 0.5 ** (k / 2))
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c07
 def _near(proposal, plain, state):
-    """Return whether coordinates of a state are those of finite messages, and no
-    precision or variance differs from that of the plain ones by a factor e^2.
+    """Return whether a proposal can be trusted: its coordinates are those of finite
+    messages, and no precision or variance differs from that of the plain ones by a
+    factor e^2. All three are as long as the coordinates of the state.
     """
-    logs = []
+    is_log = []  # which coordinates are logarithms of precisions or variances
     for message in state:
-        entries = np.zeros(len(message.Q_hat), dtype=bool)
-        entries[message.diagonal] = True
-        logs += [entries, np.zeros(len(message.h), dtype=bool), entries]
-    logs = np.concatenate(logs)
-    fine = np.isfinite(proposal) | (logs & (proposal < 0))  # -inf is the logarithm of 0
+        on_diagonal = np.zeros(len(message.Q_hat), dtype=bool)
+        on_diagonal[message.diagonal] = True
+        of_field = np.zeros(len(message.h), dtype=bool)
+        is_log += [on_diagonal, of_field, on_diagonal]
+    is_log = np.concatenate(is_log)
+    # -inf is the logarithm of 0, which a variance may be
+    is_valid = np.isfinite(proposal) | (is_log & (proposal < 0))
     with np.errstate(invalid="ignore"):  # of two that are -inf
-        far = np.abs(proposal - plain) > 2
-    return bool(fine.all() and not (far & logs).any())
+        is_far = np.abs(proposal - plain) > 2
+    return bool(is_valid.all() and not (is_far & is_log).any())
 
 
 def _onward(problem, current, damping, anderson=None):
-    """Return the state after a good step, and whether it is accelerated."""
+    """Return the state after a successful step, and whether it is accelerated: by
+    `anderson`, if that is passed and its proposal is near the damped state.
+    """
     old = current.state
     new = current.new
     z, f = np.split(coordinates(old + new), 2)
-    trusted = anderson and current.change <= 1
-    undamped = f.copy() if trusted else f  # the acceleration overwrites f
+    accelerates = anderson and current.change <= 1
+    undamped = f
+    if accelerates:
+        undamped = f.copy()  # both overwrite their argument
     plain = _damped(z, undamped, damping)
-    if trusted:
+    if accelerates:
         proposal = anderson.propose(old, new, z, f, min(damping / 0.7, 1.0))
         if proposal is not None and _near(proposal, plain, old):
             return from_coordinates(proposal, old), True
@@ -239,8 +263,8 @@ def _onward(problem, current, damping, anderson=None):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c08
 def _start(problem, state):
-    """Return the first state: the caller's, or the empty model's, scaled down to the
-    bound.
+    """Return the first state: the caller's, or that of the empty model if there is
+    none, attenuated until the prior claims no more than the rows can hold.
     """
     if state is not None:
         return _capped(problem, state, len(problem.y))
@@ -248,8 +272,9 @@ def _start(problem, state):
     most = expected_rows(problem)
     if np.isfinite(problem.beta) and not isinstance(problem.likelihood, Squared):
         most = min(most, N)
-    free = np.broadcast_to(problem.prior.is_unpenalized(), N).sum()
-    most = free + START_SHARE * max(most - free, 0.0)
+    n_free = np.broadcast_to(problem.prior.is_unpenalized(), N).sum()
+    # unpenalised coefficients claim a row each, whatever the message
+    most = n_free + START_SHARE * max(most - n_free, 0.0)
     return _capped(problem, initial_state(problem), most)
 
 
@@ -260,7 +285,7 @@ ONE_STEP = 20_000
 
 
 def _try(take, problem, state):
-    """Take a step: the step and no words, or None and the reason why not."""
+    """Take a step; return it and "", or None and the reason why it broke down."""
     WORK.set(WORK.get() + ONE_STEP)
     try:
         return take(problem, state), ""
@@ -279,34 +304,38 @@ def iterate(
     slowest attempt fails.
     """
     pace = AdaptiveDamping(damping)
-    anderson = anderson or Anderson(problem.A)
+    if anderson is None:
+        anderson = Anderson(problem.A)
     state = _start(problem, state)
-    good = None
-    fast = False
-    faint = 0
+    good = None  # the last successful step
+    fast = False  # whether the state comes from an acceleration
+    n_attenuations = 0
     while True:
         current, event = _try(take, problem, state)
         if current and not (fast and current.change > 3 * good.change):
             yield current, pace.damping, "accelerated" if fast else "plain"
-            first = not (good or anderson.moves)  # taken in full
+            is_first = not (good or anderson.moves)
             good = current
             if pace.watch(current.change):
                 anderson.reset()
-            helper = anderson if accelerate and not first else None
-            length = 1.0 if first else pace.damping
+            helper = anderson if accelerate and not is_first else None
+            # the first state is only a guess: there is no reason to stay near it
+            length = 1.0 if is_first else pace.damping
             state, fast = _onward(problem, current, length, helper)
             continue
+        # the step failed, or made things worse: its moves are not to be trusted
         anderson.reset()
-        if good is None and faint < MAX_ATTENUATIONS:
+        if good is None and n_attenuations < MAX_ATTENUATIONS:
             yield None, pace.damping, event
             state = _attenuated(state, 0.25)
-            faint = faint + 1
+            n_attenuations = n_attenuations + 1
             continue
         if good is None or (current is None and pace.damping <= MIN_DAMPING):
             raise Breakdown(event)
         if current is None:
             pace.slow_down()
         yield current, pace.damping, event or "undone"
+        # return to the last successful step, and go on without acceleration
         state, fast = _onward(problem, good, pace.damping)
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #07db8985
@@ -325,14 +354,16 @@ class Run(NamedTuple):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c11
 def _too_slow(last, max_iter, tol):
-    """Say which of the two questions is still open after the last step allowed."""
+    """Return the message of a run that ends without an answer: whether the messages
+    still change, or the two factors still differ, after the last step.
+    """
     if last is None:
         return f"iteration limit: no step could be taken in {max_iter} attempts"
-    what = f"the messages still change by {last.change:.1e}"
+    problem = f"the messages still change by {last.change:.1e}"
     if last.change < tol:
-        what = "the messages have settled, but the two factors' means or variances"
-        what += f" still differ by {last.delta:.1e} (delta)"
-    return f"iteration limit: after {max_iter} steps {what}, tol is {tol:.0e}"
+        problem = "the messages have settled, but the two factors' means or variances"
+        problem += f" still differ by {last.delta:.1e} (delta)"
+    return f"iteration limit: after {max_iter} steps {problem}, tol is {tol:.0e}"
 
 
 # of `WORK`, for a row in a step, and what is added to the rows of each table: with half
@@ -346,18 +377,18 @@ def work_limit(problem, max_iter):
     """Return the `WORK` at which a run of up to `max_iter` steps is ended: ten
     times what its losses take in steps of any law and spread that were seen.
     """
-    rows = len(problem.y) + SOME_ROWS
-    return WORK.get() + WORK_A_STEP * rows * max_iter
+    n_rows = len(problem.y) + SOME_ROWS
+    return WORK.get() + WORK_A_STEP * n_rows * max_iter
 
 
 def _stuck(rows, window=300):
-    """Return whether neither question has come nearer to its answer for that many
-    steps.
+    """Return whether the larger of change and delta has not fallen by a tenth in the
+    last `window` rows of the trace.
     """
     if len(rows) <= window:
         return False
-    worst = np.nan_to_num([max(row[:2]) for row in rows], nan=np.inf)
-    return worst[-window:].min() > 0.9 * worst[:-window].min()
+    errors = np.nan_to_num([max(row[:2]) for row in rows], nan=np.inf)
+    return errors[-window:].min() > 0.9 * errors[:-window].min()
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10e04
 def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=None):
@@ -371,7 +402,7 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=
     steps = iterate(problem, state, damping, anderson=anderson, take=take)
     try:
         for current, pace, event in steps:
-            errors = (np.nan, np.nan, 0)
+            errors = (np.nan, np.nan, 0)  # of a step that broke down
             if current:
                 last = current
                 errors = current[-3:]
@@ -379,26 +410,28 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=
             rows.append((change, delta, pace, n_clipped, event))
             if max(change, delta) < tol:
                 break
-            stuck = len(rows) % 50 == 0 and _stuck(rows)
-            spent = WORK.get() >= limit
-            if stuck or spent or len(rows) >= max_iter:
+            # looked at now and then, for it reads the whole trace
+            is_stuck = len(rows) % 50 == 0 and _stuck(rows)
+            is_spent = WORK.get() >= limit
+            if is_stuck or is_spent or len(rows) >= max_iter:
                 failure = _too_slow(last, len(rows), tol)
-                if spent:
+                if is_spent:
                     failure = "too much work in each step: " + failure
-                elif stuck:
+                elif is_stuck:
                     failure = "no progress: " + failure
                 break
     except Breakdown as reason:
-        taken = sum(np.isfinite(row[0]) for row in rows)
+        n_taken = sum(np.isfinite(row[0]) for row in rows)
         slowest = rows[-1][2] if rows else damping
-        failure = f"{reason}, at step {taken + 1}, down to a damping of {slowest:g}"
+        failure = f"{reason}, at step {n_taken + 1}, down to a damping of {slowest:g}"
     trace = np.array(rows, dtype=TRACE).view(np.recarray)
     return Run(last, trace, failure, limit=limit)
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10e05
 def follow(problem, state, enough, take=step, anderson=None):
-    """Iterate from a state until `enough(changes)`: the last step (None where one broke
-    down), and of each the larger of change and delta.
+    """Iterate from a state until `enough(changes)` is true; return the last step (None
+    if the iteration broke down), and the list of changes: of each step the larger of
+    change and delta.
     """
     last = None
     changes = []
@@ -417,16 +450,18 @@ def follow(problem, state, enough, take=step, anderson=None):
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #7ed88299
 def continuation(problem, tol, max_iter, damping, take=step, limit=None):
-    """Return the last `Run` on the way down from a penalty that empties the model, or
-    None; `limit` is that of `run`.
+    """Run from a penalty that empties the model down to the penalty of the problem,
+    each time from the state before; return the last `Run`, or None if the prior cannot
+    be scaled. `limit` is that of `run`.
     """
     if problem.prior.scaled(1.0) is None:
         return None
     state = None
     top = max(lambda_max_factor(problem) or 100.0, 2.0)
-    lost = 0
+    n_steps = 0
     for factor in np.geomspace(top, 1, 12):
         scaled = problem._replace(prior=problem.prior.scaled(factor))
+        # on the way, an answer is only where the next run begins
         scaled_tol = 1e-3
         most = min(100, max_iter)
         if factor == 1:
@@ -435,5 +470,5 @@ def continuation(problem, tol, max_iter, damping, take=step, limit=None):
         done = run(scaled, state, scaled_tol, most, damping, take=take, limit=limit)
         if not done.failure:
             state = done.last.new
-        lost += len(done.trace)
-    return done._replace(lost=lost - len(done.trace))
+        n_steps += len(done.trace)
+    return done._replace(lost=n_steps - len(done.trace))

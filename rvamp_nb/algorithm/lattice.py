@@ -12,21 +12,26 @@ from .messages import take_entries
 
 # %% ../../nbs/workshop/lattice.ipynb #4da875b8
 def _spacing(loss, y, left, right, V, c, digits, beta):
-    """Compute how close the points between two ends must be, (M,)."""
+    """Compute the largest spacing of points between two ends that keeps the sums exact;
+    return an array (M,).
+    """
     f = left + np.linspace(0, 1, 9)[:, None] * (right - left)
     _, curvature = loss.derivatives(y, f)
     precision = beta * (1 / V + np.multiply.outer(c, curvature.max(0)))
+    # the error of the trapezoidal rule for a normal density of this precision
     finest = np.sqrt(2 / (np.maximum(digits, 1.0) * precision).max(0)) * np.pi
     return np.minimum(loss.length_scale, 0.8 * finest)
 
 # %% ../../nbs/workshop/lattice.ipynb #f35959a9
 def _lattice(loss, y, incoming, c, w, beta):
-    """Find each lattice's ends relative to -h and its number of points (inf where the
-    sums would take too many, or overflow).
+    """Find the ends of each row's lattice, relative to -h, and its number of points;
+    return three arrays (M,). The number is inf where the sums would take too many
+    points or overflow.
     """
     V, h, chi_hat = incoming
     sd = np.sqrt(chi_hat + V / beta)
     reach = sd * (7.0 + np.minimum(sd, 2.0))  # slopes may grow like exp(f)
+    # the ends are around the minimisers at the mean field and at both extreme fields
     omega = -h + np.array([[0], [-1], [1]]) * reach
     cV = np.multiply.outer([c.max(), c.min(), c.min()], V)
     top, left, right = loss.proximal(y, omega, cV)
@@ -42,39 +47,44 @@ def _lattice(loss, y, incoming, c, w, beta):
     lowest = loss.value(y, np.array([low - h, top, high - h])).min(0)
     depth = beta * (c[:, None] * (edges - lowest)).max(0)
     depth = np.minimum(depth, beta * (high - low) ** 2 / (2 * V))
-    points = 1 + (high - low) / step
-    most = np.where(V > beta, 3240, 430)
-    fits = (points <= most) & np.isfinite(loss.value(y, high - h))
-    return low, high, np.where(fits & (depth < 1250), points, np.inf)
+    n_points = 1 + (high - low) / step
+    n_affordable = np.where(V > beta, 3240, 430)
+    is_finite = np.isfinite(loss.value(y, high - h))
+    # exp(1250) overflows even if it is split evenly around 0
+    is_summable = (n_points <= n_affordable) & is_finite & (depth < 1250)
+    return low, high, np.where(is_summable, n_points, np.inf)
 
 # %% ../../nbs/workshop/lattice.ipynb #bbf7fc9b
 def _on_a_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
-    """Compute mean, chi, excess and slack, (C, 4, M), of rows that share points eta and
-    noises zeta.
+    """Compute mean, chi, excess and slack, (C, 4, M), of M rows at C counts by sums
+    over the points eta and the noises zeta of one lattice, in units of sqrt(V / beta).
     """
     V, h, _ = incoming
     width = np.sqrt(V / beta)
     f = np.multiply.outer(eta, width) - h
     height = loss.value(y, f)
     slope, _ = loss.derivatives(y, f)
-    # half way up, but where that would overflow: so twice as much can underflow
-    ease = np.minimum(650 / (beta * c.max()), np.ptp(height, axis=0) / 2)
-    height = height - height.min(0) - ease
-    likely = np.exp(np.multiply.outer(-beta * c, height))
+    # exponents around 0, where doubles have the widest range: 0 is half way between the
+    # lowest and the highest loss, or nearer to the lowest, where that would overflow
+    shift = np.minimum(650 / (beta * c.max()), np.ptp(height, axis=0) / 2)
+    height = height - height.min(0) - shift
+    likelihood = np.exp(np.multiply.outer(-beta * c, height))
     window = np.exp(-(np.add.outer(zeta, eta) ** 2) / 2)
-    # where all underflows nothing is drawn that often
-    slope = window @ (likely * slope) / np.maximum(window @ likely, 1e-300)
-    pull = -c[:, None, None] * slope
+    # a count at which all underflows is so rare that its value does not matter
+    normalization = np.maximum(window @ likelihood, 1e-300)
+    mean_slope = window @ (likelihood * slope) / normalization
+    pull = -c[:, None, None] * mean_slope
     noise = np.multiply.outer(zeta, width)
-    w = np.exp(-((noise / spread) ** 2) / 2)
-    w = w / w.sum(0)
+    weights = np.exp(-((noise / spread) ** 2) / 2)
+    weights = weights / weights.sum(0)
 
-    def average(part):
-        return np.einsum("km,ckm->cm", w, part)
+    def average(values):
+        return np.einsum("km,ckm->cm", weights, values)
 
     mean = average(pull)
-    chi = average(noise * pull) / (w * noise**2).sum(0)
-    excess = average((pull - mean[:, None] - chi[:, None] * noise) ** 2)
+    chi = average(noise * pull) / (weights * noise**2).sum(0)
+    nonlinear = pull - mean[:, None] - chi[:, None] * noise
+    excess = average(nonlinear**2)
     slack = np.maximum(1 - V * chi, 0)
     return np.array([mean, chi, excess, slack]).transpose(1, 0, 2)
 
@@ -83,53 +93,57 @@ _GAP = 0.9  # between noises, in standard deviations
 
 
 def _shared(low, high, step, spread, steep):
-    """Place the points and noises that rows share; noises are closer by `steep` > 1."""
+    """Place the points and the noises that a block of rows shares; return two vectors.
+    The arguments are arrays (M,); noises are closer by the factor `steep` >= 1.
+    """
+    # the finest spacing and the widest range serve every row of the block
     step = step.min()
     gap = _GAP * (spread / steep).min()
     first = np.floor(low.min() / step)
     last = np.ceil(high.max() / step)
-    count = np.ceil(7.5 * spread.max() / gap)
-    return step * np.arange(first, last + 1), gap * np.arange(-count, count + 1)
+    n_noises = np.ceil(7.5 * spread.max() / gap)  # to each side
+    points = step * np.arange(first, last + 1)
+    return points, gap * np.arange(-n_noises, n_noises + 1)
 
 # %% ../../nbs/workshop/lattice.ipynb #la0blk
 def _blocks(kind, most):
     """Yield the numbers of rows of one kind, at most as many as each row allows."""
-    for which in np.unique(kind):
-        rows = np.flatnonzero(kind == which)
-        n = max(int(most[rows].min()), 1)
-        yield from np.array_split(rows, -(-len(rows) // n))
+    for value in np.unique(kind):
+        rows = np.flatnonzero(kind == value)
+        n_rows = max(int(most[rows].min()), 1)
+        n_blocks = -(-len(rows) // n_rows)  # rounded up
+        yield from np.array_split(rows, n_blocks)
 
 # %% ../../nbs/workshop/lattice.ipynb #a48b8746
 def on_lattices(loss, y, incoming, c, w, beta):
-    """Compute mean, chi, excess and slack for all counts, (K, 4, M); a row that is not
-    drawn has no pull.
+    """Compute mean, chi, excess and slack of every row at every count, (K, 4, M), by
+    sums over lattices of points. c and w, (K,), are counts and their probabilities.
     """
-    parts = np.tile([[0.0], [0.0], [0.0], [1.0]], (len(c), 1, len(y)))  # no pull
+    # a row that is not drawn has no pull, and slack 1
+    moments = np.tile([[0.0], [0.0], [0.0], [1.0]], (len(c), 1, len(y)))
     drawn = np.flatnonzero(c)
     c = c[drawn]
     w = w[drawn]
     width = np.sqrt(incoming.Q_hat / beta)
     spread = np.maximum(np.sqrt(incoming.chi_hat), 1e-5 * width)
-    low, high, points = _lattice(loss, y, incoming, c, w, beta)
-    step = (high - low) / (points - 1)
+    low, high, n_points = _lattice(loss, y, incoming, c, w, beta)
+    step = (high - low) / (n_points - 1)
     steep = np.maximum(1.3 * spread, 1)
     sizes = np.array([low / width, high / width, step / width, spread / width, steep])
-    some = np.flatnonzero(np.isfinite(points))
-    # one number for the octaves of three sizes
-    kind = np.array([1e8, 1e4, 1]) @ np.floor(np.log2(sizes[2:, some]))
-
-    def given(rows):
-        return y[rows], take_entries(incoming, rows)
-
-    for block in _blocks(kind, 10_000 / points[some]):
-        rows = some[block]
+    summable = np.flatnonzero(np.isfinite(n_points))
+    # rows share a lattice if three sizes agree up to a factor 2: their octaves are
+    # packed into one number
+    kind = np.array([1e8, 1e4, 1]) @ np.floor(np.log2(sizes[2:, summable]))
+    for block in _blocks(kind, 10_000 / n_points[summable]):
+        rows = summable[block]
         eta, zeta = _shared(*sizes[:, rows])
-        target, fields = given(rows)
-        answers = _on_a_lattice(loss, target, fields, spread[rows], eta, zeta, c, beta)
-        parts[np.ix_(drawn, range(4), rows)] = answers
-    rows = np.flatnonzero(np.isinf(points))
+        fields = take_entries(incoming, rows)
+        answers = _on_a_lattice(loss, y[rows], fields, spread[rows], eta, zeta, c, beta)
+        moments[np.ix_(drawn, range(4), rows)] = answers
+    # the other rows are integrated by the loss's own quadrature
+    rows = np.flatnonzero(np.isinf(n_points))
     if len(rows):
-        target, fields = given(rows)
-        by_tops = [loss.channel(target, fields, draws, beta) for draws in c]
-        parts[np.ix_(drawn, range(4), rows)] = by_tops
-    return parts
+        fields = take_entries(incoming, rows)
+        answers = [loss.channel(y[rows], fields, draws, beta) for draws in c]
+        moments[np.ix_(drawn, range(4), rows)] = answers
+    return moments

@@ -38,6 +38,7 @@ def map_chunks(A, work, cut=(), whole=()):
     arguments = tuple(cut) + tuple(whole)
     if A.dtype != np.float32:
         return work(A, *arguments)
+    # products of 32 and 64 bits would convert the table each time
     in_32_bits = []
     for values in arguments:
         if values.dtype == float:
@@ -53,13 +54,16 @@ def map_chunks(A, work, cut=(), whole=()):
 # %% ../../nbs/workshop/lmmse.ipynb #555947b5
 def _add_gram(total, X):
     """Add X X' to the lower triangle of `total`, in place."""
-    turned = 0
+    # BLAS reads columns in order: of another array it takes the transpose
+    is_transposed = 0
     if not X.flags.f_contiguous:
         X = X.T
-        turned = 1
+        is_transposed = 1
     if X.dtype == np.float32:  # a panel's sum in 32 bits, that of all in 64
-        return np.add(total, ssyrk(1.0, X, trans=turned, lower=1), out=total)
-    dsyrk(1.0, X, beta=1.0, c=total, trans=turned, lower=1, overwrite_c=1)
+        gram = ssyrk(1.0, X, trans=is_transposed, lower=1)
+        np.add(total, gram, out=total)
+        return
+    dsyrk(1.0, X, beta=1.0, c=total, trans=is_transposed, lower=1, overwrite_c=1)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000051
 def _panels(X):
@@ -122,6 +126,7 @@ def _sweep(F, X, weights):
     lengths = np.empty(X.shape[1])
     root = np.sqrt(weights)
     gram = np.zeros((len(X), len(X)), order="F")
+    # panel by panel: V as a whole would be as large as the table
     for j, panel in _panels(X):
         V = _inward(F, panel)
         lengths[j] = np.einsum("ij,ij->j", V, V)
@@ -144,7 +149,9 @@ def _rooted(A, F, square=None):
 
 
 def _forms(rooted, X):
-    """Compute x' F F' x for every column x of X."""
+    """Compute x' F F' x for every column x of X; `rooted` is F, or F together with
+    F F' (`_rooted`).
+    """
     F = rooted
     square = None
     if isinstance(rooted, tuple):  # a sparse table may have dense chunks
@@ -192,8 +199,9 @@ class FirstPass(NamedTuple):
 
 
 def first_pass(A, S, D, r, T=None):
-    """Make the first pass over a wide (M, N) array or ChunkedTable. S, (N,) bool, are
-    the columns to collect; D, r and T (without it no noise), (N,), are 0 on S.
+    """Make the first pass over a wide (M, N) array or ChunkedTable: return its
+    `FirstPass`. S, (N,) bool, are the columns to collect; D, r and T, (N,), are 0 on S;
+    without T the noise is not computed.
     """
 
     def work(X, S, D, r, T=None):
@@ -232,23 +240,25 @@ def wide_matrices(A, prior, likelihood):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000012
 def _column_pass(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
-    """Compute, for a chunk of columns, A'u, the share of S in s, p and the forms by F;
-    and the chunk's shares of A x and var_S.
+    """Compute what the second pass needs of a chunk X of columns. Return two lists:
+    for each column A'u, the share of S in s, p and the quadratic forms by the other
+    roots; and the chunk's contributions to A x and to var_S.
     """
     Atu = X.T @ u
-    from_s = np.empty(X.shape[1])
+    from_S = np.empty(X.shape[1])
     var_S = np.zeros(len(Sigma_S))
     forms = [_forms(root, X) for root in roots]
-    p = forms[0]
+    p = forms[0]  # the first root is that of the noise; S is added below
+    # panel by panel: the products with B' and Sigma_S need not fit in memory
     for j, panel in _panels(X):
         pull = B.T @ panel
         x_S = Sigma_S @ pull  # response of x_S to each column
         squares = x_S**2
-        from_s[j] = np.einsum("ij,ij->j", pull, x_S)
+        from_S[j] = np.einsum("ij,ij->j", pull, x_S)
         p[j] += chi_hat_S @ squares
         var_S += squares @ T[j]
     x = r + D * Atu
-    return [Atu, from_s] + forms, [X @ x, var_S]
+    return [Atu, from_S] + forms, [X @ x, var_S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000040
 def _from_others(X, variances):
@@ -262,8 +272,8 @@ OUTWEIGHED = 1e-4  # others' noise below this share of a coordinate's own: sum i
 
 
 def _without_own(total, own_noise, cap):
-    """Subtract a coordinate's own noise; return also the (at most `cap`) places where
-    that loses four digits.
+    """Subtract a coordinate's own noise from the total; return the difference, and the
+    numbers of coordinates at which it loses four digits: at most `cap`, the worst.
     """
     others = total - own_noise
     few = np.flatnonzero(others < OUTWEIGHED * own_noise)
@@ -274,7 +284,9 @@ def _without_own(total, own_noise, cap):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000104
 def _summed(A, weights, half, few, rows=False):
-    """Sum weights_k (x_k' half_i)^2 over k != i, for columns (rows) i in `few`."""
+    """Sum weights_k (x_k' half_i)^2 over all columns k != i of A, for the columns i in
+    `few`; return one sum for each. With `rows`, x_k and i are rows.
+    """
 
     def work(X, weights, place, half):
         if rows:
@@ -282,6 +294,7 @@ def _summed(A, weights, half, few, rows=False):
         total = np.zeros(half.shape[1])
         for j, panel in _panels(X):
             squares = (panel.T @ half) ** 2
+            # the term k = i is left out here: subtracted later it would cost digits
             own = np.flatnonzero(place[j] >= 0)
             squares[own, place[j][own]] = 0
             total += weights[j] @ squares
@@ -294,26 +307,28 @@ def _summed(A, weights, half, few, rows=False):
 
 # %% ../../nbs/workshop/lmmse.ipynb #96804a7a
 def _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi):
-    """Compute t and the others' noise of the rows, (M,) each."""
+    """Compute t = 1 - Q_hat chi of the rows, and the variance of u_mu without row mu's
+    own noise, (M,) each.
+    """
     Sigma_R = wide.Sigma_R
     J = wide.J
     chi_hat = likelihood.chi_hat
     others, few = _without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
-    if len(few):
+    if len(few):  # these are summed anew, without the row's own term
         F_few = F[few]
         half = Sigma_R[:, few] - J @ wide.B[few].T
         half[few, range(len(few))] = 0
-        seen = dsymm(1.0, noise_R, F_few.T, lower=1)
-        others[few] = chi_hat @ half**2 + row_dots(seen.T, F_few)
+        noise_F = dsymm(1.0, noise_R, F_few.T, lower=1)
+        others[few] = chi_hat @ half**2 + row_dots(noise_F.T, F_few)
     from_R = row_dots(Sigma_R, mirrored(wide.H))
-    received = from_R + likelihood.Q_hat * row_dots(J, wide.B)
-    return received, others + J**2 @ prior.chi_hat[prior.S]
+    t = from_R + likelihood.Q_hat * row_dots(J, wide.B)
+    return t, others + J**2 @ prior.chi_hat[prior.S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000013
 def _others_of_wide(A, prior, likelihood, wide, s, p):
     """Compute the variance of (A'u)_i without coordinate i's own noise, (N,)."""
     others, few = _without_own(p, prior.T * s**2, 2 * len(A))
-    if len(few):
+    if len(few):  # these are summed anew, without the coordinate's own term
         A_few = A[:, few]
         half = wide.Sigma_R @ A_few - wide.J @ (wide.B.T @ A_few)
         x_S = wide.J.T @ A_few
@@ -398,10 +413,11 @@ def _row_grams(X, weights):
 
 
 def _row_pass(X, Q_u, h_u, weights, rooted, x):
-    """Compute, for a chunk of rows, x'F_W F_W'x, A x and u; and the chunk's shares of
-    A'u and, where the table is not sparse, of the noise.
+    """Compute what the second pass needs of a chunk X of rows. Return two lists: for
+    each row x'F_W F_W'x, A x and u; and the chunk's contributions to A'u and, where the
+    table is not sparse, to the noise.
     """
-    if isinstance(rooted, tuple):
+    if isinstance(rooted, tuple):  # a sparse table has its noise from the first pass
         forms = _forms(rooted, X.T)
         noise = []
     else:
@@ -412,15 +428,15 @@ def _row_pass(X, Q_u, h_u, weights, rooted, x):
     return [forms, Ax, u], [X.T @ u] + noise
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000042
-def _others_of_tall(C, F_W, prior, seen, W):
+def _others_of_tall(C, F_W, prior, noise_rows, W):
     """Compute s, and the variance of (A'u)_i without coordinate i's own noise, (N,)
-    each, on R.
+    each, on R. `noise_rows`, (N,), is the rows' noise in the scaled coordinates.
     """
     U, Omega = linalg.downdated(C, F_W)
     s = Omega.diagonal().copy()
     on_S = U @ F_W[prior.S].T
     from_h = on_S**2 @ prior.chi_hat[prior.S]
-    return s, _from_others(Omega, prior.T) + from_h + seen / W**2
+    return s, _from_others(Omega, prior.T) + from_h + noise_rows / W**2
 
 
 def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
@@ -428,7 +444,7 @@ def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
     S = prior.S
     weights = likelihood.chi_hat / likelihood.Q_hat**2
     others, few = _without_own(var_Ax, t**2 * likelihood.chi_hat, 2 * A.shape[1])
-    if len(few):
+    if len(few):  # these are summed anew, without the row's own term
         half = F_W @ (F_W.T @ A[few].T)
         others[few] = _summed(A, weights, half, few, rows=True)
         scale = np.where(S, 1, W**2)
@@ -474,9 +490,9 @@ def _solve_tall(A, prior, likelihood):
         return ((_forms(root, X.T),), ())
 
     (var_Ax,), _ = map_chunks(A, work, (), (_rooted(A, inner),))
-    seen = root_forms(F, noise)  # the rows' noise
-    s, others_x = _others_of_tall(C, F_W, prior, seen, W)
-    others_S = _from_others(inverse, g) + seen
+    noise_rows = root_forms(F, noise)
+    s, others_x = _others_of_tall(C, F_W, prior, noise_rows, W)
+    others_S = _from_others(inverse, g) + noise_rows
     others_u = _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax)
     chi = inverse.diagonal()
     return Diagonals(
@@ -569,7 +585,9 @@ class TallForm(NamedTuple):
 
 
 def tall_form(A, prior, likelihood):
-    """Compute the whole N x N form by one pass over the rows of A (array or table)."""
+    """Compute the whole N x N form, `TallForm`, by one pass over the rows of an array
+    or table A.
+    """
 
     def work(X, weights):
         return [], _row_grams(X, weights)
@@ -591,7 +609,8 @@ def is_wide(A):
 # %% ../../nbs/workshop/lmmse.ipynb #b86811aa
 def at_most_2M(A, prior):
     """Move the coordinates with the largest Q_hat / length^2 from S to R, so that
-    |S| <= 2M.
+    |S| <= 2M; return the `Mixed` message. A LinAlgError if one of them has no positive
+    precision.
     """
     S = np.flatnonzero(prior.S)
     limit = 2 * len(A)
@@ -607,10 +626,11 @@ def at_most_2M(A, prior):
         fault = f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0"
         raise LinAlgError(f"{fault}: the data cannot hold them; damp more")
     moved = natural_to_moment((Q_hat, prior.h[move], prior.chi_hat[move]))
+    # a copy: the caller's message is not changed
     message = prior._make([view.copy() for view in prior])
     message.D[move], message.r[move], message.T[move] = moved
-    for view in message[:4]:
-        view[move] = 0
+    for values in message[:4]:  # S, and the natural view, which holds on S alone
+        values[move] = 0
     return message
 
 # %% ../../nbs/workshop/lmmse.ipynb #18410f45
@@ -665,6 +685,7 @@ def stand_in_columns(gathered, smallest=1e-12):
     root = np.sqrt(np.maximum(values, smallest * values[-1]))
     inward = (V / root).T
     noise = inward @ mirrored(gathered.noise) @ inward.T
-    T, Q = np.linalg.eigh(noise)
-    r = Q.T @ (inward @ gathered.Ar)
-    return (V * root) @ Q, r, np.maximum(T, 0.0)
+    # a rotation makes the noise of the new columns independent
+    T, rotation = np.linalg.eigh(noise)
+    r = rotation.T @ (inward @ gathered.Ar)
+    return (V * root) @ rotation, r, np.maximum(T, 0.0)

@@ -45,7 +45,9 @@ def initial_state(problem):
     Q_hat = pooled(problem.prior, Q_hat)
     h = Q_hat * x - counts.mean * pull
     to_prior = Natural(Q_hat, h, noise)
-    V = np.full(len(y), 1 / (curvature.mean() or 1.0))
+    # a loss without curvature at the fit has any V
+    mean_curvature = curvature.mean() or 1.0
+    V = np.full(len(y), 1 / mean_curvature)
     to_likelihood = Natural(V, -f, np.zeros(len(y)))
     return State(
         problem.prior.initial_message(to_prior),
@@ -54,33 +56,39 @@ def initial_state(problem):
 
 # %% ../../nbs/course/34_one_turn.ipynb #a7d10c10
 def _null_fit(problem):
-    """Fit the unpenalised coefficients alone: return x (N,) and the fit (M,)."""
+    """Fit the unpenalised coefficients alone, by Newton's method: return the
+    coefficients x (N,) and the fit (M,).
+    """
     A, y, prior, loss, _, _ = problem
     x = np.zeros(A.shape[1])
-    free = np.broadcast_to(prior.is_unpenalized(), A.shape[1:])
-    if not free.any():
+    is_free = np.broadcast_to(prior.is_unpenalized(), A.shape[1:])
+    if not is_free.any():
         return x, np.zeros(len(y))
-    B = A[:, free]
-    x[free] = _first_guess(B, y, loss)
-    f = B @ x[free]
-    for _ in range(100):  # Newton's method, with steps halved until the loss falls
+    B = A[:, is_free]
+    x[is_free] = _first_guess(B, y, loss)
+    f = B @ x[is_free]
+    for _ in range(100):
         slope, curvature = loss.derivatives(y, f)
+        # least squares, for columns may be copies of each other
         move = np.linalg.lstsq((B.T * curvature) @ B, -B.T @ slope, rcond=None)[0]
         along = B @ move
         length, falls = _step_length(y, loss, f, along)
-        x[free] += length * move
-        f = B @ x[free]
-        small = np.linalg.norm(length * along) <= 1e-10 * np.linalg.norm(f)
-        if small or not falls:  # where f is 0 no move is small beside it
+        x[is_free] += length * move
+        f = B @ x[is_free]
+        is_small = np.linalg.norm(length * along) <= 1e-10 * np.linalg.norm(f)
+        if is_small or not falls:  # where f is 0 no move is small beside it
             break
     return x, f
 
 # %% ../../nbs/course/34_one_turn.ipynb #a7d10e01
 def _first_guess(B, y, loss):
-    """Start Newton's method at 0, or at least absolute deviations by reweighting."""
+    """Return coefficients at which Newton's method starts: 0, or those of least
+    absolute deviations where at 0 most rows have no curvature.
+    """
     x = np.zeros(B.shape[1])
     if np.mean(loss.derivatives(y, B @ x)[1] > 0) > 0.5:
         return x
+    # iteratively reweighted least squares
     weight = np.ones(len(y))
     for _ in range(30):
         x = np.linalg.lstsq(B * weight[:, None], y * weight, rcond=None)[0]
@@ -94,8 +102,8 @@ def _step_length(y, loss, f, along):
     loss falls.
     """
     start = loss.value(y, f).sum()
-    for k in range(40):
-        length = 0.5**k
+    for n_halvings in range(40):
+        length = 0.5**n_halvings
         end = loss.value(y, f + length * along).sum()
         if end <= start:
             return length, end < start
@@ -103,8 +111,9 @@ def _step_length(y, loss, f, along):
 
 # %% ../../nbs/course/34_one_turn.ipynb #e06e2dc4
 def lambda_max_factor(problem, sigmas=4.0):
-    """Find the factor on the penalties at which (nearly) every resample is empty; 0 if
-    none has a threshold.
+    """Find the factor on the penalties at which (nearly) every resample selects no
+    coefficient: fields reach `sigmas` standard deviations beyond their means. Return a
+    float, 0 if no penalty has a threshold.
     """
     t = problem.prior.threshold()
     if not np.any(t):
@@ -124,16 +133,18 @@ _FOUND = []  # a stack of limits: each context restores those that it found
 @contextmanager
 def threads(A):
     """Limit BLAS threads, inside a context, to what pays for matrices of A's size."""
-    most = 1
+    n_threads = 1
     if min(A.shape) >= SERIAL:
         from joblib import cpu_count
 
-        most = cpu_count(only_physical_cores=True)
+        n_threads = cpu_count(only_physical_cores=True)
     _FOUND.append([blas.num_threads for blas in _BLAS])
     try:
         for blas in _BLAS:
-            alone = "numpy.libs" in blas.filepath  # NumPy's own, beside SciPy's
-            blas.set_num_threads(min(blas.num_threads, 1 if alone else most))
+            limit = n_threads
+            if "numpy.libs" in blas.filepath:  # NumPy's own, beside SciPy's
+                limit = 1
+            blas.set_num_threads(min(blas.num_threads, limit))
         yield
     finally:
         for blas, limit in zip(_BLAS, _FOUND.pop()):
@@ -151,15 +162,17 @@ def step(problem, state, gathered=None):
 
 # %% ../../nbs/course/34_one_turn.ipynb #ee101917
 def message_to_coupling(x, incoming, data_precision):
-    """Make the prior's message to the coupling; return also a ridge for coefficients
-    that data and prior leave undetermined, and the number of floored variances.
+    """Make the prior's message to the coupling, `Mixed`, from its moments x; return
+    also a ridge (N,) for coefficients that data and prior leave undetermined, and the
+    number of variances that were set to 0.
     """
     in_units = data_precision / (x.rho_bar * incoming.Q_hat)
     width = x.rho * in_units  # D beside the data's precision
+    # a loose prior: its small precision is lost in the moment view
     undetermined = (x.rho > 1e-3) & (width > 100)
     S = (x.rho > 0.5) | undetermined
-    others = np.where(S, 1, x.rho_bar)
-    rounding = {"chi_hat": 1e-13 * incoming.chi_hat, "T": 1e-13 * x.var / others**2}
+    divisor = np.where(S, 1, x.rho_bar)
+    rounding = {"chi_hat": 1e-13 * incoming.chi_hat, "T": 1e-13 * x.var / divisor**2}
     message, count = _floor(mixed_extrinsic(x, incoming, S), rounding)
     ridge = np.where(undetermined, 1e-11 * data_precision, 0.0)
     return message, ridge, count
@@ -222,8 +235,8 @@ def _couple(A, replies, gathered):
 
 # %% ../../nbs/course/34_one_turn.ipynb #a7d10e03
 def coupling_step(problem, state, replies, gathered=None):
-    """Solve the coupling for both messages, `Step` (Variable 2). `gathered` is a first
-    pass over A that has been made already.
+    """Solve the coupling for both messages (Variable 2): return a `Step`. `gathered` is
+    a first pass over A that has been made already.
     """
     coupled = _couple(problem.A, replies, gathered)
     to_prior, n_columns = _floor_noise(coupled.to_prior)
@@ -234,11 +247,12 @@ def coupling_step(problem, state, replies, gathered=None):
         to_prior = prior.received(replies.prior_message, to_prior)
     new = State(to_prior, to_likelihood)
     check_state(new)
+    # coefficients below this share of those without a penalty count as 0
     received = state.to_prior
-    x_hat = received.h / received.Q_hat[received.diagonal]  # without a penalty
+    x_hat = received.h / received.Q_hat[received.diagonal]
     least = NOTHING * np.linalg.norm(x_hat)
-    x = replies.x._replace(var=pooled(prior, replies.x.var))
-    other = coupled.x._replace(var=pooled(prior, coupled.x.var))
+    of_prior = replies.x._replace(var=pooled(prior, replies.x.var))
+    of_coupling = coupled.x._replace(var=pooled(prior, coupled.x.var))
     return Step(
         state=state,
         x=replies.x,
@@ -248,12 +262,13 @@ def coupling_step(problem, state, replies, gathered=None):
         coupled=coupled,
         new=new,
         change=relative_change(state, new, replies.u),
-        delta=scale_free_delta(x, other, least),
+        delta=scale_free_delta(of_prior, of_coupling, least),
         n_clipped=replies.n_clipped + n_columns + n_rows,
     )
 
 # %% ../../nbs/course/34_one_turn.ipynb #r1dge034
 def _floor_noise(message):
+    """Set negative noises of a message to 0; return it, and how many there were."""
     if not isinstance(message, Natural):  # blocks are sums of squares
         return message, 0
     return _floor(message, {"chi_hat": 0.0})
@@ -295,23 +310,26 @@ def relative_change(old, new, u):
     h = Q_hat * np.linalg.norm(u.mean)
     least = State(Natural(0, 0, 0), Natural(root * Q_hat, h, h**2 / root))
     changes = []
-    for a, b, floor in zip(old, new, least):
-        changes.append(_relative(a.Q_hat, b.Q_hat, floor.Q_hat))
-        changes.append(_relative(a.h, b.h, floor.h))
-        changes.append(_relative(a.chi_hat, b.chi_hat, floor.chi_hat, b.h))
+    for before, after, floor in zip(old, new, least):
+        changes.append(_relative(before.Q_hat, after.Q_hat, floor.Q_hat))
+        changes.append(_relative(before.h, after.h, floor.h))
+        noise = _relative(before.chi_hat, after.chi_hat, floor.chi_hat, after.h)
+        changes.append(noise)
     return max(changes)
 
 
 def scale_free_delta(one, two, least=0.0):
     """Return the relative distance of two factors' means or variances, whichever is
-    larger; means count for `least` or more.
+    larger; norms of means below `least` count as `least`.
     """
     means = _relative(two.mean, one.mean, least)
     return max(means, _relative(two.var, one.var, least**2, one.mean))
 
 
 def _relative(a, b, least, mean=None):
-    """Compute ||b - a|| / ||b||; 0 for variances with a root below 1e-8 of the mean."""
+    """Compute ||b - a|| / ||b||, with ||b|| at least `least`; 0 for variances with a
+    root below 1e-8 of the mean.
+    """
     gap = np.linalg.norm(b - a)
     size = np.linalg.norm(b)
     if mean is not None and max(gap, size) <= (1e-8 * np.linalg.norm(mean)) ** 2:

@@ -467,7 +467,7 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "where a row's own noise outweighs, what R brings is forgotten",
-        "chi_hat @ half**2 + row_dots(seen.T, F_few)",
+        "chi_hat @ half**2 + row_dots(noise_F.T, F_few)",
         "chi_hat @ half**2",
         "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
     ),
@@ -1411,7 +1411,7 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "the noise of a group forgets that its counts differ",
-        '    noise += np.einsum("k,kgi,kgj->gij", p, moved, moved)\n',
+        '    noise += np.einsum("k,kgi,kgj->gij", p, deviation, deviation)\n',
         "",
         "tests/algorithm/test_groups.py::test_a_groups_moments_are_those_of_draws",
     ),
@@ -1683,7 +1683,7 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "variance along the field stands for that across it",
-        "(radial + (d - 1) * across) / d",
+        "(radial + (d - 1) * tangential) / d",
         "(radial + (d - 1) * radial) / d",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
@@ -1947,8 +1947,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a copy of a row has a direction of its own",
-        "first = np.argmax(copies, axis=2)",
-        "first = np.arange(m.shape[1]) + 0 * np.argmax(copies, axis=2)",
+        "first = np.argmax(is_copy, axis=2)",
+        "first = np.arange(m.shape[1]) + 0 * np.argmax(is_copy, axis=2)",
         "tests/algorithm/test_groups.py::test_a_row_that_is_split_in_two_changes_nothing",
     ),
     Sabotage(
@@ -2174,8 +2174,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "in 32 bits the last panel stands for all",
-        "return np.add(total, ssyrk(1.0, X, trans=turned, lower=1), out=total)",
-        "return np.copyto(total, ssyrk(1.0, X, trans=turned, lower=1))",
+        "np.add(total, gram, out=total)",
+        "np.copyto(total, gram)",
         "tests/algorithm/test_lmmse.py::test_a_table_in_32_bits_gives_six_digits_in_64",
     ),
     Sabotage(
