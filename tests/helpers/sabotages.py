@@ -1112,8 +1112,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "Newton's steps leave the count out",
-        "d -= cV * slope",
-        "d -= V * slope",
+        "step -= cV * slope",
+        "step -= V * slope",
         "tests/inference/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
     ),
     Sabotage(
