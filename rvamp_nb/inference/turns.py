@@ -366,7 +366,7 @@ class Turns:
         return np.asarray(v, dtype=self.dtype)
 
     def _with_baselines(self, batch):
-        """Return the batch with a baseline hazard for each resample, if there is one."""
+        """Return the batch with a baseline hazard for each resample, if any."""
         if not self.baselines:
             return batch
         return self.baselines(batch)
@@ -395,7 +395,7 @@ class Turns:
         for _ in range(turns):
             x = self.factors.of_prior(batch, Q)
             u, f = self.factors.of_rows(batch, V)
-            # h - Q x is the slope of the penalty, by which the prior's message r is less
+            # the slope of the penalty, by which the prior's message r is less than x
             push = batch.h - Q * x
             x -= D * push  # r
             pull, joint = coupling(coupling.stiff * u - batch.h_u, x)

@@ -500,12 +500,12 @@ def _facts_of_the_choice(s):
     in_package = ""
     if scale is not None:
         in_package = f" ({parameter} {scale:.4g} in {package})"
-    size = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
-    size += f" (aimed at: q = {s.q:.3g})"
-    size = f"λ = {s.lam:.5g}{in_package}; a resample selects {size}"
+    average = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
+    average += f" (aimed at: q = {s.q:.3g})"
+    penalty = f"λ = {s.lam:.5g}{in_package}; a resample selects {average}"
     prior = type(s.question.prior).__name__
     prior = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(prior, prior)
-    yield "penalty", f"{prior}, {size}"
+    yield "penalty", f"{prior}, {penalty}"
     yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_threshold_reason(s)}"
     resamples = _law(s.question.counts, len(target.rows.with_weight(target.y)))
     if not np.isnan(s.pfer_bound):
