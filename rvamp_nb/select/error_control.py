@@ -126,11 +126,10 @@ def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
     if threshold is None:
         threshold = _threshold_for(bound, pfer, q, p)
     if not 0.5 < threshold <= 1:
-        conflict = (
-            f"pfer = {pfer:g} and q = {q:g} contradict each other for {p} features"
-        )
-        reason = "no threshold up to 1 keeps that promise; lower q or raise pfer"
-        raise ValueError(f"{conflict}: {reason}")
+        both = f"pfer = {pfer:g} and q = {q:g}"
+        problem = f"{both} contradict each other for {p} features"
+        remedy = "no threshold up to 1 keeps that promise; lower q or raise pfer"
+        raise ValueError(f"{problem}: {remedy}")
     return float(threshold), float(BOUNDS[bound](q, threshold, p)), float(q)
 
 # %% ../../nbs/course/51_error_control.ipynb #unspent1
