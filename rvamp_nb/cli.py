@@ -45,8 +45,11 @@ def _collected_warnings():
 
 
 def _fitted(name, table, options, with_effects):
-    """Return the `Selection`, and its effects where they are asked for, or None; what
-    the estimator refuses is bad input.
+    """Fit the table; return the `Selection`, and its effects, or None if they are not
+    wanted.
+
+    An InputError repeats what the estimator refuses, with rows named by their lines in
+    the file.
     """
     effects = None
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
@@ -95,8 +98,9 @@ _TITLES = {  # end of a file: what it holds
 
 
 def _contents(s, with_path, source, table, warned, effects):
-    """Return {end of a file: its bytes}, and the exit code; `warned` receives what
-    fails; effects may be None.
+    """Make the files of an answer: return {end of the name: bytes}, and the exit code.
+
+    Texts about what fails are added to the list `warned`; effects may be None.
     """
     made = _reports.report_files(s, [])
     contents = {"-selection.csv": made["table.csv"]}
@@ -133,8 +137,8 @@ def _contents(s, with_path, source, table, warned, effects):
 
 
 def _extras(s, with_path, effects):
-    """Return {title: function that makes {end of a file: its bytes}} of what an answer
-    can do without.
+    """Return functions that make the optional files, {title: function}; a function
+    returns {end of the name: bytes}.
     """
     ends = {"bars": "-selection.png"}
     if with_path:
@@ -164,7 +168,7 @@ def _extras(s, with_path, effects):
 
 def _by_lines(s, table):
     """Return a `Selection` whose diagnostics name rows by their lines in the file, and
-    ids.
+    by their ids, if any.
     """
     diagnostics = s.diagnostics
     lines = table.X.index
@@ -190,7 +194,7 @@ def _by_lines(s, table):
 
 # %% ../nbs/workshop/cli.ipynb #59200d3a
 def _saved(name, contents, out):
-    """Write all files or none, undisturbed by ctrl-C. Returns lines that name them."""
+    """Write all files or none, undisturbed by ctrl-C; return lines that name them."""
     files = {end: out / (name + end) for end in _TITLES}
     titles = {}
     earlier = {}
@@ -242,7 +246,7 @@ def _own_name(args, target):
 
 
 def _source(args, frame):
-    """Return the question, and how its answer is called."""
+    """Return the name of the answer, the target, the file and its digest, as a dict."""
     target = args.target or frame.columns[0]
     if args.time:
         times = [args.entry, args.time, args.event]
@@ -378,8 +382,8 @@ def _request(args):
 
 
 def _groups(args, table):
-    """Return columns that are selected together, {name: columns}; a category is its
-    levels.
+    """Return the columns that are selected together, {name of the group: columns}; a
+    category means the columns of its levels.
     """
     levels = table.options.get("categories", {})
     if args.group_levels and not levels:
@@ -510,7 +514,9 @@ def _pilot(path, drop):
 
 
 def _planned(args):
-    """Print how many rows a study needs. Returns the exit code."""
+    """Print how many rows a study needs, by the arguments of `rvamp-nb plan`; return
+    the exit code.
+    """
     if args.drop and not args.pilot:
         remedy = "give it with --pilot FILE"
         raise InputError(f"argument --drop: it is for a pilot: {remedy}")
@@ -589,7 +595,9 @@ If you have measured such features, --pilot FILE plans for them."""
 
 
 def _as_table(args, study, sizes, left, code):
-    """Return question, answer and other sizes as lines."""
+    """Write a plan as text: the rows that are needed, and what other numbers of rows
+    would find.
+    """
     lines = []
     if code:
         lines.append(f"no plan up to --max-rows {args.max_rows}: they are not enough")

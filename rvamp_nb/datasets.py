@@ -340,8 +340,10 @@ RIBOFLAVIN_SHA256 = "ff5c2257a46367992cfb329041ffb5fef77663761811fef8c55043c274d
 
 
 def _riboflavin_file(path):
-    """Return a file with the right bytes: the one named, or a download kept in the
+    """Return the path of the riboflavin file: the one named, or a download in the
     cache.
+
+    An error if there is no such file, or its digest is another.
     """
     pooch = import_extra("pooch", "course")
     if path is None:

@@ -61,8 +61,8 @@ _NAMES = dict(beta="β", lam="λ", tau="τ", rho="ρ", chi="χ", chi_hat="χ̂",
 
 
 def _control(name, spec):
-    """Return one widget from a short specification (see `sliders`); ValueError for no
-    such.
+    """Make one widget from its short specification (see `sliders`); a ValueError if
+    there is no such specification.
     """
     import ipywidgets as w
 
@@ -90,8 +90,8 @@ def _control(name, spec):
 
 # %% ../nbs/workshop/plot_style.ipynb #cb70e19e
 def _outputs(draw, values, places):
-    """Return what ``draw(**values)`` makes, as notebook outputs; its figures are
-    closed.
+    """Call ``draw(**values)``; return what it prints, displays and draws, as notebook
+    outputs, and close its figures.
     """
     import matplotlib.pyplot as plt
     from IPython.utils.capture import capture_output
@@ -119,8 +119,10 @@ def _outputs(draw, values, places):
 
 
 def _picture(fig, places):
-    """Return a figure as an output; axes stay where `places` has them, and nothing
-    jumps.
+    """Render a figure as a notebook output.
+
+    `places`, {number of axes: positions}, keeps the axes where the first picture had
+    them, so that nothing jumps.
     """
     from PIL import Image
 
@@ -144,8 +146,8 @@ def _picture(fig, places):
 
 
 def _plain_ticks(ax):
-    """Label log axes with powers of ten in plain text: small ticks and formulas take
-    long.
+    """Label log axes with powers of ten in plain text, which is drawn faster than small
+    ticks and formulas.
     """
     from matplotlib.ticker import LogFormatter, NullLocator
 

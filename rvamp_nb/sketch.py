@@ -47,8 +47,10 @@ _NUMBER = re.compile(r"(?=.*\d)[-+±.,e\d ]+|–")  # a cell that is one, or has
 
 
 def rows_of_html(rows, head=()):
-    """Make a table of rows of HTML, the first part of each its name, under a head; what
-    is a number is set to the right, and so is its head.
+    """Make an HTML table from rows of HTML cells, each beginning with its name, under
+    an optional head.
+
+    Columns of numbers and their heads are set to the right.
     """
     rows = list(rows)
     style = ";vertical-align:top;background:none;padding:1px 12px 1px 0"
@@ -93,8 +95,8 @@ IN_A_TABLE = 6
 
 
 def _rows_of(density, most):
-    """Return name, Π (None of a Gaussian), mean and standard deviation of the first
-    coefficients of a density, and how many more there are.
+    """Return rows of name, Π (None for a Gaussian), mean and standard deviation of the
+    first coefficients of a density, and the number of the others.
     """
     mean = np.atleast_1d(density.mean)
     if density.names is None:

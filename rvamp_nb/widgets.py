@@ -88,9 +88,11 @@ def _penalty(fit, shown, unit):
 
 
 def explorer_table(fits, start, shown, names, unit=1.0):
-    """Return what the page must know of fits in an array (L, T, D), of penalties, sizes
-    of resamples and laws of the penalty, as a dict; `start` is the place shown first.
-    The coefficients `shown`, (n,) int, are multiplied by `unit`.
+    """Return the numbers that the page of `explore` needs, as a dict.
+
+    `fits`, an array (L, T, D), are fits at L penalties, T sizes of resamples and D laws
+    of the penalty; `start` is the place of the fit at which the page begins. The
+    coefficients `shown`, (n,) int, have these names and are multiplied by `unit`.
     """
     unit = np.broadcast_to(unit, len(shown)) * 1.0
     l, t, d = start
@@ -126,8 +128,8 @@ def explorer_table(fits, start, shown, names, unit=1.0):
 
 # %% ../nbs/workshop/widgets.ipynb #x62step1
 def with_steps(table, fit, shown, unit=1.0, most=40):
-    """Add the iteration, from the empty model until the fit's tolerance: at each step
-    both factors' moments.
+    """Add the steps of the iteration, from the empty model until the fit's tolerance,
+    to the dict of the page: the message and the moments of each.
     """
     steps = []
     deltas = []
@@ -144,8 +146,11 @@ def with_steps(table, fit, shown, unit=1.0, most=40):
 
 
 def _chain(fit, changes, bar=None):
-    """Return fits of problems that differ a little more from a fit's with each change,
-    each from where those before it lead; they end where one does not converge.
+    """Fit a sequence of problems that differ a little more from that of a fit with each
+    change; return the fits.
+
+    Each begins at the state foreseen from those before it. The list ends before the
+    first that does not converge.
     """
     fits = []
     past = [(0.0, fit.messages)]
@@ -168,8 +173,8 @@ def _chain(fit, changes, bar=None):
 
 
 def with_temperatures(table, fit, shown, unit=1.0, bar=None):
-    """Add fits at inverse temperatures from that of the noise on, at which the
-    posterior is Bayes's, to where it is a point.
+    """Add fits at inverse temperatures to the dict of the page, from that of the noise,
+    at which the fit is Bayes's posterior, to infinity, where it is a point.
     """
     residuals = fit.problem.y - fit.problem.A @ fit.last.coupled.x.mean
     noise = np.mean(residuals**2)
@@ -194,12 +199,14 @@ def refits_for_the_page(stops, draws):
 
 
 def _columns(shown, names, fit):
-    """Return the columns meant by `shown`, names or numbers: without it the ten
-    surest.
+    """Return the numbers of the columns `shown`, by names or numbers; by default the
+    ten that are selected most often.
+
+    A ValueError if there is no such column, one is repeated, or there is one only.
     """
     if shown is None:  # without a threshold Π is not defined
-        surest = -fit.Pi if fit.selects else -np.abs(fit.mean)
-        return np.sort(np.argsort(surest, kind="stable")[:10])
+        order = -fit.Pi if fit.selects else -np.abs(fit.mean)
+        return np.sort(np.argsort(order, kind="stable")[:10])
     number_of = {name: i for i, name in enumerate(names)}
     numbers = []
     for column in shown:
@@ -397,15 +404,15 @@ def _pixels(outputs, label):
 
 
 def _frame(pixels, base=None):
-    """Return a PNG of 31 colours, as an address, transparent where `base` is
-    the same.
+    """Return a PNG of 31 colours, as a data address; pixels equal to those of `base`
+    are transparent.
     """
     from PIL import Image
 
     image = Image.fromarray(pixels).quantize(31, dither=Image.Dither.NONE)
     codes = np.asarray(image)
     if base is not None:
-        # and around what is new: else `base` shines through when both are made smaller
+        # with a margin: else `base` shines through when both are made smaller
         new = binary_dilation((pixels != base).any(2), iterations=3)
         codes = np.where(new, codes, 31)
     picture = Image.frombytes("P", image.size, codes.astype(np.uint8).tobytes())

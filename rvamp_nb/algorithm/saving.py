@@ -31,9 +31,11 @@ from ..validation import check_number, check_size
 # %% ../../nbs/workshop/saving.ipynb #87000107
 @contextmanager
 def written_whole(paths):
-    """Open files to write to, which get their names when all are on the disk, or none
-    does; one that replaces another has its permissions. An OSError where a path exists
-    and is no regular file.
+    """Open files to write to, all of which get their names when they are on the disk;
+    if one fails, none does.
+
+    A file that replaces another has its permissions. An OSError if a path exists and is
+    no regular file.
     """
     targets = []
     modes = []  # permissions of the files that are replaced
@@ -148,7 +150,9 @@ def _table(A):
 
 
 def _parts(problem):
-    """Return the settings of a problem, and a digest of each of its parts."""
+    """Return the settings of a problem, and digests of the settings, y and A, both by
+    name.
+    """
     A, y, prior, likelihood, counts, beta = problem
     intercept = isinstance(prior, WithIntercept)
     if intercept:
@@ -169,7 +173,11 @@ def _parts(problem):
 
 
 def check_same(path, there, problem, names):
-    """Refuse (ValueError) a file's header of another problem, in the parts named."""
+    """Refuse (ValueError) a file that was saved from another problem.
+
+    `there` is the header of the file at `path`; `names` are the parts of the problem to
+    compare.
+    """
 
     def same(digest, other):
         if not (isinstance(digest, dict) and isinstance(other, dict)):
@@ -240,7 +248,9 @@ class FileError(ValueError):
 
 
 def _write(path, state, **facts):
-    """Write a header and the messages of a state, whole or not at all."""
+    """Write a header, with `facts`, and the messages of a state to a file, whole or not
+    at all.
+    """
     from rvamp_nb import __version__
 
     arrays = {}
@@ -268,10 +278,11 @@ def _write(path, state, **facts):
 
 
 def read(path):
-    """Read header and State of a file; a `FileError` if it is damaged. The header has
-    rvamp_nb (the version that wrote it), format, shape, settings, digests, converged,
-    n_iter, status and tol; and arrays, those of the settings by name. No array is
-    larger than the file.
+    """Read the header and the State of a file; a `FileError` if it is damaged.
+
+    The header is a dict with rvamp_nb (the version that wrote it), format, shape,
+    settings, digests, converged, n_iter, status and tol, and arrays, those of the
+    settings by name. No array is larger than the file.
     """
     path = _checked_path(path)
     if path.exists() and not path.is_file():
@@ -299,7 +310,9 @@ def read(path):
 
 
 def _state(file, M, N):
-    """Read the messages of an archive, of the sizes in its header."""
+    """Read the State from an archive, for M rows and N columns; a ValueError if its
+    arrays have other sizes.
+    """
 
     def message(side, sizes):
         arrays = [file[f"{name}_{side}"] for name in Natural._fields]
@@ -330,9 +343,11 @@ def write_fit(path, problem, state, **ended):
 
 
 def saved_settings(path, given):
-    """Read a saved fit: return the header, the state that went into its last step, and
-    prior, likelihood, counts, beta and intercept by name. Those that the file cannot
-    hold are `given`; a TypeError where they are not.
+    """Read a saved fit; return the header, the state before its last step, and the
+    settings, {name: value}.
+
+    The settings are prior, likelihood, counts, beta and intercept. Those that the file
+    cannot hold are taken from `given`; a TypeError if they are missing.
     """
     header, state = read(path)
     text = json.dumps(header["settings"])

@@ -58,20 +58,22 @@ class RefitLoss(NamedTuple):
         return c * excess
 
     def rounding(self, y, f, c):
-        """Return how far rounding of y - f may move the pull of a unit column, (b,).
+        """Bound how far rounding of y - f may move the pull of a unit column, (b,).
 
-        Only Huber's: its outlying targets pull at most by delta, and may be so far off
-        that the digits of the others end above a share of that.
+        It is 0 but for Huber's loss, whose outlying targets pull by delta at most and
+        may be so large that they take digits from the others.
         """
         if self.name != "huber":
             return np.zeros(len(c))
-        bent = np.abs(y - f - self.offset) <= self.delta
-        return np.finfo(float).eps * np.linalg.norm(c * y * bent, axis=1)
+        inside = np.abs(y - f - self.offset) <= self.delta
+        return np.finfo(float).eps * np.linalg.norm(c * y * inside, axis=1)
 
     def hessian(self, X, y, f, c, lent):
-        """Compute second derivatives by the coefficients of columns X, (..., n, M),
-        under counts c: (..., n, n). In Huber's tails the curvature is a share `lent` of
-        a parabola's.
+        """Compute the second derivatives of the summed loss, (..., n, n), by the
+        coefficients of columns X, (..., n, M), with counts c.
+
+        Beyond delta Huber's loss has no curvature: it is lent a share `lent` of that of
+        the parabola that touches it, and the matrix is not singular.
         """
         f = f + self.offset
         if self.name == "logistic":
@@ -141,7 +143,7 @@ class UnitTable(NamedTuple):
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe1
 def _check_range(name, numbers, most):
-    """Refuse numbers that products of them would carry out of the 64-bit range."""
+    """Raise a ValueError if products of such numbers would leave the 64-bit range."""
     v = numbers[numbers > 0]
     if not ((v > 1 / most) & (v < most)).all():
         sizes = f"{name} are {v.min():.0e} to {v.max():.0e}, too far from 1 for"
@@ -161,16 +163,16 @@ def _column_lengths(X):
 
 
 def _project_out(F, columns):
-    """Subtract from columns, in place, their projections on the orthonormal columns of
-    F, (M, r); return the coefficients of these, (r, n).
+    """Subtract from columns, (M, n), in place, their projections on the orthonormal
+    columns of F, (M, r); return the coefficients of the projections, (r, n).
     """
     share = np.zeros((F.shape[1], columns.shape[1]))
     if not F.shape[1]:
         return share
     for _ in range(2):  # the second takes away rounding errors of the first
-        more = F.T @ columns
-        columns -= F @ more
-        share += more
+        coefficients = F.T @ columns
+        columns -= F @ coefficients
+        share += coefficients
     return share
 
 
@@ -186,19 +188,23 @@ def _scaled_penalties(t, k, unit, target):
 
 
 def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0):
-    """Build the `UnitTable` of many refits; called as `penalised_fit`."""
+    """Build the `UnitTable` of many refits: columns and target of length one, and
+    penalised columns without their projections on the unpenalised ones.
+
+    Arguments as of `penalised_fit`.
+    """
     A = np.asarray(A, dtype=float)
     size = _largest_entries("A", A)
     positive = np.broadcast_to(positive, t.shape)
     free = (t == 0) & (k == 0) & ~positive
-    shifts = loss in ("squared", "huber")  # sees y - f only
-    target_column = (y - offset)[:, None] * shifts
+    of_difference = loss in ("squared", "huber")  # depends on y - f only
+    target_column = (y - offset)[:, None] * of_difference
     target_size = _largest_entries("y", target_column)
 
     free_columns = A[:, free] / size[free]
     _, length, turn = np.linalg.svd(free_columns, full_matrices=False)
-    seen = length > 1e-13 * length.max(initial=0)
-    basis = turn[seen].T / length[seen]
+    spanned = length > 1e-13 * length.max(initial=0)
+    basis = turn[spanned].T / length[spanned]
     F = free_columns @ basis
     rank = basis.shape[1]
     n_penalised = np.count_nonzero(~free)
@@ -212,6 +218,7 @@ def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0
     length_before = _column_lengths(rest)
     share = _project_out(F, rest)
     length = _column_lengths(rest)
+    # what unpenalised columns explain is only rounding
     explained = length <= 1e-13 * length_before
     rest[:, explained] = 0.0
     length[explained] = 1.0
@@ -219,7 +226,7 @@ def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0
     share /= length
     size[~free] *= length[:-1]
     target = 1.0
-    if shifts:
+    if of_difference:
         target = float(target_size[0] * length[-1])
         y = rest[:, -1]
         delta = delta / target
@@ -245,7 +252,7 @@ def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000013
 def _small(bend):
-    """Return what is small beside 1 and beside a parabola's second derivatives."""
+    """Return a ridge that is small beside 1 and beside the curvature `bend`."""
     return np.clip(1e-6 * bend, 1e-100, 1e-12)
 
 
@@ -292,8 +299,11 @@ class _Many(NamedTuple):
         return drawn, rows
 
     def small(self):
-        """Return what to add to second derivatives, (b, n), so that none is singular:
-        no step is much shorter, even if a column is not 0 in faint rows only.
+        """Return a small ridge, (b, n), to add to the second derivatives, so that no
+        Hessian is singular.
+
+        No step becomes much shorter by it, even if a column is not 0 in faint rows
+        only.
         """
         return _small(self.counts @ (self.X**2).T)
 
@@ -312,34 +322,41 @@ TAME = "logistic", "poisson"  # their third derivative is at most the second
 
 
 def _line_step(G, downhill, sign, z, step):
-    """Return where a Newton step ends, (b, n), which refits change no sign, (b,), and
-    which coefficients leave. Where signs change, the step ends with these coefficients
-    at 0 or at the first change, whichever the model of second order finds lower.
+    """Shorten Newton steps, (b, n), whose coefficients would change sign.
+
+    Such a step ends with these coefficients at 0, or at the first change of sign,
+    whichever the quadratic model of the objective finds lower. Return where each step
+    ends, (b, n), a mask of the refits that change no sign, (b,), and a mask of the
+    coefficients that become 0, (b, n).
     """
-    whole = z + step
-    crossing = (sign != 0) & (sign * whole <= 0)
+    full = z + step
+    # a coefficient whose sign is 0 is free to take any
+    crossing = (sign != 0) & (sign * full <= 0)
     calm = ~crossing.any(1)
     length = np.full(z.shape, np.inf)
     length[crossing] = np.abs(z[crossing] / step[crossing])
     shortest = length.min(1)[:, None]
-    first = z + np.where(calm[:, None], 1.0, shortest) * step
-    first[crossing & (length <= shortest)] = 0
-    cut = np.where(crossing, 0.0, whole)
+    stopped = z + np.where(calm[:, None], 1.0, shortest) * step
+    stopped[crossing & (length <= shortest)] = 0  # exactly, whatever the rounding
+    cut = np.where(crossing, 0.0, full)
 
     def model(v):
         d = v - z
         curved = (G @ d[..., None])[..., 0] / 2
         return np.sum(d * (curved - downhill), 1)
 
-    cut_is_lower = model(cut) <= model(first)
-    new = np.where(cut_is_lower[:, None], cut, first)
-    return new, calm, crossing & (new == 0)
+    cut_is_lower = model(cut) <= model(stopped)
+    end = np.where(cut_is_lower[:, None], cut, stopped)
+    return end, calm, crossing & (end == 0)
 
 
 def _length(p, t, k, f, along, z, step, whole):
-    """Return a share of the step of each refit, (b,): 1, halved until the objective
-    falls. It is not evaluated for whole Newton steps, (b,) bool, of a `TAME` loss by
-    which no prediction moves by more than 1: these go down.
+    """Return the share of its step that each refit takes, (b,): 1, halved until the
+    penalised loss does not rise.
+
+    `along`, (b, M), is how the predictions f move by the step. Where `whole`, (b,)
+    bool, a step ends at Newton's minimum: by a loss of `TAME` it lowers the objective
+    if no prediction moves by more than 1, and the objective is not evaluated.
     """
     length = np.ones(len(z))
     tame = np.abs(along).max(1, initial=0) <= 1
@@ -358,11 +375,13 @@ def _length(p, t, k, f, along, z, step, whole):
         return loss.sum(1) + np.sum(t * np.abs(v) + k * v**2 / 2, 1)
 
     loss_before = p.loss.value(p.y, f, p.counts)
+    # a sum of so many terms is known to its rounding only
     bound = penalised(loss_before, z) + 1e-14 * np.abs(loss_before).sum(1)
     tried = np.ones(len(z))
     for _ in range(40):
         share = tried[:, None]
         loss = p.loss.value(p.y, f + share * along, p.counts)
+        # so written, an objective that is nan counts as higher
         higher = ~(penalised(loss, z + share * step) <= bound)
         if not higher.any():
             break
@@ -372,8 +391,11 @@ def _length(p, t, k, f, along, z, step, whole):
 
 
 def _newton_step(p, going, pull, z, used, sign, f, calm, lent, small):
-    """Take one Newton step of the refits `going` on their faces, in place. Smaller
-    faces are filled up with zeros to the size of the largest.
+    """Take one Newton step, in place, of the refits numbered `going`, each on its used
+    columns alone.
+
+    All linear systems are solved at once, so smaller ones are filled up with zeros to
+    the size of the largest.
     """
     rows, columns = np.nonzero(used[going])
     face = going[rows], columns
@@ -385,13 +407,14 @@ def _newton_step(p, going, pull, z, used, sign, f, calm, lent, small):
     among_going = np.arange(len(going))[:, None], filled
 
     X = p.X[filled]
-    X[~real] = 0
+    X[~real] = 0  # what is filled up takes no part
     t = p.t[among_going] * real
     k = p.k[among_going] * real
     old = z[among_all] * real
     signs = sign[among_all] * real
     downhill = pull[among_going] * real - k * old - t * signs
     G = p.loss.hessian(X, p.y, f[going], p.counts, lent[going, None])
+    # the einsum is a view of all diagonals; 1 makes filled-up rows solvable
     np.einsum("bii->bi", G)[:] += np.where(real, k + small[among_all], 1.0)
     step = np.linalg.solve(G, downhill[..., None])[..., 0]
 
@@ -404,9 +427,10 @@ def _newton_step(p, going, pull, z, used, sign, f, calm, lent, small):
         whole = length == 1
         new = np.where(whole, new, old + length * step)
         leaving &= whole
-        less = np.maximum(lent[going] / 10, 1e-10)
-        more = np.minimum(100 * lent[going], 1)
-        lent[going] = np.where(whole[:, 0], less, more)
+        # lend Huber's tails less curvature after a whole step, more after a cut one
+        shrunken = np.maximum(lent[going] / 10, 1e-10)
+        grown = np.minimum(100 * lent[going], 1)
+        lent[going] = np.where(whole[:, 0], shrunken, grown)
     z[face] = new[real]
     used[face] = ~leaving[real]
     sign[face] = np.where(leaving, 0.0, signs)[real]
@@ -423,12 +447,16 @@ GAP = 1e-8  # what a refit must reach, relative to the forces that have to cance
 
 
 def _add_violators(p, pull, face, least, most, share=0.0):
-    """Return the worst violators, at most `most` in each refit, as (refits, columns),
-    and by how much the worst column of each refit violates its condition, (b,).
+    """Find the columns that violate their optimality condition most, at most `most` in
+    each refit.
 
-    Columns of `face`, (refits, columns), are in use. A violator is off by more than
-    `least`, (b,), and by more than a share of the worst.
+    `pull`, (b, n), is minus the slope of the loss; `face` holds the (refits, columns)
+    in use, which cannot enter. A violator exceeds its penalty by more than `least`,
+    (b,), and by more than the share `share` of the worst. Return the violators as
+    (refits, columns), and by how much the worst column of each refit exceeds its
+    penalty, (b,).
     """
+    # a coefficient of lowest 0 can only grow: a negative pull does not count
     excess = np.where(p.lowest == 0, 1, -1) * pull
     np.maximum(excess, pull, out=excess)
     excess -= p.t
@@ -439,15 +467,20 @@ def _add_violators(p, pull, face, least, most, share=0.0):
     b = b[order]
     new = new[order]
     size = excess[b, new]
+    # the rank of a violator in its refit, as b is sorted
     place = np.arange(len(b)) - np.searchsorted(b, b)
     enters = (place < most) & (size > 1e-8 * p.t[b, new] + least[b])
+    # of columns that pull alike, such as copies, the first enters alone
     enters[1:] &= (place[1:] == 0) | (size[1:] < size[:-1] * (1 - 1e-9))
     return (b[enters], new[enters]), worst
 
 
 def _solve_on_columns(p, z, used, sign):
-    """Take all refits to their minimisers on the columns of p, in place; return a mask
-    of those that reach it, (b,).
+    """Solve all refits on the columns of p, in place, by Newton steps with an active
+    set; return a mask of those that reach their minimum, (b,).
+
+    z, (b, n), are the coefficients, `used` a mask of those that may differ from 0, and
+    `sign` their signs.
     """
     solved = np.full(len(z), z.size == 0)
     if not z.size:
@@ -461,20 +494,23 @@ def _solve_on_columns(p, z, used, sign):
         pull = -p.loss.slope(p.y, f[going], p.counts) @ p.X.T
         in_use = np.nonzero(used[going])
         face = going[in_use[0]], in_use[1]
-        off = np.abs(pull[in_use] - p.k[in_use] * z[face] - p.t[in_use] * sign[face])
+        pull_left = pull[in_use] - p.k[in_use] * z[face]
+        violation = np.abs(pull_left - p.t[in_use] * sign[face])
         residual = np.zeros(len(going))
-        np.maximum.at(residual, in_use[0], off)
+        np.maximum.at(residual, in_use[0], violation)
+        # a refit takes in columns once its face is nearly solved, never if it diverged
         finite = np.isfinite(residual)
-        looking = calm[going] & finite
-        least = np.where(looking, 1e-13 * p.force + 3 * residual, np.inf)
+        may_grow = calm[going] & finite
+        least = np.where(may_grow, 1e-13 * p.force + 3 * residual, np.inf)
         most = max(5, np.bincount(in_use[0], minlength=1).max() // 10)
         (b, new), _ = _add_violators(p, pull, in_use, least, most, 1 / 2)
         entering = going[b], new
         used[entering] = True
         sign[entering] = np.sign(pull[b, new])
+        # Huber's outliers round the pulls by more than the usual tolerance
         rounding = p.loss.rounding(p.y, f[going], p.counts)
         small_enough = np.maximum(1e-12 * p.force, rounding)
-        solved[going] = looking & (residual <= small_enough)
+        solved[going] = may_grow & (residual <= small_enough)
         solved[entering[0]] = False
         unsolved = finite & ~solved[going]
         if not unsolved.any():
@@ -490,29 +526,32 @@ def _solve_on_columns(p, z, used, sign):
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe2
 def _polish(p, b, used, z, f):
-    """Solve refit b once more on its face, in place, from coefficients rounded to three
-    digits; return whether it converges and keeps all signs.
+    """Solve refit b once more on its used columns, in place, so that no digit depends
+    on the way to it; return whether it converges and keeps all signs.
+
+    It begins at coefficients rounded to three digits, the same on every way.
     """
-    on = np.flatnonzero(used[b])
-    if not len(on):
-        f[:] = z[b, on] @ p.X[on]
+    columns = np.flatnonzero(used[b])
+    if not len(columns):
+        f[:] = z[b, columns] @ p.X[columns]
         return True
-    X = p.X[on]
+    X = p.X[columns]
     c = p.counts[b]
     y = p.y[b]
-    before = z[b, on]
-    t = p.t[b, on]
-    k = p.k[b, on]
+    old = z[b, columns]
+    t = p.t[b, columns]
+    k = p.k[b, columns]
+    # a slope below this is 0 up to rounding
     least = 1e-13 * p.force[b]
-    f[:] = before @ X
-    digit = np.ldexp(1.0, np.frexp(before)[1] - 10)
-    v = np.round(before / digit) * digit
-    push = t * np.sign(before)
-    size = np.inf
+    f[:] = old @ X
+    unit = np.ldexp(1.0, np.frexp(old)[1] - 10)
+    v = np.round(old / unit) * unit
+    shrinkage = t * np.sign(old)
+    step_size = np.inf
     for _ in range(24):
         prediction = v @ X
-        downhill = -(X @ p.loss.slope(y, prediction, c)) - k * v - push
-        if size == np.inf:
+        downhill = -(X @ p.loss.slope(y, prediction, c)) - k * v - shrinkage
+        if step_size == np.inf:  # at first, and when steps shrink too slowly
             ridge = k + _small(X**2 @ c)
             G = p.loss.hessian(X, y, prediction, c, 0.0) + np.diag(ridge)
             root, failed = dpotrf(G)
@@ -520,25 +559,28 @@ def _polish(p, b, used, z, f):
                 return False
         step = dpotrs(root, downhill)[0]
         v = v + step
-        size_before = size
-        size = np.abs(step).max()
-        if size <= 1e-11 * np.abs(v).max() or np.abs(downhill).max() <= least:
-            signed = (t > 0) | (p.lowest[on] == 0)
-            kept = bool((v * before > 0)[signed].all())
+        size_before = step_size
+        step_size = np.abs(step).max()
+        if step_size <= 1e-11 * np.abs(v).max() or np.abs(downhill).max() <= least:
+            # an unpenalised coefficient may have any sign
+            signed = (t > 0) | (p.lowest[columns] == 0)
+            kept = bool((v * old > 0)[signed].all())
             if kept:
-                z[b, on] = v
+                z[b, columns] = v
                 f[:] = v @ X
             return kept
-        if not size < size_before / 10:  # slow: factorise anew
-            size = np.inf
+        if not step_size < size_before / 10:
+            step_size = np.inf
     return False
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000018
 def _check_kkt(p, w, z, f, used, most=20):
-    """Check the optimality conditions of all columns; z and used are of columns w.
+    """Check the optimality (Karush-Kuhn-Tucker) conditions of all columns; z and
+    `used`, (b, n), belong to the columns numbered w.
 
-    Return violators as (refits, columns); which refits are sure, (b,); how far each is
-    off at most, (b,).
+    Return the violators as (refits, columns), at most `most` in each refit; a mask of
+    the refits that are surely solved, (b,); and the largest violation of each, (b,),
+    relative to its penalty.
     """
     pull = -p.loss.slope(p.y, f, p.counts) @ p.X.T
     in_use = np.nonzero(used)
@@ -547,11 +589,13 @@ def _check_kkt(p, w, z, f, used, most=20):
     z = z[in_use]
     t = p.t[face]
     violators, outside = _add_violators(p, pull, face, 1e-13 * p.force, most)
-    near = outside >= -1e-8 * p.t.max(1, initial=0) - 1e-13 * p.force
-    off = np.abs(pull[face] - p.k[face] * z - t * np.sign(z))
+    # a column that nearly ties with its penalty might be in another minimum
+    nearly_ties = outside >= -1e-8 * p.t.max(1, initial=0) - 1e-13 * p.force
+    violation = np.abs(pull[face] - p.k[face] * z - t * np.sign(z))
+    # `maximum.at` takes the largest over the columns of each refit
     gap = np.zeros(len(f))
-    np.maximum.at(gap, refits, off / np.maximum(t + p.force[refits], 1e-300))
-    sure = ~near & (gap <= 1e-10)
+    np.maximum.at(gap, refits, violation / np.maximum(t + p.force[refits], 1e-300))
+    sure = ~nearly_ties & (gap <= 1e-10)
     return violators, sure, np.fmax(gap, outside / p.force)
 
 
@@ -610,11 +654,15 @@ SEVERAL = 8  # refits from which on one more is made for the others to begin at
 
 
 def _solve_in_batches(p, likely, start):
-    """Yield the answers of `_solve_on_all` for any number of refits, some at a time;
-    start is (b, n), or None.
+    """Yield the answers of `_solve_on_all` for any number of refits, in batches that
+    fit into memory.
+
+    `likely`, (n,) bool or None, are the columns to try first; `start`, (b, n), or None,
+    is where to begin.
     """
     b, M = p.counts.shape
     n = len(p.X)
+    # many refits begin at the minimum of their average, if that can be found
     if start is None and p.loss.name != "squared" and b >= SEVERAL:
         Z, _, _, gap = _solve_on_all(p.on_average(), likely)
         if gap[0] <= GAP:
@@ -622,6 +670,7 @@ def _solve_in_batches(p, likely, start):
     if start is None:
         start = 0.0
     start = np.broadcast_to(start, p.t.shape)
+    # a long table with many undrawn rows: cheaper one by one on the drawn rows
     if M >= LONG and np.count_nonzero(p.counts) < 0.75 * p.counts.size:
         for i in range(b):
             single = slice(i, i + 1)
@@ -639,16 +688,16 @@ def _solve_in_batches(p, likely, start):
 
 
 def refit(table, counts, factor, likely=None, start=None):
-    """Solve many refits of one table (`general-refit`), under counts (b, M) >= 0 and
-    with both penalties of each column multiplied by `factor`, (b, N) or (b, 1), > 0.
-    `likely`, (N,) bool, says which columns to look at first, and `start`, (b, N), where
-    to begin; neither moves a digit.
+    """Solve many refits of one table (`general-refit`), with counts (b, M) >= 0 and
+    both penalties of each column multiplied by `factor`, (b, N) or (b, 1), > 0.
+    `likely`, (N,) bool, are columns to try first, and `start`, (b, N), is where to
+    begin; neither moves a digit.
 
-    Coefficients (b, N); weighted residuals u = -c l'(y, f), (b, M); what is sure, (b,):
-    no column outside ties with its penalty, so that another guess might have found
-    another minimiser, and the conditions are met to 1e-10; gaps, (b,): how far a
-    coordinate is at most from its condition, relative to its penalty plus the largest
-    pull that a column of unit length could have.
+    Return coefficients (b, N); weighted residuals u = -c l'(y, f), (b, M); a mask of
+    the refits that are sure, (b,): the conditions are met to 1e-10, and no unused
+    column ties with its penalty, so that no other guess finds another minimiser; and
+    gaps, (b,): the largest violation of a condition, relative to its penalty plus the
+    largest pull that a column of unit length could have.
     """
     loss = table.loss
     n_refits = len(counts)
@@ -658,6 +707,7 @@ def refit(table, counts, factor, likely=None, start=None):
         factor = np.hstack([unpenalised, factor[:, ~table.free]])
     if likely is not None:
         likely = np.append(np.ones(rank, dtype=bool), likely[~table.free])
+    # with a largest count of 1 tolerances mean the same in every refit
     largest_count = np.where(counts.any(1), counts.max(1), 1.0)[:, None]
     with np.errstate(all="ignore"):  # what is not finite is not sure
         if start is not None:

@@ -27,38 +27,45 @@ from ..validation import check_array, check_number, check_size
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0014
 def pair_covariance(answer, incoming, correlation, bends):
-    """Return the covariance of an answer to two normal fields (`pair-of-fields`), (N,).
+    """Compute the covariance of one estimate under two correlated normal fields
+    (`pair-of-fields`), (N,).
 
-    `answer` maps a Natural to the mean answer over its field's noise; incoming, Natural
-    of (N,) each, is the message of both fields, `correlation` theirs, in [-1, 1];
-    bends are those of a `Prior`, for all cases.
+    `answer` maps a Natural to the estimate's mean over the noise of its field;
+    incoming, a Natural of (N,) each, is the message in both fields, and `correlation`,
+    in [-1, 1], that of their noise. `bends` are the (places, widths) at which the
+    estimate bends, as of a `Prior`.
     """
     Q_hat, h, chi_hat = incoming
     s = np.sqrt(chi_hat)
-    own_share = np.maximum(1 - correlation**2, 0)
+    free_share = np.maximum(1 - correlation**2, 0)
+    # given the first field, the mean of the second has this slope; never 0
     slope = np.where(np.abs(correlation) < 1e-3, 1e-3, correlation)
     all_bends = list(bends)
-    for place, width in bends:  # and where the mean answer to the other field bends
-        spread = np.sqrt(width**2 + own_share * chi_hat) / np.abs(slope)
+    # where the mean of the second estimate bends, as a function of the first field
+    for place, width in bends:
+        spread = np.sqrt(width**2 + free_share * chi_hat) / np.abs(slope)
         all_bends.append((h + (place - h) / slope, spread))
     xi, w = field_nodes(incoming, all_bends)
     zeros = 0 * xi
     Q_hat = Q_hat + zeros
     first = answer(Natural(Q_hat, h + s * xi, zeros))
     moved = h + s * correlation * xi
-    second = answer(Natural(Q_hat, moved, own_share * chi_hat + zeros))
+    second = answer(Natural(Q_hat, moved, free_share * chi_hat + zeros))
     first_mean = (w * first).sum(0)
     second_mean = (w * second).sum(0)
     return (w * (first - first_mean) * (second - second_mean)).sum(0)
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0022
 def prior_answer(fit, gamma_hat, answer):
-    """Return the covariance of a prior's `answer` between two resamples, (N,), for the
-    covariances of its fields; `answer` maps a prior and a Natural to means.
+    """Compute the covariance of the prior's estimates in two resamples, (N,), from the
+    covariances of their fields, gamma_hat (N,).
+
+    `answer` maps a prior and a Natural to mean estimates.
     """
     prior = fit.prior
     beta = fit.problem.beta
     N = len(fit.mean)
+    # a table of nodes for all columns at once might not fit into memory
     pieces = -(-N // COLUMNS_AT_ONCE) if is_dataclass(prior) else 1
     covariances = []
     for columns in np.array_split(np.arange(N), pieces):
@@ -68,8 +75,10 @@ def prior_answer(fit, gamma_hat, answer):
         for _, case in penalty.cases():
             bends += case.bends(incoming.Q_hat, beta)
         correlation = as_correlation(gamma_hat[columns], incoming.chi_hat)
-        answer_here = partial(answer, penalty)
-        covariances.append(pair_covariance(answer_here, incoming, correlation, bends))
+        answer_of_prior = partial(answer, penalty)
+        covariances.append(
+            pair_covariance(answer_of_prior, incoming, correlation, bends)
+        )
     return np.concatenate(covariances)
 
 
@@ -85,8 +94,11 @@ TINY = np.finfo(float).tiny
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0024
 def noise_returned(fit, gamma_hat, gamma_x, product):
-    """Return the covariances of the fields, of the prior (N,) and of the rows (M,), one
-    turn later. gamma_x is the prior's answer to gamma_hat; product, (M,), is E uu'.
+    """Compute the covariances of the fields one turn later: those of the prior, (N,),
+    and of the rows, (M,).
+
+    gamma_hat are the two covariances now; gamma_x, (N,), is that of the coefficients;
+    product, (M,), is the mean product E uu' of the rows' pulls.
     """
     last = fit.last
     u = last.u
@@ -97,6 +109,7 @@ def noise_returned(fit, gamma_hat, gamma_x, product):
     state = State(to_prior, to_likelihood._replace(chi_hat=rows_noise))
     x = last.x._replace(var=last.x.var + gamma_x)
     precision = fit.problem.square_lengths * np.mean(u.chi)
+    # the same turn with and without the covariance: its noise grows by the new one
     sent, ridge, clipped = message_to_coupling(x, to_prior, precision)
     between = product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_hat[1]
     noise = np.maximum(rows.chi_hat + between, 0)  # negative by rounding only
@@ -131,8 +144,10 @@ ROW_NODES = 33
 
 
 def pull_product(problem, incoming, gamma_hat, joint):
-    """Return E uu' of the rows' pulls, (M,), over two counts of the law `joint`, (K, K)
-    probabilities of the law's nodes, and two fields of the covariances gamma_hat.
+    """Compute the mean product E uu' of the rows' pulls in two resamples, (M,).
+
+    `joint`, (K, K), are the probabilities of the two counts of a row at the nodes of
+    their law; gamma_hat, (M,), is the covariance of the two fields.
     """
     (_, y, _, loss, counts, beta) = problem
     (V, h, chi_hat) = incoming
@@ -140,7 +155,8 @@ def pull_product(problem, incoming, gamma_hat, joint):
     total = np.zeros(len(h))
     drawn = (values[:, None] > 0) & (values > 0) & (joint > 1e-12)
     used = np.flatnonzero(drawn.any(0) | drawn.any(1))
-    if not len(used):  # never both: halves
+    # in disjoint halves no row is drawn twice, and all products are 0
+    if not len(used):
         return total
     correlation = as_correlation(gamma_hat, chi_hat)
     spread = np.sqrt(chi_hat)
@@ -150,6 +166,7 @@ def pull_product(problem, incoming, gamma_hat, joint):
     def pulls(field):
         return [loss.moments(y, field, law, beta).mean for law in laws]
 
+    # over the noise of the first field by nodes, over the rest of the second exactly
     weights = joint[np.ix_(used, used)]
     for xi, w in zip(*gauss_nodes(ROW_NODES)):
         first = pulls(Natural(V, h + spread * xi, 0 * V))
@@ -162,13 +179,15 @@ CALLER = "complementary_pairs"
 
 
 def joint_law(counts, joint=None):
-    """Return the probabilities (K, K) of two counts, by default of disjoint halves;
-    a ValueError where they do not fit the law of one count, with K nodes.
+    """Return the joint probabilities of a row's two counts, (K, K), by default those of
+    disjoint halves.
+
+    A ValueError if they do not add up to the law of one count, which has K nodes.
     """
     values, weights = counts.nodes()
     if joint is None:
-        halves = len(values) == 2 and values[0] == 0 and weights[1] <= 0.5
-        if not halves:
+        describes_halves = len(values) == 2 and values[0] == 0 and weights[1] <= 0.5
+        if not describes_halves:
             rule = f"a half and its complement need counts of 0 and 1, got {counts!r}"
             remedy = "fit with counts=Subsample(0.5), or give the joint law"
             raise ValueError(f"{CALLER}: {rule}; {remedy}")
@@ -176,18 +195,18 @@ def joint_law(counts, joint=None):
         return np.array([[1 - 2 * share, share], [share, 0.0]])
     shape = (len(values), len(values))
     joint = check_array(f"{CALLER}: joint", joint, shape, 0, of="count")
-    off = max(np.abs(joint.sum(side) - weights).max() for side in (0, 1))
-    if off > 1e-6:
+    error = max(np.abs(joint.sum(side) - weights).max() for side in (0, 1))
+    if error > 1e-6:
         rule = f"the sums of joint must be the law of one count, {weights.round(4)}"
-        raise ValueError(f"{CALLER}: {rule}; they are off by {off:.2g}")
+        raise ValueError(f"{CALLER}: {rule}; they are off by {error:.2g}")
     return joint
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0038
 def _check_fit(fit):
-    """Refuse what is no converged fit of single rows and columns, with the reason."""
+    """Refuse a fit that has not converged, or that treats rows or columns together."""
     if not isinstance(fit, Fit):
-        kind = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
-        raise TypeError(f"{CALLER}: fit must be {kind}, got {fit!r:.60}")
+        expected = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
+        raise TypeError(f"{CALLER}: fit must be {expected}, got {fit!r:.60}")
     loss = fit.problem.likelihood
     if fit.last is None or not fit.converged:
         problem = "the fit has not converged, and there is no fixed point to start from"
@@ -199,8 +218,8 @@ def _check_fit(fit):
         "classes together (softmax); fit one against the rest": loss.joint is not None,
         "rows in groups; fit with counts of single rows": loss.layout is not None,
     }
-    for feature, is_there in refused.items():
-        if is_there:
+    for feature, is_present in refused.items():
+        if is_present:
             raise TypeError(f"{CALLER}: fit must be without {feature}")
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0040
@@ -253,8 +272,8 @@ class ComplementaryPairs:
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0042
 def _fixed_point(fit, joint, tol, max_iter):
-    """Repeat the turn from 0: return covariances of fields, whether they settle, and
-    the number of turns.
+    """Find the covariances of the fields by repeating the turn from 0; return them, a
+    bool that says if they have settled, and the number of turns.
     """
     variances = [message.chi_hat for message in fit.last.state]
     gamma_hat = [0 * chi_hat for chi_hat in variances]

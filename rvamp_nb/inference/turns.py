@@ -43,7 +43,9 @@ class Metric(NamedTuple):
 
 
 def rvamp_metric(fit, columns):
-    """Return the `Metric` of a fit's fixed point, for some columns, (n,) ints."""
+    """Return the `Metric` at the fixed point of a fit, for the columns numbered
+    `columns`, (n,).
+    """
     Q, V = (message.alone().Q_hat for message in fit.last.state)
     Q = Q[columns]
     q = fit.last.likelihood_message.alone().Q_hat
@@ -53,7 +55,9 @@ def rvamp_metric(fit, columns):
 
 
 def one_metric(metric):
-    """Make a `Metric` that is the same on both sides from one that is not."""
+    """Return the `Metric` with one precision for both messages of a variable, the
+    geometric mean within bounds.
+    """
     Q, D, V, q = metric
     middle = np.clip(np.sqrt(Q / D), SOFTEST * Q, STIFFEST * Q)
     return Metric(Q=middle, D=1 / middle, V=np.sqrt(V * q), q=np.sqrt(V * q))
@@ -73,20 +77,23 @@ class FrozenCoupling:
     def __init__(self, A, metric, dtype=None, twin=None):
         M, n = A.shape
         self.wide = n > NARROW * M
+        # the smaller of the two systems, of rows or of columns
         if self.wide:
-            w = metric.q**-0.5
+            root = metric.q**-0.5
             gram = half_gram(A, metric.D)
         else:
-            w = metric.D**0.5
+            root = metric.D**0.5
             gram = half_gram(A.T, 1 / metric.q)
-        joint = w[:, None] * mirrored(gram) * w + np.eye(len(w))
+        # scaled like this, no eigenvalue is below 1
+        joint = root[:, None] * mirrored(gram) * root + np.eye(len(root))
         inverse, _ = inverse_and_root(joint)
-        inner = w[:, None] * inverse * (w if self.wide else 1 / w)
+        inner = root[:, None] * inverse * (root if self.wide else 1 / root)
         self.condition = np.linalg.norm(joint)
+        # half the digits take half the time, where they suffice
         if dtype is None:
             sizes = np.abs(np.log10(np.concatenate(metric)))
-            fine = self.condition < WORST and sizes.max() < IN_RANGE
-            dtype = np.float32 if fine else np.float64
+            in_32_bits = self.condition < WORST and sizes.max() < IN_RANGE
+            dtype = np.float32 if in_32_bits else np.float64
         self.dtype = dtype
         if twin is None:
             sparse = isinstance(A, SparseBlock)
@@ -105,7 +112,9 @@ class FrozenCoupling:
         return np.ascontiguousarray(v, dtype=self.dtype)
 
     def __call__(self, h_2u, r):
-        """Compute A'u and u."""
+        """Compute A'u, (b, n), and u, (b, M), from the messages h_2u, (b, M), of the
+        rows and r, (b, n), of the prior.
+        """
         gap = h_2u - r @ self.At
         if self.wide:
             u = gap @ self.inner
@@ -165,9 +174,12 @@ class Factors(NamedTuple):
     offset: np.ndarray  # 0 or (M,)
 
     def of_prior(self, batch, Q):
-        """Compute the prior's answers under the precision Q, (n,): (b, n)."""
+        """Compute the prior's estimates of the coefficients, (b, n), under the
+        precision Q, (n,).
+        """
         h = batch.h
         n = self.n
+        # a prior that is no soft threshold has its own estimator
         if batch.t is None:
             x = h / Q
             x[:, :n] = self.prior.inner(h[:, :n], Q[:n], np.inf)[1]
@@ -176,13 +188,16 @@ class Factors(NamedTuple):
         if not self.prior.positive:
             np.maximum(x, -batch.t, out=x)
         np.subtract(h, x, out=x)
+        # an intercept has no penalty
         x[:, n:] = h[:, n:]
         x /= Q + batch.k
         return x
 
     @np.errstate(all="ignore")
     def of_rows(self, batch, V):
-        """Compute the rows' answers under the precision V, (M,), and fits, (b, M)."""
+        """Compute the likelihood's answers u and the fits f of all rows, (b, M) each,
+        under the precision V, (M,).
+        """
         c = batch.counts
         f = batch.f
         y = self.y
@@ -194,24 +209,26 @@ class Factors(NamedTuple):
             return c * (y - offset + batch.h_u) / (1 + c * V), f
         omega = np.broadcast_to(offset - batch.h_u, c.shape)
         cV = c * V
+        # other losses have a quick proximal map of their own
         if type(loss).proximal not in BY_NEWTON:
             f = loss.proximal(np.broadcast_to(y, c.shape), omega, cV)
             return ((f - omega) / V).astype(omega.dtype), f
         for _ in range(NEWTON):
             slope, curvature = loss.derivatives(y, f)
-            d = omega - f
+            step = omega - f
             width = cV * curvature
-            d -= cV * slope
+            step -= cV * slope
             width += 1
-            d /= width
-            f = f + d
-        u = slope + curvature * d
+            step /= width
+            f = f + step
+        u = slope + curvature * step
         u *= -c
-        far = ~(np.abs(d) <= LONG_STEP * (1 + np.abs(f)))  # and what is not finite
-        if far.any():
-            y_far = np.broadcast_to(y, f.shape)[far]
-            f[far] = loss.proximal(y_far, omega[far], cV[far])
-            u[far] = -c[far] * loss.derivatives(y_far, f[far])[0]
+        # where Newton's last step is long or not finite: the slower, safe solution
+        unsettled = ~(np.abs(step) <= LONG_STEP * (1 + np.abs(f)))
+        if unsettled.any():
+            y_far = np.broadcast_to(y, f.shape)[unsettled]
+            f[unsettled] = loss.proximal(y_far, omega[unsettled], cV[unsettled])
+            u[unsettled] = -c[unsettled] * loss.derivatives(y_far, f[unsettled])[0]
         return u, f
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001a
@@ -226,21 +243,25 @@ MOST_TURNS = 400
 
 @np.errstate(all="ignore")
 def crossed(turns, batch):
-    """Run a batch to the end of the turns in rVAMP's metric, and return it in the one
-    metric; resamples that have run away begin again at the average.
+    """Run a batch to the end of the turns in rVAMP's metric, and return it in the
+    metric of one resample.
+
+    A resample that has run away begins again at the average of all.
     """
     one = turns.one_coupling
     h_start, h_u_start, f_start = turns.start
     distance = np.abs(batch.h - h_start).max(1)
     before = turns.run(batch, OWN - FIRST_LEVEL - 1)
     batch = turns.run(before, 1)
-    lost = ~(np.abs(batch.h - before.h).max(1) <= RUNAWAY * distance)
-    batch.h[lost] = h_start
-    batch.h_u[lost] = h_u_start
-    batch.f[lost] = f_start
-    first = turns.rvamp_coupling.metric
-    x = turns.factors.of_prior(batch, first.Q)
-    u, _ = turns.factors.of_rows(batch, first.V)
+    # a last turn that is long beside the whole way, or nan, leads nowhere
+    diverged = ~(np.abs(batch.h - before.h).max(1) <= RUNAWAY * distance)
+    batch.h[diverged] = h_start
+    batch.h_u[diverged] = h_u_start
+    batch.f[diverged] = f_start
+    old_metric = turns.rvamp_coupling.metric
+    # the new metric needs messages that leave the answers x and u as they are
+    x = turns.factors.of_prior(batch, old_metric.Q)
+    u, _ = turns.factors.of_rows(batch, old_metric.V)
     h = u @ one.A + one.metric.Q * x
     h_u = one.metric.V * u - x @ one.At
     return batch._replace(h=h, h_u=h_u)
@@ -323,6 +344,7 @@ class Turns:
         metric = metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))
         to_prior, to_rows = (message.alone() for message in fit.last.state)
         largest = [np.abs(v).max() + 1e-300 for v in (p.y, to_prior.h, to_rows.h)]
+        # 32-bit numbers would overflow or vanish
         if np.abs(np.log10(largest)).max() > IN_RANGE:
             dtype = np.float64
         self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
@@ -344,14 +366,14 @@ class Turns:
         return np.asarray(v, dtype=self.dtype)
 
     def _with_baselines(self, batch):
-        """Return a batch with hazards of its own, where there is a baseline."""
+        """Return the batch with a baseline hazard for each resample, if any."""
         if not self.baselines:
             return batch
         return self.baselines(batch)
 
     def begin(self, counts, factor):
-        """Make a `Batch` after the linear response, of counts, (b, M), and multipliers
-        of the penalty, (b, N) or (b, 1).
+        """Start a `Batch` of resamples with counts, (b, M), and multipliers of the
+        penalty, (b, N) or (b, 1): one undamped turn from the fixed point of the fit.
         """
         h, h_u, f = self.start
         counts = self._cast(counts) * self.weight
@@ -361,7 +383,9 @@ class Turns:
 
     @np.errstate(all="ignore")  # of what runs away
     def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
-        """Return the batch after some turns (`one-resample-turn`)."""
+        """Run some turns of message passing for a batch (`one-resample-turn`); return
+        the batch that they lead to.
+        """
         if coupling is None:
             coupling = self.rvamp_coupling
         Q, D, V, _ = coupling.metric
@@ -371,7 +395,8 @@ class Turns:
         for _ in range(turns):
             x = self.factors.of_prior(batch, Q)
             u, f = self.factors.of_rows(batch, V)
-            push = batch.h - Q * x  # the penalty's slope
+            # the slope of the penalty, by which the prior's message r is less than x
+            push = batch.h - Q * x
             x -= D * push  # r
             pull, joint = coupling(coupling.stiff * u - batch.h_u, x)
             h = _moved(batch.h, push, pull, free)
@@ -395,30 +420,35 @@ class Turns:
         return self.coefficients(batch), settled
 
     def settle(self, batch, tol=None, most=MOST_TURNS):
-        """Return coefficients, (b, n + 1 with an intercept), and which have settled,
-        (b,), of a batch after `FIRST_LEVEL` turns: in `LOOK` turns no sign changes, or
-        nothing moves by more than tol of the largest coefficient.
+        """Run a batch, `FIRST_LEVEL` turns old, until it settles; return coefficients,
+        (b, n + 1 with an intercept), and a mask of the resamples that have settled,
+        (b,).
+
+        A resample has settled if in `LOOK` turns no coefficient changes its sign or,
+        with `tol`, none moves by more than tol of the largest. It runs for `most` turns
+        at most.
         """
         batch = crossed(self, self._with_baselines(batch))
         going = np.arange(len(batch.h))
         x = self.coefficients(batch, self.one_coupling)
-        last = x.copy()
+        latest = x.copy()
         for _ in range(0, most, LOOK):
             before = x
             batch = self.run(batch, LOOK, self.one_coupling, DAMPING)
             x = self.coefficients(batch, self.one_coupling)
-            last[going] = x
+            latest[going] = x
             if tol is None:
                 moves = ((x > 0) != (before > 0)) | ((x < 0) != (before < 0))
             else:
                 moves = ~(np.abs(x - before) <= tol * np.abs(x).max(1)[:, None])
             moves = moves.any(1)
+            # those that have settled leave the batch
             going = going[moves]
             batch = self._with_baselines(batch.of(moves))
             x = x[moves]
             if not len(going):
                 break
-        return last, np.isin(range(len(last)), going, invert=True)
+        return latest, np.isin(range(len(latest)), going, invert=True)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001d
 # turns beyond `MOST_TURNS`, for all refits of a fit: some 2 seconds of a small table.
@@ -443,13 +473,15 @@ class ExactByTurns:
         self.late = LATE_TURNS
 
     def __call__(self, counts, factor, start=None):
-        """Return coefficients (b, N), nan where they have not settled, and intercepts
-        (b,).
+        """Compute coefficients, (b, N), nan where they have not settled, and
+        intercepts, (b,), under counts (b, M) and multipliers of the penalty.
         """
         work_before = WORK.get()
         batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
         work = (WORK.get() - work_before) / FIRST_LEVEL
+        # the price of a turn, in turns of a cheap loss
         price = 1 + work / (A_TURN + counts.size)
+        # the late turns that are left, with a bound on those of one call
         most = MOST_TURNS + int(np.ceil(min(self.late / price, 3600)))
         taken_before = self.turns.taken
         x, settled = self.turns.settle(batch, tol=1e-9, most=most)
@@ -482,25 +514,30 @@ class OneCurvature:
         H = (X.T * (p.counts.mean * weight * curvature)) @ X
         self.pull = H @ self.x
         diagonal = np.diag(H)
+        # above 0 for a column without curvature, too
         self.Q = np.maximum(diagonal, 1e-12 * diagonal.max() + 1e-290)
-        root = self.Q**-0.5
-        joint = np.eye(len(H)) + root[:, None] * H * root
-        self.inner = root[:, None] * inverse_and_root(joint)[0] * root
+        scale = self.Q**-0.5
+        joint = np.eye(len(H)) + scale[:, None] * H * scale
+        # (diag(Q) + H)^-1
+        self.inner = scale[:, None] * inverse_and_root(joint)[0] * scale
         self.scores = X * -(weight * slope)[:, None]
 
     def levels(self, counts, factor, settle):
-        """Return coefficients, (b, n + 1 with an intercept), and the same once more."""
+        """Compute the coefficients of resamples, (b, n + 1 with an intercept); return
+        them twice, as its callers expect two levels of accuracy.
+        """
         Q = self.Q
         pull = counts @ self.scores
-        least = STANDS * np.abs(pull).max()
+        tolerance = STANDS * np.abs(pull).max()
         h = Q * self.x + pull
         pull = self.pull + pull
         t, k = self.penalty(factor)
         for _ in range(ALL_TURNS):
             x = self.factors.of_prior(Batch(None, t, k, h, None, None), Q)
             joint = (pull + 2 * Q * x - h) @ self.inner
+            # prior and rows must agree on the coefficients
             gap = Q * (joint - x)
             h = h + 2 * DAMPING * gap
-            if np.abs(gap).max() < least:
+            if np.abs(gap).max() < tolerance:
                 break
         return x, x

@@ -33,33 +33,38 @@ def _comparable(question, asked):
 
 
 def _lead(question, made, most):
-    """Find Π of each of p candidates less that of its decoy, columns of made (M, p), in
-    a search of their own, where at most `most` are selected in a resample; nan where no
-    penalty converged.
+    """Compute by how much Π of each of p candidates exceeds that of its decoy, (p,);
+    nan if no penalty converges.
+
+    `made`, (M, p), are the decoys. Candidates and decoys are selected together, at most
+    `most` of them in a resample.
     """
-    among = np.flatnonzero(question.candidates)
-    twice = np.r_[among, among]
-    A = question.A[:, among]
+    candidates = np.flatnonzero(question.candidates)
+    with_decoys = np.r_[candidates, candidates]
+    A = question.A[:, candidates]
     prior = question.prior
-    prior = replace(prior, penalty_factor=prior.penalty_factor[twice])
+    prior = replace(prior, penalty_factor=prior.penalty_factor[with_decoys])
+    # a decoy is as long as its column, so that both have one penalty
     A = np.hstack([A, unit_columns(made)[0] * np.linalg.norm(A, axis=0)])
-    both = replace(question, A=A, prior=prior, columns=question.columns.of(twice))
+    columns = question.columns.of(with_decoys)
+    question_of_both = replace(question, A=A, prior=prior, columns=columns)
     q = min(question.of_one.mean * len(A) / 3, most)
-    fit = search(both, None, q)[2].fit
+    fit = search(question_of_both, None, q)[2].fit
     if not fit.converged:
-        return np.full(len(among), np.nan)
+        return np.full(len(candidates), np.nan)
     of_features, of_decoys = np.split(fit.Pi, 2)
     return of_features - of_decoys
 
 # %% ../../nbs/workshop/decoys.ipynb #79dec002
 def against_decoys(question, kind):
-    """Find `q_values` of the N columns of a table, each against a decoy, "permuted" or
-    "gaussian", at a penalty of their own; nan where none converged.
+    """Compute q-values of the N columns of a table, each against a decoy, "permuted" or
+    "gaussian"; nan if no penalty converges, 1 for columns that are no candidates.
     """
     A = _comparable(question, f"decoys={kind!r}")
     largest = np.linalg.norm(A, 2) ** 2 / len(A)
-    alone = (A.shape[1] / len(A)) ** 0.5
-    if kind == "permuted" and largest > 1.2 * (1 + alone) ** 2:
+    # the largest eigenvalue of noise of this shape lies near (1 + its root)^2
+    noise_level = (A.shape[1] / len(A)) ** 0.5
+    if kind == "permuted" and largest > 1.2 * (1 + noise_level) ** 2:
         note = "the columns follow a common factor, permuted decoys do not, and"
         note += " q-values may be far too small: take decoys='gaussian'"
         warnings.warn(note, ReliabilityWarning, stacklevel=5)
@@ -74,8 +79,10 @@ def against_decoys(question, kind):
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000008
 def _banded(A):
-    """Estimate correlations (n, n) whose inverse has a band, of the width of the least
-    BIC.
+    """Estimate the correlations of columns, (n, n), by regressions of each on those
+    just before it.
+
+    The inverse of the estimate has a band, whose width has the least BIC.
     """
     M, n = A.shape
     best = np.inf
@@ -84,12 +91,13 @@ def _banded(A):
         weights = np.eye(n)
         variance = np.empty(n)
         for j in range(n):
-            near = slice(max(0, j - width), j)
-            b = np.linalg.lstsq(A[:, near], A[:, j], rcond=None)[0]
-            residual = A[:, j] - A[:, near] @ b
+            neighbours = slice(max(0, j - width), j)
+            b = np.linalg.lstsq(A[:, neighbours], A[:, j], rcond=None)[0]
+            residual = A[:, j] - A[:, neighbours] @ b
             variance[j] = max(np.mean(np.square(residual)), 1e-6)
-            weights[j, near] = -b
+            weights[j, neighbours] = -b
         bic = M * np.log(variance).sum() + np.log(M) * n * width
+        # wider bands are taken to be worse, too
         if bic >= best:
             break
         best = bic
@@ -151,8 +159,11 @@ def keep_before(lead, v):
 
 
 def share_kept(question, pfer, covariance, n_draws, seed):
-    """Find in which share of n_draws tables of decoys each of N columns is kept, (N,),
-    where a draw keeps at most pfer noise features on average.
+    """Compute in which share of n_draws tables of decoys each of N columns is kept,
+    (N,).
+
+    A draw keeps at most pfer noise features on average. A ValueError names the argument
+    that will not do, or says that no penalty converged.
     """
     pfer = check_number("decoys", "pfer", pfer, 0)
     if check_size("decoys", "n_draws", n_draws) % 2 == 0:

@@ -32,7 +32,7 @@ def _check_both(q, threshold):
 
 # %% ../../nbs/course/51_error_control.ipynb #4081f44a
 def _check_given(p, threshold=None, pfer=None, q=None, bound="mb"):
-    """Convert threshold, pfer and q to floats; None stays."""
+    """Return threshold, pfer and q as floats, checked; None remains None."""
     if str(bound) not in ("mb", "unimodal", "gaussian"):
         known = "'mb', 'unimodal' or 'gaussian'"
         raise ValueError(f"bound must be {known}, got {bound!r}")
@@ -48,10 +48,11 @@ def _check_given(p, threshold=None, pfer=None, q=None, bound="mb"):
 
 # %% ../../nbs/course/51_error_control.ipynb #3691500e
 def unimodal_bound(q, threshold, p, n_pairs=np.inf):
-    """Compute Shah and Samworth's bound for n_pairs complementary pairs under
-    unimodality (`ss-bound`), on the expected number of selected features whose
-    probability to be selected in one half-sample is at most q / p, which must be at
-    most 1/sqrt(3). inf pairs are the limit that rVAMP stands for. A ValueError for a
+    """Compute Shah and Samworth's bound (`ss-bound`) on the expected number of selected
+    features that are selected in a half-sample with a probability of at most q / p.
+
+    It holds for n_pairs complementary pairs of halves (inf is the limit, which rVAMP
+    computes) under unimodality. A ValueError if q / p is above 1/sqrt(3), or the
     threshold too close to 1/2.
     """
     _check_both(q, threshold)
@@ -65,6 +66,7 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
     if threshold <= least:
         what = f"for q = {q:g} of {p} the unimodal bound needs a threshold above"
         raise ValueError(f"error control: {what} {least:.4g}, got {threshold:g}")
+    # the bound has two branches, which meet near .75
     if threshold <= 0.75:
         return q**2 / p / (2 * (2 * threshold - 1 - half))
     return q**2 / p * 4 * (1 - threshold + half) / (1 + 2 * half)
@@ -107,11 +109,12 @@ def _q_for(bound, threshold, pfer, p):
 
 # %% ../../nbs/course/51_error_control.ipynb #2c6825c6
 def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
-    """Compute threshold, pfer and q from two of them, in the sense of `pfer_bound`, so
-    that the bound, "mb", "unimodal" or "gaussian", holds with equality (q is capped at
-    p, or at p / 3 where fields are taken as normal, or where the unimodal bound ends);
-    pfer > 0 bounds the expected number of false selections (per-family error rate). A
-    TypeError or ValueError: not exactly two given, one out of range, or two that
+    """Compute threshold, pfer and q from two of them, so that a bound, "mb", "unimodal"
+    or "gaussian", holds with equality.
+
+    pfer > 0 bounds the expected number of false selections among p features (per-family
+    error rate); q, selected in a resample on average, is capped where the bound ends. A
+    TypeError or ValueError: not exactly two are given, one is out of range, or two
     contradict each other.
     """
     threshold, pfer, q = _check_given(p, threshold, pfer, q, bound)
@@ -123,9 +126,10 @@ def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
     if threshold is None:
         threshold = _threshold_for(bound, pfer, q, p)
     if not 0.5 < threshold <= 1:
-        two = f"pfer = {pfer:g} and q = {q:g} contradict each other for {p} features"
-        why = "no threshold up to 1 keeps that promise; lower q or raise pfer"
-        raise ValueError(f"{two}: {why}")
+        both = f"pfer = {pfer:g} and q = {q:g}"
+        problem = f"{both} contradict each other for {p} features"
+        remedy = "no threshold up to 1 keeps that promise; lower q or raise pfer"
+        raise ValueError(f"{problem}: {remedy}")
     return float(threshold), float(BOUNDS[bound](q, threshold, p)), float(q)
 
 # %% ../../nbs/course/51_error_control.ipynb #unspent1
@@ -148,14 +152,14 @@ DEFAULT_PFER = 1.0
 
 
 def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"):
-    """Compute threshold, pfer and q as in `error_control`, from at most two of them,
-    with a q that the rows can bear, and a text: where a pfer that was given cannot be
-    spent, what the promise is now.
+    """Compute threshold, pfer and q as `error_control` does, from at most two of them,
+    with a q that the rows can bear.
 
-    By default the threshold is `DEFAULT_THRESHOLD` and pfer is `DEFAULT_PFER`. Where
-    the q that follows is above `most` > 0, it is `most` (one that is given may be
-    larger), and a threshold that was not given is lowered until the bound equals pfer,
-    but not below `LEAST_THRESHOLD`.
+    The defaults are `DEFAULT_THRESHOLD` and `DEFAULT_PFER`. A q that follows from them
+    is at most `most` > 0 (one that is given may be larger); then a threshold that was
+    not given is lowered until the bound equals pfer, but not below `LEAST_THRESHOLD`.
+    Return also a note, which says what the promise is if a pfer that was given cannot
+    be spent.
     """
     threshold, pfer, q = _check_given(p, threshold, pfer, q, bound)
     if None not in (threshold, pfer, q):
@@ -186,9 +190,11 @@ def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"
 
 # %% ../../nbs/course/51_error_control.ipynb #n0rm0003
 def gaussian_bound(q, threshold, p):
-    """Bound for normal fields (`normal-bound`) on the expected number of selected
-    features whose probability to be selected in one half-sample is at most q / p, which
-    must be at most 1/2; the threshold is in (1/2, 1). A ValueError outside.
+    """Compute the bound for normal fields (`normal-bound`) on the expected number of
+    selected features that are selected in a half-sample with a probability of at most q
+    / p.
+
+    A ValueError if q / p is above 1/2, or the threshold not in (1/2, 1).
     """
     _check_both(q, threshold)
     threshold, _, q = _check_given(p, threshold, q=q)
@@ -199,9 +205,10 @@ def gaussian_bound(q, threshold, p):
         what = "a threshold below 1, which no normal field reaches, got 1"
         raise ValueError(f"error control: the gaussian bound needs {what}")
     limit = -np.sqrt(2) * ndtri(q / p / 2)
-    beyond = limit + ndtri(threshold)
-    least = brentq(lambda x: _share_of_halves(x, limit) - threshold, 0, beyond + 1)
-    return 2 * p * ndtr(-least)
+    upper = limit + ndtri(threshold)
+    # the mean field of a feature that reaches the threshold exactly
+    field = brentq(lambda x: _share_of_halves(x, limit) - threshold, 0, upper + 1)
+    return 2 * p * ndtr(-field)
 
 
 def _share_of_halves(field, limit):

@@ -28,21 +28,24 @@ if TYPE_CHECKING:  # none of these is loaded for a signature
 
 # %% ../../nbs/course/62_networks.ipynb #c6200016
 def sweep(G, half, target, lam, R, B):
-    """Minimise over one coefficient of b regressions after the other, in place.
+    """Minimise each of b Lasso regressions over one coefficient after the other, in
+    place.
 
-    G (h, N, N) are the halves' Gram matrices; half, target (b,) are the half and the
-    column of each regression; R (b, N) are the columns' products with its residuals, B
-    (N, b) its coefficients.
+    G (h, N, N) are the Gram matrices of the halves; half and target, (b,), are the half
+    and the explained column of each regression; R (b, N) are the products of the
+    columns with its residuals, B (N, b) its coefficients.
     """
-    size = np.maximum(np.einsum("hjj->jh", G)[:, half], 1e-300)
+    square_lengths = np.maximum(np.einsum("hjj->jh", G)[:, half], 1e-300)
     for j, old in enumerate(B):
-        pull = R[:, j] + size[j] * old
+        pull = R[:, j] + square_lengths[j] * old
         new = pull - np.minimum(np.maximum(pull, -lam), lam)
-        new /= size[j]
+        new /= square_lengths[j]
+        # no column explains itself
         new[target == j] = 0
         move = new - old
-        moved = move.nonzero()[0]
-        R[moved] -= move[moved, None] * G[half[moved], j]
+        # most coefficients stay at 0: update the others' residuals alone
+        changed = move.nonzero()[0]
+        R[changed] -= move[changed, None] * G[half[changed], j]
         B[j] = new
 
 # %% ../../nbs/course/62_networks.ipynb #c6200018
@@ -51,27 +54,31 @@ TIES = 1e-9  # a product beyond the penalty by less than this share is at it
 
 @np.errstate(divide="ignore", invalid="ignore")
 def on_faces(G, half, target, lam, R, B):
-    """Move each regression towards the minimiser for its signs until a sign would
-    change, in place; return a mask of those that reach it, (b,). Arguments as `sweep`.
+    """Move each regression towards the minimum for its present signs, in place, until a
+    sign would change; return a mask of those that reach it, (b,).
+
+    Arguments as of `sweep`.
     """
     used = B.T != 0
-    size = used.sum(1)
-    real = np.arange(max(1, size.max())) < size[:, None]  # False: padding
-    columns = np.zeros(real.shape, dtype=int)
-    columns[real] = used.nonzero()[1]
-    old = np.take_along_axis(B.T, columns, 1) * real
-    K = G[half[:, None, None], columns[:, :, None], columns[:, None]]
-    K *= real[:, :, None] & real[:, None]
-    np.einsum("bkk->bk", K)[:] += np.where(real, 1e-12, 1.0)
+    n_used = used.sum(1)
+    is_used = np.arange(max(1, n_used.max())) < n_used[:, None]  # False: padding
+    columns = np.zeros(is_used.shape, dtype=int)
+    columns[is_used] = used.nonzero()[1]
+    old = np.take_along_axis(B.T, columns, 1) * is_used
+    gram = G[half[:, None, None], columns[:, :, None], columns[:, None]]
+    gram *= is_used[:, :, None] & is_used[:, None]
+    # the diagonals; 1 makes the rows of padding solvable
+    np.einsum("bkk->bk", gram)[:] += np.where(is_used, 1e-12, 1.0)
     products = G[half[:, None], target[:, None], columns]
-    right_side = (products - lam * np.sign(old)) * real
-    move = np.linalg.solve(K, right_side[..., None])[..., 0] - old
-    crossing = np.where((move * old < 0) & real, -old / move, np.inf)
+    right_side = (products - lam * np.sign(old)) * is_used
+    move = np.linalg.solve(gram, right_side[..., None])[..., 0] - old
+    # the share of the move after which a coefficient reaches 0
+    crossing = np.where((move * old < 0) & is_used, -old / move, np.inf)
     length = np.minimum(crossing.min(1), 1.0)[:, None]
     move = np.where(crossing <= length, -old, length * move)
-    for k in range(real.shape[1]):
+    for k in range(is_used.shape[1]):
         R -= move[:, k, None] * G[half, columns[:, k]]
-    B.T[real.nonzero()[0], columns[real]] = (old + move)[real]
+    B.T[is_used.nonzero()[0], columns[is_used]] = (old + move)[is_used]
     return length[:, 0] == 1.0
 
 # %% ../../nbs/course/62_networks.ipynb #c6200020
@@ -80,21 +87,22 @@ SYSTEMS = 512  # linear systems solved at once
 
 
 def all_on_faces(G, half, target, lam, R, B):
-    """Take `FACES` steps of `on_faces` for all regressions; return a mask of those that
-    reach the minimiser for their signs, (b,).
+    """Take up to `FACES` steps of `on_faces` with all regressions; return a mask of
+    those that reach the minimum for their signs, (b,).
     """
     reached = np.zeros(len(half), dtype=bool)
-    rest = np.arange(len(half))
+    unsolved = np.arange(len(half))
     for _ in range(FACES):
-        rest = rest[np.argsort((B[:, rest] != 0).sum(0), kind="stable")]
-        for start in range(0, len(rest), SYSTEMS):
-            batch = rest[start : start + SYSTEMS]
+        # systems of similar sizes need little padding
+        unsolved = unsolved[np.argsort((B[:, unsolved] != 0).sum(0), kind="stable")]
+        for start in range(0, len(unsolved), SYSTEMS):
+            batch = unsolved[start : start + SYSTEMS]
             r = R[batch]
             b = B[:, batch]
             reached[batch] = on_faces(G, half[batch], target[batch], lam, r, b)
             R[batch] = r
             B[:, batch] = b
-        rest = rest[~reached[rest]]
+        unsolved = unsolved[~reached[unsolved]]
     return reached
 
 # %% ../../nbs/course/62_networks.ipynb #c6200067
@@ -102,31 +110,34 @@ MOST_SWEEPS = 300
 
 
 def neighbours(G, lam):
-    """Find which columns are selected by the Lasso of each on the others, (h, N, N)
-    bool, the regressions in rows, from Gram matrices G, (h, N, N); and which
-    regressions have reached their minimum (`neighbour-kkt`), (h, N).
+    """Select columns by the Lasso of each column on all others (`neighbour-kkt`), from
+    Gram matrices G, (h, N, N).
+
+    Return a mask of the selected columns, (h, N, N), with the regressions in rows, and
+    a mask of the regressions that have reached their minimum, (h, N).
     """
     h, N, _ = G.shape
     half, target = np.divmod(np.arange(h * N), N)
     R = G.reshape(-1, N).copy()
     B = np.zeros((N, h * N))
-    going = np.arange(h * N)
+    active = np.arange(h * N)
     selected = np.zeros((h * N, N), dtype=bool)
     solved = np.zeros(h * N, dtype=bool)
     for _ in range(MOST_SWEEPS):
-        halves = half[going]
-        targets = target[going]
+        halves = half[active]
+        targets = target[active]
         sweep(G, halves, targets, lam, R, B)
         reached = all_on_faces(G, halves, targets, lam, R, B)
-        selected[going] = B.T != 0
-        beyond = (np.abs(R) > lam * (1 + TIES)) & ~selected[going]
-        beyond[np.arange(len(going)), targets] = False
-        solved[going] = reached & ~beyond.any(1)
-        stay = ~solved[going]
-        going = going[stay]
-        R = R[stay]
-        B = B[:, stay]
-        if not len(going):
+        selected[active] = B.T != 0
+        # no unused column may pull harder than the penalty
+        violated = (np.abs(R) > lam * (1 + TIES)) & ~selected[active]
+        violated[np.arange(len(active)), targets] = False
+        solved[active] = reached & ~violated.any(1)
+        unsolved = ~solved[active]
+        active = active[unsolved]
+        R = R[unsolved]
+        B = B[:, unsolved]
+        if not len(active):
             break
     return selected.reshape(h, N, N), solved.reshape(h, N)
 
@@ -169,27 +180,31 @@ SMALLEST = 0.01  # of the penalty where the search begins
 
 
 def penalty_for(q, A, rule, seed):
-    """Return the smallest penalty, to .2 %, at which at most q edges are selected in a
-    half on average, on `TRIED` pairs of halves of columns A, (M, N), of length one.
+    """Find the smallest penalty, to .2 %, at which a half selects at most q edges on
+    average.
+
+    The average is over `TRIED` pairs of halves of the columns A, (M, N), of length one.
     """
 
-    def size(lam):
+    def mean_edges(lam):
         pilots = edges_of_halves(A, lam, rule, range(TRIED), seed)
         return sum(edges.sum() for edges, _ in pilots) / (4 * TRIED)
 
+    # as if edges were correlations above the penalty: a place to begin
     products = np.sort(np.abs(A.T @ A)[np.triu_indices(A.shape[1], 1)]) / 2
-    first = products[-min(int(q) + 1, len(products))]
-    low = first
-    high = first
-    while size(high) > q:
+    start = products[-min(int(q) + 1, len(products))]
+    low = start
+    high = start
+    # enclose the penalty, then halve the interval on a log scale
+    while mean_edges(high) > q:
         low = high
         high = high / STRIDE
-    while low == high or (size(low) <= q and low > SMALLEST * first):
+    while low == high or (mean_edges(low) <= q and low > SMALLEST * start):
         high = low
         low = STRIDE * low
     for _ in range(HALVINGS):
         middle = np.sqrt(low * high)
-        if size(middle) > q:
+        if mean_edges(middle) > q:
             low = middle
         else:
             high = middle
@@ -197,17 +212,18 @@ def penalty_for(q, A, rule, seed):
 
 # %% ../../nbs/course/62_networks.ipynb #c6200042
 def edge_shares(A, lam, rule, n, seed, progress):
-    """Estimate from n pairs of halves, or fewer where ctrl-C ends them, the
-    probabilities of edges, (N, N), their standard errors (`pair-error`), and the share
-    of halves in which each regression was solved, (N,); return the number of pairs,
-    too.
+    """Estimate the probabilities of edges, (N, N), and their standard errors
+    (`pair-error`) from n pairs of halves, or fewer if ctrl-C ends them.
+
+    Return both, the share of halves in which each regression was solved, (N,), and the
+    number of pairs.
     """
     sums = (0, 0.0, 0.0, 0.0)  # pairs; of means, of their squares, of solved halves
     with progress_bar(total=n, shown=progress, desc="pairs of halves") as bar:
         try:
-            for edges, there in edges_of_halves(A, lam, rule, range(n), seed):
+            for edges, is_solved in edges_of_halves(A, lam, rule, range(n), seed):
                 mean = edges.mean(1)
-                solved = there.mean(1).sum(0)
+                solved = is_solved.mean(1).sum(0)
                 new = (len(edges), mean.sum(0), (mean**2).sum(0), solved)
                 # one assignment: an interrupt finds the sums of as many pairs
                 sums = tuple(map(add, sums, new))
@@ -217,16 +233,20 @@ def edge_shares(A, lam, rule, n, seed, progress):
                 raise
     n, sums, squares, solved = sums
     Pi = sums / n
-    half = 0.5 / (2 * n)
+    # an edge that no half has, or all have, is not known without error
+    least_Pi = 0.5 / (2 * n)
     error = np.sqrt(np.maximum(squares / n - Pi**2, 0) / (n - 1))
-    least_error = np.sqrt(half * (1 - half) / (2 * n))
+    least_error = np.sqrt(least_Pi * (1 - least_Pi) / (2 * n))
     return Pi, np.maximum(error, least_error), solved / n, n
 
 # %% ../../nbs/course/62_networks.ipynb #c6200029
 def read_nodes(X):
-    """Read columns of length one, (M, n), that vary, without copies; the names of
-    all, (N,); of each, which of all stands for it, itself or the first of its copies,
-    -1 of a constant one, (N,) int. Errors as of `neighbourhoods`.
+    """Read the columns of X that can be nodes of a network: they vary, and none is a
+    copy of another.
+
+    Return them, (M, n), with length one; the names of all columns, (N,); and the number
+    of the column that represents each, (N,) int: itself, the first of its copies, or -1
+    if it is constant. Errors as of `neighbourhoods`.
     """
     X = read_X(X)[0]
     names = column_names(X) if "frame" in kind_of(X) else None
@@ -239,12 +259,12 @@ def read_nodes(X):
     if names is None:
         names = [f"x{i}" for i in range(A.shape[1])]
     A, _, constant = unit_columns(A)
-    stands = np.where(constant, -1, near_copies(A))
-    nodes = np.flatnonzero(stands == np.arange(len(stands)))
+    representative = np.where(constant, -1, near_copies(A))
+    nodes = np.flatnonzero(representative == np.arange(len(representative)))
     if len(nodes) < 3:
         rule = "a network needs three columns that vary and are no copies"
         raise ValueError(f"neighbourhoods: {rule}, X has {len(nodes)} of them")
-    return A[:, nodes], np.array(names), stands
+    return A[:, nodes], np.array(names), representative
 
 # %% ../../nbs/course/62_networks.ipynb #c6200030
 def _on_all(P, node, stands, alike):
@@ -261,9 +281,9 @@ def _on_all(P, node, stands, alike):
 
 
 def _notes(names, stands, settled, size, q, done, n):
-    """Yield sentences about columns that are no nodes, or were not solved, and about
-    a size, the number of edges in a half, that is far below q, and about fewer pairs
-    of halves than were to be made.
+    """Yield notes on constant and copied columns, on regressions that were not solved,
+    on a size, the mean number of edges in a half, far below q, and on missing pairs of
+    halves.
     """
     constant = stands < 0
     copies = (stands >= 0) & (stands != np.arange(len(stands)))

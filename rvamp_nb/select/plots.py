@@ -23,8 +23,10 @@ PALETTE += ["#CC668B", "#99882E", COLOURS["p2"], COLOURS["truth"]]
 
 # %% ../../nbs/workshop/plots.ipynb #990ec225
 def spaced(heights, gap):
-    """Find heights for names within [0, 1], (n,), as near to the given ones, (n,), as a
-    gap between each two allows; it is made smaller where so many do not fit.
+    """Find heights for names within [0, 1], (n,), at least a gap apart and as near to
+    the heights (n,) of their lines as that allows.
+
+    The gap is made smaller if so many names do not fit.
     """
     from sklearn.isotonic import isotonic_regression
 
@@ -32,10 +34,11 @@ def spaced(heights, gap):
     n = len(placed)
     if n:
         order = np.argsort(placed, kind="stable")
-        steps = min(gap, 1 / max(n - 1, 1)) * np.arange(n)
-        free = placed[order] - steps
-        top = 1 - steps[-1]
-        placed[order] = isotonic_regression(free, y_min=0, y_max=top) + steps
+        offsets = min(gap, 1 / max(n - 1, 1)) * np.arange(n)
+        # less these offsets, heights a gap apart are heights in order
+        targets = placed[order] - offsets
+        top = 1 - offsets[-1]
+        placed[order] = isotonic_regression(targets, y_min=0, y_max=top) + offsets
     return placed
 
 # %% ../../nbs/workshop/plots.ipynb #92a67364
@@ -106,17 +109,22 @@ def plot_path(s, ax=None, leaders=8):
 
 
 def _draw_leaders(s, ax, lams, which):
-    """Draw the leading features, with their names at the ends of their lines."""
+    """Draw the leading features along the path, with their names at the ends of the
+    lines.
+
+    `which` are their columns; lams are the penalties on the axis.
+    """
     path = s.summary_of_path
     Pi = path.selection_probabilities[which]
-    done = path.converged
+    converged = path.converged
     colours = [PALETTE[rank % len(PALETTE)] for rank in range(len(which))]
-    look = dict(linewidth=2, zorder=3)
-    if done.sum() == 1:
-        look["marker"] = "o"
+    line_style = dict(linewidth=2, zorder=3)
+    # a line of one point needs a marker
+    if converged.sum() == 1:
+        line_style["marker"] = "o"
     for i, row, colour in zip(which, Pi, colours):
-        look["linestyle"] = "-" if s.support[i] else (0, (4, 2))
-        ax.plot(lams, row, color=colour, **look)
+        line_style["linestyle"] = "-" if s.support[i] else (0, (4, 2))
+        ax.plot(lams, row, color=colour, **line_style)
         if s.refined is not None:
             ax.plot(1, s.probabilities[i], "D", color=colour, zorder=4)
     if not len(which):
@@ -124,17 +132,17 @@ def _draw_leaders(s, ax, lams, which):
     height = ax.get_position().height * ax.figure.get_size_inches()[1]
     inches = max(0.9 * height, 0.5)  # about: the layout is not done yet
     size = min(10.0, 72 * inches / (1.3 * len(which)))
-    x = lams[done][-1]
-    ends = Pi[:, done][:, -1]
+    x = lams[converged][-1]
+    ends = Pi[:, converged][:, -1]
     heights = spaced(ends, 1.3 * size / 72 / inches)
     text = dict(textcoords=ax.get_yaxis_transform(), va="center", fontsize=size)
-    stroke = dict(arrowstyle="-", linewidth=1, shrinkA=1, shrinkB=0, relpos=(0, 0.5))
+    arrow = dict(arrowstyle="-", linewidth=1, shrinkA=1, shrinkB=0, relpos=(0, 0.5))
     for i, height, end, colour in zip(which, heights, ends, colours):
         ax.annotate(
             label(s.question.columns, i),
             (x, end),
             (1.03, height),
-            arrowprops=dict(stroke, color=colour),
+            arrowprops=dict(arrow, color=colour),
             annotation_clip=False,
             **text,
         )
@@ -144,8 +152,11 @@ _ROUND = np.outer(10.0 ** np.arange(-4, 6), (1, 2, 3, 5, 7)).ravel()
 
 
 def _scales(path, ax, lams):
-    """Label the axis below by shares of the penalty, above by ΣΠ, in round numbers."""
+    """Set the ticks: shares of the penalty on the axis below, numbers of selected
+    features (ΣΠ) on the axis above, both in round numbers.
+    """
 
+    # the numbers of the ticks that lie far enough apart to be read
     def apart(ticks, least=0.075):
         left, right = np.log(ax.get_xlim())
         places = (np.log(ticks) - left) / (right - left)
@@ -155,22 +166,23 @@ def _scales(path, ax, lams):
                 kept.append(k)
         return kept
 
-    wide = 1.15 if lams[0] == lams[-1] else 1.0
-    low = lams[-1] / wide
-    high = lams[0] * wide
+    # one penalty alone needs an axis of some width
+    margin = 1.15 if lams[0] == lams[-1] else 1.0
+    low = lams[-1] / margin
+    high = lams[0] * margin
     ax.set_xlim(high, low)
     ticks = _ROUND[(low <= _ROUND) & (_ROUND <= high)][::-1]
     ticks = ticks[apart(ticks)]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    done = path.converged & (path.expected_selected > 0)
+    used = path.converged & (path.expected_selected > 0)
     top = ax.secondary_xaxis("top")
     top.set_xlabel("features selected in a resample on average, ΣΠ")
-    sizes = np.maximum.accumulate(path.expected_selected[done])
+    sizes = np.maximum.accumulate(path.expected_selected[used])
     ticks = sizes
-    places = lams[done]
+    places = lams[used]
     if len(sizes) > 1:
         ticks = _ROUND[(max(sizes[0], 0.1) <= _ROUND) & (_ROUND <= sizes[-1])]
-        places = np.exp(np.interp(ticks, sizes, np.log(lams[done])))
+        places = np.exp(np.interp(ticks, sizes, np.log(lams[used])))
     kept = apart(places)
     top.set_xticks(places[kept], [f"{t:.3g}" for t in ticks[kept]])
     for axis in (ax, top):
@@ -425,10 +437,10 @@ def plot_pair(s, first, second, ax=None):
     names = [label(columns, i) for i in which]
     labels = [(INKS[COLOURS["p2"]], "p̄₂ of rVAMP", joint.covariance)]
     if s.refined is not None:
-        cloud = s.refined.draws[:, which].T
-        ax.plot(*cloud, ".", color=COLOURS["muted"], markersize=4, zorder=0)
-        refits = f"{cloud.shape[1]} refits (grey)"
-        labels.append((COLOURS["truth"], refits, np.cov(cloud)))
+        refits = s.refined.draws[:, which].T
+        ax.plot(*refits, ".", color=COLOURS["muted"], markersize=4, zorder=0)
+        text = f"{refits.shape[1]} refits (grey)"
+        labels.append((COLOURS["truth"], text, np.cov(refits)))
     dotted = dict(color=COLOURS["truth"], linewidth=0.8, linestyle=":", zorder=0)
     ax.axhline(0, **dotted)
     ax.axvline(0, **dotted)
@@ -436,15 +448,16 @@ def plot_pair(s, first, second, ax=None):
         ring = _ring(joint.mean, joint.covariance, k)
         ax.plot(*ring, color=COLOURS["p2"], linewidth=width)
     place = dict(transform=ax.transAxes, va="top", fontsize=11)
-    for k, (ink, text, C) in enumerate(labels):
+    for k, (colour, text, C) in enumerate(labels):
         correlation = "one is always zero"
         if C[0, 0] * C[1, 1] > 0:
             ratio = C[0, 1] / np.sqrt(C[0, 0] * C[1, 1])
             correlation = f"correlation {ratio:.2f}"
         text = f"{text}: {correlation}"
-        ax.text(0.02, 0.98 - 0.06 * k, text, color=ink, **place)
+        ax.text(0.02, 0.98 - 0.06 * k, text, color=colour, **place)
     ax.set(xlabel=f"coefficient of {names[0]}", ylabel=f"coefficient of {names[1]}")
     low, high = ax.get_ylim()
+    # the lines of text above need room
     ax.set_ylim(low, high + 0.17 * (high - low))
     ax.set_title("\n".join(f"{n}: {_in_words(s, i)}" for n, i in zip(names, which)))
     return ax

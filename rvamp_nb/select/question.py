@@ -59,32 +59,37 @@ _ALLOWED = {
 
 
 def check_options(asked, default):
-    """Refuse parameters, {name: value}, that `_ALLOWED` does not list; None may stay
-    where it is the default.
+    """Refuse (ValueError) parameters of `StabilitySelection`, {name: value}, whose
+    value is not among those allowed.
+
+    None is allowed where it is the default.
     """
     owner = "StabilitySelection"
     for name, allowed in _ALLOWED.items():
         value = asked[name]
-        free = default[name] is None
-        if value is None and free:
+        optional = default[name] is None
+        if value is None and optional:
             continue
+        # a range of numbers, a least whole number, or a choice of words
         if isinstance(allowed, tuple):
             check_number(owner, name, value, *allowed)
         elif isinstance(allowed, int):
             check_size(owner, name, value, allowed)
         elif str(value) not in allowed:
             choices = [repr(choice) for choice in allowed]
-            if free:
+            if optional:
                 choices.append("None")
-            listed = f"{', '.join(choices[:-1])} or {choices[-1]}"
-            raise ValueError(f"{name} must be {listed}, got {value!r}")
+            alternatives = f"{', '.join(choices[:-1])} or {choices[-1]}"
+            raise ValueError(f"{name} must be {alternatives}, got {value!r}")
     if asked["n_resamples"]:  # fewer have no standard error
         check_size(owner, "n_resamples", asked["n_resamples"], least=10)
 
 
 def path_options(asked):
-    """Return the path that the estimator's arguments (dict) ask for, as arguments of
-    `SelectionProblem.path`, checked by name; None if they ask for none.
+    """Return the arguments of `SelectionProblem.path` from the parameters of the
+    estimator (dict); None if none of them concerns the path.
+
+    A ValueError names the parameter that will not do.
     """
     lambdas = asked.get("lambdas")
     n_lambdas = asked.get("n_lambdas")
@@ -96,10 +101,14 @@ def path_options(asked):
             raise ValueError(f"lambdas must be decreasing, each once: {remedy}")
     elif n_lambdas is None and ratio is None:
         return None
+    if n_lambdas is None:
+        n_lambdas = 50
+    if ratio is None:
+        ratio = 0.05
     return {
         "lambdas": lambdas,
-        "n_lambdas": n_lambdas or 50,
-        "lambda_min_ratio": float(ratio or 0.05),
+        "n_lambdas": n_lambdas,
+        "lambda_min_ratio": float(ratio),
     }
 
 
@@ -107,23 +116,24 @@ FEW_VALUES = 3  # values of a column: 0 and 1, or the copies of an allele
 
 
 def _unlike_normal(question, kind):
-    """Warn of columns of few values, which no normal decoy resembles, or "".
+    """Return a warning about columns of few values, which Gaussian decoys do not
+    resemble, or "".
 
-    Gaussian decoys are normal, whatever their columns are (chapter 5.1); for 0/1
-    columns the coin that decides between a noise feature and its decoy need not be
-    fair.
+    For a 0/1 column the coin that decides between a noise feature and its normal decoy
+    need not be fair (chapter 5.1).
     """
     A = question.A
     columns = question.columns
     if str(kind) != "gaussian":
         return ""
+    # values differ where neighbours in order do
     steps = np.diff(np.sort(A, axis=0), axis=0)
-    few = (1 + np.count_nonzero(steps, axis=0) <= FEW_VALUES) & question.candidates
-    if not few.any():
+    has_few = (1 + np.count_nonzero(steps, axis=0) <= FEW_VALUES) & question.candidates
+    if not has_few.any():
         return ""
-    names = format_list(columns.names[columns.first], np.flatnonzero(few))
+    names = format_list(columns.names[columns.first], np.flatnonzero(has_few))
     return (
-        f"decoys='gaussian': {few.sum()} columns hold {FEW_VALUES} values or fewer"
+        f"decoys='gaussian': {has_few.sum()} columns hold {FEW_VALUES} values or fewer"
         f" ({names}); normal decoys are unlike them, and nothing is promised of their"
         " q-values; those of decoys='permuted' have the same values, but no common"
         " factors"
@@ -131,27 +141,30 @@ def _unlike_normal(question, kind):
 
 
 def read_question(X, y, names, roles, asked):
-    """Return a `SelectionProblem`, what is promised (threshold, pfer, q), and notes,
-    texts or "", from a table X (M, N), its target and columns' names, the roles of
-    `row_roles` and the parameters of a selector. A TypeError or ValueError names what
-    will not do.
+    """Return the `SelectionProblem` of a table X (M, N) and its target y; what is
+    promised (threshold, pfer, q); and notes, texts or "".
+
+    `roles` are the arguments of `row_roles`, `asked` the parameters of the selector. A
+    TypeError or ValueError names the one that will not do.
     """
     rows = row_roles(len(X), **roles)
     counts = count_law(asked["resampling"], rows)
     drawn("resampling", counts, len(X), [np.random.default_rng(0)])
     if isinstance(counts, Grouped):  # chapter 5.2
-        why = "groups: rows that are drawn together are turned into independent ones"
-        check_in_memory(X, why)
+        reason = "groups: rows that are drawn together are turned into independent ones"
+        check_in_memory(X, reason)
     target = read_target(y, asked["loss"], rows, counts)
     A, prior, columns = _read_columns(X, names, target, counts, asked)
     in_memory = chunk_axis(A) is None
     if in_memory:
         A.flags.writeable = False  # so that a fit needs no copy of its own
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
-    if columns.basis is not None:  # of a feature's columns the first
+    if columns.basis is not None:
+        # one column stands for all of a feature
         kept = np.intersect1d(kept, columns.where)
-    Z = A[:, kept][:: len(A) // len(X)]  # of a sample's rows, too
-    separated = check_estimable(target, Z, names[columns.first[kept]], counts)
+    # a sample may be several rows of A
+    Z = A[:, kept][:: len(A) // len(X)]
+    separation_note = check_estimable(target, Z, names[columns.first[kept]], counts)
     question = SelectionProblem(
         A=A,
         target=target,
@@ -163,10 +176,10 @@ def read_question(X, y, names, roles, asked):
         progress=bool(asked["verbose"]),
     )
     if asked["n_resamples"] and target.baseline is not None:
-        # others go by turns, if need be
+        # other losses have refits by turns, if need be
         intercept = question.intercept
         check_refittable(A, prior, target.likelihood, intercept, target.baseline)
-    threshold, pfer, q, limited = resolved_target(
+    threshold, pfer, q, limit_note = resolved_target(
         question, asked["threshold"], asked["pfer"], asked["q"], asked["bound"]
     )
     notes = [target.note]
@@ -175,14 +188,19 @@ def read_question(X, y, names, roles, asked):
         remedy = "if it stands for a gap, fill it in, or leave out the rows"
         for _, fault in far_numbers(X, names):
             notes.append(f"{fault}: {remedy}")
-    notes += [separated, limited]
+    notes += [separation_note, limit_note]
     if in_memory:
         notes.append(_unlike_normal(question, asked["decoys"]))
     return question, [threshold, pfer, q], notes
 
 
 def _read_columns(X, names, target, counts, asked):
-    """Prepare the columns by `prepare_columns`, `in_groups` or `in_classes`."""
+    """Standardise the columns of X and read their penalty; return the table A, the
+    prior and the columns' description.
+
+    A feature is one column, a group of them (`in_groups`), or one coefficient for each
+    class (`in_classes`). A ValueError names parameters that exclude each other.
+    """
     rows = target.rows
     baseline = target.baseline
     factors = by_name("penalty_factor", asked["penalty_factor"], names)
@@ -199,22 +217,23 @@ def _read_columns(X, names, target, counts, asked):
         asked["column_groups"], names, asked["categories"]
     )
     numbers = None
-    several = target.loss == "softmax"
-    if several:
-        for_one = "numbers or two classes"
-        _check_plain(asked, "loss='softmax'", for_one)
-        _check_absent("column_groups", groups, None, "loss='softmax'", for_one)
+    has_classes = target.loss == "softmax"
+    if has_classes:
+        purpose = "numbers or two classes"
+        _check_plain(asked, "loss='softmax'", purpose)
+        _check_absent("column_groups", groups, None, "loss='softmax'", purpose)
     if groups is not None:
         _check_plain(asked, "column_groups", "single columns")
         numbers = feature_groups.group_numbers(groups, names, prior.penalty_factor)
-    within = None
+    # Cox's partial likelihood sees differences within a stratum only
+    within_strata = None
     if baseline is not None and baseline.strata is not None:
-        within = baseline.within_strata
+        within_strata = baseline.within_strata
     categories = asked["categories"]
     A, prior, columns = prepare_columns(
-        X, names, prior, rows, counts, categories, numbers, within
+        X, names, prior, rows, counts, categories, numbers, within_strata
     )
-    if several:
+    if has_classes:
         return feature_groups.in_classes(A, prior, columns, target.likelihood.basis)
     if (columns.group < 0).all():  # nothing in a group varies
         return A, prior, columns
@@ -222,14 +241,16 @@ def _read_columns(X, names, target, counts, asked):
 
 
 def _check_plain(asked, other, purpose):
-    """Refuse a prior, randomized penalties and decoys beside an option or a loss."""
+    """Refuse a prior, randomized penalties and decoys, which do not go with the option
+    `other`.
+    """
     defaults = {"prior": None, "l1_ratio": 1, "randomize": None, "decoys": None}
     for name, default in defaults.items():
         _check_absent(name, asked[name], default, other, purpose)
 
 
 def _check_absent(name, value, default, other, purpose):
-    """Refuse a value other than the default, which serves a purpose of its own."""
+    """Refuse a parameter that is not at its default beside the option `other`."""
     if value != default:
         both = f"{name} and {other} are both given"
         raise ValueError(f"{both}: {name} is for {purpose}; drop one of them")

@@ -170,11 +170,12 @@ def draws_table(question, shares):
 
 
 def short_table(s, entries=None):
-    """Show all features, the most probable first, as a DataFrame: Π, ± (its standard
-    error, where refits were made), q_value (where decoys were asked for),
-    selected (yes, no, or undecided, too), enters at pfer (two digits of the entries
-    (N,), where they are given), and mean and sd over resamples, or the mean
-    for each class, to the digits that are known. `attrs` as in `summary_table`.
+    """Show all features, the most probable first, as a short DataFrame for a screen.
+
+    Its columns are Π, ± (its standard error, with refits), q_value (with decoys),
+    selected (yes, no, or undecided, too), "enters at pfer" (from entries, (N,), if not
+    None), and mean and sd over resamples, or the mean for each class. Numbers have the
+    digits that are known; `attrs` are those of `summary_table`.
     """
     digits = 2 if s.refined is None else 3
     values = {"Π": s.probabilities.round(digits)}
@@ -212,25 +213,28 @@ _BELOW = "yes, below the threshold"
 
 
 def decisions(s, yes="selected", no="below the threshold", kept=None):
-    """Name in words why each feature is selected or not, (N,) list of str.
+    """Return why each feature is selected or not, in words, (N,) list of str.
 
-    `kept` is the word for a feature that is selected below the threshold.
+    `kept` is the text for a feature that is selected below the threshold.
     """
     if not s.fit.converged:
         return ["no answer"] * len(s.support)
-    reached = np.where(s.support, yes, no).astype(object)
-    reached[s.support & (s.probabilities < s.threshold)] = kept or f"{no}, kept"
+    if kept is None:
+        kept = f"{no}, kept"
+    texts = np.where(s.support, yes, no).astype(object)
+    texts[s.support & (s.probabilities < s.threshold)] = kept
     if s.refined is not None:
-        reached[s.undecided] += ", undecided"
-    words = {
+        texts[s.undecided] += ", undecided"
+    text_of_kind = {
         "explained": "explained by the covariates",
         "covariate": _COVARIATE,
         "constant": "constant",
     }
     kinds = s.question.columns.kind
-    for i in np.flatnonzero(np.isin(kinds, list(words))):
-        reached[i] = words[kinds[i]]
-    return list(reached)
+    # columns that could not be selected have reasons of their own
+    for i in np.flatnonzero(np.isin(kinds, list(text_of_kind))):
+        texts[i] = text_of_kind[kinds[i]]
+    return list(texts)
 
 
 def settings(s):
@@ -322,37 +326,39 @@ def headline(s):
     """
     if not s.fit.converged:
         return f"no answer: {s.status.removeprefix('no answer: ')}"
-    red = s.diagnostics.reliability == "red"
-    kept, _ = size_selected(s)
+    unreliable = s.diagnostics.reliability == "red"
+    n_selected, _ = size_selected(s)
     margin = ""
     if s.refined is not None and not s.undecided.any():
-        words = {0: ", none is near", 1: ", well above", 2: ", both well above"}
-        margin = f"{words.get(kept, ', all well above')} the threshold"
+        distances = {0: ", none is near", 1: ", well above", 2: ", both well above"}
+        margin = f"{distances.get(n_selected, ', all well above')} the threshold"
     text = promised(s, margin)
-    if s.pfer_bound > kept / 2 > 0:
-        text += f", a high limit for {kept}"
+    # more than half of the features may be false
+    if s.pfer_bound > n_selected / 2 > 0:
+        text += f", a high limit for {n_selected}"
     if s.status != "converged":
         text = f"not all that was asked for: {text}"
-    if s.diagnostics.repeated and red:
+    if s.diagnostics.repeated and unreliable:
         return f"{text}, if rows were independent, but some look like repeats"
     if s.refined is None:
-        if red:
+        if unreliable:
             text = f"do not use this without refits: {text}"
         return text
     if s.undecided.any():
         undecided = s.question.columns.called(s.undecided)
         names = [printable(name, 28) for name in undecided]
         text += f"; too close to the threshold to decide: {wording.listed(names)}"
-    if red:  # refits are right about the rows as they are, not about a wrong row
+    # refits are right about the rows as they are, not about a wrong row
+    if unreliable:
         text += f"; {s.diagnostics.reasons[0].partition(':')[0]}"
     return text
 
 
 def console(s, name="the table", done=(), warnings=(), leaders=12):
-    """Write a `Selection` for a screen, in lines of 88 letters.
+    """Write a `Selection` as lines of at most 88 letters for a screen.
 
-    First the headline and the warnings, then the leading features, then a block with
-    the settings and the reliability.
+    First come the headline and the warnings, then the leading features, then a block
+    with the settings and the reliability.
     """
     head = [headline(s)]
     for warning in warnings:
@@ -466,7 +472,9 @@ def effects_lines(effects):
 
 def fingerprint(question):
     """Compute a digest (64 letters) of the columns' names, the standardised table and
-    the target. The digest of a table that is read in blocks differs.
+    the target, by which two reports of one question are recognised.
+
+    A table that is read in blocks has another digest.
     """
     target = question.target
     names = "\n".join(map(str, question.columns.names))
@@ -478,7 +486,8 @@ def fingerprint(question):
             numbers.append(target.baseline.entry)
     numbers = [np.asarray(values, dtype=float) for values in numbers]
     for block in chain(read_blocks(question.A), numbers):
-        rounded_block = np.round(block, 8) + 0.0  # -0.0 becomes 0.0
+        # digits that differ between machines are rounded off; -0.0 becomes 0.0
+        rounded_block = np.round(block, 8) + 0.0
         digest.update(np.ascontiguousarray(rounded_block).tobytes())
     return digest.hexdigest()
 
@@ -512,8 +521,10 @@ def picture_files(s, pictures=PICTURES, kinds=KINDS):
 
 
 def drawn_files(name, draws, shape, kinds=KINDS):
-    """Draw a picture of so many inches, its parts side by side by functions of `ax`, as
-    files of several kinds, {name: bytes}.
+    """Draw a picture and return its files, {name: bytes}, one of each kind.
+
+    `draws` are functions of `ax` that draw its parts, side by side; `shape` is the
+    picture's width and height in inches.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -553,7 +564,7 @@ def effects_files(s, effects, kinds=KINDS):
 
 
 def to_json(value):
-    """Return a value as JSON can hold it, also inside dicts, lists and arrays.
+    """Convert a value, also inside dicts, lists and arrays, to what JSON can hold.
 
     A number that is not finite becomes null, an object of another type its repr.
     """
@@ -582,13 +593,15 @@ def json_file(settings):
 
 
 def report_files(s, pictures=PICTURES, kinds=KINDS, done=(), effects=None):
-    """Make the files of a report, {name: bytes}; `done` as in `methods_text`, effects
-    as in `effects_files`, or None for a report without.
+    """Make all files of a report, {name: bytes}.
+
+    `pictures` and `kinds` are those to draw, `done` the sentences for `methods_text`;
+    `effects` are described in files of their own, if not None.
     """
     files = picture_files(s, pictures, kinds)
     table = summary_table(s)
     covariates = table["status"] == _COVARIATE
-    # a name such as <b> is a name, no markup
+    # a name such as <b> is no markup
     methods = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", methods_text(s, done))
     files["methods.md"] = methods.encode()
     files["table.csv"] = csv_file(table)
@@ -643,7 +656,7 @@ def write_report(s, folder, done=()):
 
 
 def _checked_folder(folder):
-    """Return a folder as a Path; refuse what is no path of a folder."""
+    """Return a folder as a Path; refuse what is no path, or a file's path."""
     if isinstance(folder, str) and not folder:
         remedy = "name a folder, such as 'report'; '.' is the working folder"
         raise ValueError(f"report: folder is {folder!r}: {remedy}")
@@ -652,6 +665,7 @@ def _checked_folder(folder):
     except TypeError:
         expected = "the path of a folder, such as 'report'"
         raise TypeError(f"report: folder must be {expected}, got {folder!r}") from None
+    # the folder need not exist, but what does exist of its path must be a folder
     parent = folder
     while not parent.exists():
         parent = parent.parent

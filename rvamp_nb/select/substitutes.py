@@ -18,29 +18,31 @@ from ..validation import format_list
 
 # %% ../../nbs/workshop/substitutes.ipynb #c0b966ba
 def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
-    """Return {feature: others, the strongest first}, column numbers of the fit's A:
-    those that stand in for it, so that when one comes in across resamples, the other
-    goes out (p̄₂). Their contributions' correlation across resamples is below minus
-    `least`, that of the columns at least `alike`, up to sign: others cannot stand in.
-    Only the `most` features selected most often are looked at.
+    """Find for some features the others that replace them in resamples (p̄₂): return
+    {feature: others, the strongest first}, numbers of the columns of A.
+
+    Another replaces a feature if the correlation of their contributions across
+    resamples is below minus `least`, and that of their columns at least `alike`, up to
+    sign. Only the `most` features that are selected most often are searched.
     """
     A = fit.problem.A
     Pi = fit.Pi
     features = np.asarray(features, dtype=int)
-    rows = np.union1d(features, np.argsort(-Pi, kind="stable")[:most])
-    rows = rows[(Pi[rows] > 0.01) | np.isin(rows, features)]
-    small = read_small(A, len(rows) ** 2)
+    numbers = np.union1d(features, np.argsort(-Pi, kind="stable")[:most])
+    numbers = numbers[(Pi[numbers] > 0.01) | np.isin(numbers, features)]
+    small = read_small(A, len(numbers) ** 2)
     if small is not A:
         fit = replace(fit, problem=fit.problem._replace(A=small))
-    C = p2(fit, rows).covariance
+    C = p2(fit, numbers).covariance
     sd = np.sqrt(np.maximum(np.diag(C), 1e-300))
-    columns = A[:, rows].T @ A[:, rows]
+    columns = A[:, numbers].T @ A[:, numbers]
     correlation = C / np.outer(sd, sd) * np.sign(columns)
     together = np.where(np.abs(columns) >= alike, correlation, 0.0)
     others = {}
-    for i, v in zip(features.tolist(), together[rows.searchsorted(features)]):
-        strongest = np.argsort(v)[: np.sum(v < -least)]
-        others[i] = rows[strongest].tolist()
+    of_features = together[numbers.searchsorted(features)]
+    for i, correlations in zip(features.tolist(), of_features):
+        strongest = np.argsort(correlations)[: np.sum(correlations < -least)]
+        others[i] = numbers[strongest].tolist()
     return others
 
 # %% ../../nbs/workshop/substitutes.ipynb #30e8f621
@@ -58,7 +60,9 @@ def duplicates(columns):
 
 
 def substitutes(fit, columns, support):
-    """Find who shares its signal with each selected feature, (N,) list of str."""
+    """Name the features that share their signal with each selected feature, (N,) list
+    of str.
+    """
     notes = [""] * len(support)
     chosen = np.flatnonzero(support)
     if not fit.converged or not len(chosen) or columns.together:
@@ -68,6 +72,7 @@ def substitutes(fit, columns, support):
     others = shared_signal(fit, np.unique(where[chosen]))
     for i in chosen:
         names = []
+        # levels of one variable always replace each other
         for k in others[where[i]]:
             j = columns.first[k]
             if family[j] < 0 or family[j] != family[i]:
@@ -90,23 +95,25 @@ def family_probabilities(s, families=None):
     import pandas as pd
 
     if s.refined is None:
-        why = f" ({s.refit_error})" if s.refit_error else ""
-        what = "there are no refits, whose lists are counted here"
-        raise ValueError(f"family_probabilities: {what}: fit with n_resamples=200{why}")
+        cause = f" ({s.refit_error})" if s.refit_error else ""
+        problem = "there are no refits, whose lists are counted here"
+        remedy = f"fit with n_resamples=200{cause}"
+        raise ValueError(f"family_probabilities: {problem}: {remedy}")
     columns = s.question.columns
-    called = []
-    found = []
+    labels = []
+    rows = []
     known = list(_families(s, families))
     shares = _shares_of(s, [np.unique(columns.where[some]) for _, some in known])
     for (name, members), (share, se) in zip(known, shares):
         leader = columns.names[members[np.argmax(s.probabilities[members])]]
-        apart = columns.first[np.unique(columns.where[members])]
+        # near copies count once
+        distinct = columns.first[np.unique(columns.where[members])]
         names = format_list(columns.names, members, 8)
-        expected = s.probabilities[apart]
-        called.append(leader if name is None else name)
-        found.append((leader, names, expected.sum(), share, se))
+        expected = s.probabilities[distinct]
+        labels.append(leader if name is None else name)
+        rows.append((leader, names, expected.sum(), share, se))
     names = ["leader", "members", "expected", "probability", "probability_se"]
-    table = pd.DataFrame(found, pd.Index(called, name="family"), names)
+    table = pd.DataFrame(rows, pd.Index(labels, name="family"), names)
     return table.sort_values("probability", ascending=False)
 
 
@@ -127,21 +134,22 @@ def _shares_of(s, sets):
 
 
 def _families(s, families):
-    """Yield names, or None, and members of families, as column numbers of the table."""
+    """Yield families of features, each as a name, or None, and its columns' numbers."""
     columns = s.question.columns
-    sets = families
+    named = families
     if families is None:
-        sets = s.asked["categories"]
-        of = columns.family.copy()
+        named = s.asked["categories"]
+        family = columns.family.copy()
         blocks = []
         if not columns.together:
             fit = s.question.projected(s.fit)
             blocks = find_clusters(fit.problem.A, fit.Pi)
         for block in blocks:
-            of[np.isin(columns.where, block) & (columns.family < 0)] = of.max() + 1
+            members = np.isin(columns.where, block) & (columns.family < 0)
+            family[members] = family.max() + 1
     else:
-        of = family_of(families, columns.names, "families")
-    names = list(sets) if isinstance(sets, dict) else []
-    for k in range(of.max() + 1):
+        family = family_of(families, columns.names, "families")
+    names = list(named) if isinstance(named, dict) else []
+    for k in range(family.max() + 1):
         name = names[k] if k < len(names) else None
-        yield name, np.flatnonzero(of == k)
+        yield name, np.flatnonzero(family == k)

@@ -80,28 +80,32 @@ def size_selected(s):
 
 
 def promised(s, margin=""):
-    """Write what a `Selection` promises, as "7 features selected; expected ...".
+    """Write how many features a `Selection` has and what it promises, such as "7
+    features selected; expected false selections ≤ 0.5".
 
     The text `margin` follows "selected".
     """
     if not s.fit.converged:
         return "no answer: nothing is selected"
-    kept, below = size_selected(s)
+    n_selected, n_below = size_selected(s)
     noun = s.question.columns.feature
-    if kept != 1:
+    if n_selected != 1:
         noun += "s"
-    text = f"{kept or 'no'} {noun} selected{margin}"
-    if kept and np.isnan(s.pfer_bound):
+    number = n_selected
+    if n_selected == 0:
+        number = "no"
+    text = f"{number} {noun} selected{margin}"
+    if n_selected and np.isnan(s.pfer_bound):
         text += "; no bound on false selections holds here"
-    elif kept:
+    elif n_selected:
         text += f"; expected false selections ≤ {s.pfer_bound:.2g}"
         pfer = s.asked["pfer"]
         if pfer is not None:
             text += f" (asked for {pfer:g})"
         elif s.asked["q"] is s.asked["lambdas"] is None:
             text += " (default: 1)"
-    if below:
-        text += f"; {below} kept below the threshold"
+    if n_below:
+        text += f"; {n_below} kept below the threshold"
     return text
 
 
@@ -132,7 +136,7 @@ def stability_words(s):
 
 
 def _table_sentences(s):
-    """Describe the size of the table, and the columns that were set aside."""
+    """Write sentences on the size of the table and the columns that were set aside."""
     columns = s.question.columns
     kinds = list(columns.kind)
     single = columns.where[columns.group < 0]
@@ -148,9 +152,9 @@ def _table_sentences(s):
     if columns.dependent:
         groups = f"{listed(columns.dependent, 8)} are linearly dependent"
         yield f"The columns of {groups}; the penalty counts what they span."
-    free = columns.names[columns.kind == "covariate"]
-    if len(free):
-        yield f"Kept in every model without a penalty were: {listed(free, 8)}."
+    unpenalised = columns.names[columns.kind == "covariate"]
+    if len(unpenalised):
+        yield f"Kept in every model without a penalty were: {listed(unpenalised, 8)}."
     set_aside = {
         "left out as constant": kinds.count("constant"),
         "left out as explained by the unpenalised ones": kinds.count("explained"),
@@ -206,7 +210,7 @@ def _named_classes(target, most=1000):
 
 
 def _model_sentences(s):
-    """Describe scale, loss and penalty."""
+    """Write sentences on the model, its penalty and the scale of its columns."""
     target = s.question.target
     prior = s.question.prior
     baseline = target.baseline
@@ -217,23 +221,24 @@ def _model_sentences(s):
         name += f" of {int(np.sum(baseline.event)):,} events"
     if target.classes is not None:
         name += _named_classes(target)
-    kind = type(prior).__name__
+    penalty_class = type(prior).__name__
     if target.loss == "softmax":
-        kind = "softmax"
-    penalty = _PENALTIES.get(kind, f"the penalty {kind}")
-    if kind == "ElasticNet" and s.asked["prior"] is None:
+        penalty_class = "softmax"
+    penalty = _PENALTIES.get(penalty_class, f"the penalty {penalty_class}")
+    if penalty_class == "ElasticNet" and s.asked["prior"] is None:
         penalty = f"an elastic-net penalty (share of L1 {s.asked['l1_ratio']:g})"
     yield f"The model was {name} with {penalty}."
-    beside = _BESIDE.get(target.loss, _INTERCEPT)
+    intercept = _BESIDE.get(target.loss, _INTERCEPT)
     if baseline is not None and baseline.strata is not None:
-        beside = f"centred again in each stratum; {beside}"
-    yield f"Columns were centred and scaled to unit norm, and {beside}."
+        intercept = f"centred again in each stratum; {intercept}"
+    yield f"Columns were centred and scaled to unit norm, and {intercept}."
     if baseline is not None and baseline.entry is not None:
         yield "Each row was at risk from its entry on (left truncation)."
     factors = prior.penalty_factor[s.question.candidates]
+    # factors that are all equal only change the unit of the penalty
     if np.ptp(factors) > 1e-12 * factors.max():
-        ends = f"from {factors.min():.3g} to {factors.max():.3g}"
-        yield f"Penalties were multiplied by factors {ends}."
+        extent = f"from {factors.min():.3g} to {factors.max():.3g}"
+        yield f"Penalties were multiplied by factors {extent}."
     if len(prior.randomize.nodes()[0]) > 1:
         yield f"Penalties were multiplied at random, by {prior.randomize!r}."
     if target.rows.weight is not None:
@@ -250,29 +255,30 @@ def _accuracy(refined):
 
 
 def _law(law, n, unit="rows"):
-    """Describe how resamples of n units were drawn."""
-    kind = type(law).__name__
-    if kind == "Grouped":
-        of_rows = law.of_groups
-        groups = len(law.names)
-        if type(of_rows).__name__ == "Stratified":
-            groups = np.count_nonzero(of_rows.index < len(of_rows.names))
-        return f"{_law(law.law, groups, 'groups')} (whole groups of rows)"
-    if kind == "Stratified" and len(law.names) == 1:
+    """Describe how resamples of n units were drawn, from the law of their counts."""
+    law_class = type(law).__name__
+    if law_class == "Grouped":
+        row_law = law.of_groups
+        n_groups = len(law.names)
+        if type(row_law).__name__ == "Stratified":
+            n_groups = np.count_nonzero(row_law.index < len(row_law.names))
+        return f"{_law(law.law, n_groups, 'groups')} (whole groups of rows)"
+    # one stratum is no stratification
+    if law_class == "Stratified" and len(law.names) == 1:
         return _law(law.law, n, unit)
-    if kind == "Stratified":
+    if law_class == "Stratified":
         return f"{_law(law.law, n, unit)}, in each of {len(law.names)} strata by itself"
-    if kind == "Subsample":
+    if law_class == "Subsample":
         share = "half" if law.tau == 0.5 else f"a share of {law.tau:g}"
         return f"{share} of the {n:,} {unit}, drawn without replacement"
-    if kind == "Poisson":
-        mean = f"a Poisson number of times (mean {law.tau:g})"
-        return f"each of the {n:,} {unit} taken {mean}"
+    if law_class == "Poisson":
+        draws = f"a Poisson number of times (mean {law.tau:g})"
+        return f"each of the {n:,} {unit} taken {draws}"
     return f"counts of the {n:,} {unit} by the law {law!r}"
 
 
 def _method_sentences(s):
-    """Describe resampling, rVAMP and refits."""
+    """Write sentences on the method: resampling, rVAMP, refits and decoys."""
     target = s.question.target
     law = _law(s.question.counts, len(target.rows.with_weight(target.y)))
     differs = "coefficient differs"
@@ -299,9 +305,9 @@ def _method_sentences(s):
             f" {_accuracy(refined)}; 95 % intervals of Π extend by 1.96 standard errors"
             " to each side."
         )
-    kind = s.asked["decoys"]
-    if kind:
-        decoy = f"a decoy ({kind}; Barber and Candès, 2015)"
+    decoy_kind = s.asked["decoys"]
+    if decoy_kind:
+        decoy = f"a decoy ({decoy_kind}; Barber and Candès, 2015)"
         yield (
             f"For q-values, which take noise as exchangeable, each feature met {decoy}."
         )
@@ -324,52 +330,53 @@ _ASSUMPTIONS = {
 
 
 def _choice_sentences(s):
-    """Describe penalty, threshold, selection and promise."""
+    """Write sentences on the penalty, the threshold, the selection and its bound."""
     if not s.fit.converged:
         yield f"No penalty gave an answer ({s.status}), and nothing was selected."
         return
-    others = []
+    scales = []
     for name, lam in s.lambda_scales.items():
         if name.startswith(("glmnet", "scikit")):
-            others.append(f"{name} {lam:.4g}")
-    beside = ""
-    if others:
-        beside = f" ({', '.join(others)})"
+            scales.append(f"{name} {lam:.4g}")
+    in_other_units = ""
+    if scales:
+        in_other_units = f" ({', '.join(scales)})"
     noun = s.question.columns.feature
     size = f"{size_reported(s):.3g} {noun}s on average (the aim was q = {s.q:.3g})"
-    yield f"At the penalty λ = {s.lam:.4g}{beside}, a resample selects {size}."
+    yield f"At the penalty λ = {s.lam:.4g}{in_other_units}, a resample selects {size}."
     if s.status != "converged":
         yield f"The request could not be met in full: {s.status}."
-    kept, below = size_selected(s)
+    n_selected, n_below = size_selected(s)
     text = f"selected no {noun}"
-    if kept:
-        text = f"selected {number_of(kept, noun)}"
-    if below:
-        text += f"; {below:,} below it were kept, which no bound covers"
+    if n_selected:
+        text = f"selected {number_of(n_selected, noun)}"
+    if n_below:
+        text += f"; {n_below:,} below it were kept, which no bound covers"
     yield f"The threshold Π ≥ {s.threshold:.3g} {text}."
     if s.undecided is not None and s.undecided.any():
         undecided = listed(s.question.columns.called(s.undecided), 8)
         yield f"Within two standard errors of this threshold: {undecided}."
     bound = _ASSUMPTIONS[s.asked["bound"]].format(f"{s.diagnostics.unit}s")
-    false = f"at most {s.pfer_bound:.2g}, by {bound}"
+    limit = f"at most {s.pfer_bound:.2g}, by {bound}"
     if np.isnan(s.pfer_bound):
-        false = "not bounded for these resamples"
-    yield f"The expected number of false selections is {false}."
+        limit = "not bounded for these resamples"
+    yield f"The expected number of false selections is {limit}."
     words = stability_words(s)
     if words:
         yield f"The stability index was {words.replace(':', ',', 1)}."
 
 
 def _reliability_sentences(s):
-    """Describe the reliability of the answer."""
+    """Write sentences on the convergence and the reliability of the answer."""
     diagnostics = s.diagnostics
     converged = s.path.converged
     if len(converged) > 1 or not converged.all():
-        count = f"{converged.sum()} of {len(converged)} penalties"
-        yield f"The iteration converged at {count}."
+        n_converged = f"{converged.sum()} of {len(converged)} penalties"
+        yield f"The iteration converged at {n_converged}."
     if s.fit.converged:
         grade = GRADES[diagnostics.reliability]
         spread = GRADES[diagnostics.spread_reliability]
+        # only what a reason says, without its advice
         reasons = [text.partition(": ")[0] for text in diagnostics.reasons]
         size = f"{diagnostics.effective_rows:.0f} {diagnostics.unit}s"
         reasons.append(f"the result varies as with {size}")
@@ -410,13 +417,15 @@ def versions_used():
 
 
 def methods_text(s, done=()):
-    """Write a methods paragraph with every number of a `Selection`, and its references,
-    as Markdown; `done` are sentences about what was done to the table before.
+    """Write the methods paragraph of a paper, with every number of a `Selection`, and
+    its references, as Markdown.
+
+    `done` are sentences about what was done to the table before.
     """
-    by = "(Meinshausen and Bühlmann, 2010) with rvamp_nb {rvamp_nb} (Python {python},"
-    by += " NumPy {numpy}, SciPy {scipy})"
-    by = by.format(**versions_used())
-    sentences = [f"Features were selected by stability selection {by}."]
+    software = "rvamp_nb {rvamp_nb} (Python {python}, NumPy {numpy}, SciPy {scipy})"
+    software = software.format(**versions_used())
+    method = "stability selection (Meinshausen and Bühlmann, 2010)"
+    sentences = [f"Features were selected by {method} with {software}."]
     sentences += _table_sentences(s)
     if done:
         sentences.append(f"The table had been prepared: {'; '.join(done)}.")
@@ -425,6 +434,7 @@ def methods_text(s, done=()):
     sentences += _choice_sentences(s)
     sentences += _reliability_sentences(s)
     text = " ".join(sentences)
+    # a reference is listed if the text names its first author
     references = [line for line in _REFERENCES if line.split()[0] in text]
     references = "\n\n".join(references)
     return f"## Methods\n\n{text}\n\n## References\n\n{references}\n"
@@ -438,7 +448,11 @@ def _change(target):
 
 
 def facts(s, name="", done=()):
-    """List the settings and what was done, a label and a sentence each."""
+    """Yield the settings and the results of a `Selection` as pairs of a label and a
+    sentence.
+
+    The table is called `name`; `done` are sentences about what was done to it before.
+    """
     target = s.question.target
     columns = s.question.columns
     size = [number_of(len(target.y), "row"), number_of(len(columns.names), "feature")]
@@ -450,31 +464,32 @@ def facts(s, name="", done=()):
     if name:
         size[0] = f"{printable(name)}: {size[0]}"
     yield "data", "; ".join([", ".join(size)] + list(done))
+    # shorter than in the methods paragraph
     model = _model_name(target).removeprefix("a ").rstrip(",")
     model = model.removeprefix("regression with ")
     if target.classes is not None:
         model += _named_classes(target, 30)
-    each = f"a coefficient is the change of {_change(target)} per unit of its column"
-    yield "model", f"{model}; {each}"
-    free = columns.names[columns.kind == "covariate"]
-    if len(free):
-        yield "always in", listed([printable(label) for label in free])
+    meaning = f"a coefficient is the change of {_change(target)} per unit of its column"
+    yield "model", f"{model}; {meaning}"
+    unpenalised = columns.names[columns.kind == "covariate"]
+    if len(unpenalised):
+        yield "always in", listed([printable(label) for label in unpenalised])
     if s.fit.converged:
         yield from _facts_of_the_choice(s)
     refits = s.refit_error or "none: rVAMP computes Π without them"
     if s.refined is not None:
-        others = " precision, the others until no coefficient changed its sign)"
-        refits = s.refined.status.replace(" precision)", others)
+        precision = " precision, the others until no coefficient changed its sign)"
+        refits = s.refined.status.replace(" precision)", precision)
         refits += "; together with rVAMP, which computes Π without refits,"
         refits += f" {_accuracy(s.refined)}; random seed 0"
     yield "refits", refits
-    words = stability_words(s)
-    if words:
-        yield "stability", words
+    stability = stability_words(s)
+    if stability:
+        yield "stability", stability
 
 
 def _facts_of_the_choice(s):
-    """List penalty, threshold, resamples and bound."""
+    """Yield penalty, threshold, resamples and bound, a label and a sentence each."""
     target = s.question.target
     package = "glmnet"
     parameter = "lambda"
@@ -482,25 +497,27 @@ def _facts_of_the_choice(s):
         package = "scikit-survival"
         parameter = "alpha"
     scale = s.lambda_scales.get(f"{package} {parameter}")
-    beside = ""
+    in_package = ""
     if scale is not None:
-        beside = f" ({parameter} {scale:.4g} in {package})"
-    reached = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
-    reached += f" (aimed at: q = {s.q:.3g})"
-    reached = f"λ = {s.lam:.5g}{beside}; a resample selects {reached}"
-    kind = type(s.question.prior).__name__
-    kind = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(kind, kind)
-    yield "penalty", f"{kind}, {reached}"
+        in_package = f" ({parameter} {scale:.4g} in {package})"
+    average = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
+    average += f" (aimed at: q = {s.q:.3g})"
+    penalty = f"λ = {s.lam:.5g}{in_package}; a resample selects {average}"
+    prior = type(s.question.prior).__name__
+    prior = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(prior, prior)
+    yield "penalty", f"{prior}, {penalty}"
     yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_threshold_reason(s)}"
     resamples = _law(s.question.counts, len(target.rows.with_weight(target.y)))
     if not np.isnan(s.pfer_bound):
         resamples += "; the limit on false selections, pfer, needs independent"
         resamples += f" {s.diagnostics.unit}s"
     yield "resamples", resamples
-    kept, _ = size_selected(s)
-    if kept and s.pfer_bound > kept / 2:
-        false = f"{min(s.pfer_bound, kept):.2g} of {kept} selected may be false"
-        yield "limit", f"on average {false}; ask for fewer, with pfer {kept / 10:.2g}"
+    n_selected, _ = size_selected(s)
+    # half of the features false is too much to stay silent about
+    if n_selected and s.pfer_bound > n_selected / 2:
+        n_false = f"{min(s.pfer_bound, n_selected):.2g}"
+        share = f"on average {n_false} of {n_selected} selected may be false"
+        yield "limit", f"{share}; ask for fewer, with pfer {n_selected / 10:.2g}"
 
 
 def _threshold_reason(s):
@@ -518,13 +535,18 @@ def _threshold_reason(s):
 
 
 def grades_of(diagnostics, refined):
-    """Describe the reliability in a sentence; `refined` is None without refits."""
+    """Describe the reliability of a `Selection` in a sentence, from its diagnostics and
+    its `refined` fit, None without refits.
+    """
     unit = diagnostics.unit
     reasons = list(diagnostics.reasons)
     if refined is not None:
+        # the comparison has been made
         reasons = [why.removesuffix(": compare with refits") for why in reasons]
     share = f"the largest makes {diagnostics.largest_share:.0%} of the variation"
-    text = "; ".join(reasons) or f"no {unit} dominates: {share}"
+    text = "; ".join(reasons)
+    if not reasons:
+        text = f"no {unit} dominates: {share}"
     text = f"{GRADES[diagnostics.reliability]} ({text})"
     if refined is not None and reasons:
         text += ", by rVAMP alone; the refits correct that, but no wrong row"
@@ -548,7 +570,9 @@ _NO_EFFECTS = {  # for each loss, row role or column role without effects: the r
 
 
 def why_no_effects(s):
-    """Explain why a `Selection` has no effects, with a remedy; "" where it has."""
+    """Explain why no effects can be estimated for a `Selection`, with a remedy; "" if
+    they can.
+    """
     question = s.question
     loss = question.target.loss
     causes = []
@@ -563,8 +587,8 @@ def why_no_effects(s):
         causes.append("chunks")
     if not causes:
         return ""
-    other = "select on one half of the rows, fit a regression with it on the other"
-    remedy = _NO_EFFECTS.get(causes[0], other)
+    halves = "select on one half of the rows, fit a regression with it on the other"
+    remedy = _NO_EFFECTS.get(causes[0], halves)
     return f"no effects are known with {causes[0]}: {remedy}"
 
 

@@ -98,26 +98,30 @@ class SparseBlock:
         return dger(-1.0, self.a, cross, a=total, overwrite_a=1)
 
     def forms(self, F, pieces=4, K=None):
-        """Compute x'FF'x for every column x, for a lower triangular F; with K = F F'
-        those of columns with few numbers are sums over these, unless that loses digits.
+        """Compute the quadratic form x'FF'x of every column x, with F lower triangular.
+
+        With K = FF' columns with few numbers are summed over these, unless that loses
+        digits.
         """
         if K is None:
             forms = np.zeros(self.shape[1])
-            long = slice(None)
+            dense = slice(None)
         else:
-            forms, long = self._short_forms(K)
-        S = self.S.tocsc()[:, long].tocsr()
-        b = self.b[long]
+            forms, dense = self._short_forms(K)
+        S = self.S.tocsc()[:, dense].tocsr()
+        b = self.b[dense]
         edges = np.linspace(0, len(F), pieces + 1).astype(int)
         for start, stop in zip(edges[:-1], edges[1:]):
-            part = np.ascontiguousarray(F[start:, start:stop])
-            seen = S[start:].T @ part - np.outer(b, self.a[start:] @ part)
-            forms[long] += np.einsum("ij,ij->i", seen, seen)
+            F_piece = np.ascontiguousarray(F[start:, start:stop])
+            product = S[start:].T @ F_piece - np.outer(b, self.a[start:] @ F_piece)
+            forms[dense] += np.einsum("ij,ij->i", product, product)
         return forms
 
     def _short_forms(self, K):
-        """Compute x'Kx of columns with few numbers; return it with the numbers of the
-        columns that are left: long ones, and those of which digits were lost.
+        """Compute the quadratic forms x'Kx of columns with few numbers; return them,
+        and the numbers of the other columns, whose forms are 0.
+
+        Those are long columns, and columns whose forms lost digits by cancellation.
         """
         S = self.S.tocsc()
         Ka = K @ self.a
@@ -130,12 +134,12 @@ class SparseBlock:
                 position = S.indptr[columns][:, None] + np.arange(k)
                 rows = S.indices[position]
                 v = S.data[position]
-                seen = K[rows[:, :, None], rows[:, None, :]]
-                forms[columns] = ((seen @ v[:, :, None])[:, :, 0] * v).sum(1)
-        own = Ka @ self.a
-        forms += self.b * (self.b * own - 2 * (S.T @ Ka))
-        most = abs(S).T @ np.sqrt(K.diagonal()) + np.abs(self.b) * own**0.5
-        kept = (stored <= len(K) / SHORT) & (forms >= CANCELLED * most**2)
+                K_piece = K[rows[:, :, None], rows[:, None, :]]
+                forms[columns] = ((K_piece @ v[:, :, None])[:, :, 0] * v).sum(1)
+        aKa = Ka @ self.a
+        forms += self.b * (self.b * aKa - 2 * (S.T @ Ka))
+        magnitude = abs(S).T @ np.sqrt(K.diagonal()) + np.abs(self.b) * aKa**0.5
+        kept = (stored <= len(K) / SHORT) & (forms >= CANCELLED * magnitude**2)
         forms[~kept] = 0
         return forms, np.flatnonzero(~kept)
 
@@ -718,8 +722,9 @@ def _weighted_sums(X, weights, n_linear):
 
 def column_sums(A, linear, square=()):
     """Compute u'A for each u in `linear` and w'(A o A) for each w in `square`, in one
-    pass over A, (M, N); both are sequences of (M,) arrays. Return a tuple of (N,)
-    arrays.
+    pass over A, (M, N); return them in order, as a tuple of (N,) arrays.
+
+    u and w are (M,).
     """
 
     def join(X, *weights):

@@ -24,8 +24,8 @@ def the_dask():
 
 
 def _whole_lines(source, axis):
-    """Return a Dask array in chunks of whole columns (axis 1) or whole rows
-    (axis 0).
+    """Return a Dask array rechunked to whole columns (axis 1) or whole rows (axis 0),
+    with a warning if data must move for that.
     """
     if source.numblocks[1 - axis] == 1:
         return source
@@ -198,7 +198,9 @@ class DaskTable(ChunkedTable):
         return _laid_anew(answer)
 
     def _graph(self, work, cut, whole, wanted):
-        """Build the answer, delayed: a task for each chunk, and the tree."""
+        """Build the delayed answer: one task for each chunk, and a tree of tasks that
+        join their answers.
+        """
         delayed = the_dask().delayed
         common = (self.center, self.scale, self.intercept)
         if self.axis:

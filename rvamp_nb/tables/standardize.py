@@ -59,7 +59,9 @@ def _rough(largest, means):
 
 
 def _of_chunks(A):
-    """Compute `unit_columns` of a table in chunks."""
+    """Return what `unit_columns` does, of a table in chunks: columns, norms, and a mask
+    of the constant ones.
+    """
 
     def of_columns(X):
         largest, means = _means(X, len(X))
@@ -72,8 +74,8 @@ def _of_chunks(A):
         return (), (total, squares)
 
     if A.intercept or A.row_scale is not None:
-        what = "a column of ones is put behind it, or its rows are multiplied"
-        raise ValueError(f"standardise A before {what}")
+        problem = "a column of ones is put behind it, or its rows are multiplied"
+        raise ValueError(f"standardise A before {problem}")
     M = len(A)
     raw = A.with_options(center=None, scale=None)
     with np.errstate(all="ignore"):  # NaN and infinite numbers are seen in the norms
@@ -86,6 +88,7 @@ def _of_chunks(A):
     center = center + total / M * size
     lengths = np.sqrt(np.maximum(squares - total**2 / M, 0))
     constant = lengths <= 8 * np.finfo(float).eps * np.sqrt(M)
+    # the lengths are of columns that were divided by their size
     norms = np.where(constant, 0, lengths * size)
     A.passes += raw.passes
     scale = np.where(constant, np.inf, norms)
@@ -95,17 +98,19 @@ def _of_chunks(A):
 @np.errstate(all="ignore")  # of what is not finite, the caller speaks
 def weighted_unit_columns(X, weight):
     """Centre and scale columns, (M, N), to sum 0 and sum of squares 1 under weights
-    (M,) or none. Returns A, an array or ChunkedTable, 0 in rows without weight; center
-    and scale, (N,); and which columns are constant in the rows that count, (N,) bool.
+    (M,), or None.
+
+    Return A, an array or ChunkedTable, 0 in rows without weight; center and scale,
+    (N,); and a mask of the columns that are constant in rows with weight, (N,).
     """
-    stored = isinstance(X, ChunkedTable)
+    in_chunks = isinstance(X, ChunkedTable)
     A, scale, constant = unit_columns(X)
-    center = A.center if stored else X.mean(0)
+    center = A.center if in_chunks else X.mean(0)
     if weight is None:
         return A, center, scale, constant
     shift = weight @ A / weight.sum()
     center = center + shift * scale
-    if stored:
+    if in_chunks:
         weighed = A.with_options(center=center, row_scale=np.sqrt(weight))
         size = np.sqrt(square_lengths(weighed))
     else:
@@ -113,7 +118,7 @@ def weighted_unit_columns(X, weight):
         size = np.sqrt(weight @ A**2)
     constant = constant | (size < 1e-10)
     scale = np.where(constant, 0.0, scale * size)
-    if stored:
+    if in_chunks:
         unit = np.where(constant, np.inf, scale)
         A = X.with_options(center=center, scale=unit, row_scale=(weight > 0) * 1.0)
     else:
@@ -152,12 +157,15 @@ def along(A, kept, weight=None):
 
 
 def less(A, kept, C):
-    """Return the ChunkedTable A, (M, N), less its columns numbered `kept` times C, (k,
-    N); as it is read, so that only chunks are arrays.
+    """Subtract from a ChunkedTable A, (M, N), its columns numbered `kept` times C, (k,
+    N).
+
+    Return a table that does so as it is read, so that only chunks are in memory.
     """
     Z = A[:, kept]
     n = A.source.shape[1]
     unit = np.ones(n) if A.scale is None else A.scale
+    # the source has other units than A
     C = C[:, :n] * np.where(np.isfinite(unit), unit, 0.0)  # inf of a column of zeros
     if A.row_scale is not None:
         Z = Z / np.where(A.row_scale > 0, A.row_scale, 1.0)[:, None]

@@ -181,15 +181,15 @@ SABOTAGES = [
     Sabotage(
         "select/networks.py",
         "the penalty is forgotten where signs are given",
-        "(products - lam * np.sign(old)) * real",
-        "(products - 0 * np.sign(old)) * real",
+        "(products - lam * np.sign(old)) * is_used",
+        "(products - 0 * np.sign(old)) * is_used",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
         "select/networks.py",
         "what is beyond the penalty elsewhere is not looked at",
-        "solved[going] = reached & ~beyond.any(1)",
-        "solved[going] = reached",
+        "solved[active] = reached & ~violated.any(1)",
+        "solved[active] = reached",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
@@ -223,8 +223,8 @@ SABOTAGES = [
     Sabotage(
         "select/networks.py",
         "a copy is a node",
-        "stands = np.where(constant, -1, near_copies(A))",
-        "stands = np.where(constant, -1, np.arange(len(constant)))",
+        "representative = np.where(constant, -1, near_copies(A))",
+        "representative = np.where(constant, -1, np.arange(len(constant)))",
         "tests/select/test_networks.py::test_columns_that_are_no_nodes",
     ),
     Sabotage(
@@ -510,7 +510,7 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a bound that is none is printed",
-        "if kept and np.isnan(s.pfer_bound):",
+        "if n_selected and np.isnan(s.pfer_bound):",
         "if False:",
         "tests/pages/test_html.py::test_nothing_is_printed_that_is_no_number",
     ),
@@ -611,7 +611,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "a bound that says next to nothing looks like a promise",
-        "if s.pfer_bound > kept / 2 > 0:",
+        "if s.pfer_bound > n_selected / 2 > 0:",
         "if False:",
         "tests/select/test_report.py::test_a_bound_that_says_next_to_nothing_is_named",
     ),
@@ -625,14 +625,14 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a threshold stands where q should",
-        "a resample selects {reached}",
-        "a resample selected {reached}",
+        "a resample selects {average}",
+        "a resample selected {average}",
         "tests/pages/test_html.py::test_facts_are_those_of_the_answer",
     ),
     Sabotage(
         "select/report.py",
         "what is undecided is not marked",
-        'reached[s.undecided] += ", undecided"',
+        'texts[s.undecided] += ", undecided"',
         "pass",
         "tests/pages/test_html.py::test_the_words_are_those_of_the_answer",
     ),
@@ -1112,8 +1112,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "Newton's steps leave the count out",
-        "d -= cV * slope",
-        "d -= V * slope",
+        "step -= cV * slope",
+        "step -= V * slope",
         "tests/inference/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
     ),
     Sabotage(
@@ -2012,7 +2012,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "repeated rows are decided by refits",
-        "if s.diagnostics.repeated and red:",
+        "if s.diagnostics.repeated and unreliable:",
         "if False:",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
