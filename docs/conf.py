@@ -41,6 +41,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
+    # not numpydoc's own, which makes no object of an attribute for index and search; it
+    # checks the docstrings (tests/site/test_reference.py)
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx.ext.mathjax",
@@ -118,7 +120,7 @@ autosummary_context = {
     "topics": topics(),
 }
 plot_pre_code = "from rvamp_nb.plot_style import style\nstyle()"
-plot_formats = ["svg"]
+plot_formats = ["svg"]  # all seven take three seconds
 plot_html_show_formats = plot_html_show_source_link = False
 add_module_names = False
 python_use_unqualified_type_names = True
@@ -219,7 +221,7 @@ def show_what_is_drawn(app, what, name, obj, options, lines):
     if not drawn or not app.env.docname.startswith("api/"):
         return
     example = "\n".join(lines).partition(">>> ")
-    alt = " ".join(lines[: lines.index("")])
+    alt = " ".join(lines[: lines.index("")]).removeprefix("Draw ")
     head, body = f".. plot::\n   :alt: {alt}", example[1] + example[2]
     if "widget = " in body:
         made = {}
