@@ -2,8 +2,10 @@
 
 import re
 import sys
+from doctest import script_from_examples
 from html import escape
 from pathlib import Path
+from textwrap import indent
 
 from docutils.nodes import paragraph
 from furo.navigation import get_navigation_tree
@@ -14,7 +16,8 @@ from sphinx.ext.intersphinx import resolve_reference_detect_inventory
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
-from reference import beside, derived, sources
+from pages import explorer
+from reference import METHODS, TASKS, beside, derived, sources
 from translate import (
     LABEL,
     SECTIONS,
@@ -38,6 +41,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
+    # not numpydoc's own, which makes no object of an attribute for index and search; it
+    # checks the docstrings (tests/site/test_reference.py)
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx.ext.mathjax",
@@ -45,6 +50,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_sitemap",
     "sphinxext.opengraph",
+    "matplotlib.sphinxext.plot_directive",
 ]
 html_theme = "furo"
 # Every colour of these two reads well on their backgrounds (tests/site counts it).
@@ -113,6 +119,9 @@ autosummary_context = {
     "built": [stem for stem in derived().values() if page_name(stem) in built],
     "topics": topics(),
 }
+plot_pre_code = "from rvamp_nb.plot_style import style\nstyle()"
+plot_formats = ["svg"]  # all seven take three seconds
+plot_html_show_formats = plot_html_show_source_link = False
 add_module_names = False
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 88
@@ -204,6 +213,23 @@ def read_docstring(app, what, name, obj, options, lines):
         )
 
 
+def show_what_is_drawn(app, what, name, obj, options, lines):
+    """On its page, what draws shows what its example makes: a picture, which is read
+    aloud as its docstring's first sentence, or a widget that moves.
+    """
+    drawn = name.removeprefix("rvamp_nb.") in TASKS[METHODS]
+    if not drawn or not app.env.docname.startswith("api/"):
+        return
+    example = "\n".join(lines).partition(">>> ")
+    alt = " ".join(lines[: lines.index("")]).removeprefix("Draw ")
+    head, body = f".. plot::\n   :alt: {alt}", example[1] + example[2]
+    if "widget = " in body:
+        made = {}
+        exec(script_from_examples(body), made)
+        head, body = ".. raw:: html", explorer(made["widget"], "../_static")
+    lines += ["", *f"{head}\n\n{indent(body, '   ')}".split("\n")]
+
+
 def name_plainly(app, what, name, obj, options, signature, answer):
     """A type that is not loaded for a signature is written by its name."""
     alias = re.compile(r"TypeAliasForwardRef\('([\w.]+)'\)")
@@ -284,6 +310,7 @@ def setup(app):
     app.connect("autodoc-process-docstring", read_docstring, priority=400)
     # after it
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)
+    app.connect("autodoc-process-docstring", show_what_is_drawn, priority=900)
     app.connect("autodoc-skip-member", skip_field)
     app.connect("html-page-context", lead_back_to_the_reference)
     app.connect("html-page-context", describe, priority=400)  # before opengraph

@@ -29,7 +29,7 @@ def made(notebooks):
     heads = {stem: TITLE.match(nb.cells[0].source) for stem, nb in notebooks.items()}
     known = {
         "repository": settings()["git_url"],
-        "explorer": explorer(),
+        "explorer": explorer(diabetes_explorer()),
         "titles": {stem: page_title(stem, head[1]) for stem, head in heads.items()},
         "leads": {stem: head[2] for stem, head in heads.items()},
         "tasks": TASKS,
@@ -52,15 +52,20 @@ def made(notebooks):
     return texts
 
 
-def explorer():
-    """What the widget of the diabetes data holds, as a notebook's page has it. Where no
-    script runs, the picture above it stays.
+def explorer(widget, static="_static"):
+    """A widget on a page that is no notebook's, with what it holds. Where no script
+    runs, the picture above it stays.
     """
-    widget = diabetes_explorer()
     states = {"explorer": {"state": dict(_esm=str(widget._esm), table=widget.table)}}
     widget.close()
     # what ends a script must not stand in it
-    return json.dumps({"state": states}, ensure_ascii=False).replace("</", "<\\/")
+    state = json.dumps({"state": states}, ensure_ascii=False).replace("</", "<\\/")
+    kind = "application/vnd.jupyter.widget"
+    return (
+        f'<script type="{kind}-view+json">{{"model_id": "explorer"}}</script>\n'
+        f'<script type="{kind}-state+json">{state}</script>\n'
+        f'<script src="{static}/widgets.js"></script>'
+    )
 
 
 def releases():

@@ -393,6 +393,15 @@ class Network(NamedTuple):
         -------
         Axes
             With the picture.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rvamp_nb import neighbourhoods
+        >>> X = np.random.default_rng(0).normal(size=(80, 12))
+        >>> X[:, 1:6] += X[:, :5]
+        >>> len(neighbourhoods(X, n_resamples=100).plot().texts)
+        12
         """
         return draw_network(self, ax)
 

@@ -303,7 +303,8 @@ class Results:
         >>> from rvamp_nb import StabilitySelection, datasets
         >>> d = datasets.gaussian_design(60, 4, noise=0.3, density=0.5, seed=0)
         >>> s = StabilitySelection(n_resamples=0).fit(d.A, d.y)
-        >>> type(s.explore(["x0", "x1"])).__name__
+        >>> widget = s.explore(["x0", "x1"])
+        >>> type(widget).__name__
         'Explorer'
         """
         columns = self._answered().question.columns

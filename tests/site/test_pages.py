@@ -187,6 +187,21 @@ def test_a_page_says_where_it_is_published_and_what_is_seen_of_it_elsewhere(name
         assert (SITE / picture).is_file() and tags["image:alt"]
 
 
+@each_page
+def test_a_page_names_icons_that_are_there(name):
+    """The drawing, one for what shows no drawings, and one for phones."""
+    link = r'<link rel="([\w -]*icon)".*? href="([^"?]*)'
+    icons = dict(re.findall(link, text(name)))
+    files = {kind: (SITE / name).parent / path for kind, path in icons.items()}
+    drawing = files.pop("shortcut icon")
+    assert drawing.read_text(encoding="utf-8").startswith("<svg")
+    widths = {
+        kind: int.from_bytes(file.read_bytes()[16:20], "big")
+        for kind, file in files.items()
+    }
+    assert widths == {"icon": 32, "apple-touch-icon": 180}
+
+
 def test_the_map_of_the_site_has_every_page_to_be_found():
     xml = (SITE / "sitemap.xml").read_text(encoding="utf-8")
     apart = {"404.html", "genindex.html", "search.html"}

@@ -8,12 +8,12 @@ import sys
 from pkgutil import resolve_name
 
 import pytest
-from browsing import ROOT
+from browsing import ROOT, SETTLED
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
 
 sys.path.insert(0, str(ROOT / "docs"))
-from reference import beside
+from reference import METHODS, TASKS, beside
 
 import rvamp_nb
 
@@ -171,6 +171,36 @@ def test_a_fault_is_seen(monkeypatch):
         "RT03 Return value has no description",
         "See Also: elsewhere",
     ]
+
+
+PICTURES = """name => {
+    const entry = document.getElementById(name).closest("dl");
+    const read = node => [node.getAttribute("alt") ?? node.getAttribute("aria-label"),
+        node.getBoundingClientRect().width];
+    return [...entry.querySelectorAll("img, .widget svg[aria-label]")].map(read);
+}"""
+
+
+@pytest.mark.parametrize("name", TASKS[METHODS])
+def test_what_draws_shows_the_picture_of_its_example(tab, address, name):
+    """It can be seen, and is read aloud."""
+    shown = f"rvamp_nb.{name}"
+    tab.goto(f"{address}api/{shown.rpartition('.')[0]}.html")
+    tab.evaluate(SETTLED)
+    pictures = tab.evaluate(PICTURES, shown)
+    assert pictures
+    for words, width in pictures:
+        assert len(words) > 20 and ".svg" not in words
+        assert width > 200
+
+
+def test_all_that_draws_is_under_draw():
+    drawing = {
+        name.removeprefix("rvamp_nb.")
+        for name in THINGS
+        if re.match("plot|explore|draw_", name.rpartition(".")[2])
+    }
+    assert drawing == set(TASKS[METHODS])
 
 
 @pytest.mark.parametrize("base", ["Prior.nothing", "Laplace.inner"])
