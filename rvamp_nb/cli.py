@@ -350,7 +350,7 @@ def _embedded():
 
 def _some(args, names):
     """Return some attributes, {name: value}."""
-    return {name: getattr(args, name) for name in names.split()}
+    return {name: vars(args)[name] for name in names.split()}
 
 
 def _request(args):

@@ -108,8 +108,7 @@ def _outputs(draw, values, places):
         for k in set(plt.get_fignums()) - before:
             plt.close(k)
     outputs = []
-    for name in ("stdout", "stderr"):
-        text = getattr(shown, name)
+    for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr)):
         if text:
             outputs.append(dict(output_type="stream", name=name, text=text))
     for o in shown.outputs:

@@ -98,8 +98,8 @@ _PRIORS = "Laplace Ridge ElasticNet NonNegative SpikeSlab"
 
 def _kinds():
     """Return the classes whose objects a file can hold, by name."""
-    kinds = [getattr(resampling, name) for name in _LAWS.split()]
-    kinds += [getattr(prior, name) for name in _PRIORS.split()]
+    kinds = [vars(resampling)[name] for name in _LAWS.split()]
+    kinds += [vars(prior)[name] for name in _PRIORS.split()]
     kinds += LOSSES.values()
     kinds.append(GroupLasso)
     return {kind.__name__: kind for kind in kinds}

@@ -578,9 +578,9 @@ def why_no_effects(s):
     causes = []
     if loss not in ("squared", "logistic", "poisson"):
         causes.append(loss)
-    for role in ("groups", "weight", "offset"):
-        if getattr(question.target.rows, role) is not None:
-            causes.append(role)
+    rows = question.target.rows
+    roles = {"groups": rows.groups, "weight": rows.weight, "offset": rows.offset}
+    causes += [role for role, value in roles.items() if value is not None]
     if question.columns.groups:
         causes.append("column_groups")
     if type(question.A) is not np.ndarray:
