@@ -16,6 +16,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from io import TextIOWrapper
+from operator import attrgetter
 from pathlib import Path
 
 import rvamp_nb
@@ -350,7 +351,7 @@ def _embedded():
 
 def _some(args, names):
     """Return some attributes, {name: value}."""
-    return {name: vars(args)[name] for name in names.split()}
+    return {name: attrgetter(name)(args) for name in names.split()}
 
 
 def _request(args):

@@ -625,10 +625,7 @@ def state_evolution(
     power = design.gain * (share @ x_0**2) / _columns_of(prior)
     of_rows = likelihood, noise, power, counts, beta
     model = _Model(signal, prior, design, beta, power, of_rows, selected)
-    if start is None:
-        macro = model.begun()
-    else:
-        macro = start.macro._replace(scale=1.0)
+    macro = model.begun() if start is None else start.macro._replace(scale=1.0)
     macro, n, change = _turned(model, macro, tol, most)
     converged = bool(change < tol)
     status = _status(converged, n, change)
@@ -637,14 +634,12 @@ def state_evolution(
     x, _ = model.sides(macro)
     true = float(share[1:].sum())
     prior = model.scaled(macro)
-    null = PiLaw(x_0[:1], np.ones(1), macro, prior, beta)
-    law = PiLaw(x_0[1:], share[1:] / true, macro, prior, beta)
     return Evolution(
         mse=x.error,
         var=x.var,
         chi=x.chi,
-        Pi_null=null,
-        Pi_true=law,
+        Pi_null=PiLaw(x_0[:1], np.ones(1), macro, prior, beta),
+        Pi_true=PiLaw(x_0[1:], share[1:] / true, macro, prior, beta),
         density=true,
         converged=converged,
         status=status,

@@ -304,8 +304,7 @@ def iterate(
     slowest attempt fails.
     """
     pace = AdaptiveDamping(damping)
-    if anderson is None:
-        anderson = Anderson(problem.A)
+    anderson = anderson or Anderson(problem.A)
     state = _start(problem, state)
     good = None  # the last successful step
     fast = False  # whether the state comes from an acceleration

@@ -285,7 +285,7 @@ class PatternFit(NamedTuple):
     chosen: tuple  # which piece of its law the count of each chosen row is in
     fit: Fit | None  # to the kept columns; None where it did not settle
 
-
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt01s
 def solve_patterns(fit, rows, columns):
     """Fit each pattern of some rows, (K,), on some columns, (n,). Return a list of
     `PatternFit`, and the total number of steps.

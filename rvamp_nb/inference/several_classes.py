@@ -77,7 +77,7 @@ def softmax_prox(a, v):
     v = np.maximum(v, numbers.tiny**0.5)  # log(v) is taken
     largest = a.max(-1, keepdims=True)
     total = np.exp(a - largest).sum(-1, keepdims=True)
-    # a lower bound of s: log-sum-exp is convex, and no probability at a is above 1/total
+    # a lower bound of s: log-sum-exp is convex, and at f = a no p is above 1 / total
     s = largest + np.log(total) - v / total
     for _ in range(50):
         count_work(2 * a.size)
