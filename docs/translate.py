@@ -1,27 +1,7 @@
-"""What Jupyter shows and what the site shows: the notebooks' conventions, translated to
-MyST. First what stands in the notebook, then what the site makes of it:
-
-``# Title`` and ``> one line``
-    a numbered title, its lead, the notebook to download, and where to run it
-``$$ ... \\tag{eq:x} $$``
-    an equation numbered by chapter, with an anchor
-an equation's label in backticks
-    a link to that equation, on whichever page it is
-``[chapter 2.4](24_messages.ipynb)``
-    a link; plain text while that chapter is not being built
-a slider that needs Python to move
-    a line that says so; the still picture that follows it stays
-a figure
-    the figure, with the caption under it, or the title of its section, as what is read
-    to those who do not see it
-``<details><summary>...``, a whole cell or the end of one
-    a drop-down: letters, answers, solutions
-a cell tagged ``hide-cell``
-    folded, under a line that says what is in it
-a cell with ``#| export``
-    signature, docstring, link to the source; the code folded beneath
-a cell with ``#| hide``, or only directives
-    nothing
+"""What Jupyter shows, translated to what the site shows: the conventions of the
+notebooks (CONTRIBUTING.md, "Add a page") to MyST. Cells with ``#| hide``, or only with
+directives, are left out; what a link, a drop-down or a folded cell becomes stands where
+it is made.
 """
 
 import ast
@@ -207,13 +187,9 @@ def is_label(match, known, wide=False):
 
 def labels(nb):
     """Every equation label that the notebook defines."""
-    found = (
-        TAG.search(body)
-        for cell in nb.cells
-        if cell.cell_type == "markdown"
-        for _, body in EQUATION.findall(cell.source)
-    )
-    return [tag[1] for tag in found if tag]
+    texts = [cell.source for cell in nb.cells if cell.cell_type == "markdown"]
+    equations = [body for text in texts for _, body in EQUATION.findall(text)]
+    return [label for body in equations for label in TAG.findall(body)]
 
 
 @cache
@@ -247,20 +223,18 @@ class Translator:
         nb.cells = cells
 
     def code(self, cell, module):
-        """The cells that a code cell becomes."""
+        """The cells that a code cell becomes; of exported code first what autodoc makes
+        of it, then the code, folded.
+        """
         found, cell.source = directives(cell.source)
         if "hide" in found or not cell.source:
             return []
         folded = "hide-cell" in cell.metadata.get("tags", ())
         if folded:
-            what = what_is_folded(cell)
-            prompt(cell, what)
-        dead = [
-            output
-            for output in cell.outputs
-            if WIDGET in output.get("data", {}) and not moves(output)
-        ]
-        cell.outputs = [output for output in cell.outputs if output not in dead]
+            prompt(cell, what_is_folded(cell))
+        shown = [o for o in cell.outputs if WIDGET not in o.get("data", {}) or moves(o)]
+        dead = len(shown) < len(cell.outputs)
+        cell.outputs = shown
         after = [new_markdown_cell(NEEDS_PYTHON)] if dead else []
         public = public_definitions(cell.source) if "export" in found else []
         if folded or not public:
@@ -286,10 +260,8 @@ class Translator:
         without installing anything here.
         """
         home, _, branch = self.repository.partition("/blob/")
-        inside = posixpath.dirname(f"nbs/{stem}")
-        places = dict(home=home, branch=branch, stem=stem, inside=inside)
-        places["root"] = posixpath.relpath(".", inside)
-        words = dict(title=page_title(stem, title), lead=lead)
+        places = {"home": home, "branch": branch, "file": f"nbs/{stem}.ipynb"}
+        words = {"title": page_title(stem, title), "lead": lead}
         entries = self.topics.get(page_name(stem))
         template = TEMPLATES.get_template("head.md")
         return template.render(places, **words, entries=entries)
@@ -318,19 +290,17 @@ class Translator:
             return match[0]
         if target.startswith("#"):
             return text  # a heading of this page: its anchor has another name there
-        target, _, anchor = posixpath.normpath(
-            posixpath.join("nbs", posixpath.dirname(stem), target)
-        ).partition("#")
-        page = re.fullmatch(r"nbs/(.+)\.ipynb", target)
+        target = posixpath.normpath(posixpath.join("nbs", stem, "..", target))
+        page = re.fullmatch(r"nbs/(.+)(\.ipynb.*)", target)
         if page and page[1] not in self.built:
             return text
         if page:
-            target = f"{page_name(page[1])}.ipynb"
+            target = page_name(page[1]) + page[2]
         elif target.startswith("docs/"):
             target = target.replace("docs/", "../../", 1)
         else:
             target = f"{self.repository}/{target}"
-        return f"{picture}[{text}]({target}{'#' * bool(anchor)}{anchor})"
+        return f"{picture}[{text}]({target})"
 
 
 def dropdown(summary, text):
