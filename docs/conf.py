@@ -221,7 +221,7 @@ def linkcode_resolve(domain, info):
         thing = resolve_name(f"{info['module']}:{info['fullname']}")
         thing = inspect.unwrap(getattr(thing, "fget", thing))
         lines, first = inspect.getsourcelines(thing)
-    except (AttributeError, TypeError):  # only its docstring tells of it
+    except (AttributeError, TypeError, ValueError):  # only a docstring tells of it
         return None
     file = Path(inspect.getfile(thing)).relative_to(DOCS.parent).as_posix()
     last = first + len(lines) - 1

@@ -1,6 +1,6 @@
 """What Jupyter shows, translated to what the site shows: the conventions of the
 notebooks (CONTRIBUTING.md, "Add a page") to MyST. Cells with ``#| hide``, or only with
-directives, are left out; what a link, a drop-down or a folded cell becomes stands where
+directives, are left out; what an equation, a link or a folded cell becomes stands where
 it is made.
 """
 
@@ -65,10 +65,6 @@ TAG = re.compile(r"\s*\\tag\{([^}]+)\}")
 # a reference brings its own parentheses: (`eq:x`) has one pair
 LABEL = re.compile(r"(\()?(?<!`)`([\w:-]+)`(?!`)(?(1)\))")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
-DETAILS = re.compile(
-    r"^<details>\s*<summary>(.*?)</summary>\s*(.*?)\s*</details>[ ]*$",
-    re.DOTALL | re.MULTILINE,
-)
 TITLE = re.compile(r"\A# (.+)\n+> (.+)\s*\Z")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 # the caption of a figure: the cell under it, which begins with its number
@@ -250,7 +246,6 @@ class Translator:
         title = TITLE.match(text)
         if title:
             text = self.head(stem, *title.groups())
-        text = DETAILS.sub(lambda m: dropdown(*m.groups()), text)
         parts = FENCE.split(text)  # every second part is a fenced block: left alone
         parts[::2] = [self.prose(part, stem) for part in parts[::2]]
         return "".join(parts)
@@ -267,6 +262,9 @@ class Translator:
         return template.render(places, **words, entries=entries)
 
     def prose(self, text, stem):
+        """Text outside code: a label in backticks leads to its equation, on whichever
+        page that is.
+        """
         text = EQUATION.sub(self.equation, text)
         text = LINK.sub(lambda m: self.link(m, stem), text)
         wide = not stem.startswith("howto/")  # `score` is a method there
@@ -276,6 +274,7 @@ class Translator:
 
     @staticmethod
     def equation(match):
+        """An equation with its label, which numbers it and is its anchor."""
         indent, body = match.groups()
         tag = TAG.search(body)
         label = f" ({tag[1]})" if tag else ""
@@ -284,7 +283,9 @@ class Translator:
         return f"{blank}{indent}$${TAG.sub('', body)}$${label}\n{blank.rstrip()}"
 
     def link(self, match, stem):
-        """A link as the notebook ``stem`` has it, as seen from docs/_build/pages."""
+        """A link as the notebook ``stem`` has it, as seen from docs/_build/pages; plain
+        text, while the chapter that it leads to is not built.
+        """
         picture, text, target = match.groups()
         if re.match(r"[a-z]+:", target) or target in BESIDE:
             return match[0]
@@ -301,13 +302,6 @@ class Translator:
         else:
             target = f"{self.repository}/{target}"
         return f"{picture}[{text}]({target})"
-
-
-def dropdown(summary, text):
-    """Folded text; its summary is also its class, by which style.css knows it."""
-    title = re.sub(r"<[^>]+>", "", summary).strip()
-    kind = re.sub(r"\W+", "-", title.lower())
-    return f"::::{{dropdown}} {title}\n:class-container: folded {kind}\n\n{text}\n::::"
 
 
 def prompt(cell, what):
