@@ -30,7 +30,7 @@ sys.path.append(str(DOCS.parent / "tests/helpers"))
 import kept
 import translate
 from pages import made, releases
-from reference import derived
+from reference import homes
 from translate import README, ROOT, Translator, notebook_files, page_name
 
 BUILD = DOCS / "_build"  # pages/ go in, html/ comes out; ignored by git, made anew
@@ -63,7 +63,7 @@ def main(wanted):
     texts.update(releases())
     for name, text in texts.items():
         (BUILD / "pages" / f"{name}.md").write_text(text, encoding="utf-8")
-    looked_for = {*translate.topics(), *map(page_name, derived().values())}
+    looked_for = {*translate.topics(), *(page_name(at) for at, _ in homes().values())}
     for stem, nb in pages.items():
         translator.notebook(nb, stem)
         nb.metadata["file"] = f"nbs/{stem}.ipynb"  # to which the page's pencil leads
@@ -114,13 +114,10 @@ def give_states(nb, states, stem):
 
 
 def number_lines(nb):
-    """Note after how many lines of its file the source of each cell begins, as myst-nb
-    wants it.
-
-    Sphinx's warnings then name lines that are there. Without a note myst-nb counts
-    10,000 lines a cell, and myst-parser puts as many empty lines before each
-    ``{eval-rst}`` fence as its number says: 26 million on one page, gigabytes and a
-    quarter of an hour for the site.
+    """Note after how many lines of its file the source of each cell begins: these
+    Sphinx's warnings name. Without a note myst-nb counts 10,000 lines a cell, and
+    myst-parser puts as many empty lines before each ``{eval-rst}`` fence as its number
+    says: 26 million on one page, gigabytes and a quarter of an hour for the site.
     """
     nb.metadata.pop("source_map", None)
     lines = nbformat.writes(nb).split("\n")

@@ -17,7 +17,7 @@ DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
 import translate
-from reference import beside, derived, sources
+from reference import beside, homes
 from translate import LABEL, is_label, known_labels, page_name, settings
 
 import rvamp_nb
@@ -102,9 +102,8 @@ autosummary_generate = ["api.md"]
 built = {path.stem for path in (DOCS / "_build" / "pages").glob("*.ipynb")}
 autosummary_context = {
     "beside": beside(),
-    "derived": derived(),
-    "sources": sources(),
-    "built": [stem for stem in derived().values() if page_name(stem) in built],
+    "homes": homes(),
+    "built": [stem for stem, _ in homes().values() if page_name(stem) in built],
     "topics": translate.topics(),
 }
 add_module_names = False

@@ -2,8 +2,6 @@
 and first cells: python docs/contents.py
 """
 
-import posixpath
-
 import nbformat
 import translate
 from nbformat.v4 import new_markdown_cell, new_notebook
@@ -34,10 +32,9 @@ def row(stem, first):
     the number of a chapter, or the module of a room.
     """
     title, line = TITLE.match(first.source).groups()
-    link = posixpath.relpath(f"{stem}.ipynb", posixpath.dirname(PAGE))
-    room = f"`{posixpath.basename(stem)}`" if stem.startswith("workshop/") else None
+    room = f"`{translate.page_name(stem)}`" if stem.startswith("workshop/") else None
     name = chapter_number(stem) or room
-    return [*[name] * bool(name), f"[{title}]({link})", line]
+    return [*[name] * bool(name), f"[{title}](../{stem}.ipynb)", line]
 
 
 if __name__ == "__main__":

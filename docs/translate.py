@@ -52,8 +52,8 @@ NEEDS_PYTHON = (
     " notebook. Below stands one of their pictures."
 )
 SIGNATURES = {  # what autodoc is asked for
-    ast.FunctionDef: ".. autofunction:: {}\n   :no-index:\n",
-    ast.ClassDef: ".. autoclass:: {}\n   :no-index:\n   :members:\n",
+    ast.FunctionDef: ".. autofunction:: rvamp_nb.{}\n   :no-index:\n",
+    ast.ClassDef: ".. autoclass:: rvamp_nb.{}\n   :no-index:\n   :members:\n",
 }
 BESIDE = {f"{page}.md" for page in SECTIONS}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
@@ -156,13 +156,6 @@ def page_title(stem, title):
     )
 
 
-def own_module(nb):
-    """The dotted name of the module that a notebook makes, or None."""
-    code = (cell.source for cell in nb.cells if cell.cell_type == "code")
-    found = [directives(source)[0].get("default_exp") for source in code]
-    return next((f"rvamp_nb.{name}" for name in found if name), None)
-
-
 def moves(output):
     """Whether an output is a widget that moves without Python: it brings its own
     JavaScript (anywidget), which static/widgets.js calls; those of ipywidgets need a
@@ -202,27 +195,27 @@ class Translator:
 
     def __init__(self, built, known, repository):
         self.built, self.known, self.repository = set(built), set(known), repository
-        self.topics = topics()
+        self.module = None  # which the notebook makes, from its cell that says so on
 
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
-        own, cells = own_module(nb), []
-        section = stem
+        cells, section = [], stem
         for cell, below in zip(nb.cells, [*nb.cells[1:], None]):
             if cell.cell_type == "code":
                 describe_figures(cell, below, section)
-                cells += self.code(cell, own)
+                cells += self.code(cell)
             else:
                 section = [section, *HEADING.findall(FENCE.sub("", cell.source))][-1]
                 cell.source = self.markdown(cell.source, stem)
                 cells.append(cell)
         nb.cells = cells
 
-    def code(self, cell, module):
+    def code(self, cell):
         """The cells that a code cell becomes; of exported code first what autodoc makes
         of it, then the code, folded.
         """
         found, cell.source = directives(cell.source)
+        self.module = found.get("default_exp", self.module)
         if "hide" in found or not cell.source:
             return []
         folded = "hide-cell" in cell.metadata.get("tags", ())
@@ -238,7 +231,8 @@ class Translator:
         cell.metadata["tags"] = ["hide-input"]
         prompt(cell, f"Code: {', '.join(node.name for node in public)}")
         entries = "\n".join(
-            SIGNATURES[type(node)].format(f"{module}.{node.name}") for node in public
+            SIGNATURES[type(node)].format(f"{self.module}.{node.name}")
+            for node in public
         )
         return [new_markdown_cell(f"```{{eval-rst}}\n{entries}```"), cell, *after]
 
@@ -257,7 +251,7 @@ class Translator:
         home, _, branch = self.repository.partition("/blob/")
         places = {"home": home, "branch": branch, "file": f"nbs/{stem}.ipynb"}
         words = {"title": page_title(stem, title), "lead": lead}
-        entries = self.topics.get(page_name(stem))
+        entries = topics().get(page_name(stem))
         template = TEMPLATES.get_template("head.md")
         return template.render(places, **words, entries=entries)
 
