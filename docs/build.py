@@ -28,21 +28,10 @@ sys.path.insert(1, str(DOCS.parent))
 sys.path.append(str(DOCS.parent / "tests/helpers"))
 
 import kept
+import translate
 from pages import made, releases
-from reference import derived
-from translate import (
-    README,
-    ROOT,
-    WIDGET,
-    Translator,
-    known_labels,
-    moves,
-    notebook_files,
-    page_name,
-    section,
-    settings,
-    topics,
-)
+from reference import homes
+from translate import README, ROOT, Translator, notebook_files, page_name
 
 BUILD = DOCS / "_build"  # pages/ go in, html/ comes out; ignored by git, made anew
 SITE = ROOT / "_docs"
@@ -66,21 +55,21 @@ def main(wanted):
 
     shutil.rmtree(BUILD, ignore_errors=True)
     (BUILD / "pages").mkdir(parents=True)
-    repository = f"{settings()['git_url']}/blob/{settings()['branch']}"
-    translator = Translator(pages, known_labels(), repository)
+    repository = "{git_url}/blob/{branch}".format_map(translate.settings())
+    translator = Translator(pages, translate.known_labels(), repository)
     # of the notebooks as they still are
     texts = made(pages)
     texts = {name: translator.markdown(text, "index") for name, text in texts.items()}
     texts.update(releases())
     for name, text in texts.items():
         (BUILD / "pages" / f"{name}.md").write_text(text, encoding="utf-8")
-    looked_for = {*topics(), *map(page_name, derived().values())}
+    looked_for = {*translate.topics(), *(page_name(at) for at, _ in homes().values())}
     for stem, nb in pages.items():
         translator.notebook(nb, stem)
         nb.metadata["file"] = f"nbs/{stem}.ipynb"  # to which the page's pencil leads
         # What is internal is not searched: rooms of the workshop of which no public
         # name comes, and for which nobody looks.
-        if section(stem) == "workshop" and page_name(stem) not in looked_for:
+        if translate.section(stem) == "workshop" and page_name(stem) not in looked_for:
             nb.metadata["nosearch"] = "true"
         number_lines(nb)
         nbformat.write(nb, BUILD / "pages" / f"{page_name(stem)}.ipynb")
@@ -99,7 +88,7 @@ def main(wanted):
 def moving(nb):
     """The widgets of a notebook that move on its page, in their order."""
     outputs = (out for cell in nb.cells for out in cell.get("outputs", ()))
-    return [output.data[WIDGET] for output in outputs if moves(output)]
+    return [out.data[translate.WIDGET] for out in outputs if translate.moves(out)]
 
 
 def states_of(files, pages):
@@ -125,13 +114,10 @@ def give_states(nb, states, stem):
 
 
 def number_lines(nb):
-    """Note after how many lines of its file the source of each cell begins, as myst-nb
-    wants it.
-
-    Sphinx's warnings then name lines that are there. Without a note myst-nb counts
-    10,000 lines a cell, and myst-parser puts as many empty lines before each
-    ``{eval-rst}`` fence as its number says: 26 million on one page, gigabytes and a
-    quarter of an hour for the site.
+    """Note after how many lines of its file the source of each cell begins: these
+    Sphinx's warnings name. Without a note myst-nb counts 10,000 lines a cell, and
+    myst-parser puts as many empty lines before each ``{eval-rst}`` fence as its number
+    says: 26 million on one page, gigabytes and a quarter of an hour for the site.
     """
     nb.metadata.pop("source_map", None)
     lines = nbformat.writes(nb).split("\n")

@@ -1,10 +1,12 @@
 """Sphinx's configuration. build.py makes the pages and runs Sphinx on them."""
 
+import inspect
 import re
 import sys
 from doctest import script_from_examples
 from html import escape
 from pathlib import Path
+from pkgutil import resolve_name
 from textwrap import indent
 
 from docutils.nodes import paragraph
@@ -16,18 +18,10 @@ from sphinx.ext.intersphinx import resolve_reference_detect_inventory
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
+import translate
 from pages import explorer
-from reference import METHODS, TASKS, beside, derived, sources
-from translate import (
-    LABEL,
-    SECTIONS,
-    chapter_number,
-    is_label,
-    known_labels,
-    page_name,
-    settings,
-    topics,
-)
+from reference import METHODS, TASKS, beside, homes
+from translate import LABEL, is_label, known_labels, page_name, settings
 
 import rvamp_nb
 
@@ -44,7 +38,7 @@ extensions = [
     # not numpydoc's own, which makes no object of an attribute for index and search; it
     # checks the docstrings (tests/site/test_reference.py)
     "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
+    "sphinx.ext.linkcode",
     "sphinx.ext.mathjax",
     "sphinx_design",
     "sphinx_copybutton",
@@ -58,7 +52,7 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 html_baseurl = ogp_site_url = "{doc_host}{doc_baseurl}/".format_map(settings())
 sitemap_url_scheme = "{link}"
-sitemap_excludes = ["404.html", "genindex.html", "search.html", "_modules/*"]
+sitemap_excludes = ["404.html", "genindex.html", "search.html"]
 ogp_image = "_static/front.png"
 ogp_image_alt = "Histograms of 4,000 refits, and on each one run of rVAMP."
 # Every script is served by the site itself.
@@ -78,7 +72,7 @@ html_copy_source = html_show_sourcelink = False
 # and a style that takes more of ours to hold lines of 88 letters.
 templates_path = [str(DOCS / "templates")]  # autosummary looks beside the pages
 html_context = {
-    "bar": SECTIONS,
+    "bar": translate.SECTIONS,
     "repository": settings()["git_url"],
     "branch": settings()["branch"],
     "home": f"{settings()['doc_baseurl']}/",
@@ -114,10 +108,9 @@ autosummary_generate = ["api.md"]
 built = {path.stem for path in (DOCS / "_build" / "pages").glob("*.ipynb")}
 autosummary_context = {
     "beside": beside(),
-    "derived": derived(),
-    "sources": sources(),
-    "built": [stem for stem in derived().values() if page_name(stem) in built],
-    "topics": topics(),
+    "homes": homes(),
+    "built": [stem for stem, _ in homes().values() if page_name(stem) in built],
+    "topics": translate.topics(),
 }
 plot_pre_code = "from rvamp_nb.plot_style import style\nstyle()"
 plot_formats = ["svg"]  # all seven take three seconds
@@ -156,7 +149,7 @@ class ChapterMath(MathDomain):
     def note_equation(self, docname, labelid, location=None):
         super().note_equation(docname, labelid, location)
         docname, number = self.equations[labelid]
-        chapter = chapter_number(docname)
+        chapter = translate.chapter_number(docname)
         if chapter:
             self.equations[labelid] = docname, f"{chapter}.{number}"
 
@@ -240,46 +233,33 @@ def index_properties_once(app, what, name, obj, options, lines):
     """An attribute that a class tells of in its docstring, and that is a property with
     a docstring of its own, has its place in the index there.
     """
-
-    def once(found):
-        inside = isinstance(getattr(obj, found[2], None), property)
-        return f"{found[0]}\n{found[1]}   :no-index:" if inside else found[0]
-
-    attribute = r"^( *)\.\. attribute:: (\w+)$(?!\n *:no-index:)"
-    text = re.sub(attribute, once, "\n".join(lines), flags=re.MULTILINE)
-    lines[:] = text.split("\n")
+    found = inspect.getmembers(obj, lambda part: isinstance(part, property))
+    names = "|".join(name for name, _ in found)
+    attribute = rf"^( *)\.\. attribute:: ({names})$(?!\n *:no-index:)"
+    once = re.compile(attribute, re.MULTILINE)
+    lines[:] = once.sub(r"\g<0>\n\1   :no-index:", "\n".join(lines)).split("\n")
 
 
-def lead_back_to_the_reference(app, pagename, templatename, context, doctree):
-    """From its source, the link of a public name leads to its page; what is internal
-    has none.
-    """
-    if not pagename.startswith("_modules/"):
-        return
-    objects = app.env.get_domain("py").objects
-    module = pagename.removeprefix("_modules/").replace("/", ".")
-
-    def way(found):
-        names = [f"{home}.{found[2]}" for home in ("rvamp_nb", module)]
-        known = [objects[name] for name in names if name in objects]
-        if not known:
-            return found[1]
-        page = app.builder.get_relative_uri(pagename, known[0].docname)
-        link = f'<a class="viewcode-back" href="{page}#{known[0].node_id}">[docs]</a>'
-        return found[1] + link
-
-    block = r'(<div class="viewcode-block" id="([\w.]+)">\n)'
-    back = r'<a class="viewcode-back".*?</a>'
-    context["body"] = re.sub(block + back, way, context["body"])
+def linkcode_resolve(domain, info):
+    """Where the lines that define a name are read: in the repository."""
+    try:
+        thing = resolve_name(f"{info['module']}:{info['fullname']}")
+        thing = inspect.unwrap(getattr(thing, "fget", thing))
+        lines, first = inspect.getsourcelines(thing)
+    except (AttributeError, TypeError, ValueError):  # only a docstring tells of it
+        return None
+    file = Path(inspect.getfile(thing)).relative_to(DOCS.parent).as_posix()
+    last = first + len(lines) - 1
+    home = "{git_url}/blob/{branch}".format_map(settings())
+    return f"{home}/{file}#L{first}-L{last}"
 
 
 def skip_field(app, what, name, obj, skip, options):
     """Left out: the fields of a named tuple, which its own docstring tells, and what
     scikit-learn adds to every estimator.
     """
-    theirs = (getattr(obj, "__module__", None) or "").startswith("sklearn.")
-    named = re.fullmatch(r"(set_\w+_request|get_metadata_routing)", name)
-    return True if type(obj).__name__ == "_tuplegetter" or theirs or named else None
+    theirs = str(getattr(obj, "__module__", None)).startswith("sklearn.")
+    return theirs or type(obj).__name__ == "_tuplegetter" or None
 
 
 def describe(app, pagename, templatename, context, doctree):
@@ -312,6 +292,5 @@ def setup(app):
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)
     app.connect("autodoc-process-docstring", show_what_is_drawn, priority=900)
     app.connect("autodoc-skip-member", skip_field)
-    app.connect("html-page-context", lead_back_to_the_reference)
     app.connect("html-page-context", describe, priority=400)  # before opengraph
     app.connect("html-page-context", open_one_section, priority=900)  # after furo

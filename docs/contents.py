@@ -2,19 +2,10 @@
 and first cells: python docs/contents.py
 """
 
-import posixpath
-
 import nbformat
+import translate
 from nbformat.v4 import new_markdown_cell, new_notebook
-from translate import (
-    CAPTIONS,
-    NOTEBOOKS,
-    TEMPLATES,
-    TITLE,
-    caption,
-    chapter_number,
-    notebook_files,
-)
+from translate import CAPTIONS, NOTEBOOKS, TEMPLATES, TITLE, caption, chapter_number
 
 PAGE = "appendix/contents"
 KERNEL = {"display_name": "python3", "language": "python", "name": "python3"}
@@ -23,7 +14,7 @@ KERNEL = {"display_name": "python3", "language": "python", "name": "python3"}
 def contents():
     """The text of contents.ipynb: a table for each part, a row for each notebook."""
     parts = {name: [] for name in CAPTIONS.values()}
-    for stem, path in notebook_files().items():
+    for stem, path in translate.notebook_files().items():
         if caption(stem) and stem != PAGE:
             parts[caption(stem)].append(row(stem, nbformat.read(path, 4).cells[0]))
     text = TEMPLATES.get_template("contents.md").render(parts=parts)
@@ -41,10 +32,9 @@ def row(stem, first):
     the number of a chapter, or the module of a room.
     """
     title, line = TITLE.match(first.source).groups()
-    link = posixpath.relpath(f"{stem}.ipynb", posixpath.dirname(PAGE))
-    room = f"`{posixpath.basename(stem)}`" if stem.startswith("workshop/") else None
+    room = f"`{translate.page_name(stem)}`" if stem.startswith("workshop/") else None
     name = chapter_number(stem) or room
-    return [*[name] * bool(name), f"[{title}]({link})", line]
+    return [*[name] * bool(name), f"[{title}](../{stem}.ipynb)", line]
 
 
 if __name__ == "__main__":

@@ -6,18 +6,9 @@ fills in what their files (index.md, course.md, ...) leave open.
 import json
 import re
 
+import translate
 from reference import METHODS, TASKS, beside
-from translate import (
-    ROOT,
-    SECTIONS,
-    TEMPLATES,
-    TITLE,
-    caption,
-    page_name,
-    page_title,
-    section,
-    settings,
-)
+from translate import ROOT, SECTIONS, TEMPLATES, TITLE, page_name, page_title
 
 from rvamp_nb.widgets import diabetes_explorer
 
@@ -28,7 +19,7 @@ def made(notebooks):
     """{page: its text} of all but the versions."""
     heads = {stem: TITLE.match(nb.cells[0].source) for stem, nb in notebooks.items()}
     known = {
-        "repository": settings()["git_url"],
+        "repository": translate.settings()["git_url"],
         "explorer": explorer(diabetes_explorer()),
         "titles": {stem: page_title(stem, head[1]) for stem, head in heads.items()},
         "leads": {stem: head[2] for stem, head in heads.items()},
@@ -43,8 +34,8 @@ def made(notebooks):
     for page in PAGES:
         parts = {}
         for stem in notebooks:
-            if section(stem) == page:
-                parts.setdefault(caption(stem), []).append(stem)
+            if translate.section(stem) == page:
+                parts.setdefault(translate.caption(stem), []).append(stem)
         listed = [page_name(stem) for stems in parts.values() for stem in stems]
         listed += lists.get(page, [])
         template = TEMPLATES.get_template(f"{page}.md")

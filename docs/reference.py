@@ -33,33 +33,22 @@ def beside():
     }
 
 
-def derived():
-    """{a public name: the notebook that exports it, or, of a plain module, the chapter
-    that derives what it computes}.
+def homes():
+    """{a public name: where it is derived, and the file that one edits to change it}:
+    the stem of the notebook that exports it, and that notebook; of a plain module the
+    chapter that derives what it computes, and that module.
     """
     stems = {re.sub(r"/\d+_", "/", stem): stem for stem in notebook_files()}
     places = {name: at for room in d["syms"].values() for name, (at, _) in room.items()}
     found = {}
     for name in beside():
         thing = resolve_name(name)
-        chapter = plain_room(thing) and f"course/{PLAIN[plain_room(thing)]}"
-        place = places.get(f"{thing.__module__}.{thing.__name__}", "")
-        found[name] = chapter or stems[place.partition(".html")[0]]
+        room = thing.__module__.removeprefix("rvamp_nb.")
+        if room in PLAIN:
+            file = f"rvamp_nb/{room.replace('.', '/')}.py"
+            found[name] = f"course/{PLAIN[room]}", file
+        else:
+            place = places[f"{thing.__module__}.{thing.__name__}"]
+            stem = stems[place.partition(".html")[0]]
+            found[name] = stem, f"nbs/{stem}.ipynb"
     return found
-
-
-def sources():
-    """{a public name: the file that one edits to change it}."""
-    files = {}
-    for name, stem in derived().items():
-        room = plain_room(resolve_name(name))
-        files[name] = f"nbs/{stem}.ipynb"
-        if room:
-            files[name] = f"rvamp_nb/{room.replace('.', '/')}.py"
-    return files
-
-
-def plain_room(thing):
-    """The plain module that a public object comes from, or None."""
-    room = thing.__module__.removeprefix("rvamp_nb.")
-    return room if room in PLAIN else None

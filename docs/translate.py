@@ -1,27 +1,7 @@
-"""What Jupyter shows and what the site shows: the notebooks' conventions, translated to
-MyST. First what stands in the notebook, then what the site makes of it:
-
-``# Title`` and ``> one line``
-    a numbered title, its lead, the notebook to download, and where to run it
-``$$ ... \\tag{eq:x} $$``
-    an equation numbered by chapter, with an anchor
-an equation's label in backticks
-    a link to that equation, on whichever page it is
-``[chapter 2.4](24_messages.ipynb)``
-    a link; plain text while that chapter is not being built
-a slider that needs Python to move
-    a line that says so; the still picture that follows it stays
-a figure
-    the figure, with the caption under it, or the title of its section, as what is read
-    to those who do not see it
-``<details><summary>...``, a whole cell or the end of one
-    a drop-down: letters, answers, solutions
-a cell tagged ``hide-cell``
-    folded, under a line that says what is in it
-a cell with ``#| export``
-    signature, docstring, link to the source; the code folded beneath
-a cell with ``#| hide``, or only directives
-    nothing
+"""What Jupyter shows, translated to what the site shows: the conventions of the
+notebooks (CONTRIBUTING.md, "Add a page") to MyST. Cells with ``#| hide``, or only with
+directives, are left out; what an equation, a link or a folded cell becomes stands where
+it is made.
 """
 
 import ast
@@ -72,8 +52,8 @@ NEEDS_PYTHON = (
     " notebook. Below stands one of their pictures."
 )
 SIGNATURES = {  # what autodoc is asked for
-    ast.FunctionDef: ".. autofunction:: {}\n   :no-index:\n",
-    ast.ClassDef: ".. autoclass:: {}\n   :no-index:\n   :members:\n",
+    ast.FunctionDef: ".. autofunction:: rvamp_nb.{}\n   :no-index:\n",
+    ast.ClassDef: ".. autoclass:: rvamp_nb.{}\n   :no-index:\n   :members:\n",
 }
 BESIDE = {f"{page}.md" for page in SECTIONS}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
@@ -85,10 +65,6 @@ TAG = re.compile(r"\s*\\tag\{([^}]+)\}")
 # a reference brings its own parentheses: (`eq:x`) has one pair
 LABEL = re.compile(r"(\()?(?<!`)`([\w:-]+)`(?!`)(?(1)\))")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
-DETAILS = re.compile(
-    r"^<details>\s*<summary>(.*?)</summary>\s*(.*?)\s*</details>[ ]*$",
-    re.DOTALL | re.MULTILINE,
-)
 TITLE = re.compile(r"\A# (.+)\n+> (.+)\s*\Z")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 # the caption of a figure: the cell under it, which begins with its number
@@ -180,13 +156,6 @@ def page_title(stem, title):
     )
 
 
-def own_module(nb):
-    """The dotted name of the module that a notebook makes, or None."""
-    code = (cell.source for cell in nb.cells if cell.cell_type == "code")
-    found = [directives(source)[0].get("default_exp") for source in code]
-    return next((f"rvamp_nb.{name}" for name in found if name), None)
-
-
 def moves(output):
     """Whether an output is a widget that moves without Python: it brings its own
     JavaScript (anywidget), which static/widgets.js calls; those of ipywidgets need a
@@ -207,13 +176,9 @@ def is_label(match, known, wide=False):
 
 def labels(nb):
     """Every equation label that the notebook defines."""
-    found = (
-        TAG.search(body)
-        for cell in nb.cells
-        if cell.cell_type == "markdown"
-        for _, body in EQUATION.findall(cell.source)
-    )
-    return [tag[1] for tag in found if tag]
+    texts = [cell.source for cell in nb.cells if cell.cell_type == "markdown"]
+    equations = [body for text in texts for _, body in EQUATION.findall(text)]
+    return [label for body in equations for label in TAG.findall(body)]
 
 
 @cache
@@ -230,37 +195,35 @@ class Translator:
 
     def __init__(self, built, known, repository):
         self.built, self.known, self.repository = set(built), set(known), repository
-        self.topics = topics()
+        self.module = None  # which the notebook makes, from its cell that says so on
 
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
-        own, cells = own_module(nb), []
-        section = stem
+        cells, section = [], stem
         for cell, below in zip(nb.cells, [*nb.cells[1:], None]):
             if cell.cell_type == "code":
                 describe_figures(cell, below, section)
-                cells += self.code(cell, own)
+                cells += self.code(cell)
             else:
                 section = [section, *HEADING.findall(FENCE.sub("", cell.source))][-1]
                 cell.source = self.markdown(cell.source, stem)
                 cells.append(cell)
         nb.cells = cells
 
-    def code(self, cell, module):
-        """The cells that a code cell becomes."""
+    def code(self, cell):
+        """The cells that a code cell becomes; of exported code first what autodoc makes
+        of it, then the code, folded.
+        """
         found, cell.source = directives(cell.source)
+        self.module = found.get("default_exp", self.module)
         if "hide" in found or not cell.source:
             return []
         folded = "hide-cell" in cell.metadata.get("tags", ())
         if folded:
-            what = what_is_folded(cell)
-            prompt(cell, what)
-        dead = [
-            output
-            for output in cell.outputs
-            if WIDGET in output.get("data", {}) and not moves(output)
-        ]
-        cell.outputs = [output for output in cell.outputs if output not in dead]
+            prompt(cell, what_is_folded(cell))
+        shown = [o for o in cell.outputs if WIDGET not in o.get("data", {}) or moves(o)]
+        dead = len(shown) < len(cell.outputs)
+        cell.outputs = shown
         after = [new_markdown_cell(NEEDS_PYTHON)] if dead else []
         public = public_definitions(cell.source) if "export" in found else []
         if folded or not public:
@@ -268,7 +231,8 @@ class Translator:
         cell.metadata["tags"] = ["hide-input"]
         prompt(cell, f"Code: {', '.join(node.name for node in public)}")
         entries = "\n".join(
-            SIGNATURES[type(node)].format(f"{module}.{node.name}") for node in public
+            SIGNATURES[type(node)].format(f"{self.module}.{node.name}")
+            for node in public
         )
         return [new_markdown_cell(f"```{{eval-rst}}\n{entries}```"), cell, *after]
 
@@ -276,7 +240,6 @@ class Translator:
         title = TITLE.match(text)
         if title:
             text = self.head(stem, *title.groups())
-        text = DETAILS.sub(lambda m: dropdown(*m.groups()), text)
         parts = FENCE.split(text)  # every second part is a fenced block: left alone
         parts[::2] = [self.prose(part, stem) for part in parts[::2]]
         return "".join(parts)
@@ -286,15 +249,16 @@ class Translator:
         without installing anything here.
         """
         home, _, branch = self.repository.partition("/blob/")
-        inside = posixpath.dirname(f"nbs/{stem}")
-        places = dict(home=home, branch=branch, stem=stem, inside=inside)
-        places["root"] = posixpath.relpath(".", inside)
-        words = dict(title=page_title(stem, title), lead=lead)
-        entries = self.topics.get(page_name(stem))
+        places = {"home": home, "branch": branch, "file": f"nbs/{stem}.ipynb"}
+        words = {"title": page_title(stem, title), "lead": lead}
+        entries = topics().get(page_name(stem))
         template = TEMPLATES.get_template("head.md")
         return template.render(places, **words, entries=entries)
 
     def prose(self, text, stem):
+        """Text outside code: a label in backticks leads to its equation, on whichever
+        page that is.
+        """
         text = EQUATION.sub(self.equation, text)
         text = LINK.sub(lambda m: self.link(m, stem), text)
         wide = not stem.startswith("howto/")  # `score` is a method there
@@ -304,6 +268,7 @@ class Translator:
 
     @staticmethod
     def equation(match):
+        """An equation with its label, which numbers it and is its anchor."""
         indent, body = match.groups()
         tag = TAG.search(body)
         label = f" ({tag[1]})" if tag else ""
@@ -312,32 +277,25 @@ class Translator:
         return f"{blank}{indent}$${TAG.sub('', body)}$${label}\n{blank.rstrip()}"
 
     def link(self, match, stem):
-        """A link as the notebook ``stem`` has it, as seen from docs/_build/pages."""
+        """A link as the notebook ``stem`` has it, as seen from docs/_build/pages; plain
+        text, while the chapter that it leads to is not built.
+        """
         picture, text, target = match.groups()
         if re.match(r"[a-z]+:", target) or target in BESIDE:
             return match[0]
         if target.startswith("#"):
             return text  # a heading of this page: its anchor has another name there
-        target, _, anchor = posixpath.normpath(
-            posixpath.join("nbs", posixpath.dirname(stem), target)
-        ).partition("#")
-        page = re.fullmatch(r"nbs/(.+)\.ipynb", target)
+        target = posixpath.normpath(posixpath.join("nbs", stem, "..", target))
+        page = re.fullmatch(r"nbs/(.+)(\.ipynb.*)", target)
         if page and page[1] not in self.built:
             return text
         if page:
-            target = f"{page_name(page[1])}.ipynb"
+            target = page_name(page[1]) + page[2]
         elif target.startswith("docs/"):
             target = target.replace("docs/", "../../", 1)
         else:
             target = f"{self.repository}/{target}"
-        return f"{picture}[{text}]({target}{'#' * bool(anchor)}{anchor})"
-
-
-def dropdown(summary, text):
-    """Folded text; its summary is also its class, by which style.css knows it."""
-    title = re.sub(r"<[^>]+>", "", summary).strip()
-    kind = re.sub(r"\W+", "-", title.lower())
-    return f"::::{{dropdown}} {title}\n:class-container: folded {kind}\n\n{text}\n::::"
+        return f"{picture}[{text}]({target})"
 
 
 def prompt(cell, what):

@@ -113,14 +113,14 @@ def test_a_page_says_where_else_it_runs(translator):
         ),
         (
             "<details><summary><b>Solution</b></summary>\n\nAs `mine`.\n\n</details>",
-            "::::{dropdown} Solution\n:class-container: folded solution\n\nAs"
-            " {eq}`mine`.\n::::",
+            "<details><summary><b>Solution</b></summary>\n\nAs {eq}`mine`.\n\n"
+            "</details>",
         ),
         (
             "**Move it and answer.** 1. Where?\n\n"
             "<details><summary><b>Answers</b></summary>\n\n1. Here.\n\n</details>",
-            "**Move it and answer.** 1. Where?\n\n::::{dropdown} Answers\n"
-            ":class-container: folded answers\n\n1. Here.\n::::",
+            "**Move it and answer.** 1. Where?\n\n"
+            "<details><summary><b>Answers</b></summary>\n\n1. Here.\n\n</details>",
         ),
     ],
 )

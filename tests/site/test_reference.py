@@ -176,7 +176,7 @@ def test_a_fault_is_seen(monkeypatch):
 PICTURES = """name => {
     const entry = document.getElementById(name).closest("dl");
     const read = node => [node.getAttribute("alt") ?? node.getAttribute("aria-label"),
-        node.getBoundingClientRect().width];
+        node.naturalWidth ?? node.getBoundingClientRect().width];  // 0: no such file
     return [...entry.querySelectorAll("img, .widget svg[aria-label]")].map(read);
 }"""
 
