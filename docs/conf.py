@@ -246,9 +246,9 @@ def linkcode_resolve(domain, info):
         thing = resolve_name(f"{info['module']}:{info['fullname']}")
         thing = inspect.unwrap(getattr(thing, "fget", thing))
         lines, first = inspect.getsourcelines(thing)
+        file = Path(inspect.getfile(thing)).relative_to(DOCS.parent).as_posix()
     except (AttributeError, TypeError, ValueError):  # only a docstring tells of it
         return None
-    file = Path(inspect.getfile(thing)).relative_to(DOCS.parent).as_posix()
     last = first + len(lines) - 1
     home = "{git_url}/blob/{branch}".format_map(settings())
     return f"{home}/{file}#L{first}-L{last}"
