@@ -256,6 +256,15 @@ def test_a_file_is_of_its_form(schema, files):
     assert check_jsonschema.main(arguments, standalone_mode=False) == 0
 
 
+def test_the_site_that_is_published_is_the_one_that_was_tested():
+    """No workflow builds it a second time: .ci/run does, with the tests' outputs."""
+    workflows = [*(ROOT / ".github" / "workflows").glob("*.yml")]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in workflows}
+    assert [name for name, lines in texts.items() if "docs/build.py" in lines] == []
+    [publishes] = [name for name, lines in texts.items() if "deploy-pages" in lines]
+    assert "bash .ci/run" in texts[publishes] and "path: _docs" in texts[publishes]
+
+
 def test_workflows_give_nothing_away():
     run(shutil.which("zizmor", path=Path(sys.executable).parent), "--offline", ROOT)
 
