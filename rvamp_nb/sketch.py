@@ -218,11 +218,13 @@ def as_page(result, state, facts=(), order=(), columns=None, names=None):
 
 
 def leading_moments(fit, Pi, error=None):
-    """Return order and columns, for `as_page`, of a fit with mean and var, (N,): first
-    what is selected most often, by Pi, (N,), with its standard error, or (None) the
-    largest.
+    """Return the rows of a fit's table in order, (N,), and its columns, {title:
+    (values, spread)}, as `as_page` takes them.
+
+    Rows that are selected most often, by Pi, (N,), come first; without Pi the largest
+    means do. `error`, (N,), are standard errors of Pi.
     """
-    columns = {}
+    columns = {}  # as many digits are shown as the spread allows
     if Pi is not None:
         columns["Π"] = (Pi, 0.01)
     if error is not None:

@@ -119,8 +119,9 @@ class _Few:
             start = start.toarray()
             likely = start.any(0)
         counts = counts * self.weight
-        x, _, sure, gap = refit(self.table, counts, factor, likely, start)
-        unsolved = np.flatnonzero(~sure)
+        # all at once; `gap` is how far each is from its optimum
+        x, _, converged, gap = refit(self.table, counts, factor, likely, start)
+        unsolved = np.flatnonzero(~converged)
         if len(unsolved):  # once more, without a guess
             again = refit(self.table, counts[unsolved], factor[unsolved])
             x[unsolved], _, _, gap[unsolved] = again

@@ -47,9 +47,11 @@ def softmax_terms(B, y, g):
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100016
 def softmax_pulls(B, y, omega, c, V):
-    """Compute the pulls u = -c l'(omega + V u), and c l'' there (`softmax-pull`): (...,
-    d) and (..., d, d), from predictions omega (..., d), for a count c and V (..., d,
-    d).
+    """Solve u = -c l'(omega + V u) for the pulls u, (..., d), by a damped Newton method
+    (`softmax-pull`). Return them, and the curvature c l'' there, (..., d, d).
+
+    `omega`, (..., d), are predictions without the sample, V, (..., d, d), is how far
+    they respond to its pulls, and c is its count. If the messages diverge, so may u.
     """
     u = np.zeros(omega.shape)
     I = np.eye(B.shape[1])
@@ -58,9 +60,11 @@ def softmax_pulls(B, y, omega, c, V):
         gap = u + c * slope
         C = c * curvature
         count_work(B.size * omega.size)
-        if not np.abs(gap).max() > 1e-11 * (1 + c):  # or the messages ran away
+        # written so that it also ends where messages have diverged to nan
+        if not np.abs(gap).max() > 1e-11 * (1 + c):
             break
         move = np.linalg.solve(I + C @ V, -gap[..., None])[..., 0]
+        # the softmax is self-concordant: steps of this length cannot overshoot
         r = np.sqrt(2) * np.linalg.norm(times(V, move), axis=-1, keepdims=True)
         u = u + np.log1p(r) / np.maximum(r, 1e-300) * move
     return u, C

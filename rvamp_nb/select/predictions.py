@@ -70,36 +70,61 @@ def _normal(s, X):
     return root, nodes, weights
 
 
-def averaged(s, X, mean, f=np.positive):
-    """Compute mean and standard deviation of f(linear predictor) across resamples, (2,
-    m), for rows X (m, N), an array or ChunkedTable, of which the linear predictor has
-    these means (m,): over the refits of a `Selection`, moved to the means; without
-    refits over a Gaussian one, by p̄₂. With classes (2, m, K), of means (m, K); f
-    answers on axis 1.
+def _deviations_by_p2(s, X):
+    """Return how far linear predictors are from their means at the nodes of a Gaussian
+    with the covariance of p̄₂: a function of a slice of rows, and the nodes' weights.
     """
-    both = s.refined
-    parts = []
+    root, nodes, weights = _normal(s, X)
+
+    def deviations(rows):
+        return root[rows] @ nodes
+
+    return deviations, weights
+
+
+def _deviations_of_refits(s, X):
+    """Return how far the linear predictor of each refit is from the refits' average: a
+    function of a slice of rows, and the refits' weights.
+    """
+    refined = s.refined
     columns = s.question.columns
-    if both is None:
-        root, node, share = _normal(s, X)
+    # columns that no refit has selected add nothing
+    selected = np.diff(refined.sparse_draws.indptr) > 0
+    selected = columns.by_class(selected).reshape(len(columns.names), -1).any(1)
+    draws = refined.sparse_draws[:, np.repeat(selected, columns.K)].toarray().T
+    draws = columns.by_class(draws)  # (n, B) or (n, K, B)
+    center = columns.center[selected]
+    level = refined.intercepts.T + np.tensordot(center, draws, 1)
+    weights = np.full(refined.n_resamples, 1 / refined.n_resamples)
+
+    def deviations(rows):
+        centred = X[rows][:, selected] - center
+        predictors = np.tensordot(centred, draws, 1) + level
+        predictors -= predictors.mean(-1, keepdims=True)
+        return predictors
+
+    return deviations, weights
+
+
+def averaged(s, X, mean, f=np.positive):
+    """Compute the mean and the standard deviation of f(linear predictor) across
+    resamples, (2, m), for rows X, (m, N), an array or ChunkedTable.
+
+    `mean`, (m,), are the means of the linear predictors. The average is over the refits
+    of the `Selection` s, moved to these means; without refits it is over a Gaussian
+    with the covariance of p̄₂. With K classes means are (m, K) and answers (2, m, K); f
+    is applied along axis 1.
+    """
+    if s.refined is None:
+        deviations, weights = _deviations_by_p2(s, X)
     else:
-        share = np.full(both.n_resamples, 1 / both.n_resamples)
-        busy = np.diff(both.sparse_draws.indptr) > 0
-        busy = columns.by_class(busy).reshape(len(columns.names), -1).any(1)
-        draws = both.sparse_draws[:, np.repeat(busy, columns.K)].toarray().T
-        draws = columns.by_class(draws)  # (n, B) or (n, K, B)
-        center = columns.center[busy]
-        level = both.intercepts.T + np.tensordot(center, draws, 1)
+        deviations, weights = _deviations_of_refits(s, X)
+    parts = []
     for rows in _row_slices(X):
-        if both is None:
-            each = root[rows] @ node
-        else:
-            each = np.tensordot(X[rows][:, busy] - center, draws, 1) + level
-            each -= each.mean(-1, keepdims=True)
-        each = f(mean[rows][..., None] + each)
-        first = each @ share
-        variance = (each - first[..., None]) ** 2 @ share
-        parts.append([first, np.sqrt(variance)])
+        values = f(mean[rows][..., None] + deviations(rows))
+        average = values @ weights
+        variance = (values - average[..., None]) ** 2 @ weights
+        parts.append([average, np.sqrt(variance)])
     return np.concatenate(parts, axis=1)
 
 

@@ -53,36 +53,56 @@ def remarks_on(found):
 
 
 def _remarks(found):
-    """Warn of leaks among the selected features, and where none could be selected.
-
-    Each is a pair (text, kind), as of `remarks_on`.
+    """List warnings about features that may leak the target, and about an answer in
+    which nothing could be selected, as (text, kind).
     """
     question = found.question
-    columns = found.question.columns
+    columns = question.columns
     chosen = np.flatnonzero(found.support & (columns.group < 0))
-    seen = question.A[:, columns.where[chosen]]
-    seen = seen[:: len(seen) // len(question.target.y)]  # of a sample's rows the first
-    for text in suspected(question.target, columns.names, chosen, seen):
+    values = question.A[:, columns.where[chosen]]
+    # with several classes a sample is several rows: the first has the table's values
+    values = values[:: len(values) // len(question.target.y)]
+    for text in suspected(question.target, columns.names, chosen, values):
         yield text, UserWarning
-    Pi = found.probabilities[columns.first][question.candidates]
-    shared = found.fit.Pi[_stands_out(found.fit) & question.candidates]
-    strong = len(shared)
-    share = found.q / max(strong, 1)  # no mean of their Π is above it
-    # of unequal features the strongest may have more than its share
-    alike = 2 * shared.sum() ** 2 > strong * (shared @ shared)
     # where pfer is not met, the status says what to do
-    by_q = found.asked["lambdas"] is None and found.status == "converged"
-    if max(Pi.max(), share) < found.threshold and alike and by_q:
-        places = f"{columns.feature} has"
-        if strong > 1:
-            places = f"{columns.feature}s share"
-        text = (
-            f"nothing could be selected here: {strong} strong {places} q ="
-            f" {found.q:.3g} places in each resample, a mean Π of at most {share:.2g},"
-            f" and the threshold is {found.threshold:.3g}; raise q or pfer, or lower"
-            " the threshold"
-        )
-        yield text, UserWarning
+    searched = found.asked["lambdas"] is None and found.status == "converged"
+    if searched and _is_shared_out(found):
+        yield _nothing_selected(found), UserWarning
+
+
+def _strong_ones(found):
+    """Return Π of the candidates that stand out from the noise."""
+    stands_out = _stands_out(found.fit) & found.question.candidates
+    return found.fit.Pi[stands_out]
+
+
+def _is_shared_out(found):
+    """Return True if so many equally strong features share the q places that none can
+    reach the threshold.
+    """
+    columns = found.question.columns
+    Pi = found.probabilities[columns.first][found.question.candidates]
+    strong = _strong_ones(found)
+    # the mean of their Π is at most q divided by their number
+    highest = max(Pi.max(), found.q / max(len(strong), 1))
+    # of unequal features the strongest may have more than its share
+    alike = 2 * strong.sum() ** 2 > len(strong) * (strong @ strong)
+    return highest < found.threshold and alike
+
+
+def _nothing_selected(found):
+    """Write the warning that nothing could be selected, with numbers and a remedy."""
+    n_strong = len(_strong_ones(found))
+    share = found.q / max(n_strong, 1)
+    places = f"{found.question.columns.feature} has"
+    if n_strong > 1:
+        places = f"{found.question.columns.feature}s share"
+    return (
+        f"nothing could be selected here: {n_strong} strong {places} q ="
+        f" {found.q:.3g} places in each resample, a mean Π of at most {share:.2g},"
+        f" and the threshold is {found.threshold:.3g}; raise q or pfer, or lower"
+        " the threshold"
+    )
 
 
 def _stands_out(fit):

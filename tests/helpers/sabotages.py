@@ -2203,8 +2203,8 @@ SABOTAGES = [
     Sabotage(
         "select/predictions.py",
         "a bagged count is that of the mean linear predictor",
-        "each = f(mean[rows][..., None] + each)",
-        "each = f(mean[rows][..., None]) + each",
+        "values = f(mean[rows][..., None] + deviations(rows))",
+        "values = f(mean[rows][..., None]) + deviations(rows)",
         "tests/select/test_estimator.py",
     ),
     Sabotage(
