@@ -89,15 +89,8 @@ nb_output_stderr = "remove"
 nb_merge_streams = True
 nb_code_prompt_show = nb_code_prompt_hide = "Code"
 myst_heading_anchors = 4  # as Jupyter names them: the routes lead to sections
-myst_enable_extensions = [
-    "amsmath",
-    "attrs_block",
-    "attrs_inline",
-    "colon_fence",
-    "deflist",
-    "dollarmath",
-]
-
+myst_enable_extensions = ["amsmath", "dollarmath", "deflist", "colon_fence"]
+myst_enable_extensions += ["attrs_block", "attrs_inline"]
 
 # Docstrings are numpydoc; in them `x` is code, unless x is the label of an equation
 # (see read_docstring).
@@ -142,9 +135,7 @@ autodoc_type_aliases = {"Axes": "matplotlib.axes.Axes", "DataFrame": "pandas.Dat
 
 
 class ChapterMath(MathDomain):
-    """Numbers equations by chapter: (2.3.2) is the second numbered equation of chapter
-    2.3.
-    """
+    """Number equations by chapter: (2.3.2) is the second of chapter 2.3."""
 
     def note_equation(self, docname, labelid, location=None):
         super().note_equation(docname, labelid, location)
@@ -180,9 +171,7 @@ def find_elsewhere(app, env, node, contnode):
 
 
 def look_for_whole_names(app, doctree):
-    """A word of a parameter's type ("index or name") leads to a public name, to no
-    attribute of any class that happens to be called so.
-    """
+    """Link a word of a type ("index or name") to no attribute that is called so."""
     for node in doctree.findall(pending_xref):
         node.attributes.pop("refspecific", None)  # that it is there is what counts
 
@@ -207,9 +196,7 @@ def read_docstring(app, what, name, obj, options, lines):
 
 
 def show_what_is_drawn(app, what, name, obj, options, lines):
-    """On its page, what draws shows what its example makes: a picture, which is read
-    aloud as its docstring's first sentence, or a widget that moves.
-    """
+    """Show on the page of what draws the picture, or widget, of its example."""
     drawn = name.removeprefix("rvamp_nb.") in TASKS[METHODS]
     if not drawn or not app.env.docname.startswith("api/"):
         return
@@ -230,9 +217,7 @@ def name_plainly(app, what, name, obj, options, signature, answer):
 
 
 def index_properties_once(app, what, name, obj, options, lines):
-    """An attribute that a class tells of in its docstring, and that is a property with
-    a docstring of its own, has its place in the index there.
-    """
+    """Index an attribute that is also a documented property once, at the property."""
     found = inspect.getmembers(obj, lambda part: isinstance(part, property))
     names = "|".join(name for name, _ in found)
     attribute = rf"^( *)\.\. attribute:: ({names})$(?!\n *:no-index:)"
@@ -255,17 +240,13 @@ def linkcode_resolve(domain, info):
 
 
 def skip_field(app, what, name, obj, skip, options):
-    """Left out: the fields of a named tuple, which its own docstring tells, and what
-    scikit-learn adds to every estimator.
-    """
+    """Leave out fields of named tuples, and what scikit-learn adds to estimators."""
     theirs = str(getattr(obj, "__module__", None)).startswith("sklearn.")
     return theirs or type(obj).__name__ == "_tuplegetter" or None
 
 
 def describe(app, pagename, templatename, context, doctree):
-    """What a search engine shows, and who sends the page on: its title and its first
-    paragraph.
-    """
+    """Describe a page to search engines by its title and its first paragraph."""
     first = doctree and next(doctree.findall(paragraph), None)
     text = first.astext() if first else rvamp_nb.__doc__.partition("\n")[0]
     title = re.sub("<.*?>", "", context.get("title", project)).replace('"', "&quot;")
@@ -276,7 +257,7 @@ def describe(app, pagename, templatename, context, doctree):
 
 
 def open_one_section(app, pagename, templatename, context, doctree):
-    """The menu has the sections, and of these the one of the page is open."""
+    """Show all sections in the menu, and open the one that the page is in."""
     tree = context["toctree"](collapse=True, titles_only=True, includehidden=True)
     context["furo_navigation_tree"] = get_navigation_tree(tree)
 

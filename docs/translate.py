@@ -58,9 +58,7 @@ SIGNATURES = {  # what autodoc is asked for
 BESIDE = {f"{page}.md" for page in SECTIONS}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
 FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
-EQUATION = re.compile(
-    r"^([ >]*)\$\$((?:(?!\$\$).)+)\$\$[ ]*$", re.DOTALL | re.MULTILINE
-)
+EQUATION = re.compile(r"(?sm)^([ >]*)\$\$((?:(?!\$\$).)+)\$\$[ ]*$")
 TAG = re.compile(r"\s*\\tag\{([^}]+)\}")
 # a reference brings its own parentheses: (`eq:x`) has one pair
 LABEL = re.compile(r"(\()?(?<!`)`([\w:-]+)`(?!`)(?(1)\))")
@@ -90,13 +88,10 @@ def notebook_files():
     """{stem: path} of the notebooks in reading order, the README first; the stem of a
     chapter is ``course/31_prior``.
     """
-    order = sorted(
-        NOTEBOOKS.glob("*/[!_.]*.ipynb"), key=lambda p: (p.stem not in FIRST, p)
-    )
+    files = NOTEBOOKS.glob("*/[!_.]*.ipynb")
+    order = sorted(files, key=lambda path: (path.stem not in FIRST, path))
     paths = [NOTEBOOKS / f"{README}.ipynb", *order]
-    stems = {
-        path.relative_to(NOTEBOOKS).with_suffix("").as_posix(): path for path in paths
-    }
+    stems = {p.relative_to(NOTEBOOKS).with_suffix("").as_posix(): p for p in paths}
     return {
         stem: path
         for start in (README, *CAPTIONS)
@@ -113,9 +108,7 @@ def topics():
 
 
 def directives(source):
-    """The leading ``#|`` lines of a code cell as a dictionary, and the code under
-    them.
-    """
+    """Split a code cell into its leading ``#|`` lines, as a dict, and its code."""
     found, lines = {}, source.splitlines()
     while lines and (match := DIRECTIVE.match(lines[0])):
         found[match[1]] = match[2].strip()
@@ -150,25 +143,22 @@ def page_name(stem):
 
 def page_title(stem, title):
     """The title of a notebook as the site has it, with its number."""
+    if stem == README:
+        return QUICKSTART_TITLE
     number = chapter_number(stem)
-    return (
-        QUICKSTART_TITLE if stem == README else f"{number} {title}" if number else title
-    )
+    return f"{number} {title}" if number else title
 
 
 def moves(output):
-    """Whether an output is a widget that moves without Python: it brings its own
-    JavaScript (anywidget), which static/widgets.js calls; those of ipywidgets need a
-    kernel.
-    """
+    """Return True for a widget that brings its own JavaScript and needs no kernel."""
     data = output.get("data", {})
     kind = data.get("text/plain", "").partition("(")[0]
     return WIDGET in data and not hasattr(ipywidgets, kind)
 
 
 def is_label(match, known, wide=False):
-    """Whether what LABEL finds is an equation's label: a single word may be a name of
-    code as well, so it is one in brackets only, or where the search is ``wide``.
+    """Return True if what LABEL finds is an equation's label; a single word, which may
+    be a name of code, only in brackets or where the search is ``wide``.
     """
     label = match[2]
     return label in known and bool(wide or match[1] or {"-", "_"} & {*label})
