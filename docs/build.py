@@ -105,19 +105,25 @@ def states_of(files, pages):
 
 
 def give_states(nb, states, stem):
-    """Put what its widgets hold into a notebook, as a run in Jupyter would."""
+    """Put what its widgets hold into a notebook, as a run in Jupyter would; a script
+    that several share once: in the others' place stands the first one's number.
+    """
     views = moving(nb)
     if len(views) != len(states):
         sys.exit(f"nbs/{stem}.ipynb shows other widgets than its outputs: run it anew")
     models = {view["model_id"]: state for view, state in zip(views, states)}
+    scripts = {}
+    for number, model in models.items():
+        first = scripts.setdefault(model["state"]["_esm"], number)
+        if first != number:
+            model["state"]["_esm"] = first
     nb.metadata["widgets"] = {STATE: {"state": models}}
 
 
 def number_lines(nb):
-    """Note after how many lines of its file the source of each cell begins: these
-    Sphinx's warnings name. Without a note myst-nb counts 10,000 lines a cell, and
-    myst-parser puts as many empty lines before each ``{eval-rst}`` fence as its number
-    says: 26 million on one page, gigabytes and a quarter of an hour for the site.
+    """Note after how many lines of its file each cell begins. Without a note myst-nb
+    counts 10,000 lines a cell, and myst-parser puts as many empty lines before each
+    ``{eval-rst}`` fence: 26 million on one page, and gigabytes for the site.
     """
     nb.metadata.pop("source_map", None)
     lines = nbformat.writes(nb).split("\n")

@@ -23,14 +23,12 @@ def made(notebooks):
         "explorer": explorer(diabetes_explorer()),
         "titles": {stem: page_title(stem, head[1]) for stem, head in heads.items()},
         "leads": {stem: head[2] for stem, head in heads.items()},
+        "versions": [*releases()],
         "tasks": TASKS,
         "methods": METHODS,
         "names": sorted((n.removeprefix("rvamp_nb.") for n in beside()), key=str.lower),
     }
-    versions = releases()
-    titles = (re.search("^# (.*)", text, re.MULTILINE)[1] for text in versions.values())
-    known["versions"] = [*zip(versions, titles)]
-    texts, lists = {}, {"index": [*SECTIONS], "start": [*versions]}
+    texts, lists = {}, {"index": [*SECTIONS], "start": known["versions"]}
     for page in PAGES:
         parts = {}
         for stem in notebooks:

@@ -55,7 +55,6 @@ SIGNATURES = {  # what autodoc is asked for
     ast.FunctionDef: ".. autofunction:: rvamp_nb.{}\n   :no-index:\n",
     ast.ClassDef: ".. autoclass:: rvamp_nb.{}\n   :no-index:\n   :members:\n",
 }
-BESIDE = {f"{page}.md" for page in SECTIONS}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
 FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
 EQUATION = re.compile(r"(?sm)^([ >]*)\$\$((?:(?!\$\$).)+)\$\$[ ]*$")
@@ -129,9 +128,7 @@ def section(stem):
 
 
 def chapter_number(stem):
-    """``"3.1"`` for ``course/31_prior``: its part and its place there; None for what is
-    no chapter.
-    """
+    """Return "3.1" for ``course/31_prior``, its part and place; None for others."""
     number = re.match(r"(?:course/)?(\d)(\d)_", stem)
     return number and f"{number[1]}.{number[2]}"
 
@@ -271,7 +268,7 @@ class Translator:
         text, while the chapter that it leads to is not built.
         """
         picture, text, target = match.groups()
-        if re.match(r"[a-z]+:", target) or target in BESIDE:
+        if re.match("[a-z]+:|version-", target) or target.split(".")[0] in SECTIONS:
             return match[0]
         if target.startswith("#"):
             return text  # a heading of this page: its anchor has another name there

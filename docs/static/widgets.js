@@ -14,7 +14,8 @@ document.addEventListener("DOMContentLoaded", async () => {
       on: (event, call) => { (listeners[event] ??= []).push(call); },
       save_changes: () => {},
     };
-    const address = URL.createObjectURL(new Blob([values._esm], { type: "text/javascript" }));
+    const script = models[values._esm]?.state._esm ?? values._esm; // or the number of the widget that has it
+    const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     const { default: widget } = await import(address);
     URL.revokeObjectURL(address);
     const el = document.createElement("div");

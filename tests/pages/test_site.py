@@ -246,9 +246,11 @@ def test_a_page_carries_what_its_widgets_hold_and_nothing_of_others():
     outputs = [[ALIVE, DEAD], [widget("<Film object>", "three")]]
     cells = [new_code_cell("x"), *(new_code_cell("x", outputs=o) for o in outputs)]
     nb = new_notebook(cells=cells)
-    build.give_states(nb, [{"state": {"n": 1}}, {"state": {"n": 2}}], "howto/one")
+    held = [{"state": {"n": n, "_esm": "a script"}} for n in (1, 2)]
+    build.give_states(nb, held, "howto/one")
     states = nb.metadata.widgets[build.STATE].state
     assert {k: held.state.n for k, held in states.items()} == {"one": 1, "three": 2}
+    assert [*(held.state["_esm"] for held in states.values())] == ["a script", "one"]
     with pytest.raises(SystemExit, match="nbs/howto/one.ipynb shows other widgets"):
         build.give_states(nb, [{"state": {}}], "howto/one")
 

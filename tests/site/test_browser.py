@@ -197,9 +197,12 @@ TOY = """export default { render({ model, el }) {
 
 
 def test_a_widget_is_shown_where_its_view_stands(tab):
-    """Two views of one kind, of which each keeps its own values."""
+    """Views of one kind, each with values of its own; their script is there once."""
     tab.on("pageerror", lambda error: pytest.fail(str(error)))
-    states = {k: {"state": {"_esm": TOY, "n": n}} for k, n in (("a", 1), ("b", 5))}
+    scripts = {"a": TOY, "b": TOY, "c": "a"}
+    states = {
+        k: {"state": {"_esm": scripts[k], "n": n}} for k, n in zip("abc", (1, 5, 7))
+    }
     kind = '<script type="application/vnd.jupyter.widget'
     views = "".join(
         f'<p>{kind}-view+json">{json.dumps({"model_id": k})}</script></p>'
@@ -211,7 +214,7 @@ def test_a_widget_is_shown_where_its_view_stands(tab):
         f"<script>{loader}</script>"
     )
     tab.locator("p:nth-child(2) button").click()
-    assert tab.locator("p .widget").all_text_contents() == ["1", "6"]
+    assert tab.locator("p .widget").all_text_contents() == ["1", "6", "7"]
 
 
 def test_under_an_address_without_a_page_stands_the_way_back(tab, address):
