@@ -682,7 +682,9 @@ def _check(fit, level):
     return level
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0029
-COPY, NEAREST, PULL = 0.99, 0.7, 2  # cosines, and standard errors
+COPY = 0.99  # a cosine
+NEAREST = 0.7  # a cosine
+PULL = 2  # standard errors
 # COPY .995: nothing; .98: 85.1 % have intervals, of which 95.8 % hold. NEAREST half:
 # 57.5 and 95.7 %; .85: nothing. PULL half: 86.3 and 96.8 %; twice: 97.8 and 95.2 %
 MOVED = 0.25  # standard errors by which a penalty may have moved an effect of counts

@@ -160,7 +160,7 @@ class SelectionProblem:
 
     @property
     def intercept(self):
-        """Whether each resample refits an intercept (a squared loss centres once)."""
+        """Check whether resamples refit an intercept (a squared loss centres once)."""
         return self.target.loss not in ("squared", "softmax")  # whose A has them
 
     def inside(self, prior):
