@@ -369,7 +369,6 @@ def joined(frame, other, on, *, names, missing="error", typed=in_python):
     notes = [note for note in notes if not note.startswith("0 ")]
     return pd.concat([frame[matched], rows], axis=1), notes
 
-
 # %% ../../nbs/workshop/readers.ipynb #d2864a6f
 # among numbers, in lower case
 GAP_WORDS = {"na", "nan", "n/a", "#n/a", "null", "missing"}
