@@ -209,11 +209,17 @@ the table
       tab, comma or spaces, as the names have)
   --decimal SIGN  of the numbers (default: a point)
   --encoding NAME  such as latin-1 (default: UTF-8)
+  --transpose  features stand in its rows, named in its first column: turn it
+  --join FILE  a second file, whose columns are added to the rows with the same id
+  --on COLUMN  with --join: the ids, in both files (or COLUMN=COLUMN, if they have two
+      names there); with --transpose also what the names of the samples are called
 the question
   --target COLUMN  the column to explain: numbers, or 2 to 6 classes
   --time COLUMN  instead of a target: how long each row was observed
-  --event COLUMN  with --time: 1 where the event was seen, 0 where not
-  --entry COLUMN  with --time: when a row came under observation, 0 < entry < time
+  --event COLUMN  with --time: 1, dead, yes or true where the event was seen, 0, alive,
+      no or false where not; COLUMN=WORD says which word means that it was seen
+  --entry COLUMN  with --time: when a row came under observation; rows for which this is
+      not before the time are left out
   --positive CLASS  class of the target that is modelled against the other (default: the
       last one when sorted)
   --loss {auto,squared,logistic,softmax,poisson,huber,survival}  auto: survival with
@@ -244,7 +250,10 @@ its columns (* may come several times)
   --missing {error,drop,median}  drop: leave out rows with a gap; median: fill gaps in
       features by the column's median or most frequent level (default: %(default)s)
   --na CODE  * stands for a gap: -99, or a word; so do empty cells, and among numbers
-      NA, NaN, N/A, #N/A and null
+      NA, NaN, N/A, #N/A, null and missing
+  --lod {limit,half}  what <5, >200 or <LOD among numbers is taken for: the limit, or
+      half of it where the value lies below (default: %(default)s); without a number the
+      limit is the smallest, or largest, that was measured
 """
 
 _SELECT_MORE = """\
@@ -277,6 +286,7 @@ _RULES = {  # of an option, beside its line in a table
     "--ordered": dict(type=_levels),
     "--group": dict(type=_group),
     "--missing": dict(default="error"),
+    "--lod": dict(default="limit"),
     "--threshold": dict(type=_share),
     "--pfer": dict(type=_positive),
     "--bound": dict(default="mb"),

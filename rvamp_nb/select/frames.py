@@ -210,7 +210,7 @@ def _refuse(ask, frame, values, gaps, features):
 
 
 def _proposal(ask, frame, values, gaps, is_text):
-    """Yield sentences about codes of gaps, and options with which the next try succeeds.
+    """Yield sentences about codes of gaps, and one of options for the next try.
 
     Of columns of text, `is_text` (M, n) bool, different words are proposed as ids, few
     words as categories, one or two among numbers as gaps; others are left out.

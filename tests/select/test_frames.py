@@ -821,7 +821,7 @@ def test_rows_that_enter_when_they_end_are_left_out_and_named():
     assert "are entry and time swapped?" in refused(data, **swapped)
 
 
-# A refusal names what to add -----------------------------------------------------------
+# A refusal names what to add ----------------------------------------------------------
 
 
 def proposed(line):
@@ -853,7 +853,7 @@ def test_what_is_proposed_is_taken():
     assert "to try" not in refused(data, "y")
 
 
-# Two files, and tables on their side ----------------------------------------------------
+# Two files, and tables on their side --------------------------------------------------
 
 
 def genes(path, M=30, N=50, seed=0):
