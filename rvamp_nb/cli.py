@@ -376,7 +376,7 @@ def _request(args):
     table = frames.prepare_table(frame, where=where, typed=_in_shell, **asked)
     table = table._replace(notes=joined + table.notes)
     options = _some(args, _OPTIONS)
-    options["lambdas"] = args.lam and [args.lam]
+    options["lambdas"] = args.lam
     if args.time and args.loss == "auto":
         options["loss"] = "survival"
     groups = _groups(args, table)

@@ -254,8 +254,7 @@ def _first_cell(frame, name, unusable):
     """
     first = int(np.argmax(unusable))
     cell = str(frame[name].iloc[first])
-    unit = "line" if frame.index.name == "line" else "row"
-    place = f"{unit} {printable(frame.index[first], 20)}"
+    place = f"{frame.index.name or 'row'} {printable(frame.index[first], 20)}"
     if isinstance(frame.index, pd.RangeIndex) and frame.index.start == 0:
         place += " (counted from 0)"
     count = f"{unusable.sum()} of {len(frame)}"

@@ -6,8 +6,8 @@
 __all__ = ['SEARCH_FITS', 'PATH_RATIO', 'COARSE_TOL', 'LOWEST', 'BELOW_EMPTY', 'SIZE_SLOPE', 'FLATTEST', 'STEEPEST',
            'STALL_STEPS', 'TOO_FAR', 'SETTLED', 'A_STEP', 'TRACKING_TOL', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS',
            'LOOK_STEPS', 'ALIKE_FROM', 'ALIKE_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'SelectionProblem',
-           'resolved_target', 'coarse_path', 'next_penalty', 'onward', 'tracking_search', 'PenaltyChoice',
-           'penalty_at_size', 'search']
+           'resolved_target', 'coarse_path', 'empty_model', 'next_penalty', 'onward', 'tracking_search',
+           'PenaltyChoice', 'penalty_at_size', 'search']
 
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
@@ -297,12 +297,12 @@ def coarse_path(question, q):
             return True
         return sizes[-1] >= 1.5 * q or sum(size > q for size in sizes) == 4
 
-    _, strides = _empty(question)
+    _, strides = empty_model(question)
     tol = max(COARSE_TOL, question.tol)
     return question.path(strides, tol, until=enough)
 
 
-def _empty(question):
+def empty_model(question):
     """Return the Lasso `Problem` with the thresholds of a question, and penalties.
 
     The penalties (L,) fall by `PATH_RATIO` from the largest one that matters.
@@ -384,7 +384,7 @@ def _guess(question, q):
 
     Returns 0 where no penalty on the strides selects so many.
     """
-    problem, strides = _empty(question)
+    problem, strides = empty_model(question)
     n = question.A.shape[1]
     to_prior = step.initial_state(problem).to_prior
     fields = Natural(*(part[:n] for part in to_prior))
@@ -523,7 +523,7 @@ def _with_rows_alike(question, along):
     wide = is_wide(A) or chunk_axis(A) == 0
     if wide or A.size * A.shape[1] < ALIKE_FROM:
         return None
-    problem, _ = _empty(question)
+    problem, _ = empty_model(question)
     problem = problem._replace(prior=question.inside(along))
     _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
     if not bend.all():  # a loss that is linear in parts
@@ -585,7 +585,7 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     fresh = not (state or rough or moving)
     # a large table is first searched on the few columns that can be selected
     if fresh and min(question.A.shape) >= FEW_FROM:
-        empty, _ = _empty(question)
+        empty, _ = empty_model(question)
         start = in_play(question, q, lam, empty, tracking_search)
         if start is not None:
             answer = _exactly(question, along, start[0], start[1], q, before, bar)

@@ -336,6 +336,9 @@ def joined(frame, other, on, *, names, missing="error", typed=in_python):
         if column not in table:
             problem = f"{name} has no column '{printable(column)}', only"
             problem += f" {quoted(list(table))}{meant(column, table)}"
+            if table is other and lies_on_its_side(table):
+                problem += f": if features stand in its rows, give {name} first, with"
+                problem += f" {typed('transpose')}, and {typed('join')} {names[0]}"
             raise InputError(f"argument {typed('on')}: {problem}")
         ids.append(table[column].map(cell_label))
     ids, known = ids

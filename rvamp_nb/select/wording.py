@@ -341,6 +341,8 @@ def _choice_sentences(s):
     in_other_units = ""
     if scales:
         in_other_units = f" ({', '.join(scales)})"
+    if s.asked.get("by_cv"):
+        in_other_units += ", chosen by ten-fold cross-validation"
     noun = s.question.columns.feature
     size = f"{size_reported(s):.3g} {noun}s on average (the aim was q = {s.q:.3g})"
     yield f"At the penalty λ = {s.lam:.4g}{in_other_units}, a resample selects {size}."
@@ -500,6 +502,8 @@ def _facts_of_the_choice(s):
     in_package = ""
     if scale is not None:
         in_package = f" ({parameter} {scale:.4g} in {package})"
+    if s.asked.get("by_cv"):
+        in_package += " by cross-validation"
     average = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
     average += f" (aimed at: q = {s.q:.3g})"
     penalty = f"λ = {s.lam:.5g}{in_package}; a resample selects {average}"
