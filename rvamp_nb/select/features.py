@@ -21,7 +21,7 @@ from .readers import meant
 from ..tables.chunked import CHUNK_NUMBERS, chunk_axis, scale_rows
 from ..tables.dispatch import as_chunked
 from ..tables.standardize import along, less, project_out, weighted_unit_columns
-from ..validation import format_list, kind_of
+from ..validation import collected, format_list, kind_of
 
 # %% ../../nbs/workshop/features.ipynb #72000006
 def read_X(X):
@@ -94,8 +94,7 @@ def named(X):
     """
     if type(X).__module__ == "pyarrow.lib":
         return named(X.to_pandas())
-    if type(X).__name__ == "LazyFrame":
-        raise TypeError("X is a LazyFrame, which nobody has read yet: give X.collect()")
+    X = collected(X)
     names = column_names(X)
     if kind_of(X) == "dask frame" or all(type(label) is str for label in X.columns):
         return X
@@ -120,7 +119,8 @@ def _check_frame(X):
     pandas = kind_of(X) != "frame"
     for name, dtype in zip(X.columns, X.dtypes):
         content = ""
-        remedy = "drop the column, or code its categories as 0/1 columns"
+        remedy = "drop the column, or let rvamp_nb.select.frames.prepare_table code its"
+        remedy += " categories, gaps, and limits such as <5"
         kind = str(dtype).split("(")[0]
         if kind in ("Date", "Datetime", "Duration", "Time"):
             content = "dates or times"
