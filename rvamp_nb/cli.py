@@ -49,8 +49,7 @@ def _fitted(name, table, options, with_effects):
     """Fit the table; return the `Selection`, and its effects, or None if they are not
     wanted.
 
-    An InputError repeats what the estimator refuses, with rows named by their lines in
-    the file.
+    An InputError repeats what the estimator refuses.
     """
     effects = None
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
@@ -59,15 +58,7 @@ def _fitted(name, table, options, with_effects):
         if with_effects and s.fit.converged:
             effects = estimator.debiased_effects()
     except (ValueError, TypeError) as e:
-        lines = table.X.index
-
-        def line(row):
-            return f"{lines.name} {lines[int(row[1])]}"
-
-        problem = str(e)
-        if lines.name:
-            problem = re.sub(r"row (\d+) \(counted from 0\)", line, problem)
-        problem = problem.replace("n_trials", "--trials")
+        problem = str(e).replace("n_trials", "--trials")
         raise InputError(f"{printable(name)}: {problem}") from None
     if table.classes and s.question.target.classes is not None:
         target = s.question.target._replace(classes=np.array(table.classes))

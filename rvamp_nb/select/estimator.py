@@ -38,7 +38,7 @@ from .question import check_options, read_question
 from .remarks import remarks_on
 from .results import Results
 from .selection import Selection, given_penalties, select
-from .target import check_column, check_rows, is_named, row_labels
+from .target import check_column, check_rows, is_named, label_rows, row_labels
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, ArrayLike, Bools, TableLike, renamed
 from ..validation import kind_of
@@ -603,9 +603,11 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
             with numpy_errors(all="warn", under="ignore"):  # whatever the caller's is
                 answer, notes = _select_features(self, X, y, roles)
                 notes += remarks_on(answer)
-        except BaseException:
+        except BaseException as e:
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
+            if isinstance(e, ValueError):
+                e.args = (label_rows(str(e), X),)
             raise
         vars(self).update(_attributes(answer))
         for text, kind in notes:

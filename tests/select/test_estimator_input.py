@@ -910,6 +910,29 @@ def test_a_number_that_may_stand_for_a_gap_is_named_by_fit():
         assert noted.endswith("gap, fill it in, or leave out the rows")
 
 
+def test_a_gap_in_the_target_may_be_a_number():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.normal(50, 9, size=60)
+    s = StabilitySelection(verbose=0, n_resamples=0)
+    assert not any("stands for a gap" in text for text in of(s, X, y))
+    y[:3] = -9
+    assert any(text.startswith("-9 comes several times") for text in of(s, X, y))
+
+
+def test_rows_of_a_refusal_are_called_as_the_table_calls_them():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(30, 4)), [f"P{k}" for k in range(30)])
+    X.columns = list("abcd")
+    weight = np.where(np.arange(30) == 4, -1.0, 1.0)
+    y = pd.Series(rng.normal(size=30), X.index)
+    for name, label in ((None, "row P4"), ("patient", "patient P4")):
+        X.index.name = name
+        with pytest.raises(ValueError, match=f"got -1 in {label}$"):
+            StabilitySelection().fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match=r"got -1 in row 4 \(counted from 0\)$"):
+        StabilitySelection().fit(X.to_numpy(), y, sample_weight=weight)
+
+
 def test_a_leak_is_named():
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.normal(size=(60, 8))).add_prefix("v")
