@@ -52,7 +52,7 @@ class _Parser(argparse.ArgumentParser):
             known = re.findall(r"--[\w-]+", self.usage_of)
             remedy = _OLD.get(words[0]) or meant(words[0], known)
             message = f"there is no option {printable(words[0])}{remedy}"
-        raise InputError(message)
+        raise InputError(printable(message, 900))
 
 
 def _refusal(text, problem):
