@@ -356,8 +356,11 @@ def naive_bootstrap(
     columns: Sequence[int] | None = None,
     progress: bool = True,
 ) -> Refits:
-    """Refit on many resamples with random penalties, and average, with Monte-Carlo
-    standard errors. Each refit (`eq:lasso`) minimises sum_mu c_mu w_mu l(y_mu, a_mu'x +
+    """Refit every resample exactly, by brute force, and average, with Monte Carlo
+    standard errors.
+
+    This is the truth that rVAMP approximates; `refine` reaches such errors with fewer
+    exact refits. Each refit (`eq:lasso`) minimises sum_mu c_mu w_mu l(y_mu, a_mu'x +
     o_mu) + sum_i lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2), lam_i = lam times
     penalty_factor_i times what is drawn; by default (w = 1, o = 0) that is the Lasso.
 
@@ -419,7 +422,7 @@ def naive_bootstrap(
     See Also
     --------
     rvamp : Compute the same averages without refits.
-    refine : Combine few refits with rVAMP.
+    refine : Reach the same standard errors with few exact refits.
 
     Examples
     --------
