@@ -314,12 +314,13 @@ class ReliabilityWarning(UserWarning):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #483986a8
 class Diagnostics(NamedTuple):
-    """Report how reliable the answer at the reported penalty is, for Π and for the
-    standard deviations, and by which signs; this costs no refit. Of small tables of
-    kinds that had no say in the limits, none of 70 with a green `reliability` had a
-    badly wrong Π, and 3 of 60 with a green `spread_reliability` a variance that is off
-    by more than a factor of two. Where columns are selected in groups, green means
-    more: no Π is off by more than 0.05.
+    """Report how reliable the answer at the reported penalty is, for selection
+    probabilities Π and for standard deviations, and by which signs.
+
+    This costs no refit. Of small tables of kinds that had no say in the limits, none of
+    70 with a green `reliability` had a badly wrong Π, and 3 of 60 with a green
+    `spread_reliability` a variance that is off by more than a factor of two. Where
+    columns are selected in groups, green means more: no Π is off by more than 0.05.
 
     Attributes
     ----------
