@@ -359,7 +359,7 @@ def naive_bootstrap(
     """Refit every resample exactly, by brute force, and average, with Monte Carlo
     standard errors.
 
-    This is the truth that rVAMP approximates; `refine` reaches such errors with fewer
+    This is the truth that rVAMP approximates. See `refine` for such errors with fewer
     exact refits. Each refit (`eq:lasso`) minimises sum_mu c_mu w_mu l(y_mu, a_mu'x +
     o_mu) + sum_i lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2), lam_i = lam times
     penalty_factor_i times what is drawn; by default (w = 1, o = 0) that is the Lasso.

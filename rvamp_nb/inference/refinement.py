@@ -841,8 +841,8 @@ def refine(
     selection probability has a standard error of `accuracy` at most.
 
     Both are combined with rVAMP (`three-levels`, `own-answer`). Ctrl-C ends it with
-    what there is. `naive_bootstrap` refits all resamples exactly: the truth, at its
-    price.
+    what there is. See `naive_bootstrap` for exact refits of all resamples: the truth,
+    at its price.
 
     Parameters
     ----------
