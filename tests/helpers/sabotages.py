@@ -94,7 +94,7 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "a refit that has not arrived is passed on",
-        "if not gap[0] <= GAP:",
+        "if not gap <= GAP:",
         "if False:",
         "tests/algorithm/test_bootstrap_general.py"
         "::test_what_is_not_reached_is_an_error_that_says_by_how_much",
