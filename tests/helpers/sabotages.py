@@ -343,8 +343,8 @@ SABOTAGES = [
     Sabotage(
         "select/feature_groups.py",
         "groups are counted where one has lost its columns",
-        "first = firsts[np.searchsorted(left, made.groups)]",
-        "first = firsts[made.groups]",
+        "return first[np.searchsorted(different, wanted)]",
+        "return first[wanted]",
         "tests/select/test_feature_groups.py::test_idle_and_lonely_columns",
     ),
     Sabotage(
@@ -2100,8 +2100,8 @@ SABOTAGES = [
     Sabotage(
         "select/features.py",
         "near copies share a coefficient twice",
-        "return first, where, sign / copies[where], np.ones(len(first))",
-        "return first, where, sign, np.ones(len(first))",
+        "return Merged(first, where, sign / copies[where], np.ones(len(first)))",
+        "return Merged(first, where, sign, np.ones(len(first)))",
         "tests/select/test_stability_selection.py",
     ),
     Sabotage(
