@@ -18,9 +18,9 @@ from scipy.sparse import csc_array
 from scipy.spatial import cKDTree
 
 from .readers import meant
-from ..tables import standardize
 from ..tables.chunked import CHUNK_NUMBERS, chunk_axis, scale_rows
 from ..tables.dispatch import as_chunked
+from ..tables.standardize import along, less, project_out, weighted_unit_columns
 from ..validation import format_list, kind_of
 
 # %% ../../nbs/workshop/features.ipynb #72000006
@@ -578,19 +578,19 @@ def _unit_columns(X, names, rows, within):
     that takes out of them what does not count, or None. A ValueError for a column that
     is not finite, or if none varies.
     """
-    A, center, scale, constant = standardize.weighted_unit_columns(X, rows.weight)
-    check_finite(X, scale, names)
+    unit = weighted_unit_columns(X, rows.weight)
+    check_finite(X, unit.scale, names)
     if within is not None:
-        A = within(A)
+        A = within(unit.A)
         length = np.linalg.norm(as_weighed(A, rows.weight), axis=0)
         constant = length == 0
         length[constant] = 1.0
-        A = A / length
-        scale = scale * length
-    if constant.all():
+        A /= length
+        unit = unit._replace(A=A, scale=unit.scale * length, constant=constant)
+    if unit.constant.all():
         problem = "every column of X is constant"
         raise ValueError(f"{problem}: there is nothing to select from")
-    return standardize.UnitColumns(A, center, scale, constant)
+    return unit
 
 
 def _divide_columns(A, length, explained, kept):
@@ -617,11 +617,11 @@ def _merge_columns(A, merged, turn, kept, row_weight):
         return A[:, first] * copies
     if len(first) == A.shape[1]:
         return A
-    explained = standardize.along(A, kept, row_weight)
+    explained = along(A, kept, row_weight)
     apart = explained[:, first] * copies - (turn @ explained.T).T
     A = A.take_columns(first).with_options(scale=A.scale[first] / copies)
     if np.abs(apart).max(initial=0) > NEAR:
-        A = standardize.less(A, merged.where[kept], apart)
+        A = less(A, merged.where[kept], apart)
     return A
 
 
@@ -656,7 +656,7 @@ def prepare_columns(
     A = _divide_columns(A, length, explained, kept)
     seen = A  # of a penalised column what no other explains
     if len(kept):
-        seen = standardize.project_out(A, kept, rows.weight)
+        seen = project_out(A, kept, rows.weight)
     seen = as_weighed(seen, rows.weight)
     together = np.full(len(names), -1)
     if groups is not None:

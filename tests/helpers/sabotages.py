@@ -2107,9 +2107,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the answer has the baseline at which the search began",
-        "base = moving.base\n"
-        "                question = question.with_baseline(moving.base)",
-        "pass",
+        "                base = moving.base\n",
+        "                pass\n",
         "tests/select/test_selection.py"
         "::test_penalty_and_baseline_are_found_in_one_run",
     ),
@@ -2123,8 +2122,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the penalty goes away from where q are selected",
-        "move = np.clip(off / self.fall, -1, 1)",
-        "move = np.clip(-off / self.fall, -1, 1)",
+        "move = np.clip(excess / self.fall, -1, 1)",
+        "move = np.clip(-excess / self.fall, -1, 1)",
         "tests/select/test_stability_selection.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
     ),
     Sabotage(
