@@ -185,7 +185,8 @@ def _orthonormal_basis(columns):
     """
     _, length, turn = np.linalg.svd(columns, full_matrices=False)
     spanned = length > EXPLAINED * length.max(initial=0)
-    return turn[spanned].T / length[spanned]
+    length = length[spanned]
+    return turn[spanned].T / length
 
 
 def _normalise_rest(F, columns):
@@ -819,8 +820,7 @@ def refit(table, counts, factor, likely=None, start=None):
         batches = _solve_in_batches(problem, likely, start)
         solution = _Solution._make(map(np.concatenate, zip(*batches)))
         u = -loss.slope(y, solution.f, counts) * table.target
-    x = table.to_caller(solution.x)
-    return Refitted(x, u, solution.sure, solution.gap)
+    return Refitted(table.to_caller(solution.x), u, solution.sure, solution.gap)
 
 # %% ../../nbs/workshop/batch_glm.ipynb #refit0ne2
 def penalised_fit(
