@@ -222,7 +222,7 @@ function built(made, attributes, children) {
   return made;
 }
 const s = (tag, attributes = {}, ...children) => built(document.createElementNS(SVG, tag), attributes, children);
-const h = (tag, attributes = {}, ...children) => built(document.createElement(tag), attributes, children);
+export const h = (tag, attributes = {}, ...children) => built(document.createElement(tag), attributes, children);
 const words = (x, y, text, attributes = {}) => s("text", { x, y, ...attributes }, text);
 const line = (x1, y1, x2, y2, attributes = {}) => s("line", { x1, y1, x2, y2, class: "axis", ...attributes });
 const path = (points, attributes) => s("path", { d: "M" + points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L"), fill: "none", ...attributes });
@@ -714,7 +714,7 @@ function slider(name, label, { max, value, shown, marks, min = 0, step = 1 }, mo
   if (marks) label1.append(h("div", { class: "marks", "aria-hidden": "true", title: "refits were made here" }, ...Array.from({ length: max + 1 }, (_, k) => h("i", marks.includes(k) ? { class: "is" } : {}))), h("span", { class: "rest" }, "marks: refits were made here"));
   return Object.assign(label1, { set: (v) => { input.value = v; write(); } });
 }
-function menu(name, label, names, value, chosen) {
+export function menu(name, label, names, value, chosen) {
   const select = h("select", { "data-key": name, "aria-label": label, "data-lm-suppress-shortcuts": "" }, ...names.map((text, k) => h("option", { value: k, ...(k === value ? { selected: "" } : {}) }, text)));
   select.addEventListener("change", () => chosen(Number(select.value)));
   return h("label", { class: "control" }, h("span", { class: "value" }, label), select);
@@ -902,6 +902,7 @@ export function render({ model, el }) {
   async function save(kind) {
     const usual = { l: data.start[0], ...data.usual }, at = { ridgeline: place(state), one: place(state), pair: { ...usual, l: state.l } }[state.panel] ?? usual;
     const moved = state.panel === "one" && state.shift ? [`field moved by ${short(state.shift)} standard deviations`] : [];
+    root.getAnimations({ subtree: true }).forEach((each) => each.finish()); // what comes is there
     const { picture, size } = pictureOf(root, [PANELS[state.panel][0], [...setting(data, at), ...moved].join(", ")], [keys, stage, says, count, below, asides]);
     const text = new XMLSerializer().serializeToString(picture), name = `explorer-${state.panel}.${kind}`;
     download(kind === "png" ? await asPng(text, size) : new Blob([text], { type: "image/svg+xml" }), name);
