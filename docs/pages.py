@@ -42,7 +42,7 @@ def made(notebooks):
 
 
 def explorer(widget, static="_static", around=None):
-    """A widget on a page that is no notebook's; `around`, a module of static/, shows it."""
+    """A widget on a page that is no notebook's, in `around`, a module of static/."""
     own = around and (ROOT / "docs/static" / around).read_text(encoding="utf-8")
     states = {"widgets": {"state": {"_esm": str(widget._esm)}}}
     states["explorer"] = {"state": dict(_esm=own or "widgets", table=widget.table)}

@@ -759,7 +759,10 @@ export function addressOf(state, first, data) {
 // The state of such an address. What it says of nothing that is here is left as it is first.
 export function stateOf(address, first, data) {
   const parts = new URLSearchParams(address), state = { ...first };
-  const number = (key, low, high) => (parts.has(key) && parts.get(key) >= low && parts.get(key) <= high ? Number(parts.get(key)) : null);
+  const number = (key, low, high) => {
+    const value = parseFloat(parts.get(key));
+    return value >= low && value <= high ? value : null;
+  };
   if (data.panels.includes(parts.get("panel"))) state.panel = parts.get("panel");
   for (const [key, part, words] of addressWords(data)) {
     if (words.includes(parts.get(key))) state[part] = words.indexOf(parts.get(key));

@@ -108,25 +108,29 @@ function inverse(S) {
   const L = S.map((row) => Float64Array.from(row));
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
+      const [a, b] = [L[i], L[j]];
       let rest = S[i][j];
-      for (let k = 0; k < j; k++) rest -= L[i][k] * L[j][k];
-      L[i][j] = i === j ? Math.sqrt(rest) : rest / L[j][j];
+      for (let k = 0; k < j; k++) rest -= a[k] * b[k];
+      a[j] = i === j ? Math.sqrt(rest) : rest / b[j];
     }
   }
   // row j of K holds column j of L^-1: its numbers from j on
   const K = S.map(() => new Float64Array(n));
   for (let j = 0; j < n; j++) {
+    const column = K[j];
     for (let i = j; i < n; i++) {
+      const row = L[i];
       let rest = i === j ? 1 : 0;
-      for (let k = j; k < i; k++) rest -= L[i][k] * K[j][k];
-      K[j][i] = rest / L[i][i];
+      for (let k = j; k < i; k++) rest -= row[k] * column[k];
+      column[i] = rest / row[i];
     }
   }
   const G = S.map(() => new Float64Array(n));
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
+      const [a, b] = [K[i], K[j]];
       let sum = 0;
-      for (let k = i; k < n; k++) sum += K[i][k] * K[j][k];
+      for (let k = i; k < n; k++) sum += a[k] * b[k];
       G[i][j] = sum;
       G[j][i] = sum;
     }
@@ -216,7 +220,7 @@ function coupling(A, At, { D, r, T }, { Q_hat, h, chi_hat }) {
 const halfway = (old, found) => Object.fromEntries(Object.keys(old).map((key) => [key, each(old[key], (k) => (old[key][k] + found[key][k]) / 2)]));
 
 // Half the sum of squares plus lam times that of absolute values, over resamples of the rows. `A` is a list of rows;
-// `from` are the messages to begin with; `watch` gets each step.
+// `from` are the messages to begin with; `watch` gets each step, and ends it all if it returns true.
 export function rvamp(A, y, lam, { law = COIN, tol = 1e-10, maxIter = 500, from = null, watch = () => {} } = {}) {
   const At = transposed(A);
   const tau = law.reduce((sum, [count, share]) => sum + share * count, 0);
@@ -239,8 +243,7 @@ export function rvamp(A, y, lam, { law = COIN, tol = 1e-10, maxIter = 500, from 
     const joint = coupling(A, At, ofX, ofU);
     const gap = largestOf(each(x.mean, (i) => joint.mean[i] - x.mean[i]));
     const fit = { mean: x.mean, variance: x.variance, Pi: x.Pi, field: toX, iterations: iteration, gap, toX, toU, ofX, ofU, joint };
-    watch(fit);
-    if (gap < tol || !(gap < Infinity) || iteration === maxIter) return fit;
+    if (watch(fit) === true || gap < tol || !(gap < Infinity) || iteration === maxIter) return fit;
     toX = halfway(toX, joint.toX);
     toU = halfway(toU, joint.toU);
   }
@@ -256,7 +259,10 @@ export function covariance({ ofX: { D, T }, ofU: { chi_hat }, joint: { B, back }
 // --- from a table to the explorer ------------------------------------------------------------------------------------
 const PENALTIES = 21;
 const RATIO = 1.2;
-const CLOSE = 1e-4; // means of prior and coupling, where y has length 1. Where Π is 1 they stay some 1e-5 apart: zero ≥ 1e-6 above.
+// How far apart the means of prior and coupling may be, where y has length 1. A fit ends when they are CLOSE; or NEAR, and no
+// longer approach each other: where Π is 1 they stay some 1e-5 apart, as 1 - Π is taken as 1e-6 at least.
+const CLOSE = 1e-7;
+const NEAR = 1e-4;
 
 // The column with mean 0 and length 1, and its standard deviation.
 export function standardised(column) {
@@ -274,13 +280,21 @@ const messageOf = ({ Q_hat, h, chi_hat }, i, unit) => [Q_hat[i] / unit ** 2, h[i
 const upper = (matrix) => matrix.flatMap((row, a) => row.slice(a));
 const twoDigits = (share) => `${Number((100 * share).toPrecision(2))} %`;
 
+function untilSettled() {
+  const gaps = [];
+  return ({ gap }) => {
+    gaps.unshift(gap);
+    return gap < NEAR && gap > gaps[4] / 2;
+  };
+}
+
 // Fit at penalties from the largest on, each from the messages of the one before; `told` is waited for after each.
 async function fitPath(A, y, largest, told) {
   const fits = [];
   for (let k = 0; k < PENALTIES; k++) {
     const lam = 0.8 * largest / RATIO ** k;
-    const fit = rvamp(A, y, lam, { tol: CLOSE, maxIter: 200, from: fits.at(-1) });
-    if (!(fit.gap < CLOSE)) break; // smaller penalties are harder
+    const fit = rvamp(A, y, lam, { tol: CLOSE, maxIter: 200, from: fits.at(-1), watch: untilSettled() });
+    if (!(fit.gap < NEAR)) break; // smaller penalties are harder
     fits.push({ ...fit, lam });
     await told(`penalty ${k + 1} of ${PENALTIES}`);
   }
@@ -300,7 +314,12 @@ export async function explored({ names, columns }, target, told = async () => {}
   const { lam, Pi } = fits[start];
   const shown = features.map((_, i) => i).sort((a, b) => Pi[b] - Pi[a]).slice(0, 10).sort((a, b) => a - b);
   const steps = [];
-  rvamp(A, y, lam, { tol: CLOSE, maxIter: 40, watch: (fit) => steps.push(fit) });
+  const settled = untilSettled();
+  const watch = (fit) => {
+    steps.push(fit);
+    return settled(fit);
+  };
+  rvamp(A, y, lam, { tol: CLOSE, maxIter: 40, watch });
   const momentsOf = (fit) => {
     const spread = covariance(fit, shown);
     return shown.map((i, k) => [...messageOf(fit.field, i, unit), fit.joint.mean[i] * unit, spread[k][k] * unit ** 2]);
