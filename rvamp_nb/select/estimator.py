@@ -38,7 +38,13 @@ from .question import check_options, read_question
 from .remarks import remarks_on
 from .results import Results
 from .selection import Selection, given_penalties, select
-from .target import check_column, check_rows, is_named, label_rows, row_labels
+from rvamp_nb.select.target import (
+    check_column,
+    check_rows,
+    is_named,
+    label_rows,
+    row_labels,
+)
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, ArrayLike, Bools, TableLike, renamed
 from ..validation import kind_of
@@ -402,7 +408,8 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         "converged", or "fell back: ...", "q not met: ...", "pfer not met: ...", "no
         answer: ...".
     diagnostics_ : Diagnostics
-        How reliable Π and the standard deviations are, with reasons.
+        How reliable Π, the selection probabilities, and the standard deviations are,
+        with reasons.
     coef_mean_, coef_std_ : (N,) arrays, (N, K) for "softmax"
         Mean and standard deviation of the coefficients across resamples at the reported
         penalty, from the same source as the probabilities. Those of K classes add up to

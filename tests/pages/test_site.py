@@ -352,10 +352,10 @@ def menu(text):
 
 
 def test_each_notebook_is_listed_in_its_section_and_part(texts):
-    assert [*texts] == ["index", *SECTIONS, "404"]
+    assert [*texts] == ["index", "explorer", *SECTIONS, "404"]
     sections = [page for page in SECTIONS if page != "api"]
     assert {page: menu(texts[page]) for page in sections} == {
-        "start": ["quickstart", "routes", *pages.releases()],
+        "start": ["quickstart", "routes", *pages.releases(), "explorer"],
         "how-to": ["one"],
         "course": ["23_rs_gaussian", "31_prior", "errata"],
         "workshop": ["cli"],
@@ -386,7 +386,7 @@ def test_a_section_without_a_notebook_is_a_page(notebooks):
 
 def test_the_landing_page_has_the_address_to_install_from_and_the_bar(texts):
     text = texts["index"]
-    assert f"pip install git+{settings()['git_url']}\n" in text
+    assert f"pip install <span>git+{settings()['git_url']}</span>\n" in text
     assert menu(text) == [*SECTIONS] and len(SECTIONS) == 5
     doors = re.findall(r"{grid-item-card} \[(.+?)\]\((.+?)\)", text)
     assert [name for name, _ in doors] == ["Learn", "Use", "Look up"]
