@@ -633,9 +633,9 @@ def rvamp(
         Where to begin; it backs off by itself.
     column_clusters : "auto", or list of lists of int, optional
         Groups of columns that nearly repeat each other, each taken together as one
-        coordinate, at beta = inf under a penalty; "auto" finds them by correlation. Π
-        of a cluster is read at 8,192 fixed points, whatever `tol`: columns in another
-        order may move it by some .003.
+        coordinate, at beta = inf under a penalty; "auto" finds them by correlation.
+        The selection probability Π of a cluster is read at 8,192 fixed points, whatever
+        `tol`: columns in another order may move it by some .003.
     warm_start : Fit or State, optional
         Messages to start from, of a fit to a table of the same shape.
 

@@ -837,10 +837,12 @@ def refine(
     families: Sequence[Ints] = (),
     progress: bool = True,
 ) -> RefinedFit:
-    """Refit resamples until every selection probability is known to an accuracy, and
-    combine them with rVAMP. Most resamples are sent through the frozen coupling, a few
-    are refitted exactly (`three-levels`, `own-answer`). Ctrl-C ends it with what there
-    is.
+    """Refit a few resamples exactly and many by turns of rVAMP's messages, until every
+    selection probability has a standard error of `accuracy` at most.
+
+    Both are combined with rVAMP (`three-levels`, `own-answer`). Ctrl-C ends it with
+    what there is. See `naive_bootstrap` for exact refits of all resamples: the truth,
+    at its price.
 
     Parameters
     ----------
@@ -878,7 +880,7 @@ def refine(
     See Also
     --------
     rvamp : Make the fit.
-    naive_bootstrap : Refit without rVAMP.
+    naive_bootstrap : Refit every resample exactly (brute force).
     StabilitySelection.refine : Refit at the reported penalty of a selector.
 
     Examples

@@ -399,7 +399,8 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         "converged", or "fell back: ...", "q not met: ...", "pfer not met: ...", "no
         answer: ...".
     diagnostics_ : Diagnostics
-        How reliable Π and the standard deviations are, with reasons.
+        How reliable Π, the selection probabilities, and the standard deviations are,
+        with reasons.
     coef_mean_, coef_std_ : (N,) arrays, (N, K) for "softmax"
         Mean and standard deviation of the coefficients across resamples at the reported
         penalty, from the same source as the probabilities. Those of K classes add up to

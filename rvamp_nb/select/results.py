@@ -378,10 +378,10 @@ class Results:
         Returns
         -------
         DataFrame
-            A row for each feature: Π, its standard error, whether selected, the least
-            pfer at which the feature enters, mean and standard deviation of the
-            coefficient across resamples, in the digits that are known; of several
-            classes the mean for each.
+            A row for each feature: Π, the share of resamples in which it is selected,
+            its standard error, whether selected, the least pfer at which the feature
+            enters, mean and standard deviation of the coefficient across resamples, in
+            the digits that are known; of several classes the mean for each.
 
             The least pfer is by rVAMP alone, along the path, which is made for it if
             there is none (of a table in chunks only with `full`); nan where the feature

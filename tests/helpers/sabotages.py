@@ -94,7 +94,7 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "a refit that has not arrived is passed on",
-        "if not gap[0] <= GAP:",
+        "if not gap <= GAP:",
         "if False:",
         "tests/algorithm/test_bootstrap_general.py"
         "::test_what_is_not_reached_is_an_error_that_says_by_how_much",
@@ -343,8 +343,8 @@ SABOTAGES = [
     Sabotage(
         "select/feature_groups.py",
         "groups are counted where one has lost its columns",
-        "first = firsts[np.searchsorted(left, made.groups)]",
-        "first = firsts[made.groups]",
+        "return first[np.searchsorted(different, wanted)]",
+        "return first[wanted]",
         "tests/select/test_feature_groups.py::test_idle_and_lonely_columns",
     ),
     Sabotage(
@@ -2100,16 +2100,15 @@ SABOTAGES = [
     Sabotage(
         "select/features.py",
         "near copies share a coefficient twice",
-        "return first, where, sign / copies[where], np.ones(len(first))",
-        "return first, where, sign, np.ones(len(first))",
+        "return Merged(first, where, sign / copies[where], np.ones(len(first)))",
+        "return Merged(first, where, sign, np.ones(len(first)))",
         "tests/select/test_stability_selection.py",
     ),
     Sabotage(
         "select/penalty.py",
         "the answer has the baseline at which the search began",
-        "base = moving.base\n"
-        "                question = question.with_baseline(moving.base)",
-        "pass",
+        "                base = moving.base\n",
+        "                pass\n",
         "tests/select/test_selection.py"
         "::test_penalty_and_baseline_are_found_in_one_run",
     ),
@@ -2123,8 +2122,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the penalty goes away from where q are selected",
-        "move = np.clip(off / self.fall, -1, 1)",
-        "move = np.clip(-off / self.fall, -1, 1)",
+        "move = np.clip(excess / self.fall, -1, 1)",
+        "move = np.clip(-excess / self.fall, -1, 1)",
         "tests/select/test_stability_selection.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
     ),
     Sabotage(

@@ -386,7 +386,7 @@ def test_a_section_without_a_notebook_is_a_page(notebooks):
 
 def test_the_landing_page_has_the_address_to_install_from_and_the_bar(texts):
     text = texts["index"]
-    assert f"pip install git+{settings()['git_url']}\n" in text
+    assert f"pip install <span>git+{settings()['git_url']}</span>\n" in text
     assert menu(text) == [*SECTIONS] and len(SECTIONS) == 5
     doors = re.findall(r"{grid-item-card} \[(.+?)\]\((.+?)\)", text)
     assert [name for name, _ in doors] == ["Learn", "Use", "Look up"]

@@ -603,7 +603,9 @@ def test_a_family_that_is_called_as_a_leader_is_kept():
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
 @pytest.mark.parametrize("law", ["subsample", "poisson"])
-def test_the_search_in_a_tall_table_begins_with_rows_alike(loss, law, monkeypatch):
+def test_the_search_in_a_tall_table_begins_start_with_rows_alike(
+    loss, law, monkeypatch
+):
     """Where all columns follow common factors, the empty model does not know; penalty
     factors, weights and columns that depend on others do no harm.
     """
@@ -624,14 +626,14 @@ def test_the_search_in_a_tall_table_begins_with_rows_alike(loss, law, monkeypatc
     options["fit"] = dict(sample_weight=1 + rng.random(450))
     before = fitted(X, y, **options)
     monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
-    found, search = [], penalty._with_rows_alike
+    found, search = [], penalty._start_with_rows_alike
 
     def noted(question, along):
         state = search(question, along)
         found.append((state, along.lam))
         return state
 
-    monkeypatch.setattr(penalty, "_with_rows_alike", noted)
+    monkeypatch.setattr(penalty, "_start_with_rows_alike", noted)
     s = fitted(X, y, **options)
     ((state, lam),) = found
     # rows of counts differ most: their curvature is their rate
