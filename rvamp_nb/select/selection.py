@@ -456,7 +456,8 @@ def _columns_to_diagnose(columns):
     """Return the numbers of the columns in no group, and of the first of each group."""
     group = columns.group
     first = np.unique(group, return_index=True)[1]
-    return np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
+    is_first = np.isin(range(len(group)), first)
+    return np.flatnonzero((group < 0) | is_first)
 
 
 def _repeated_rows(target, repeated):
@@ -549,7 +550,8 @@ def _relative_error_of_size(question, both):
     """
     sizes = question.size((both.sparse_draws != 0).T)
     error = np.std(sizes) / np.sqrt(len(sizes))
-    return error / max(np.mean(sizes), 1e-300)
+    mean = max(np.mean(sizes), 1e-300)  # no refit may select anything
+    return error / mean
 
 
 TWO_ERRORS = 0.9545  # level of an interval of two standard errors to each side
