@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['BY_MB', 'PATIENCE', 'TWO_ERRORS', 'RISEN', 'NEARLY_NONE', 'AFTER', 'PathSummary', 'Selection', 'summarize_path',
-           'stability_index', 'selection_fields', 'coefficients', 'spread_of', 'bound_reached', 'search_for_promise',
-           'least_pfer', 'diagnose_selection', 'other_scales', 'given_penalties', 'refine_selection', 'to_columns',
-           'with_refits', 'select', 'fit_for_effects', 'effects_by_name']
+           'stability_index', 'selection_fields', 'coefficients', 'spread_of', 'bound_reached', 'Kept',
+           'search_for_promise', 'least_pfer', 'diagnose_selection', 'other_scales', 'given_penalties',
+           'refine_selection', 'to_columns', 'with_refits', 'select', 'fit_for_effects', 'effects_by_name']
 
 # %% ../../nbs/workshop/selection.ipynb #79000003
 from dataclasses import dataclass, replace
@@ -206,15 +206,9 @@ def coefficients(s, both=None):
     else:
         coef_of_A = both.mean
         level = np.mean(both.intercepts)
-        std = np.sqrt(spread_of(both, columns)[0]) * columns.unit
-        draws = columns.on_table(both.sparse_draws)
-        ends = np.zeros((draws.shape[1], 2))
-        # quantiles of columns without any draw are 0: only the others become dense
-        has_draws = np.diff(draws.indptr) > 0
-        exact = dict(axis=0, method="inverted_cdf")
-        ends[has_draws] = np.quantile(
-            draws[:, has_draws].toarray(), [0.05, 0.95], **exact
-        ).T
+        var, _ = spread_of(both, columns)
+        std = np.sqrt(var) * columns.unit
+        ends = _middle_of_draws(columns.on_table(both.sparse_draws))
     mean = columns.on_table(coef_of_A)
     level = columns.intercepts(coef_of_A, mean, target.level + level)
     if not np.ndim(level):
@@ -227,6 +221,17 @@ def coefficients(s, both=None):
     )
 
 
+def _middle_of_draws(draws):
+    """Return the 5 and 95 % quantiles of sparse draws, (B, n), as (n, 2)."""
+    ends = np.zeros((draws.shape[1], 2))
+    # quantiles of columns without any draw are 0: only the others become dense
+    has_draws = np.diff(draws.indptr) > 0
+    dense = draws[:, has_draws].toarray()
+    quantiles = np.quantile(dense, [0.05, 0.95], axis=0, method="inverted_cdf")
+    ends[has_draws] = quantiles.T
+    return ends
+
+
 def spread_of(both, columns):
     """Compute the variances of coefficients of a `RefinedFit`, and their errors.
 
@@ -237,14 +242,18 @@ def spread_of(both, columns):
     draws = both.sparse_draws
     var = both.var @ square
     error = both.var_se @ square
-    if columns.together:
-        # draws are sparse: their variance by the first two moments
-        def of(x):
-            return np.maximum(x.power(2).mean(0) - np.square(x.mean(0)), 0)
+    if not columns.together:
+        return var, error
 
-        own = np.where(of(draws) > 0, of(draws), np.inf)
-        var = of(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)
-        var += np.where(own < np.inf, 0, both.var) @ square
+    # draws are sparse: their variance by the first two moments
+    def variance(x):
+        return np.maximum(x.power(2).mean(0) - np.square(x.mean(0)), 0)
+
+    seen = variance(draws)
+    own = np.where(seen > 0, seen, np.inf)
+    # draws that are stretched to the variance that rVAMP and refits have together
+    var = variance(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)
+    var += np.where(own < np.inf, 0, both.var) @ square
     return var, error
 
 # %% ../../nbs/workshop/selection.ipynb #6d0de8bf
@@ -302,13 +311,21 @@ def _one_penalty(asked):
 BY_MB = "bound='mb' in place of 'gaussian'"
 
 
+class Kept(NamedTuple):
+    """A promise, and the search that keeps it."""
+
+    result: tuple  # of `search`: question, path and answer
+    promise: tuple  # threshold, pfer and q
+    asked: dict  # the arguments, with the bound that holds
+    note: str  # why that bound is another one, or ""
+
+
 def search_for_promise(question, promise, asked):
-    """Search for the penalty of a promise (threshold, pfer, q).
+    """Search for the penalty of a promise (threshold, pfer, q); return what is `Kept`.
 
     Where one row makes too much of a feature's field for `normal-bound`, the promise is
-    resolved and searched for by `mb-bound` instead. Returns the result of `search`, the
-    promise, the arguments with the bound that holds, and a note, or "". Raises a
-    ValueError where q and pfer were both passed and `mb-bound` cannot keep both.
+    resolved and searched for by `mb-bound` instead. Raises a ValueError where q and
+    pfer were both passed and `mb-bound` cannot keep both.
     """
     size = np.inf if _one_penalty(asked) else promise[2]
     result = search(question, path_options(asked), size)
@@ -317,17 +334,18 @@ def search_for_promise(question, promise, asked):
     if asked["bound"] == "gaussian" and answer.fit.converged:
         share = diagnostics.largest_single_share(answer.fit)
     if share <= diagnostics.RED_OWN:
-        return result, promise, asked, ""
+        return Kept(result, promise, asked, "")
     unit = "row" if question.target.rows.groups is None else "group"
     note = f"{BY_MB}, since one {unit} makes {share:.0%} of a feature's field"
     asked = dict(asked, bound="mb")
     names = ("threshold", "pfer", "q", "bound")
     try:
-        promise = penalty.resolved_target(question, *(asked[name] for name in names))
+        given = [asked[name] for name in names]
+        threshold, pfer, q, _ = penalty.resolved_target(question, *given)
     except ValueError as e:
         raise ValueError(f"{note}: {e}") from e
-    result, promise, asked, _ = search_for_promise(question, promise[:3], asked)
-    return result, promise, asked, note
+    kept = search_for_promise(question, (threshold, pfer, q), asked)
+    return kept._replace(note=note)
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry2
 def least_pfer(s):
@@ -356,14 +374,32 @@ def least_pfer(s):
     Pi = path.selection_probabilities[:, rising]
     if len(sizes) > 1:
         leaders = np.flatnonzero(candidates & (Pi.max(1) >= 0.5))
-        entries[leaders] = _entered(question, asked, np.log(sizes), Pi[leaders])
+        entries[leaders] = _entry_pfers(question, asked, np.log(sizes), Pi[leaders])
     return entries
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry3
 _SURE = 1 - 1e-9  # a probability or threshold of 1 has no probit
 
 
-def _entered(question, asked, log_sizes, Pi):
+def _promises_to_keep(question, asked, least):
+    """Return increasing pfers from `least` on, and the threshold and q of each, (k,)
+    each: up to the first for which no bound is known, or that all candidates.
+    """
+    promises = np.geomspace(least, question.candidates.sum(), 300)
+    thresholds = []
+    q = []
+    for pfer in promises:
+        try:
+            promise = (asked["threshold"], pfer, None, asked["bound"])
+            threshold, _, size, _ = penalty.resolved_target(question, *promise)
+        except ValueError:  # no bound for so many
+            break
+        thresholds.append(threshold)
+        q.append(size)
+    return promises, np.array(thresholds), np.array(q)
+
+
+def _entry_pfers(question, asked, log_sizes, Pi):
     """Find the least pfer at which each of n columns reaches the threshold, (n,).
 
     Pi, (n, L), are its probabilities at the penalties where ΣΠ is exp(log_sizes), (L,),
@@ -372,20 +408,9 @@ def _entered(question, asked, log_sizes, Pi):
     """
     probits = ndtri(np.clip(Pi, 1 - _SURE, _SURE))
     curves = PchipInterpolator(log_sizes, probits, axis=1, extrapolate=False)
-    asked_threshold = asked["threshold"]
-    lowest = asked_threshold or error_control.DEFAULT_THRESHOLD
+    lowest = asked["threshold"] or error_control.DEFAULT_THRESHOLD
     least = _bound_of(question, asked, lowest, max(np.exp(log_sizes[0]), 0.05))
-    promises = np.geomspace(least, question.candidates.sum(), 300)
-    thresholds = []
-    q = []
-    for pfer in promises:
-        try:
-            promise = (asked_threshold, pfer, None, asked["bound"])
-            threshold, _, size, _ = penalty.resolved_target(question, *promise)
-        except ValueError:  # no bound for so many
-            break
-        thresholds.append(threshold)
-        q.append(size)
+    promises, thresholds, q = _promises_to_keep(question, asked, least)
     margin = curves(np.log(q)) - ndtri(np.minimum(thresholds, _SURE))
     margin[np.isnan(margin)] = -np.inf  # beyond the path
     # the first promise that selects the column, and the one before
@@ -404,16 +429,8 @@ def diagnose_selection(question, path, answer, q, repeated):
     `repeated` lists sets of equal rows, as arrays of their numbers.
     """
     fit = answer.fit
-    failed_above = ~path.converged & ~(path.lams < answer.lam)
-    cut_short = "not reached" in path.statuses
-    fell_back = answer.status.startswith("fell back")
-    failed = bool(failed_above.any() or cut_short or fell_back)
-    reached = bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q)
     columns = question.columns
-    group = columns.group
-    # a group of columns is diagnosed once, by its first
-    first = np.unique(group, return_index=True)[1]
-    features = np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
+    features = _columns_to_diagnose(columns)
     without_covariates = fit
     if "covariate" in columns.kind:  # what they explain is no sign of trouble
         without_covariates = question.projected(fit)
@@ -421,13 +438,29 @@ def diagnose_selection(question, path, answer, q, repeated):
         without_covariates,
         columns.where[features],
         columns.labels(features),
-        path_failed=failed,
-        q_reached=reached,
+        path_failed=_path_failed(path, answer),
+        q_reached=bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q),
         rows=_repeated_rows(question.target, repeated),
         called=question.target.rows.labels,
     )
     duplicates = [features[same] for same in result.duplicates]
     return result._replace(duplicates=duplicates, fit=fit)
+
+
+def _path_failed(path, answer):
+    """Check whether a penalty at or above the answer's has not converged."""
+    failed_above = ~path.converged & ~(path.lams < answer.lam)
+    cut_short = "not reached" in path.statuses
+    fell_back = answer.status.startswith("fell back")
+    return bool(failed_above.any() or cut_short or fell_back)
+
+
+def _columns_to_diagnose(columns):
+    """Return the numbers of the columns in no group, and of the first of each group."""
+    group = columns.group
+    first = np.unique(group, return_index=True)[1]
+    is_first = np.isin(range(len(group)), first)
+    return np.flatnonzero((group < 0) | is_first)
 
 
 def _repeated_rows(target, repeated):
@@ -586,6 +619,17 @@ def to_columns(s, both):
     )
 
 
+def _relative_error_of_size(question, both):
+    """Return the standard error of ΣΠ over ΣΠ, of a `RefinedFit`'s refits alone.
+
+    With rVAMP it is, if anything, smaller.
+    """
+    sizes = question.size((both.sparse_draws != 0).T)
+    error = np.std(sizes) / np.sqrt(len(sizes))
+    mean = max(np.mean(sizes), 1e-300)  # no refit may select anything
+    return error / mean
+
+
 TWO_ERRORS = 0.9545  # level of an interval of two standard errors to each side
 
 
@@ -609,9 +653,7 @@ def with_refits(s, accuracy=None, n_resamples=None):
     bound = fields["pfer_bound"]
     if _one_penalty(s.asked):
         fields["pfer"] = bound
-    sizes = question.size((both.sparse_draws != 0).T)
-    # the error of the refits alone is, if anything, too large: both have less
-    error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
+    error = _relative_error_of_size(question, both)
     larger = max(question.size(Pi) for Pi in sums) * (1 + error)
     fields["pfer_bound_se"] = _bound_of(question, s.asked, threshold, larger) - bound
     low, high = both.interval(TWO_ERRORS).T
@@ -635,9 +677,10 @@ def select(question, promise, asked, repeated):
     q_values = None
     if asked["decoys"]:
         q_values = against_decoys(question, asked["decoys"])
-    result, promise, asked, note = search_for_promise(question, promise, asked)
-    question, path, answer = result
-    threshold, pfer, q = promise
+    kept = search_for_promise(question, promise, asked)
+    question, path, answer = kept.result
+    threshold, pfer, q = kept.promise
+    asked = kept.asked
     fit = answer.fit
     # one penalty promises nothing: q is the number that it selects
     if one_penalty:
@@ -647,8 +690,8 @@ def select(question, promise, asked, repeated):
         if fit.converged:
             q = float(question.size(fit.Pi))
             answer = answer._replace(status="converged")
-    if note and answer.status == "converged":
-        answer = answer._replace(status=note)
+    if kept.note and answer.status == "converged":
+        answer = answer._replace(status=kept.note)
     fields = dict(threshold=threshold, pfer_bound=np.nan, status=answer.status)
     if fit.converged:
         sums = (fit.Pi,)

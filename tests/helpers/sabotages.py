@@ -328,7 +328,7 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "the covariances within a group are forgotten",
-        "of(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)",
+        "variance(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)",
         "np.where(own < np.inf, both.var, 0) @ square",
         "tests/select/test_several_classes_selected.py"
         "::test_coefficients_are_those_of_refits",
