@@ -323,7 +323,7 @@ class P1(_Moments):
 @dataclass(frozen=True, eq=False, repr=False)
 class P1Numeric(_Moments):
     """Hold p̄₁ of some coefficients at beta = inf under a prior that is known by its
-    method `inner`, as `p1` returns it: numerically, to about twelve digits.
+    method `inner`, as `p1` returns it: numerically, to about nine digits.
 
     Parameters
     ----------
@@ -423,8 +423,12 @@ class P1Numeric(_Moments):
         ends = []
         for _, case in self.prior.cases():
             ends.append(case.inner(fields, self.incoming.Q_hat, np.inf)[1])
-        ends = np.moveaxis(ends, 1, -1).reshape((len(ends),) + fields.shape[1:] + q.shape)
-        return halved(ends.min(0), ends.max(0), q, self._below) * _widen(self.unit, q.ndim)
+        ends = np.moveaxis(ends, 1, -1).reshape(
+            (len(ends),) + fields.shape[1:] + q.shape
+        )
+        return halved(ends.min(0), ends.max(0), q, self._below) * _widen(
+            self.unit, q.ndim
+        )
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """See `P1.sample`."""
@@ -437,7 +441,6 @@ class P1Numeric(_Moments):
             mean = case.inner(fields, self.incoming.Q_hat, np.inf)[1]
             x = np.where(drawn == k, mean, x)
         return np.moveaxis(x, 0, -1) * _widen(self.unit, 1)
-
 
 # %% ../../nbs/course/37_densities.ipynb #13b10ck0
 def _by_nearest(v, x):

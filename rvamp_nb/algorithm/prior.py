@@ -110,6 +110,11 @@ class Prior:
         """The prior without such clusters."""
         return self
 
+    @property
+    def plain(self) -> "Prior":
+        """The prior as it was given, without penalty factors from outside."""
+        return self
+
     def inner(
         self, field: Array, Q_hat: Array, beta: float
     ) -> tuple[Array, Array, Array]:
@@ -728,7 +733,6 @@ def zero_share(prior, incoming):
     share = ndtr(np.where(a > 0, -a, b)) - ndtr(np.where(a > 0, -b, a))
     still = (low <= h) & (h <= high) & (low < high)
     return np.where(s > 0, share, still)
-
 
 # %% ../../nbs/course/31_prior.ipynb #8d9d556b
 def _half_line(a):
