@@ -19,7 +19,7 @@ from .clusters import values_at_nodes  # chapter 4.7
 from .column_groups import P1InGroup, one_each  # chapter 5.8
 from .lmmse import at_most_2M, is_wide, tall_form, wide_matrices
 from .messages import Natural, take_entries
-from .prior import Penalty, Prior, SpikeSlab, field_nodes, zero_share
+from .prior import Penalty, Prior, SpikeSlab, field_nodes
 from .rectified import halved, phi
 from .solver import Fit
 from ..interface import check_interface
@@ -360,7 +360,7 @@ class P1Numeric(_Moments):
     def atom(self) -> Array:
         """P[x = 0]."""
         cases = self.prior.cases()
-        return sum(w * zero_share(case, self.incoming) for w, case in cases)
+        return sum(w * case.zero_share(self.incoming) for w, case in cases)
 
     def _field(self, noise):
         """Return the fields of noises, (K, ...)."""

@@ -17,6 +17,7 @@ from scipy import sparse
 from scipy.sparse import csc_array
 from scipy.spatial import cKDTree
 
+from ..algorithm.prior import Penalty
 from .readers import meant
 from ..tables.chunked import CHUNK_NUMBERS, chunk_axis, scale_rows
 from ..tables.dispatch import as_chunked
@@ -256,7 +257,8 @@ def merge_duplicates(A, factors, prior, together):
     """Find the columns of A, (M, N), that can be fitted as one: near copies.
 
     Near copies have equal penalty factors, (N,), and are in no group (`together`, (N,)
-    int, is -1). Where the prior is positive, a column and its negative stay apart.
+    int, is -1). Where the prior is positive, or the user's own, a column and its
+    negative stay apart.
     Returns `first`, (n,), the columns that stay; `where`, (N,), the place of each
     column's stand-in among them, and its weight, (N,), a sign and share; `copies`,
     (n,), how many columns share a coefficient (they share under a prior with a square
@@ -270,13 +272,14 @@ def merge_duplicates(A, factors, prior, together):
         block = others[k : k + width]
         cosine = np.einsum("ij,ij->j", A[:, block], A[:, stands[block]])
         sign[block] = np.sign(cosine)
-    apart = (factors != factors[stands]) | (prior.positive & (sign < 0))
+    is_own = not isinstance(prior, Penalty)
+    apart = (factors != factors[stands]) | ((prior.positive | is_own) & (sign < 0))
     apart |= (together >= 0) | (together[stands] >= 0)
     # these stand for themselves
     stands[apart] = np.flatnonzero(apart)
     sign[apart] = 1.0
     first, where, copies = np.unique(stands, return_inverse=True, return_counts=True)
-    if np.any(prior.split()[1]):
+    if is_own or np.any(prior.split()[1]):
         return first, where, sign, copies
     return first, where, sign / copies[where], np.ones(len(first))
 
@@ -622,6 +625,7 @@ def prepare_columns(
     if len(covariates):
         _check_covariates(seen, covariates, names, counts)
     family = family_of(categories, names)
+    prior = prior.of_columns(first, len(names))
     prior = replace(prior, lam=1.0, penalty_factor=factors[first] * copies)
     starts = np.arange(len(where) + 1)
     turn = csc_array((weight, where, starts), (len(first), len(where)))
