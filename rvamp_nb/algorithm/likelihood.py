@@ -395,9 +395,10 @@ class Loss(_Row):
 
     A loss of your own is a subclass with `value` and `derivatives`; with `predicted`
     where a prediction of the target is not f; with `shifts = True` where it depends on
-    y - f only, so that predictions have intervals; and perhaps with `length_scale`, on which exp(-l) is smooth (0.6 for the logistic loss, 0.3 d for one
-    whose slope is tanh(f / d); nodes are as close as that asks), and `kinked`, True
-    where the curvature jumps, as Huber's does.
+    y - f only, so that predictions have intervals; and perhaps with `length_scale`, on
+    which exp(-l) is smooth (0.6 for the logistic loss, 0.3 d for one whose slope is
+    tanh(f / d); nodes are as close as that asks), and `kinked`, True where the
+    curvature jumps, as Huber's does.
 
     See Also
     --------
