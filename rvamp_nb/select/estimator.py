@@ -124,8 +124,8 @@ class BaggedPredictor(Results):
         (m,) array
             The mean, the most probable class, the expected share of successes (with
             `n_trials`) or the expected count; log hazards for survival; for a loss of
-            your own what its `predicted` says. With return_std a pair, with the standard
-            deviations (m,).
+            your own what its `predicted` says. With return_std a pair, with the
+            standard deviations (m,).
 
         See Also
         --------
@@ -329,7 +329,8 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
     prior : None or a penalty with a threshold
         Such as NonNegative(1.0), in place of l1_ratio, randomize (none, unless the
         prior was given a law of factors) and penalty_factor; the path multiplies its
-        lam. A convex `Prior` of your own will do, too, beside penalty_factor. The l1_ratio of an ElasticNet is for columns of norm one, and y as above.
+        lam. A convex `Prior` of your own will do, too, beside penalty_factor. The
+        l1_ratio of an ElasticNet is for columns of norm one, and y as above.
     resampling : "subsample", "poisson" or a law of counts
         "subsample" draws half of the rows without replacement, for which the bounds
         hold; "poisson" is the paper's.
