@@ -658,6 +658,7 @@ def _field_spread(loss, chi_hat):
 
 # %% ../../nbs/course/32_likelihood.ipynb #2f465637
 _NO_PULL = np.array([[0.0], [0.0], [0.0], [1.0]])  # the four parts, for a count of 0
+_KINKED = 4.0  # the spread of which a kinked loss has the nodes at least: 53
 
 
 def _averaged_pull(loss, y, incoming, c, beta):
@@ -674,13 +675,24 @@ def _averaged_pull(loss, y, incoming, c, beta):
         n_blocks = -(-len(members) // 1000)  # 1,000 rows at once stay in the cache
         for rows in np.array_split(members, n_blocks):
             V, h, chi_hat = (view[rows] for view in incoming)
-            xi, w = _field_grid(_field_spread(loss, chi_hat))
-            field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
+            spread = _field_spread(loss, chi_hat)
+            if loss.kinked:
+                spread = max(spread, _KINKED)
+            xi, w = _field_grid(spread)
+            s = np.sqrt(chi_hat)
+            field = h + np.multiply.outer(xi, s)
             pull, response, slack = loss.inner(y[rows], -field, c, V, beta)
             mean = w @ pull
             chi = w @ response
+            slack = w @ slack
+            # nodes miss the kinks of a pull: Stein's lemma needs no response
+            if loss.kinked:
+                noisy = s > 1e-6 * np.abs(h)
+                by_stein = (w * xi) @ (pull - mean) / np.where(noisy, s, 1)
+                chi = np.where(noisy, by_stein, chi)
+                slack = np.where(noisy, np.maximum(1 - V * chi, 1e-12), slack)
             excess = w @ (pull - mean - chi * (field - h)) ** 2
-            parts[:, rows] = mean, chi, excess, w @ slack
+            parts[:, rows] = mean, chi, excess, slack
     return parts
 
 # %% ../../nbs/course/32_likelihood.ipynb #bdec2278
