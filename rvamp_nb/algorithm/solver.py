@@ -333,7 +333,7 @@ class Fit:
             state = ("converged", "green")
         Pi = self.Pi if self.selects else None
         loss = type(self.problem.likelihood).__name__
-        model = f"{loss} loss, {type(self.prior).__name__} prior"
+        model = f"{loss} loss, {type(self.prior.plain).__name__} prior"
         facts = ("model", model), ("resamples", repr(self.problem.counts))
         rows, columns = leading_moments(self, Pi)
         return as_page(self, state, facts, rows, columns)
