@@ -333,7 +333,7 @@ class Fit:
             state = ("converged", "green")
         Pi = self.Pi if self.selects else None
         loss = type(self.problem.likelihood).__name__
-        model = f"{loss} loss, {type(self.prior).__name__} prior"
+        model = f"{loss} loss, {type(self.prior.plain).__name__} prior"
         facts = ("model", model), ("resamples", repr(self.problem.counts))
         rows, columns = leading_moments(self, Pi)
         return as_page(self, state, facts, rows, columns)
@@ -482,7 +482,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
         _check_stored(A)
     problem = Problem(A, y, whole_prior, likelihood, counts, beta)
     # priors of the package are tested; groups have no moments of one column alone
-    is_tested = type(prior).__module__.startswith("rvamp_nb.")
+    is_tested = type(prior.plain).__module__.startswith("rvamp_nb.")
     if not is_tested and not prior.column_groups:
         check_moments(problem, prior)
     _check_unpenalised(problem)

@@ -18,6 +18,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.special import ndtri
 
 from ..algorithm.densities import Located, located, p1
+from ..algorithm.prior import Penalty
 from ..algorithm.resampling import DrawError, FixedFactor, NoResampling
 from ..inference import diagnostics, effects
 from ..inference.diagnostics import diagnose
@@ -489,6 +490,8 @@ def other_scales(question, lam):
     """
     target = question.target
     grouped = question.columns.together
+    if not grouped and not isinstance(question.prior, Penalty):
+        return {"rvamp_nb": lam}
     ratio = 1.0 if grouped else question.prior.l1_ratio
     # the other packages divide the sum of losses by the number of rows
     M = len(target.rows.with_weight(target.y))

@@ -221,7 +221,7 @@ def _model_sentences(s):
         name += f" of {int(np.sum(baseline.event)):,} events"
     if target.classes is not None:
         name += _named_classes(target)
-    penalty_class = type(prior).__name__
+    penalty_class = type(prior.plain).__name__
     if target.loss == "softmax":
         penalty_class = "softmax"
     penalty = _PENALTIES.get(penalty_class, f"the penalty {penalty_class}")
@@ -507,7 +507,7 @@ def _facts_of_the_choice(s):
     average = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
     average += f" (aimed at: q = {s.q:.3g})"
     penalty = f"λ = {s.lam:.5g}{in_package}; a resample selects {average}"
-    prior = type(s.question.prior).__name__
+    prior = type(s.question.prior.plain).__name__
     prior = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(prior, prior)
     yield "penalty", f"{prior}, {penalty}"
     yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_threshold_reason(s)}"
@@ -589,6 +589,8 @@ def why_no_effects(s):
         causes.append("column_groups")
     if type(question.A) is not np.ndarray:
         causes.append("chunks")
+    if question.prior.plain is not question.prior:
+        causes.append(f"the prior {type(question.prior.plain).__name__}")
     if not causes:
         return ""
     halves = "select on one half of the rows, fit a regression with it on the other"
