@@ -153,6 +153,7 @@ class JointEffects(NamedTuple):
     covariance: np.ndarray  # (n, n)
     freedom: np.ndarray  # (n,): degrees of freedom of the standard errors
     information: np.ndarray  # (n, n): second derivatives of the loss
+    bias: float  # that was subtracted, as a share of the estimate
 
 
 def _inverse(G):
@@ -247,13 +248,18 @@ def joint_effects(model, units, unbiased=True):
         own[k] = K @ pulls[part == k].sum(0)
         without[k] = _minimise(model, x, rest, 1e-4)
         held[k] = model.share(x, 1 - rest)
-    estimate = x
-    if unbiased:
-        share = np.bincount(part) / len(part)
-        estimate = n_parts * x - (1 - share) @ without
     moved = own.T @ (x - without)
+    estimate = x
+    share = 0.0
+    if unbiased:
+        left_out = np.bincount(part) / len(part)
+        bias = (1 - left_out) @ (without - x)
+        # as a share of the estimate; of the true coefficients it is larger or smaller
+        share = (x @ G @ bias) / (x @ G @ x)
+        estimate = x - bias / (1 + share)
+        moved /= 1 + share
     freed = bell_mccaffrey(held, K)
-    return JointEffects(estimate, (moved + moved.T) / 2, freed, G)
+    return JointEffects(estimate, (moved + moved.T) / 2, freed, G, share)
 
 
 def bell_mccaffrey(held, K):
