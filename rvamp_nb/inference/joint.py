@@ -25,6 +25,7 @@ import numpy as np
 from scipy import stats
 
 from .cox import RiskSets, one_clock
+from .effects import PARTIAL
 from .several_classes import softmax_terms
 
 __all__ = [
@@ -42,9 +43,7 @@ MOST_UNITS = 100  # parts of the rows that are left out in turn
 MOST_BIAS = 0.3  # of the true coefficients; beyond it the bias is not known well enough
 # set on the half of the bench that chooses: at .35 to .6 estimates are 10 to 25 % small
 RIDGE = 1e-9  # times the diagonal, for columns that add up
-LEAST_LEFT = 1e-4  # of a column's squares: an interval 100 times as wide as by itself
-PARTIAL = 0.5  # correlation given all others, beyond which columns add up
-TOO_FAR = 60  # how far linear predictors of finite estimates may lie apart
+FARTHEST = 60  # apart may linear predictors be; beyond they are on the way to infinity
 
 
 def _terms_of(loss, y, f):
@@ -176,8 +175,8 @@ def _check_finite(model, x, names):
     column with the largest part.
     """
     f = model.A @ x.reshape(model.A.shape[1], -1)
-    if not np.ptp(f) < TOO_FAR:
-        part = np.abs(x) * np.repeat(np.ptp(model.A, axis=0), len(x) // len(f.T) or 1)
+    if not np.ptp(f) < FARTHEST:
+        part = np.abs(x) * np.repeat(np.ptp(model.A, axis=0), f.shape[1])
         what = f"column {names[np.argmax(part)]} separates rows by their target"
         remedy = "alone or with others, and no estimate is finite; leave it out, merge"
         raise ValueError(f"debiased_effects: {what}, {remedy} it, or take more rows")
