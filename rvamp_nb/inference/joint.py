@@ -165,6 +165,7 @@ class JointEffects(NamedTuple):
 def _inverse(G):
     """Invert second derivatives, (n, n); what is not determined becomes large."""
     scale = np.sqrt(np.diag(G))
+    scale[scale == 0] = 1  # a column that is zero in all rows that are left
     unit = G / np.outer(scale, scale)
     inverse = np.linalg.inv(unit + RIDGE * np.eye(len(G)))
     return (inverse + inverse.T) / 2 / np.outer(scale, scale)
@@ -290,9 +291,9 @@ def joint_effects(model, units, unbiased=True, names=None, to=None):
 
 def _check_bias(share, model):
     """Refuse (ValueError) a bias that is too large a share of the coefficients."""
-    if share > MOST_BIAS:
+    if not abs(share) <= MOST_BIAS:
         what = f"without a penalty {len(model.A)} rows make the effects of {model.n}"
-        size = f"coefficients {share:.0%} too large (at most {MOST_BIAS:.0%})"
+        size = f"coefficients {share:.0%} too large (at most {MOST_BIAS:.0%} either way)"
         remedy = "leave columns out, or take more rows"
         raise ValueError(f"debiased_effects: {what} {size}: {remedy}")
 
