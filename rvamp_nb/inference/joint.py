@@ -78,7 +78,9 @@ class RowModel:
         """Compute the loss and how far each row pulls each coefficient, (M, n)."""
         value, slope, _ = self.terms(self.predict(x))
         pull = -counts[:, None] * slope
-        return counts @ value, (self.A[:, :, None] * pull[:, None]).reshape(len(pull), -1)
+        return counts @ value, (self.A[:, :, None] * pull[:, None]).reshape(
+            len(pull), -1
+        )
 
     def information(self, x, counts):
         """Compute second derivatives of the loss, (n, n)."""
@@ -272,7 +274,8 @@ def joint_effects(model, units, unbiased=True, names=None, to=None):
     if unbiased:
         left_out = np.bincount(part) / len(part)
         bias = (1 - left_out) @ (without - x)
-        share = float(x @ G @ bias) / (x @ G @ x)
+        # noise alone makes the denominator n on average, and no share is known of less
+        share = float(x @ G @ bias) / max(x @ G @ x, n)
         _check_bias(share, model)
         estimate = x - bias / (1 + share)
         moved /= 1 + share
@@ -293,7 +296,9 @@ def _check_bias(share, model):
     """Refuse (ValueError) a bias that is too large a share of the coefficients."""
     if not abs(share) <= MOST_BIAS:
         what = f"without a penalty {len(model.A)} rows make the effects of {model.n}"
-        size = f"coefficients {share:.0%} too large (at most {MOST_BIAS:.0%} either way)"
+        size = (
+            f"coefficients {share:.0%} too large (at most {MOST_BIAS:.0%} either way)"
+        )
         remedy = "leave columns out, or take more rows"
         raise ValueError(f"debiased_effects: {what} {size}: {remedy}")
 

@@ -596,7 +596,8 @@ def effects_text(s, effects):
     sentences = [
         f"Effects of {number_of(len(effects.status), 'feature')} were estimated in one"
         f" model of all columns {how}, with rvamp_nb {versions_used()['rvamp_nb']}."
-        f" {n_intervals} of them have an interval of {100 * effects.level:g} % (effects.csv, effects.pdf).",
+        f" {n_intervals} of them have an interval of {100 * effects.level:g} %"
+        " (effects.csv, effects.pdf).",
         f"An effect is {change}.",
         f"The {effects.note}.",
     ]
