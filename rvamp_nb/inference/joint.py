@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from ..algorithm.likelihood import Squared
 from .cox import RiskSets, one_clock
 from .effects import PARTIAL
 from .several_classes import softmax_terms
@@ -43,7 +44,7 @@ MOST_UNITS = 100  # parts of the rows that are left out in turn
 MOST_BIAS = 0.3  # of the true coefficients; beyond it the bias is not known well enough
 # set on the half of the bench that chooses: at .35 to .6 estimates are 10 to 25 % small
 RIDGE = 1e-9  # times the diagonal, for columns that add up
-FARTHEST = 60  # apart may linear predictors be; beyond they are on the way to infinity
+FARTHEST = 25  # apart may logs of odds or rates be; beyond they go to infinity
 
 
 def _terms_of(loss, y, f):
@@ -63,6 +64,7 @@ class RowModel:
     def __init__(self, A, y, loss, offset=0.0):
         self.A = np.column_stack([A, np.ones(len(A))])
         self.offset = offset
+        self.bends = not isinstance(loss, Squared)
         self.d = 1
         self.terms = partial(_terms_of, loss, y)
         if hasattr(loss, "basis"):
@@ -112,6 +114,7 @@ class CoxModel:
         self.event = event[self.order]
         self.offset = (offset + np.zeros(len(A)))[self.order]
         self.n = A.shape[1]
+        self.bends = True
         self.sets = RiskSets(begin[self.order], end[self.order])
 
     def _at(self, x, counts):
@@ -178,7 +181,7 @@ def _check_finite(model, x, names):
     column with the largest part.
     """
     f = model.A @ x.reshape(model.A.shape[1], -1)
-    if not np.ptp(f) < FARTHEST:
+    if model.bends and not np.ptp(f) < FARTHEST:
         part = np.abs(x) * np.repeat(np.ptp(model.A, axis=0), f.shape[1])
         what = f"column {names[np.argmax(part)]} separates rows by their target"
         remedy = "alone or with others, and no estimate is finite; leave it out, merge"
@@ -266,7 +269,7 @@ def joint_effects(model, units, unbiased=True, names=None, to=None):
     for k in range(n_parts):
         rest = (part != k) * 1.0
         own[k] = K @ pulls[part == k].sum(0)
-        without[k] = _minimise(model, x, rest, 1e-4, names)
+        without[k] = _minimise(model, x, rest, 1e-6, names)
         held[k] = model.share(x, 1 - rest)
     moved = own.T @ (x - without)
     estimate = x
