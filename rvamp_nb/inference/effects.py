@@ -11,9 +11,10 @@ __all__ = ['UNBOUNDED', 'JITTER', 'RESEMBLING', 'TOGETHER', 'CLAIM', 'SURPRISE',
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0004
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -444,11 +445,16 @@ class Effects(NamedTuple):
     note : str
         Of a selector: what choosing columns on the same rows costs.
     ratio : str
-        What exp(estimate) is the ratio of: "odds", "rate", or nothing.
+        What exp(estimate) is the ratio of: "odds", "rate", "hazard", or nothing.
     selected : (N,) bool array, or None
         Of a selector: which are selected.
     sd : (N,) array, or None
         Of a selector: standard deviations of the columns.
+    covariance : (N, N) array, or None
+        Of the estimates, where all columns are in one model without a penalty.
+    together : dict
+        For each group of columns, or feature with several classes: F, its two degrees
+        of freedom and the p-value of all its coefficients together.
 
     See Also
     --------
@@ -478,6 +484,8 @@ class Effects(NamedTuple):
     ratio: str = ""
     selected: Bools | None = None
     sd: Array | None = None
+    covariance: Array | None = None
+    together: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 
     def summary(self) -> "DataFrame":
         """Show all in a table, a row for each column, by its name or number.
