@@ -519,7 +519,8 @@ def _describe_changes(ask, table):
     if ask.seen is not None:
         n_seen = int(table.y["event"].sum())
         where = f"'{printable(ask.event)}' is '{printable(ask.seen)}' ({n_seen} rows)"
-        yield f"the event was seen where {where}, not in the other {len(table.y) - n_seen}"
+        others = len(table.y) - n_seen
+        yield f"the event was seen where {where}, not in the other {others}"
     total = sum(table.filled.values())
     if total:
         how = "filled with the column's median or most frequent level"
