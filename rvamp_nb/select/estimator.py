@@ -29,7 +29,7 @@ from ..environment import numpy_errors
 from ..inference.cox import BaselineHazard, survival_target
 from ..inference.diagnostics import Diagnostics, near_duplicate_rows
 from ..inference.refinement import RefinedFit
-from . import predictions
+from . import predictions, target
 from .features import as_frame, column_names, named, read_X
 from .frames import order_lost
 from .html import answer_html
@@ -38,13 +38,7 @@ from .question import check_options, read_question
 from .remarks import remarks_on
 from .results import Results
 from .selection import Selection, given_penalties, select
-from rvamp_nb.select.target import (
-    check_column,
-    check_rows,
-    is_named,
-    label_rows,
-    row_labels,
-)
+from .target import check_column, check_rows, is_named, row_labels
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, ArrayLike, Bools, TableLike, renamed
 from ..validation import kind_of
@@ -617,7 +611,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
             if isinstance(e, ValueError):
-                e.args = (label_rows(str(e), X),)
+                e.args = (target.label_rows(str(e), X),)
             raise
         vars(self).update(_attributes(answer))
         for text, kind in notes:

@@ -509,6 +509,8 @@ _OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
 def _count_in(counts):
     """Write how many cells of each column are affected, {column: cells}."""
     named = [f"{n} in '{printable(name)}'" for name, n in counts.items() if n]
+    if len(named) > 12:
+        named[10:] = [f"... ({len(named)} columns)"]
     return ", ".join(named)
 
 
@@ -516,8 +518,9 @@ def _describe_changes(ask, table):
     """Yield sentences about the changes that were made to the columns."""
     if ask.seen is not None:
         n_seen = int(table.y["event"].sum())
-        seen = f"'{printable(ask.seen)}' in '{printable(ask.event)}' is the event"
-        yield f"{seen}, {n_seen} times; all else is not ({len(table.y) - n_seen})"
+        where = f"'{printable(ask.event)}' is '{printable(ask.seen)}' ({n_seen} rows)"
+        others = len(table.y) - n_seen
+        yield f"the event was seen where {where}, not in the other {others}"
     total = sum(table.filled.values())
     if total:
         how = "filled with the column's median or most frequent level"
@@ -749,9 +752,11 @@ def prepare_table(
     values[roles], gaps[roles] = to_numeric(frame[roles], ask.na)
     notes = []
     limits = pd.Series(values.attrs.pop("limits"), dtype=int)
-    places = _count_in(limits.drop(roles + ask.categorical, errors="ignore"))
+    limits = limits.drop(roles + ask.categorical, errors="ignore")
+    places = _count_in(limits)
     if places:
-        notes.append(f"values beyond a limit taken as {_LOD[ask.lod]}: {places}")
+        total = f"{limits.sum()} values beyond a limit"
+        notes.append(f"{total} taken as {_LOD[ask.lod]}: {places}")
     if ask.na:
         coded = (gaps & ~to_numeric(frame)[1]).sum()
         places = _count_in(coded) or "in no cell"

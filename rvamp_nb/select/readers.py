@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['np', 'pd', 'GAP_WORDS', 'InputError', 'in_python', 'printable', 'quoted', 'plural', 'meant', 'LazyModule',
-           'read_frame', 'reading', 'check_names', 'as_pandas', 'lies_on_its_side', 'joined', 'cell_label',
-           'to_numeric']
+           'read_frame', 'reading', 'check_names', 'cell_label', 'to_numeric', 'as_pandas', 'lies_on_its_side',
+           'joined']
 
 # %% ../../nbs/workshop/readers.ipynb #rd000004
 import csv
@@ -265,113 +265,6 @@ def check_names(where, names):
         problem = f"{times} columns are named '{printable(name)}'"
         raise InputError(f"{where}: {problem}: rename all but one")
 
-# %% ../../nbs/workshop/readers.ipynb #rdturn02
-def as_pandas(table):
-    """Convert a table of pyarrow or polars, which may be lazy, to a frame of pandas."""
-    if hasattr(table, "collect"):
-        table = table.collect()
-    return table.to_pandas() if hasattr(table, "to_pandas") else table
-
-
-def _turned(where, frame, name):
-    """Turn a table whose first column names features; see `read_frame`."""
-    labels = frame.iloc[:, 0].map(cell_label).fillna("")
-    check_names(where, [name, *labels])
-    turned = frame.iloc[:, 1:].set_axis(labels, axis=0).T
-    turned.columns.name = None
-    turned.index.name = name
-    turned.insert(0, name, turned.index)
-    return turned
-
-
-def lies_on_its_side(frame):
-    """Check whether features may stand in rows: more rows than columns, the first of
-    different words, the others of numbers.
-    """
-    values, gaps = to_numeric(frame.iloc[:100])
-    first = frame.iloc[:, 0]
-    words = values.iloc[:, 0].isna().all() and first.notna().all() and first.is_unique
-    numbers = (values.notna() | gaps).iloc[:, 1:].all(axis=None)
-    return len(frame) > frame.shape[1] > 1 and words and numbers
-
-
-def joined(frame, other, on, *, names, missing="error", typed=in_python):
-    """Add the columns of another frame to the rows that have the same id.
-
-    Parameters
-    ----------
-    frame, other : pandas.DataFrame
-        Of the first all rows stay that have an id in the second, in their order; in the
-        second an id has one row.
-    on : str
-        The column of ids in both, or "one=two" where they have two names.
-    names : (str, str)
-        What the tables are called in messages.
-    missing : "error", "drop" or "median"
-        Unless "error", rows without an id in the second are left out.
-    typed : callable
-        How an option is written in messages.
-
-    Returns
-    -------
-    DataFrame, list of str
-        The table, and notes on ids that are in one of the two only. An InputError is
-        raised for no such column, ids that come twice in the second, ids of the first
-        that it does not have, and other columns that both have.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from rvamp_nb.select.readers import joined
-    >>> doses = pd.DataFrame({"id": ["a", "b", "a"], "dose": [1, 2, 3]})
-    >>> people = pd.DataFrame({"id": ["b", "a", "c"], "age": [40, 50, 60]})
-    >>> table, notes = joined(doses, people, "id", names=("doses", "people"))
-    >>> table.age.tolist(), notes
-    ([50, 40, 50], ["1 id of people is not in doses, and not used: 'c'"])
-    """
-    ids = []
-    key, _, other_key = on.partition("=")
-    other_key = other_key or key
-    for table, column, name in zip((frame, other), (key, other_key), names):
-        if column not in table:
-            problem = f"{name} has no column '{printable(column)}', only"
-            problem += f" {quoted(list(table))}{meant(column, table)}"
-            if table is other and lies_on_its_side(table):
-                problem += f": if features stand in its rows, give {name} first, with"
-                problem += f" {typed('transpose')}, and {typed('join')} {names[0]}"
-            raise InputError(f"argument {typed('on')}: {problem}")
-        ids.append(table[column].map(cell_label))
-    ids, known = ids
-    both = [name for name in other if name in frame and name != other_key]
-    if both:
-        problem = f"{quoted(both)} is in {names[0]} and in {names[1]}"
-        raise InputError(f"{problem}: rename or delete it in one of them")
-    twice = list(known[known.duplicated()].dropna().unique())
-    if twice:
-        problem = f"{len(twice)} {plural('id', len(twice))} of {names[1]} have several"
-        problem += f" rows ({quoted(twice)}), which would double those of {names[0]}"
-        remedy = f"leave one of each, or give {names[1]} first and {typed('join')}"
-        raise InputError(f"{problem}: {remedy} {names[0]}")
-    matched = ids.isin(known.dropna())
-    lost = list(ids[~matched].map(str).unique())
-    unused = list(known[~known.isin(ids)].map(str).unique())
-    notes = []
-    for alone, here, there in ((lost, *names), (unused, *names[::-1])):
-        verb = "is" if len(alone) == 1 else "are"
-        problem = f"{len(alone)} {plural('id', len(alone))} of {here} {verb} not in"
-        notes.append(f"{problem} {there}, and not used: {quoted(alone)}")
-    if not matched.any():
-        remedy = f"ids of {names[1]} are {quoted(unused, 4)}: is it another column?"
-        raise InputError(f"argument {typed('on')}: {notes[0]}; {remedy}")
-    if lost and missing == "error":
-        problem = notes[0].replace(", and not used", "")
-        remedy = f"{typed('missing', 'drop')} leaves out their rows"
-        raise InputError(f"{problem}: {remedy} ({(~matched).sum()} of {len(frame)})")
-    rows = other.set_axis(known, axis=0).drop(columns=other_key).loc[ids[matched]]
-    rows = rows.set_axis(frame.index[matched], axis=0)
-    notes = [note for note in notes if not note.startswith("0 ")]
-    return pd.concat([frame[matched], rows], axis=1), notes
-
 # %% ../../nbs/workshop/readers.ipynb #d2864a6f
 # among numbers, in lower case
 GAP_WORDS = {"na", "nan", "n/a", "#n/a", "null", "missing"}
@@ -487,3 +380,110 @@ def to_numeric(frame, na=(), lod=None):
     numbers = pd.DataFrame(values, frame.index, frame.columns)
     numbers.attrs["limits"] = {name: n for name, n in limits.items() if n}
     return numbers, pd.DataFrame(gaps, frame.index, frame.columns)
+
+# %% ../../nbs/workshop/readers.ipynb #rdturn02
+def as_pandas(table):
+    """Convert a table of pyarrow or polars, which may be lazy, to a frame of pandas."""
+    if hasattr(table, "collect"):
+        table = table.collect()
+    return table.to_pandas() if hasattr(table, "to_pandas") else table
+
+
+def _turned(where, frame, name):
+    """Turn a table whose first column names features; see `read_frame`."""
+    labels = frame.iloc[:, 0].map(cell_label).fillna("")
+    check_names(where, [name, *labels])
+    turned = frame.iloc[:, 1:].set_axis(labels, axis=0).T
+    turned.columns.name = None
+    turned.index.name = name
+    turned.insert(0, name, turned.index)
+    return turned
+
+
+def lies_on_its_side(frame):
+    """Check whether features may stand in rows: more rows than columns, the first of
+    different words, the others of numbers.
+    """
+    values, gaps = to_numeric(frame.iloc[:100])
+    first = frame.iloc[:, 0]
+    words = values.iloc[:, 0].isna().all() and first.notna().all() and first.is_unique
+    numbers = (values.notna() | gaps).iloc[:, 1:].all(axis=None)
+    return len(frame) > frame.shape[1] > 1 and words and numbers
+
+
+def joined(frame, other, on, *, names, missing="error", typed=in_python):
+    """Add the columns of another frame to the rows that have the same id.
+
+    Parameters
+    ----------
+    frame, other : pandas.DataFrame
+        Of the first all rows stay that have an id in the second, in their order; in the
+        second an id has one row.
+    on : str
+        The column of ids in both, or "one=two" where they have two names.
+    names : (str, str)
+        What the tables are called in messages.
+    missing : "error", "drop" or "median"
+        Unless "error", rows without an id in the second are left out.
+    typed : callable
+        How an option is written in messages.
+
+    Returns
+    -------
+    DataFrame, list of str
+        The table, and notes on ids that are in one of the two only. An InputError is
+        raised for no such column, ids that come twice in the second, ids of the first
+        that it does not have, and other columns that both have.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rvamp_nb.select.readers import joined
+    >>> doses = pd.DataFrame({"id": ["a", "b", "a"], "dose": [1, 2, 3]})
+    >>> people = pd.DataFrame({"id": ["b", "a", "c"], "age": [40, 50, 60]})
+    >>> table, notes = joined(doses, people, "id", names=("doses", "people"))
+    >>> table.age.tolist(), notes
+    ([50, 40, 50], ["1 id of people is not in doses, and not used: 'c'"])
+    """
+    ids = []
+    key, _, other_key = on.partition("=")
+    other_key = other_key or key
+    for table, column, name in zip((frame, other), (key, other_key), names):
+        if column not in table:
+            problem = f"{name} has no column '{printable(column)}', only"
+            problem += f" {quoted(list(table))}{meant(column, table)}"
+            if table is other and lies_on_its_side(table):
+                problem += f": if features stand in its rows, give {name} first, with"
+                problem += f" {typed('transpose')}, and {typed('join')} {names[0]}"
+            raise InputError(f"argument {typed('on')}: {problem}")
+        ids.append(table[column].map(cell_label))
+    ids, known = ids
+    both = [name for name in other if name in frame and name != other_key]
+    if both:
+        problem = f"{quoted(both)} is in {names[0]} and in {names[1]}"
+        raise InputError(f"{problem}: rename or delete it in one of them")
+    twice = list(known[known.duplicated()].dropna().unique())
+    if twice:
+        problem = f"{len(twice)} {plural('id', len(twice))} of {names[1]} have several"
+        problem += f" rows ({quoted(twice)}), which would double those of {names[0]}"
+        remedy = f"leave one of each, or give {names[1]} first and {typed('join')}"
+        raise InputError(f"{problem}: {remedy} {names[0]}")
+    matched = ids.isin(known.dropna())
+    lost = list(ids[~matched].map(str).unique())
+    unused = list(known[~known.isin(ids)].map(str).unique())
+    notes = []
+    for alone, here, there in ((lost, *names), (unused, *names[::-1])):
+        verb = "is" if len(alone) == 1 else "are"
+        problem = f"{len(alone)} {plural('id', len(alone))} of {here} {verb} not in"
+        notes.append(f"{problem} {there}, and not used: {quoted(alone)}")
+    if not matched.any():
+        remedy = f"ids of {names[1]} are {quoted(unused, 4)}: is it another column?"
+        raise InputError(f"argument {typed('on')}: {notes[0]}; {remedy}")
+    if lost and missing == "error":
+        problem = notes[0].replace(", and not used", "")
+        remedy = f"{typed('missing', 'drop')} leaves out their rows"
+        raise InputError(f"{problem}: {remedy} ({(~matched).sum()} of {len(frame)})")
+    rows = other.set_axis(known, axis=0).drop(columns=other_key).loc[ids[matched]]
+    rows = rows.set_axis(frame.index[matched], axis=0)
+    notes = [note for note in notes if not note.startswith("0 ")]
+    return pd.concat([frame[matched], rows], axis=1), notes

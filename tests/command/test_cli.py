@@ -1204,7 +1204,7 @@ def test_words_of_an_event_and_an_entry_that_is_too_late(capsys):
     main(f"{ask}=relapse".split())
     said = unwrapped(capsys.readouterr().out)
     seen = (data.drop(index=[3, 5])["end"] == "relapse").sum()
-    assert f"'relapse' in 'end' is the event, {seen} times" in said
+    assert f"seen where 'end' is 'relapse' ({seen} rows), not in the other" in said
     assert "2 of 120 rows left out: 'entry' is not before 'days'" in said
     assert "line '5', '7'" in said and f"of {seen} events" not in said
 
