@@ -99,6 +99,7 @@ class Prior:
     [0.113]
     """
 
+    model = ""  # in words of a report
     positive = False  # whether x >= 0 is imposed
     randomize = FixedFactor()  # law of what multiplies the penalty
     log_density = None  # a method: log p_0(x), for a p1 at finite beta
@@ -673,6 +674,8 @@ class Laplace(Penalty):
     [0.258]
     """
 
+    model = "an L1 penalty (Lasso)"
+
 # %% ../../nbs/course/31_prior.ipynb #0841ca82
 _legendre = cache(np.polynomial.legendre.leggauss)
 
@@ -874,6 +877,7 @@ class NonNegative(Penalty):
     [0.113]
     """
 
+    model = "an L1 penalty on coefficients that may not be negative"
     positive = True
 
 # %% ../../nbs/course/31_prior.ipynb #b92e8b1c

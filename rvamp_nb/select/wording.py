@@ -28,6 +28,7 @@ import scipy
 import rvamp_nb
 
 from ..algorithm.likelihood import LOSSES
+from ..algorithm.prior import ElasticNet
 from ..sketch import GRADES
 from ..validation import format_list
 from . import error_control
@@ -183,14 +184,10 @@ _BESIDE = {
     "softmax": "an unpenalised intercept of each class was refitted in every resample",
 }
 _INTERCEPT = "an unpenalised intercept was refitted in every resample"
-_PENALTIES = {
-    "Laplace": "an L1 penalty (Lasso)",
-    "NonNegative": "an L1 penalty on coefficients that may not be negative",
-    "GroupLasso": "a penalty of the length of each group's contribution to the fit,"
-    " times the root of its rank (group Lasso; Yuan and Lin, 2006)",
-    "softmax": "a penalty of the length of each feature's coefficients, one for each"
-    " class (group Lasso; Yuan and Lin, 2006; Simon, Friedman and Hastie, 2013)",
-}
+_OF_CLASSES = "a penalty of the length of each feature's coefficients, one for each"
+_OF_CLASSES += (
+    " class (group Lasso; Yuan and Lin, 2006; Simon, Friedman and Hastie, 2013)"
+)
 
 
 def _model_name(target):
@@ -221,11 +218,10 @@ def _model_sentences(s):
         name += f" of {int(np.sum(baseline.event)):,} events"
     if target.classes is not None:
         name += _named_classes(target)
-    penalty_class = type(prior.plain).__name__
+    penalty = prior.plain.model or f"the penalty {type(prior.plain).__name__}"
     if target.loss == "softmax":
-        penalty_class = "softmax"
-    penalty = _PENALTIES.get(penalty_class, f"the penalty {penalty_class}")
-    if penalty_class == "ElasticNet" and s.asked["prior"] is None:
+        penalty = _OF_CLASSES
+    elif isinstance(prior, ElasticNet) and s.asked["prior"] is None:
         penalty = f"an elastic-net penalty (share of L1 {s.asked['l1_ratio']:g})"
     yield f"The model was {name} with {penalty}."
     intercept = _BESIDE.get(target.loss, _INTERCEPT)
