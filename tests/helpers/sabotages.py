@@ -460,8 +460,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "a row of the wide form receives its own noise",
-        "_without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))",
-        "_without_own(row_dots(outer, outer), 0 * chi_hat, len(chi))",
+        "_subtract_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))",
+        "_subtract_own(row_dots(outer, outer), 0 * chi_hat, len(chi))",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
