@@ -495,8 +495,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "a row of the wide form receives its own noise",
-        "_without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))",
-        "_without_own(row_dots(outer, outer), 0 * chi_hat, len(chi))",
+        "_subtract_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))",
+        "_subtract_own(row_dots(outer, outer), 0 * chi_hat, len(chi))",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
@@ -1395,8 +1395,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/clusters.py",
         "a block's response by its diagonal",
-        "_possible(nodes.response, Q)",
-        "_possible(nodes.response * np.eye(h.shape[1]), Q)",
+        "_clip_response(nodes.response, Q)",
+        "_clip_response(nodes.response * np.eye(h.shape[1]), Q)",
         "tests/inference/test_conditioning.py::test_what_is_counted_is_worth_more[pairs_half]",
     ),
     Sabotage(
