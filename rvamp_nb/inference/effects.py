@@ -569,14 +569,14 @@ _LOGISTIC = (
     f" {_PLAIN}, likelihood=Logistic(), intercept=True); debiased_effects(fit)"
 )
 _HALVES = "select features on one half of the rows, and fit them without a penalty by"
+_BY_SELECTOR = "for a table write StabilitySelection(...).fit(X, y).debiased_effects()"
 _RECIPES = {  # by loss: how to get effects with intervals
     "squared": f"for the table of a selector write {_SQUARED}",
     "logistic": f"for the table of a selector write {_LOGISTIC}",
     "huber": f"take the squared loss, whose errors allow for unequal noise: {_SQUARED}",
-    "softmax": f"take one class against the rest: {_LOGISTIC}",
-    "poisson": "for the table of a selector write selector.debiased_effects();"
-    f" survival times: {_HALVES} a Cox regression on the other half",
-    "survival": f"{_HALVES} a Cox regression on the other half",
+    "softmax": f"{_BY_SELECTOR} (loss='softmax')",
+    "poisson": f"{_BY_SELECTOR} (counts: loss='poisson'; survival times: 'survival')",
+    "survival": f"{_BY_SELECTOR} (loss='survival')",
 }
 
 
