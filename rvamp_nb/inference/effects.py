@@ -621,11 +621,11 @@ def _check_penalty(fit, estimate, se, held):
 
 
 def _names_of(names, fit):
-    """Return the names of a fit's columns as strings, (N,), or None without names. A
+    """Return names of a fit's columns as strings, (N,); None: its own, if any. A
     ValueError for another number of them.
     """
     if names is None:
-        return None
+        return fit.names
     names = np.array(list(map(str, names)), dtype=object)
     if len(names) != len(fit.mean):
         what = f"hold one for each of the {len(fit.mean)} columns, not {len(names)}"
@@ -753,7 +753,8 @@ def debiased_effects(
         How often an interval should hold the true coefficient.
     names : sequence of N strings, optional
         What the columns are called where effects are shown, such as X.columns or
-        `feature_names_in_` of a selector. A ValueError for another number of them.
+        `feature_names_in_` of a selector; by default those of the DataFrame that was
+        fitted. A ValueError for another number of them.
 
     Returns
     -------

@@ -757,7 +757,6 @@ def fit_jointly(question):
     to = np.vstack([to, np.zeros(to.shape[1])])
     return joint_effects(model, units, has_bias, names + ["intercept"], to)
 
-
 # %% ../../nbs/workshop/selection.ipynb #83eff007
 AFTER = (
     "intervals are for features named beforehand: of those selected falsely on the same"
@@ -766,7 +765,12 @@ AFTER = (
 )
 
 
-_RATIOS = {"logistic": "odds", "softmax": "odds", "poisson": "rate", "survival": "hazard"}
+_RATIOS = {
+    "logistic": "odds",
+    "softmax": "odds",
+    "poisson": "rate",
+    "survival": "hazard",
+}
 
 
 def effects_by_name(s, features=None, level=0.95):
@@ -805,7 +809,6 @@ def effects_by_name(s, features=None, level=0.95):
         selected=s.support[features_shown],
         sd=columns.scale[features_shown] / np.sqrt(M),
     )
-
 
 # %% ../../nbs/workshop/selection.ipynb #83eff021
 def _effects_of_joint_fit(s, shown, copies, level):
@@ -886,7 +889,8 @@ def _tests_together(columns, found, shown):
         numbers = columns.numbers(members[columns.unit[:: columns.K][members] > 0])
         if len(numbers) > 1:
             covariance = found.covariance[np.ix_(numbers, numbers)]
-            test = joint_test(found.estimate[numbers], covariance, found.freedom[numbers])
+            test = joint_test(
+                found.estimate[numbers], covariance, found.freedom[numbers]
+            )
             tests[str(label)] = test
     return tests
-
