@@ -6,8 +6,8 @@
 __all__ = ['BY_MB', 'PATIENCE', 'TWO_ERRORS', 'RISEN', 'NEARLY_NONE', 'AFTER', 'PathSummary', 'Selection', 'summarize_path',
            'stability_index', 'selection_fields', 'coefficients', 'spread_of', 'bound_reached', 'Kept',
            'search_for_promise', 'least_pfer', 'diagnose_selection', 'other_scales', 'given_penalties',
-           'refine_selection', 'to_columns', 'with_refits', 'select', 'fit_for_effects', 'needs_joint_fit',
-           'fit_jointly', 'effects_by_name']
+           'refine_selection', 'to_columns', 'with_refits', 'select', 'fit_for_effects', 'fit_jointly',
+           'effects_by_name']
 
 # %% ../../nbs/workshop/selection.ipynb #79000003
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from .penalty import SelectionProblem, coarse_path, empty_model, search
 from .question import path_options
 from .substitutes import duplicates
 from .target import draws_halves
-from .wording import why_no_effects
+from .wording import needs_joint_fit, why_no_effects
 from ..tables.chunked import chunk_axis
 from ..validation import check_array, check_number
 
@@ -838,17 +838,6 @@ def _reason(columns, effects_of_A, copies, i):
     return _REASONS.get(columns.kind[i], _REASONS[status])
 
 # %% ../../nbs/workshop/selection.ipynb #83eff020
-def needs_joint_fit(question):
-    """Return whether effects are those of all columns without a penalty
-    (`joint_effects`): of survival times, several classes, an offset, rows in groups and
-    groups of columns.
-    """
-    rows = question.target.rows
-    in_parts = rows.groups is not None or rows.offset is not None
-    alone = question.target.loss in ("squared", "logistic", "poisson")
-    return in_parts or not alone or bool(question.columns.groups)
-
-
 def _columns_of_joint_fit(question):
     """Find the columns of A in the joint fit, (n,) bool: those that vary, and that kept
     covariates do not explain.
@@ -858,22 +847,6 @@ def _columns_of_joint_fit(question):
     of_features = np.diff(columns.turn.tocsr().indptr) > 0
     explained = (columns.kind[columns.first] == "explained") & of_features
     return question.A.any(axis=0) & ~explained
-
-
-def _check_joint_size(question, n):
-    """Refuse (ValueError) fewer rows or events than four for each of n coefficients."""
-    target = question.target
-    rows = len(target.y)
-    seen = f"{rows} rows"
-    if target.loss in ("poisson", "survival"):
-        rows = min(rows, target.y.sum())
-        seen += f" with {target.y.sum():g} events"
-    least = effects.ROWS_PER_COLUMN * n
-    if rows < least:
-        what = f"{seen} for {n} coefficients, and a fit without a penalty needs {least}"
-        remedy = "leave columns out; or select on one half of the rows, and ask for"
-        remedy += " effects of a table of the selected columns on the other"
-        raise ValueError(f"debiased_effects: {what}: {remedy}")
 
 
 def fit_jointly(question):
@@ -893,22 +866,18 @@ def fit_jointly(question):
         base = target.baseline
         sets = (base.offset, rows.strata, base.entry)
         model = CoxModel(A, base.time, base.event, *sets)
-        _check_joint_size(question, model.n)
         units = units[model.order]
         return joint_effects(model, units, has_bias, names, to)
     offset = 0.0 if rows.offset is None else rows.offset
     loss = target.likelihood.plain
     if target.loss == "softmax":
         d = columns.K - 1
-        _check_joint_size(question, inside.sum() - d)
         # a row and a column of each sample, less the intercepts
         model = RowModel(A[::d, ::d][:, :-1], target.y, loss)
         return joint_effects(model, units, has_bias, names, to)
-    _check_joint_size(question, inside.sum())
     model = RowModel(A, target.y, loss, offset)
     to = np.vstack([to, np.zeros(to.shape[1])])
     return joint_effects(model, units, has_bias, names + ["intercept"], to)
-
 
 # %% ../../nbs/workshop/selection.ipynb #83eff007
 AFTER = (
@@ -918,7 +887,12 @@ AFTER = (
 )
 
 
-_RATIOS = {"logistic": "odds", "softmax": "odds", "poisson": "rate", "survival": "hazard"}
+_RATIOS = {
+    "logistic": "odds",
+    "softmax": "odds",
+    "poisson": "rate",
+    "survival": "hazard",
+}
 
 
 def effects_by_name(s, features=None, level=0.95):
@@ -957,7 +931,6 @@ def effects_by_name(s, features=None, level=0.95):
         selected=s.support[features_shown],
         sd=columns.scale[features_shown] / np.sqrt(M),
     )
-
 
 # %% ../../nbs/workshop/selection.ipynb #83eff021
 def _effects_of_joint_fit(s, shown, copies, level):
@@ -1038,7 +1011,8 @@ def _tests_together(columns, found, shown):
         numbers = columns.numbers(members[columns.unit[:: columns.K][members] > 0])
         if len(numbers) > 1:
             covariance = found.covariance[np.ix_(numbers, numbers)]
-            test = joint_test(found.estimate[numbers], covariance, found.freedom[numbers])
+            test = joint_test(
+                found.estimate[numbers], covariance, found.freedom[numbers]
+            )
             tests[str(label)] = test
     return tests
-

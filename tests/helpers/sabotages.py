@@ -607,6 +607,27 @@ SABOTAGES = [
         "tests/pages/test_html.py::test_a_result_is_a_line_and_a_page",
     ),
     Sabotage(
+        "inference/joint.py",
+        "the bias is subtracted as if it were a share of the estimate",
+        "estimate = x - bias / (1 + share)",
+        "estimate = x - bias",
+        "tests/inference/test_joint_effects.py::test_fits_without_rows_are_refits",
+    ),
+    Sabotage(
+        "inference/joint.py",
+        "those at risk do not weigh by their risk",
+        "mean = self.sets.at_risk(self.A.T * risk).T",
+        "mean = self.sets.at_risk(self.A.T * counts).T",
+        "tests/inference/test_joint_effects.py::test_pulls_and_curvature_are_derivatives",
+    ),
+    Sabotage(
+        "inference/joint.py",
+        "the error of a part is that of the fits without it alone",
+        "moved = own.T @ (x - without)",
+        "moved = (x - without).T @ (x - without)",
+        "tests/inference/test_joint_effects.py::test_least_squares_have_textbook_errors",
+    ),
+    Sabotage(
         "inference/effects.py",
         "effects without an interval look well",
         '{1: "green", 0: "red"}',
