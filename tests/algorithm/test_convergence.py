@@ -35,7 +35,7 @@ from rvamp_nb.datasets import gaussian_design, random_dct, standardize
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.select import penalty as search
 from rvamp_nb.select.estimator import StabilitySelection
-from rvamp_nb.select.penalty import SEARCH_FITS, onward
+from rvamp_nb.select.penalty import SEARCH_FITS, continue_fit
 
 GRID = [
     (case, law, fraction) for case in cases() for law in LAWS for fraction in FRACTIONS
@@ -843,11 +843,11 @@ def test_a_walk_with_another_prior_ends_with_the_work_of_its_search(monkeypatch)
     def walked(question, fit, prior, state, anderson, enough, short=False, take=None):
         spent = replace(question, begun=(question.steps, WORK.get() - 100, 100))
         never = lambda changes: len(changes) == 20
-        found = onward(spent, fit, prior, state, anderson, never, short, take)
+        found = continue_fit(spent, fit, prior, state, anderson, never, short, take)
         ends.append(question.taken[-1])
         return found
 
-    monkeypatch.setattr(search, "onward", walked)
+    monkeypatch.setattr(search, "continue_fit", walked)
     A, y, *_ = gaussian_design(60, 10)
     StabilitySelection(n_resamples=0, verbose=0).fit(A, y)
     assert ends

@@ -352,10 +352,10 @@ def menu(text):
 
 
 def test_each_notebook_is_listed_in_its_section_and_part(texts):
-    assert [*texts] == ["index", *SECTIONS, "404"]
+    assert [*texts] == ["index", "explorer", *SECTIONS, "404"]
     sections = [page for page in SECTIONS if page != "api"]
     assert {page: menu(texts[page]) for page in sections} == {
-        "start": ["quickstart", "routes", *pages.releases()],
+        "start": ["quickstart", "routes", *pages.releases(), "explorer"],
         "how-to": ["one"],
         "course": ["23_rs_gaussian", "31_prior", "errata"],
         "workshop": ["cli"],

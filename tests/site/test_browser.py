@@ -86,14 +86,14 @@ def test_explorers_and_films_move(tab, address, name, wanted):
     assert move_sliders(tab) == wanted
 
 
-@pytest.mark.parametrize("name", ["index", "37_densities", "widgets"])
+@pytest.mark.parametrize("name", ["index", "explorer", "37_densities", "widgets"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_every_control_of_the_explorer_moves_its_picture(tab, address, name, width):
     complaints = listen(tab, address)
     tab.set_viewport_size(dict(width=width, height=900))
     tab.goto(f"{address}{name}.html")
     tab.evaluate(SETTLED)
-    moved = use_every_control(tab.locator(".rvx").first)
+    moved = use_every_control(tab.locator(".rvx:has([role=tab])").first)
     panels = ["ridgeline", "one", "pair", "iteration", "temperature"]
     assert [*moved] == panels and min(moved.values()) >= 2, moved
     assert complaints == []
@@ -373,6 +373,7 @@ def test_the_front_page_is_light(tab, address):
     "name",
     [
         "index",
+        "explorer",
         "quickstart",
         "23_rs_gaussian",
         "widgets",
