@@ -268,8 +268,8 @@ its columns (* may come several times)
 _SELECT_MORE = """\
   --q Q  features selected in a resample on average, at the penalty of the report
   --lam LAM  λ itself, for the sum of losses (half the squares) plus λ times the sum of
-      absolute coefficients; or cv, by cross-validation; or as another package counts
-      it, such as glmnet=0.12; not with --pfer or --q (default: chosen)
+      absolute coefficients; or cv: it predicts best in ten folds; or that of another
+      package, such as glmnet=0.12; not with --pfer or --q (default: chosen)
   --accuracy ACCURACY  the largest standard error of Π: so many refits are combined with
       rVAMP, up to 625 for %(default)s (the default), and 10,000 for 0.005
   --resamples N  so many refits, whatever the accuracy
