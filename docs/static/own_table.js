@@ -312,7 +312,8 @@ export async function explored({ names, columns }, target, told = async () => {}
   if (fits.length < 3) throw new Error("The iteration does not converge on this table, not even with large penalties. Do columns repeat each other?");
   const start = Math.floor(fits.length / 2);
   const { lam, Pi } = fits[start];
-  const shown = features.map((_, i) => i).sort((a, b) => Pi[b] - Pi[a]).slice(0, 10).sort((a, b) => a - b);
+  const often = features.map((_, i) => i).sort((a, b) => Pi[b] - Pi[a]).slice(0, 10);
+  const shown = [...often].sort((a, b) => a - b);
   const steps = [];
   const settled = untilSettled();
   const watch = (fit) => {
@@ -339,6 +340,8 @@ export async function explored({ names, columns }, target, told = async () => {}
     drawn: [false],
     steps: packed(steps.flatMap(momentsOf).flat()),
     deltas: steps.map((fit) => fit.gap),
+    lead: shown.indexOf(often[0]),
+    pair: often.slice(0, 2).map((i) => shown.indexOf(i)).sort((a, b) => a - b),
     panels: ["ridgeline", "one", ...(shown.length > 1 ? ["pair"] : []), "iteration"],
     about: `${howMany(y.length, "row")}, ${howMany(features.length, "column")} beside the target ${names[target]}${features.length > 10 ? "; the ten that are selected most often" : ""}. A coefficient is the change of ${names[target]} for one standard deviation of its column. Each resample draws each row or not, by a coin.`,
   };

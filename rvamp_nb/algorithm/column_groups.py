@@ -348,6 +348,10 @@ class GroupLasso(Prior):
     lam: float
     groups: ArrayLike
     weights: ArrayLike | None = None
+    model = (
+        "a penalty of the length of each group's contribution to the fit, times the"
+        " root of its rank (group Lasso; Yuan and Lin, 2006)"
+    )
 
     def __post_init__(self):
         check_field(self, "lam", 0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import ndtr, wrightomega
+from scipy.special import expit, ndtr, wrightomega
 
 from .lattice import on_lattices
 from .messages import Moments, Natural
@@ -89,6 +89,21 @@ class _Row:
             The second, at least 0.
         """
         raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
+
+    def predicted(self, f: Array) -> Array:
+        """Predict the target from linear predictors.
+
+        Parameters
+        ----------
+        f : array
+            Linear predictors.
+
+        Returns
+        -------
+        array of the shape of f
+            The expected target; here f itself.
+        """
+        return f
 
     def refit_options(self) -> tuple[float, dict[str, float]]:
         """Return what exact refits need to know of this loss.
@@ -378,10 +393,12 @@ class Loss(_Row):
     """Describe one row to `rvamp` by a convex loss l(y, f): the general scalar channel,
     averaged over field and count (Algorithm 1, Variable 1).
 
-    A loss of your own is a subclass with `value` and `derivatives`, and perhaps with
-    `length_scale`, on which exp(-l) is smooth (0.6 for the logistic loss, 0.3 d for one
-    whose slope is tanh(f / d); nodes are as close as that asks), and `kinked`, True
-    where the curvature jumps, as Huber's does.
+    A loss of your own is a subclass with `value` and `derivatives`; with `predicted`
+    where a prediction of the target is not f; with `shifts = True` where it depends on
+    y - f only, so that predictions have intervals; and perhaps with `length_scale`, on
+    which exp(-l) is smooth (0.6 for the logistic loss, 0.3 d for one whose slope is
+    tanh(f / d); nodes are as close as that asks), and `kinked`, True where the
+    curvature jumps, as Huber's does.
 
     See Also
     --------
@@ -586,6 +603,10 @@ class Logistic(Loss):
         q = odds * p  # p - 1 has no digits left where p is near 1
         return np.where(f > 0, (1 - y) - q, q - y), q * p
 
+    def predicted(self, f: Array) -> Array:
+        """See `Loss.predicted`: the probability of 1."""
+        return expit(f)
+
     def guess(self, y: Array, omega: Array, cV: Array) -> Array:
         """See `Loss.guess`, as if p were 1/2 + f/4 between 0 and 1."""
         middle = (omega + cV * (y - 0.5)) / (1 + cV / 4)
@@ -637,6 +658,7 @@ def _field_spread(loss, chi_hat):
 
 # %% ../../nbs/course/32_likelihood.ipynb #2f465637
 _NO_PULL = np.array([[0.0], [0.0], [0.0], [1.0]])  # the four parts, for a count of 0
+_KINKED = 4.0  # the spread of which a kinked loss has the nodes at least: 53
 
 
 def _averaged_pull(loss, y, incoming, c, beta):
@@ -653,13 +675,24 @@ def _averaged_pull(loss, y, incoming, c, beta):
         n_blocks = -(-len(members) // 1000)  # 1,000 rows at once stay in the cache
         for rows in np.array_split(members, n_blocks):
             V, h, chi_hat = (view[rows] for view in incoming)
-            xi, w = _field_grid(_field_spread(loss, chi_hat))
-            field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
+            spread = _field_spread(loss, chi_hat)
+            if loss.kinked:
+                spread = max(spread, _KINKED)
+            xi, w = _field_grid(spread)
+            s = np.sqrt(chi_hat)
+            field = h + np.multiply.outer(xi, s)
             pull, response, slack = loss.inner(y[rows], -field, c, V, beta)
             mean = w @ pull
             chi = w @ response
+            slack = w @ slack
+            # nodes miss the kinks of a pull: Stein's lemma needs no response
+            if loss.kinked:
+                noisy = s > 1e-6 * np.abs(h)
+                by_stein = (w * xi) @ (pull - mean) / np.where(noisy, s, 1)
+                chi = np.where(noisy, by_stein, chi)
+                slack = np.where(noisy, np.maximum(1 - V * chi, 1e-12), slack)
             excess = w @ (pull - mean - chi * (field - h)) ** 2
-            parts[:, rows] = mean, chi, excess, w @ slack
+            parts[:, rows] = mean, chi, excess, slack
     return parts
 
 # %% ../../nbs/course/32_likelihood.ipynb #bdec2278
@@ -754,6 +787,10 @@ class PoissonLoss(Loss):
             raise ValueError(f"y must hold counts >= 0 (PoissonLoss), got {y.min():g}")
         if not y.any():
             raise ValueError("y is 0 in every row: the Poisson loss has no finite fit")
+
+    def predicted(self, f: Array) -> Array:
+        """See `Loss.predicted`: the expected count."""
+        return np.exp(f)
 
     def proximal(self, y: Array, omega: Array, cV: Array) -> Array:
         """See `Loss.proximal`, by the Wright function."""

@@ -77,9 +77,10 @@ class Prior:
     over the field by the general scalar channel (Algorithm 1, Variable 1).
 
     A prior of your own is a subclass with `inner`, and with `bends` where its response
-    is not smooth on the scale of the field's noise; `log_density(x)` gives it a p1 at
-    finite beta, too. All else has a default below: a class with a selection probability
-    gives `Pi`, one with a penalty `scaled`.
+    is not smooth on the scale of the field's noise, but for the two ends of a threshold
+    at beta = inf, which are found. `log_density(x)` gives it a p1 at finite beta, too.
+    All else has a default below; one with a penalty that a path can scale gives
+    `scaled`.
 
     See Also
     --------
@@ -98,6 +99,7 @@ class Prior:
     [0.113]
     """
 
+    model = ""  # in words of a report
     positive = False  # whether x >= 0 is imposed
     randomize = FixedFactor()  # law of what multiplies the penalty
     log_density = None  # a method: log p_0(x), for a p1 at finite beta
@@ -107,6 +109,11 @@ class Prior:
     @property
     def whole(self) -> "Prior":
         """The prior without such clusters."""
+        return self
+
+    @property
+    def plain(self) -> "Prior":
+        """The prior as it was given, without penalty factors from outside."""
         return self
 
     def inner(
@@ -148,9 +155,13 @@ class Prior:
         Returns
         -------
         list of pairs of arrays, () or (N,)
-            Where the response bends, and over which width.
+            Where the response bends, and over which width; by default the ends of
+            `zero_fields` at beta = inf.
         """
-        return []
+        if np.isfinite(beta):
+            return []
+        low, high = self.zero_fields()
+        return [(low, 0.0), (high, 0.0)] if np.any(low < high) else []
 
     def cases(self) -> list[tuple[float, "Prior"]]:
         """List the values of what is drawn besides the field.
@@ -217,7 +228,7 @@ class Prior:
         return sum(w * _by_nodes(c, incoming, beta)[0] for w, c in self.cases())
 
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
-        """Compute selection probabilities, where the prior has any: this one has none.
+        """Compute selection probabilities, where the prior has any.
 
         Parameters
         ----------
@@ -237,10 +248,42 @@ class Prior:
         AttributeError
             Where no coefficient is ever exactly zero.
         """
-        raise AttributeError(
-            f"Pi is not available: under {type(self).__name__} at beta = {beta:g} "
-            "no coefficient is ever exactly zero; look at mean and var"
-        )
+        if not self.selects(beta):
+            raise AttributeError(
+                f"Pi is not available: under {type(self).__name__} at beta = {beta:g} "
+                "no coefficient is ever exactly zero; look at mean and var"
+            )
+        return 1 - sum(w * case.zero_share(incoming) for w, case in self.cases())
+
+    def zero_fields(self, Q_hat: float | Array = 1.0) -> Array:
+        """Find between which fields a coefficient is exactly zero at beta = inf.
+
+        Parameters
+        ----------
+        Q_hat : float or (N,) array > 0
+            Precision of the field: no matter under a convex penalty.
+
+        Returns
+        -------
+        (2,) or (2, N) array
+            The lowest and the highest such field; equal if there is no interval.
+        """
+        return _ends_of_zero(self, np.atleast_1d(Q_hat))
+
+    def zero_share(self, incoming: Natural) -> Array:
+        """Compute P[x = 0] at beta = inf of one case of a prior known by `inner`.
+
+        Parameters
+        ----------
+        incoming : Natural
+            The message, with Q_hat > 0; () or (N,) each.
+
+        Returns
+        -------
+        array
+            In the shape of the message.
+        """
+        return _share_between(incoming, *self.zero_fields(incoming.Q_hat))
 
     def selects(self, beta: float) -> bool:
         """Return whether there are selection probabilities, `Pi`.
@@ -255,7 +298,12 @@ class Prior:
         bool
             False where `Pi` is an AttributeError.
         """
-        return type(self).Pi is not Prior.Pi
+        if type(self).Pi is not Prior.Pi:
+            return True
+        if np.isfinite(beta):
+            return False
+        low, high = self.zero_fields()
+        return bool(np.any(low < high))
 
     def split(self) -> tuple[float | Array, float | Array]:
         """Return t and k of a penalty t |x| + k x^2 / 2.
@@ -275,9 +323,10 @@ class Prior:
         Returns
         -------
         float or (N,) array
-            On its root mean square, `pooled`.
+            On its root mean square, `pooled`; 0 where there is none.
         """
-        return self.split()[0]
+        low, high = self.zero_fields()
+        return np.maximum(np.minimum(-low, high), 0.0)
 
     def pooled(self, values: Array) -> Array:
         """Average numbers of columns over those that answer together.
@@ -465,6 +514,10 @@ class Penalty(Prior):
         full = self.lam * self.penalty_factor
         return self.l1_ratio * full, (1 - self.l1_ratio) * full
 
+    def threshold(self) -> float | Array:
+        """See `Prior.threshold`."""
+        return self.split()[0]
+
     def check(self, N: int, beta: float) -> None:
         """See `Prior.check`."""
         _check_sizes(self, N, beta)
@@ -621,6 +674,8 @@ class Laplace(Penalty):
     [0.258]
     """
 
+    model = "an L1 penalty (Lasso)"
+
 # %% ../../nbs/course/31_prior.ipynb #0841ca82
 _legendre = cache(np.polynomial.legendre.leggauss)
 
@@ -667,6 +722,44 @@ def _by_nodes(prior, incoming, beta):
     var = (w * deviation**2).sum(0)
     rho = Q_hat * chi
     return np.array([(w * log_z).sum(0), mean, chi, var, rho, 1 - rho])
+
+# %% ../../nbs/course/31_prior.ipynb #z3r0fld1
+_FARTHEST = 300.0  # the arsinh of the largest field that is tried, 1e130
+_HALVINGS = 90
+
+
+@np.errstate(all="ignore")
+def _ends_of_zero(prior, Q_hat):
+    """Compute `Prior.zero_fields` by halving, for Q_hat, (1,) or (N,)."""
+    if type(prior).inner is Prior.inner:  # of other priors nothing is known
+        return np.zeros(2)
+    low = np.full((2, len(Q_hat)), -_FARTHEST)
+    high = -low
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        mean = prior.inner(np.sinh(middle), Q_hat, np.inf)[1]
+        beyond = np.array([mean[0] >= 0, mean[1] > 0])
+        low = np.where(beyond, low, middle)
+        high = np.where(beyond, middle, high)
+    ends = np.sinh(high)
+    is_point = np.ptp(ends, axis=0) <= 1e-12 * np.abs(ends).max(0) + 1e-20
+    ends = np.where(is_point, ends.mean(0), ends)
+    return ends if len(ends[0]) > 1 else ends[:, 0]
+
+
+def _share_between(incoming, low, high):
+    """Compute the probability that a field lies between two, in the shape of h; 0 where
+    these are equal.
+    """
+    _, h, chi_hat = incoming
+    s = np.sqrt(chi_hat)
+    with np.errstate(over="ignore"):
+        walls = np.array([low - h, high - h])
+    a, b = noises(walls, np.where(s > 0, s, 1.0))
+    # the smaller tail is the one computed
+    share = ndtr(np.where(a > 0, -a, b)) - ndtr(np.where(a > 0, -b, a))
+    still = (low <= h) & (h <= high) & (low < high)
+    return np.where(s > 0, share, still)
 
 # %% ../../nbs/course/31_prior.ipynb #8d9d556b
 def _half_line(a):
@@ -784,6 +877,7 @@ class NonNegative(Penalty):
     [0.113]
     """
 
+    model = "an L1 penalty on coefficients that may not be negative"
     positive = True
 
 # %% ../../nbs/course/31_prior.ipynb #b92e8b1c

@@ -93,13 +93,13 @@ def unwritten_named(path):
 _LAWS = (
     "Poisson Subsample NoResampling Exponential Discrete TwoPoint FixedFactor Weakness"
 )
-_PRIORS = "Laplace Ridge ElasticNet NonNegative SpikeSlab"
 
 
 def _kinds():
     """Return the classes whose objects a file can hold, by name."""
     kinds = [vars(resampling)[name] for name in _LAWS.split()]
-    kinds += [vars(prior)[name] for name in _PRIORS.split()]
+    priors = [kind for kind in vars(prior).values() if isinstance(kind, type)]
+    kinds += [kind for kind in priors if issubclass(kind, prior.Prior)]
     kinds += LOSSES.values()
     kinds.append(GroupLasso)
     return {kind.__name__: kind for kind in kinds}

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import bdtr
@@ -32,9 +32,12 @@ from ..environment import numpy_errors, progress_bar
 from ..interface import check_interface
 from ..sketch import as_page, leading_moments
 from ..tables.chunked import chunk_axis, with_ones
-from ..tables.dispatch import as_chunked
+from ..tables.dispatch import as_chunked, names_of
 from ..typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
 from ..validation import check_array, check_number, check_size
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 # %% ../../nbs/workshop/solver.ipynb #12000605
 def save_fit(fit: "Fit", path: FilePath) -> None:
@@ -197,6 +200,8 @@ class Fit:
         Below which change and delta are converged.
     n_lost : int >= 0
         Steps of attempts that failed before; not saved.
+    names : (N,) array of str, or None
+        Of the columns, where A was a DataFrame; not saved.
 
     See Also
     --------
@@ -221,6 +226,7 @@ class Fit:
     trace: np.recarray
     tol: float = 1e-6
     n_lost: int = 0
+    names: np.ndarray | None = None
 
     save = save_fit
     load = staticmethod(load_fit)
@@ -333,10 +339,35 @@ class Fit:
             state = ("converged", "green")
         Pi = self.Pi if self.selects else None
         loss = type(self.problem.likelihood).__name__
-        model = f"{loss} loss, {type(self.prior).__name__} prior"
+        model = f"{loss} loss, {type(self.prior.plain).__name__} prior"
         facts = ("model", model), ("resamples", repr(self.problem.counts))
         rows, columns = leading_moments(self, Pi)
-        return as_page(self, state, facts, rows, columns)
+        return as_page(self, state, facts, rows, columns, self.names)
+
+    def summary(self) -> "DataFrame":
+        """Show the coefficients in a table, a row for each column, by its name or
+        number.
+
+        Returns
+        -------
+        DataFrame of N rows
+            The mean and the standard deviation across resamples, and Pi if the prior
+            selects.
+
+        Examples
+        --------
+        >>> from rvamp_nb import rvamp
+        >>> from rvamp_nb.datasets import toy
+        >>> print(rvamp(*toy()[:2], 0.6).summary().round(2))
+           mean    sd    Pi
+        0  0.08  0.34  0.26
+        """
+        from pandas import DataFrame
+
+        columns = {"mean": self.mean, "sd": np.sqrt(self.var)}
+        if self.selects:
+            columns["Pi"] = self.Pi
+        return DataFrame(columns, index=self.names)
 
 # %% ../../nbs/workshop/solver.ipynb #4cbb591b
 class ConvergenceWarning(UserWarning):
@@ -482,7 +513,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
         _check_stored(A)
     problem = Problem(A, y, whole_prior, likelihood, counts, beta)
     # priors of the package are tested; groups have no moments of one column alone
-    is_tested = type(prior).__module__.startswith("rvamp_nb.")
+    is_tested = type(prior.plain).__module__.startswith("rvamp_nb.")
     if not is_tested and not prior.column_groups:
         check_moments(problem, prior)
     _check_unpenalised(problem)
@@ -670,6 +701,7 @@ def rvamp(
     >>> print((fit.Pi > 0.9).nonzero()[0], x0.nonzero()[0])
     [ 2  4  8 10] [ 2  4  8 10 18]
     """
+    names = names_of(A)
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     options = _check_steering(tol, max_iter, damping)
     if column_clusters is not None:
@@ -683,6 +715,8 @@ def rvamp(
         if column_clusters == "auto":
             column_clusters = find_clusters(problem.A, fit.Pi)
         fit = with_clusters(fit, column_clusters, *options)
+    if names is not None:
+        fit = replace(fit, names=np.array([str(name) for name in names], dtype=object))
     if not fit.converged:
         # four frames up is the caller's line: `rvamp` has two decorators
         warnings.warn(fit.status, ConvergenceWarning, stacklevel=4)

@@ -331,6 +331,8 @@ class Turns:
         if np.isfinite(fit.problem.beta) or fit.last is None:
             state = f"beta = {fit.problem.beta:g}; {fit.status}"
             raise ValueError(f"Turns: a fit at beta = inf with messages, not {state}")
+        if not isinstance(fit.prior, Penalty) and len(fit.prior.cases()) > 1:
+            raise ValueError("Turns: `cases` of a prior of your own are not drawn")
         fit = with_clusters(fit, [])  # a metric is one number for each column
         p = fit.problem
         N = len(fit.mean)

@@ -42,8 +42,7 @@ def _lead(question, made, most):
     candidates = np.flatnonzero(question.candidates)
     with_decoys = np.r_[candidates, candidates]
     A = question.A[:, candidates]
-    prior = question.prior
-    prior = replace(prior, penalty_factor=prior.penalty_factor[with_decoys])
+    prior = question.prior.of_columns(with_decoys, question.A.shape[1])
     # a decoy is as long as its column, so that both have one penalty
     A = np.hstack([A, unit_columns(made)[0] * np.linalg.norm(A, axis=0)])
     columns = question.columns.of(with_decoys)

@@ -123,9 +123,9 @@ class BaggedPredictor(Results):
         -------
         (m,) array
             The mean, the most probable class, the expected share of successes (with
-            `n_trials`) or the expected count; log hazards for survival, the linear
-            predictor for a loss of your own. With return_std a pair, with the standard
-            deviations (m,).
+            `n_trials`) or the expected count; log hazards for survival; for a loss of
+            your own what its `predicted` says. With return_std a pair, with the
+            standard deviations (m,).
 
         See Also
         --------
@@ -146,10 +146,12 @@ class BaggedPredictor(Results):
             raise ValueError(f"return_std: a class has no standard deviation; {remedy}")
         if self.classes_ is not None:
             return self.classes_[self.predict_proba(X).argmax(1)]
-        if self.loss_ in ("logistic", "poisson"):
-            mean, std = self._averaged(X, np.exp if self.loss_ == "poisson" else expit)
-            return (mean, std) if return_std else mean
-        return self.linear_predictor(X, return_std)
+        loss = self.selection_.question.target.likelihood.plain
+        is_linear = type(loss).predicted is Loss.predicted
+        if is_linear or self.baseline_ is not None:
+            return self.linear_predictor(X, return_std)
+        mean, std = self._averaged(X, loss.predicted)
+        return (mean, std) if return_std else mean
 
     def predict_interval(self, X: TableLike, level: float = 0.9) -> Array:
         """Predict intervals that hold the target of a new row with a probability of
@@ -171,8 +173,8 @@ class BaggedPredictor(Results):
         Raises
         ------
         ValueError
-            Where rows were drawn in `groups`, the loss is not "squared" or "huber", or
-            there are too few rows for this level.
+            Where rows were drawn in `groups`, the loss is not one of y - f ("squared",
+            "huber", your own with `shifts`), or there are too few rows for this level.
 
         See Also
         --------
@@ -327,7 +329,8 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
     prior : None or a penalty with a threshold
         Such as NonNegative(1.0), in place of l1_ratio, randomize (none, unless the
         prior was given a law of factors) and penalty_factor; the path multiplies its
-        lam. The l1_ratio of an ElasticNet is for columns of norm one, and y as above.
+        lam. A convex `Prior` of your own will do, too, beside penalty_factor. The
+        l1_ratio of an ElasticNet is for columns of norm one, and y as above.
     resampling : "subsample", "poisson" or a law of counts
         "subsample" draws half of the rows without replacement, for which the bounds
         hold; "poisson" is the paper's.

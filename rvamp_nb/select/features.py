@@ -17,6 +17,7 @@ from scipy import sparse
 from scipy.sparse import csc_array
 from scipy.spatial import cKDTree
 
+from ..algorithm.prior import Penalty
 from .readers import meant
 from ..tables.chunked import CHUNK_NUMBERS, chunk_axis, scale_rows
 from ..tables.dispatch import as_chunked
@@ -265,9 +266,10 @@ def merge_duplicates(A, factors, prior, together):
     """Find the columns of A, (M, N), that can be fitted as one; return `Merged`.
 
     These are near copies with equal penalty factors, (N,), that are in no group
-    (`together`, (N,) int, is -1). Where the prior is positive, a column and its
-    negative stay apart. Under a prior with a square, each copy has the whole
-    coefficient of their sum; else each has its share, and `copies` is 1.
+    (`together`, (N,) int, is -1). Where the prior is positive, or the user's own,
+    a column and its negative stay apart. Under a prior with a square, or one of the
+    user's, each copy has the whole coefficient of their sum; else each has its share,
+    and `copies` is 1.
     """
     stands = near_copies(A)
     sign = np.ones(len(stands))
@@ -277,13 +279,14 @@ def merge_duplicates(A, factors, prior, together):
         block = others[k : k + width]
         cosine = np.einsum("ij,ij->j", A[:, block], A[:, stands[block]])
         sign[block] = np.sign(cosine)
-    apart = (factors != factors[stands]) | (prior.positive & (sign < 0))
+    is_own = not isinstance(prior, Penalty)
+    apart = (factors != factors[stands]) | ((prior.positive | is_own) & (sign < 0))
     apart |= (together >= 0) | (together[stands] >= 0)
     # these stand for themselves
     stands[apart] = np.flatnonzero(apart)
     sign[apart] = 1.0
     first, where, copies = np.unique(stands, return_inverse=True, return_counts=True)
-    if np.any(prior.split()[1]):
+    if is_own or np.any(prior.split()[1]):
         return Merged(first, where, sign, copies)
     return Merged(first, where, sign / copies[where], np.ones(len(first)))
 
@@ -678,6 +681,7 @@ def prepare_columns(
         family=family_of(categories, names),
         group=together,
     )
+    prior = prior.of_columns(first, len(names))
     prior = replace(prior, lam=1.0, penalty_factor=factors[first] * merged.copies)
     return _merge_columns(A, merged, turn, kept, rows.weight), prior, columns
 

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['SEARCH_FITS', 'PATH_RATIO', 'COARSE_TOL', 'LOWEST', 'BELOW_EMPTY', 'SIZE_SLOPE', 'FLATTEST', 'STEEPEST',
            'STALL_STEPS', 'TOO_FAR', 'SETTLED', 'A_STEP', 'TRACKING_TOL', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS',
-           'LOOK_STEPS', 'ALIKE_FROM', 'ALIKE_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'SelectionProblem',
-           'resolved_target', 'coarse_path', 'empty_model', 'next_penalty', 'continue_fit', 'tracking_search',
-           'PenaltyChoice', 'penalty_at_size', 'search']
+           'LOOK_STEPS', 'ALIKE_FROM', 'ALIKE_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'ScaledPrior',
+           'SelectionProblem', 'resolved_target', 'coarse_path', 'empty_model', 'next_penalty', 'continue_fit',
+           'tracking_search', 'PenaltyChoice', 'penalty_at_size', 'search']
 
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
@@ -29,7 +29,7 @@ from ..algorithm.lmmse import alike_rows, is_wide
 from ..algorithm.messages import Natural
 from ..algorithm.prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
 from ..algorithm.problem import Problem
-from ..algorithm.protocols import check_own_loss
+from ..algorithm.protocols import check_own_loss, check_response
 from ..algorithm.resampling import FixedFactor, check_law, law_of_one
 from ..algorithm.solver import ConvergenceWarning, Path, rvamp, rvamp_path
 from ..environment import progress_bar
@@ -47,7 +47,8 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_sc
     """Build the penalty of a search from a prior, or from the estimator's arguments.
 
     Returns a `Penalty` with lam 1, which the path multiplies, and a penalty factor for
-    each column, (N,). A prior takes the place of `l1_ratio` in (0, 1] (for columns of
+    each column, (N,); of a prior of the user's own a `ScaledPrior`, which takes
+    `penalty_factor`. A prior takes the place of `l1_ratio` in (0, 1] (for columns of
     variance one, and a target that is divided by its scale), `randomize` (None or a law
     of multipliers), and `penalty_factor` (None, (N,), or a dict by name). M is the
     number of rows with a weight above 0. Raises a ValueError where a prior and one of
@@ -57,12 +58,17 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_sc
         ratio = None if l1_ratio == 1 else l1_ratio
         options = dict(randomize=randomize, penalty_factor=penalty_factor)
         options["l1_ratio"] = ratio
+        _check_prior(prior)
+        is_own = not isinstance(prior, Penalty)
+        if is_own:
+            del options["penalty_factor"]
         for name, value in options.items():
             if value is not None:
                 problem = f"{name} and prior are both given"
                 raise ValueError(f"{problem}: say it in the prior")
-        _check_prior(prior)
         prior.check(len(names), np.inf)
+        if is_own:
+            return ScaledPrior(prior, _one_each(penalty_factor, names))
         # the path varies one number only: lam goes into the factors
         factors = prior.lam * prior.penalty_factor * np.ones(len(names))
         if not prior.states_randomize:
@@ -127,16 +133,89 @@ def _check_prior(prior):
     if isinstance(prior, SpikeSlab):
         reason = " gives a posterior's inclusion probability, no share of resamples:"
         reason += " see rvamp(..., prior=SpikeSlab(...), beta=1).Pi"
-    elif not isinstance(prior, Penalty):
-        examples = "such as Laplace(1.0, FixedFactor()), ElasticNet or NonNegative"
+    elif not isinstance(prior, Prior) or prior.column_groups:
+        examples = "such as Laplace(1.0, FixedFactor()), ElasticNet or NonNegative, or"
+        examples += " a Prior of your own"
         raise TypeError(f"prior must be a penalty {examples}, got {prior!r}")
-    elif not np.any(prior.split()[0]):
+    elif not np.any(prior.threshold()):
         reason = " has no threshold, and selects nothing; see rvamp for mean and"
         reason += " variance"
-    elif prior.positive and not np.all(prior.split()[0]):
+    elif prior.positive and not np.all(prior.threshold()):
         reason = ": a column without penalty would be no covariate that always stays in"
+    elif not isinstance(prior, Penalty):
+        scale = np.max(prior.threshold()) * np.ones(np.size(prior.threshold()))
+        note = check_response(prior, scale, np.ones(len(scale)), np.inf)
+        if note or len(prior.cases()) > 1:
+            note = note or "prior: `cases` of your own are not drawn in refits"
+            raise ValueError(f"{note}; for one penalty see rvamp")
+        scaled = prior.scaled(2.0)
+        if scaled is not None and np.all(scaled.threshold() <= prior.threshold()):
+            reason = ".scaled(2) does not raise the threshold, as a penalty does"
     if reason:
         raise ValueError(f"prior={type(prior).__name__}(...){reason}")
+
+# %% ../../nbs/workshop/penalty.ipynb #scpri001
+@dataclass(frozen=True, eq=False)
+class ScaledPrior(Prior):
+    """A prior of the user's own, its -log density multiplied by lam and by a penalty
+    factor for each column, (N,) >= 0.
+    """
+
+    prior: Prior
+    penalty_factor: np.ndarray
+    lam: float = 1.0
+
+    @property
+    def plain(self):
+        """See `Prior.plain`."""
+        return self.prior.plain
+
+    @property
+    def positive(self):
+        """Whether x >= 0 is imposed."""
+        return self.prior.positive
+
+    def _factors(self):
+        """Return the factors, 1 where there is no penalty, and where that is."""
+        factors = self.lam * self.penalty_factor
+        is_free = factors == 0
+        return np.where(is_free, 1.0, factors), is_free
+
+    def inner(self, field, Q_hat, beta):
+        """See `Prior.inner`."""
+        c, is_free = self._factors()
+        log_z, x, response = self.prior.inner(field / c, Q_hat / c, beta * c)
+        log_z = np.where(is_free, field**2 / (2 * Q_hat), c * log_z)
+        x = np.where(is_free, field / Q_hat, x)
+        return log_z, x, np.where(is_free, 1 / Q_hat, response / c)
+
+    def bends(self, Q_hat, beta):
+        """See `Prior.bends`."""
+        c, _ = self._factors()
+        bends = self.prior.bends(Q_hat / c, beta)
+        return [(c * place, c * width) for place, width in bends]
+
+    def zero_fields(self, Q_hat=1.0):
+        """See `Prior.zero_fields`: 0 and 0 where there is no penalty."""
+        c, is_free = self._factors()
+        low, high = self.prior.zero_fields()
+        return np.where(is_free, 0, [c * low, c * high])
+
+    def is_unpenalized(self):
+        """See `Prior.is_unpenalized`."""
+        return self.penalty_factor == 0
+
+    def of_columns(self, which, N):
+        """See `Prior.of_columns`."""
+        prior = self.prior.of_columns(which, N)
+        return replace(self, prior=prior, penalty_factor=self.penalty_factor[which])
+
+    def scaled(self, factor):
+        """See `Prior.scaled`: by the prior's own method if it has one."""
+        scaled = self.prior.scaled(factor)
+        if scaled is None:
+            return replace(self, lam=factor * self.lam)
+        return replace(self, prior=scaled)
 
 # %% ../../nbs/workshop/penalty.ipynb #73000007
 # of a search: how often it may take as many steps as one fit; 140 ordinary searches
@@ -316,7 +395,7 @@ def empty_model(question):
     The penalties (L,) fall by `PATH_RATIO` from the largest one that matters.
     """
     A = question.A
-    thresholds = question.prior.threshold()
+    thresholds = question.prior.threshold() * np.ones(A.shape[1])
     if question.intercept:  # which is not penalised
         A = with_ones(A)
         thresholds = np.append(thresholds, 0.0)

@@ -151,8 +151,9 @@ def half_width(s, level):
     of all cases, by the out-of-bag errors (`new-row`).
     """
     target = s.question.target
-    if target.loss not in LOCATION_LOSSES:
-        losses = f"one of y - f, {' or '.join(LOCATION_LOSSES)}, not {target.loss}"
+    if not target.likelihood.plain.shifts:
+        losses = f"one of y - f, {' or '.join(LOCATION_LOSSES)}, not {target.loss} (of"
+        losses += " your own one with shifts = True)"
         raise ValueError(f"predict_interval: the loss must be {losses}")
     level = check_number("predict_interval", "level", level, 0, 1)
     off = target.rows.with_weight(np.abs(target.y + target.level - out_of_bag(s)))

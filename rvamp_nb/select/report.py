@@ -279,7 +279,7 @@ def settings(s):
         "n_covariates": kinds.count("covariate"),
         "loss": target.loss,
         "coefficients_for": coefficients_for,
-        "penalty": type(prior).__name__,
+        "penalty": type(prior.plain).__name__,
         "resampling": repr(s.question.counts),
         "randomize": repr(prior.randomize),
         "bound": s.asked["bound"],

@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['BY_MB', 'PATIENCE', 'TWO_ERRORS', 'RISEN', 'NEARLY_NONE', 'AFTER', 'PathSummary', 'Selection', 'summarize_path',
-           'stability_index', 'selection_fields', 'coefficients', 'spread_of', 'bound_reached', 'search_for_promise',
-           'least_pfer', 'diagnose_selection', 'other_scales', 'given_penalties', 'refine_selection', 'to_columns',
-           'with_refits', 'select', 'fit_for_effects', 'effects_by_name']
+           'stability_index', 'selection_fields', 'coefficients', 'spread_of', 'bound_reached', 'Kept',
+           'search_for_promise', 'least_pfer', 'diagnose_selection', 'other_scales', 'given_penalties',
+           'refine_selection', 'to_columns', 'with_refits', 'select', 'fit_for_effects', 'fit_jointly',
+           'effects_by_name']
 
 # %% ../../nbs/workshop/selection.ipynb #79000003
 from dataclasses import dataclass, replace
@@ -16,12 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.special import ndtri
+from scipy.stats import t as student
 
 from ..algorithm.densities import Located, located, p1
+from ..algorithm.prior import Penalty
 from ..algorithm.resampling import DrawError, FixedFactor, NoResampling
 from ..inference import diagnostics, effects
 from ..inference.diagnostics import diagnose
 from ..inference.effects import Effects, debiased_effects, left_out_predictions
+from ..inference.joint import CoxModel, RowModel, joint_effects, joint_test
 from ..inference.refinement import refine
 from ..inference.refits import refitter
 from . import error_control, penalty
@@ -31,9 +35,9 @@ from .penalty import SelectionProblem, coarse_path, empty_model, search
 from .question import path_options
 from .substitutes import duplicates
 from .target import draws_halves
-from .wording import why_no_effects
-from ..tables.chunked import check_in_memory
-from ..validation import check_array
+from .wording import needs_joint_fit, why_no_effects
+from ..tables.chunked import chunk_axis
+from ..validation import check_array, check_number
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
 class PathSummary(NamedTuple):
@@ -98,6 +102,11 @@ class Selection:
     def effects_fit(self):
         """Return what `fit_for_effects` finds, once for all effects."""
         return fit_for_effects(self.question)
+
+    @cached_property
+    def joint_effects(self):
+        """Return what `fit_jointly` finds, once for all effects."""
+        return fit_jointly(self.question)
 
     def debiased_effects(self, features=None, level=0.95):
         """See `effects_by_name`."""
@@ -206,15 +215,9 @@ def coefficients(s, both=None):
     else:
         coef_of_A = both.mean
         level = np.mean(both.intercepts)
-        std = np.sqrt(spread_of(both, columns)[0]) * columns.unit
-        draws = columns.on_table(both.sparse_draws)
-        ends = np.zeros((draws.shape[1], 2))
-        # quantiles of columns without any draw are 0: only the others become dense
-        has_draws = np.diff(draws.indptr) > 0
-        exact = dict(axis=0, method="inverted_cdf")
-        ends[has_draws] = np.quantile(
-            draws[:, has_draws].toarray(), [0.05, 0.95], **exact
-        ).T
+        var, _ = spread_of(both, columns)
+        std = np.sqrt(var) * columns.unit
+        ends = _middle_of_draws(columns.on_table(both.sparse_draws))
     mean = columns.on_table(coef_of_A)
     level = columns.intercepts(coef_of_A, mean, target.level + level)
     if not np.ndim(level):
@@ -227,6 +230,17 @@ def coefficients(s, both=None):
     )
 
 
+def _middle_of_draws(draws):
+    """Return the 5 and 95 % quantiles of sparse draws, (B, n), as (n, 2)."""
+    ends = np.zeros((draws.shape[1], 2))
+    # quantiles of columns without any draw are 0: only the others become dense
+    has_draws = np.diff(draws.indptr) > 0
+    dense = draws[:, has_draws].toarray()
+    quantiles = np.quantile(dense, [0.05, 0.95], axis=0, method="inverted_cdf")
+    ends[has_draws] = quantiles.T
+    return ends
+
+
 def spread_of(both, columns):
     """Compute the variances of coefficients of a `RefinedFit`, and their errors.
 
@@ -237,14 +251,18 @@ def spread_of(both, columns):
     draws = both.sparse_draws
     var = both.var @ square
     error = both.var_se @ square
-    if columns.together:
-        # draws are sparse: their variance by the first two moments
-        def of(x):
-            return np.maximum(x.power(2).mean(0) - np.square(x.mean(0)), 0)
+    if not columns.together:
+        return var, error
 
-        own = np.where(of(draws) > 0, of(draws), np.inf)
-        var = of(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)
-        var += np.where(own < np.inf, 0, both.var) @ square
+    # draws are sparse: their variance by the first two moments
+    def variance(x):
+        return np.maximum(x.power(2).mean(0) - np.square(x.mean(0)), 0)
+
+    seen = variance(draws)
+    own = np.where(seen > 0, seen, np.inf)
+    # draws that are stretched to the variance that rVAMP and refits have together
+    var = variance(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)
+    var += np.where(own < np.inf, 0, both.var) @ square
     return var, error
 
 # %% ../../nbs/workshop/selection.ipynb #6d0de8bf
@@ -302,13 +320,21 @@ def _one_penalty(asked):
 BY_MB = "bound='mb' in place of 'gaussian'"
 
 
+class Kept(NamedTuple):
+    """A promise, and the search that keeps it."""
+
+    result: tuple  # of `search`: question, path and answer
+    promise: tuple  # threshold, pfer and q
+    asked: dict  # the arguments, with the bound that holds
+    note: str  # why that bound is another one, or ""
+
+
 def search_for_promise(question, promise, asked):
-    """Search for the penalty of a promise (threshold, pfer, q).
+    """Search for the penalty of a promise (threshold, pfer, q); return what is `Kept`.
 
     Where one row makes too much of a feature's field for `normal-bound`, the promise is
-    resolved and searched for by `mb-bound` instead. Returns the result of `search`, the
-    promise, the arguments with the bound that holds, and a note, or "". Raises a
-    ValueError where q and pfer were both passed and `mb-bound` cannot keep both.
+    resolved and searched for by `mb-bound` instead. Raises a ValueError where q and
+    pfer were both passed and `mb-bound` cannot keep both.
     """
     size = np.inf if _one_penalty(asked) else promise[2]
     result = search(question, path_options(asked), size)
@@ -317,17 +343,18 @@ def search_for_promise(question, promise, asked):
     if asked["bound"] == "gaussian" and answer.fit.converged:
         share = diagnostics.largest_single_share(answer.fit)
     if share <= diagnostics.RED_OWN:
-        return result, promise, asked, ""
+        return Kept(result, promise, asked, "")
     unit = "row" if question.target.rows.groups is None else "group"
     note = f"{BY_MB}, since one {unit} makes {share:.0%} of a feature's field"
     asked = dict(asked, bound="mb")
     names = ("threshold", "pfer", "q", "bound")
     try:
-        promise = penalty.resolved_target(question, *(asked[name] for name in names))
+        given = [asked[name] for name in names]
+        threshold, pfer, q, _ = penalty.resolved_target(question, *given)
     except ValueError as e:
         raise ValueError(f"{note}: {e}") from e
-    result, promise, asked, _ = search_for_promise(question, promise[:3], asked)
-    return result, promise, asked, note
+    kept = search_for_promise(question, (threshold, pfer, q), asked)
+    return kept._replace(note=note)
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry2
 def least_pfer(s):
@@ -356,14 +383,32 @@ def least_pfer(s):
     Pi = path.selection_probabilities[:, rising]
     if len(sizes) > 1:
         leaders = np.flatnonzero(candidates & (Pi.max(1) >= 0.5))
-        entries[leaders] = _entered(question, asked, np.log(sizes), Pi[leaders])
+        entries[leaders] = _entry_pfers(question, asked, np.log(sizes), Pi[leaders])
     return entries
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry3
 _SURE = 1 - 1e-9  # a probability or threshold of 1 has no probit
 
 
-def _entered(question, asked, log_sizes, Pi):
+def _promises_to_keep(question, asked, least):
+    """Return increasing pfers from `least` on, and the threshold and q of each, (k,)
+    each: up to the first for which no bound is known, or that all candidates.
+    """
+    promises = np.geomspace(least, question.candidates.sum(), 300)
+    thresholds = []
+    q = []
+    for pfer in promises:
+        try:
+            promise = (asked["threshold"], pfer, None, asked["bound"])
+            threshold, _, size, _ = penalty.resolved_target(question, *promise)
+        except ValueError:  # no bound for so many
+            break
+        thresholds.append(threshold)
+        q.append(size)
+    return promises, np.array(thresholds), np.array(q)
+
+
+def _entry_pfers(question, asked, log_sizes, Pi):
     """Find the least pfer at which each of n columns reaches the threshold, (n,).
 
     Pi, (n, L), are its probabilities at the penalties where ΣΠ is exp(log_sizes), (L,),
@@ -372,20 +417,9 @@ def _entered(question, asked, log_sizes, Pi):
     """
     probits = ndtri(np.clip(Pi, 1 - _SURE, _SURE))
     curves = PchipInterpolator(log_sizes, probits, axis=1, extrapolate=False)
-    asked_threshold = asked["threshold"]
-    lowest = asked_threshold or error_control.DEFAULT_THRESHOLD
+    lowest = asked["threshold"] or error_control.DEFAULT_THRESHOLD
     least = _bound_of(question, asked, lowest, max(np.exp(log_sizes[0]), 0.05))
-    promises = np.geomspace(least, question.candidates.sum(), 300)
-    thresholds = []
-    q = []
-    for pfer in promises:
-        try:
-            promise = (asked_threshold, pfer, None, asked["bound"])
-            threshold, _, size, _ = penalty.resolved_target(question, *promise)
-        except ValueError:  # no bound for so many
-            break
-        thresholds.append(threshold)
-        q.append(size)
+    promises, thresholds, q = _promises_to_keep(question, asked, least)
     margin = curves(np.log(q)) - ndtri(np.minimum(thresholds, _SURE))
     margin[np.isnan(margin)] = -np.inf  # beyond the path
     # the first promise that selects the column, and the one before
@@ -404,16 +438,8 @@ def diagnose_selection(question, path, answer, q, repeated):
     `repeated` lists sets of equal rows, as arrays of their numbers.
     """
     fit = answer.fit
-    failed_above = ~path.converged & ~(path.lams < answer.lam)
-    cut_short = "not reached" in path.statuses
-    fell_back = answer.status.startswith("fell back")
-    failed = bool(failed_above.any() or cut_short or fell_back)
-    reached = bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q)
     columns = question.columns
-    group = columns.group
-    # a group of columns is diagnosed once, by its first
-    first = np.unique(group, return_index=True)[1]
-    features = np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
+    features = _columns_to_diagnose(columns)
     without_covariates = fit
     if "covariate" in columns.kind:  # what they explain is no sign of trouble
         without_covariates = question.projected(fit)
@@ -421,13 +447,29 @@ def diagnose_selection(question, path, answer, q, repeated):
         without_covariates,
         columns.where[features],
         columns.labels(features),
-        path_failed=failed,
-        q_reached=reached,
+        path_failed=_path_failed(path, answer),
+        q_reached=bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q),
         rows=_repeated_rows(question.target, repeated),
         called=question.target.rows.labels,
     )
     duplicates = [features[same] for same in result.duplicates]
     return result._replace(duplicates=duplicates, fit=fit)
+
+
+def _path_failed(path, answer):
+    """Check whether a penalty at or above the answer's has not converged."""
+    failed_above = ~path.converged & ~(path.lams < answer.lam)
+    cut_short = "not reached" in path.statuses
+    fell_back = answer.status.startswith("fell back")
+    return bool(failed_above.any() or cut_short or fell_back)
+
+
+def _columns_to_diagnose(columns):
+    """Return the numbers of the columns in no group, and of the first of each group."""
+    group = columns.group
+    first = np.unique(group, return_index=True)[1]
+    is_first = np.isin(range(len(group)), first)
+    return np.flatnonzero((group < 0) | is_first)
 
 
 def _repeated_rows(target, repeated):
@@ -456,6 +498,8 @@ def other_scales(question, lam):
     """
     target = question.target
     grouped = question.columns.together
+    if not grouped and not isinstance(question.prior, Penalty):
+        return {"rvamp_nb": lam}
     ratio = 1.0 if grouped else question.prior.l1_ratio
     # the other packages divide the sum of losses by the number of rows
     M = len(target.rows.with_weight(target.y))
@@ -520,10 +564,10 @@ def _best_penalty(question, n_folds=10):
     """
     target = question.target
     A = question.A
-    if question.columns.together or target.baseline is not None:
-        rule = "knows single columns, and no survival times"
+    several = question.columns.together or target.baseline is not None
+    if several or chunk_axis(A) is not None:
+        rule = "knows single columns of a table in memory, and no survival times"
         raise ValueError(f"lambdas='cv' {rule}: give a number, or leave it out")
-    check_in_memory(A, "lambdas='cv'", "give a number, or leave it out")
     labels = target.rows.groups
     if labels is None:
         labels = np.arange(len(A))
@@ -586,6 +630,17 @@ def to_columns(s, both):
     )
 
 
+def _relative_error_of_size(question, both):
+    """Return the standard error of ΣΠ over ΣΠ, of a `RefinedFit`'s refits alone.
+
+    With rVAMP it is, if anything, smaller.
+    """
+    sizes = question.size((both.sparse_draws != 0).T)
+    error = np.std(sizes) / np.sqrt(len(sizes))
+    mean = max(np.mean(sizes), 1e-300)  # no refit may select anything
+    return error / mean
+
+
 TWO_ERRORS = 0.9545  # level of an interval of two standard errors to each side
 
 
@@ -609,9 +664,7 @@ def with_refits(s, accuracy=None, n_resamples=None):
     bound = fields["pfer_bound"]
     if _one_penalty(s.asked):
         fields["pfer"] = bound
-    sizes = question.size((both.sparse_draws != 0).T)
-    # the error of the refits alone is, if anything, too large: both have less
-    error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
+    error = _relative_error_of_size(question, both)
     larger = max(question.size(Pi) for Pi in sums) * (1 + error)
     fields["pfer_bound_se"] = _bound_of(question, s.asked, threshold, larger) - bound
     low, high = both.interval(TWO_ERRORS).T
@@ -635,9 +688,10 @@ def select(question, promise, asked, repeated):
     q_values = None
     if asked["decoys"]:
         q_values = against_decoys(question, asked["decoys"])
-    result, promise, asked, note = search_for_promise(question, promise, asked)
-    question, path, answer = result
-    threshold, pfer, q = promise
+    kept = search_for_promise(question, promise, asked)
+    question, path, answer = kept.result
+    threshold, pfer, q = kept.promise
+    asked = kept.asked
     fit = answer.fit
     # one penalty promises nothing: q is the number that it selects
     if one_penalty:
@@ -647,8 +701,8 @@ def select(question, promise, asked, repeated):
         if fit.converged:
             q = float(question.size(fit.Pi))
             answer = answer._replace(status="converged")
-    if note and answer.status == "converged":
-        answer = answer._replace(status=note)
+    if kept.note and answer.status == "converged":
+        answer = answer._replace(status=kept.note)
     fields = dict(threshold=threshold, pfer_bound=np.nan, status=answer.status)
     if fit.converged:
         sums = (fit.Pi,)
@@ -783,6 +837,48 @@ def _reason(columns, effects_of_A, copies, i):
         return f"adds up with {', '.join(names)}"
     return _REASONS.get(columns.kind[i], _REASONS[status])
 
+# %% ../../nbs/workshop/selection.ipynb #83eff020
+def _columns_of_joint_fit(question):
+    """Find the columns of A in the joint fit, (n,) bool: those that vary, and that kept
+    covariates do not explain.
+    """
+    columns = question.columns
+    # an intercept of several classes makes no coefficient of the table
+    of_features = np.diff(columns.turn.tocsr().indptr) > 0
+    explained = (columns.kind[columns.first] == "explained") & of_features
+    return question.A.any(axis=0) & ~explained
+
+
+def fit_jointly(question):
+    """Fit all columns without a penalty, and return `JointEffects`: of the table's
+    coefficients in its units, (N K,).
+    """
+    target = question.target
+    rows = target.rows
+    columns = question.columns
+    inside = _columns_of_joint_fit(question)
+    A = question.A[:, inside]
+    to = columns.turn.toarray()[inside] * columns.unit
+    names = list(columns.names[columns.first[inside]])
+    units = np.arange(len(target.y)) if rows.groups is None else rows.groups
+    has_bias = target.loss not in ("squared", "poisson")
+    if target.loss == "survival":
+        base = target.baseline
+        sets = (base.offset, rows.strata, base.entry)
+        model = CoxModel(A, base.time, base.event, *sets)
+        units = units[model.order]
+        return joint_effects(model, units, has_bias, names, to)
+    offset = 0.0 if rows.offset is None else rows.offset
+    loss = target.likelihood.plain
+    if target.loss == "softmax":
+        d = columns.K - 1
+        # a row and a column of each sample, less the intercepts
+        model = RowModel(A[::d, ::d][:, :-1], target.y, loss)
+        return joint_effects(model, units, has_bias, names, to)
+    model = RowModel(A, target.y, loss, offset)
+    to = np.vstack([to, np.zeros(to.shape[1])])
+    return joint_effects(model, units, has_bias, names + ["intercept"], to)
+
 # %% ../../nbs/workshop/selection.ipynb #83eff007
 AFTER = (
     "intervals are for features named beforehand: of those selected falsely on the same"
@@ -791,7 +887,12 @@ AFTER = (
 )
 
 
-_RATIOS = {"logistic": "odds", "poisson": "rate"}  # of what exp of an effect is one
+_RATIOS = {
+    "logistic": "odds",
+    "softmax": "odds",
+    "poisson": "rate",
+    "survival": "hazard",
+}
 
 
 def effects_by_name(s, features=None, level=0.95):
@@ -808,9 +909,11 @@ def effects_by_name(s, features=None, level=0.95):
     problem = why_no_effects(s)
     if problem:
         raise ValueError(problem)
+    copies = np.array(duplicates(columns))[features_shown]
+    if needs_joint_fit(s.question):
+        return _effects_of_joint_fit(s, features_shown, copies, level)
     of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
     where = columns.where[features_shown]
-    copies = np.array(duplicates(columns))[features_shown]
     # the effect of near copies cannot be divided among them
     is_single = copies == ""
     numbers = np.where(is_single, np.array(of_A[:5])[:, where], np.nan)
@@ -828,3 +931,88 @@ def effects_by_name(s, features=None, level=0.95):
         selected=s.support[features_shown],
         sd=columns.scale[features_shown] / np.sqrt(M),
     )
+
+# %% ../../nbs/workshop/selection.ipynb #83eff021
+def _effects_of_joint_fit(s, shown, copies, level):
+    """Return the `Effects` of features numbered `shown` by `fit_jointly`, a row for
+    each class; `copies` are the names of near copies.
+    """
+    level = check_number("debiased_effects", "level", level, 0, 1)
+    columns = s.question.columns
+    found = s.joint_effects
+    K = columns.K
+    numbers = columns.numbers(shown)
+    reasons = [_reason_of_joint_fit(s, *pair) for pair in zip(copies, shown)]
+    single = np.repeat([reason == "" for reason in reasons], K)
+    covariance = found.covariance[np.ix_(numbers, numbers)]
+    freed = found.freedom[numbers]
+    variance = np.where(single, np.diag(covariance), np.nan)
+    held = variance > 0
+    se = np.sqrt(np.where(held, variance, np.nan))
+    estimate = np.where(held, found.estimate[numbers], np.nan)
+    width = student.ppf((1 + level) / 2, freed) * se
+    names = columns.names[shown]
+    if K > 1:
+        classes = s.question.target.classes
+        names = [f"{name}, {label}" for name in names for label in classes]
+    return Effects(
+        estimate,
+        se,
+        estimate - width,
+        estimate + width,
+        2 * student.sf(np.abs(estimate) / se, freed),
+        status=np.where(held, "interval", "none"),
+        level=level,
+        names=np.array(names, dtype=object),
+        reasons=list(np.repeat(reasons, K)),
+        note=AFTER,
+        ratio=_RATIOS.get(s.question.target.loss, ""),
+        selected=np.repeat(s.support[shown], K),
+        sd=np.repeat(columns.scale[shown] / np.sqrt(len(s.question.target.y)), K),
+        covariance=covariance,
+        together=_tests_together(columns, found, shown),
+    )
+
+
+def _reason_of_joint_fit(s, copies, i):
+    """Return the reason why column i of the table has no interval in a joint fit, or
+    "".
+    """
+    columns = s.question.columns
+    if columns.kind[i] in ("constant", "explained"):
+        return _REASONS[columns.kind[i]]
+    if copies:
+        return f"near copy of {copies}"
+    group = columns.group[i]
+    if group >= 0 and columns.groups[group] in columns.dependent:
+        return "adds up with columns of its group"
+    inside = np.flatnonzero(_columns_of_joint_fit(s.question))
+    for j in np.flatnonzero(np.isin(inside, _coefficients_of(columns, i))):
+        if s.joint_effects.left[j] < effects.DETERMINED:
+            others = [k for k in s.joint_effects.adds_up[j] if k < len(inside)]
+            names = dict.fromkeys(columns.names[columns.first[inside[others]]])
+            return f"adds up with {', '.join(names)}"
+    return ""
+
+
+def _coefficients_of(columns, i):
+    """Return the numbers of A's columns that make the coefficients of column i."""
+    return np.unique(columns.turn.tocsc()[:, columns.numbers(i)].indices)
+
+
+def _tests_together(columns, found, shown):
+    """Test each group of columns, and the classes of each feature, that a feature of
+    `shown` is in (`joint-f`); {name: (F, degrees of freedom, p-value)}.
+    """
+    tests = {}
+    labels = columns.labels(slice(None))
+    for label in dict.fromkeys(labels[shown]):
+        members = np.flatnonzero(labels == label)
+        numbers = columns.numbers(members[columns.unit[:: columns.K][members] > 0])
+        if len(numbers) > 1:
+            covariance = found.covariance[np.ix_(numbers, numbers)]
+            test = joint_test(
+                found.estimate[numbers], covariance, found.freedom[numbers]
+            )
+            tests[str(label)] = test
+    return tests

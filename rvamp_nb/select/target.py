@@ -401,7 +401,8 @@ def read_target(y, loss, rows, counts):
         likelihood = Logistic()
     else:
         y = _numbers(name, y, rows)
-    if name in LOCATION_LOSSES and rows.offset is not None:
+    kind = LOSSES[name] if name in LOSSES else likelihood
+    if kind.shifts and rows.offset is not None:
         # a location loss depends on y - offset only
         y = y - rows.offset
         rows = rows._replace(offset=None)

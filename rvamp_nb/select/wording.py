@@ -28,6 +28,8 @@ import scipy
 import rvamp_nb
 
 from ..algorithm.likelihood import LOSSES
+from ..algorithm.prior import ElasticNet
+from ..inference.effects import ROWS_PER_COLUMN
 from ..sketch import GRADES
 from ..validation import format_list
 from . import error_control
@@ -46,6 +48,7 @@ __all__ = [
     "methods_text",
     "facts",
     "grades_of",
+    "needs_joint_fit",
     "why_no_effects",
     "effects_text",
 ]
@@ -183,14 +186,10 @@ _BESIDE = {
     "softmax": "an unpenalised intercept of each class was refitted in every resample",
 }
 _INTERCEPT = "an unpenalised intercept was refitted in every resample"
-_PENALTIES = {
-    "Laplace": "an L1 penalty (Lasso)",
-    "NonNegative": "an L1 penalty on coefficients that may not be negative",
-    "GroupLasso": "a penalty of the length of each group's contribution to the fit,"
-    " times the root of its rank (group Lasso; Yuan and Lin, 2006)",
-    "softmax": "a penalty of the length of each feature's coefficients, one for each"
-    " class (group Lasso; Yuan and Lin, 2006; Simon, Friedman and Hastie, 2013)",
-}
+_OF_CLASSES = "a penalty of the length of each feature's coefficients, one for each"
+_OF_CLASSES += (
+    " class (group Lasso; Yuan and Lin, 2006; Simon, Friedman and Hastie, 2013)"
+)
 
 
 def _model_name(target):
@@ -221,11 +220,10 @@ def _model_sentences(s):
         name += f" of {int(np.sum(baseline.event)):,} events"
     if target.classes is not None:
         name += _named_classes(target)
-    penalty_class = type(prior).__name__
+    penalty = prior.plain.model or f"the penalty {type(prior.plain).__name__}"
     if target.loss == "softmax":
-        penalty_class = "softmax"
-    penalty = _PENALTIES.get(penalty_class, f"the penalty {penalty_class}")
-    if penalty_class == "ElasticNet" and s.asked["prior"] is None:
+        penalty = _OF_CLASSES
+    elif isinstance(prior, ElasticNet) and s.asked["prior"] is None:
         penalty = f"an elastic-net penalty (share of L1 {s.asked['l1_ratio']:g})"
     yield f"The model was {name} with {penalty}."
     intercept = _BESIDE.get(target.loss, _INTERCEPT)
@@ -507,7 +505,7 @@ def _facts_of_the_choice(s):
     average = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
     average += f" (aimed at: q = {s.q:.3g})"
     penalty = f"λ = {s.lam:.5g}{in_package}; a resample selects {average}"
-    prior = type(s.question.prior).__name__
+    prior = type(s.question.prior.plain).__name__
     prior = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(prior, prior)
     yield "penalty", f"{prior}, {penalty}"
     yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_threshold_reason(s)}"
@@ -563,14 +561,44 @@ def grades_of(diagnostics, refined):
 
 _NO_EFFECTS = {  # for each loss, row role or column role without effects: the remedy
     "huber": "give loss='squared', whose standard errors allow for unequal noise",
-    "softmax": "take one class against the rest, with loss='logistic'",
-    "survival": "select on one half of the rows, fit a Cox regression on the other",
-    "groups": "rows of one group are not independent: take their mean, or one of each",
     "weight": "fit without sample_weight; where rows count trials give a row for each",
-    "offset": "select on one half of the rows, fit a regression with it on the other",
-    "column_groups": "an effect is of a single column: fit without them",
     "chunks": "give some of the columns, with the selected ones, as an array",
 }
+
+
+def needs_joint_fit(question):
+    """Return whether effects are those of all columns without a penalty
+    (`joint_effects`): of survival times, several classes, an offset, rows in groups and
+    groups of columns.
+    """
+    rows = question.target.rows
+    in_parts = rows.groups is not None or rows.offset is not None
+    alone = question.target.loss in ("squared", "logistic", "poisson")
+    return in_parts or not alone or bool(question.columns.groups)
+
+
+def _too_few_rows(question):
+    """Say that there are fewer than four rows or events for each coefficient of a fit
+    without a penalty; "" if there are enough.
+    """
+    target = question.target
+    rows = len(target.y)
+    seen = number_of(rows, "row")
+    if target.loss in ("poisson", "survival"):
+        events = int(target.y.sum())
+        seen += f" and {number_of(events, 'event')}"
+        rows = min(rows, events)
+    n = question.A.shape[1]
+    if question.columns.basis is not None:  # has an intercept for each class but one
+        n -= question.columns.K - 1
+    if rows >= ROWS_PER_COLUMN * n:
+        return ""
+    remedy = "leave columns out; or select on one half of the rows, and ask for effects"
+    return (
+        f"no effects are known with {seen} for {number_of(n, 'coefficient')}, of which"
+        f" each needs {ROWS_PER_COLUMN}: {remedy} of a table of the selected columns"
+        " on the other half"
+    )
 
 
 def why_no_effects(s):
@@ -580,15 +608,16 @@ def why_no_effects(s):
     question = s.question
     loss = question.target.loss
     causes = []
-    if loss not in ("squared", "logistic", "poisson"):
+    if loss not in ("squared", "logistic", "poisson", "softmax", "survival"):
         causes.append(loss)
-    rows = question.target.rows
-    roles = {"groups": rows.groups, "weight": rows.weight, "offset": rows.offset}
-    causes += [role for role, value in roles.items() if value is not None]
-    if question.columns.groups:
-        causes.append("column_groups")
+    if question.target.rows.weight is not None:
+        causes.append("weight")
     if type(question.A) is not np.ndarray:
         causes.append("chunks")
+    if question.prior.plain is not question.prior:
+        causes.append(f"the prior {type(question.prior.plain).__name__}")
+    if not causes and needs_joint_fit(question):
+        return _too_few_rows(question)
     if not causes:
         return ""
     halves = "select on one half of the rows, fit a regression with it on the other"
@@ -602,11 +631,14 @@ def effects_text(s, effects):
     change = f"the change of {_change(s.question.target)} per unit of its column"
     if effects.ratio:
         change += f", and its exponential the {effects.ratio} ratio"
+    how = "by a debiased Lasso, each as if it alone had no penalty"
+    if effects.covariance is not None:
+        how = "without a penalty, with bias and errors by fits that leave rows out"
     sentences = [
         f"Effects of {number_of(len(effects.status), 'feature')} were estimated in one"
-        " model of all columns by a debiased Lasso, each as if it alone had no penalty,"
-        f" with rvamp_nb {versions_used()['rvamp_nb']}. {n_intervals} of them have an"
-        f" interval of {100 * effects.level:g} % (effects.csv, effects.pdf).",
+        f" model of all columns {how}, with rvamp_nb {versions_used()['rvamp_nb']}."
+        f" {n_intervals} of them have an interval of {100 * effects.level:g} %"
+        " (effects.csv, effects.pdf).",
         f"An effect is {change}.",
         f"The {effects.note}.",
     ]

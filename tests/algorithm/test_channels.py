@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cover import pairwise
 from designs import Probit
+from models import PRIORS
 from sklearn.datasets import load_breast_cancer
 
 from rvamp_nb import rvamp
@@ -33,20 +34,12 @@ from rvamp_nb.algorithm.resampling import (
     Weakness,
 )
 
-PRIORS = {
-    "l1": Laplace(0.5),
-    "l1 fixed": Laplace(0.5, FixedFactor()),
-    "l1 weakness": Laplace(0.5, Weakness(0.4)),
-    "ridge": Ridge(0.5),
-    "elastic net": ElasticNet(0.8, l1_ratio=0.6),
-    "non-negative": NonNegative(0.5),
-    "is_unpenalized": Laplace(0.5, penalty_factor=0.0),
-    "non-negative, unpenalised": NonNegative(0.5, penalty_factor=0.0),
-}
-KINDS = [(name, beta) for name in PRIORS for beta in (np.inf, 40.0, 1.0)] + [
-    ("spike and slab", 1.0)
+KINDS = [
+    (name, beta)
+    for name in PRIORS
+    for beta in (np.inf, 40.0, 1.0)
+    if beta == 1 or name != "spike and slab"
 ]
-PRIORS["spike and slab"] = SpikeSlab(0.2, 3.0)
 LOG_CONCAVE = [name for name in PRIORS if name != "spike and slab"]
 
 

@@ -4,11 +4,11 @@ refused by name at the call, before the iteration starts.
 
 import numpy as np
 import pytest
+from models import PRIORS
 from sources import calls
 
 from rvamp_nb import (
     Discrete,
-    ElasticNet,
     Exponential,
     FixedFactor,
     Grouped,
@@ -17,7 +17,6 @@ from rvamp_nb import (
     Logistic,
     Loss,
     Multinomial,
-    NonNegative,
     NoResampling,
     Poisson,
     PoissonLoss,
@@ -49,18 +48,17 @@ LABELS, COUNTS = 1.0 * (Y > 0), 1.0 * rng.poisson(1, 30)
 
 
 # --- the package's own ----------------------------------------------------------------
-PRIORS = [
-    Laplace(0.2),
-    Laplace(30.0, FixedFactor(), penalty_factor=np.arange(6.0)),
-    Ridge(np.linspace(0.1, 90, 6)),
-    NonNegative(0.3, Weakness(0.5)),
-    ElasticNet(0.3, l1_ratio=0.2),
-]
+OF_COLUMNS = {
+    "l1 of columns": Laplace(30.0, FixedFactor(), penalty_factor=np.arange(6.0)),
+    "ridge of columns": Ridge(np.linspace(0.1, 90, 6)),
+}
+EACH = {name: prior for name, prior in PRIORS.items() if name != "spike and slab"}
+EACH |= OF_COLUMNS
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e3])
 @pytest.mark.parametrize("beta", [np.inf, 2.0])
-@pytest.mark.parametrize("prior", PRIORS, ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("prior", EACH.values(), ids=EACH)
 def test_each_prior_keeps_to_it(prior, beta, scale):
     law = Poisson(0.5)
     check_moments(Problem(scale * A, Y, prior, Squared(), law, beta), prior)

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from models import PRIORS
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -117,6 +118,11 @@ KINDS = {
         ),
     ),
 }
+for name, prior in PRIORS.items():
+    if np.all(prior.is_unpenalized()):  # more columns than rows
+        continue
+    beta = 1.0 if name == "spike and slab" else np.inf
+    KINDS[f"prior {name}"] = y, dict(prior=prior, beta=beta)
 
 
 ASKED = "prior", "likelihood", "counts"

@@ -20,6 +20,7 @@ PLAIN = {
     "algorithm.weighted": "53_survival",
     "cli_options": "54_stability",
     "environment": "54_stability",
+    "inference.joint": "56_effects",
     "inference.survival": "53_survival",
     "interface": "31_prior",
     "select.html": "54_stability",

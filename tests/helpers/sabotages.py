@@ -285,6 +285,41 @@ SABOTAGES = [
     ),
     Sabotage(
         "algorithm/densities.py",
+        "the density of a prior of one's own forgets the response",
+        "np.where(slope > 0, phi(noise) / np.where(slope > 0, slope, 1), 0)",
+        "np.where(slope > 0, phi(noise), 0)",
+        "tests/select/test_own_models.py::test_the_density_of_a_prior_of_ones_own_is_that_of_its_draws",
+    ),
+    Sabotage(
+        "algorithm/prior.py",
+        "a threshold of one's own is as wide below zero as above",
+        "beyond = np.array([mean[0] >= 0, mean[1] > 0])",
+        "beyond = np.array([-mean[1] >= 0, mean[1] > 0])",
+        "nbs/course/31_prior.ipynb::module tests/select/test_own_models.py",
+    ),
+    Sabotage(
+        "algorithm/likelihood.py",
+        "nodes miss the kinks of a loss of one's own",
+        "if loss.kinked:\n                noisy",
+        "if False:\n                noisy",
+        "tests/select/test_own_models.py",
+    ),
+    Sabotage(
+        "algorithm/protocols.py",
+        "a penalty of sorted coefficients is taken",
+        "(np.abs(moved) > rounding)[:, ::2].any()",
+        "(np.abs(moved) > rounding)[:, ::2].all()",
+        "tests/select/test_own_models.py",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "the precision of a scaled prior of one's own stays",
+        "self.prior.inner(field / c, Q_hat / c, beta * c)",
+        "self.prior.inner(field / c, Q_hat, beta * c)",
+        "tests/select/test_own_models.py",
+    ),
+    Sabotage(
+        "algorithm/densities.py",
         "a length begins at its threshold",
         "cut=(t - size) / s, slope",
         "cut=-size / s, slope",
@@ -328,7 +363,7 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "the covariances within a group are forgotten",
-        "of(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)",
+        "variance(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)",
         "np.where(own < np.inf, both.var, 0) @ square",
         "tests/select/test_several_classes_selected.py"
         "::test_coefficients_are_those_of_refits",
@@ -460,8 +495,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "a row of the wide form receives its own noise",
-        "_without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))",
-        "_without_own(row_dots(outer, outer), 0 * chi_hat, len(chi))",
+        "_subtract_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))",
+        "_subtract_own(row_dots(outer, outer), 0 * chi_hat, len(chi))",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
@@ -570,6 +605,27 @@ SABOTAGES = [
         '("interrupted", "amber") if self.interrupted',
         '("interrupted", "amber") if False',
         "tests/pages/test_html.py::test_a_result_is_a_line_and_a_page",
+    ),
+    Sabotage(
+        "inference/joint.py",
+        "the bias is subtracted as if it were a share of the estimate",
+        "estimate = x - bias / (1 + share)",
+        "estimate = x - bias",
+        "tests/inference/test_joint_effects.py::test_fits_without_rows_are_refits",
+    ),
+    Sabotage(
+        "inference/joint.py",
+        "those at risk do not weigh by their risk",
+        "mean = self.sets.at_risk(self.A.T * risk).T",
+        "mean = self.sets.at_risk(self.A.T * counts).T",
+        "tests/inference/test_joint_effects.py::test_pulls_and_curvature_are_derivatives",
+    ),
+    Sabotage(
+        "inference/joint.py",
+        "the error of a part is that of the fits without it alone",
+        "moved = own.T @ (x - without)",
+        "moved = (x - without).T @ (x - without)",
+        "tests/inference/test_joint_effects.py::test_least_squares_have_textbook_errors",
     ),
     Sabotage(
         "inference/effects.py",
@@ -1360,8 +1416,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/clusters.py",
         "a block's response by its diagonal",
-        "_possible(nodes.response, Q)",
-        "_possible(nodes.response * np.eye(h.shape[1]), Q)",
+        "_clip_response(nodes.response, Q)",
+        "_clip_response(nodes.response * np.eye(h.shape[1]), Q)",
         "tests/inference/test_conditioning.py::test_what_is_counted_is_worth_more[pairs_half]",
     ),
     Sabotage(

@@ -967,11 +967,11 @@ def test_only_so_many_refits_are_tried_again_in_vain(monkeypatch):
         raise RuntimeError
 
     def unsure(table, counts, *_):
-        return (
-            np.zeros((len(counts), 12)),
-            None,
-            np.zeros(len(counts), dtype=bool),
-            np.ones(len(counts)),
+        return batch_glm.Refitted(
+            x=np.zeros((len(counts), 12)),
+            u=None,
+            sure=np.zeros(len(counts), dtype=bool),
+            gap=np.ones(len(counts)),
         )
 
     monkeypatch.setattr(refits, "penalised_fit", nowhere)

@@ -14,7 +14,7 @@ import pytest
 from scipy import integrate
 from sklearn.exceptions import NotFittedError
 
-from rvamp_nb import StabilitySelection, p1, p2, rvamp
+from rvamp_nb import Prior, StabilitySelection, p1, p2, rvamp
 from rvamp_nb.algorithm import densities
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, SpikeSlab
 from rvamp_nb.algorithm.resampling import FixedFactor
@@ -344,6 +344,14 @@ def test_without_an_answer_the_ridgeline_is_empty():
 # How they show themselves -------------------------------------------------------------
 
 
+class Box(Prior):
+    """Coefficients in [-1, 1]."""
+
+    def inner(self, field, Q_hat, beta):
+        x = np.clip(field / Q_hat, -1, 1)
+        return field * x - Q_hat * x**2 / 2, x, (np.abs(x) < 1) / Q_hat
+
+
 def of_every_kind():
     A, y = toy()[:2]
     rng = np.random.default_rng(1)
@@ -355,6 +363,7 @@ def of_every_kind():
     yield "P1", p1(rvamp(A, y, 0.6), 0), "Π 0.258"
     yield "P1Clustered", p1(blocks, [0, 3]), "Π"
     yield "P1Posterior", p1(posterior, 0), "Π 1.000"
+    yield "P1Numeric", p1(rvamp(A, y, prior=Box()), 0), "Π 1.000"
     yield "P2", p2(rvamp(A, y, 0.6), 0), "mean"
     yield "P2", p2(blocks, [0, 3]), "mean"
     yield "P2", p2(posterior, [0]), "sd"

@@ -31,7 +31,14 @@ PRIVATE = (
 RETURNED = {
     "inference.bootstrap": ("Refits",),
     "algorithm.column_groups": ("ColumnGroups", "OrthonormalGroups", "P1InGroup"),
-    "algorithm.densities": ("GroupNorm", "P1", "P1Clustered", "P1Posterior", "P2"),
+    "algorithm.densities": (
+        "GroupNorm",
+        "P1",
+        "P1Clustered",
+        "P1Numeric",
+        "P1Posterior",
+        "P2",
+    ),
     "algorithm.evolution": ("Evolution",),
     "inference.conditioning": ("ConditionedFit",),
     "inference.diagnostics": ("Diagnostics",),

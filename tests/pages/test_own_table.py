@@ -106,6 +106,8 @@ def test_what_is_drawn_of_a_table_is_what_the_package_computes(dropped):
     start = table["start"][0]
     shown = [int(name[1:]) for name in table["names"]]
     assert len(shown) == 10 and {4, 7} <= {*shown} and shown == sorted(shown)
+    assert {shown[i] for i in table["pair"]} == {4, 7}
+    assert shown[table["lead"]] in {4, 7}
     assert len(shares) == 21 and (np.diff(shares) > 0).all()
     assert shares[-1] == 0.8 and shares[start] == pytest.approx(0.8 / 1.2**10, rel=0.05)
     found = np.array(in_node(PACKED, table=table))

@@ -41,7 +41,7 @@ from rvamp_nb import (
     survival_fit,
 )
 from rvamp_nb.algorithm.column_groups import P1InGroup
-from rvamp_nb.algorithm.densities import P1, P1Clustered, P1Posterior
+from rvamp_nb.algorithm.densities import P1, P1Clustered, P1Numeric, P1Posterior
 from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.refinement import RefinedFit
 from rvamp_nb.inference.softmax import SoftmaxFit
@@ -62,7 +62,7 @@ assert_type(fit.converged, bool)
 assert_type(rvamp(data.A, data.y, prior=Laplace(lam), warm_start=fit), Fit)
 assert_type(rvamp(data.A, data.y, lam, intercept=True, max_iter=9), Fit)
 assert_type(rvamp_path(data.A, data.y, until=lambda fit: fit.Pi.sum() > 9).Pi, Array)
-assert_type(p1(fit, 0), P1 | P1Clustered | P1InGroup | P1Posterior)
+assert_type(p1(fit, 0), P1 | P1Clustered | P1InGroup | P1Numeric | P1Posterior)
 assert_type(p2(fit, [0, 1]).covariance, Array)
 assert_type(free_energy(fit), float)
 assert_type(refine(condition_on_rows(fit, 4), n_resamples=100), RefinedFit)
