@@ -513,7 +513,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
         _check_stored(A)
     problem = Problem(A, y, whole_prior, likelihood, counts, beta)
     # priors of the package are tested; groups have no moments of one column alone
-    is_tested = type(prior.plain).__module__.startswith("rvamp_nb.")
+    is_tested = type(prior).__module__.startswith("rvamp_nb.algorithm.")
     if not is_tested and not prior.column_groups:
         check_moments(problem, prior)
     _check_unpenalised(problem)
