@@ -205,8 +205,8 @@ def _set_scales(path, ax, lams):
 def plot_probabilities(s, ax=None, leaders=20):
     """Draw Π at the reported penalty as bars, of so many leaders (>= 0) of a
     `Selection`, on the Axes given or new ones, which are returned: intervals where
-    there are any, selected features dark, undecided ones hatched and called so, a line
-    at the threshold.
+    there are any, selected features in the stronger colour, undecided ones hatched and
+    called so, a line at the threshold.
     """
     which = leaders_of(s, leaders)
     columns = s.question.columns
