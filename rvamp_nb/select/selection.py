@@ -36,7 +36,7 @@ from .substitutes import duplicates
 from .target import draws_halves
 from .wording import why_no_effects
 from ..tables.chunked import check_in_memory
-from ..validation import check_array, check_number
+from ..validation import check_array
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
 class PathSummary(NamedTuple):
