@@ -36,7 +36,7 @@ from .question import path_options
 from .substitutes import duplicates
 from .target import draws_halves
 from .wording import needs_joint_fit, why_no_effects
-from ..tables.chunked import check_in_memory, chunk_axis
+from ..tables.chunked import check_in_memory
 from ..validation import check_array, check_number
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
