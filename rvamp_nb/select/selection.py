@@ -28,13 +28,18 @@ from ..inference.refits import refitter
 from . import error_control, penalty
 from .decoys import against_decoys
 from .features import chosen_columns
-from .joint_fit import IDLE, effects_of_joint_fit, fit_jointly
-from .joint_fit import needs_joint_fit, why_no_joint_fit
+from rvamp_nb.select.joint_fit import (
+    IDLE,
+    effects_of_joint_fit,
+    fit_jointly,
+    needs_joint_fit,
+    why_no_joint_fit,
+)
 from .penalty import SelectionProblem, coarse_path, empty_model, search
 from .question import path_options
 from .substitutes import duplicates
 from .target import draws_halves
-from .wording import why_no_effects
+from .wording import needs_joint_fit, why_no_effects
 from ..tables.chunked import check_in_memory
 from ..validation import check_array
 
