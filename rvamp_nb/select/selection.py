@@ -25,16 +25,9 @@ from ..inference.diagnostics import diagnose
 from ..inference.effects import Effects, debiased_effects, left_out_predictions
 from ..inference.refinement import refine
 from ..inference.refits import refitter
-from . import error_control, penalty
+from . import error_control, joint_fit, penalty
 from .decoys import against_decoys
 from .features import chosen_columns
-from rvamp_nb.select.joint_fit import (
-    IDLE,
-    effects_of_joint_fit,
-    fit_jointly,
-    needs_joint_fit,
-    why_no_joint_fit,
-)
 from .penalty import SelectionProblem, coarse_path, empty_model, search
 from .question import path_options
 from .substitutes import duplicates
@@ -111,14 +104,14 @@ class Selection:
     def why_no_effects(self):
         """Explain why there are no effects, with a remedy; "" if there are."""
         problem = why_no_effects(self.question)
-        if not problem and needs_joint_fit(self.question):
-            problem = why_no_joint_fit(self.question)
+        if not problem and joint_fit.needs_joint_fit(self.question):
+            problem = joint_fit.why_no_joint_fit(self.question)
         return problem
 
     @cached_property
     def joint_effects(self):
         """Return what `fit_jointly` finds, once for all effects."""
-        return fit_jointly(self.question)
+        return joint_fit.fit_jointly(self.question)
 
     def debiased_effects(self, features=None, level=0.95):
         """See `effects_by_name`."""
@@ -824,7 +817,7 @@ def fit_for_effects(question):
     return question.solve(lam, tol=1e-6)
 
 # %% ../../nbs/workshop/selection.ipynb #83eff006
-_REASONS = IDLE | {
+_REASONS = joint_fit.IDLE | {
     "interval": "",
     "p-value only": "too few rows, or too cautious predictions (chapter 5.6)",
     "none": "resembles other columns too much, or is pulled too far by them",
@@ -877,8 +870,8 @@ def effects_by_name(s, features=None, level=0.95):
     if s.why_no_effects:
         raise ValueError(s.why_no_effects)
     copies = np.array(duplicates(columns))[features_shown]
-    if needs_joint_fit(s.question):
-        fields = effects_of_joint_fit(s, features_shown, copies, level)
+    if joint_fit.needs_joint_fit(s.question):
+        fields = joint_fit.effects_of_joint_fit(s, features_shown, copies, level)
         ratio = _RATIOS.get(s.question.target.loss, "")
         return Effects(**fields, note=AFTER, ratio=ratio)
     of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
