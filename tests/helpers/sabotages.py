@@ -299,10 +299,10 @@ SABOTAGES = [
     ),
     Sabotage(
         "algorithm/likelihood.py",
-        "nodes miss the kinks of a loss of one's own",
-        "if loss.kinked:\n                noisy",
-        "if False:\n                noisy",
-        "tests/select/test_own_models.py",
+        "the response of a loss with a kink is a tenth too large",
+        "chi = np.where(noisy, by_stein, chi)",
+        "chi = np.where(noisy, 1.1 * by_stein, chi)",
+        "nbs/course/32_likelihood.ipynb::module",
     ),
     Sabotage(
         "algorithm/protocols.py",
