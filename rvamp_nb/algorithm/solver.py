@@ -32,7 +32,7 @@ from ..environment import numpy_errors, progress_bar
 from ..interface import check_interface
 from ..sketch import as_page, leading_moments
 from ..tables.chunked import chunk_axis, with_ones
-from ..tables.dispatch import as_chunked, names_of
+from ..tables.dispatch import as_chunked
 from ..typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
 from ..validation import check_array, check_number, check_size
 
@@ -365,9 +365,10 @@ class Fit:
         from pandas import DataFrame
 
         columns = {"mean": self.mean, "sd": np.sqrt(self.var)}
-        if self.selects:
-            columns["Pi"] = self.Pi
-        return DataFrame(columns, index=self.names)
+        table = DataFrame(columns, index=self.names)
+        if not self.selects:
+            return table
+        return table.assign(Pi=self.Pi)
 
 # %% ../../nbs/workshop/solver.ipynb #4cbb591b
 class ConvergenceWarning(UserWarning):
@@ -513,7 +514,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
         _check_stored(A)
     problem = Problem(A, y, whole_prior, likelihood, counts, beta)
     # priors of the package are tested; groups have no moments of one column alone
-    is_tested = type(prior.plain).__module__.startswith("rvamp_nb.")
+    is_tested = type(prior).__module__.startswith("rvamp_nb.algorithm.")
     if not is_tested and not prior.column_groups:
         check_moments(problem, prior)
     _check_unpenalised(problem)
@@ -701,7 +702,9 @@ def rvamp(
     >>> print((fit.Pi > 0.9).nonzero()[0], x0.nonzero()[0])
     [ 2  4  8 10] [ 2  4  8 10 18]
     """
-    names = names_of(A)
+    names = None
+    if hasattr(A, "to_numpy"):  # a data frame
+        names = getattr(A, "columns", None)
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     options = _check_steering(tol, max_iter, damping)
     if column_clusters is not None:

@@ -18,7 +18,6 @@ bias (`jackknife`) and the errors (`unit-error`), also of several columns togeth
 [0.3, 0.1, -1.0]
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,6 @@ from scipy import stats
 
 from ..algorithm.likelihood import Squared
 from .cox import RiskSets, one_clock
-from .effects import PARTIAL
 from .several_classes import softmax_terms
 
 __all__ = [
@@ -34,6 +32,8 @@ __all__ = [
     "MOST_UNITS",
     "CoxModel",
     "JointEffects",
+    "LEAST_LEFT",
+    "ROWS_EACH",
     "RowModel",
     "bell_mccaffrey",
     "joint_effects",
@@ -44,13 +44,10 @@ MOST_UNITS = 100  # parts of the rows that are left out in turn
 MOST_BIAS = 0.3  # of the true coefficients; beyond it the bias is not known well enough
 # set on the half of the bench that chooses: at .35 to .6 estimates are 10 to 25 % small
 RIDGE = 1e-9  # times the diagonal, for columns that add up
+ROWS_EACH = 4  # for each coefficient, at least; events where these are fewer
+ADDS_UP = 0.5  # partial correlation, beyond which columns are named as a sum
+LEAST_LEFT = 1e-4  # of a column: an interval 100 times as wide as by itself
 FARTHEST = 25  # apart may logs of odds or rates be; beyond they go to infinity
-
-
-def _terms_of(loss, y, f):
-    """Compute loss, slope (M, 1) and curvature (M, 1, 1) of rows as `softmax_terms`."""
-    slope, curvature = loss.derivatives(y, f[:, 0])
-    return loss.value(y, f[:, 0]), slope[:, None], curvature[:, None, None]
 
 
 class RowModel:
@@ -63,30 +60,34 @@ class RowModel:
 
     def __init__(self, A, y, loss, offset=0.0):
         self.A = np.column_stack([A, np.ones(len(A))])
+        self.y = y
+        self.loss = loss
         self.offset = offset
         self.bends = not isinstance(loss, Squared)
-        self.d = 1
-        self.terms = partial(_terms_of, loss, y)
-        if hasattr(loss, "basis"):
-            self.d = loss.basis.shape[1]
-            self.terms = partial(softmax_terms, loss.basis, y)
+        self.basis = getattr(loss, "basis", None)
+        self.d = 1 if self.basis is None else self.basis.shape[1]
         self.n = self.A.shape[1] * self.d
 
-    def predict(self, x):
-        """Compute linear predictors, (M, d)."""
-        return self.A @ x.reshape(-1, self.d) + np.reshape(self.offset, (-1, 1))
+    def terms(self, x):
+        """Compute loss (M,), slope (M, d) and curvature (M, d, d) of each row."""
+        f = self.A @ x.reshape(-1, self.d)
+        if self.basis is not None:
+            return softmax_terms(self.basis, self.y, f)
+        f = f[:, 0] + self.offset
+        slope, curvature = self.loss.derivatives(self.y, f)
+        value = self.loss.value(self.y, f)
+        return value, slope[:, None], curvature[:, None, None]
 
     def score(self, x, counts):
         """Compute the loss and how far each row pulls each coefficient, (M, n)."""
-        value, slope, _ = self.terms(self.predict(x))
+        value, slope, _ = self.terms(x)
         pull = -counts[:, None] * slope
-        return counts @ value, (self.A[:, :, None] * pull[:, None]).reshape(
-            len(pull), -1
-        )
+        pulls = self.A[:, :, None] * pull[:, None]
+        return counts @ value, pulls.reshape(len(pull), -1)
 
     def information(self, x, counts):
         """Compute second derivatives of the loss, (n, n)."""
-        curvature = self.terms(self.predict(x))[2]
+        curvature = self.terms(x)[2]
         N = self.A.shape[1]
         G = np.empty((N, self.d, N, self.d))
         for a in range(self.d):
@@ -284,7 +285,7 @@ def joint_effects(model, units, unbiased=True, names=None, to=None):
         moved /= 1 + share
     precision = np.diag(K)
     partial_correlation = np.abs(K) / np.sqrt(np.outer(precision, precision))
-    alike = partial_correlation - np.eye(n) > PARTIAL
+    alike = partial_correlation - np.eye(n) > ADDS_UP
     return JointEffects(
         estimate @ to,
         to.T @ (moved + moved.T) @ to / 2,
@@ -341,6 +342,7 @@ def joint_test(estimate, covariance, freedom):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from rvamp_nb.inference.joint import joint_test
     >>> F, k, freed, p = joint_test(np.ones(2), np.eye(2) / 4, np.array([20.0, 20.0]))
     >>> print(round(F, 1), k, freed, round(p, 3))

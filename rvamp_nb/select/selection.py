@@ -6,8 +6,7 @@
 __all__ = ['BY_MB', 'PATIENCE', 'TWO_ERRORS', 'RISEN', 'NEARLY_NONE', 'AFTER', 'PathSummary', 'Selection', 'summarize_path',
            'stability_index', 'selection_fields', 'coefficients', 'spread_of', 'bound_reached', 'Kept',
            'search_for_promise', 'least_pfer', 'diagnose_selection', 'other_scales', 'given_penalties',
-           'refine_selection', 'to_columns', 'with_refits', 'select', 'fit_for_effects', 'fit_jointly',
-           'effects_by_name']
+           'refine_selection', 'to_columns', 'with_refits', 'select', 'fit_for_effects', 'effects_by_name']
 
 # %% ../../nbs/workshop/selection.ipynb #79000003
 from dataclasses import dataclass, replace
@@ -17,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.special import ndtri
-from scipy.stats import t as student
 
 from ..algorithm.densities import Located, located, p1
 from ..algorithm.prior import Penalty
@@ -25,18 +23,19 @@ from ..algorithm.resampling import DrawError, FixedFactor, NoResampling
 from ..inference import diagnostics, effects
 from ..inference.diagnostics import diagnose
 from ..inference.effects import Effects, debiased_effects, left_out_predictions
-from ..inference.joint import CoxModel, RowModel, joint_effects, joint_test
 from ..inference.refinement import refine
 from ..inference.refits import refitter
 from . import error_control, penalty
 from .decoys import against_decoys
 from .features import chosen_columns
+from .joint_fit import IDLE, effects_of_joint_fit, fit_jointly
+from .joint_fit import needs_joint_fit, why_no_joint_fit
 from .penalty import SelectionProblem, coarse_path, empty_model, search
 from .question import path_options
 from .substitutes import duplicates
 from .target import draws_halves
-from .wording import needs_joint_fit, why_no_effects
-from ..tables.chunked import chunk_axis
+from .wording import why_no_effects
+from ..tables.chunked import check_in_memory
 from ..validation import check_array, check_number
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
@@ -102,6 +101,14 @@ class Selection:
     def effects_fit(self):
         """Return what `fit_for_effects` finds, once for all effects."""
         return fit_for_effects(self.question)
+
+    @property
+    def why_no_effects(self):
+        """Explain why there are no effects, with a remedy; "" if there are."""
+        problem = why_no_effects(self.question)
+        if not problem and needs_joint_fit(self.question):
+            problem = why_no_joint_fit(self.question)
+        return problem
 
     @cached_property
     def joint_effects(self):
@@ -564,10 +571,10 @@ def _best_penalty(question, n_folds=10):
     """
     target = question.target
     A = question.A
-    several = question.columns.together or target.baseline is not None
-    if several or chunk_axis(A) is not None:
-        rule = "knows single columns of a table in memory, and no survival times"
+    if question.columns.together or target.baseline is not None:
+        rule = "knows single columns, and no survival times"
         raise ValueError(f"lambdas='cv' {rule}: give a number, or leave it out")
+    check_in_memory(A, "lambdas='cv'", "give a number, or leave it out")
     labels = target.rows.groups
     if labels is None:
         labels = np.arange(len(A))
@@ -812,10 +819,8 @@ def fit_for_effects(question):
     return question.solve(lam, tol=1e-6)
 
 # %% ../../nbs/workshop/selection.ipynb #83eff006
-_REASONS = {
+_REASONS = IDLE | {
     "interval": "",
-    "constant": "constant",
-    "explained": "explained by the covariates",
     "p-value only": "too few rows, or too cautious predictions (chapter 5.6)",
     "none": "resembles other columns too much, or is pulled too far by them",
 }
@@ -837,48 +842,6 @@ def _reason(columns, effects_of_A, copies, i):
         return f"adds up with {', '.join(names)}"
     return _REASONS.get(columns.kind[i], _REASONS[status])
 
-# %% ../../nbs/workshop/selection.ipynb #83eff020
-def _columns_of_joint_fit(question):
-    """Find the columns of A in the joint fit, (n,) bool: those that vary, and that kept
-    covariates do not explain.
-    """
-    columns = question.columns
-    # an intercept of several classes makes no coefficient of the table
-    of_features = np.diff(columns.turn.tocsr().indptr) > 0
-    explained = (columns.kind[columns.first] == "explained") & of_features
-    return question.A.any(axis=0) & ~explained
-
-
-def fit_jointly(question):
-    """Fit all columns without a penalty, and return `JointEffects`: of the table's
-    coefficients in its units, (N K,).
-    """
-    target = question.target
-    rows = target.rows
-    columns = question.columns
-    inside = _columns_of_joint_fit(question)
-    A = question.A[:, inside]
-    to = columns.turn.toarray()[inside] * columns.unit
-    names = list(columns.names[columns.first[inside]])
-    units = np.arange(len(target.y)) if rows.groups is None else rows.groups
-    has_bias = target.loss not in ("squared", "poisson")
-    if target.loss == "survival":
-        base = target.baseline
-        sets = (base.offset, rows.strata, base.entry)
-        model = CoxModel(A, base.time, base.event, *sets)
-        units = units[model.order]
-        return joint_effects(model, units, has_bias, names, to)
-    offset = 0.0 if rows.offset is None else rows.offset
-    loss = target.likelihood.plain
-    if target.loss == "softmax":
-        d = columns.K - 1
-        # a row and a column of each sample, less the intercepts
-        model = RowModel(A[::d, ::d][:, :-1], target.y, loss)
-        return joint_effects(model, units, has_bias, names, to)
-    model = RowModel(A, target.y, loss, offset)
-    to = np.vstack([to, np.zeros(to.shape[1])])
-    return joint_effects(model, units, has_bias, names + ["intercept"], to)
-
 # %% ../../nbs/workshop/selection.ipynb #83eff007
 AFTER = (
     "intervals are for features named beforehand: of those selected falsely on the same"
@@ -899,19 +862,20 @@ def effects_by_name(s, features=None, level=0.95):
     """Estimate the effects of features, by default the selected ones, as `Effects`.
 
     They are on the scale of the table, with intervals of this level. Raises a
-    ValueError where `why_no_effects` gives a reason.
+    ValueError where `Selection.why_no_effects` gives a reason.
     """
     columns = s.question.columns
     features_shown = np.flatnonzero(s.support)
     if features is not None:
         chosen = chosen_columns(columns.names, features, s.asked["categories"])
         features_shown = np.atleast_1d(chosen)
-    problem = why_no_effects(s)
-    if problem:
-        raise ValueError(problem)
+    if s.why_no_effects:
+        raise ValueError(s.why_no_effects)
     copies = np.array(duplicates(columns))[features_shown]
     if needs_joint_fit(s.question):
-        return _effects_of_joint_fit(s, features_shown, copies, level)
+        fields = effects_of_joint_fit(s, features_shown, copies, level)
+        ratio = _RATIOS.get(s.question.target.loss, "")
+        return Effects(**fields, note=AFTER, ratio=ratio)
     of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
     where = columns.where[features_shown]
     # the effect of near copies cannot be divided among them
@@ -931,88 +895,3 @@ def effects_by_name(s, features=None, level=0.95):
         selected=s.support[features_shown],
         sd=columns.scale[features_shown] / np.sqrt(M),
     )
-
-# %% ../../nbs/workshop/selection.ipynb #83eff021
-def _effects_of_joint_fit(s, shown, copies, level):
-    """Return the `Effects` of features numbered `shown` by `fit_jointly`, a row for
-    each class; `copies` are the names of near copies.
-    """
-    level = check_number("debiased_effects", "level", level, 0, 1)
-    columns = s.question.columns
-    found = s.joint_effects
-    K = columns.K
-    numbers = columns.numbers(shown)
-    reasons = [_reason_of_joint_fit(s, *pair) for pair in zip(copies, shown)]
-    single = np.repeat([reason == "" for reason in reasons], K)
-    covariance = found.covariance[np.ix_(numbers, numbers)]
-    freed = found.freedom[numbers]
-    variance = np.where(single, np.diag(covariance), np.nan)
-    held = variance > 0
-    se = np.sqrt(np.where(held, variance, np.nan))
-    estimate = np.where(held, found.estimate[numbers], np.nan)
-    width = student.ppf((1 + level) / 2, freed) * se
-    names = columns.names[shown]
-    if K > 1:
-        classes = s.question.target.classes
-        names = [f"{name}, {label}" for name in names for label in classes]
-    return Effects(
-        estimate,
-        se,
-        estimate - width,
-        estimate + width,
-        2 * student.sf(np.abs(estimate) / se, freed),
-        status=np.where(held, "interval", "none"),
-        level=level,
-        names=np.array(names, dtype=object),
-        reasons=list(np.repeat(reasons, K)),
-        note=AFTER,
-        ratio=_RATIOS.get(s.question.target.loss, ""),
-        selected=np.repeat(s.support[shown], K),
-        sd=np.repeat(columns.scale[shown] / np.sqrt(len(s.question.target.y)), K),
-        covariance=covariance,
-        together=_tests_together(columns, found, shown),
-    )
-
-
-def _reason_of_joint_fit(s, copies, i):
-    """Return the reason why column i of the table has no interval in a joint fit, or
-    "".
-    """
-    columns = s.question.columns
-    if columns.kind[i] in ("constant", "explained"):
-        return _REASONS[columns.kind[i]]
-    if copies:
-        return f"near copy of {copies}"
-    group = columns.group[i]
-    if group >= 0 and columns.groups[group] in columns.dependent:
-        return "adds up with columns of its group"
-    inside = np.flatnonzero(_columns_of_joint_fit(s.question))
-    for j in np.flatnonzero(np.isin(inside, _coefficients_of(columns, i))):
-        if s.joint_effects.left[j] < effects.DETERMINED:
-            others = [k for k in s.joint_effects.adds_up[j] if k < len(inside)]
-            names = dict.fromkeys(columns.names[columns.first[inside[others]]])
-            return f"adds up with {', '.join(names)}"
-    return ""
-
-
-def _coefficients_of(columns, i):
-    """Return the numbers of A's columns that make the coefficients of column i."""
-    return np.unique(columns.turn.tocsc()[:, columns.numbers(i)].indices)
-
-
-def _tests_together(columns, found, shown):
-    """Test each group of columns, and the classes of each feature, that a feature of
-    `shown` is in (`joint-f`); {name: (F, degrees of freedom, p-value)}.
-    """
-    tests = {}
-    labels = columns.labels(slice(None))
-    for label in dict.fromkeys(labels[shown]):
-        members = np.flatnonzero(labels == label)
-        numbers = columns.numbers(members[columns.unit[:: columns.K][members] > 0])
-        if len(numbers) > 1:
-            covariance = found.covariance[np.ix_(numbers, numbers)]
-            test = joint_test(
-                found.estimate[numbers], covariance, found.freedom[numbers]
-            )
-            tests[str(label)] = test
-    return tests

@@ -29,7 +29,6 @@ import rvamp_nb
 
 from ..algorithm.likelihood import LOSSES
 from ..algorithm.prior import ElasticNet
-from ..inference.effects import ROWS_PER_COLUMN
 from ..sketch import GRADES
 from ..validation import format_list
 from . import error_control
@@ -48,7 +47,6 @@ __all__ = [
     "methods_text",
     "facts",
     "grades_of",
-    "needs_joint_fit",
     "why_no_effects",
     "effects_text",
 ]
@@ -566,46 +564,10 @@ _NO_EFFECTS = {  # for each loss, row role or column role without effects: the r
 }
 
 
-def needs_joint_fit(question):
-    """Return whether effects are those of all columns without a penalty
-    (`joint_effects`): of survival times, several classes, an offset, rows in groups and
-    groups of columns.
+def why_no_effects(question):
+    """Explain why a `SelectionProblem` has no effects, whatever its size, with a
+    remedy; "" if it may have.
     """
-    rows = question.target.rows
-    in_parts = rows.groups is not None or rows.offset is not None
-    alone = question.target.loss in ("squared", "logistic", "poisson")
-    return in_parts or not alone or bool(question.columns.groups)
-
-
-def _too_few_rows(question):
-    """Say that there are fewer than four rows or events for each coefficient of a fit
-    without a penalty; "" if there are enough.
-    """
-    target = question.target
-    rows = len(target.y)
-    seen = number_of(rows, "row")
-    if target.loss in ("poisson", "survival"):
-        events = int(target.y.sum())
-        seen += f" and {number_of(events, 'event')}"
-        rows = min(rows, events)
-    n = question.A.shape[1]
-    if question.columns.basis is not None:  # has an intercept for each class but one
-        n -= question.columns.K - 1
-    if rows >= ROWS_PER_COLUMN * n:
-        return ""
-    remedy = "leave columns out; or select on one half of the rows, and ask for effects"
-    return (
-        f"no effects are known with {seen} for {number_of(n, 'coefficient')}, of which"
-        f" each needs {ROWS_PER_COLUMN}: {remedy} of a table of the selected columns"
-        " on the other half"
-    )
-
-
-def why_no_effects(s):
-    """Explain why no effects can be estimated for a `Selection`, with a remedy; "" if
-    they can.
-    """
-    question = s.question
     loss = question.target.loss
     causes = []
     if loss not in ("squared", "logistic", "poisson", "softmax", "survival"):
@@ -616,8 +578,6 @@ def why_no_effects(s):
         causes.append("chunks")
     if question.prior.plain is not question.prior:
         causes.append(f"the prior {type(question.prior.plain).__name__}")
-    if not causes and needs_joint_fit(question):
-        return _too_few_rows(question)
     if not causes:
         return ""
     halves = "select on one half of the rows, fit a regression with it on the other"

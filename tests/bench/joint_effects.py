@@ -98,14 +98,16 @@ def study(name, kind, size, seed):
         loss = Softmax(K)
         return joint.RowModel(A, loss.basis[chosen], loss), units, True, truth
     sets = {}
+    entry = np.zeros(M)
     time = rng.exponential(np.exp(-A @ truth - shared))
     if what == "strata":
-        sets = dict(strata=rng.integers(4, size=M))
-        time = time * (1 + sets["strata"])
-        sets["entry"] = np.where(rng.random(M) < 0.5, 0.3 * time, 0.0)
-    left = rng.exponential(1.5 * np.quantile(time, 0.75), size=M)
-    if what == "strata":
-        left = sets["entry"] + left
+        strata = rng.integers(4, size=M)
+        time *= 1 + strata
+        # those who have come to be observed late are like new: time is exponential
+        entry = np.where(rng.random(M) < 0.5, rng.random(M), 0.0)
+        sets = dict(strata=strata, entry=entry)
+    left = entry + rng.exponential(1.5 * np.quantile(time, 0.75), size=M)
+    time = entry + time
     model = joint.CoxModel(A, np.minimum(time, left), (time <= left) * 1.0, **sets)
     return model, units[model.order], True, truth
 
@@ -176,16 +178,22 @@ def line(name, kind, size, seeds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", type=int, default=12, help="of each design")
-    sets, rows = parser.parse_args().sets, []
+    parser.add_argument("--only", choices=MODELS, help="the others stay as they are")
+    given = parser.parse_args()
+    rows = []
+    if given.only:
+        rows = json.loads(OUT.read_text(encoding="utf-8"))
+        rows = [row for row in rows if row["model"] != given.only]
     tasks = [
         (half, name, kind, size)
         for name, sizes in MODELS.items()
+        if given.only in (None, name)
         for size in sizes
         for half, kinds in KINDS.items()
         for kind in kinds
     ]
     for half, name, kind, size in tqdm(tasks, mininterval=60):
-        rows.append({"half": half, **line(name, kind, size, sets)})
+        rows.append({"half": half, **line(name, kind, size, given.sets)})
         lines = ",\n ".join(json.dumps(row) for row in rows)
         OUT.write_text(f"[\n {lines}\n]\n", encoding="utf-8")
 

@@ -24,6 +24,7 @@ PLAIN = {
     "inference.survival": "53_survival",
     "interface": "31_prior",
     "select.html": "54_stability",
+    "select.joint_fit": "56_effects",
     "select.question": "54_stability",
     "select.remarks": "54_stability",
     "select.report": "54_stability",

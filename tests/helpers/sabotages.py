@@ -467,15 +467,15 @@ SABOTAGES = [
     Sabotage(
         "algorithm/coupling.py",
         "a coefficient receives its own mean in its field",
-        "back = Natural(s / free, (solved.Atu + s * r) / free, others / free**2)",
-        "back = Natural(s / free, solved.Atu / free, others / free**2)",
+        "h = (solved.Atu + s * prior.r) / free",
+        "h = solved.Atu / free",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
         "algorithm/coupling.py",
         "the fit goes back to the rows with the wrong sign",
-        "back = Natural(V, V * u - solved.Ax, others / chi**2)",
-        "back = Natural(V, V * u + solved.Ax, others / chi**2)",
+        "Natural(V, V * u - solved.Ax, solved.others_u / chi**2)",
+        "Natural(V, V * u + solved.Ax, solved.others_u / chi**2)",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
