@@ -341,7 +341,8 @@ _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{allowed}">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none';
+  script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:">
 <title>Coefficients across resamples</title>
 <style>
 :root {{ color-scheme: light dark; }}
@@ -358,7 +359,6 @@ main {{ max-width: 60rem; margin: auto; }}
 </script>
 </html>
 """
-_ALLOWED = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 
 
 def _page_of(module, table):
@@ -368,8 +368,7 @@ def _page_of(module, table):
     """
     data = json.dumps(dict(table, page=True), ensure_ascii=False)
     data = data.replace("</", "<\\/")  # what ends a script must not stand in it
-    allowed = f"{_ALLOWED}; img-src data:"
-    return _PAGE.format(allowed=allowed, module=module, table=data)
+    return _PAGE.format(module=module, table=data)
 
 # %% ../nbs/workshop/widgets.ipynb #f1lm0002
 def film(box):
