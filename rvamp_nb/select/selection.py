@@ -32,7 +32,7 @@ from .penalty import SelectionProblem, coarse_path, empty_model, search
 from .question import path_options
 from .substitutes import duplicates
 from .target import draws_halves
-from .wording import needs_joint_fit, why_no_effects
+from .wording import why_no_effects
 from ..tables.chunked import check_in_memory
 from ..validation import check_array
 
