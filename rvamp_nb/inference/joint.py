@@ -40,8 +40,8 @@ __all__ = [
     "joint_test",
 ]
 
-# Beside each stands what half and twice of it do to 36 fits (survival times, classes, an
-# exposure) of the bench; as it is, 5 are refused, and .950 of 960 intervals hold.
+# Beside each stands what half and twice of it do to 36 fits of the bench (survival
+# times, classes, an exposure): as it is, 5 are refused, .950 of 960 intervals hold.
 MOST_UNITS = 100  # parts of the rows that are left out in turn
 # half: intervals are 1 % longer; twice: 1 % shorter, and twice the time
 MOST_BIAS = 0.3  # of the true coefficients; beyond it the bias is not known well enough
