@@ -117,7 +117,7 @@ def _sign(text):
     return sign
 
 
-def _penalty(text):
+def _lam(text):
     """Read the word cv, a penalty as a list of one, or PACKAGE=PENALTY as a pair."""
     if text == "cv":
         return text
@@ -268,8 +268,8 @@ its columns (* may come several times)
 _SELECT_MORE = """\
   --q Q  features selected in a resample on average, at the penalty of the report
   --lam LAM  λ itself, for the sum of losses (half the squares) plus λ times the sum of
-      absolute coefficients; or cv, by cross-validation; or as other packages count it,
-      such as glmnet=0.12 or scikit-learn=0.1; not with --pfer or --q (default: chosen)
+      absolute coefficients; or cv: it predicts best in ten folds; or that of another
+      package, such as glmnet=0.12; not with --pfer or --q (default: chosen)
   --accuracy ACCURACY  the largest standard error of Π: so many refits are combined with
       rVAMP, up to 625 for %(default)s (the default), and 10,000 for 0.005
   --resamples N  so many refits, whatever the accuracy
@@ -301,7 +301,7 @@ _RULES = {  # of an option, beside its line in a table
     "--pfer": dict(type=_positive),
     "--bound": dict(default="mb"),
     "--q": dict(type=_positive),
-    "--lam": dict(type=_penalty),
+    "--lam": dict(type=_lam),
     "--accuracy": dict(type=_close, default=0.02),
     "--resamples": dict(type=_refits, dest="n_resamples"),
     "--no-refits": dict(action="store_const", const=0, dest="n_resamples"),

@@ -42,8 +42,11 @@ def _widget_class(anywidget, module):
         table = traitlets.Dict().tag(sync=True)
 
         def save(self, path):
-            """Write the widget into a page of its own."""
-            Path(path).write_text(_page_of(self._esm, self.table), encoding="utf-8")
+            """Write the widget into a page of its own, which requests nothing."""
+            data = json.dumps(dict(self.table, page=True), ensure_ascii=False)
+            data = data.replace("</", "<\\/")  # what ends a script must not stand in it
+            page = _PAGE.format(module=self._esm, table=data)
+            Path(path).write_text(page, encoding="utf-8")
 
     return Explorer
 
@@ -341,7 +344,8 @@ _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{allowed}">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none';
+  script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:">
 <title>Coefficients across resamples</title>
 <style>
 :root {{ color-scheme: light dark; }}
@@ -358,18 +362,6 @@ main {{ max-width: 60rem; margin: auto; }}
 </script>
 </html>
 """
-_ALLOWED = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
-
-
-def _page_of(module, table):
-    """Return a page of HTML, as text, that shows a table by a module of ours. All that
-    it needs is in it, and it allows no request: scripts, styles and pictures are those
-    of the page only. It has the size of the table and 90,000 bytes.
-    """
-    data = json.dumps(dict(table, page=True), ensure_ascii=False)
-    data = data.replace("</", "<\\/")  # what ends a script must not stand in it
-    allowed = f"{_ALLOWED}; img-src data:"
-    return _PAGE.format(allowed=allowed, module=module, table=data)
 
 # %% ../nbs/workshop/widgets.ipynb #f1lm0002
 def film(box):

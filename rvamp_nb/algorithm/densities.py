@@ -347,7 +347,7 @@ class P1Numeric(_Moments):
     ...         x = np.clip(field / Q_hat, -1, 1)
     ...         return field * x - Q_hat * x**2 / 2, x, (np.abs(x) < 1) / Q_hat
     >>> p1(rvamp(*toy()[:2], prior=Box()), 0).quantile([0.1, 0.5]).round(3)
-    array([-0.323,  0.154])
+    array([-1.  ,  0.21])
     """
 
     prior: Prior

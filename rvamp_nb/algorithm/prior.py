@@ -724,18 +724,15 @@ def _by_nodes(prior, incoming, beta):
     return np.array([(w * log_z).sum(0), mean, chi, var, rho, 1 - rho])
 
 # %% ../../nbs/course/31_prior.ipynb #z3r0fld1
-_FARTHEST = 300.0  # the arsinh of the largest field that is tried, 1e130
-_HALVINGS = 90
-
-
 @np.errstate(all="ignore")
 def _ends_of_zero(prior, Q_hat):
     """Compute `Prior.zero_fields` by halving, for Q_hat, (1,) or (N,)."""
     if type(prior).inner is Prior.inner:  # of other priors nothing is known
         return np.zeros(2)
-    low = np.full((2, len(Q_hat)), -_FARTHEST)
+    # halving in the arsinh of the field, up to 1e130, to the last digit
+    low = np.full((2, len(Q_hat)), -300.0)
     high = -low
-    for _ in range(_HALVINGS):
+    for _ in range(90):
         middle = (low + high) / 2
         mean = prior.inner(np.sinh(middle), Q_hat, np.inf)[1]
         beyond = np.array([mean[0] >= 0, mean[1] > 0])

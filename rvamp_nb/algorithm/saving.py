@@ -12,6 +12,7 @@ import json
 import os
 import secrets
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import is_dataclass
 from functools import partial
 from pathlib import Path
 from stat import S_IMODE
@@ -98,8 +99,8 @@ _LAWS = (
 def _kinds():
     """Return the classes whose objects a file can hold, by name."""
     kinds = [vars(resampling)[name] for name in _LAWS.split()]
-    priors = [kind for kind in vars(prior).values() if isinstance(kind, type)]
-    kinds += [kind for kind in priors if issubclass(kind, prior.Prior)]
+    priors = [vars(prior)[name] for name in prior.__all__]
+    kinds += [kind for kind in priors if is_dataclass(kind)]
     kinds += LOSSES.values()
     kinds.append(GroupLasso)
     return {kind.__name__: kind for kind in kinds}

@@ -209,6 +209,20 @@ def _refuse(ask, frame, values, gaps, features):
         raise InputError(f"{ask.where}: {'; '.join(sentences)}")
 
 
+def _first_cell(frame, name, unusable):
+    """Return the first of a column's unusable cells, (M,) bool, as text, and the words
+    that name the column, how many there are, and where the first is.
+    """
+    first = int(np.argmax(unusable))
+    cell = str(frame[name].iloc[first])
+    place = f"{frame.index.name or 'row'} {printable(frame.index[first], 20)}"
+    if isinstance(frame.index, pd.RangeIndex) and frame.index.start == 0:
+        place += " (counted from 0)"
+    count = f"{unusable.sum()} of {len(frame)}"
+    words = f"{count}, first '{printable(cell, 40)}' in {place}"
+    return cell, f"'{printable(name)}' ({words})"
+
+# %% ../../nbs/workshop/frames.ipynb #6dc30pro
 def _proposal(ask, frame, values, gaps, is_text):
     """Yield sentences about codes of gaps, and one of options for the next try.
 
@@ -246,20 +260,6 @@ def _proposal(ask, frame, values, gaps, is_text):
         texts.append(ask.typed("missing", "median"))
     between = " " if texts[0].startswith("-") else ", "
     yield f"to try, add {between.join(texts)}"
-
-
-def _first_cell(frame, name, unusable):
-    """Return the first of a column's unusable cells, (M,) bool, as text, and the words
-    that name the column, how many there are, and where the first is.
-    """
-    first = int(np.argmax(unusable))
-    cell = str(frame[name].iloc[first])
-    place = f"{frame.index.name or 'row'} {printable(frame.index[first], 20)}"
-    if isinstance(frame.index, pd.RangeIndex) and frame.index.start == 0:
-        place += " (counted from 0)"
-    count = f"{unusable.sum()} of {len(frame)}"
-    words = f"{count}, first '{printable(cell, 40)}' in {place}"
-    return cell, f"'{printable(name)}' ({words})"
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30row
 def _rows_left(ask, frame, values, gaps, features):
@@ -601,7 +601,7 @@ def far_numbers(values, names):
         yield number, f"{number} comes several times, far from the rest: {where}"
 
 
-_CODES = (-9999, -999, -99, -9, 999, 9999)  # numbers that often stand for a gap
+_GAP_CODES = (-9999, -999, -99, -9, 999, 9999)  # numbers that often stand for a gap
 _ABOVE = 0.1  # a high one is so many widths of the others above them
 # half of it names 999 beside amounts up to 950, twice of it none beside 850
 
@@ -615,7 +615,7 @@ def _far_values(values, names, block=4096):
         widest = np.fmax.reduce(np.diff(part, axis=0), axis=0)
         highest = np.fmax.reduce(part, axis=0)
         whole = highest - part[0]
-        at_end = np.isin(part[0], _CODES) | np.isin(highest, _CODES)
+        at_end = np.isin(part[0], _GAP_CODES) | np.isin(highest, _GAP_CODES)
         for j in np.flatnonzero(((3 * widest > whole) | at_end) & (widest < whole)):
             column = part[~np.isnan(part[:, j]), j]
             numbers, rows = np.unique(column, return_counts=True)
@@ -631,9 +631,9 @@ def _apart(name, numbers, rows):
     codes = []
     while len(numbers) > 2:
         # a negative one below amounts of which none is, a high one above all others
-        below = numbers[0] in _CODES and numbers[1] >= 0
+        below = numbers[0] in _GAP_CODES and numbers[1] >= 0
         step = _ABOVE * (numbers[-2] - numbers[0])
-        above = numbers[-1] in _CODES and numbers[-1] - numbers[-2] > step
+        above = numbers[-1] in _GAP_CODES and numbers[-1] - numbers[-2] > step
         end = 0 if below else -1
         if not (below or above) or not 1 < rows[end] < rows.sum() / 2:
             break

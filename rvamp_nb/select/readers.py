@@ -123,7 +123,7 @@ def read_frame(
         else:
             frame = _lines(where, _text(data, encoding), sep, decimal, typed)
     if transpose is not None:
-        frame = _turned(where, frame, transpose)
+        frame = _transposed(where, frame, transpose)
     frame.attrs = {"sha256": sha256}
     return frame
 
@@ -269,8 +269,8 @@ def check_names(where, names):
 # among numbers, in lower case
 GAP_WORDS = {"na", "nan", "n/a", "#n/a", "null", "missing"}
 _TRUTH = {"true": 1.0, "false": 0.0}
-_LIMIT = r"([<>≤≥])=?\s*([-+]?\d*\.?\d+(e[-+]?\d+)?|[a-z]{2,})"
-_LIMIT = re.compile(_LIMIT, re.IGNORECASE)
+_BEYOND = r"([<>≤≥])=?\s*([-+]?\d*\.?\d+(e[-+]?\d+)?|[a-z]{2,})"
+_BEYOND = re.compile(_BEYOND, re.IGNORECASE)
 
 
 class _Word(str):
@@ -316,7 +316,7 @@ def _limit_of(cell, measured, lod):
 
     A limit without a number is the smallest (or largest) of those measured, (m,).
     """
-    found = _LIMIT.fullmatch(str(cell).strip())
+    found = _BEYOND.fullmatch(str(cell).strip())
     if not found or (isinstance(cell, _Word) and found[2][-1].isdigit()):
         return np.nan
     below = found[1] in "<≤"
@@ -389,7 +389,7 @@ def as_pandas(table):
     return table.to_pandas() if hasattr(table, "to_pandas") else table
 
 
-def _turned(where, frame, name):
+def _transposed(where, frame, name):
     """Turn a table whose first column names features; see `read_frame`."""
     labels = frame.iloc[:, 0].map(cell_label).fillna("")
     check_names(where, [name, *labels])

@@ -33,7 +33,7 @@ from .question import path_options
 from .substitutes import duplicates
 from .target import draws_halves
 from .wording import why_no_effects
-from ..tables.chunked import chunk_axis
+from ..tables.chunked import check_in_memory
 from ..validation import check_array
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
@@ -569,10 +569,10 @@ def _best_penalty(question, n_folds=10):
     """
     target = question.target
     A = question.A
-    several = question.columns.together or target.baseline is not None
-    if several or chunk_axis(A) is not None:
-        rule = "knows single columns of a table in memory, and no survival times"
+    if question.columns.together or target.baseline is not None:
+        rule = "knows single columns, and no survival times"
         raise ValueError(f"lambdas='cv' {rule}: give a number, or leave it out")
+    check_in_memory(A, "lambdas='cv'", "give a number, or leave it out")
     labels = target.rows.groups
     if labels is None:
         labels = np.arange(len(A))

@@ -401,8 +401,7 @@ def read_target(y, loss, rows, counts):
         likelihood = Logistic()
     else:
         y = _numbers(name, y, rows)
-    kind = LOSSES[name] if name in LOSSES else likelihood
-    if kind.shifts and rows.offset is not None:
+    if LOSSES.get(name, loss).shifts and rows.offset is not None:
         # a location loss depends on y - offset only
         y = y - rows.offset
         rows = rows._replace(offset=None)

@@ -753,7 +753,7 @@ def test_eigenvalues_that_are_not_found_are_a_breakdown():
     def lost(problem, state):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")
 
-    step, why = iteration._try(lost, None, None)
+    step, why = iteration._try_step(lost, None, None)
     assert step is None and why == "breakdown: Eigenvalues did not converge"
 
 
@@ -777,7 +777,7 @@ def test_acceleration_weighs_all_blocks_of_a_message_alike():
     rng = np.random.default_rng(0)
     parts = lambda n: Natural(*np.exp(rng.normal(size=(3, n))))
     state = State(parts(3), parts(50))
-    weights = np.split(iteration._weights(state), np.cumsum([3, 3, 3, 50, 50]))
+    weights = np.split(iteration._norm_weights(state), np.cumsum([3, 3, 3, 50, 50]))
     for block, w in enumerate(weights):
         message = state[block // 3]
         size = message.h if block % 3 == 1 else np.ones(len(w))

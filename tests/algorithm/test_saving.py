@@ -119,7 +119,7 @@ KINDS = {
     ),
 }
 for name, prior in PRIORS.items():
-    if np.all(prior.is_unpenalized()):  # more columns than rows
+    if "unpenali" in name:  # these have more columns than rows
         continue
     beta = 1.0 if name == "spike and slab" else np.inf
     KINDS[f"prior {name}"] = y, dict(prior=prior, beta=beta)

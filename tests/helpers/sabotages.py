@@ -299,10 +299,10 @@ SABOTAGES = [
     ),
     Sabotage(
         "algorithm/likelihood.py",
-        "nodes miss the kinks of a loss of one's own",
-        "if loss.kinked:\n                noisy",
-        "if False:\n                noisy",
-        "tests/select/test_own_models.py",
+        "the response of a loss with a kink is a tenth too large",
+        "chi = np.where(noisy, by_stein, chi)",
+        "chi = np.where(noisy, 1.1 * by_stein, chi)",
+        "nbs/course/32_likelihood.ipynb::module",
     ),
     Sabotage(
         "algorithm/protocols.py",
@@ -467,15 +467,15 @@ SABOTAGES = [
     Sabotage(
         "algorithm/coupling.py",
         "a coefficient receives its own mean in its field",
-        "back = Natural(s / free, (solved.Atu + s * r) / free, others / free**2)",
-        "back = Natural(s / free, solved.Atu / free, others / free**2)",
+        "h = (solved.Atu + s * prior.r) / free",
+        "h = solved.Atu / free",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
         "algorithm/coupling.py",
         "the fit goes back to the rows with the wrong sign",
-        "back = Natural(V, V * u - solved.Ax, others / chi**2)",
-        "back = Natural(V, V * u + solved.Ax, others / chi**2)",
+        "Natural(V, V * u - solved.Ax, solved.others_u / chi**2)",
+        "Natural(V, V * u + solved.Ax, solved.others_u / chi**2)",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(

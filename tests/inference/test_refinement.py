@@ -841,8 +841,10 @@ def test_so_many_resamples_as_are_asked_for_are_made_where_four_turns_settle_all
     monkeypatch.setattr(room, "_next_sizes", lambda *a: asked.append(1) or wanted(*a))
     monkeypatch.setattr(
         room,
-        "_shares",
-        lambda s, f=room._shares: f(s) if len(asked) < 60 else pytest.fail("no end"),
+        "_estimate_shares",
+        lambda s, f=room._estimate_shares: (
+            f(s) if len(asked) < 60 else pytest.fail("no end")
+        ),
     )
     fit = StabilitySelection(n_resamples=0, verbose=0).fit(X, y).fit_
     answer = refine(fit, None, n, progress=False)

@@ -203,6 +203,23 @@ def test_inner_alone_is_all_that_a_prior_needs():
         a.debiased_effects()
 
 
+def test_a_coefficient_is_zero_between_the_right_fields():
+    np.testing.assert_allclose(Lopsided().zero_fields(), [-3, 1], rtol=1e-12)
+    low, high = Threshold(np.array([1e-9, 2.0])).zero_fields()
+    np.testing.assert_allclose([-low, high], [[1e-9, 2.0]] * 2, rtol=1e-9)
+    alone = Natural(*np.array([[1.0, 1.0], [-2.0, 1.5], [0.0, 0.0]]))
+    np.testing.assert_array_equal(Lopsided().Pi(alone), [0, 1])
+
+
+def test_a_kink_does_not_keep_the_iteration_from_its_fixed_point():
+    """Where nothing is selected, fields have so little noise that nodes jump."""
+    A, f, _ = table()
+    y = f + 0.5 * np.random.default_rng(0).gumbel(size=len(f))
+    for lam in (4.0, 8.0):
+        asked = dict(counts=HALF, intercept=True, max_iter=60)
+        assert rvamp(A, y, lam, likelihood=Expectile(0.8), **asked).converged
+
+
 class Two(Prior):
     """One of two boxes, by chance, with the Lasso's penalty."""
 
