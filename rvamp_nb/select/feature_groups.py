@@ -122,13 +122,20 @@ def in_groups(A, prior, columns, names, weight):
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000016
 def in_classes(A, prior, columns, basis):
     """Return a table (M, n), its prior and its `Columns` for a target of K classes with
-    such contrasts, (K, d): (M d, (n + 1) d), d intercepts last. A TypeError for a table
-    in chunks.
+    such contrasts, (K, d): (M d, (n + 1) d), d intercepts last. The coefficients of a
+    column, or of all columns of a group, for all classes are one group. A TypeError for
+    a table in chunks.
     """
     check_in_memory(A, "loss='softmax': a column becomes one for each class but one")
     d = basis.shape[1]
     turn = kron(columns.turn, basis.T)
     intercepts = csc_array((d, turn.shape[1]))
     turn = csc_array(vstack([turn, intercepts]))
-    A, prior = in_directions(A, prior.penalty_factor, d)
-    return A, prior, columns._replace(where=d * columns.where, turn=turn, basis=basis)
+    columns = columns._replace(where=d * columns.where, turn=turn, basis=basis)
+    if not columns.groups:
+        A, prior = in_directions(A, prior.penalty_factor, d)
+        return A, prior, columns
+    index = np.repeat(prior.column_groups.index, d)
+    A, of_columns = in_directions(A, prior.weights, d)
+    labels = np.append(index, index.max() + 1 + np.arange(d))
+    return A, GroupLasso(1.0, labels, of_columns.weights), columns
