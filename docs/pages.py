@@ -1,6 +1,5 @@
-"""The pages of the site that are not notebooks: the landing page, the sections of the
-bar, the API reference, the versions, and what stands where there is no page. Jinja
-fills in what their files (index.md, course.md, ...) leave open.
+"""The pages of the site that are not notebooks: landing page, explorer, sections of the
+bar, API reference, versions, 404. Jinja fills in what their files leave open.
 """
 
 import json
@@ -12,7 +11,7 @@ from translate import ROOT, SECTIONS, TEMPLATES, TITLE, page_name, page_title
 
 from rvamp_nb.widgets import diabetes_explorer
 
-PAGES = ["index", *SECTIONS, "404"]
+PAGES = ["index", "explorer", *SECTIONS, "404"]
 
 
 def made(notebooks):
@@ -21,6 +20,7 @@ def made(notebooks):
     known = {
         "repository": translate.settings()["git_url"],
         "explorer": explorer(diabetes_explorer()),
+        "own_table": explorer(diabetes_explorer(), around="own_table.js"),
         "titles": {stem: page_title(stem, head[1]) for stem, head in heads.items()},
         "leads": {stem: head[2] for stem, head in heads.items()},
         "versions": [*releases()],
@@ -41,11 +41,11 @@ def made(notebooks):
     return texts
 
 
-def explorer(widget, static="_static"):
-    """A widget on a page that is no notebook's, with what it holds. Where no script
-    runs, the picture above it stays.
-    """
-    states = {"explorer": {"state": dict(_esm=str(widget._esm), table=widget.table)}}
+def explorer(widget, static="_static", around=None):
+    """A widget on a page that is no notebook's, in `around`, a module of static/."""
+    own = around and (ROOT / "docs/static" / around).read_text(encoding="utf-8")
+    states = {"widgets": {"state": {"_esm": str(widget._esm)}}}
+    states["explorer"] = {"state": dict(_esm=own or "widgets", table=widget.table)}
     widget.close()
     # what ends a script must not stand in it
     state = json.dumps({"state": states}, ensure_ascii=False).replace("</", "<\\/")

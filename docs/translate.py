@@ -61,7 +61,7 @@ EQUATION = re.compile(r"(?sm)^([ >]*)\$\$((?:(?!\$\$).)+)\$\$[ ]*$")
 TAG = re.compile(r"\s*\\tag\{([^}]+)\}")
 # a reference brings its own parentheses: (`eq:x`) has one pair
 LABEL = re.compile(r"(\()?(?<!`)`([\w:-]+)`(?!`)(?(1)\))")
-LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+LINK = re.compile(r"\$\$?[^$]+\$\$?|(!?)\[([^\]]*)\]\(([^)\s]+)\)")  # or a formula
 TITLE = re.compile(r"\A# (.+)\n+> (.+)\s*\Z")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 # the caption of a figure: the cell under it, which begins with its number
@@ -176,9 +176,7 @@ def known_labels():
 
 
 class Translator:
-    """Translates executed notebooks; ``built`` are the stems of the site's pages,
-    ``known`` all equation labels.
-    """
+    """Translates notebooks for a site of the stems ``built``; ``known`` are labels."""
 
     def __init__(self, built, known, repository):
         self.built, self.known, self.repository = set(built), set(known), repository
@@ -207,7 +205,7 @@ class Translator:
             return []
         folded = "hide-cell" in cell.metadata.get("tags", ())
         if folded:
-            prompt(cell, what_is_folded(cell))
+            prompt(cell, what_is_folded(cell, "export" in found))
         shown = [o for o in cell.outputs if WIDGET not in o.get("data", {}) or moves(o)]
         dead = len(shown) < len(cell.outputs)
         cell.outputs = shown
@@ -247,7 +245,7 @@ class Translator:
         page that is.
         """
         text = EQUATION.sub(self.equation, text)
-        text = LINK.sub(lambda m: self.link(m, stem), text)
+        text = LINK.sub(lambda m: self.link(m, stem) if m[3] else m[0], text)
         wide = not stem.startswith("howto/")  # `score` is a method there
         return LABEL.sub(
             lambda m: f"{{eq}}`{m[2]}`" if is_label(m, self.known, wide) else m[0], text
@@ -307,7 +305,7 @@ def plain(text):
     return " ".join(re.sub(r"[$`*\\{}]", "", text).split())
 
 
-def what_is_folded(cell):
+def what_is_folded(cell, exported):
     """The line under which a hidden cell lies on the site."""
     if "solution" in cell.metadata.get("tags", ()):
         return "Solution in code"
@@ -316,7 +314,9 @@ def what_is_folded(cell):
     if names:
         return f"Plumbing: {', '.join(names)}"
     imports = any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in nodes)
-    return "Imports" if imports else "Plumbing"
+    if not imports:
+        return "Plumbing"
+    return "Imports of the module" if exported else "Imports"
 
 
 def public_definitions(code):

@@ -49,8 +49,7 @@ def _fitted(name, table, options, with_effects):
     """Fit the table; return the `Selection`, and its effects, or None if they are not
     wanted.
 
-    An InputError repeats what the estimator refuses, with rows named by their lines in
-    the file.
+    An InputError repeats what the estimator refuses.
     """
     effects = None
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
@@ -59,15 +58,7 @@ def _fitted(name, table, options, with_effects):
         if with_effects and s.fit.converged:
             effects = estimator.debiased_effects()
     except (ValueError, TypeError) as e:
-        lines = table.X.index
-
-        def line(row):
-            return f"{lines.name} {lines[int(row[1])]}"
-
-        problem = str(e)
-        if lines.name:
-            problem = re.sub(r"row (\d+) \(counted from 0\)", line, problem)
-        problem = problem.replace("n_trials", "--trials")
+        problem = str(e).replace("n_trials", "--trials")
         raise InputError(f"{printable(name)}: {problem}") from None
     if table.classes and s.question.target.classes is not None:
         target = s.question.target._replace(classes=np.array(table.classes))
@@ -261,7 +252,10 @@ def _source(args, frame):
     file = "pipe"
     if os.path.isfile(args.file):
         file = os.path.relpath(os.path.realpath(args.file), os.path.realpath(args.out))
-    return dict(name=name, target=target, file=file, sha256=frame.attrs["sha256"])
+    source = dict(name=name, target=target, file=file, sha256=frame.attrs["sha256"])
+    if args.join:
+        source["joined"] = args.join
+    return source
 
 
 def _check_place(folder, option, names=()):
@@ -305,7 +299,7 @@ def _code(s, stopped):
 
 def _complain(text, code):
     """Print one line on stderr, if it is there; return the code."""
-    line = printable(" ".join(str(text).split()), 1000)
+    line = printable(" ".join(str(text).split()), 3000)
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"rvamp-nb: {line}\n")
     return code
@@ -330,15 +324,16 @@ def _settle(stream):
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
 _ASK = "target time event entry positive id groups strata weights offset exposure"
-_ASK += " trials drop keep categorical missing na"
+_ASK += " trials drop keep categorical missing na lod"
 _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
 
 
 def _in_shell(option, value=None):
-    """Write an option as it is typed at the command line."""
+    """Write an option as it is typed at the command line, once for each value."""
     if value is None:
         return f"--{option}"
-    return f"--{option} {shlex.quote(value)}"
+    values = [value] if isinstance(value, str) else value
+    return " ".join(f"--{option} {shlex.quote(each)}" for each in values)
 
 
 def _embedded():
@@ -365,21 +360,48 @@ def _request(args):
     if args.exposure is not None and args.loss != "poisson":
         remedy = "is of counts: say --loss poisson, too"
         raise InputError(f"argument --exposure: {remedy}")
-    where = printable(args.file)
     asked = _some(args, _ASK)
     asked["reference"] = dict(args.reference)
     asked["ordered"] = dict(args.ordered)
-    how = _some(args, "sep decimal encoding")
-    frame = readers.read_frame(args.file, typed=_in_shell, **how)
+    frame, where, joined = _read_files(args, asked)
     table = frames.prepare_table(frame, where=where, typed=_in_shell, **asked)
+    table = table._replace(notes=joined + table.notes)
     options = _some(args, _OPTIONS)
-    options["lambdas"] = args.lam and [args.lam]
+    options["lambdas"] = args.lam
     if args.time and args.loss == "auto":
         options["loss"] = "survival"
     groups = _groups(args, table)
     if groups:
         options["column_groups"] = groups
     return _source(args, frame), table, options
+
+
+def _read_files(args, asked):
+    """Read the table, and a second file to join; return the frame, what it is called,
+    and notes. A column of different ids by which it was joined, or of a turned table,
+    becomes the id among the roles asked for, unless there is one, or it has another.
+    """
+    where = printable(args.file)
+    if (args.join is None) != (args.on is None):
+        raise InputError("--join FILE and --on COLUMN go together: which rows belong?")
+    key, _, other = (args.on or "sample").partition("=")
+    how = dict(typed=_in_shell, **_some(args, "sep decimal encoding"))
+    frame = readers.read_frame(
+        args.file, transpose=key if args.transpose else None, **how
+    )
+    notes = ()
+    if args.join:
+        names = where, printable(args.join)
+        second = readers.read_frame(args.join, **how)
+        options = dict(names=names, missing=args.missing, typed=_in_shell)
+        digests = frame.attrs["sha256"], second.attrs["sha256"]
+        frame, notes = readers.joined(frame, second, args.on, **options)
+        frame.attrs["sha256"] = " + ".join(digests)
+        where = " and ".join(names)
+    taken = [value for role in asked.values() for value in np.atleast_1d(role)]
+    if (args.join or args.transpose) and asked["id"] is None and key not in taken:
+        asked["id"] = key if frame[key].is_unique else None
+    return frame, where, tuple(notes)
 
 
 def _groups(args, table):

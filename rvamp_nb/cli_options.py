@@ -52,7 +52,7 @@ class _Parser(argparse.ArgumentParser):
             known = re.findall(r"--[\w-]+", self.usage_of)
             remedy = _OLD.get(words[0]) or meant(words[0], known)
             message = f"there is no option {printable(words[0])}{remedy}"
-        raise InputError(message)
+        raise InputError(printable(message, 900))
 
 
 def _refusal(text, problem):
@@ -115,6 +115,15 @@ def _sign(text):
     if len(sign) != 1:
         raise _refusal(text, "is not one sign: give one, or the word tab")
     return sign
+
+
+def _lam(text):
+    """Read the word cv, a penalty as a list of one, or PACKAGE=PENALTY as a pair."""
+    if text == "cv":
+        return text
+    package, equals, number = text.rpartition("=")
+    penalty = _positive(number)
+    return (package, penalty) if equals else [penalty]
 
 
 def _pair(text):
@@ -209,11 +218,17 @@ the table
       tab, comma or spaces, as the names have)
   --decimal SIGN  of the numbers (default: a point)
   --encoding NAME  such as latin-1 (default: UTF-8)
+  --transpose  features stand in its rows, named in its first column: turn it
+  --join FILE  a second file, whose columns are added to the rows with the same id
+  --on COLUMN  with --join: the ids, in both files (or COLUMN=COLUMN, if they have two
+      names there); with --transpose also what the names of the samples are called
 the question
   --target COLUMN  the column to explain: numbers, or 2 to 6 classes
   --time COLUMN  instead of a target: how long each row was observed
-  --event COLUMN  with --time: 1 where the event was seen, 0 where not
-  --entry COLUMN  with --time: when a row came under observation, 0 < entry < time
+  --event COLUMN  with --time: 1, dead, yes or true where the event was seen, 0, alive,
+      no or false where not; COLUMN=WORD says which word means that it was seen
+  --entry COLUMN  with --time: when a row came under observation; rows for which this is
+      not before the time are left out
   --positive CLASS  class of the target that is modelled against the other (default: the
       last one when sorted)
   --loss {auto,squared,logistic,softmax,poisson,huber,survival}  auto: survival with
@@ -244,13 +259,17 @@ its columns (* may come several times)
   --missing {error,drop,median}  drop: leave out rows with a gap; median: fill gaps in
       features by the column's median or most frequent level (default: %(default)s)
   --na CODE  * stands for a gap: -99, or a word; so do empty cells, and among numbers
-      NA, NaN, N/A, #N/A and null
+      NA, NaN, N/A, #N/A, null and missing
+  --lod {limit,half}  what <5, >200 or <LOD among numbers is taken for: the limit, or
+      half of it where the value lies below (default: %(default)s); without a number the
+      limit is the smallest, or largest, that was measured
 """
 
 _SELECT_MORE = """\
   --q Q  features selected in a resample on average, at the penalty of the report
   --lam LAM  λ itself, for the sum of losses (half the squares) plus λ times the sum of
-      absolute coefficients; not with --pfer or --q (default: chosen)
+      absolute coefficients; or cv: it predicts best in ten folds; or that of another
+      package, such as glmnet=0.12; not with --pfer or --q (default: chosen)
   --accuracy ACCURACY  the largest standard error of Π: so many refits are combined with
       rVAMP, up to 625 for %(default)s (the default), and 10,000 for 0.005
   --resamples N  so many refits, whatever the accuracy
@@ -277,11 +296,12 @@ _RULES = {  # of an option, beside its line in a table
     "--ordered": dict(type=_levels),
     "--group": dict(type=_group),
     "--missing": dict(default="error"),
+    "--lod": dict(default="limit"),
     "--threshold": dict(type=_share),
     "--pfer": dict(type=_positive),
     "--bound": dict(default="mb"),
     "--q": dict(type=_positive),
-    "--lam": dict(type=_positive),
+    "--lam": dict(type=_lam),
     "--accuracy": dict(type=_close, default=0.02),
     "--resamples": dict(type=_refits, dest="n_resamples"),
     "--no-refits": dict(action="store_const", const=0, dest="n_resamples"),

@@ -222,7 +222,7 @@ function built(made, attributes, children) {
   return made;
 }
 const s = (tag, attributes = {}, ...children) => built(document.createElementNS(SVG, tag), attributes, children);
-const h = (tag, attributes = {}, ...children) => built(document.createElement(tag), attributes, children);
+export const h = (tag, attributes = {}, ...children) => built(document.createElement(tag), attributes, children);
 const words = (x, y, text, attributes = {}) => s("text", { x, y, ...attributes }, text);
 const line = (x1, y1, x2, y2, attributes = {}) => s("line", { x1, y1, x2, y2, class: "axis", ...attributes });
 const path = (points, attributes) => s("path", { d: "M" + points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L"), fill: "none", ...attributes });
@@ -679,7 +679,7 @@ body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 .rvx .hit { fill: transparent; cursor: pointer; outline: none; } .rvx .row > :not(.hit) { pointer-events: none; } .rvx .hit:hover { fill: var(--hover); } .rvx .hit:focus-visible { stroke: var(--rvamp); stroke-width: 2; }
 .rvx .cell { cursor: pointer; outline: none; } .rvx .cell.chosen { stroke: var(--ink); stroke-width: 2; } .rvx .cell:focus-visible { stroke: var(--rvamp); stroke-width: 3; }
 .rvx .tabs { display: flex; flex-wrap: wrap; gap: 2px 4px; border-bottom: 1px solid var(--refits); margin-bottom: 12px; }
-.rvx button { font: inherit; color: var(--ink); background: none; border: 1px solid var(--refits); border-radius: 5px; padding: 4px 10px; min-height: 32px; cursor: pointer; }
+.rvx button { font: inherit; color: var(--ink); background: none; border: 1px solid var(--edge); border-radius: 5px; padding: 4px 10px; min-height: 32px; cursor: pointer; }
 .rvx button:hover { background: var(--hover); } .rvx :is(button, input, select, summary):focus-visible { outline: 2px solid var(--rvamp); outline-offset: 1px; }
 .rvx .tabs button { border: 0; border-bottom: 3px solid transparent; border-radius: 0; padding: 6px 10px; } .rvx .tabs button[aria-selected=true] { border-bottom-color: var(--p1); font-weight: 600; }
 .rvx .side { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: flex-start; } .rvx .stack { display: flex; flex-direction: column; gap: 6px; } .rvx .map { margin: 0; } .rvx .map figcaption { font-size: 12.5px; color: var(--soft); max-width: 250px; text-align: left; margin: 2px 0 0; }
@@ -687,12 +687,13 @@ body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 .rvx .control { display: block; } .rvx .whole { grid-column: 1 / -1; } .rvx .rest { color: var(--soft); font-size: 12.5px; } .rvx .value .rest.long { display: block; } .rvx button:disabled { opacity: 0.45; cursor: default; background: none; } .rvx .control .value { display: block; } .rvx .control b { font-weight: 600; } .rvx input[type=range] { width: 100%; margin: 4px 0 0; accent-color: var(--rvamp); min-height: 24px; display: block; }
 .rvx .marks { display: flex; justify-content: space-between; padding: 0 7px; height: 5px; } .rvx .marks i { width: 3px; height: 5px; background: transparent; border-radius: 1px; } .rvx .marks i.is { background: var(--soft); }
 .rvx fieldset { border: 0; padding: 0; margin: 0; min-width: 0; } .rvx legend { font: inherit; padding: 0; float: none; width: auto; margin: 0 0 3px; color: var(--ink); } .rvx .choices { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; } .rvx .choices label { display: inline-flex; gap: 5px; align-items: center; min-height: 30px; }
-.rvx select { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--refits); border-radius: 5px; padding: 4px 6px; min-height: 32px; max-width: 100%; } .rvx input[type=radio], .rvx input[type=checkbox] { accent-color: var(--rvamp); width: 17px; height: 17px; margin: 0; }
+.rvx select { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--edge); border-radius: 5px; padding: 4px 6px; min-height: 32px; max-width: 100%; } .rvx input[type=radio], .rvx input[type=checkbox] { accent-color: var(--rvamp); width: 17px; height: 17px; margin: 0; }
 .rvx svg.cut { overflow: hidden; max-width: none; } .rvx .ribbon { fill: var(--p1); fill-opacity: 0.3; stroke: var(--p1); stroke-width: 0.8; } .rvx .ring1 { fill: none; stroke: var(--p1); stroke-width: 2.4; }
 .rvx .key { display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 0 0 8px; font-size: 13px; line-height: 1.35; } .rvx .key span { display: inline-flex; gap: 6px; align-items: baseline; } .rvx .key svg { flex: none; width: 22px; height: 12px; transform: translateY(1px); }
 .rvx .panel { display: flex; flex-direction: column; } .rvx .panel > * { min-width: 0; }
 .rvx .says { margin: 10px 0 6px; min-height: 2.9em; } .rvx .count { min-height: 4.4em; } .rvx .count:empty { display: none; } .rvx .hint { color: var(--soft); margin: 0 0 4px; } .rvx .scroll { overflow-x: auto; } .rvx .scroll table { border: 0; border-collapse: collapse; font-size: 13.5px; margin: 0 0 8px; box-shadow: none; width: auto; } .rvx .scroll :is(th, td) { border: 0; border-bottom: 1px solid var(--guide); padding: 3px 14px 3px 0; text-align: left; background: none; font-variant-numeric: tabular-nums; white-space: nowrap; } .rvx thead th { font-weight: 400; color: var(--soft); } .rvx tbody th { font-weight: 600; } .rvx tr { background: none !important; }
 .rvx details { border-left: 3px solid var(--refits); padding: 2px 0 2px 12px; margin: 6px 0; } .rvx summary { cursor: pointer; } .rvx details p { margin: 6px 0 2px; }
+.rvx.own p { margin: 6px 0 12px; } .rvx input[type=file] { font: inherit; min-height: 32px; max-width: 100%; } .rvx .send { margin: 8px 0; } .rvx .send p { margin: 0; color: var(--soft); }
 .rvx .fall { fill: var(--ink); opacity: 0; animation: rvx-fall 0.55s ease-in both; } @keyframes rvx-fall { 0% { opacity: 0.9; transform: none; } 85% { opacity: 0.7; } 100% { opacity: 0; transform: translateY(var(--down)); } }
 .rvx .coming { animation: rvx-come 0.3s; } .rvx .leaving { animation: rvx-come 0.3s reverse both; pointer-events: none; } @keyframes rvx-come { 0% { opacity: 0; } }
 @container (max-width: 560px) { .rvx .says { min-height: 5.8em; } .rvx .count { min-height: 8.7em; } .rvx .hint { order: 1; margin: 8px 0; } .rvx .last { order: 2; } .rvx .controls { grid-template-columns: minmax(0, 1fr); } .rvx .stack { flex-direction: row; gap: 4px; align-items: flex-start; } .rvx .map figcaption { max-width: none; } .rvx .scroll table { font-size: 12.5px; } .rvx .scroll :is(th, td) { padding-right: 9px; } }
@@ -713,7 +714,7 @@ function slider(name, label, { max, value, shown, marks, min = 0, step = 1 }, mo
   if (marks) label1.append(h("div", { class: "marks", "aria-hidden": "true", title: "refits were made here" }, ...Array.from({ length: max + 1 }, (_, k) => h("i", marks.includes(k) ? { class: "is" } : {}))), h("span", { class: "rest" }, "marks: refits were made here"));
   return Object.assign(label1, { set: (v) => { input.value = v; write(); } });
 }
-function menu(name, label, names, value, chosen) {
+export function menu(name, label, names, value, chosen) {
   const select = h("select", { "data-key": name, "aria-label": label, "data-lm-suppress-shortcuts": "" }, ...names.map((text, k) => h("option", { value: k, ...(k === value ? { selected: "" } : {}) }, text)));
   select.addEventListener("change", () => chosen(Number(select.value)));
   return h("label", { class: "control" }, h("span", { class: "value" }, label), select);
@@ -732,14 +733,125 @@ const button = (key, text, pressed) => {
   return made;
 };
 
+// --- what is sent: the state in an address, and the picture as a file ----------------------------------------------------------------
+// Key of the address, part of the state, and the words for its values 0, 1, 2 ...
+const addressWords = (data) => [
+  ["coefficient", "i", data.names],
+  ["lam", "l", data.lamNames.map((name) => [name].flat()[0])],
+  ["size", "t", data.taus.map(String)],
+  ["drawn", "d", data.drawn.map((drawn) => (drawn ? "yes" : "no"))],
+  ["step", "step", data.deltas.map((_, k) => String(k + 1))],
+  ["beta", "b", data.betaNames ?? []],
+];
+// What a state differs in from the first one, as an address has it behind its #.
+export function addressOf(state, first, data) {
+  const parts = new URLSearchParams();
+  if (state.panel !== first.panel) parts.set("panel", state.panel);
+  for (const [key, part, words] of addressWords(data)) {
+    if (state[part] !== first[part]) parts.set(key, words[state[part]]);
+  }
+  if (String(state.pair) !== String(first.pair)) ["first", "second"].forEach((key, k) => parts.set(key, data.names[state.pair[k]]));
+  if (state.shift !== first.shift) parts.set("shift", state.shift);
+  if (state.n !== first.n) parts.set("refits", state.n);
+  if (state.offset !== first.offset) parts.set("after", state.offset);
+  return parts.toString();
+}
+// The state of such an address. What it says of nothing that is here is left as it is first.
+export function stateOf(address, first, data) {
+  const parts = new URLSearchParams(address), state = { ...first };
+  const number = (key, low, high) => {
+    const value = parseFloat(parts.get(key));
+    return value >= low && value <= high ? value : null;
+  };
+  if (data.panels.includes(parts.get("panel"))) state.panel = parts.get("panel");
+  for (const [key, part, words] of addressWords(data)) {
+    if (words.includes(parts.get(key))) state[part] = words.indexOf(parts.get(key));
+  }
+  const pair = ["first", "second"].map((key) => data.names.indexOf(parts.get(key)));
+  if (pair[0] !== pair[1] && !pair.includes(-1)) state.pair = pair;
+  state.shift = number("shift", -3, 3) ?? first.shift;
+  state.n = Math.round(number("refits", 0, data.B) ?? first.n);
+  state.offset = Math.round(number("after", 0, data.B) ?? first.offset);
+  return state;
+}
+
+const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity", "paint-order", "font-size", "font-weight", "text-anchor"];
+// A colour as every program reads it.
+const plainly = (value) => value.replace("rgba(0, 0, 0, 0)", "none").replace(/color\(srgb ([^)/]+).*\)/, (_, parts) => `rgb(${parts.trim().split(" ").map((part) => Math.round(255 * part))})`);
+// A drawing of the page with its looks written on it, as the style sheet stays behind; without what is only pressed.
+function withLooks(drawing) {
+  const copy = drawing.cloneNode(true), parts = [...copy.querySelectorAll("*")];
+  drawing.querySelectorAll("*").forEach((part, k) => {
+    const style = getComputedStyle(part), shape = !["g", "svg"].includes(part.tagName);
+    for (const name of ["class", "style", "role", "tabindex", "data-key", "data-lm-suppress-shortcuts", "aria-pressed"]) parts[k].removeAttribute(name);
+    if (part.matches(".hit, .fall, .leaving")) parts[k].remove();
+    else if (shape) for (const name of LOOKS) parts[k].setAttribute(name, plainly(style.getPropertyValue(name)));
+  });
+  return built(copy, { overflow: "visible" }, []);
+}
+// The lines of text of an element that stand outside its drawings, as SVG; `shift` moves what stands in the page into the picture.
+function linesOf(element, shift) {
+  const lines = [], range = document.createRange(), walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.parentElement.closest("svg")) continue;
+    for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const box = range.getBoundingClientRect(), last = lines.at(-1);
+      if (!box.width) continue;
+      if (last?.node === node && Math.abs(last.box.top - box.top) < 3) last.text += ` ${word}`;
+      else lines.push({ node, box, text: word });
+    }
+  }
+  return lines.map(({ node, box, text }) => {
+    const style = getComputedStyle(node.parentElement);
+    return words(box.left + shift.x, box.top + shift.y + 0.78 * box.height, text, { fill: style.color, "font-size": style.fontSize, "font-weight": style.fontWeight });
+  });
+}
+// One SVG of these elements, which stand below each other in the page; what stood between them is left out.
+function pictureOf(root, heading, elements) {
+  const pad = 16, style = getComputedStyle(root), picture = s("svg", { xmlns: SVG, "font-family": style.fontFamily, "font-size": 13 });
+  const paper = s("rect", { fill: style.backgroundColor, width: "100%", height: "100%" });
+  let y = pad + 14, width = root.clientWidth;
+  picture.append(paper, ...heading.map((text, k) => words(pad, y + 20 * k, text, { fill: style.color, "font-weight": k ? 400 : 600 })));
+  y += 20 * heading.length;
+  for (const element of elements.filter((each) => each.offsetHeight && each.childNodes.length)) {
+    const box = element.getBoundingClientRect(), shift = { x: pad - box.left, y: y - box.top };
+    for (const drawing of element.querySelectorAll("svg:not(svg svg)")) {
+      const at = drawing.getBoundingClientRect();
+      picture.append(built(withLooks(drawing), { x: at.left + shift.x, y: at.top + shift.y, width: at.width, height: at.height }, []));
+    }
+    picture.append(...linesOf(element, shift));
+    y += box.height + 10;
+    width = Math.max(width, element.scrollWidth);
+  }
+  const size = [width + 2 * pad, y + pad - 10].map(Math.ceil);
+  return { picture: built(picture, { width: size[0], height: size[1], viewBox: `0 0 ${size.join(" ")}` }, []), size };
+}
+async function asPng(text, [width, height]) { // two pixels for one, as a screen of a phone has
+  const image = new Image(), canvas = built(document.createElement("canvas"), { width: 2 * width, height: 2 * height }, []);
+  image.src = `data:image/svg+xml,${encodeURIComponent(text)}`;
+  await image.decode();
+  canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height);
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
+}
+function download(blob, name) {
+  const href = URL.createObjectURL(blob);
+  h("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 1000);
+}
+
 let explorers = 0;
 export function render({ model, el }) {
   const data = unpack(model.get("table")), id = `rvx${explorers++}`, panels = data.panels.filter((name) => PANELS[name]);
-  const state = { panel: panels[0], i: data.lead ?? 0, l: data.start[0], t: data.start[1], d: data.start[2], shift: 0, n: data.B, offset: 0, pair: data.pair ?? [0, 1], step: 0, b: 0, fallen: [], worth: {}, rooms: {}, maps: {}, focus: null };
+  const first = { panel: panels[0], i: data.lead ?? 0, l: data.start[0], t: data.start[1], d: data.start[2], shift: 0, n: data.B, offset: 0, pair: data.pair ?? [0, 1], step: 0, b: 0 };
+  const own = data.page && location.protocol !== "about:"; // the page is the explorer's: its address is, too
+  const state = { ...(own ? stateOf(location.hash.slice(1), first, data) : first), fallen: [], worth: {}, rooms: {}, maps: {}, focus: null };
   const root = h("div", { class: "rvx" }), tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "What to look at" }), body = h("div", { role: "tabpanel", class: "panel", id: `${id}body` });
   const stage = h("div", { class: "stage" }), controls = h("div", { class: "controls" }), says = h("p", { class: "says", "aria-live": "polite" }), below = h("div", { class: "scroll" }), hint = h("p", { class: "hint" }), keys = h("p", { class: "key" }), count = h("p", { class: "says count" }), asides = h("div", { class: "aside" }), questions = h("div", { class: "last" });
+  const sent = h("p", { role: "status" }), send = h("div", { class: "choices send" });
   const at = () => el.getRootNode().activeElement;
-  let timer = null, drawn = null, width = 700;
+  let timer = null, noted = null, drawn = null, width = 700;
   const measure = () => { width = Math.max(Math.floor(root.clientWidth || el.clientWidth || 700), 280); }; // not at each move: it takes as long as a picture
 
   function draw() {
@@ -769,6 +881,40 @@ export function render({ model, el }) {
     for (const each of controls.querySelectorAll(".draw button")) each.disabled = !here;
     if (held) body.querySelector(`.stage [data-key="${held}"], .aside [data-key="${held}"]`)?.focus();
     Object.assign(state, { fallen: [], focus: null });
+    sent.textContent = "";
+    clearTimeout(noted);
+    if (own) noted = setTimeout(note, 200); // browsers count how often
+  }
+  function note() {
+    const elsewhere = location.hash && !location.hash.includes("="); // a place in the page
+    if (!elsewhere || addressOf(state, first, data)) history.replaceState(null, "", link());
+  }
+  function link() {
+    const address = addressOf(state, first, data);
+    return location.href.split("#")[0] + (address && `#${address}`);
+  }
+  async function copyLink() {
+    history.replaceState(null, "", link());
+    try {
+      await navigator.clipboard.writeText(link());
+      sent.textContent = "copied: whoever opens the link sees the same";
+    } catch { // not every page may
+      sent.textContent = "this browser does not let a page copy: take the link from its address bar";
+    }
+  }
+  async function save(kind) {
+    const usual = { l: data.start[0], ...data.usual }, at = { ridgeline: place(state), one: place(state), pair: { ...usual, l: state.l } }[state.panel] ?? usual;
+    const moved = state.panel === "one" && state.shift ? [`field moved by ${short(state.shift)} standard deviations`] : [];
+    root.getAnimations({ subtree: true }).forEach((each) => each.finish()); // what comes is there
+    const { picture, size } = pictureOf(root, [PANELS[state.panel][0], [...setting(data, at), ...moved].join(", ")], [keys, stage, says, count, below, asides]);
+    const text = new XMLSerializer().serializeToString(picture), name = `explorer-${state.panel}.${kind}`;
+    download(kind === "png" ? await asPng(text, size) : new Blob([text], { type: "image/svg+xml" }), name);
+    sent.textContent = `saved as ${name}`;
+  }
+  function goTo() { // an address that is typed or pasted; one without = names a place in the page
+    if (!location.hash.includes("=")) return;
+    Object.assign(state, stateOf(location.hash.slice(1), first, data));
+    open(false);
   }
   function act(change) { // what a press in a picture or a tab does
     const moved = change.panel && change.panel !== state.panel;
@@ -851,13 +997,15 @@ export function render({ model, el }) {
     });
     tabs.append(tab);
   });
-  body.append(hint, keys, stage, controls, says, count, below, asides, questions);
+  send.append(...(own ? [button("link", "copy link", copyLink)] : []), button("png", "save as PNG", () => save("png")), button("svg", "save as SVG", () => save("svg")), sent);
+  body.append(hint, keys, stage, controls, says, count, below, asides, send, questions);
   root.append(h("style", {}, STYLE), tabs, body);
   el.append(root);
   measure();
   open(false);
   const watch = new ResizeObserver(() => { const before = width; measure(); if (Math.abs(width - before) > 2) draw(); });
   watch.observe(root);
-  return () => { clearInterval(timer); watch.disconnect(); };
+  if (own) addEventListener("hashchange", goTo);
+  return () => { clearInterval(timer); clearTimeout(noted); watch.disconnect(); removeEventListener("hashchange", goTo); };
 }
 export default { render };

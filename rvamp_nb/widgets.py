@@ -16,6 +16,7 @@ from functools import lru_cache, singledispatch
 from importlib.resources import files
 from itertools import product
 from math import prod
+from pathlib import Path
 
 import numpy as np
 from scipy.ndimage import binary_dilation
@@ -39,6 +40,10 @@ def _widget_class(anywidget, module):
     class Explorer(anywidget.AnyWidget):
         _esm = files("rvamp_nb").joinpath(module).read_text(encoding="utf-8")
         table = traitlets.Dict().tag(sync=True)
+
+        def save(self, path):
+            """Write the widget into a page of its own."""
+            Path(path).write_text(_page_of(self._esm, self.table), encoding="utf-8")
 
     return Explorer
 
@@ -263,8 +268,10 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
 
     Returns
     -------
-    An anywidget. A ValueError for a fit that has not converged, has clusters of
-    columns, or no resampling; a TypeError for a prior that is no penalty.
+    An anywidget, whose `save(path)` writes it into one file of HTML that makes no
+    request; there the address holds the state. A ValueError for a fit that has not
+    converged, has clusters of columns, or no resampling; a TypeError for a prior that
+    is no penalty.
 
     Examples
     --------
@@ -328,6 +335,40 @@ def diabetes_explorer(panels=None):
     if panels:
         table["panels"] = panels
     return _shown(table)
+
+# %% ../nbs/workshop/widgets.ipynb #s3ndpag1
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none';
+  script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:">
+<title>Coefficients across resamples</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ margin: 1rem; background: #FFFFFF; }}
+main {{ max-width: 60rem; margin: auto; }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #131416; }} }}
+</style>
+<main></main>
+<script type="module">{module}
+{{
+  const table = {table};
+  render({{ model: {{ get: () => table }}, el: document.querySelector("main") }});
+}}
+</script>
+</html>
+"""
+
+
+def _page_of(module, table):
+    """Return a page of HTML, as text, that shows a table by a module of ours. All that
+    it needs is in it, and it allows no request: scripts, styles and pictures are those
+    of the page only. It has the size of the table and 90,000 bytes.
+    """
+    data = json.dumps(dict(table, page=True), ensure_ascii=False)
+    data = data.replace("</", "<\\/")  # what ends a script must not stand in it
+    return _PAGE.format(module=module, table=data)
 
 # %% ../nbs/workshop/widgets.ipynb #f1lm0002
 def film(box):

@@ -178,7 +178,7 @@ def main():
     run = seconds(rvamp, A, y, prior=Laplace(lam, LAWS[0]), counts=Poisson(0.5))
     refit = seconds(naive_bootstrap, A, y, lam, **asked, seed=0, n_jobs=1)
     table |= dict(lead=3, pair=[0, 2], questions=QUESTIONS, about=ABOUT)
-    table["seconds"] = dict(run=f"{run:.1g}", n_resamples=f"{refit:.1g}")
+    table["seconds"] = dict(run=f"{run:.1g}", refits=f"{refit:.1g}")
     table["columns"] = np.corrcoef(A[:, shown].T).round(2).tolist()
     table["panels"] = [*QUESTIONS]
     text = json.dumps(table, ensure_ascii=False, indent=0)

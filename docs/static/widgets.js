@@ -15,9 +15,15 @@ document.addEventListener("DOMContentLoaded", async () => {
       save_changes: () => {},
     };
     const script = models[values._esm]?.state._esm ?? values._esm; // or the number of the widget that has it
-    const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-    const { default: widget } = await import(address);
-    URL.revokeObjectURL(address);
+    const addresses = [];
+    const addressOf = (text) => {
+      addresses.push(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+      return addresses.at(-1);
+    };
+    // a module that it imports from a file lies in the page, too, under the file's name
+    const whole = script.replace(/(?<=^import .* from )".*\/(\w+)\.js"/gm, (_, name) => JSON.stringify(addressOf(models[name].state._esm)));
+    const { default: widget } = await import(addressOf(whole));
+    addresses.forEach((address) => URL.revokeObjectURL(address));
     const el = document.createElement("div");
     el.className = "widget";
     view.after(el);

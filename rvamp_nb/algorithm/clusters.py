@@ -93,10 +93,11 @@ def cavity_input(A, view, rows, pulls, columns):
 
 # %% ../../nbs/course/47_clusters.ipynb #c0unt021
 def cavity_of(inside, D, r, T):
-    """Take the columns of a cluster out of the model and return field, precision and
-    noise there, `CavityInput` (`cluster-cavity`). `inside` is the `CavityInput` with
-    them, of d columns or of B clusters of d; D, r and T, (d,) or (B, d), are the
-    prior's.
+    """Take the columns of a cluster out of the model; return field, precision and noise
+    there, `CavityInput` (`cluster-cavity`).
+
+    `inside` is the `CavityInput` with them, of d columns or of B clusters of d. D, r
+    and T, (d,) or (B, d), are the prior's message.
     """
     mean, B, P = inside
     E = np.linalg.inv(np.eye(mean.shape[-1]) - B * D[..., None, :])
@@ -107,7 +108,7 @@ def cavity_of(inside, D, r, T):
 ALL_AT_ONCE = 10  # turns in which every wrong sign is changed
 
 
-def _responses(Q, cluster, k, on):
+def _face_responses(Q, cluster, k, on):
     """Compute the derivatives of minimisers by their fields, (n, d, d), from their
     nonzero coefficients `on` and added precisions k, (n, d) each.
     """
@@ -128,10 +129,12 @@ def _responses(Q, cluster, k, on):
 
 # %% ../../nbs/course/47_clusters.ipynb #ea325715
 def solve_lassos(Q, cluster, g, t, k, positive=False):
-    """Minimise x'Qx/2 - g'x + sum_i (t_i |x_i| + k_i x_i^2 / 2), under x >= 0 if
-    positive, for many fields g, (n, d), with their penalties t, k >= 0, (n, d), at
-    once; return x, (n, d), and the number that has not converged after 100 turns. Q,
-    (B, d, d), are positive definite; cluster, (n,), is the number of each field's.
+    """Minimise x'Qx/2 - g'x + sum_i (t_i |x_i| + k_i x_i^2 / 2) for many fields g at
+    once, under x >= 0 if positive.
+
+    g and the penalties t, k >= 0 are (n, d); Q, (B, d, d), are positive definite, and
+    cluster, (n,), says which belongs to a field. Return x, (n, d), and the number that
+    has not converged after 100 turns.
     """
     down = 1.0 - positive  # whether coefficients may be negative
     size = g if positive else np.abs(g)
@@ -146,7 +149,7 @@ def solve_lassos(Q, cluster, g, t, k, positive=False):
         c = cluster[open_fields]
         # with fixed signs the minimum is that of a quadratic function
         force = g[open_fields] - t[open_fields] * s
-        z = times(_responses(Q, c, k[open_fields], s != 0), force)
+        z = times(_face_responses(Q, c, k[open_fields], s != 0), force)
         x[open_fields] = z
         pull = g[open_fields] - times(Q[c], z)
         bound = t[open_fields] * (1 + 1e-9)
@@ -170,7 +173,7 @@ SOME = 1024  # ... and in a pattern, of which there are many
 
 
 @lru_cache(maxsize=128)
-def _points(d, start, stop):
+def _noise_points(d, start, stop):
     """Make normal (mean 0, covariance I) and uniform points, (n, d), without seed."""
     from scipy.stats import qmc
 
@@ -190,26 +193,28 @@ class Nodes(NamedTuple):
 
     noise: np.ndarray  # of the fields: what is beyond their mean, (B, n, d)
     x: np.ndarray  # the minimisers, (B, n, d)
-    R: object  # a call: their derivatives by the field, (B, n, d, d)
+    R: object  # a function that computes their derivatives by the field, (B, n, d, d)
     response: np.ndarray  # their mean response to the field, (B, d, d)
 
-    def three(self):
+    def averages(self):
         """Compute Π, mean and mean square of the coefficients, (3, B, d)."""
         return np.array([self.x != 0, self.x, self.x**2]).mean(2)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck011
 def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
-    """Solve the small Lassos of B clusters of columns, (B, d), under a prior for all N,
-    at n points of the joint noise of their fields: return `Nodes`. The points begin at
-    `start` in the list of NODES; `cavity` is the `CavityInput` without the cluster
-    itself, (B, d) and twice (B, d, d).
+    """Solve the small Lassos of B clusters at n points of the joint noise of their
+    fields; return `Nodes`.
+
+    columns, (B, d), are the numbers of theirs; the prior is for all N. `cavity` is the
+    `CavityInput` without the cluster itself, (B, d) and twice (B, d, d). The points
+    begin at `start` in the list of NODES.
     """
     d = columns.shape[1]
-    z, u = _points(d, start, start + n)
+    z, u = _noise_points(d, start, start + n)
     sizes, E = np.linalg.eigh(cavity.noise)
     roots = np.sqrt(np.maximum(sizes, 0))[:, None]
     noise = z @ ((E * roots) @ transposed(E))
-    t, k = _penalties_at(prior, columns, N, u)
+    t, k = _draw_penalties(prior, columns, N, u)
     t = t.reshape(-1, d)
     k = k.reshape(-1, d)
     g = (noise + cavity.mean[:, None]).reshape(-1, d)
@@ -218,8 +223,8 @@ def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
     x, _ = solve_lassos(Q, cluster, g, t, k, prior.positive)
     on = x != 0
 
-    def R():
-        return _responses(Q, cluster, k, on).reshape(noise.shape + (d,))
+    def derivatives():
+        return _face_responses(Q, cluster, k, on).reshape(noise.shape + (d,))
 
     x = x.reshape(noise.shape)
     # the mean response from products with the noise (Stein's lemma), which are smooth
@@ -227,12 +232,12 @@ def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
     least = SILENT * largest[..., None] + 1e-300
     products = transposed(x) @ z @ E * roots / n
     if (roots**2 < 1e6 * least).any():  # without noise: the derivative itself
-        products += R().mean(1) @ E * least
+        products += derivatives().mean(1) @ E * least
     response = products / (roots**2 + least) @ transposed(E)
-    return Nodes(noise, x, R, response)
+    return Nodes(noise, x, derivatives, response)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ckp01
-def _penalties_at(prior, columns, N, u):
+def _draw_penalties(prior, columns, N, u):
     """Look up the thresholds t and the added precisions k of columns (B, d), of N, at
     uniform points u (n, d), which choose a penalty each; return t and k, (B, n, d).
     """
@@ -248,7 +253,7 @@ def _penalties_at(prior, columns, N, u):
     return values[case_of, 0, columns], values[case_of, 1, columns]
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck001
-def _possible(chi, Q):
+def _clip_response(chi, Q):
     """Clip responses to those that a penalty can have: chi Q from 0 to 1 - ALWAYS."""
     root = np.linalg.cholesky(Q)
     values, E = np.linalg.eigh(symmetric(transposed(root) @ chi @ root))
@@ -257,13 +262,15 @@ def _possible(chi, Q):
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck0m1
 def cluster_message(nodes, cavity):
-    """Compute the moments of B clusters at their `Nodes`: mean, chi and v, (B, d) and
-    twice (B, d, d); and their message to the other columns, D, r and T of the same
-    shapes, D and T positive semidefinite (`cluster-message`).
+    """Compute the moments of B clusters at their `Nodes`, and their message to the
+    other columns (`cluster-message`).
+
+    Return two triples of arrays (B, d), (B, d, d): mean, chi and v; D, r and T, with D
+    and T positive semidefinite. Mean and r are the vectors.
     """
     h, Q, C = cavity
     mean = nodes.x.mean(1)
-    chi = _possible(nodes.response, Q)
+    chi = _clip_response(nodes.response, Q)
     # what is not linear in the noise is noise of the message
     nonlinear = nodes.x - mean[:, None] - nodes.noise @ chi
     excess = transposed(nonlinear) @ nonlinear / nonlinear.shape[1]
@@ -312,7 +319,7 @@ class RotatedMessage(namedtuple("Turned", Mixed._fields + ("view", "turns", "lay
         solved = lmmse.couple_rows(rows, A, message)  # in groups, chapter 5.2
         columns = np.concatenate([m.ravel() for m in self.members])
         inputs = cavity_input(A, self.view, rows, solved.u.mean, columns)
-        return _back(solved, self, self.members, inputs)
+        return _to_columns(solved, self, self.members, inputs)
 
 
 @lmmse.couple_both.register
@@ -320,10 +327,11 @@ def _columns_in_clusters(prior: RotatedMessage, rows, A, *_):
     return prior.coupled(A, rows)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck005
-def _back(solved, message, members, inputs):
-    """Turn what the coupling has solved for clusters back to their columns: return a
-    `Coupled`. `message` is the `RotatedMessage`, `members` the columns (B, d) for each
-    size of clusters, and `inputs` the `CavityInput` of all of them.
+def _to_columns(solved, message, members, inputs):
+    """Turn a `Coupled` in the coordinates of clusters back to those of their columns.
+
+    `message` is the `RotatedMessage`, `members` the columns (B, d) for each size of
+    clusters, and `inputs` the `CavityInput` of all of them.
     """
     mean = solved.x.mean.copy()
     chi = solved.x.chi.copy()
@@ -340,7 +348,7 @@ def _back(solved, message, members, inputs):
         start += m.size
         r = message.r[m]
         t = message.T[m]
-        field, response, covariance = _turned_back(inputs.of(places), turn, r, t)
+        field, response, covariance = _message_to_columns(inputs.of(places), turn, r, t)
         to_prior.h[m], Q_hat[:], chi_hat[:] = field
         mean[m] = times(turn[0], solved.x.mean[m])
         chi[m] = diagonal(response)
@@ -348,11 +356,13 @@ def _back(solved, message, members, inputs):
     return solved._replace(x=Moments(mean, chi, var), to_prior=to_prior)
 
 # %% ../../nbs/course/47_clusters.ipynb #dda182d5
-def _turned_back(inputs, turn, r, t):
-    """Compute the message to clusters, their response and their covariance, in their
-    columns' coordinates. `inputs` is their `CavityInput` in those in which they are
-    independent; `turn` is J and its inverse; r and t, (B, d), are the clusters' message
-    in the same coordinates, where D = 1.
+def _message_to_columns(inputs, turn, r, t):
+    """Compute the message to clusters, a `CavityInput`, their response and their
+    covariance, (B, d, d), in the coordinates of their columns.
+
+    `inputs`, r and t are in coordinates in which a cluster's coefficients are
+    independent: its `CavityInput`, and its message, (B, d), where D = 1. `turn` is J,
+    from these to the columns, and its inverse.
     """
     _, B, P = inputs
     J, J_inv = turn
@@ -367,13 +377,14 @@ def _turned_back(inputs, turn, r, t):
     Q = symmetric(back @ Q @ J_inv)
     C = symmetric(back @ C @ J_inv)
     J_T = transposed(J)
-    return (times(back, field), Q, C), J @ response @ J_T, J @ covariance @ J_T
+    message = CavityInput(times(back, field), Q, C)
+    return message, J @ response @ J_T, J @ covariance @ J_T
 
 # %% ../../nbs/course/47_clusters.ipynb #17b10ck6
 COPIES = 1e-11  # what is added to a cluster's precision, in units of its diagonal
 
 
-def _definite(Q):
+def _make_definite(Q):
     """Make precisions (B, d, d) definite, so that exact copies have equal shares; a
     `Breakdown` where one is negative by more than rounding.
     """
@@ -386,15 +397,15 @@ def _definite(Q):
     return Q + added[..., None] * np.eye(Q.shape[-1])
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck012
-def _of_clusters(prior, m, N, cavity):
-    """Compute the moments of clusters, (B, d) each; J and its inverse; and D, r and T
-    of their message in these coordinates.
+def _solve_clusters(prior, m, N, cavity):
+    """Solve clusters of columns m, (B, d); return their `Moments`, J and its inverse,
+    and D, r and T of their message in these coordinates.
     """
     nodes = at_quadrature(prior, m, N, cavity)
     (mean, chi, v), (D, r, T) = cluster_message(nodes, cavity)
     turn, t = decorrelating_basis(D, T)
     rho = diagonal(chi @ cavity.Sigma)
-    moments = mean, diagonal(chi), diagonal(v), rho, 1 - rho
+    moments = Moments(mean, diagonal(chi), diagonal(v), rho, 1 - rho)
     return moments, turn, (1.0, times(turn[1], r), t)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck007
@@ -438,9 +449,9 @@ class ClusteredPrior(Prior):
         noises = self.layout.blocks(incoming.chi_hat)
         for m, Q, C in zip(self.layout.members, precisions, noises):
             if m.shape[1] > 1:
-                yield m, CavityInput(incoming.h[m], _definite(Q), C)
+                yield m, CavityInput(incoming.h[m], _make_definite(Q), C)
 
-    def three(self, incoming, n=NODES, start=0):
+    def averages(self, incoming, n=NODES, start=0):
         """Compute Π, mean and mean square, (3, N), those of the clusters by n nodes."""
         alone = incoming.alone()
         x = self.whole.moments(alone)
@@ -448,12 +459,12 @@ class ClusteredPrior(Prior):
         var = x.var[: self.N]
         averages = np.array([self.whole.Pi(alone), mean, var + mean**2])
         for m, nodes in self.one_by_one(incoming, n, start):
-            averages[:, m] = nodes.three()
+            averages[:, m] = nodes.averages()
         return averages
 
     def read(self, step):
         """Return Π, (N,), and moments of x at a `Step`, of clusters by all nodes."""
-        Pi, mean, square = self.three(step.state.to_prior)
+        Pi, mean, square = self.averages(step.state.to_prior)
         var = np.append(square - mean**2, step.x.var[self.N :])
         mean = np.append(mean, step.x.mean[self.N :])
         return Pi, step.x._replace(mean=mean, var=var)
@@ -468,7 +479,7 @@ class ClusteredPrior(Prior):
         view = moment_view(mixed, x, alone)
         turns = []
         for m, cavity in self.cavities(incoming):
-            moments, turn, message = _of_clusters(self.prior, m, self.N, cavity)
+            moments, turn, message = _solve_clusters(self.prior, m, self.N, cavity)
             turns.append(turn)
             for values, of_cluster in zip(x, moments):
                 values[m] = of_cluster

@@ -307,9 +307,9 @@ def _far_group(A, groups):
 @dataclass(frozen=True, eq=False)
 class GroupLasso(Prior):
     """Penalise groups of columns by lam w_g |x_g|, the length of the coefficients of a
-    group: all of them are zero, or none. Π of a column is that of its group, and
-    `of_groups` gives it per group, in the order of `column_groups.names`. At beta = inf
-    by one radial integral, to ten digits.
+    group: all of them are zero, or none. The selection probability Π of a column is
+    that of its group, and `of_groups` gives it per group, in the order of
+    `column_groups.names`. At beta = inf by one radial integral, to ten digits.
 
     Parameters
     ----------

@@ -53,29 +53,38 @@ class Diagonals(NamedTuple):
 
 # %% ../../nbs/course/33_coupling.ipynb #2e1aef97
 def answer_x(prior, solved):
-    """Compute the moments of x and the message to the prior (`leave-one-out`,
-    `received-on-S`).
+    """Compute the moments of x and the message to the prior: on R by `leave-one-out`,
+    on S by `received-on-S`.
     """
-    S, D, r, T = prior.S, prior.D, prior.r, prior.T
-    s, free, others = solved.s, solved.free, solved.others_x
-    chi = D * free
-    var = T * free**2 + D**2 * others  # own noise + others' noise
-    back = Natural(s / free, (solved.Atu + s * r) / free, others / free**2)
+    s = solved.s
+    free = solved.free
+    others = solved.others_x
+    chi = prior.D * free
+    own_noise = prior.T * free**2
+    var = own_noise + prior.D**2 * others
+    Q_hat = s / free
+    h = (solved.Atu + s * prior.r) / free
+    chi_hat = others / free**2
+    # on S the prior's message is in the natural view
+    S = prior.S
     chi[S] = solved.chi_S
     var[S] = chi[S] ** 2 * prior.chi_hat[S] + solved.others_S
-    back.Q_hat[S] = 1 / chi[S] - prior.Q_hat[S]
-    back.h[S] = solved.x[S] / chi[S] - prior.h[S]
-    back.chi_hat[S] = solved.others_S / chi[S] ** 2
-    return Moments(solved.x, chi, var), back
+    Q_hat[S] = 1 / chi[S] - prior.Q_hat[S]
+    h[S] = solved.x[S] / chi[S] - prior.h[S]
+    chi_hat[S] = solved.others_S / chi[S] ** 2
+    return Moments(solved.x, chi, var), Natural(Q_hat, h, chi_hat)
 
 # %% ../../nbs/course/33_coupling.ipynb #ffb62b83
 def answer_u(likelihood, solved):
     """Compute moments of u and the message to the likelihood (`message-to-rows`)."""
-    u, chi, t, others = solved.u, solved.chi_u, solved.t, solved.others_u
-    var = chi**2 * likelihood.chi_hat + others  # own noise + others' noise
+    u = solved.u
+    chi = solved.chi_u
+    t = solved.t
+    own_noise = chi**2 * likelihood.chi_hat
+    var = own_noise + solved.others_u
     V = t / chi
-    back = Natural(V, V * u - solved.Ax, others / chi**2)
-    return Moments(u, chi, var, 1 - t, t), back
+    to_likelihood = Natural(V, V * u - solved.Ax, solved.others_u / chi**2)
+    return Moments(u, chi, var, 1 - t, t), to_likelihood
 
 # %% ../../nbs/course/33_coupling.ipynb #c0de1001
 def coupled(prior, likelihood, solved):

@@ -25,7 +25,7 @@ from .solver import Fit
 from ..interface import check_interface
 from ..tables.chunked import chunk_axis, with_ones
 from ..typing import Array, ArrayLike
-from ..validation import check_array, check_number
+from ..validation import check_array, check_number, format_list
 
 # %% ../../nbs/course/37_densities.ipynb #c0ef1e01
 def coefficient_interval(fit: Fit, level: float = 0.9) -> Array:
@@ -722,8 +722,8 @@ def located(source, which):
 # %% ../../nbs/course/37_densities.ipynb #6a0d5reg
 @located.register(Fit)
 def _chosen(fit, rows):
-    """Find coefficients of a `Fit` by their numbers, an int or (n,), None for all:
-    return `Located`. A TypeError, ValueError or IndexError for others.
+    """Find coefficients of a `Fit` by their numbers or names, one or (n,), None for
+    all: return `Located`. A TypeError, ValueError or IndexError for others.
     """
     if fit.last is None:
         raise ValueError(f"fit holds no step to take a density from: {fit.status}")
@@ -731,10 +731,13 @@ def _chosen(fit, rows):
     if rows is None:
         rows = np.arange(N)
     rows = np.asarray(rows)
+    if rows.dtype.kind in "UO" and fit.names is not None:
+        rows = _numbers_of(fit.names, rows)
     if rows.dtype.kind not in "iu":
         remedy = "np.flatnonzero of a mask"
         if rows.dtype.kind in "UO":
-            remedy = "names are known to the estimator: p1(selector, 'bmi')"
+            remedy = "names are known to the estimator: p1(selector, 'bmi'), and to a"
+            remedy += " fit of a DataFrame"
         rule = f"coefficients of a Fit are chosen by integers, got {rows.dtype}"
         raise TypeError(f"{rule}; {remedy}")
     if rows.ndim > 1:
@@ -742,7 +745,23 @@ def _chosen(fit, rows):
     if ((rows < -N) | (rows >= N)).any():
         raise IndexError(f"there are {N} coefficients, 0 to {N - 1}; got {rows}")
     numbers = np.arange(N)[rows]  # from 0 on, where they count from the end
-    return Located(fit, numbers, np.ones(np.shape(numbers)), numbers)
+    names = numbers if fit.names is None else fit.names[numbers]
+    return Located(fit, numbers, np.ones(np.shape(numbers)), names)
+
+
+def _numbers_of(names, wanted):
+    """Return the numbers of columns wanted by name, () or (n,), among names, (N,). A
+    ValueError for a name that is not among them once.
+    """
+    numbers = []
+    for name in np.ravel(wanted):
+        found = np.flatnonzero(names == str(name))
+        if len(found) != 1:
+            known = format_list(names, range(len(names)), 8)
+            what = f"the fit has {len(found)} columns called {name!s}, of {known}"
+            raise ValueError(f"{what}: give a name that is there once, or a number")
+        numbers.append(found[0])
+    return np.array(numbers, dtype=int).reshape(np.shape(wanted))
 
 # %% ../../nbs/course/37_densities.ipynb #gr0upn02
 class GroupNorm(NamedTuple):

@@ -268,7 +268,7 @@ def _factor_replicon(fit):
     return of_x, np.maximum(square - mean**2, 0) / fit.last.u.chi**2
 
 # %% ../../nbs/course/42_free_energy.ipynb #e94ca213
-def _passed_on(fit, replicon, x, u):
+def _pass_on_differences(fit, replicon, x, u):
     """Apply one round, R_2 R_1, to differences between copies, of coefficients x, (N,),
     and of rows u, (M,), both at least 0; return them after it. `replicon` is R_1.
     """
@@ -286,7 +286,7 @@ def _passed_on(fit, replicon, x, u):
     return np.maximum(to_prior.chi_hat, 0), np.maximum(to_likelihood.chi_hat, 0)
 
 # %% ../../nbs/course/42_free_energy.ipynb #eb34475a
-def _has_arrived(growth, tol):
+def _growth_has_settled(growth, tol):
     """Return whether the growth of a power iteration, a list of one factor a turn, is
     within tol of its limit.
     """
@@ -362,10 +362,10 @@ def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float
     size = np.sqrt(x @ x + u @ u)
     growth = []
     for _ in range(max_iter):
-        x, u = _passed_on(fit, replicon, x / size, u / size)
+        x, u = _pass_on_differences(fit, replicon, x / size, u / size)
         size = np.sqrt(x @ x + u @ u)
         growth.append(size)
-        if size == 0 or _has_arrived(growth, tol):
+        if size == 0 or _growth_has_settled(growth, tol):
             break
     else:
         note = f"stability_radius has not settled after {max_iter} turns"

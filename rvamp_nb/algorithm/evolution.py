@@ -153,7 +153,7 @@ class Averages(NamedTuple):
     k: float = np.nan  # rows: how large the truth appears
 
 # %% ../../nbs/course/43_state_evolution.ipynb #cd909190
-def _message(Q_hat, h, chi_hat):
+def _make_message(Q_hat, h, chi_hat):
     """Make a `Natural` message of numbers or arrays, broadcast to one flat shape."""
     arrays = np.broadcast_arrays(Q_hat, h, chi_hat)
     return Natural._make([values.ravel() for values in arrays])
@@ -173,7 +173,7 @@ def nodes_of_fields(effects, macro, prior, beta=np.inf):
     """
     x_0, share = effects.nodes()
     mean = macro.k * macro.Q_hat_1x * x_0
-    centre = _message(macro.Q_hat_1x, mean, macro.psi_hat_1x)
+    centre = _make_message(macro.Q_hat_1x, mean, macro.psi_hat_1x)
     # nodes are dense where the averages bend; three penalties stand for many
     cases = prior.cases()
     every = max(1, len(cases) // 3)
@@ -186,7 +186,7 @@ def nodes_of_fields(effects, macro, prior, beta=np.inf):
     return x_0, mean + np.sqrt(macro.psi_hat_1x) * xi, share * w
 
 # %% ../../nbs/course/43_state_evolution.ipynb #83b092f8
-def _averages(weights, integrands):
+def _average_moments(weights, integrands):
     """Average the moments of a coefficient, in the order of the fields of `Averages`,
     with these weights: return `Averages`.
     """
@@ -203,12 +203,12 @@ def average_columns(effects, macro, prior, beta=np.inf):
         return average_groups(effects, macro, prior)
     nodes = np.broadcast_arrays(*nodes_of_fields(effects, macro, prior, beta))
     x_0, h, w = [values.ravel() for values in nodes]
-    incoming = _message(macro.Q_hat_1x, h, macro.chi_hat_1x)
+    incoming = _make_message(macro.Q_hat_1x, h, macro.chi_hat_1x)
     mean, chi, var, _, slack = prior.moments(incoming, beta)
     deviation = mean - macro.k * x_0
     error = mean - x_0
     integrands = chi, slack, deviation**2, var, deviation * x_0, error**2
-    return _averages(w, integrands)
+    return _average_moments(w, integrands)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #c0b13f88
 def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
@@ -223,8 +223,8 @@ def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
         omega = 0 * t
         to_k = None
     else:
-        y, omega, w, to_k = _labelled(macro, likelihood, power)
-    incoming = _message(macro.Q_hat_1u, -omega, macro.chi_hat_1u)
+        y, omega, w, to_k = _place_labels(macro, likelihood, power)
+    incoming = _make_message(macro.Q_hat_1u, -omega, macro.chi_hat_1u)
     moments, _ = likelihood.message(y, incoming, counts, beta)
     mean, chi, var, _, slack = moments
     chi = w @ chi
@@ -276,7 +276,7 @@ class _Model(NamedTuple):
     of_rows: tuple  # what `average_rows` needs beside the messages
     selected: float = None  # the share of features to be selected, if asked for
 
-    def begun(self):
+    def start(self):
         """Make the messages of the empty model: every prediction is 0."""
         empty = OrderParameters(np.nan, np.nan, np.nan, 1.0, 1.0, 0.0, 0.0, 0.0)
         u = self.rows(empty)
@@ -305,10 +305,10 @@ class _Model(NamedTuple):
         new = self.design.reply(x, u, macro, self.power)
         if self.selected is None:
             return new
-        return _rescaled(self, new, macro)
+        return _move_scale(self, new, macro)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #f632656e
-def _rescaled(model, new, macro):
+def _move_scale(model, new, macro):
     """Return the messages `new` with the penalty's scale moved, from that of `macro`,
     towards the one at which the wanted share of features is selected.
     """
@@ -320,7 +320,7 @@ def _rescaled(model, new, macro):
     return new._replace(scale=macro.scale * np.exp(step))
 
 # %% ../../nbs/course/43_state_evolution.ipynb #2fa4ba18
-def _accelerated(old, new, before):
+def _accelerate(old, new, before):
     """Combine the last moves by Anderson's rule and return the next point; half a step
     where that is far from the half step. `before` are the last pairs of a point and
     the move from it.
@@ -342,7 +342,7 @@ def _accelerated(old, new, before):
     return half_step
 
 # %% ../../nbs/course/43_state_evolution.ipynb #12bdc101
-def _turned(model, macro, tol, max_iter):
+def _iterate_turns(model, macro, tol, max_iter):
     """Iterate until the messages stay; return them, the number of turns, and the last
     relative change: nan where a number is not finite.
     """
@@ -358,7 +358,7 @@ def _turned(model, macro, tol, max_iter):
         change = np.max(np.abs(new - old) / np.maximum(size, 1e-300))
         if change < tol:
             return OrderParameters._make(new.tolist()), n, change
-        macro = OrderParameters._make(_accelerated(old, new, before[-5:]).tolist())
+        macro = OrderParameters._make(_accelerate(old, new, before[-5:]).tolist())
         before.append((old, new - old))
     return macro, max_iter, change
 
@@ -370,12 +370,12 @@ def _Pi_at(law, h, more=0.0):
     noise = law.macro.chi_hat_1x + more
     if isinstance(law.prior, GroupLasso):
         threshold = law.prior.lam * law.prior.weights[0]
-        return _longer(law.prior, h, noise, threshold)
-    incoming = _message(law.macro.Q_hat_1x, h, noise)
+        return _probability_longer(law.prior, h, noise, threshold)
+    incoming = _make_message(law.macro.Q_hat_1x, h, noise)
     return law.prior.Pi(incoming, law.beta).reshape(np.shape(h))
 
 
-def _beyond(law, h):
+def _tail_probability(law, h):
     """Compute the probability that a mean field is as large as h or larger: in size,
     but for a positive prior; of h's shape.
     """
@@ -383,7 +383,9 @@ def _beyond(law, h):
     h = np.asarray(h)[..., None]
     centre = law.macro.k * law.macro.Q_hat_1x * law.x_0
     if isinstance(law.prior, GroupLasso):
-        return _longer(law.prior, centre, law.macro.psi_hat_1x, h) @ law.share
+        return (
+            _probability_longer(law.prior, centre, law.macro.psi_hat_1x, h) @ law.share
+        )
     tail = ndtr((centre - h) / s)
     if not law.prior.positive:
         tail = tail + ndtr((-centre - h) / s)
@@ -432,11 +434,11 @@ class PiLaw:
     def at_least(self, threshold: ArrayLike) -> Array:
         """Compute the probability that Pi reaches a threshold, of its shape."""
         field = _least_field(self, lambda h: _Pi_at(self, h) >= threshold)
-        return _beyond(self, field)
+        return _tail_probability(self, field)
 
     def quantile(self, p: ArrayLike) -> Array:
         """Find the Pi that a share p of the features does not exceed, of p's shape."""
-        field = _least_field(self, lambda h: 1 - _beyond(self, h) >= p)
+        field = _least_field(self, lambda h: 1 - _tail_probability(self, h) >= p)
         return _Pi_at(self, field)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #41386114
@@ -619,16 +621,16 @@ def state_evolution(
     """
     ratio, noise, beta = _check_asked(ratio, signal, noise, likelihood, counts, beta)
     selected, tol, most = _check_search(selected, tol, max_iter, start)
-    prior = _one_prior(lam, prior, beta, selected)
-    design = _design_of(ratio, spectrum)
+    prior = _read_prior(lam, prior, beta, selected)
+    design = _make_design(ratio, spectrum)
     x_0, share = signal.nodes()
     power = design.gain * (share @ x_0**2) / _columns_of(prior)
     of_rows = likelihood, noise, power, counts, beta
     model = _Model(signal, prior, design, beta, power, of_rows, selected)
-    macro = model.begun() if start is None else start.macro._replace(scale=1.0)
-    macro, n, change = _turned(model, macro, tol, most)
+    macro = model.start() if start is None else start.macro._replace(scale=1.0)
+    macro, n, change = _iterate_turns(model, macro, tol, most)
     converged = bool(change < tol)
-    status = _status(converged, n, change)
+    status = _describe_status(converged, n, change)
     if not converged:
         warnings.warn(status, ConvergenceWarning, stacklevel=3)  # one is its context
     x, _ = model.sides(macro)
@@ -680,7 +682,7 @@ def _check_search(selected, tol, max_iter, start):
     return selected, tol, max_iter
 
 
-def _status(converged, n, change):
+def _describe_status(converged, n, change):
     """Return the status of a search of n turns, the last of relative size `change`."""
     if converged:
         return f"converged in {n} turns"
@@ -690,7 +692,7 @@ def _status(converged, n, change):
     return f"not converged: {moved}; raise max_iter, or give a start nearby"
 
 # %% ../../nbs/course/43_state_evolution.ipynb #d9315487
-def _design_of(ratio, spectrum):
+def _make_design(ratio, spectrum):
     """Make the design that `spectrum` asks for."""
     if spectrum is None:
         return Independent(ratio)
@@ -703,7 +705,7 @@ def _design_of(ratio, spectrum):
     return spectrum_of(spectrum, ratio)
 
 
-def _one_prior(lam, prior, beta, selected):
+def _read_prior(lam, prior, beta, selected):
     """Validate the prior and return it: the paper's for `lam`, or the caller's, which
     must be the same for every coefficient. A ValueError for others.
     """
@@ -796,10 +798,18 @@ def spectrum_of(singular_values, ratio):
     return Spectrum(np.r_[0.0, values**2], columns, rows)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #b7dcfe7f
-def _labelled(macro, likelihood, power):
-    """Place nodes where y is drawn given the true fit, for the logistic and the Poisson
-    loss; return four vectors: y, the prediction, the weight, and the weight in the
-    average that gives k.
+class _Labels(NamedTuple):
+    """Nodes at which y is drawn given the true fit, K of each."""
+
+    y: np.ndarray
+    omega: np.ndarray  # the prediction
+    weight: np.ndarray
+    to_k: np.ndarray  # weight in the average that gives k
+
+
+def _place_labels(macro, likelihood, power):
+    """Place the nodes of `_Labels`, for the logistic and the Poisson loss; power is the
+    true fit's mean square.
     """
     t, w = losses.gauss_nodes(31)
     omega = np.sqrt(macro.power_1u) * t
@@ -820,10 +830,11 @@ def _labelled(macro, likelihood, power):
     p = p[is_frequent]
     weight = w * (p @ w)
     to_k = w * (p @ (w * t)) / spread
-    return np.repeat(y, len(t)), np.tile(omega, len(y)), weight.ravel(), to_k.ravel()
+    omega = np.tile(omega, len(y))
+    return _Labels(np.repeat(y, len(t)), omega, weight.ravel(), to_k.ravel())
 
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00002
-def _longer(prior, centre, noise, least):
+def _probability_longer(prior, centre, noise, least):
     """Compute the probability that a group's field, around a mean of length |centre|,
     is longer than `least`; of the shape of both.
     """
@@ -842,6 +853,7 @@ def average_groups(effects, macro, prior):
     x_0, share = effects.nodes()
     x_0 = np.abs(x_0)
     d = prior.weights.size
+    # a group's field: its threshold, precision, noise of the data, and mean length m
     t = prior.lam * prior.weights[0]
     Q_hat = macro.Q_hat_1x
     s = np.sqrt(macro.psi_hat_1x)
@@ -860,4 +872,4 @@ def average_groups(effects, macro, prior):
     square = (mean**2 - 2 * along * truth + truth**2) / d
     error = (mean**2 - 2 * along * x_0 + x_0**2) / d
     lean = (along - truth) * x_0 / d
-    return _averages(share * p, [chi / Q_hat, slack, square, var, lean, error])
+    return _average_moments(share * p, [chi / Q_hat, slack, square, var, lean, error])

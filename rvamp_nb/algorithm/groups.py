@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['DIRECTIONS', 'ALONE', 'RARE', 'SHORTEST', 'HALVES_FIRST', 'SURE', 'ROUNDING', 'STRETCH', 'STRETCH_ALONE',
-           'LARGEST_GROUP', 'BlockLayout', 'BlockNatural', 'squared_block', 'joint_nodes', 'different_fields',
-           'group_pulls', 'general_blocks', 'GroupedLoss', 'diagonalized', 'wide_blocks', 'tall_blocks',
-           'couple_blocks', 'group_loss', 'noise_of_groups']
+           'LARGEST_GROUP', 'BlockLayout', 'BlockNatural', 'GroupAnswer', 'squared_block', 'joint_nodes',
+           'different_fields', 'group_pulls', 'general_blocks', 'GroupedLoss', 'Turned', 'diagonalized', 'wide_blocks',
+           'tall_blocks', 'couple_blocks', 'group_loss', 'noise_of_groups']
 
 # %% ../../nbs/course/52_groups.ipynb #19000004
 from functools import cache, partial
@@ -115,14 +115,14 @@ class BlockNatural(NamedTuple):
 
     def uncoupled(self, A):
         """See `Natural.uncoupled`; in coordinates in which every block is diagonal."""
-        A, message, T, _ = diagonalized(A, self)
+        turned = diagonalized(A, self)
 
-        def back(U):
-            for m, turn in zip(self.layout.members, T):
-                U[m] = turn @ U[m]
+        def turn_back(U):
+            for m, T in zip(self.layout.members, turned.T):
+                U[m] = T @ U[m]
             return U
 
-        return A, message, back
+        return turned.A, turned.message, turn_back
 
 # %% ../../nbs/course/52_groups.ipynb #19000020
 def _coordinates(flat, layout):
@@ -144,11 +144,22 @@ def _entries(z, layout):
     return flat
 
 # %% ../../nbs/course/52_groups.ipynb #19000023
+class GroupAnswer(NamedTuple):
+    """Moments of G groups of n rows, and their message."""
+
+    mean: np.ndarray  # (G, n), of the pulls
+    chi: np.ndarray  # (G, n, n), their response
+    slack: np.ndarray  # (G, n, n): 1 - V chi, computed without a difference
+    Q_hat: np.ndarray  # (G, n, n), precision of the message
+    noise: np.ndarray  # (G, n, n), of the message
+
+
 def squared_block(c, w, V, X, z):
-    """Compute mean (G, n), response, 1 - V chi, and the message's precision and noise,
-    (G, n, n) each, of groups under the squared loss. c and w, (K,), are counts (in
-    units of sigma^2) and their probabilities; V = Q_hat_1u, X = chi_hat_1u, z = y +
-    h_1u.
+    """Compute the `GroupAnswer` under the squared loss.
+
+    c and w, (K,), are counts, in units of sigma^2, and their probabilities. V, X and z
+    are what the groups receive: precisions and covariances, Q_hat_1u and chi_hat_1u,
+    (G, n, n), and residuals z = y + h_1u, (G, n).
     """
     v, E = np.linalg.eigh(V)
     back = transposed(E)
@@ -167,9 +178,13 @@ def squared_block(c, w, V, X, z):
     z_E = times(back, z)
     squares = z_E[:, :, None] * z_E[:, None]
     noise = covariance * (squares + both_sides(E, X))
-    mean = times(E * chi[:, None], z_E)
-    Q_hat = in_rows(slack / chi)
-    return mean, in_rows(chi), in_rows(slack), Q_hat, E @ noise @ back
+    return GroupAnswer(
+        mean=times(E * chi[:, None], z_E),
+        chi=in_rows(chi),
+        slack=in_rows(slack),
+        Q_hat=in_rows(slack / chi),
+        noise=E @ noise @ back,
+    )
 
 # %% ../../nbs/course/52_groups.ipynb #19000027
 DIRECTIONS = 6  # of a group's field that are followed by nodes; the rest is linear
@@ -277,7 +292,7 @@ SURE = 0.1  # length scales: a step that moves no fit by more is taken as it is
 ROUNDING = np.finfo(float).eps
 
 # %% ../../nbs/course/52_groups.ipynb #190000s1
-def _restricted(which, arrays):
+def _take_groups(which, arrays):
     """Return the entries of each array for some groups alone."""
     return [values[which] for values in arrays]
 
@@ -302,7 +317,7 @@ def _by_newton(loss, y, omega, c, V, u):
         far = np.abs(gap).max(1) > 1e-11 * np.abs(u).max() + rounding
         if not far.any():
             break
-        groups, v, y, omega, V = _restricted(far, (groups, v, y, omega, V))
+        groups, v, y, omega, V = _take_groups(far, (groups, v, y, omega, V))
         systems = _systems(V, C[groups])
         step = np.linalg.solve(systems, -gap[far][..., None])[..., 0]
         short = np.abs(times(V, step)).max(1) <= SURE * loss.length_scale
@@ -312,7 +327,7 @@ def _by_newton(loss, y, omega, c, V, u):
         # rounding: no shorter step lowers the energy, or the step changes no pull
         changes = np.abs(move).max(1) > ROUNDING * np.abs(v).max(1)
         moving = (length > SHORTEST) & changes
-        groups, y, omega, V = _restricted(moving, (groups, y, omega, V))
+        groups, y, omega, V = _take_groups(moving, (groups, y, omega, V))
         if not len(groups):
             break
     return u, C
@@ -356,15 +371,26 @@ def _mean_curvature(loss, y, f, w, least, stretch=STRETCH):
     return (above - below) / (2 * s)
 
 # %% ../../nbs/course/52_groups.ipynb #19000036
+class _CountMoments(NamedTuple):
+    """Moments of G groups of n rows that are drawn one number of times."""
+
+    mean: np.ndarray  # (G, n), of the pulls
+    chi: np.ndarray  # (G, n, n), their response
+    slack: np.ndarray  # (G, n, n): 1 - V chi
+    excess: np.ndarray  # (G, n, n), covariance of what is not linear in the pulls
+
+
 def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
-    """Compute the moments of groups of one size, drawn c times, from K nodes omega
-    (K, G, n) of their predictions with weights w: mean of the pulls (G, n), response,
-    slack, and covariance of what is not linear, (G, n, n) each.
+    """Compute the `_CountMoments` of groups of one size, drawn c times.
+
+    Their predictions are at K nodes omega, (K, G, n), with weights w; y is (G, n), V,
+    (G, n, n), the precision that they receive; least and stretch are for
+    `_mean_curvature`.
     """
     identity = np.eye(V.shape[-1])
     if c == 0:  # no pull at all
         zeros = 0 * V
-        return zeros[..., 0], zeros, identity + zeros, zeros
+        return _CountMoments(zeros[..., 0], zeros, identity + zeros, zeros)
     if loss.joint:  # rows that share one loss, chapter 6.1
         u, C = loss.joint(y, omega, c, V)
         slacks = np.linalg.inv(identity + C @ V)
@@ -382,12 +408,14 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
     noise = omega - np.tensordot(w, omega, 1)
     nonlinear = u - mean + times(chi, noise)
     excess = np.einsum("k,kgi,kgj->gij", w, nonlinear, nonlinear)
-    return mean, chi, slack, excess
+    return _CountMoments(mean, chi, slack, excess)
 
 # %% ../../nbs/course/52_groups.ipynb #19000037
 def general_blocks(loss, y, incoming, V, X, fields, counts):
-    """Compute what `squared_block` does, size by size, for any convex loss at beta =
-    inf; V and X are lists of (G_n, n, n) arrays, and fields are `different_fields`.
+    """Yield the `GroupAnswer` of each size of groups, for any convex loss, at beta inf.
+
+    V and X, lists of (G_n, n, n), are the precisions and covariances that they receive,
+    and fields are `different_fields`.
     """
     c, p = counts.nodes()
     is_frequent = p > RARE
@@ -411,9 +439,8 @@ def general_blocks(loss, y, incoming, V, X, fields, counts):
 
 # %% ../../nbs/course/52_groups.ipynb #19000c37
 def _average_counts(p, by_count, X):
-    """Average the moments of groups over their counts, with probabilities p (K,);
-    return mean, response, slack, and precision and noise of the message, as
-    `squared_block` does. X, (G, n, n), is the covariance of the groups' fields.
+    """Average a list of `_CountMoments` over the counts, with probabilities p (K,);
+    return the `GroupAnswer`. X, (G, n, n), is the covariance of the groups' fields.
     """
     means, chis, slacks, excesses = map(np.array, zip(*by_count))
     mean = np.tensordot(p, means, 1)
@@ -426,7 +453,8 @@ def _average_counts(p, by_count, X):
     noise += np.einsum("k,kgi,kgj->gij", p, deviation, deviation)
     noise += np.tensordot(p, gap @ X @ transposed(gap), 1)
     inverse = _inverse_response(symmetric(chi))
-    return mean, chi, slack, symmetric(inverse @ slack), inverse @ noise @ inverse
+    Q_hat = symmetric(inverse @ slack)
+    return GroupAnswer(mean, chi, slack, Q_hat, inverse @ noise @ inverse)
 
 
 def _inverse_response(chi, faintest=1e-10):
@@ -485,10 +513,11 @@ class GroupedLoss(Loss):
 
 # %% ../../nbs/course/52_groups.ipynb #19000044
 def _with_message(incoming, X, V, answers, target=None):
-    """Collect the moments of the rows, `Moments`, and their message in blocks. V and X
-    are the blocks of the message `incoming`; answers, for each size, are what
-    `squared_block` returns; target, (M,), is the mean of the message, by default that
-    which follows from the mean pulls.
+    """Collect `GroupAnswer`s, one for each size of groups: return the rows' `Moments`
+    and their message in blocks.
+
+    V and X are the blocks of the message `incoming`; target, (M,), is the mean of the
+    message, by default that which follows from the mean pulls.
     """
     layout = incoming.layout
     mean, chi, slack, Q_hat, noise = zip(*answers)
@@ -512,10 +541,18 @@ def _with_message(incoming, X, V, answers, target=None):
     return moments, message
 
 # %% ../../nbs/course/52_groups.ipynb #19000048
+class Turned(NamedTuple):
+    """Rows in coordinates in which every block of a message is diagonal."""
+
+    A: np.ndarray  # (M, N): T'A
+    message: Natural  # precision 1, field T'h, noise diag(T' chi_hat T)
+    T: list  # of (G_n, n, n), from these coordinates to the rows
+    T_inv: list  # their inverses
+
+# %% ../../nbs/course/52_groups.ipynb #turned52
 def diagonalized(A, message):
-    """Turn rows to coordinates in which every block is diagonal: return T'A (M, N), of
-    A in memory; the message, precision 1, field T'h, noise diag(T' chi_hat T); T and
-    its inverses.
+    """Turn the rows of A, (M, N) in memory, so that a `BlockNatural` becomes diagonal;
+    return them as `Turned`.
     """
     _check_in_memory(A)
     layout = message.layout
@@ -539,7 +576,7 @@ def diagonalized(A, message):
         d[m] = np.maximum(noise, 0)
         T.append(turn)
         T_inv.append(inverse)
-    return A_rot, Natural(np.ones(len(A)), h, d), T, T_inv
+    return Turned(A_rot, Natural(np.ones(len(A)), h, d), T, T_inv)
 
 
 def _check_in_memory(A):
@@ -589,18 +626,28 @@ def tall_blocks(A, prior, rows, layout):
         yield np.eye(m.shape[1]) - t, t, E @ transposed(E)
 
 # %% ../../nbs/course/52_groups.ipynb #19000055
+class _CoupledRows(NamedTuple):
+    """What the coupling says of G groups of n rows: moments, and the message."""
+
+    mean: np.ndarray  # (G, n)
+    chi: np.ndarray  # (G, n), response
+    var: np.ndarray  # (G, n)
+    V: np.ndarray  # (G, n, n), precision of the message
+    X: np.ndarray  # (G, n, n), its noise
+
+
 def couple_blocks(A, prior_message, message):
     """Solve the coupling, as `couple`, for rows whose messages are blocks."""
     layout = message.layout
-    A_rot, rows, T, T_inv = diagonalized(A, message)
-    solved = lmmse.couple(A_rot, prior_message, rows)
+    turned = diagonalized(A, message)
+    rows = turned.message
+    solved = lmmse.couple(turned.A, prior_message, rows)
     solve = wide_blocks if A.shape[0] <= A.shape[1] else tall_blocks
-    blocks = solve(A_rot, prior_message, rows, layout)
+    blocks = solve(turned.A, prior_message, rows, layout)
     by_size = []
-    for m, turn, back, block in zip(layout.members, T, T_inv, blocks):
-        mean = times(turn, solved.u.mean[m])
-        chi, var, V, X = _by_row(block, rows.chi_hat[m], turn, back)
-        by_size.append((mean, chi, var, V, X))
+    for m, T, T_inv, block in zip(layout.members, turned.T, turned.T_inv, blocks):
+        mean = times(T, solved.u.mean[m])
+        by_size.append(_turn_back(mean, block, rows.chi_hat[m], T, T_inv))
     mean, chi, var, V, X = zip(*by_size)
     moments = Moments(layout.of_rows(mean), layout.of_rows(chi), layout.of_rows(var))
     pulled = layout.of_rows(map(times, V, mean))
@@ -612,20 +659,23 @@ def couple_blocks(A, prior_message, message):
     return solved._replace(u=moments, to_likelihood=BlockNatural(V, h, X, layout))
 
 # %% ../../nbs/course/52_groups.ipynb #19000r55
-def _by_row(block, chi_hat, turn, back):
-    """Return response and variance, (G, n) each, and the message's precision and noise,
-    (G, n, n) each, of groups of one size, in the coordinates of their rows. block is
-    what `wide_blocks` yields; turn and back are T and its inverse (`diagonalized`).
+def _turn_back(mean, block, chi_hat, T, T_inv):
+    """Return the `_CoupledRows` of groups of one size in the coordinates of their rows.
+
+    mean, (G, n), is already in these; block is what `wide_blocks` yields, chi_hat, (G,
+    n), the noise of the rows as they were turned, T and T_inv are those of `Turned`.
     """
     S, received, others_noise = block
     P = (S * chi_hat[:, None]) @ transposed(S) + others_noise
-    turn_back = transposed(turn)
-    chi = diagonal(both_sides(turn_back, S))
-    var = diagonal(both_sides(turn_back, P))
-    half = np.linalg.solve(S, back)
-    V = symmetric(transposed(half) @ received @ back)
-    X = symmetric(both_sides(half, others_noise))
-    return chi, var, V, X
+    turn_back = transposed(T)
+    half = np.linalg.solve(S, T_inv)
+    return _CoupledRows(
+        mean=mean,
+        chi=diagonal(both_sides(turn_back, S)),
+        var=diagonal(both_sides(turn_back, P)),
+        V=symmetric(transposed(half) @ received @ T_inv),
+        X=symmetric(both_sides(half, others_noise)),
+    )
 
 
 @lmmse.couple_rows.register

@@ -25,19 +25,19 @@ def damp(old, new, damping):
     """
     z = coordinates(old)
     f = coordinates(new)
-    return from_coordinates(_damped(z, f, damping), old)
+    return from_coordinates(_damp(z, f, damping), old)
 
 
 def _slice_or_mask(which):
-    """Return a bool array as an index; where all are true a slice, which copies
-    nothing.
+    """Turn a bool array into an index: a slice where all are true, which copies
+    nothing, else the array.
     """
     if which.all():
         return slice(None)
     return which
 
 
-def _damped(z, f, damping):
+def _damp(z, f, damping):
     """Damp the step from z to f, two vectors: return z + damping (f - z), written into
     f; entries at which one of them is infinite keep f.
     """
@@ -94,17 +94,17 @@ class Anderson:
         self.last = old, residual
         if not self.moves:
             return None
-        weights = _weights(new)[which]
+        weights = _norm_weights(new)[which]
         f[which] = _combine(z, residual, self.moves, weights, damping)
         return f
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #12000197
-def _combine(z, residual, moves, weights, damping):
-    """Compute Anderson's point from the coordinates z and their residual, (n,) each,
-    and the last moves, pairs (dz, dR) of such vectors.
+def _sum_products(residual, moves, weights, pieces):
+    """Compute products of the changes of the residual in the last moves: with each
+    other, (k, k), and with the residual, (k,); and the square of the residual.
+
+    Coordinates count by their weights, (n,), and are read piece by piece.
     """
-    few = 2**14  # coordinates at a time fit the cache
-    pieces = [slice(start, start + few) for start in range(0, len(z), few)]
     gram = np.zeros((len(moves),) * 2)
     image = np.zeros(len(moves))
     size2 = 0.0
@@ -116,6 +116,16 @@ def _combine(z, residual, moves, weights, damping):
             gram += changes @ changes.T
             image += changes @ rest
             size2 += rest @ rest
+    return gram, image, size2
+
+
+def _combine(z, residual, moves, weights, damping):
+    """Compute Anderson's point from the coordinates z and their residual, (n,) each,
+    and the last moves, pairs (dz, dR) of such vectors.
+    """
+    few = 2**14  # coordinates at a time fit the cache
+    pieces = [slice(start, start + few) for start in range(0, len(z), few)]
+    gram, image, size2 = _sum_products(residual, moves, weights, pieces)
     # moves that are tiny beside the residual would need huge factors
     long = np.sqrt(gram.diagonal())  # inf where the messages have shrunk to nothing
     kept = np.flatnonzero((long >= 1e-2 * np.sqrt(size2)) & (long < np.inf))
@@ -133,7 +143,7 @@ def _combine(z, residual, moves, weights, damping):
     return point
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #12000193
-def _weights(state):
+def _norm_weights(state):
     """Compute weights, (3N + 3M,), by which each of the six blocks of coordinates
     counts alike in a norm.
     """
@@ -189,7 +199,7 @@ def expected_rows(problem):
     return len(problem.y) * float(chances[values > 0].sum())
 
 
-def _attenuated(state, factor):
+def _attenuate(state, factor):
     """Return the state with its message to the prior made fainter: the same estimates,
     as if from a share `factor` of the rows.
     """
@@ -200,7 +210,7 @@ def _attenuated(state, factor):
     return state._replace(to_prior=to_prior)
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c06
-def _capped(problem, state, most):
+def _cap_claims(problem, state, most):
     """Return the state with its message to the prior attenuated until the prior's sum
     of rho is at most `most`; unchanged if it is already, or if nothing helps.
     """
@@ -208,7 +218,7 @@ def _capped(problem, state, most):
     def is_faint_enough(k):
         """Return whether the bound holds after attenuation by 0.5 ** (k / 2)."""
         with np.errstate(all="ignore"):
-            to_prior = _attenuated(state, 0.5 ** (k / 2)).to_prior
+            to_prior = _attenuate(state, 0.5 ** (k / 2)).to_prior
             total = problem.prior.moments(to_prior, problem.beta).rho.sum()
         return not total > most  # true for nan, too
 
@@ -221,10 +231,10 @@ def _capped(problem, state, most):
     if k is None:
         return state
     k = bisect_left(range(k), True, lo=k // 2 + 1, key=is_faint_enough)
-    return _attenuated(state, 0.5 ** (k / 2))
+    return _attenuate(state, 0.5 ** (k / 2))
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c07
-def _near(proposal, plain, state):
+def _is_near(proposal, plain, state):
     """Return whether a proposal can be trusted: its coordinates are those of finite
     messages, and no precision or variance differs from that of the plain ones by a
     factor e^2. All three are as long as the coordinates of the state.
@@ -243,7 +253,7 @@ def _near(proposal, plain, state):
     return bool(is_valid.all() and not (is_far & is_log).any())
 
 
-def _onward(problem, current, damping, anderson=None):
+def _next_state(problem, current, damping, anderson=None):
     """Return the state after a successful step, and whether it is accelerated: by
     `anderson`, if that is passed and its proposal is near the damped state.
     """
@@ -254,20 +264,20 @@ def _onward(problem, current, damping, anderson=None):
     undamped = f
     if accelerates:
         undamped = f.copy()  # both overwrite their argument
-    plain = _damped(z, undamped, damping)
+    plain = _damp(z, undamped, damping)
     if accelerates:
         proposal = anderson.propose(old, new, z, f, min(damping / 0.7, 1.0))
-        if proposal is not None and _near(proposal, plain, old):
+        if proposal is not None and _is_near(proposal, plain, old):
             return from_coordinates(proposal, old), True
-    return _capped(problem, from_coordinates(plain, old), len(problem.y)), False
+    return _cap_claims(problem, from_coordinates(plain, old), len(problem.y)), False
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c08
-def _start(problem, state):
+def _first_state(problem, state):
     """Return the first state: the caller's, or that of the empty model if there is
     none, attenuated until the prior claims no more than the rows can hold.
     """
     if state is not None:
-        return _capped(problem, state, len(problem.y))
+        return _cap_claims(problem, state, len(problem.y))
     N = problem.A.shape[1]
     most = expected_rows(problem)
     if np.isfinite(problem.beta) and not isinstance(problem.likelihood, Squared):
@@ -275,7 +285,7 @@ def _start(problem, state):
     n_free = np.broadcast_to(problem.prior.is_unpenalized(), N).sum()
     # unpenalised coefficients claim a row each, whatever the message
     most = n_free + START_SHARE * max(most - n_free, 0.0)
-    return _capped(problem, initial_state(problem), most)
+    return _cap_claims(problem, initial_state(problem), most)
 
 
 # of `WORK`, for each step: of a small table some 1,000 steps use up the limit. Of two
@@ -284,7 +294,7 @@ def _start(problem, state):
 ONE_STEP = 20_000
 
 
-def _try(take, problem, state):
+def _try_step(take, problem, state):
     """Take a step; return it and "", or None and the reason why it broke down."""
     WORK.set(WORK.get() + ONE_STEP)
     try:
@@ -305,12 +315,12 @@ def iterate(
     """
     pace = AdaptiveDamping(damping)
     anderson = anderson or Anderson(problem.A)
-    state = _start(problem, state)
+    state = _first_state(problem, state)
     good = None  # the last successful step
     fast = False  # whether the state comes from an acceleration
     n_attenuations = 0
     while True:
-        current, event = _try(take, problem, state)
+        current, event = _try_step(take, problem, state)
         if current and not (fast and current.change > 3 * good.change):
             yield current, pace.damping, "accelerated" if fast else "plain"
             is_first = not (good or anderson.moves)
@@ -320,13 +330,13 @@ def iterate(
             helper = anderson if accelerate and not is_first else None
             # the first state is only a guess: there is no reason to stay near it
             length = 1.0 if is_first else pace.damping
-            state, fast = _onward(problem, current, length, helper)
+            state, fast = _next_state(problem, current, length, helper)
             continue
         # the step failed, or made things worse: its moves are not to be trusted
         anderson.reset()
         if good is None and n_attenuations < MAX_ATTENUATIONS:
             yield None, pace.damping, event
-            state = _attenuated(state, 0.25)
+            state = _attenuate(state, 0.25)
             n_attenuations = n_attenuations + 1
             continue
         if good is None or (current is None and pace.damping <= MIN_DAMPING):
@@ -335,7 +345,7 @@ def iterate(
             pace.slow_down()
         yield current, pace.damping, event or "undone"
         # return to the last successful step, and go on without acceleration
-        state, fast = _onward(problem, good, pace.damping)
+        state, fast = _next_state(problem, good, pace.damping)
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #07db8985
 TRACE = [(name, float) for name in ("change", "delta", "damping")]
@@ -352,7 +362,7 @@ class Run(NamedTuple):
     limit: int = 0  # of `WORK`
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10c11
-def _too_slow(last, max_iter, tol):
+def _describe_limit(last, max_iter, tol):
     """Return the message of a run that ends without an answer: whether the messages
     still change, or the two factors still differ, after the last step.
     """
@@ -380,7 +390,7 @@ def work_limit(problem, max_iter):
     return WORK.get() + WORK_A_STEP * n_rows * max_iter
 
 
-def _stuck(rows, window=300):
+def _is_stuck(rows, window=300):
     """Return whether the larger of change and delta has not fallen by a tenth in the
     last `window` rows of the trace.
     """
@@ -388,6 +398,22 @@ def _stuck(rows, window=300):
         return False
     errors = np.nan_to_num([max(row[:2]) for row in rows], nan=np.inf)
     return errors[-window:].min() > 0.9 * errors[:-window].min()
+
+
+def _reason_to_stop(rows, last, max_iter, tol, limit):
+    """Return why a run should end without an answer after these rows of its trace: it
+    is spent, is stuck, or has no step left. "" if it should go on.
+    """
+    if WORK.get() >= limit:
+        reason = "too much work in each step: "
+    # looked at now and then, for it reads the whole trace
+    elif len(rows) % 50 == 0 and _is_stuck(rows):
+        reason = "no progress: "
+    elif len(rows) >= max_iter:
+        reason = ""
+    else:
+        return ""
+    return reason + _describe_limit(last, len(rows), tol)
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #a7d10e04
 def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=None):
@@ -404,20 +430,13 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=
             errors = (np.nan, np.nan, 0)  # of a step that broke down
             if current:
                 last = current
-                errors = current[-3:]
+                errors = (current.change, current.delta, current.n_clipped)
             change, delta, n_clipped = errors
             rows.append((change, delta, pace, n_clipped, event))
             if max(change, delta) < tol:
                 break
-            # looked at now and then, for it reads the whole trace
-            is_stuck = len(rows) % 50 == 0 and _stuck(rows)
-            is_spent = WORK.get() >= limit
-            if is_stuck or is_spent or len(rows) >= max_iter:
-                failure = _too_slow(last, len(rows), tol)
-                if is_spent:
-                    failure = "too much work in each step: " + failure
-                elif is_stuck:
-                    failure = "no progress: " + failure
+            failure = _reason_to_stop(rows, last, max_iter, tol, limit)
+            if failure:
                 break
     except Breakdown as reason:
         n_taken = sum(np.isfinite(row[0]) for row in rows)

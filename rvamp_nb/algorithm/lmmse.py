@@ -66,7 +66,7 @@ def _add_gram(total, X):
     dsyrk(1.0, X, beta=1.0, c=total, trans=is_transposed, lower=1, overwrite_c=1)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000051
-def _panels(X):
+def _cut_panels(X):
     """Cut X into pieces of columns, each with its slice: for the cache, or threads."""
     if isinstance(X, SparseBlock):
         return [(slice(None), X)]
@@ -86,21 +86,21 @@ def half_gram(X, weights):
         return X.gram(weights)
     total = np.zeros((len(X), len(X)), order="F")
     root = np.sqrt(weights)
-    for j, panel in _panels(X):
+    for j, panel in _cut_panels(X):
         _add_gram(total, panel * root[j])
     return total
 
 # %% ../../nbs/workshop/lmmse.ipynb #1046eee6
-def _plus_diagonal(K, d):
+def _add_to_diagonal(K, d):
     """Add d to the diagonal of K, in place."""
     np.fill_diagonal(K, K.diagonal() + d)
     return K
 
 
-def _root(X):
+def _factor_semidefinite(X):
     """Factor X = F F', lower triangular F, for X semidefinite up to rounding."""
     for share in (0, 4e-15):  # of the diagonal, against pivots that rounding made < 0
-        raised = _plus_diagonal(X.copy("F"), share * X.diagonal())
+        raised = _add_to_diagonal(X.copy("F"), share * X.diagonal())
         F, info = dpotrf(raised, lower=1, overwrite_a=1)
         if info == 0:
             return F
@@ -109,7 +109,7 @@ def _root(X):
     return np.linalg.qr(root.T, mode="r").T
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000052
-def _inward(F, X):
+def _apply_root(F, X):
     """Compute F' X for lower triangular F, in the memory order of X."""
     if isinstance(X, SparseBlock):
         return (X.T @ F).T
@@ -119,7 +119,7 @@ def _inward(F, X):
     return trmm(1.0, F, X.T, side=1, lower=1).T
 
 # %% ../../nbs/workshop/lmmse.ipynb #75464245
-def _sweep(F, X, weights):
+def _sweep_columns(F, X, weights):
     """Compute, of V = F' X, the columns' squared lengths and the lower triangle of
     V Di(weights) V'.
     """
@@ -127,8 +127,8 @@ def _sweep(F, X, weights):
     root = np.sqrt(weights)
     gram = np.zeros((len(X), len(X)), order="F")
     # panel by panel: V as a whole would be as large as the table
-    for j, panel in _panels(X):
-        V = _inward(F, panel)
+    for j, panel in _cut_panels(X):
+        V = _apply_root(F, panel)
         lengths[j] = np.einsum("ij,ij->j", V, V)
         V *= root[j].astype(V.dtype)
         _add_gram(gram, V)
@@ -139,8 +139,8 @@ def _is_sparse(A):
     return _in_chunks(A) and A.is_sparse
 
 
-def _rooted(A, F, square=None):
-    """Return F as `_forms` takes it: together with F F' for a sparse table."""
+def _with_square(A, F, square=None):
+    """Return F for `_quadratic_forms`: together with F F' where the table is sparse."""
     if not _is_sparse(A):
         return F
     if square is None:
@@ -148,9 +148,9 @@ def _rooted(A, F, square=None):
     return F, square
 
 
-def _forms(rooted, X):
+def _quadratic_forms(rooted, X):
     """Compute x' F F' x for every column x of X; `rooted` is F, or F together with
-    F F' (`_rooted`).
+    F F' (`_with_square`).
     """
     F = rooted
     square = None
@@ -159,25 +159,25 @@ def _forms(rooted, X):
     if isinstance(X, SparseBlock):
         return X.forms(F, K=square)
     forms = []
-    for _, panel in _panels(X):
-        V = _inward(F, panel)
+    for _, panel in _cut_panels(X):
+        V = _apply_root(F, panel)
         forms.append(np.einsum("ij,ij->j", V, V))
     return np.concatenate(forms)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000010
-def _conjugated(F, variances):
+def _conjugate_diagonal(F, variances):
     """Compute the lower triangle of F' Di(variances) F for lower triangular F."""
     return dlauum(np.sqrt(variances)[:, None] * F, lower=1, overwrite_c=1)[0]
 
 
-def _seen_through(F, X):
+def _conjugate(F, X):
     """Compute the lower triangle of F' X F, for lower triangular F and the lower
     triangle of a symmetric X, which is overwritten.
     """
     return dsygst(X, F, itype=2, lower=1, overwrite_a=1)[0]
 
 
-def _through(Y, Sigma_S, X):
+def _project(Y, Sigma_S, X):
     """Compute the lower triangle of Z X Z, Z = I - Y Sigma_S Y', from that of X, which
     is overwritten.
     """
@@ -223,9 +223,9 @@ def _wide_system(gathered, prior, likelihood):
     """
     A_S = gathered.A_S
     H = gathered.H
-    Sigma_R, F = inverse_and_root(_plus_diagonal(H.copy("F"), likelihood.Q_hat))
+    Sigma_R, F = inverse_and_root(_add_to_diagonal(H.copy("F"), likelihood.Q_hat))
     B = Sigma_R @ A_S
-    Sigma_S, _ = inverse_and_root(_plus_diagonal(B.T @ A_S, prior.Q_hat[prior.S]))
+    Sigma_S, _ = inverse_and_root(_add_to_diagonal(B.T @ A_S, prior.Q_hat[prior.S]))
     return WideSystem(H, None, Sigma_R, B, Sigma_S, B @ Sigma_S), F
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000011
@@ -239,7 +239,7 @@ def wide_matrices(A, prior, likelihood):
     return wide._replace(noise_R=mirrored(gathered.noise))
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000012
-def _column_pass(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
+def _pass_over_columns(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
     """Compute what the second pass needs of a chunk X of columns. Return two lists:
     for each column A'u, the share of S in s, p and the quadratic forms by the other
     roots; and the chunk's contributions to A x and to var_S.
@@ -247,10 +247,10 @@ def _column_pass(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
     Atu = X.T @ u
     from_S = np.empty(X.shape[1])
     var_S = np.zeros(len(Sigma_S))
-    forms = [_forms(root, X) for root in roots]
+    forms = [_quadratic_forms(root, X) for root in roots]
     p = forms[0]  # the first root is that of the noise; S is added below
     # panel by panel: the products with B' and Sigma_S need not fit in memory
-    for j, panel in _panels(X):
+    for j, panel in _cut_panels(X):
         pull = B.T @ panel
         x_S = Sigma_S @ pull  # response of x_S to each column
         squares = x_S**2
@@ -261,7 +261,7 @@ def _column_pass(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
     return [Atu, from_S] + forms, [X @ x, var_S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000040
-def _from_others(X, variances):
+def _sum_over_others(X, variances):
     """Sum X_ik^2 variances_k over k != i, for each row i of a square matrix."""
     squares = X**2
     np.fill_diagonal(squares, 0)
@@ -271,7 +271,7 @@ def _from_others(X, variances):
 OUTWEIGHED = 1e-4  # others' noise below this share of a coordinate's own: sum it
 
 
-def _without_own(total, own_noise, cap):
+def _subtract_own(total, own_noise, cap):
     """Subtract a coordinate's own noise from the total; return the difference, and the
     numbers of coordinates at which it loses four digits: at most `cap`, the worst.
     """
@@ -283,7 +283,7 @@ def _without_own(total, own_noise, cap):
     return others, few
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000104
-def _summed(A, weights, half, few, rows=False):
+def _sum_anew(A, weights, half, few, rows=False):
     """Sum weights_k (x_k' half_i)^2 over all columns k != i of A, for the columns i in
     `few`; return one sum for each. With `rows`, x_k and i are rows.
     """
@@ -292,7 +292,7 @@ def _summed(A, weights, half, few, rows=False):
         if rows:
             X = X.T
         total = np.zeros(half.shape[1])
-        for j, panel in _panels(X):
+        for j, panel in _cut_panels(X):
             squares = (panel.T @ half) ** 2
             # the term k = i is left out here: subtracted later it would cost digits
             own = np.flatnonzero(place[j] >= 0)
@@ -306,14 +306,14 @@ def _summed(A, weights, half, few, rows=False):
     return total
 
 # %% ../../nbs/workshop/lmmse.ipynb #96804a7a
-def _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi):
+def _row_moments_wide(prior, likelihood, wide, F, noise_R, outer, chi):
     """Compute t = 1 - Q_hat chi of the rows, and the variance of u_mu without row mu's
     own noise, (M,) each.
     """
     Sigma_R = wide.Sigma_R
     J = wide.J
     chi_hat = likelihood.chi_hat
-    others, few = _without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
+    others, few = _subtract_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
     if len(few):  # these are summed anew, without the row's own term
         F_few = F[few]
         half = Sigma_R[:, few] - J @ wide.B[few].T
@@ -325,64 +325,78 @@ def _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi):
     return t, others + J**2 @ prior.chi_hat[prior.S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000013
-def _others_of_wide(A, prior, likelihood, wide, s, p):
+def _others_noise_wide(A, prior, likelihood, wide, s, p):
     """Compute the variance of (A'u)_i without coordinate i's own noise, (N,)."""
-    others, few = _without_own(p, prior.T * s**2, 2 * len(A))
+    others, few = _subtract_own(p, prior.T * s**2, 2 * len(A))
     if len(few):  # these are summed anew, without the coordinate's own term
         A_few = A[:, few]
         half = wide.Sigma_R @ A_few - wide.J @ (wide.B.T @ A_few)
         x_S = wide.J.T @ A_few
-        others[few] = _summed(A, prior.T, half, few)
+        others[few] = _sum_anew(A, prior.T, half, few)
         others[few] += likelihood.chi_hat @ half**2
         others[few] += prior.chi_hat[prior.S] @ x_S**2
     return others
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000107
+class _WideNoise(NamedTuple):
+    """Noise of the M x M form, in the coordinates of the root F of Sigma_R."""
+
+    lengths: np.ndarray  # (N,), squared lengths of F'A; None if not swept for
+    noise_R: np.ndarray  # (M, M), of R
+    outer: np.ndarray  # (M, M), root of u's covariance, without S
+
+
+def _wide_noise(A, prior, likelihood, gathered, wide, F):
+    """Compute the `_WideNoise`, in a sweep over A if the first pass has no noise."""
+    lengths = None
+    if gathered.noise is None:
+        lengths, noise_R = _sweep_columns(F, A, prior.T)
+    else:
+        noise_R = _conjugate(F, gathered.noise)
+    Y = _apply_root(F, gathered.A_S)
+    noise_R = _project(Y, wide.Sigma_S, noise_R)
+    noise_u = _conjugate_diagonal(F, likelihood.chi_hat)
+    noise_u = _project(Y, wide.Sigma_S, noise_u)
+    outer = dtrmm(1.0, F, _factor_semidefinite(noise_R + noise_u), lower=1)
+    return _WideNoise(lengths, noise_R, outer)
+
+
 def _solve_wide(A, prior, likelihood, gathered=None):
     """Compute the diagonals by `mixed-form` and `triangle-form`; about 4 M^2 N
     operations.
     """
     S = prior.S
     chi_hat_S = prior.chi_hat[S]
-    chi_hat_u = likelihood.chi_hat
-    if gathered is None and _in_chunks(A):
-        gathered = first_pass(A, S, prior.D, prior.r, prior.T)
-    elif gathered is None:  # of an array the noise comes with the sweep
-        gathered = first_pass(A, S, prior.D, prior.r)
+    if gathered is None:  # of an array the noise comes with the sweep
+        T = prior.T if _in_chunks(A) else None
+        gathered = first_pass(A, S, prior.D, prior.r, T)
     wide, F = _wide_system(gathered, prior, likelihood)
-    A_S, _, Ar, noise = gathered
-    b = likelihood.h - Ar
+    b = likelihood.h - gathered.Ar
     x_S = wide.Sigma_S @ (prior.h[S] + wide.B.T @ b)
     u = wide.Sigma_R @ b - wide.B @ x_S
     chi_u = wide.Sigma_R.diagonal() - row_dots(wide.J, wide.B)
-    swept = noise is None
-    if swept:
-        lengths, noise_R = _sweep(F, A, prior.T)
-    else:
-        noise_R = _seen_through(F, noise)
-    Y = _inward(F, A_S)
-    noise_R = _through(Y, wide.Sigma_S, noise_R)
-    noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
-    outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
-    shared = [u, wide.B, wide.Sigma_S, chi_hat_S, _rooted(A, outer)]
-    if not swept:
-        shared.append(_rooted(A, F, wide.Sigma_R))
+    lengths, noise_R, outer = _wide_noise(A, prior, likelihood, gathered, wide, F)
+
+    shared = [u, wide.B, wide.Sigma_S, chi_hat_S, _with_square(A, outer)]
+    if lengths is None:  # they come with this pass
+        shared.append(_with_square(A, F, wide.Sigma_R))
     of_columns = prior.D, prior.r, prior.T
-    joined, (Ax, var_S) = map_chunks(A, _column_pass, of_columns, shared)
-    Atu, from_s, p = joined[:3]
-    if not swept:
+    joined, (Ax, var_S) = map_chunks(A, _pass_over_columns, of_columns, shared)
+    Atu, from_S, p = joined[:3]
+    if lengths is None:
         lengths = joined[3]
-    s = lengths - from_s
+    s = lengths - from_S
     x = prior.r + prior.D * Atu
     x[S] = x_S
-    others_S = var_S + _from_others(wide.Sigma_S, chi_hat_S) + chi_hat_u @ wide.J**2
-    others_x = _others_of_wide(A, prior, likelihood, wide, s, p)
-    t, others_u = _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi_u)
+    others_S = var_S + _sum_over_others(wide.Sigma_S, chi_hat_S)
+    others_S += likelihood.chi_hat @ wide.J**2
+    others_x = _others_noise_wide(A, prior, likelihood, wide, s, p)
+    t, others_u = _row_moments_wide(prior, likelihood, wide, F, noise_R, outer, chi_u)
     return Diagonals(
         x=x,
         u=u,
         Atu=Atu,
-        Ax=Ax + A_S @ x_S,
+        Ax=Ax + gathered.A_S @ x_S,
         s=s,
         free=1 - prior.D * s,
         others_x=others_x,
@@ -394,7 +408,7 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     )
 
 # %% ../../nbs/workshop/lmmse.ipynb #af123762
-def _scaled_inverse(C, prior, least=0.0):
+def _invert_scaled(C, prior, least=0.0):
     """Compute inverse and root of the scaled system, and its scale W (`tall-form`), for
     D >= `least`.
     """
@@ -403,7 +417,7 @@ def _scaled_inverse(C, prior, least=0.0):
     q = np.where(prior.S, prior.Q_hat, 1)
     scaled = W[:, None] * C * W
     # the diagonal is at least 1 on R, however small D is
-    inverse, F = inverse_and_root(_plus_diagonal(scaled, q))
+    inverse, F = inverse_and_root(_add_to_diagonal(scaled, q))
     return inverse, F, W
 
 
@@ -412,23 +426,23 @@ def _row_grams(X, weights):
     return [half_gram(X.T, w) for w in weights.T]
 
 
-def _row_pass(X, Q_u, h_u, weights, rooted, x):
+def _pass_over_rows(X, Q_u, h_u, weights, rooted, x):
     """Compute what the second pass needs of a chunk X of rows. Return two lists: for
     each row x'F_W F_W'x, A x and u; and the chunk's contributions to A'u and, where the
     table is not sparse, to the noise.
     """
     if isinstance(rooted, tuple):  # a sparse table has its noise from the first pass
-        forms = _forms(rooted, X.T)
+        forms = _quadratic_forms(rooted, X.T)
         noise = []
     else:
-        forms, gram = _sweep(rooted, X.T, weights)
+        forms, gram = _sweep_columns(rooted, X.T, weights)
         noise = [gram]
     Ax = X @ x
     u = (h_u - Ax) / Q_u
     return [forms, Ax, u], [X.T @ u] + noise
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000042
-def _others_of_tall(C, F_W, prior, noise_rows, W):
+def _others_noise_tall(C, F_W, prior, noise_rows, W):
     """Compute s, and the variance of (A'u)_i without coordinate i's own noise, (N,)
     each, on R. `noise_rows`, (N,), is the rows' noise in the scaled coordinates.
     """
@@ -436,64 +450,86 @@ def _others_of_tall(C, F_W, prior, noise_rows, W):
     s = Omega.diagonal().copy()
     on_S = U @ F_W[prior.S].T
     from_h = on_S**2 @ prior.chi_hat[prior.S]
-    return s, _from_others(Omega, prior.T) + from_h + noise_rows / W**2
+    return s, _sum_over_others(Omega, prior.T) + from_h + noise_rows / W**2
 
 
-def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
+def _row_noise_tall(A, prior, likelihood, F_W, W, t, var_Ax):
     """Compute the variance of u_mu without row mu's own noise, (M,)."""
     S = prior.S
     weights = likelihood.chi_hat / likelihood.Q_hat**2
-    others, few = _without_own(var_Ax, t**2 * likelihood.chi_hat, 2 * A.shape[1])
+    others, few = _subtract_own(var_Ax, t**2 * likelihood.chi_hat, 2 * A.shape[1])
     if len(few):  # these are summed anew, without the row's own term
         half = F_W @ (F_W.T @ A[few].T)
-        others[few] = _summed(A, weights, half, few, rows=True)
+        others[few] = _sum_anew(A, weights, half, few, rows=True)
         scale = np.where(S, 1, W**2)
         slopes = half / scale[:, None]  # d(Ax)/dh on S, d(Ax)/dr on R
         others[few] += np.where(S, prior.chi_hat, prior.T) @ slopes**2
     return others / likelihood.Q_hat**2
 
 # %% ../../nbs/workshop/lmmse.ipynb #11c565a3
-def _solve_tall(A, prior, likelihood):
-    """Compute the diagonals by the tall form, for N < M; about 4 N^2 M operations."""
-    S = prior.S
-    Q_u, h_u, chi_hat_u = likelihood
-    noisy = chi_hat_u / Q_u**2
-    sparse = _is_sparse(A)
-    weights = [1 / Q_u]
-    if sparse:  # the rows' noise comes with the first pass, not with the second
+class _TallSums(NamedTuple):
+    """Sums over the rows of a table, of its first pass."""
+
+    field: np.ndarray  # (N,), of the coefficients
+    C: np.ndarray  # (N, N), lower triangle of A' Di(1/Q_hat_u) A
+    noise: np.ndarray  # the same of the rows' noise; None unless the table is sparse
+
+
+def _sum_rows(A, prior, likelihood, noisy):
+    """Make the first pass over the rows of A: return their `_TallSums`; noisy, (M,), is
+    the noise of each.
+    """
+    Q, h, _ = likelihood
+    weights = [1 / Q]
+    if _is_sparse(A):  # the rows' noise comes with this pass, not with the second
         weights.append(noisy)
 
     def sums(X, Q, h, w, r):
         pull = X.T @ ((h - X @ r) / Q)
         return [], [pull] + _row_grams(X, w)
 
-    of_rows = Q_u, h_u, np.column_stack(weights)
+    of_rows = Q, h, np.column_stack(weights)
     _, added = map_chunks(A, sums, of_rows, (prior.r,))
-    field = prior.h + added[0]
-    C = added[1]
-    inverse, F, W = _scaled_inverse(C, prior, 1e-100)  # what D = 0 means for a scale
+    noise = added[2] if _is_sparse(A) else None
+    return _TallSums(prior.h + added[0], added[1], noise)
+
+
+def _row_lengths(A, F):
+    """Compute x' F F' x for every row x of A, (M,)."""
+
+    def lengths(X, root):
+        return ((_quadratic_forms(root, X.T),), ())
+
+    (forms,), _ = map_chunks(A, lengths, (), (_with_square(A, F),))
+    return forms
+
+
+def _solve_tall(A, prior, likelihood):
+    """Compute the diagonals by the tall form, for N < M; about 4 N^2 M operations."""
+    S = prior.S
+    Q_u, h_u, chi_hat_u = likelihood
+    noisy = chi_hat_u / Q_u**2
+    field, C, noise = _sum_rows(A, prior, likelihood, noisy)
+    inverse, F, W = _invert_scaled(C, prior, 1e-100)  # what D = 0 means for a scale
     F_W = np.asfortranarray(W[:, None] * F)
     moves = S | (prior.D > 0)
     x = prior.r + np.where(moves, F_W @ (F_W.T @ field), 0)
+
     of_rows = Q_u, h_u, noisy
-    shared = _rooted(A, F_W, W[:, None] * inverse * W), x
-    (forms, Ax, u), row_sums = map_chunks(A, _row_pass, of_rows, shared)
-    if sparse:
-        noise = _seen_through(F_W, added[2])
-    else:
+    shared = _with_square(A, F_W, W[:, None] * inverse * W), x
+    (forms, Ax, u), row_sums = map_chunks(A, _pass_over_rows, of_rows, shared)
+    if noise is None:
         noise = row_sums[1]
+    else:
+        noise = _conjugate(F_W, noise)
     t = forms / Q_u
     g = np.where(S, prior.chi_hat, prior.T / W**2)
-    inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)
-
-    def work(X, root):
-        return ((_forms(root, X.T),), ())
-
-    (var_Ax,), _ = map_chunks(A, work, (), (_rooted(A, inner),))
+    inner = _factor_semidefinite(noise + _conjugate_diagonal(F, g))
+    var_Ax = _row_lengths(A, dtrmm(1.0, F_W, inner, lower=1))
     noise_rows = root_forms(F, noise)
-    s, others_x = _others_of_tall(C, F_W, prior, noise_rows, W)
-    others_S = _from_others(inverse, g) + noise_rows
-    others_u = _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax)
+    s, others_x = _others_noise_tall(C, F_W, prior, noise_rows, W)
+    others_S = _sum_over_others(inverse, g) + noise_rows
+    others_u = _row_noise_tall(A, prior, likelihood, F_W, W, t, var_Ax)
     chi = inverse.diagonal()
     return Diagonals(
         x=x,
@@ -524,7 +560,11 @@ def alike_rows(A, v):
 
 
 def _solve_alike(A, prior, likelihood, alike):
-    """Compute the tall form's diagonals as if rows sent their mean; N^3 operations."""
+    """Compute the tall form's diagonals as if rows sent their mean; N^3 operations.
+
+    A row has the precision Q / v, with one Q for all, and the noise Q kappa / v
+    (`rows-alike`).
+    """
     v, gram = alike
     S = prior.S
     M = len(A)
@@ -532,7 +572,7 @@ def _solve_alike(A, prior, likelihood, alike):
     Q = total / np.sum(1 / likelihood.Q_hat)
     kappa = Q * np.sum(likelihood.chi_hat / likelihood.Q_hat**2) / total
     C = gram / Q
-    inverse, _, W = _scaled_inverse(C, prior, 1e-100)
+    inverse, _, W = _invert_scaled(C, prior, 1e-100)
     q = np.where(S, prior.Q_hat, 1)
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     pull = A.T @ (v * likelihood.h)
@@ -544,8 +584,8 @@ def _solve_alike(A, prior, likelihood, alike):
     Ax = A @ x
     s = (products @ W + W @ products) / W - products.diagonal()
     w = W**2 * s
-    seen = _from_others(inverse, q)
-    noise = _from_others(inverse, g)
+    seen = _sum_over_others(inverse, q)
+    noise = _sum_over_others(inverse, g)
     own = np.maximum(E * w - seen, 0)
     others_x = (noise + kappa * own) / W**2
     t = w.sum() / M
@@ -596,7 +636,7 @@ def tall_form(A, prior, likelihood):
     weights = np.column_stack([1 / Q, chi_hat / Q**2])
     _, grams = map_chunks(A, work, (weights,))
     C, noise = map(mirrored, grams)
-    inverse, _, W = _scaled_inverse(C, prior)
+    inverse, _, W = _invert_scaled(C, prior)
     return TallForm(C, noise, W[:, None] * inverse * W)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000111

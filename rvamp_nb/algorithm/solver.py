@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import bdtr
@@ -35,6 +35,9 @@ from ..tables.chunked import chunk_axis, with_ones
 from ..tables.dispatch import as_chunked
 from ..typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
 from ..validation import check_array, check_number, check_size
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 # %% ../../nbs/workshop/solver.ipynb #12000605
 def save_fit(fit: "Fit", path: FilePath) -> None:
@@ -197,6 +200,8 @@ class Fit:
         Below which change and delta are converged.
     n_lost : int >= 0
         Steps of attempts that failed before; not saved.
+    names : (N,) array of str, or None
+        Of the columns, where A was a DataFrame; not saved.
 
     See Also
     --------
@@ -221,6 +226,7 @@ class Fit:
     trace: np.recarray
     tol: float = 1e-6
     n_lost: int = 0
+    names: np.ndarray | None = None
 
     save = save_fit
     load = staticmethod(load_fit)
@@ -336,7 +342,33 @@ class Fit:
         model = f"{loss} loss, {type(self.prior.plain).__name__} prior"
         facts = ("model", model), ("resamples", repr(self.problem.counts))
         rows, columns = leading_moments(self, Pi)
-        return as_page(self, state, facts, rows, columns)
+        return as_page(self, state, facts, rows, columns, self.names)
+
+    def summary(self) -> "DataFrame":
+        """Show the coefficients in a table, a row for each column, by its name or
+        number.
+
+        Returns
+        -------
+        DataFrame of N rows
+            The mean and the standard deviation across resamples, and Pi if the prior
+            selects.
+
+        Examples
+        --------
+        >>> from rvamp_nb import rvamp
+        >>> from rvamp_nb.datasets import toy
+        >>> print(rvamp(*toy()[:2], 0.6).summary().round(2))
+           mean    sd    Pi
+        0  0.08  0.34  0.26
+        """
+        from pandas import DataFrame
+
+        columns = {"mean": self.mean, "sd": np.sqrt(self.var)}
+        table = DataFrame(columns, index=self.names)
+        if not self.selects:
+            return table
+        return table.assign(Pi=self.Pi)
 
 # %% ../../nbs/workshop/solver.ipynb #4cbb591b
 class ConvergenceWarning(UserWarning):
@@ -371,33 +403,38 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None, limit=None):
     retry = None
     with threads(problem.A):
         result = iteration.run(problem, state, *options, anderson, take_step, limit)
-        failure = result.failure
-        if failure and WORK.get() < result.limit:
+        if result.failure and WORK.get() < result.limit:
             retry = iteration.continuation(problem, *options, take_step, result.limit)
-    route = "by continuation from a larger penalty"
+    route = ""
     if retry is not None:
-        n_steps = len(result.trace) + retry.lost + len(retry.trace)
-        if retry.failure:
-            failure = f"{failure}; {route}, {retry.failure}"
-        else:
-            failure = ""
-        # a continuation that ran out of work is no better than the first attempt
-        out_of_work = retry.failure and WORK.get() >= result.limit
-        if retry.last and not out_of_work:
-            result = retry
-        result = result._replace(lost=n_steps - len(result.trace))
+        route = "by continuation from a larger penalty"
+        result = _merge_runs(result, retry, route)
     n_iter = len(result.trace)
+    converged = not result.failure
     status = f"converged in {n_iter} steps"
-    if retry is not None:
+    if route:
         status += f", {route}"
-    if failure:
-        status = f"not converged ({failure}). What to try: raise lam or max_iter; look"
-        status += " for duplicated columns and for rows far from all others;"
-        status += " standardise A"
-    converged = not failure
+    if not converged:
+        status = f"not converged ({result.failure}). What to try: raise lam or"
+        status += " max_iter; look for duplicated columns and for rows far from all"
+        status += " others; standardise A"
     return Fit(
         problem, result.last, converged, n_iter, status, result.trace, tol, result.lost
     )
+
+
+def _merge_runs(first, retry, route):
+    """Return the `Run` to report after a first one that failed, and a second one: this,
+    unless it has no step, or ran out of work. Its failure names both.
+    """
+    n_steps = len(first.trace) + retry.lost + len(retry.trace)
+    failure = ""
+    if retry.failure:
+        failure = f"{first.failure}; {route}, {retry.failure}"
+    out_of_work = retry.failure and WORK.get() >= first.limit
+    reported = retry if retry.last and not out_of_work else first
+    lost = n_steps - len(reported.trace)
+    return reported._replace(failure=failure, lost=lost)
 
 # %% ../../nbs/workshop/solver.ipynb #f857aae6
 def _as_matrix(A):
@@ -633,9 +670,9 @@ def rvamp(
         Where to begin; it backs off by itself.
     column_clusters : "auto", or list of lists of int, optional
         Groups of columns that nearly repeat each other, each taken together as one
-        coordinate, at beta = inf under a penalty; "auto" finds them by correlation. Π
-        of a cluster is read at 8,192 fixed points, whatever `tol`: columns in another
-        order may move it by some .003.
+        coordinate, at beta = inf under a penalty; "auto" finds them by correlation.
+        The selection probability Π of a cluster is read at 8,192 fixed points, whatever
+        `tol`: columns in another order may move it by some .003.
     warm_start : Fit or State, optional
         Messages to start from, of a fit to a table of the same shape.
 
@@ -670,6 +707,9 @@ def rvamp(
     >>> print((fit.Pi > 0.9).nonzero()[0], x0.nonzero()[0])
     [ 2  4  8 10] [ 2  4  8 10 18]
     """
+    names = None
+    if hasattr(A, "to_numpy"):  # a data frame
+        names = getattr(A, "columns", None)
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     options = _check_steering(tol, max_iter, damping)
     if column_clusters is not None:
@@ -683,6 +723,8 @@ def rvamp(
         if column_clusters == "auto":
             column_clusters = find_clusters(problem.A, fit.Pi)
         fit = with_clusters(fit, column_clusters, *options)
+    if names is not None:
+        fit = replace(fit, names=np.array([str(name) for name in names], dtype=object))
     if not fit.converged:
         # four frames up is the caller's line: `rvamp` has two decorators
         warnings.warn(fit.status, ConvergenceWarning, stacklevel=4)
@@ -827,47 +869,68 @@ class Path:
         return as_page(self, state, (), np.unique(rows.astype(int)), columns)
 
 # %% ../../nbs/workshop/solver.ipynb #12000220
-def _summarize_fit(N, n_iter=0, status="not reached", fit=None):
-    """Return Pi, mean and var, (N,) each, whether it converged, n_iter, status, the
-    intercept and the messages of one fit of a path; NaN for no fit. A whole `Fit`, with
-    its last step, would take three times the memory.
+class _PathPoint(NamedTuple):
+    """What a path keeps of one fit; a whole `Fit`, with its last step, would take three
+    times the memory.
+    """
+
+    Pi: np.ndarray  # (N,); NaN where there is none
+    mean: np.ndarray  # (N,)
+    var: np.ndarray  # (N,)
+    converged: bool = False
+    n_iter: int = 0
+    status: str = "not reached"
+    intercept: float = np.nan
+    messages: State | None = None
+
+
+def _summarize_fit(N, fit=None):
+    """Return the `_PathPoint` of a fit of N columns; without numbers where it has not
+    converged, or is None.
     """
     unknown = np.full(N, np.nan)
+    point = _PathPoint(unknown, unknown, unknown)
     if fit is None:
-        return unknown, unknown, unknown, False, n_iter, status, np.nan, None
-    Pi = unknown
-    if fit.selects:
-        Pi = fit.Pi
-    return Pi, fit.mean, fit.var, True, n_iter, status, fit.intercept, fit.messages
+        return point
+    point = point._replace(n_iter=fit.n_iter + fit.n_lost, status=fit.status)
+    if not fit.converged:
+        return point
+    return point._replace(
+        Pi=fit.Pi if fit.selects else unknown,
+        mean=fit.mean,
+        var=fit.var,
+        converged=True,
+        intercept=fit.intercept,
+        messages=fit.messages,
+    )
 
 # %% ../../nbs/workshop/solver.ipynb #12000608
-def _collect_path(lams, summaries):
-    """Return the `Path` of the penalties `lams` from summaries of its first fits, and
+def _collect_path(lams, points):
+    """Return the `Path` of the penalties `lams` from the points of its first fits, and
     warn if any has not converged; penalties that were not reached are NaN.
     """
-    n_reached = len(summaries)
-    N = len(summaries[0][0])
-    missing = [_summarize_fit(N)] * (len(lams) - n_reached)
-    columns = zip(*(summaries + missing))
-    Pi, mean, var, converged, n_iter, statuses, intercept, states = columns
-    status = f"{sum(converged)} of {len(lams)} penalties converged"
+    n_reached = len(points)
+    missing = [_summarize_fit(len(points[0].mean))] * (len(lams) - n_reached)
+    # one tuple for each field, over all penalties
+    of_all = _PathPoint._make(zip(*(points + missing)))
+    status = f"{sum(of_all.converged)} of {len(lams)} penalties converged"
     if missing:
         last = lams[n_reached - 1]
         status += f"; stopped early at lam = {last:.3g}, after 3 failures"
-    if not all(converged):
+    if not all(of_all.converged):
         # four frames up is the line that called `rvamp_path`
         warnings.warn(status, ConvergenceWarning, stacklevel=4)
     return Path(
         lams=lams,
-        Pi=np.stack(Pi, axis=1),
-        mean=np.stack(mean, axis=1),
-        var=np.stack(var, axis=1),
-        converged=np.array(converged),
-        n_iter=np.array(n_iter),
-        statuses=list(statuses),
+        Pi=np.stack(of_all.Pi, axis=1),
+        mean=np.stack(of_all.mean, axis=1),
+        var=np.stack(of_all.var, axis=1),
+        converged=np.array(of_all.converged),
+        n_iter=np.array(of_all.n_iter),
+        statuses=list(of_all.status),
         status=status,
-        intercept=np.array(intercept),
-        states=list(states),
+        intercept=np.array(of_all.intercept),
+        states=list(of_all.messages),
     )
 
 # %% ../../nbs/workshop/solver.ipynb #ca9d13d7
@@ -955,7 +1018,7 @@ def rvamp_path(
     options = _check_steering(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
     N = problem.A.shape[1] - intercept
-    summaries = []
+    points = []
     past = []
     failures = 0
     anderson = iteration.Anderson(problem.A)
@@ -969,9 +1032,7 @@ def rvamp_path(
         start = foreseen(past, np.log(lam))
         fit = _fit(scaled, start, *options, anderson, limit)
         anderson.pause()
-        n_steps = fit.n_iter + fit.n_lost
-        answer = fit if fit.converged else None
-        summaries.append(_summarize_fit(N, n_steps, fit.status, answer))
+        points.append(_summarize_fit(N, fit))
         if not fit.converged:
             # a smaller penalty is harder: three failures in a row end the path
             failures += 1
@@ -981,6 +1042,6 @@ def rvamp_path(
         failures = 0
         past = past[-3:] + [(np.log(lam), fit.messages)]
         if until is not None and until(fit):
-            lams = lams[: len(summaries)]
+            lams = lams[: len(points)]
             break
-    return _collect_path(lams, summaries)
+    return _collect_path(lams, points)

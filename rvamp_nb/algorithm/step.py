@@ -35,18 +35,19 @@ def pooled(prior, values):
 def initial_state(problem):
     """Make the `State` of the model in which all penalised coefficients are zero."""
     A, y, _, likelihood, counts, _ = problem
-    x, f = _null_fit(problem)
+    x, f = _fit_unpenalised(problem)
     slope, curvature = likelihood.derivatives(y, f)
     pull, bend, noise = column_sums(A, [slope], [curvature, slope**2])
-    noise = likelihood.pull_noise(slope, A, noise)  # of groups of rows, chapter 5.2
+    # the message to the prior: of each column's data on its own
     Q_hat = counts.mean * bend
     Q_hat[Q_hat == 0] = 1.0  # a column of zeros: with h = 0 any precision gives x = 0
-    noise = pooled(problem.prior, max(counts.var, counts.mean) * noise)
     Q_hat = pooled(problem.prior, Q_hat)
+    noise = likelihood.pull_noise(slope, A, noise)  # of groups of rows, chapter 5.2
+    noise = pooled(problem.prior, max(counts.var, counts.mean) * noise)
     h = Q_hat * x - counts.mean * pull
     to_prior = Natural(Q_hat, h, noise)
-    # a loss without curvature at the fit has any V
-    mean_curvature = curvature.mean() or 1.0
+    # the message to the rows: their fit, with the mean curvature
+    mean_curvature = curvature.mean() or 1.0  # a loss without any may have any V
     V = np.full(len(y), 1 / mean_curvature)
     to_likelihood = Natural(V, -f, np.zeros(len(y)))
     return State(
@@ -55,9 +56,10 @@ def initial_state(problem):
     )
 
 # %% ../../nbs/course/34_one_turn.ipynb #a7d10c10
-def _null_fit(problem):
-    """Fit the unpenalised coefficients alone, by Newton's method: return the
-    coefficients x (N,) and the fit (M,).
+def _fit_unpenalised(problem):
+    """Fit the unpenalised coefficients alone, by Newton's method.
+
+    Return the coefficients x, (N,), 0 for the others, and the predictions, (M,).
     """
     A, y, prior, loss, _, _ = problem
     x = np.zeros(A.shape[1])
@@ -65,7 +67,7 @@ def _null_fit(problem):
     if not is_free.any():
         return x, np.zeros(len(y))
     B = A[:, is_free]
-    x[is_free] = _first_guess(B, y, loss)
+    x[is_free] = _guess_coefficients(B, y, loss)
     f = B @ x[is_free]
     for _ in range(100):
         slope, curvature = loss.derivatives(y, f)
@@ -81,7 +83,7 @@ def _null_fit(problem):
     return x, f
 
 # %% ../../nbs/course/34_one_turn.ipynb #a7d10e01
-def _first_guess(B, y, loss):
+def _guess_coefficients(B, y, loss):
     """Return coefficients at which Newton's method starts: 0, or those of least
     absolute deviations where at 0 most rows have no curvature.
     """
@@ -127,27 +129,36 @@ def lambda_max_factor(problem, sigmas=4.0):
 
 # %% ../../nbs/course/34_one_turn.ipynb #edb936e1
 _BLAS = ThreadpoolController().select(user_api="blas").lib_controllers
-_FOUND = []  # a stack of limits: each context restores those that it found
+_LIMITS_BEFORE = []  # a stack, for contexts inside others
+
+
+def _threads_that_pay(A):
+    """Return the number of threads that makes products of A's size fastest."""
+    if min(A.shape) < SERIAL:
+        return 1
+    from joblib import cpu_count
+
+    return cpu_count(only_physical_cores=True)
 
 
 @contextmanager
 def threads(A):
-    """Limit BLAS threads, inside a context, to what pays for matrices of A's size."""
-    n_threads = 1
-    if min(A.shape) >= SERIAL:
-        from joblib import cpu_count
-
-        n_threads = cpu_count(only_physical_cores=True)
-    _FOUND.append([blas.num_threads for blas in _BLAS])
+    """Limit the threads of BLAS, inside a context, to what pays for a table of A's
+    size; restore the former limits afterwards. No limit is ever raised.
+    """
+    n_threads = _threads_that_pay(A)
+    _LIMITS_BEFORE.append([blas.num_threads for blas in _BLAS])
     try:
         for blas in _BLAS:
             limit = n_threads
-            if "numpy.libs" in blas.filepath:  # NumPy's own, beside SciPy's
+            # idle threads of one library slow the other: NumPy's own gets one, for
+            # SciPy's does the large products
+            if "numpy.libs" in blas.filepath:
                 limit = 1
             blas.set_num_threads(min(blas.num_threads, limit))
         yield
     finally:
-        for blas, limit in zip(_BLAS, _FOUND.pop()):
+        for blas, limit in zip(_BLAS, _LIMITS_BEFORE.pop()):
             blas.set_num_threads(limit)
 
 # %% ../../nbs/course/34_one_turn.ipynb #edb936e0
@@ -241,7 +252,7 @@ def coupling_step(problem, state, replies, gathered=None):
     coupled = _couple(problem.A, replies, gathered)
     to_prior, n_columns = _floor_noise(coupled.to_prior)
     to_likelihood, n_rows = _floor_noise(coupled.to_likelihood)
-    to_prior = _with_ridge(to_prior, state.to_prior, replies)
+    to_prior = _add_ridge(to_prior, state.to_prior, replies)
     prior = problem.prior
     if prior.column_groups:
         to_prior = prior.received(replies.prior_message, to_prior)
@@ -274,7 +285,7 @@ def _floor_noise(message):
     return _floor(message, {"chi_hat": 0.0})
 
 
-def _with_ridge(to_prior, old, replies):
+def _add_ridge(to_prior, old, replies):
     """Add the ridge; a column of zeros receives nothing and keeps its precision."""
     diagonal = to_prior.diagonal
     Q_hat = to_prior.Q_hat.copy()
@@ -311,9 +322,11 @@ def relative_change(old, new, u):
     least = State(Natural(0, 0, 0), Natural(root * Q_hat, h, h**2 / root))
     changes = []
     for before, after, floor in zip(old, new, least):
-        changes.append(_relative(before.Q_hat, after.Q_hat, floor.Q_hat))
-        changes.append(_relative(before.h, after.h, floor.h))
-        noise = _relative(before.chi_hat, after.chi_hat, floor.chi_hat, after.h)
+        changes.append(_relative_distance(before.Q_hat, after.Q_hat, floor.Q_hat))
+        changes.append(_relative_distance(before.h, after.h, floor.h))
+        noise = _relative_distance(
+            before.chi_hat, after.chi_hat, floor.chi_hat, after.h
+        )
         changes.append(noise)
     return max(changes)
 
@@ -322,11 +335,11 @@ def scale_free_delta(one, two, least=0.0):
     """Return the relative distance of two factors' means or variances, whichever is
     larger; norms of means below `least` count as `least`.
     """
-    means = _relative(two.mean, one.mean, least)
-    return max(means, _relative(two.var, one.var, least**2, one.mean))
+    means = _relative_distance(two.mean, one.mean, least)
+    return max(means, _relative_distance(two.var, one.var, least**2, one.mean))
 
 
-def _relative(a, b, least, mean=None):
+def _relative_distance(a, b, least, mean=None):
     """Compute ||b - a|| / ||b||, with ||b|| at least `least`; 0 for variances with a
     root below 1e-8 of the mean.
     """

@@ -49,13 +49,22 @@ def weighted_lasso(A, y, lam, counts, tol=1e-10):
     return batch_glm.penalised_fit(A, y, lam, 0 * lam, counts)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #548447b0
+class _RefitModel(NamedTuple):
+    """The problem that all refits share; an intercept is the last of n columns."""
+
+    A: np.ndarray  # (M, n)
+    y: np.ndarray  # (M,)
+    t: np.ndarray  # (n,): l1 penalties
+    k: np.ndarray  # (n,): l2 penalties
+    options: dict  # of penalised_fit
+    is_lasso: bool  # whether scikit-learn's Lasso can solve it
+    table: batch_glm.UnitTable  # the same problem, for many refits at once
+
+
 class _Plan(NamedTuple):
     """What is drawn and refitted."""
 
-    args: tuple  # of penalised_fit: A (M, n), y, t (n,), k (n,)
-    options: dict  # of penalised_fit
-    is_lasso: bool
-    table: tuple  # the same as a Table, for many refits at once
+    model: _RefitModel
     shape: tuple  # of what is drawn: rows, columns
     counts: object
     randomize: object
@@ -72,7 +81,7 @@ def _draws(plan, numbers):
     rngs = [np.random.default_rng(s) for s in seeds]
     c = drawn("counts", plan.counts, M, rngs)
     factor = drawn("randomize", plan.randomize, N, rngs)
-    of_intercept = np.ones((len(c), len(plan.table.free) - N))
+    of_intercept = np.ones((len(c), len(plan.model.t) - N))
     return c * plan.weight, np.hstack([factor, of_intercept])
 
 # %% ../../nbs/course/14_bootstrap.ipynb #553d24b8
@@ -80,28 +89,39 @@ def _one_refit(plan, counts, factor):
     """Refit one resample with counts, (M,), and multipliers, (n,): return coefficients,
     (n,), and weighted residuals, (M,).
     """
-    A, y, t, k = plan.args
-    options = plan.options
+    model = plan.model
+    options = model.options
+    t = model.t * factor
+    k = model.k * factor
     loss = batch_glm.RefitLoss(options["loss"], options["delta"], options["offset"])
-    if plan.is_lasso:
-        x = weighted_lasso(A, y - options["offset"], t * factor, counts)
+    if model.is_lasso:
+        x = weighted_lasso(model.A, model.y - options["offset"], t, counts)
     else:
-        x = batch_glm.penalised_fit(A, y, t * factor, k * factor, counts, **options)
-    return x, -counts * loss.slope(y, A @ x)
+        x = batch_glm.penalised_fit(model.A, model.y, t, k, counts, **options)
+    return x, -counts * loss.slope(model.y, model.A @ x)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #b14812af
+class _Spread(NamedTuple):
+    """Mean and unbiased variance of n numbers, and their standard errors, (k,) each."""
+
+    mean: np.ndarray
+    var: np.ndarray
+    mean_se: np.ndarray
+    var_se: np.ndarray
+
+
 def _spread(n, sums, about=0.0):
-    """Compute mean, unbiased variance and their standard errors from n numbers' sums of
-    powers 1 to 4 about a point, (4, k) (`moved-sums`); return four arrays (k,).
+    """Compute the `_Spread` of n numbers from their sums of powers 1 to 4 about a
+    point, (4, k) (`moved-sums`).
     """
     off, two, three, four = sums / n
     if n < 2:  # one number has no variance
         unknown = np.full_like(off, np.nan)
-        return about + off, unknown, unknown, unknown
+        return _Spread(about + off, unknown, unknown, unknown)
     var = np.maximum(two - off**2, 0) * n / (n - 1)
     fourth = four - off * (4 * three - 6 * off * two) - 3 * off**4
     noise = np.maximum(fourth - var**2 * (n - 3) / (n - 1), 0)
-    return about + off, var, np.sqrt(var / n), np.sqrt(noise / n)
+    return _Spread(about + off, var, np.sqrt(var / n), np.sqrt(noise / n))
 
 
 def _share_error(selected, n):
@@ -112,10 +132,9 @@ def _share_error(selected, n):
     return np.sqrt(share * (1 - share) / n)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #03000101
-def _check_rows(A, y, weight, offset):
-    """Return A, (M, N), y, (M,), weights and offsets as float arrays; these are 1 and 0
-    by default. A TypeError or ValueError for a table that is not in memory, and for
-    other shapes.
+def _read_table(A):
+    """Return A, (M, N), as an array of floats. A TypeError for a table that is not in
+    memory, a ValueError for another shape.
     """
     forms = {"sparse": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
     form, ending = forms.get(kind_of(A).removesuffix(" frame"), ("", ""))
@@ -123,17 +142,14 @@ def _check_rows(A, y, weight, offset):
     if form:
         raise TypeError(f"A is {form}, and is needed in memory; {remedy}")
     check_in_memory(A, "A is read in chunks, and is needed", remedy)
-    A = check_array("A", A, ("M", "N"))
-    shape = (len(A),)
-    if weight is None:
-        weight = 1.0
-    else:
-        weight = check_array("sample_weight", weight, shape, 0, some=True)
-    if offset is None:
-        offset = 0.0
-    else:
-        offset = check_array("offset", offset, shape)
-    return A, check_array("y", y, shape), weight, offset
+    return check_array("A", A, ("M", "N"))
+
+
+def _check_of_rows(name, numbers, default, M, **rules):
+    """Return a number for each row, (M,), or the default, a float, in place of None."""
+    if numbers is None:
+        return default
+    return check_array(name, numbers, (M,), **rules)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #a13b647a
 def _each_column(name, numbers, N, **rules):
@@ -200,21 +216,22 @@ def _check_columns(name, given, N):
     return columns.astype(int)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #97cc1c90
-def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
-    """Build the model that all refits share: the first four fields of a _Plan. An
-    intercept is one more column of ones, without a penalty.
+def _model(A, y, lam, l1_ratio, positive, intercept, **options):
+    """Build the `_RefitModel` with penalties lam, (N,); `options` are loss, delta and
+    offset.
+
+    An intercept is one more column of ones, without a penalty, of any sign.
     """
     unpenalised = np.zeros(int(intercept))
     t = np.append(l1_ratio * lam, unpenalised)
     k = np.append((1 - l1_ratio) * lam, unpenalised)
-    # what is a is_lasso Lasso can also be solved by scikit-learn
-    is_lasso = loss == "squared" and not (positive or k.any()) and bool((t > 0).all())
-    positive = np.append(np.full(len(lam), positive), unpenalised > 0)
+    is_lasso = options["loss"] == "squared" and not (positive or k.any())
+    is_lasso = is_lasso and bool((t > 0).all())
+    options["positive"] = np.append(np.full(len(lam), positive), unpenalised > 0)
     if intercept:
         A = np.column_stack([A, np.ones((len(A), 1))])
-    options = dict(loss=loss, positive=positive, delta=delta, offset=offset)
     table = batch_glm.unit_table(A, y, t, k, **options)
-    return (A, y, t, k), options, is_lasso, table
+    return _RefitModel(A, y, t, k, options, is_lasso, table)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #2cc32a46
 def _chunk(plan, likely, numbers):
@@ -223,7 +240,7 @@ def _chunk(plan, likely, numbers):
     """
     with threadpool_limits(1):
         counts, factor = _draws(plan, numbers)
-        x, u, sure, _ = batch_glm.refit(plan.table, counts, factor, likely)
+        x, u, sure, _ = batch_glm.refit(plan.model.table, counts, factor, likely)
         # refits that the batch has not solved for sure are solved one by one
         for b in np.flatnonzero(~sure):
             x[b], u[b] = _one_refit(plan, counts[b], factor[b])
@@ -301,11 +318,36 @@ class Refits(NamedTuple):
         return f"Refits({many}, {np.sum(self.Pi):.1f} selected on average)"
 
 # %% ../../nbs/course/14_bootstrap.ipynb #43724863
+def _as_refits(plan, n, spread, selected, draws):
+    """Build the `Refits` of n refits: from the `_Spread` of coefficients and weighted
+    residuals, (n + M,), how often each coefficient was selected, and draws or None.
+    """
+    M, N = plan.shape
+    intercept = {}
+    if len(selected) > N:
+        intercept["intercept_mean"] = float(spread.mean[N])
+        intercept["intercept_var"] = float(spread.var[N])
+        intercept["intercept_se"] = float(spread.mean_se[N])
+    return Refits(
+        mean=spread.mean[:N],
+        var=spread.var[:N],
+        Pi=selected[:N] / n,
+        mean_se=spread.mean_se[:N],
+        var_se=spread.var_se[:N],
+        Pi_se=_share_error(selected[:N], n),
+        u_mean=spread.mean[-M:],
+        u_se=spread.mean_se[-M:],
+        n_resamples=n,
+        seed=plan.seed,
+        draws=draws,
+        **intercept,
+    )
+
+# %% ../../nbs/course/14_bootstrap.ipynb #43724864
 def _gather(chunks, plan, n, keep, progress):
     """Sum up chunks of n refits; return their `Refits`, with the draws of the columns
     in keep. The intercept, the last coefficient, is kept by itself.
     """
-    M, N = plan.shape
     about = None
     sums = 0
     selected = 0
@@ -323,13 +365,8 @@ def _gather(chunks, plan, n, keep, progress):
             if keep is not None:
                 draws.append(x[:, keep])
             bar.update(len(x))
-    mean, var, mean_se, var_se = _spread(n, sums, about)
-    of_intercept = [float(v[N]) for v in (mean, var, mean_se) if len(selected) > N]
-    moments = mean, var, selected / n, mean_se, var_se, _share_error(selected, n)
-    of_features = [v[:N] for v in moments]
-    of_rows = mean[-M:], mean_se[-M:]
     draws = None if keep is None else np.concatenate(draws)
-    return Refits(*of_features, *of_rows, n, plan.seed, draws, *of_intercept)
+    return _as_refits(plan, n, _spread(n, sums, about), selected, draws)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #16514809
 @renamed
@@ -356,8 +393,11 @@ def naive_bootstrap(
     columns: Sequence[int] | None = None,
     progress: bool = True,
 ) -> Refits:
-    """Refit on many resamples with random penalties, and average, with Monte-Carlo
-    standard errors. Each refit (`eq:lasso`) minimises sum_mu c_mu w_mu l(y_mu, a_mu'x +
+    """Refit every resample exactly, by brute force, and average, with Monte Carlo
+    standard errors.
+
+    This is the truth that rVAMP approximates. See `refine` for such errors with fewer
+    exact refits. Each refit (`eq:lasso`) minimises sum_mu c_mu w_mu l(y_mu, a_mu'x +
     o_mu) + sum_i lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2), lam_i = lam times
     penalty_factor_i times what is drawn; by default (w = 1, o = 0) that is the Lasso.
 
@@ -419,7 +459,7 @@ def naive_bootstrap(
     See Also
     --------
     rvamp : Compute the same averages without refits.
-    refine : Combine few refits with rVAMP.
+    refine : Reach the same standard errors with few exact refits.
 
     Examples
     --------
@@ -430,8 +470,12 @@ def naive_bootstrap(
     >>> print(refits.Pi, refits.Pi_se.round(3))
     [0.235] [0.03]
     """
-    A, y, weight, offset = _check_rows(A, y, sample_weight, offset)
+    A = _read_table(A)
     M, N = A.shape
+    rules = dict(low=0, some=True)
+    weight = _check_of_rows("sample_weight", sample_weight, 1.0, M, **rules)
+    offset = _check_of_rows("offset", offset, 0.0, M)
+    y = check_array("y", y, (M,))
     n_resamples = check_size("naive_bootstrap", "n_resamples", n_resamples)
     check_law("counts", counts)
     check_law("randomize", randomize, positive=True)
@@ -439,8 +483,9 @@ def naive_bootstrap(
     l1_ratio, delta = _check_plan(seed, n_jobs, l1_ratio, delta, **flags)
     lam = _check_penalties(A, lam, penalty_factor, intercept)
     batch_glm.check_target(loss, y if sample_weight is None else y[weight > 0])
-    model = _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset)
-    plan = _Plan(*model, (M, N), counts, randomize, weight, seed)
+    options = dict(loss=loss, delta=delta, offset=offset)
+    model = _model(A, y, lam, l1_ratio, positive, intercept, **options)
+    plan = _Plan(model, (M, N), counts, randomize, weight, seed)
     hint = _check_columns("columns", columns, N)
     keep = _check_columns("keep", keep, N)
     likely = None if hint is None else np.isin(np.arange(N + intercept), hint)

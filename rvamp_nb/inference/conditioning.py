@@ -8,7 +8,7 @@ __all__ = ['DELETED_BELOW', 'PATTERN_TOL', 'MOST_STEPS', 'MIN_ROWS', 'MAX_CHOSEN
            'moments_of', 'row_scores', 'ConditionedFit', 'condition_on_rows']
 
 # %% ../../nbs/course/46_conditioning.ipynb #170a0004
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
@@ -69,7 +69,7 @@ def split_law(counts):
     return pieces
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt5aa
-def _chosen_by_group(which, answers):
+def _choose_by_group(which, answers):
     """Merge answers under several laws, NamedTuples of arrays: each row, or group of
     rows, gets the numbers under its own law, whose number is in `which`, (M,).
     """
@@ -105,8 +105,8 @@ class PerRowLoss(Loss):
         if self.loss.layout:  # in groups, chapter 5.2
             answers = [self.loss.message(y, incoming, law, beta) for law in self.laws]
             moments, sent = zip(*answers)
-            moments = _chosen_by_group(self.which, moments)
-            return moments, _chosen_by_group(self.which, sent)
+            moments = _choose_by_group(self.which, moments)
+            return moments, _choose_by_group(self.which, sent)
         moments = np.empty((5, len(y)))
         sent = np.empty((3, len(y)))
         for k in np.unique(self.which):
@@ -134,27 +134,37 @@ def sampling_units(counts, M):
     return np.arange(M), counts
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt0x1
-def _laws_of_patterns(law, G, rows):
-    """Prepare the patterns of some units (rows) out of G under a law of counts.
+class _PatternPlan(NamedTuple):
+    """How the patterns of some chosen units, out of G, are made."""
 
-    Return the number of the law of each unit, (G,), the number of pieces of a chosen
-    unit's law, and a function that computes from the pieces chosen, (K,), the weight of
-    a pattern and its list of laws, those of the chosen units last.
-    """
-    stratum = np.zeros(G, dtype=int)
+    others: np.ndarray  # (G,): the number of the law of each unit that is not chosen
+    n_pieces: int  # of the law of a chosen unit
+    weight_and_laws: Callable  # of the pieces chosen, (K,): last the chosen units' laws
+
+
+def _plan_patterns(law, G, rows):
+    """Make the `_PatternPlan` of some units (rows) out of G under a law of counts."""
     inner = law
     if isinstance(law, Stratified):
-        stratum = law.index
         inner = law.law
-    if not isinstance(inner, Subsample):  # independent: strata change nothing
-        weights, pieces = zip(*split_law(law))
+    if isinstance(inner, Subsample):
+        return _plan_without_replacement(law, inner, G, rows)
+    weights, pieces = zip(*split_law(law))
 
-        def independent(chosen):
-            return prod(weights[k] for k in chosen), [law, *pieces]
+    def independent(chosen):  # strata change nothing
+        return prod(weights[k] for k in chosen), [law, *pieces]
 
-        return np.zeros(G, dtype=int), len(pieces), independent
+    return _PatternPlan(np.zeros(G, dtype=int), len(pieces), independent)
+
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt0x2
+def _plan_without_replacement(law, inner, G, rows):
+    """Make the `_PatternPlan` of units that are drawn or not, inside strata if any."""
+    stratum = np.zeros(G, dtype=int)
+    n_strata = 1
+    if isinstance(law, Stratified):
+        stratum = law.index
+        n_strata = len(law.names)
     sizes = np.bincount(stratum)
-    n_strata = len(law.names) if isinstance(law, Stratified) else 1
     drawn = np.zeros_like(sizes)  # units without a stratum are never drawn
     for k, size in enumerate(sizes[:n_strata]):
         drawn[k] = inner.drawn(size)
@@ -174,7 +184,7 @@ def _laws_of_patterns(law, G, rows):
         rates = np.append(places / np.maximum(left, 1), [0, 1])
         return float(weight), list(map(_law_of_rate, rates))
 
-    return stratum, 2, without_replacement
+    return _PatternPlan(stratum, 2, without_replacement)
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt007
 class Pattern(NamedTuple):
@@ -191,16 +201,17 @@ def patterns(counts, M, rows):
     `Grouped` counts. Neighbours in the list differ in one row; the weights sum to 1.
     """
     unit, law = sampling_units(counts, M)
-    others, pieces, weight_and_laws = _laws_of_patterns(law, unit.max() + 1, rows)
+    plan = _plan_patterns(law, unit.max() + 1, rows)
+    pieces = plan.n_pieces
     places = range(len(rows))[::-1]
     listed = []
     for k in range(pieces ** len(rows)):
         gray = k ^ (k >> 1)  # Gray's code, for there are two pieces at most
         chosen = tuple((gray >> place) & 1 for place in places)
-        weight, laws = weight_and_laws(chosen)
+        weight, laws = plan.weight_and_laws(chosen)
         if not weight:  # no resample has these counts
             continue
-        which = others.copy()
+        which = plan.others.copy()
         which[rows] = len(laws) - pieces + np.array(chosen, dtype=int)
         listed.append(Pattern(weight, chosen, which[unit], laws))
     return listed
@@ -250,7 +261,7 @@ def active_set(fit):
     return np.arange(len(kept))
 
 
-def _stands(step, enough):
+def _has_settled(step, enough):
     """Return whether a step of the iteration has moved less than `enough`, relative to
     the messages.
     """
@@ -271,7 +282,7 @@ def _solve_pattern(problem, state, anderson):
         try:
             for _, (step, _, _) in zip(range(MOST_STEPS), iteration):
                 steps += 1
-                if step and _stands(step, PATTERN_TOL):
+                if step and _has_settled(step, PATTERN_TOL):
                     return step, steps
         except (Breakdown, np.linalg.LinAlgError):
             anderson.reset()
@@ -296,7 +307,7 @@ def solve_patterns(fit, rows, columns):
     steps = 0
     z = coordinates(state)
     last = ()
-    moves = np.zeros((len(rows), len(z)))
+    moves = np.zeros((len(rows), len(z)))  # how each row moved z when it came in
     for weight, chosen, which, laws in patterns(problem.counts, len(problem.y), rows):
         loss = PerRowLoss(problem.likelihood, which, laws)
         conditioned = problem._replace(likelihood=loss)
@@ -309,15 +320,20 @@ def solve_patterns(fit, rows, columns):
         if step:
             solved = replace(fit, problem=conditioned, last=step, n_iter=taken)
             end = coordinates(step.new)
-            move = np.zeros_like(z)
-            finite = np.isfinite(end) & np.isfinite(z)
-            np.subtract(end, z, out=move, where=finite)
             if np.abs(side).sum() == 1:  # more where one between has no answer
-                moves[side != 0] = move * side.sum()
+                moves[side != 0] = _finite_difference(end, z) * side.sum()
             z = end
             last = chosen
         fits.append(PatternFit(weight, chosen, solved))
     return fits, steps
+
+
+def _finite_difference(end, start):
+    """Subtract two vectors, (n,); 0 where one of them is not finite."""
+    difference = np.zeros_like(start)
+    finite = np.isfinite(end) & np.isfinite(start)
+    np.subtract(end, start, out=difference, where=finite)
+    return difference
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt122
 def moments_of(fit, n, start):
@@ -325,7 +341,7 @@ def moments_of(fit, n, start):
     are averaged over n nodes, from number `start` on.
     """
     if fit.column_clusters:
-        return fit.problem.prior.three(fit.last.state.to_prior, n, start)
+        return fit.problem.prior.averages(fit.last.state.to_prior, n, start)
     return np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt025
@@ -428,7 +444,7 @@ MAX_CHOSEN_ROWS = 8  # rows that are chosen without being named: each doubles th
 OWNER = "condition_on_rows"
 
 
-def _check_countable(fit):
+def _check_can_condition(fit):
     """Refuse a fit that cannot be conditioned: not converged, of a pattern, at a finite
     beta, or under a prior that does not select. A TypeError or ValueError.
     """
@@ -449,7 +465,7 @@ def _check_countable(fit):
         raise TypeError(f"{OWNER}: the prior must select ({priors}), got {given}")
 
 # %% ../../nbs/course/46_conditioning.ipynb #8c5bbe96
-def _rows_asked(fit, rows, columns):
+def _read_rows(fit, rows, columns):
     """Return the numbers of the rows to condition on, (K,): a list as it is, or, for a
     number of rows, those with the largest `row_scores` for some columns, (n,). A
     ValueError for too few rows in all, rows that do not exist, and too many of them.
@@ -475,7 +491,7 @@ def _rows_asked(fit, rows, columns):
     return np.argsort(-row_scores(fit, columns), kind="stable")[:rows]
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt028
-def _mixed(fit, parts, columns):
+def _average_patterns(fit, parts, columns):
     """Average Π, mean and mean square over patterns; return them, (3, N), and a dict of
     the patterns that have no fit and count as the fit without conditions: the weight of
     each.
@@ -533,12 +549,12 @@ def condition_on_rows(fit: Fit, rows: int | Sequence[int] = 4) -> ConditionedFit
     >>> condition_on_rows(fit, rows=2).Pi.round(1).tolist()
     [0.1, 0.3, 1.0, 0.9, 0.1, 0.1, 0.6, 0.3, 1.0, 0.4]
     """
-    _check_countable(fit)
+    _check_can_condition(fit)
     groups = [active_set(fit)] + list(fit.column_clusters)
     columns = np.unique(np.concatenate(groups))
-    rows = _rows_asked(fit, rows, columns)
+    rows = _read_rows(fit, rows, columns)
     parts, steps = solve_patterns(fit, rows, columns)
-    (Pi, mean, square), left = _mixed(fit, parts, columns)
+    (Pi, mean, square), left = _average_patterns(fit, parts, columns)
     var = np.maximum(square - mean**2, 0)
     Pi = np.clip(Pi, 0, 1)
     return ConditionedFit(fit, Pi, mean, var, rows, columns, parts, steps, left)

@@ -83,43 +83,61 @@ def _class_columns(fit, doubt):
     return A.reshape(len(A), -1), np.repeat(doubt[::d], K)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #496a97ef
+class _Noise(NamedTuple):
+    """Shares of rows in the noise of the fields."""
+
+    rows: np.ndarray  # (M,) of each row, or group of rows; they sum to 1
+    largest: np.ndarray  # (N,) the largest part of each feature's noise
+    total: np.ndarray  # (N,) each feature's noise
+    weight: np.ndarray  # (N,) of each feature in an average of shares
+
+
 def _noise(fit):
-    """Compute the share of each row, or group of rows, in the noise of the fields,
-    (M,), and the largest part, the sum and the weight of each feature, (N,) each.
-    """
-    A = fit.problem.A
-    u = fit.last.u
+    """Compute the `_Noise` of a fit, for which features count by their doubt."""
     doubt = fit.Pi * (1 - fit.Pi)
-    N = len(fit.Pi)
     if doubt.sum() <= 1e-12:  # nothing is in doubt: all features count alike
-        doubt = np.ones(N)
+        doubt = np.ones(len(doubt))
+    u = fit.last.u
     # without resampling the variances die out, and never quite reach 0
     varies = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
-
-    def squares(X):
-        return X[:, :] ** 2 * (varies * u.var)[:, None]
-
     if isinstance(fit.problem.likelihood, GroupedLoss):  # chapter 5.2
-        A = A[:, :N]
-        if fit.problem.likelihood.plain.joint:  # chapter 6.1
-            A, doubt = _class_columns(fit, doubt)
-        parts = varies * noise_of_groups(fit, A)
-        if _selects_groups(fit):
-            parts = fit.prior.pooled(parts)
-        sums = _of_parts(parts, doubt)
-    elif _selects_groups(fit):
-        sums = _of_parts(fit.prior.pooled(squares(A[:, :N])), doubt)
+        doubt, sums = _sum_noise_of_groups(fit, doubt, varies)
     else:
-        doubt = np.append(doubt, np.zeros(A.shape[1] - N))  # an intercept has none
-        if chunk_axis(A) == 0:
-            sums = _in_two_passes(A, doubt, varies * u.var)
-        else:
-            sums = map_chunks(A, lambda X, d: _of_parts(squares(X), d), (doubt,))
+        doubt, sums = _sum_noise_of_rows(fit, doubt, varies * u.var)
     (total, largest), (made,) = sums
     shares = np.full(len(made), 1 / len(made))
     if made.sum() > 0:
         shares = made / made.sum()
-    return shares, largest, total, _averaging(doubt, total)
+    return _Noise(shares, largest, total, _averaging(doubt, total))
+
+# %% ../../nbs/course/45_diagnostics.ipynb #496a97f0
+def _sum_noise_of_groups(fit, doubt, varies):
+    """Return the doubt and the sums of `_of_parts`, for groups of rows."""
+    A = fit.problem.A[:, : len(doubt)]
+    if fit.problem.likelihood.plain.joint:  # chapter 6.1
+        A, doubt = _class_columns(fit, doubt)
+    parts = varies * noise_of_groups(fit, A)
+    if _selects_groups(fit):
+        parts = fit.prior.pooled(parts)
+    return doubt, _of_parts(parts, doubt)
+
+
+def _sum_noise_of_rows(fit, doubt, var):
+    """Return the doubt and the sums of `_of_parts`; var, (M,), is that of each row's
+    pull.
+    """
+    A = fit.problem.A
+    N = len(doubt)
+
+    def squares(X):
+        return X[:, :] ** 2 * var[:, None]
+
+    if _selects_groups(fit):
+        return doubt, _of_parts(fit.prior.pooled(squares(A[:, :N])), doubt)
+    doubt = np.append(doubt, np.zeros(A.shape[1] - N))  # an intercept has none
+    if chunk_axis(A) == 0:
+        return doubt, _in_two_passes(A, doubt, var)
+    return doubt, map_chunks(A, lambda X, d: _of_parts(squares(X), d), (doubt,))
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644c
 def row_influence(fit):
@@ -129,7 +147,7 @@ def row_influence(fit):
     rows. With `Grouped` counts (G,), one for each group, in the order of the sorted
     labels.
     """
-    return _noise(fit)[0]
+    return _noise(fit).rows
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644d
 def largest_single_share(fit):
@@ -137,27 +155,40 @@ def largest_single_share(fit):
     over the features that could go either way (`own-share`), a float: 1 where each
     feature hangs on one row; 0 where nothing is random.
     """
-    return _signs_of_noise(fit)[-2]
+    return _signs_of_noise(fit).single_share
+
+
+class _NoiseSigns(NamedTuple):
+    """How unevenly rows make the noise; nan for a fit that broke down, for comparisons
+    with nan are false.
+    """
+
+    effective: float = np.nan  # number of rows
+    share: float = np.nan  # of the largest row
+    row: int = -1  # its number
+    single_share: float = np.nan  # of one row in the noise of a feature, on average
+    group_share: float = np.nan  # the same for groups of two columns or more
 
 
 def _signs_of_noise(fit):
-    """Compute how unevenly rows make the noise: the effective number of rows, the
-    largest share, the number of its row, the largest row's share in the noise of a
-    single feature on average, and the same for groups of two columns or more.
-    """
-    shares, largest, total, weight = _noise(fit)
-    row = int(np.argmax(shares))
+    """Compute the `_NoiseSigns` of a fit that has messages."""
+    noise = _noise(fit)
+    row = int(np.argmax(noise.rows))
     sizes = _columns_together(fit)
-    in_groups = weight[: len(sizes)] * (sizes > 1)
+    in_groups = noise.weight[: len(sizes)] * (sizes > 1)
 
     def own_share(weight):
         n = len(weight)  # without the intercept, for groups
-        noise = weight @ total[:n]
-        return float(weight @ largest[:n] / noise) if noise > 0 else 0.0
+        total = weight @ noise.total[:n]
+        return float(weight @ noise.largest[:n] / total) if total > 0 else 0.0
 
-    effective = float(1 / (shares @ shares))
-    share = float(shares[row])
-    return effective, share, row, own_share(weight), own_share(in_groups)
+    return _NoiseSigns(
+        effective=float(1 / (noise.rows @ noise.rows)),
+        share=float(noise.rows[row]),
+        row=row,
+        single_share=own_share(noise.weight),
+        group_share=own_share(in_groups),
+    )
 
 
 def _columns_together(fit):
@@ -314,12 +345,13 @@ class ReliabilityWarning(UserWarning):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #483986a8
 class Diagnostics(NamedTuple):
-    """Report how reliable the answer at the reported penalty is, for Π and for the
-    standard deviations, and by which signs; this costs no refit. Of small tables of
-    kinds that had no say in the limits, none of 70 with a green `reliability` had a
-    badly wrong Π, and 3 of 60 with a green `spread_reliability` a variance that is off
-    by more than a factor of two. Where columns are selected in groups, green means
-    more: no Π is off by more than 0.05.
+    """Report how reliable the answer at the reported penalty is, for selection
+    probabilities Π and for standard deviations, and by which signs.
+
+    This costs no refit. Of small tables of kinds that had no say in the limits, none of
+    70 with a green `reliability` had a badly wrong Π, and 3 of 60 with a green
+    `spread_reliability` a variance that is off by more than a factor of two. Where
+    columns are selected in groups, green means more: no Π is off by more than 0.05.
 
     Attributes
     ----------
@@ -548,6 +580,23 @@ def _worst(signs):
     return worst, tuple(reasons)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #7a801347
+def _units_drawn(fit, called):
+    """Return what a resample draws: the number of samples, "row" or "group", the names
+    of these units, and those of the samples, by default their numbers.
+    """
+    loss = fit.problem.likelihood
+    M = len(fit.problem.A)
+    in_groups = isinstance(loss, GroupedLoss)
+    joint = in_groups and loss.plain.joint
+    if joint:  # a group is a sample, chapter 6.1
+        M = loss.layout.sums.shape[1]
+    if called is None:
+        called = range(M)
+    if in_groups and not joint:
+        return M, "group", fit.problem.counts.names, called
+    return M, "row", called, called
+
+# %% ../../nbs/course/45_diagnostics.ipynb #7a801348
 def diagnose(
     fit, where, names, *, path_failed=False, q_reached=True, rows=(), called=None
 ):
@@ -560,11 +609,9 @@ def diagnose(
     samples, from `near_duplicate_rows`. called: (M,) names of the rows, or None for
     their numbers (groups are called by their labels).
     """
-    # a fit that broke down has no noise to judge; comparisons with nan are false
-    noise_signs = np.nan, np.nan, -1, np.nan, np.nan
+    noise = _NoiseSigns()
     if fit.last is not None:
-        noise_signs = _signs_of_noise(fit)
-    effective, share, row, single_share, group_share = noise_signs
+        noise = _signs_of_noise(fit)
     own_rows = np.full(len(where), np.nan)
     partner = own_rows  # not known either
     if fit.converged:
@@ -572,33 +619,27 @@ def diagnose(
         partner = max_correlation(fit)[where]
     same = np.flatnonzero(np.bincount(where) > 1)
     twins = [np.flatnonzero(where == column) for column in same]
-    loss = fit.problem.likelihood
-    M = len(fit.problem.A)
-    if called is None:
-        called = range(M)
-    unit = "row"
-    units = called
-    if isinstance(loss, GroupedLoss):
-        if loss.plain.joint:  # a group is a sample, chapter 6.1
-            M = loss.layout.sums.shape[1]
-        else:
-            unit = "group"
-            units = fit.problem.counts.names
+    M, unit, units, called = _units_drawn(fit, called)
+
     signs = list(_signs_of_the_path(fit, path_failed, q_reached))
-    signs += _signs_of_the_rows(unit, effective, units[row], share, single_share)
+    largest = units[noise.row]
+    single_share = noise.single_share
+    signs += _signs_of_the_rows(
+        unit, noise.effective, largest, noise.share, single_share
+    )
     size = _columns_together(fit)[where]
-    signs += _signs_of_the_groups(unit, group_share, size, partner, names)
+    signs += _signs_of_the_groups(unit, noise.group_share, size, partner, names)
     signs += _signs_of_the_table(twins, names, rows, M, called)
     grade, reasons = _worst(signs)
     Pi = fit.Pi[where]
-    spreads = list(_signs_of_the_spreads(Pi, own_rows, partner, share, names))
-    spreads += _signs_of_a_slab(fit, effective)
+    spreads = list(_signs_of_the_spreads(Pi, own_rows, partner, noise.share, names))
+    spreads += _signs_of_a_slab(fit, noise.effective)
     spread_grade, spread_reasons = _worst(spreads)
     return Diagnostics(
         reliability=grade,
-        effective_rows=effective,
-        largest_share=share,
-        largest_row=row,
+        effective_rows=noise.effective,
+        largest_share=noise.share,
+        largest_row=noise.row,
         duplicates=twins,
         reasons=reasons,
         repeated=list(rows),

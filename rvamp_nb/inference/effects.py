@@ -11,9 +11,10 @@ __all__ = ['UNBOUNDED', 'JITTER', 'RESEMBLING', 'TOGETHER', 'CLAIM', 'SURPRISE',
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0004
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -444,11 +445,16 @@ class Effects(NamedTuple):
     note : str
         Of a selector: what choosing columns on the same rows costs.
     ratio : str
-        What exp(estimate) is the ratio of: "odds", "rate", or nothing.
+        What exp(estimate) is the ratio of: "odds", "rate", "hazard", or nothing.
     selected : (N,) bool array, or None
         Of a selector: which are selected.
     sd : (N,) array, or None
         Of a selector: standard deviations of the columns.
+    covariance : (N, N) array, or None
+        Of the estimates, where all columns are in one model without a penalty.
+    together : dict
+        For each group of columns, or feature with several classes: F, its two degrees
+        of freedom and the p-value of all its coefficients together.
 
     See Also
     --------
@@ -478,6 +484,8 @@ class Effects(NamedTuple):
     ratio: str = ""
     selected: Bools | None = None
     sd: Array | None = None
+    covariance: Array | None = None
+    together: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 
     def summary(self) -> "DataFrame":
         """Show all in a table, a row for each column, by its name or number.
@@ -561,14 +569,14 @@ _LOGISTIC = (
     f" {_PLAIN}, likelihood=Logistic(), intercept=True); debiased_effects(fit)"
 )
 _HALVES = "select features on one half of the rows, and fit them without a penalty by"
+_BY_SELECTOR = "for a table write StabilitySelection(...).fit(X, y).debiased_effects()"
 _RECIPES = {  # by loss: how to get effects with intervals
     "squared": f"for the table of a selector write {_SQUARED}",
     "logistic": f"for the table of a selector write {_LOGISTIC}",
     "huber": f"take the squared loss, whose errors allow for unequal noise: {_SQUARED}",
-    "softmax": f"take one class against the rest: {_LOGISTIC}",
-    "poisson": "for the table of a selector write selector.debiased_effects();"
-    f" survival times: {_HALVES} a Cox regression on the other half",
-    "survival": f"{_HALVES} a Cox regression on the other half",
+    "softmax": f"{_BY_SELECTOR} (loss='softmax')",
+    "poisson": f"{_BY_SELECTOR} (counts: loss='poisson'; survival times: 'survival')",
+    "survival": f"{_BY_SELECTOR} (loss='survival')",
 }
 
 
@@ -613,11 +621,11 @@ def _check_penalty(fit, estimate, se, held):
 
 
 def _names_of(names, fit):
-    """Return the names of a fit's columns as strings, (N,), or None without names. A
+    """Return names of a fit's columns as strings, (N,); None: its own, if any. A
     ValueError for another number of them.
     """
     if names is None:
-        return None
+        return fit.names
     names = np.array(list(map(str, names)), dtype=object)
     if len(names) != len(fit.mean):
         what = f"hold one for each of the {len(fit.mean)} columns, not {len(names)}"
@@ -745,7 +753,8 @@ def debiased_effects(
         How often an interval should hold the true coefficient.
     names : sequence of N strings, optional
         What the columns are called where effects are shown, such as X.columns or
-        `feature_names_in_` of a selector. A ValueError for another number of them.
+        `feature_names_in_` of a selector; by default those of the DataFrame that was
+        fitted. A ValueError for another number of them.
 
     Returns
     -------

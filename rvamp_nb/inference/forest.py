@@ -160,12 +160,13 @@ def _draw_rows(ax, effects, values, scale, rows):
     reasons = effects.reasons if len(effects.reasons) else effects.status
     for y, (i, ends) in enumerate(zip(rows, visible_ends(point, low, high).T)):
         ground = ("white", "#F4F4F4")[y % 2]
-        ax.axhspan(y - 0.5, y + 0.5, color=ground, zorder=0, linewidth=0)
-        if np.isnan(ends[0]):
+        unknown = np.isnan(ends[0])
+        depth = 2 if unknown else 0  # a reason covers the line of no effect
+        ax.axhspan(y - 0.5, y + 0.5, color=ground, zorder=depth, linewidth=0)
+        if unknown:
             reason = shorten(reasons[i], 2 * LETTERS, placeholder=" …")
             reason = fill(reason, LETTERS)
-            box = dict(facecolor=ground, linewidth=0, pad=1)
-            ax.text(0.01, y, reason, fontsize="x-small", bbox=box, zorder=2, **place)
+            ax.text(0.01, y, reason, fontsize="x-small", zorder=3, **place)
             continue
         ax.plot(scale(ends), [y, y], linewidth=2, zorder=3, color=colour)
         for end, whole, mark in zip(ends, (low[y], high[y]), "<>"):

@@ -106,8 +106,10 @@ class LevelMean(NamedTuple):
 
 def _sums(z, control):
     """Compute means and centred sums of products of z, (b, n), and the first b rows of
-    a control: a list of five (n,) arrays, the mean of each, and the sums of z², of z
-    times the control, and of the control².
+    a control.
+
+    Return five (n,) arrays: the mean of z, that of the control, and the sums of z², of
+    z times the control, and of the control².
     """
     control = control[: z.shape[0]]
     n = z.shape[0]
@@ -135,7 +137,7 @@ def _level_sums(levels):
     return np.array([_sums(exact, settled), _sums(settled, few), _sums(few, few)])
 
 # %% ../../nbs/course/44_refinement.ipynb #44lv0a01
-def _combined(levels, sums, slopes, unit):
+def _combine_levels(levels, sums, slopes, unit):
     """Combine levels, exact first, into a `LevelMean`: each corrects the next one,
     times its slope, on the resamples of both (`three-levels`).
 
@@ -165,9 +167,11 @@ def _combined(levels, sums, slopes, unit):
 # %% ../../nbs/course/44_refinement.ipynb #44lv0a02
 def level_mean(few, settled, exact, unit, seen=None):
     """Compute the `LevelMean` of values of resamples at three levels, (n_1, n), (n_2,
-    n) and (n_3, n), whose first rows are the same resamples; unit, (n,) > 0, is roughly
-    the variance of one. Sparse values are zeros and ones, unless the function `seen`
-    turns some columns of a level at a time, (level, slice), into an array.
+    n) and (n_3, n), whose first rows are the same resamples.
+
+    unit, (n,) > 0, is roughly the variance of one. Sparse values are zeros and ones,
+    unless the function `seen` turns some columns of a level at a time, (level, slice),
+    into an array.
     """
     levels = [exact, settled, few]
     step = max(1, SEEN_AT_ONCE // few.shape[0])
@@ -186,7 +190,7 @@ def level_mean(few, settled, exact, unit, seen=None):
     # regression on the control, one slope for all columns
     slopes = np.clip(products / np.maximum(control_squares, 1e-300), 0, 1.2)
     slopes[2] = 0.0  # below the first level there is none
-    return _combined(levels, sums, slopes, unit)
+    return _combine_levels(levels, sums, slopes, unit)
 
 # %% ../../nbs/course/44_refinement.ipynb #44own002
 CHANCE = 0.1  # of a bound of rVAMP's squared error that is too low
@@ -215,11 +219,7 @@ def towards_rvamp(value, error, analytic, unit, selected):
     in_doubt &= selected.any(0) & ~selected.all(0)
     if in_doubt.sum() < 2:
         return value, error
-    # effective number of independent features, from their correlations
-    z = selected[:, in_doubt] - selected[:, in_doubt].mean(0)
-    z /= np.sqrt(np.maximum(np.mean(z**2, axis=0), 1e-12))
-    C = z.T @ z if in_doubt.sum() < len(z) else z @ z.T  # the same sum of squares
-    freedom = (in_doubt.sum() * len(z)) ** 2 / np.sum(C**2)
+    freedom = _degrees_of_freedom(selected[:, in_doubt])
     if freedom < LEAST_FREEDOM:
         return value, error
     # an upper bound of rVAMP's squared error: the gap's, less that of the shares
@@ -232,6 +232,17 @@ def towards_rvamp(value, error, analytic, unit, selected):
     weight[squared_gap > CONTRADICTED**2 * (error + tau2)] = 0.0
     # of a rare feature rVAMP's error is not known, so that its own stays as it is
     return value + weight * (analytic - value), (1 - weight * in_doubt) * error
+
+
+def _degrees_of_freedom(selected):
+    """Estimate the effective number of independent columns of `selected`, (b, n) bool,
+    from their correlations.
+    """
+    b, n = selected.shape
+    z = selected - selected.mean(0)
+    z /= np.sqrt(np.maximum(np.mean(z**2, axis=0), 1e-12))
+    C = z.T @ z if n < b else z @ z.T  # the same sum of squares
+    return (n * b) ** 2 / np.sum(C**2)
 
 # %% ../../nbs/course/44_refinement.ipynb #44cnt002
 def count_interval(Pi, se, level):
@@ -262,11 +273,13 @@ MORE_ALONE = 100  # the same
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod002
 class Samples:
-    """Resamples of a fit at three levels, the same ones nested, sparse, an intercept
-    last (0 where there is none): `few`, (n_1, N + 1), after some turns, `settled`,
-    (n_2, N + 1), and `exact`, (n_3, N + 1), nan where a refit did not arrive. The first
-    two are about the columns `kept`. Of many rows the first two are the same, with one
-    curvature for all; of a fit without a fixed point there are none.
+    """Resamples of a fit at three levels, with fewer and fewer of them: `few`, (n_1, N
+    + 1), after some turns, `settled`, (n_2, N + 1), and `exact`, (n_3, N + 1).
+
+    Each is sparse, with the intercept last, or 0; the first rows of all are the same
+    resamples. Exact ones are nan where a refit did not converge, the others are not 0
+    in the columns `kept` only. With many rows `few` and `settled` are the same, with
+    one curvature for all; for a fit without a fixed point they are empty.
     """
 
     def __init__(self, fit, analytic, seed, baseline=None):
@@ -418,7 +431,7 @@ class Shares(NamedTuple):
         return short / accuracy**2
 
 # %% ../../nbs/course/44_refinement.ipynb #65split45
-def _shares(samples):
+def _estimate_shares(samples):
     """Compute the `Shares` of the resamples made so far: selection probabilities by
     three levels, combined with rVAMP's if it has an answer.
     """
@@ -504,7 +517,7 @@ def _refit_moments(levels, analytic_var):
     return values, errors * np.array([scale, scale**2])
 
 # %% ../../nbs/course/44_refinement.ipynb #65split50
-def _moments(samples):
+def _moments_of_columns(samples):
     """Return means and variances of the columns of `_levels_of`, (2, n), and their
     errors, (2, n): by resamples, or rVAMP's where too few select the column.
     """
@@ -555,7 +568,7 @@ GROWTH = 4  # at most so many times more at once
 # half: 1.5 times the error on one table, 1.03 in the middle; twice: 1.1 at most
 
 
-def _how_short(samples, shares, accuracy, families):
+def _growth_needed(samples, shares, accuracy, families):
     """Estimate by which factor refits must grow to reach an accuracy, that of families
     of columns included; 0 if no more can be made, infinite without an accuracy.
     """
@@ -572,8 +585,8 @@ def _how_short(samples, shares, accuracy, families):
 # %% ../../nbs/course/44_refinement.ipynb #44cd0a10
 def _next_sizes(samples, shares, short, most):
     """Compute the next number of resamples at each level, exact first, (3,): those that
-    lower the squared error by the factor `short` with the least work, at most `most`,
-    and sizes than now at one level at least.
+    lower the squared error by the factor `short` with the least work, at most `most`.
+    At one level at least there are more than now.
     """
     done = samples.done
     if not samples.turns:
@@ -583,7 +596,7 @@ def _next_sizes(samples, shares, short, most):
     best = np.sqrt(np.maximum(parts, 1e-3 * parts.sum() + 1e-12))
     best /= np.sqrt(work_of_levels(samples))
     best[1] = max(best[1], samples.long * best[2])  # there both are the same
-    best = np.minimum.accumulate(best[::-1])[::-1]  # nested: no sizes than below
+    best = np.minimum.accumulate(best[::-1])[::-1]  # nested: no more than below
     ratio = np.sum(parts / best) / max(np.sum(parts / done), 1e-300)
     best *= ratio * min(1.05 * short, GROWTH)
     sizes = np.maximum(done, np.minimum(best, GROWTH * done)).astype(int)
@@ -743,7 +756,7 @@ def _status_of_sizes(samples, n, n_exact, error, accuracy, interrupted):
     return status
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a06
-def _as_refined(samples, shares, accuracy, interrupted):
+def _build_refined(samples, shares, accuracy, interrupted):
     """Build the `RefinedFit` of the resamples made so far and their `Shares`."""
     N = samples.N
     exact = samples.exact
@@ -757,7 +770,7 @@ def _as_refined(samples, shares, accuracy, interrupted):
     errors = np.abs(samples.analytic)
     values[0, columns] = shares.Pi
     errors[0, columns] = np.sqrt(shares.square_error)
-    values[1:, columns], errors[1:, columns] = _moments(samples)
+    values[1:, columns], errors[1:, columns] = _moments_of_columns(samples)
     if samples.fit.prior.positive:  # levels are also subtracted
         values[1] = np.maximum(values[1], 0)
     noise = np.sum(shares.Pi * (1 - shares.Pi))
@@ -785,7 +798,7 @@ def _as_refined(samples, shares, accuracy, interrupted):
     )
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
-def _begin(fit, seed, baseline):
+def _start_samples(fit, seed, baseline):
     """Make the empty `Samples` of a Fit or a ConditionedFit. A TypeError or ValueError
     for anything else, a finite beta, and a fit that cannot be refitted.
     """
@@ -806,7 +819,7 @@ def _begin(fit, seed, baseline):
     return Samples(base, analytic, seed, baseline)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57001c
-def _budget(samples, accuracy, n_resamples):
+def _most_resamples(samples, accuracy, n_resamples):
     """Return the largest number of resamples at each level, exact first, (3,), from an
     accuracy, a number of resamples, or both. A ValueError for neither.
     """
@@ -837,10 +850,12 @@ def refine(
     families: Sequence[Ints] = (),
     progress: bool = True,
 ) -> RefinedFit:
-    """Refit resamples until every selection probability is known to an accuracy, and
-    combine them with rVAMP. Most resamples are sent through the frozen coupling, a few
-    are refitted exactly (`three-levels`, `own-answer`). Ctrl-C ends it with what there
-    is.
+    """Refit a few resamples exactly and many by turns of rVAMP's messages, until every
+    selection probability has a standard error of `accuracy` at most.
+
+    Both are combined with rVAMP (`three-levels`, `own-answer`). Ctrl-C ends it with
+    what there is. See `naive_bootstrap` for exact refits of all resamples: the truth,
+    at its price.
 
     Parameters
     ----------
@@ -878,7 +893,7 @@ def refine(
     See Also
     --------
     rvamp : Make the fit.
-    naive_bootstrap : Refit without rVAMP.
+    naive_bootstrap : Refit every resample exactly (brute force).
     StabilitySelection.refine : Refit at the reported penalty of a selector.
 
     Examples
@@ -891,8 +906,8 @@ def refine(
     """
     if accuracy is not None:
         accuracy = check_number("refine", "accuracy", accuracy, 1e-6, 0.5)
-    samples = _begin(fit, seed, baseline)
-    most = _budget(samples, accuracy, n_resamples)
+    samples = _start_samples(fit, seed, baseline)
+    most = _most_resamples(samples, accuracy, n_resamples)
     sizes = FIRST if samples.turns else (FIRST_ALONE, 0, 0)
     counted = 1 if samples.turns else 0  # the level that the bar counts
     with progress_bar(total=most[counted], shown=progress, desc="refits") as bar:
@@ -901,13 +916,15 @@ def refine(
                 before = samples.done[counted]
                 samples.grow(np.minimum(sizes, most), progress)
                 bar.update(samples.done[counted] - before)
-                shares = _shares(samples)
-                short = _how_short(samples, shares, accuracy, families)
+                shares = _estimate_shares(samples)
+                short = _growth_needed(samples, shares, accuracy, families)
                 if short <= 1 or samples.done[counted] >= most[counted]:
                     break
                 sizes = _next_sizes(samples, shares, short, most)
         except KeyboardInterrupt:
             if samples.done[0] < 10:
                 raise
-            return _as_refined(samples, _shares(samples), accuracy, interrupted=True)
-    return _as_refined(samples, shares, accuracy, interrupted=False)
+            return _build_refined(
+                samples, _estimate_shares(samples), accuracy, interrupted=True
+            )
+    return _build_refined(samples, shares, accuracy, interrupted=False)

@@ -27,8 +27,10 @@ from ..tables.chunked import ChunkedTable
 
 # %% ../../nbs/workshop/refits.ipynb #74000017
 def row_loss(likelihood):
-    """Take a likelihood apart: return its loss without weights and groups, and the
-    weight and the offset of each row, floats or (M,).
+    """Take a likelihood apart.
+
+    Return its loss without weights and groups, and the weight and the offset of each
+    row, floats or (M,).
     """
     loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood
     if not isinstance(loss, WeightedLoss):
@@ -43,9 +45,10 @@ def row_loss(likelihood):
 
 
 def plain_loss(likelihood):
-    """Describe the loss of single rows for `penalised_fit`: return the weight of each
-    row, a float or (M,), and a dict of options, loss (None if refits do not know it),
-    delta and offset.
+    """Describe the loss of single rows for `penalised_fit`.
+
+    Return the weight of each row, a float or (M,), and a dict of options: loss (None if
+    refits do not know it), delta and offset.
     """
     loss, weight, offset = row_loss(likelihood)
     scale, options = loss.refit_options()
@@ -62,35 +65,38 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
     """Refuse (ValueError) a combination of table, prior, likelihood, intercept and
     baseline hazard for which there are no exact refits; name a remedy.
     """
-    stored = isinstance(A, ChunkedTable)
-    kind = type(prior)
-    # survival times are refitted by Cox models, which know fewer options
+    in_chunks = isinstance(A, ChunkedTable)
     if baseline is not None:
-        if stored:
-            raise ValueError(
-                f"refits of survival times need the table in memory: {_HINT}"
-            )
-        if kind is not Laplace or baseline.offset.any():
-            odd = "offsets" if kind is Laplace else kind.__name__
-            raise ValueError(
-                "refits of survival times know the Lasso without offsets only, not"
-                f" {odd}: keep the answer without refits (n_resamples=0 in"
-                " StabilitySelection)"
-            )
+        _check_cox_refittable(in_chunks, type(prior), baseline)
         return
     _, options = plain_loss(likelihood)
     odd = None
     if not options["loss"]:
         odd = type(likelihood).__name__
-    elif kind not in (Laplace, ElasticNet, NonNegative):
-        odd = kind.__name__
+    elif type(prior) not in (Laplace, ElasticNet, NonNegative):
+        odd = type(prior).__name__
     if odd is not None:
         penalties = "the penalties Laplace, ElasticNet and NonNegative"
         losses = f"the losses {', '.join(LOSSES)}"
         raise ValueError(f"refits know {losses} and {penalties}, not {odd}")
-    if stored and prior.positive and intercept:
+    if in_chunks and prior.positive and intercept:
         rule = "refits of a table in chunks know NonNegative for the squared loss only"
         raise ValueError(f"{rule}: {_HINT}")
+
+
+def _check_cox_refittable(in_chunks, kind, baseline):
+    """Refuse (ValueError) survival times that Cox fits, which know fewer options, do
+    not know; `kind` is the class of the prior.
+    """
+    if in_chunks:
+        raise ValueError(f"refits of survival times need the table in memory: {_HINT}")
+    if kind is not Laplace or baseline.offset.any():
+        odd = "offsets" if kind is Laplace else kind.__name__
+        raise ValueError(
+            "refits of survival times know the Lasso without offsets only, not"
+            f" {odd}: keep the answer without refits (n_resamples=0 in"
+            " StabilitySelection)"
+        )
 
 # %% ../../nbs/workshop/refits.ipynb #74000019
 # refits of a fit that may fail when tried once more: then none is tried again. Half or
@@ -98,7 +104,7 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
 MOST_LOST = 20
 
 
-class _Few:
+class _ColumnRefits:
     """Refits of some columns of a fit's table, X (M, n), in memory."""
 
     def __init__(self, fit, X, columns):
@@ -108,36 +114,42 @@ class _Few:
         self.weight, self.options = plain_loss(fit.problem.likelihood)
         penalised = (self.t > 0) | (self.k > 0)
         self.options["positive"] = fit.prior.positive & penalised
-        self.lost = 0
+        self.lost = 0  # refits that failed alone
         self.table = unit_table(X, self.y, self.t, self.k, **self.options)
 
     def __call__(self, counts, factor, likely=None, start=None):
         """Refit b resamples with counts, (b, M), and factors of the penalties, (b, n)
         or (b, 1); return coefficients, (b, n), nan in rows that did not converge.
+
+        Refits that are not sure are made once more without a guess, and those still off
+        one by one. likely, (n,) bool, and start, (b, n) sparse, are guesses.
         """
         if start is not None:
             start = start.toarray()
             likely = start.any(0)
         counts = counts * self.weight
-        # all at once; `gap` is how far each is from its optimum
-        x, _, converged, gap = refit(self.table, counts, factor, likely, start)
-        unsolved = np.flatnonzero(~converged)
+        x, _, sure, gap = refit(self.table, counts, factor, likely, start)
+        unsolved = np.flatnonzero(~sure)
         if len(unsolved):  # once more, without a guess
             again = refit(self.table, counts[unsolved], factor[unsolved])
-            x[unsolved], _, _, gap[unsolved] = again
+            x[unsolved] = again.x
+            gap[unsolved] = again.gap
         for b in unsolved[~(gap[unsolved] <= GAP)]:
-            x[b] = np.nan
-            # a single fit is slow: after many failures none is tried
-            if self.lost < MOST_LOST:
-                t = self.t * factor[b]
-                k = self.k * factor[b]
-                try:
-                    x[b] = penalised_fit(
-                        self.X, self.y, t, k, counts[b], **self.options
-                    )
-                except RuntimeError:
-                    self.lost += 1
+            x[b] = self._refit_alone(counts[b], factor[b])
         return x
+
+    def _refit_alone(self, counts, factor):
+        """Refit one resample, (n,), or nan where that fails; after many failures none
+        is tried, for it is slow.
+        """
+        if self.lost < MOST_LOST:
+            t = self.t * factor
+            k = self.k * factor
+            try:
+                return penalised_fit(self.X, self.y, t, k, counts, **self.options)
+            except RuntimeError:
+                self.lost += 1
+        return np.nan
 
 # %% ../../nbs/workshop/refits.ipynb #74000020
 def refitter(fit, baseline=None):
@@ -156,15 +168,11 @@ def refitter(fit, baseline=None):
     N = len(fit.mean)
     n_intercepts = int(fit.has_intercept)
     if baseline is not None:
-        kind = "the BaselineHazard that survival_fit returned with the fit"
-        names = "time", "event", "sample_weight", "offset", "strata", "entry"
-        check_interface("baseline", baseline, names, kind)
-        if not np.array_equal(baseline.event, p.y):
-            raise ValueError(f"baseline must be {kind}; its events differ")
+        _check_fitted_baseline(baseline, p.y)
     check_refittable(p.A, fit.prior, p.likelihood, n_intercepts, baseline)
     t, _ = penalty_terms(fit, slice(None))
     if baseline is not None:
-        return partial(_with_level, baseline, p.A[:, :N], t[:N])
+        return partial(_refit_cox, baseline, p.A[:, :N], t[:N])
     # columns without a penalty, and those that the fit selects, are likely selected
     likely = t == 0
     if fit.converged:
@@ -172,22 +180,31 @@ def refitter(fit, baseline=None):
     else:
         likely[:N] = True
     if isinstance(p.A, ChunkedTable):
-        of_all = partial(_stored_refits, fit, likely)
+        refit_all = partial(_refit_chunked, fit, likely)
     else:
-        of_all = partial(_Few(fit, p.A, slice(None)), likely=likely)
+        refit_all = partial(_ColumnRefits(fit, p.A, slice(None)), likely=likely)
 
     def refits(counts, factor, start=None):
         if factor.shape[1] > 1:  # an intercept has no penalty to multiply
             factor = np.pad(factor, ((0, 0), (0, n_intercepts)))
         if start is not None:
             start = csr_array(start)[:, : N + n_intercepts]
-        x = of_all(counts, factor, start=start)
+        x = refit_all(counts, factor, start=start)
         return x[:, :N], x[:, N:].sum(1)
 
     return refits
 
 
-def _with_level(baseline, A, t, counts, factor, start=None):
+def _check_fitted_baseline(baseline, event):
+    """Refuse (TypeError or ValueError) a baseline hazard that is not a fit's own."""
+    kind = "the BaselineHazard that survival_fit returned with the fit"
+    names = "time", "event", "sample_weight", "offset", "strata", "entry"
+    check_interface("baseline", baseline, names, kind)
+    if not np.array_equal(baseline.event, event):
+        raise ValueError(f"baseline must be {kind}; its events differ")
+
+
+def _refit_cox(baseline, A, t, counts, factor, start=None):
     """Fit Cox models to b resamples; return coefficients, (b, N), and the log of the
     level of each hazard about a baseline, (b,).
     """
@@ -219,7 +236,32 @@ MOST_HELD = 2**25  # numbers that refits of a table in chunks may hold: 256 MB
 ALMOST = 0.95  # a column that pulls so much of its penalty comes in with those missed
 
 
-def _stored_refits(fit, likely, counts, factor, start=None):
+def _read_columns_to_refit(A, columns, n_refits):
+    """Read columns into memory, (M, n); a ValueError where that takes too much."""
+    if len(A) * (len(columns) + 2 * n_refits) > MOST_HELD:
+        held = f"{len(columns)} columns of {len(A)} rows in memory, and residuals"
+        held += f" of {n_refits} refits: ask for fewer, or {_HINT}"
+        raise ValueError(f"refits need {held}")
+    return A[:, columns]
+
+
+def _hardest_pulls(A, U, positive):
+    """Compute the hardest pull of each column of A on b refits, (N,), in one pass; U,
+    (b, M), are their weighted residuals. A negative one does not count if `positive`.
+    """
+    size = np.positive if positive else np.abs
+
+    def hardest(X):
+        return np.max(size(X.T @ U.T), axis=1)
+
+    # a block's products are as large as its share of the columns
+    def of_columns(X):
+        return ((hardest(X),), ())
+
+    return A.map_chunks(of_columns)[0][0] if A.axis else hardest(A)
+
+
+def _refit_chunked(fit, likely, counts, factor, start=None):
     """Refit b resamples on a table in chunks: on some columns in memory, and on more as
     long as one left out violates its optimality condition. Return sparse coefficients,
     (b, n), intercept included.
@@ -237,27 +279,14 @@ def _stored_refits(fit, likely, counts, factor, start=None):
         inside = thresholds == 0
         inside[start.indices] = True
     factor = np.broadcast_to(factor, (len(counts), len(inside)))
+    # the smallest penalty that any of the refits has, and rounding
     bar = thresholds * factor.min(0) * (1 + 1e-7)
-    size = np.positive if fit.prior.positive else np.abs
     while True:
         columns = np.flatnonzero(inside)
-        if len(A) * (len(columns) + 2 * len(counts)) > MOST_HELD:
-            held = f"{len(columns)} columns of {len(A)} rows in memory, and residuals"
-            held += f" of {len(counts)} refits: ask for fewer, or {_HINT}"
-            raise ValueError(f"refits need {held}")
-        X = A[:, columns]
-        x = _Few(fit, X, columns)(counts, factor[:, columns])
+        X = _read_columns_to_refit(A, columns, len(counts))
+        x = _ColumnRefits(fit, X, columns)(counts, factor[:, columns])
         U = -counts * np.array([loss.derivatives(y, f)[0] for f in x @ X.T])
-
-        def hardest(X):
-            return np.max(size(X.T @ U.T), axis=1)
-
-        # a block's products are as large as its share of the columns
-
-        def of_each(X):
-            return ((hardest(X),), ())
-
-        pull = A.map_chunks(of_each)[0][0] if A.axis else hardest(A)
+        pull = _hardest_pulls(A, U, fit.prior.positive)
         missed = ~inside & (pull > bar)
         if not missed.any():
             break
@@ -282,10 +311,11 @@ def in_turn(A, numbers, progress, side=SIDE):
     size = max(10, min(side, int(AT_ONCE // len(A))))
     if isinstance(A, ChunkedTable):
         size = len(numbers)
+    announces = progress and not is_interactive()
     start = time.perf_counter()
     for done in range(0, len(numbers), max(size, 1)):
         rest = (time.perf_counter() - start) * (len(numbers) / max(done, 1) - 1)
-        if done == size and rest > ANNOUNCED and progress and not is_interactive():
+        if announces and done == size and rest > ANNOUNCED:
             state = f"{done} of {len(numbers)} refits are made, the others take some"
             print(f"{state} {rest:.0f} seconds", file=sys.stderr)
         yield numbers[done : done + size]

@@ -105,7 +105,7 @@ class SoftmaxFit:
 
     @property
     def Pi_se(self) -> Array:
-        """Return standard errors of Π, (N,)."""
+        """Return standard errors of the selection probabilities Π, (N,)."""
         se = self.refined.Pi_se if self.refined else np.nan * self.fit.mean
         return self._by_feature(se)[:-1, 0]
 
@@ -117,7 +117,7 @@ class SoftmaxFit:
         return np.std(self._by_class(self.refined.draws)[:, :-1], axis=0)
 
     def refine(self, accuracy: float | None = 0.02, **options: Any) -> "SoftmaxFit":
-        """Refit resamples until Π is known to an accuracy.
+        """Refit until the selection probabilities Π are known to an accuracy.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ from ..environment import numpy_errors
 from ..inference.cox import BaselineHazard, survival_target
 from ..inference.diagnostics import Diagnostics, near_duplicate_rows
 from ..inference.refinement import RefinedFit
-from . import predictions
+from . import predictions, target
 from .features import as_frame, column_names, named, read_X
 from .frames import order_lost
 from .html import answer_html
@@ -37,7 +37,7 @@ from .penalty import SelectionProblem
 from .question import check_options, read_question
 from .remarks import remarks_on
 from .results import Results
-from .selection import Selection, select
+from .selection import Selection, given_penalties, select
 from .target import check_column, check_rows, is_named, row_labels
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, ArrayLike, Bools, TableLike, renamed
@@ -338,9 +338,12 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         Such as TwoPoint(2, 0.5) or Weakness(0.5): each penalty times a random factor.
     penalty_factor : (N,) array or dict {column: factor}, optional
         Multiplies the penalty of each column; 0 means never penalised, always in.
-    lambdas : (L,) array of numbers > 0, decreasing, optional
+    lambdas : (L,) array of numbers > 0, decreasing, "cv" or a pair, optional
         The path, followed in full to `tol`. By default there is none: the reported
-        penalty is looked for.
+        penalty is looked for. A pair is a package and its penalties, as in `lambda_
+        scales_`, such as ("glmnet", 0.12) or ("scikit-learn", [0.2, 0.1]). "cv" is the
+        penalty, per row, of the fits that predict held-out rows best (ten folds of rows
+        or groups; not for survival times, several classes, groups of columns).
     n_lambdas : int >= 1, optional
         Asks for a path of so many penalties, evenly in the logarithm; by default 50
         where `lambda_min_ratio` is given.
@@ -402,7 +405,8 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         "converged", or "fell back: ...", "q not met: ...", "pfer not met: ...", "no
         answer: ...".
     diagnostics_ : Diagnostics
-        How reliable Π and the standard deviations are, with reasons.
+        How reliable Π, the selection probabilities, and the standard deviations are,
+        with reasons.
     coef_mean_, coef_std_ : (N,) arrays, (N, K) for "softmax"
         Mean and standard deviation of the coefficients across resamples at the reported
         penalty, from the same source as the probabilities. Those of K classes add up to
@@ -478,7 +482,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         resampling: Literal["subsample", "poisson"] | CountLaw = "subsample",
         randomize: CountLaw | None = None,
         penalty_factor: ArrayLike | Mapping[Any, float] | None = None,
-        lambdas: ArrayLike | None = None,
+        lambdas: ArrayLike | str | tuple[str, ArrayLike] | None = None,
         n_lambdas: int | None = None,
         lambda_min_ratio: float | None = None,
         accuracy: float = 0.02,
@@ -603,9 +607,11 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
             with numpy_errors(all="warn", under="ignore"):  # whatever the caller's is
                 answer, notes = _select_features(self, X, y, roles)
                 notes += remarks_on(answer)
-        except BaseException:
+        except BaseException as e:
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
+            if isinstance(e, ValueError):
+                e.args = (target.label_rows(str(e), X),)
             raise
         vars(self).update(_attributes(answer))
         for text, kind in notes:
@@ -708,6 +714,9 @@ def _select_features(est, X, y, roles):
         as_read["loss"] = "softmax"
     with threads(X):
         question, promise, notes = read_question(X, y, names, roles, as_read)
+        asked["lambdas"] = given_penalties(question, est.lambdas)
+        if isinstance(est.lambdas, str):
+            asked["by_cv"] = True
         answer = select(question, promise, asked, near_duplicate_rows(X))
     sentences.extend(notes)
     return answer, [(text, UserWarning) for text in sentences if text]

@@ -19,9 +19,11 @@ from ..validation import kind_of
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000006
 def read_groups(given, names, categories):
-    """Return the groups asked for, {name: columns}, or None: from such a dict, from a
-    label for each of the columns with names (N,), or by "categories", which are a dict
-    or a list of lists. A TypeError or ValueError says what will not do.
+    """Return the groups asked for, {name: columns}, or None for none.
+
+    They are given as such a dict, as a label for each of the columns with names (N,),
+    or as "categories": then `categories`, a dict or a list of lists, are the groups. A
+    TypeError or ValueError says what will not do.
     """
     if isinstance(given, str) and given == "categories":
         if not categories:
@@ -35,11 +37,11 @@ def read_groups(given, names, categories):
     return _by_label(given, names)
 
 
-_MISSING = ("None", "nan", "<NA>", "NaT")
+_MISSING = ("None", "nan", "<NA>", "NaT")  # a missing label, as text
 
 
 def _by_label(given, names):
-    """Read the groups from labels."""
+    """Group the columns with names (N,) that have the same label."""
     kinds = "a dict {name: columns}, a label for each column, or 'categories'"
     labels = [None]
     if np.iterable(given) and not isinstance(given, str):
@@ -79,40 +81,53 @@ def group_numbers(groups, names, factors):
     return number
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000009
-def in_groups(A, prior, columns, names, weight):
-    """Return a table (M, n), its prior and its `Columns` with the columns of each of
-    the groups with these names made orthonormal, under row weights, (M,) or None, once
-    unpenalised columns are projected out of them. A TypeError for a table in chunks, a
-    ValueError for a group that is too large.
-    """
-    check_in_memory(A, "column_groups: the columns of a group are made orthonormal")
-    group = columns.group[columns.first]
-    turn = columns.turn.tocsr()
-    alone = np.flatnonzero(group < 0)
-    inside = np.flatnonzero(group >= 0)
+def _first_places(values, wanted):
+    """Find the first place of each wanted number among values, where it is; (n,)."""
+    different, first = np.unique(values, return_index=True)
+    return first[np.searchsorted(different, wanted)]
+
+
+def _check_group_sizes(groups, names):
+    """Refuse (ValueError) a group of too many columns; groups are a number for each."""
     most = column_groups.MOST_MEMBERS
-    for g, size in enumerate(np.bincount(group[inside])):
+    for g, size in enumerate(np.bincount(groups)):
         if size > most:
             problem = f"at most {most} columns, {names[g]!r} has {size}"
             raise ValueError(f"column_groups: a group has {problem}; cut it")
+
+
+def in_groups(A, prior, columns, names, weight):
+    """Make the columns of each group orthonormal, under row weights, (M,) or None, once
+    unpenalised columns are projected out; return the table (M, n), its prior and its
+    `Columns`.
+
+    Columns of no group come first. A TypeError for a table in chunks, a ValueError for
+    a group that is too large.
+    """
+    check_in_memory(A, "column_groups: the columns of a group are made orthonormal")
+    group = columns.group[columns.first]
+    alone = np.flatnonzero(group < 0)
+    inside = np.flatnonzero(group >= 0)
+    groups = group[inside]
+    _check_group_sizes(groups, names)
     seen = A
     kept = np.flatnonzero(prior.is_unpenalized())
     if len(kept):
         seen = project_out(A, kept, weight)
-    made, lost = orthonormal(as_weighed(seen, weight)[:, inside], group[inside])
+    made, lost = orthonormal(as_weighed(seen, weight)[:, inside], groups)
+
+    # a column alone is a group of its own, with a negative number
     labels = np.append(-1 - alone, made.groups)
-    left, firsts = np.unique(group[inside], return_index=True)  # some may be constant
-    first = firsts[np.searchsorted(left, made.groups)]
-    factors = prior.penalty_factor[np.append(alone, inside[first])]
+    first = inside[_first_places(groups, made.groups)]
+    factors = prior.penalty_factor[np.append(alone, first)]
     _, index, sizes, _ = groups_of(labels)
     prior = GroupLasso(1.0, labels, factors * np.sqrt(sizes[index]))
     A = np.hstack([A[:, alone], (made.back @ A[:, inside].T).T])
+    turn = columns.turn.tocsr()
     turn = vstack([turn[alone], made.back @ turn[inside]]).tocsc()
-    # for each column of the table the first of the new ones that stand for it
     label = np.where(columns.group >= 0, columns.group, -1 - columns.where)
-    values, first = np.unique(labels, return_index=True)
     columns = columns._replace(
-        where=first[np.searchsorted(values, label)],
+        where=_first_places(labels, label),
         turn=turn,
         groups=tuple(names),
         dependent=tuple(names[g] for g in lost),
@@ -121,10 +136,10 @@ def in_groups(A, prior, columns, names, weight):
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000016
 def in_classes(A, prior, columns, basis):
-    """Return a table (M, n), its prior and its `Columns` for a target of K classes with
-    such contrasts, (K, d): (M d, (n + 1) d), d intercepts last. The coefficients of a
-    column, or of all columns of a group, for all classes are one group. A TypeError for
-    a table in chunks.
+    """Turn each column of a table, (M, n), into one for each of the d contrasts of K
+    classes, `basis` (K, d); return the table (M d, (n + 1) d), with d intercepts last,
+    its prior and its `Columns`. The coefficients of a column, or of all columns of a
+    group, for all classes are one group. A TypeError for a table in chunks.
     """
     check_in_memory(A, "loss='softmax': a column becomes one for each class but one")
     d = basis.shape[1]

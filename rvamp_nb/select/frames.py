@@ -31,7 +31,7 @@ def _roles(where, typed, asked):
     for roles that contradict each other.
     """
     ask = SimpleNamespace(**dict.fromkeys(_ONE + _MANY), missing="error", na=())
-    vars(ask).update(reference=None, positive=None, ordered=None)
+    vars(ask).update(reference=None, positive=None, ordered=None, lod="limit")
     for unknown in asked.keys() - vars(ask).keys():
         raise TypeError(f"prepare has no argument {unknown!r}")
     vars(ask).update(asked, where=where, typed=typed, roles={})
@@ -74,7 +74,7 @@ def _check_roles(ask):
         raise InputError(f"{typed('entry')} {problem} {survival}")
     if ask.positive is not None and (ask.target is None or ask.trials is not None):
         purpose = f"a class of {typed('target')}"
-        others = f"a time or for {typed('trials')}"
+        others = f"a time ({typed('event', 'COLUMN=WORD')}) or for {typed('trials')}"
         raise InputError(f"{typed('positive')} is for {purpose}, not for {others}")
     if ask.exposure is not None and ask.offset is not None:
         options = f"{typed('exposure')} (its logarithm is an offset), {typed('offset')}"
@@ -84,6 +84,9 @@ def _check_roles(ask):
     if ask.missing not in ("error", "median", "drop"):
         problem = f"is error, median or drop, not '{printable(ask.missing)}'"
         raise InputError(f"{typed('missing')} {problem}")
+    if ask.lod not in _LOD:
+        problem = f"is limit or half, not '{printable(ask.lod)}'"
+        raise InputError(f"{typed('lod')} {problem}")
     for name in ask.reference.keys() - set(ask.categorical):
         remedy = f"is not categorical: name it with {typed('categorical')}"
         remedy += readers.meant(name, ask.categorical)
@@ -92,17 +95,23 @@ def _check_roles(ask):
         raise InputError(f"{typed('reference')}: '{printable(name)}' {remedy}")
 
 
-def _features(ask, names):
+def _features(ask, file):
     """Return the names of the features: columns without another role.
 
     Raises an `InputError` for roles of no column, and for roles that exclude each
     other.
     """
+    names = list(file.columns)
     columns = set(names)
     for name, roles in ask.roles.items():
         if name not in columns:
             problem = f"has no column '{printable(name)}', only {quoted(names)}"
-            problem += readers.meant(name, names)
+            near = readers.meant(name, names)
+            if not near and readers.lies_on_its_side(file):
+                near = f": do features stand in its rows? {ask.typed('transpose')}"
+                near += f" turns it; if '{printable(name)}' is in a second file, add"
+                near += f" {ask.typed('join')} FILE {ask.typed('on')} COLUMN"
+            problem += near
             if columns.issuperset(name.split(",")):
                 problem = f"has several columns '{printable(name)}': repeat the option"
             raise InputError(f"argument {ask.typed(min(roles))}: {ask.where} {problem}")
@@ -120,12 +129,15 @@ def _features(ask, names):
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?([./-])\d\d?\2\d{2,4}")
 _COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[-+]?\d*[.,]?\d+([eE][-+]?\d+)?")
+_FEW_LEVELS = 12  # at most, of a column of words that is proposed as a category
+# half of it leaves out months, twice of it proposes the letters of the alphabet
 _TEXT = "is not a number"
 _NOT_NUMBERS = {
     "is a date": _DATE,
     "is not a number, but for a comma": _COMMA,
     "is only known to lie beyond a limit": _LIMIT,
 }
+_PROPOSED = {_TEXT, "is a date", "is missing"}  # problems that options settle
 
 
 def _describe_text(cell):
@@ -192,6 +204,8 @@ def _refuse(ask, frame, values, gaps, features):
             where = ", ".join(names)
             sentences.append(f"a cell {problem} in {where}: {remedies[problem]}")
     if sentences:
+        if _PROPOSED.issuperset(problem for problem in places if places[problem]):
+            sentences += _proposal(ask, frame, values, gaps, unusable[_TEXT])
         raise InputError(f"{ask.where}: {'; '.join(sentences)}")
 
 
@@ -201,20 +215,59 @@ def _first_cell(frame, name, unusable):
     """
     first = int(np.argmax(unusable))
     cell = str(frame[name].iloc[first])
-    unit = "line" if frame.index.name == "line" else "row"
-    place = f"{unit} {printable(frame.index[first], 20)}"
+    place = f"{frame.index.name or 'row'} {printable(frame.index[first], 20)}"
     if isinstance(frame.index, pd.RangeIndex) and frame.index.start == 0:
         place += " (counted from 0)"
     count = f"{unusable.sum()} of {len(frame)}"
     words = f"{count}, first '{printable(cell, 40)}' in {place}"
     return cell, f"'{printable(name)}' ({words})"
 
+# %% ../../nbs/workshop/frames.ipynb #6dc30pro
+def _proposal(ask, frame, values, gaps, is_text):
+    """Yield sentences about codes of gaps, and one of options for the next try.
+
+    Of columns of text, `is_text` (M, n) bool, different words are proposed as ids, few
+    words as categories, one or two among numbers as gaps; others are left out.
+    """
+    codes = dict(far_numbers(values.to_numpy(), list(values)))
+    yield from codes.values()
+    options = dict(drop=[], categorical=[], na=list(codes))
+    ids = [ask.id, ask.groups]
+    mostly_empty = gaps[is_text.columns].mean() > 0.5
+    for name in is_text.columns[is_text.any() | mostly_empty]:
+        words = _text_column(frame[name])[is_text[name]]
+        n_words = words.nunique()
+        role = "drop"
+        if name in ask.used:
+            return
+        if mostly_empty[name] or _DATE.fullmatch(words.iloc[0]):
+            pass
+        elif values[name].notna().sum() > len(words):
+            if n_words < 3:
+                options["na"] += list(words.unique())
+                continue
+        elif n_words == len(frame) and ids == [None, None]:
+            ids = [name]
+            continue
+        elif n_words <= _FEW_LEVELS:
+            role = "categorical"
+        options[role].append(name)
+    texts = [ask.typed(option, chosen) for option, chosen in options.items() if chosen]
+    if len(ids) == 1:
+        texts.insert(0, ask.typed("id", ids[0]))
+    has_gaps = bool(options["na"]) or gaps.drop(columns=options["drop"]).any(axis=None)
+    if has_gaps and ask.missing == "error":
+        texts.append(ask.typed("missing", "median"))
+    between = " " if texts[0].startswith("-") else ", "
+    yield f"to try, add {between.join(texts)}"
+
 # %% ../../nbs/workshop/frames.ipynb #6dc30row
-def _rows_left(ask, gaps, features):
+def _rows_left(ask, frame, values, gaps, features):
     """Return the rows that stay, (M,) bool, and sentences about those left out.
 
-    Rows without a value in a role are left out, and with `missing="drop"` those with a
-    gap in a feature. Raises an `InputError` where fewer than 4 rows stay.
+    Rows without a value in a role are left out, those that enter when they end or
+    later, and with `missing="drop"` those with a gap in a feature. Raises an
+    `InputError` where fewer than 4 rows stay, or more than half enter too late.
     """
     needed = {"the target or another role": [], "a feature": []}
     for name in ask.used:
@@ -230,6 +283,22 @@ def _rows_left(ask, gaps, features):
         if is_lost.any():
             rows = f"{is_lost.sum()} of {len(is_lost)} rows left out"
             notes.append(f"{rows}: a value in {kind} is missing")
+    if ask.entry is not None:
+        late = (values[ask.entry] >= values[ask.time]).to_numpy() & stay
+        stay &= ~late
+        problem = f"'{printable(ask.entry)}' is not before '{printable(ask.time)}' in"
+        rows = f"{late.sum()} of {len(late)} rows"
+        if 2 * late.sum() > len(late):
+            remedy = f"are {ask.typed('entry')} and {ask.typed('time')} swapped?"
+            raise InputError(f"{ask.where}: {problem} {rows}: {remedy}")
+        if late.any():
+            labels = frame[ask.id] if ask.id is not None else frame.index.to_series()
+            named = (
+                f"{ask.id or frame.index.name or 'row'} {quoted(list(labels[late]))}"
+            )
+            notes.append(
+                f"{rows} left out: {problem} them, and they say nothing: {named}"
+            )
     n_rows = int(stay.sum())
     if n_rows < 4:
         problem = f"has {n_rows} {readers.plural('row', n_rows)} of data"
@@ -258,6 +327,11 @@ class Table(NamedTuple):
     classes: tuple = ()  # what 0 and 1 of the target stand for, where one was asked for
     notes: tuple = ()  # sentences about what was done
     warnings: tuple = ()  # sentences about what may be wrong
+
+
+_SEEN = {"1", "1.0", "true", "yes", "dead"}  # words of an event, in lower case
+_NOT_SEEN = {"0", "0.0", "false", "no", "alive"}
+_LOD = {"limit": "the limit", "half": "half of it (above it the limit)"}
 
 
 def _texts(cells):
@@ -329,19 +403,32 @@ def _response(ask, frame, values):
             remedy = f"{ask.typed('na', odd[0])} makes it a gap"
             raise InputError(f"{ask.where}: {problem}: {remedy}")
         return np.array(words)
-    yes = {"1", "1.0", "true", "yes"}
-    no = {"0", "0.0", "false", "no"}
-    words = [word.lower() for word in _texts(frame[ask.event])]
-    for word in sorted(set(words) - yes - no):
-        problem = f"'{printable(word)}' in '{printable(ask.event)}' is neither"
-        remedy = "write 1 where the event was seen, 0 where it was not, or name what"
-        remedy += f" stands for a gap with {ask.typed('na')}"
-        raise InputError(f"{ask.where}: {problem}: {remedy}")
-    fields = {"event": [word in yes for word in words]}
+    fields = {"event": _events(ask, _texts(frame[ask.event]))}
     if ask.entry is not None:
         fields["entry"] = values[ask.entry]
     fields["time"] = values[ask.time]
     return pd.DataFrame(fields).to_records(index=False)
+
+
+def _events(ask, words):
+    """List where the event was seen, by one of `_SEEN` or the word that was named."""
+    different = sorted(set(words))
+    if ask.seen is None:
+        known = _SEEN.union(_NOT_SEEN)
+        odd = [word for word in different if word.lower() not in known]
+        if odd:
+            problem = f"'{printable(odd[0])}' in '{printable(ask.event)}' is neither 1"
+            problem += " nor 0, dead nor alive, yes nor no, true nor false"
+            remedy = f"{ask.typed('event', f'{ask.event}=WORD')} says which of"
+            remedy += f" {quoted(different)} means that the event was seen"
+            remedy += f" ({ask.typed('na')} names what stands for a gap)"
+            raise InputError(f"{ask.where}: {problem}: {remedy}")
+        return [word.lower() in _SEEN for word in words]
+    if ask.seen not in different:
+        problem = f"'{printable(ask.event)}' has no '{printable(ask.seen)}', only"
+        problem += f" {quoted(different)}{readers.meant(ask.seen, different)}"
+        raise InputError(f"argument {ask.typed('event')}: {problem}")
+    return [word == ask.seen for word in words]
 
 
 def _one_class(ask, words):
@@ -419,13 +506,26 @@ _OWNER = "id|(patient|subject|person|donor|animal|participant)s?_?(id)?"
 _OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
 
 
+def _count_in(counts):
+    """Write how many cells of each column are affected, {column: cells}."""
+    named = [f"{n} in '{printable(name)}'" for name, n in counts.items() if n]
+    if len(named) > 12:
+        named[10:] = [f"... ({len(named)} columns)"]
+    return ", ".join(named)
+
+
 def _describe_changes(ask, table):
     """Yield sentences about the changes that were made to the columns."""
+    if ask.seen is not None:
+        n_seen = int(table.y["event"].sum())
+        where = f"'{printable(ask.event)}' is '{printable(ask.seen)}' ({n_seen} rows)"
+        others = len(table.y) - n_seen
+        yield f"the event was seen where {where}, not in the other {others}"
     total = sum(table.filled.values())
     if total:
-        named = ", ".join(f"{n} in '{printable(k)}'" for k, n in table.filled.items())
         how = "filled with the column's median or most frequent level"
-        yield f"{total} {readers.plural('gap', total)} {how}: {named}"
+        gaps = readers.plural("gap", total)
+        yield f"{total} {gaps} {how}: {_count_in(table.filled)}"
     for name, level in table.references.items():
         n_columns = len(table.categories[name])
         against = f"compared with '{printable(level)}'"
@@ -501,6 +601,11 @@ def far_numbers(values, names):
         yield number, f"{number} comes several times, far from the rest: {where}"
 
 
+_GAP_CODES = (-9999, -999, -99, -9, 999, 9999)  # numbers that often stand for a gap
+_ABOVE = 0.1  # a high one is so many widths of the others above them
+# half of it names 999 beside amounts up to 950, twice of it none beside 850
+
+
 def _far_values(values, names, block=4096):
     """Yield a few equal numbers far from the rest of a column: the column's name, the
     number, how many rows have it, and the ends of the rest.
@@ -508,8 +613,10 @@ def _far_values(values, names, block=4096):
     for start in range(0, values.shape[1], block):
         part = np.sort(values[:, start : start + block], axis=0)
         widest = np.fmax.reduce(np.diff(part, axis=0), axis=0)
-        whole = np.fmax.reduce(part, axis=0) - part[0]
-        for j in np.flatnonzero((3 * widest > whole) & (widest < whole)):
+        highest = np.fmax.reduce(part, axis=0)
+        whole = highest - part[0]
+        at_end = np.isin(part[0], _GAP_CODES) | np.isin(highest, _GAP_CODES)
+        for j in np.flatnonzero(((3 * widest > whole) | at_end) & (widest < whole)):
             column = part[~np.isnan(part[:, j]), j]
             numbers, rows = np.unique(column, return_counts=True)
             yield from _apart(names[start + j], numbers, rows)
@@ -521,6 +628,20 @@ def _apart(name, numbers, rows):
     `numbers` are its different numbers, rising, and `rows` counts the rows of each.
     Yields the column's name, the number, its rows, and the ends of the rest.
     """
+    codes = []
+    while len(numbers) > 2:
+        # a negative one below amounts of which none is, a high one above all others
+        below = numbers[0] in _GAP_CODES and numbers[1] >= 0
+        step = _ABOVE * (numbers[-2] - numbers[0])
+        above = numbers[-1] in _GAP_CODES and numbers[-1] - numbers[-2] > step
+        end = 0 if below else -1
+        if not (below or above) or not 1 < rows[end] < rows.sum() / 2:
+            break
+        codes.append((numbers[end], rows[end]))
+        numbers = np.delete(numbers, end)
+        rows = np.delete(rows, end)
+    for number, many in codes:
+        yield name, number, many, numbers[0], numbers[-1]
     while len(numbers) > 2:
         # split at the widest gap, and take the smaller side for the far one
         cut = int(np.argmax(np.diff(numbers))) + 1
@@ -583,7 +704,7 @@ def prepare_table(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    frame : pandas.DataFrame, or a table of pyarrow or polars (also lazy)
         As `read_frame` or pandas reads it: numbers, or text.
     target : str, optional
         The column to explain: numbers, or words of two kinds.
@@ -592,7 +713,8 @@ def prepare_table(
     where, typed
         What the table is called in messages, and how an option is written there.
     **asked
-        Columns: `time` and `event` (1 where it was seen, 0 where not) instead of a
+        Columns: `time` and `event` (1, dead, yes or true where it was seen, 0, alive,
+        no or false where not; "status=relapse" says which word it is) instead of a
         target, and `entry`, from which on a row is at risk; `id`, the names of rows;
         `groups` and `strata`, labels by which rows are drawn; `weights`, `offset`;
         `exposure`, above 0, whose logarithm is the offset; `trials`, of which the
@@ -603,8 +725,11 @@ def prepare_table(
         is pandas' ordered type, unless it is in `categorical`), 0/1 columns such as
         "grade>=2", 1 from that level on. `missing`: "error", "drop" (rows with a gap)
         or "median" (of features; or the usual level). `na`: what else stands for a gap,
-        such as "?" or -99.
+        such as "?" or -99. `lod`: what cells such as <5, >200 or <LOD (then the end of
+        the column's numbers) are taken for among the numbers of a feature or the
+        target: the "limit" (default), or "half" of it where the value lies below.
     """
+    frame = readers.as_pandas(frame)
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"frame must be a pandas DataFrame, not {type(frame).__name__}")
     file = frame.set_axis(frame.columns.astype(str), axis=1)
@@ -612,20 +737,32 @@ def prepare_table(
     if target is None and asked.get("time") is None and len(columns) == 1:
         target = columns[0]
     asked["target"] = target
-    ask = _roles(where, typed, asked)
+    event = asked.get("event")
+    word = None
+    if event not in columns and "=" in str(event):
+        event, _, word = event.partition("=")
+    ask = _roles(where, typed, dict(asked, event=event))
+    ask.seen = word
     readers.check_names(where, columns)
-    features = _features(ask, columns)
+    features = _features(ask, file)
     _declare_categories(ask, file[features])
     frame = file[list(dict.fromkeys(ask.used + features))]
-    values, gaps = to_numeric(frame, ask.na)
+    values, gaps = to_numeric(frame, ask.na, ask.lod)
+    roles = [name for name in ask.used if name != ask.target]
+    values[roles], gaps[roles] = to_numeric(frame[roles], ask.na)
     notes = []
+    limits = pd.Series(values.attrs.pop("limits"), dtype=int)
+    limits = limits.drop(roles + ask.categorical, errors="ignore")
+    places = _count_in(limits)
+    if places:
+        total = f"{limits.sum()} values beyond a limit"
+        notes.append(f"{total} taken as {_LOD[ask.lod]}: {places}")
     if ask.na:
         coded = (gaps & ~to_numeric(frame)[1]).sum()
-        named = [f"{n} in '{printable(name)}'" for name, n in coded.items() if n]
-        places = ", ".join(named) or "in no cell"
+        places = _count_in(coded) or "in no cell"
         notes.append(f"{quoted(ask.na)} taken for gaps: {places}")
     _refuse(ask, frame, values, gaps, features)
-    stay, lost = _rows_left(ask, gaps, features)
+    stay, lost = _rows_left(ask, frame, values, gaps, features)
     frame = frame[stay]
     values = values[stay]
     gaps = gaps[stay]

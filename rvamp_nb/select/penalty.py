@@ -6,12 +6,13 @@
 __all__ = ['SEARCH_FITS', 'PATH_RATIO', 'COARSE_TOL', 'LOWEST', 'BELOW_EMPTY', 'SIZE_SLOPE', 'FLATTEST', 'STEEPEST',
            'STALL_STEPS', 'TOO_FAR', 'SETTLED', 'A_STEP', 'TRACKING_TOL', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS',
            'LOOK_STEPS', 'ALIKE_FROM', 'ALIKE_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'ScaledPrior',
-           'SelectionProblem', 'resolved_target', 'coarse_path', 'next_penalty', 'onward', 'tracking_search',
-           'PenaltyChoice', 'penalty_at_size', 'search']
+           'SelectionProblem', 'resolved_target', 'coarse_path', 'empty_model', 'next_penalty', 'continue_fit',
+           'tracking_search', 'PenaltyChoice', 'penalty_at_size', 'search']
 
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
 from bisect import bisect_left
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -334,25 +335,32 @@ def resolved_target(question, threshold, pfer, q, bound):
     holds, and a warning, or "". Raises a ValueError for a pfer under a law of counts
     that no bound covers.
     """
-    halves = draws_halves(question.counts)
-    if pfer is not None and not halves:
+    has_bound = draws_halves(question.counts)
+    if pfer is not None and not has_bound:
         rule = "only for rows drawn without replacement, half of them at most"
         remedy = "drop pfer, or take resampling='subsample' instead of"
         raise ValueError(f"pfer can be promised {rule}; {remedy} {question.counts!r}")
-    units = question.target.rows.units(len(question.target.y))
     p = int(question.candidates.sum())
-    largest_q = question.of_one.mean * units / 3
-    columns = question.columns
-    # a selected group takes a coefficient for each of its columns
-    if columns.groups:
-        n_penalised = np.sum(columns.kind[columns.first] == "")
-        largest_q /= n_penalised / max(p, 1)
+    largest_q = _largest_q(question, p)
     threshold, pfer, q, note = resolve_error_control(
         p, largest_q, threshold, pfer, q, bound
     )
-    if not halves:
+    if not has_bound:
         pfer = np.nan
     return threshold, pfer, q, note
+
+
+def _largest_q(question, p):
+    """Return a third of the rows of a resample, in features: of p candidates a group
+    takes a coefficient for each of its columns.
+    """
+    units = question.target.rows.units(len(question.target.y))
+    largest = question.of_one.mean * units / 3
+    columns = question.columns
+    if columns.groups:
+        n_penalised = np.sum(columns.kind[columns.first] == "")
+        largest /= n_penalised / max(p, 1)
+    return largest
 
 # %% ../../nbs/workshop/penalty.ipynb #73search2
 # on the walk: from one penalty to the next; to what probabilities are right, about
@@ -376,12 +384,12 @@ def coarse_path(question, q):
             return True
         return sizes[-1] >= 1.5 * q or sum(size > q for size in sizes) == 4
 
-    _, strides = _empty(question)
+    _, strides = empty_model(question)
     tol = max(COARSE_TOL, question.tol)
     return question.path(strides, tol, until=enough)
 
 
-def _empty(question):
+def empty_model(question):
     """Return the Lasso `Problem` with the thresholds of a question, and penalties.
 
     The penalties (L,) fall by `PATH_RATIO` from the largest one that matters.
@@ -443,27 +451,27 @@ class _TrackingPrior(Prior):
             return self.prior.scaled(np.exp(log_lam))
 
         x = np.log(self.lam)
-        off = self.beyond(prior_at(x).Pi(incoming))
+        excess = self.beyond(prior_at(x).Pi(incoming))
         for _ in range(8):
-            if abs(off) <= 5e-4:
+            if abs(excess) <= 5e-4:  # a tenth of the band, see `CLOSE_TO_Q`
                 break
             # a slope that rounding has bent does not carry the penalty away
-            move = np.clip(off / self.fall, -1, 1)
-            before = off
-            off = self.beyond(prior_at(x + move).Pi(incoming))
-            self.fall = np.clip((before - off) / move, FLATTEST, STEEPEST)
+            move = np.clip(excess / self.fall, -1, 1)
+            before = excess
+            excess = self.beyond(prior_at(x + move).Pi(incoming))
+            self.fall = np.clip((before - excess) / move, FLATTEST, STEEPEST)
             x += move
         self.lam = float(np.exp(x))
         self.Pi = prior_at(x).Pi(incoming)
         return prior_at(x).moments(incoming, beta)
 
 
-def _guess(question, q):
+def _guess_penalty(question, q):
     """Estimate the penalty at which q are selected from the fields of the empty model.
 
     Returns 0 where no penalty on the strides selects so many.
     """
-    problem, strides = _empty(question)
+    problem, strides = empty_model(question)
     n = question.A.shape[1]
     to_prior = step.initial_state(problem).to_prior
     fields = Natural(*(part[:n] for part in to_prior))
@@ -528,7 +536,7 @@ def _stalled(changes):
     return min(changes[-STALL_STEPS:]) > min(past) / 2
 
 
-def onward(question, fit, prior, state, anderson, enough, short=False, take=None):
+def continue_fit(question, fit, prior, state, anderson, enough, short=False, take=None):
     """Continue a fit with another prior, by steps of rVAMP from a state.
 
     Steps are taken until `enough(changes)`, with `anderson` the memory of the
@@ -550,19 +558,34 @@ def onward(question, fit, prior, state, anderson, enough, short=False, take=None
     return replace(fit, problem=problem, last=last, converged=last is not None)
 
 
-def _in_looks(question, along, fit, state, lowest, bar):
+class _Search(NamedTuple):
+    """A search for the penalty at which q are selected, while it runs."""
+
+    question: SelectionProblem
+    q: float
+    tracker: _TrackingPrior
+    before: int  # steps that the question had taken when it began
+    bar: Iterator  # of progress; each fit takes one of it
+
+    def choose(self, lam, fit):
+        """Return the `PenaltyChoice` of a fit that is as asked for."""
+        steps = self.question.steps - self.before
+        return PenaltyChoice(lam, fit, "converged", steps)
+
+
+def _search_by_looks(search, question, fit, state, lowest):
     """Search by secants for the penalty at which nearly q are selected.
 
-    It begins where the moving penalty `along` (a `_TrackingPrior`) was stopped, with
-    fits of few digits. Returns the penalty and the fit, or None where a fit does not
-    settle, or the penalty falls below `lowest`.
+    It begins where the moving penalty was stopped, with looks: fits of few digits.
+    Return the penalty and the fit, or None where a fit does not settle, or the penalty
+    falls below `lowest`.
     """
-    lam = along.lam
+    lam = search.tracker.lam
     digits = FIRST_TOL
     seen = []
     past = []
     anderson = Anderson(fit.problem.A)
-    for _ in zip(range(MAX_LOOKS), bar):
+    for _ in zip(range(MAX_LOOKS), search.bar):
         # messages move smoothly with the penalty, so that they can be extrapolated
         if len(past) > 1:
             state = solver.foreseen(past[-3:], np.log(lam))
@@ -571,11 +594,11 @@ def _in_looks(question, along, fit, state, lowest, bar):
             return changes[-1] < digits or len(changes) == LOOK_STEPS
 
         prior = question.prior.scaled(lam)
-        look = onward(question, fit, prior, state, anderson, enough)
-        if not (look.converged and max(look.last.change, look.last.delta) < digits):
+        look = continue_fit(question, fit, prior, state, anderson, enough)
+        if not _last_change(look) < digits:
             return None
         state = look.messages
-        excess = along.beyond(look.Pi)
+        excess = search.tracker.beyond(look.Pi)
         past.append((np.log(lam), state))
         if abs(excess) < LAST_TOL:
             return lam, look
@@ -587,23 +610,30 @@ def _in_looks(question, along, fit, state, lowest, bar):
         digits = np.clip(abs(excess) / 10, TRACKING_TOL, FIRST_TOL)
     return None
 
+
+def _last_change(fit):
+    """Return the change of a fit's last step; inf if it broke down."""
+    if not fit.converged:
+        return np.inf
+    return max(fit.last.change, fit.last.delta)
+
 # %% ../../nbs/workshop/penalty.ipynb #73search6
 ALIKE_FROM = 3e7  # M N^2 from which on rows answer alike at first
 ALIKE_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `SETTLED`
 
 
-def _with_rows_alike(question, along):
+def _start_with_rows_alike(question, tracker):
     """Run a moving penalty on the cheaper step in which all rows answer alike.
 
-    Returns the messages at which the penalty `along` settles, or None where it does
-    not, or where the cheaper step does not pay.
+    Return the messages at which the penalty settles, or None where it does not, or
+    where the cheaper step does not pay.
     """
     A = question.A
     wide = is_wide(A) or chunk_axis(A) == 0
     if wide or A.size * A.shape[1] < ALIKE_FROM:
         return None
-    problem, _ = _empty(question)
-    problem = problem._replace(prior=question.inside(along))
+    problem, _ = empty_model(question)
+    problem = problem._replace(prior=question.inside(tracker))
     _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
     if not bend.all():  # a loss that is linear in parts
         return None
@@ -623,20 +653,20 @@ def _with_rows_alike(question, along):
     return None
 
 
-def _come_near(question, along, state, digits, bar):
+def _approach(search, state, digits):
     """Return a rough fit at a penalty that selects q up to a factor of 1.8.
 
-    Secants from the penalty of `along`, four at most; a fit that fails ends them.
+    Secants from the tracker's penalty, four at most; a fit that fails ends them.
     """
     seen = []
-    lam = along.lam
-    for _ in zip(range(4), bar):
-        fit = question.solve(lam, state, digits)
+    lam = search.tracker.lam
+    for _ in zip(range(4), search.bar):
+        fit = search.question.solve(lam, state, digits)
         if not fit.converged:
             break
         digits = SETTLED
         state = fit.messages
-        excess = along.beyond(fit.Pi)
+        excess = search.tracker.beyond(fit.Pi)
         if abs(excess) < TOO_FAR:
             break
         seen.append((np.log(lam), excess))
@@ -644,59 +674,78 @@ def _come_near(question, along, state, digits, bar):
     return fit
 
 
-def tracking_search(question, q, lam=None, state=None, rough=False, moving=None):
-    """Search for the penalty at which q are selected in one run, while it moves.
-
-    It begins at the penalty lam (None: a guess) and a state (None: the empty model). A
-    `MovingBaseline` moves along and is then that of the answer. Returns the `Path` of
-    one penalty and the `PenaltyChoice`; `rough` ends with few digits and without a
-    Path. Returns None where the search fails, or selects another number.
+def _search_few_columns(search, lam):
+    """Search a large table by the few columns that can be selected; return what
+    `tracking_search` does, or None where that does not pay.
     """
-    if not lam:
-        lam = _guess(question, q)
-    if not lam:
+    question = search.question
+    if min(question.A.shape) < FEW_FROM:
         return None
-    along = _TrackingPrior(question, q, lam)
-    before = question.steps
-    lowest = LOWEST * lam
-    bar = dict(shown=question.progress, desc="looks for λ", leave=False)
-    bar = iter(progress_bar(count(), **bar))  # nobody knows how many
-    fresh = not (state or rough or moving)
-    # a large table is first searched on the few columns that can be selected
-    if fresh and min(question.A.shape) >= FEW_FROM:
-        empty, _ = _empty(question)
-        start = in_play(question, q, lam, empty, tracking_search)
-        if start is not None:
-            answer = _exactly(question, along, start[0], start[1], q, before, bar)
-            if answer:
-                return answer
-    alike = _with_rows_alike(question, along) if fresh else None
-    if alike is None:
-        # a run that did not settle has moved the penalty
-        along = _TrackingPrior(question, q, lam)
-        fit = _come_near(question, along, state, SETTLED, bar)
-    else:
-        fit = _come_near(question, along, alike, A_STEP, bar)
-    if not fit.converged:
+    empty, _ = empty_model(question)
+    start = in_play(question, search.q, lam, empty, tracking_search)
+    if start is None:
         return None
-    tol = 3e-2 if rough else TRACKING_TOL
-    anderson = Anderson(fit.problem.A)
+    lam, state = start
+    return _finish_search(search, question, lam, state)
+
+
+def _follow_tracker(search, fit, tol, moving):
+    """Continue a fit while its penalty moves, until steps change it by less than tol or
+    no longer get smaller. `moving` is the step that moves a baseline, or None.
+    """
+    question = search.question
 
     def enough(changes):
         ended = changes[-1] < tol or len(changes) == question.max_iter
         return ended or _stalled(changes)
 
-    near = onward(question, fit, along, fit.messages, anderson, enough, True, moving)
-    change = np.inf
-    if near.converged:
-        change = max(near.last.change, near.last.delta)
-    lam = along.lam
+    anderson = Anderson(fit.problem.A)
+    return continue_fit(
+        question, fit, search.tracker, fit.messages, anderson, enough, True, moving
+    )
+
+
+def tracking_search(question, q, lam=None, state=None, rough=False, moving=None):
+    """Search for the penalty at which q are selected in one run, while it moves.
+
+    It begins at the penalty lam (None: a guess) and a state (None: the empty model). A
+    `MovingBaseline` moves along and is then that of the answer. Return the `Path` of
+    one penalty and the `PenaltyChoice`; `rough` ends with few digits and without a
+    Path. Return None where the search fails, or selects another number.
+    """
+    if not lam:
+        lam = _guess_penalty(question, q)
+    if not lam:
+        return None
+    lowest = LOWEST * lam
+    bar = dict(shown=question.progress, desc="looks for λ", leave=False)
+    bar = iter(progress_bar(count(), **bar))  # nobody knows how many
+    tracker = _TrackingPrior(question, q, lam)
+    search = _Search(question, q, tracker, question.steps, bar)
+    digits = SETTLED
+    if not (state or rough or moving):
+        answer = _search_few_columns(search, lam)
+        if answer:
+            return answer
+        state = _start_with_rows_alike(question, tracker)
+        if state is None:
+            # a run that did not settle has moved the penalty
+            search = search._replace(tracker=_TrackingPrior(question, q, lam))
+        else:
+            digits = A_STEP
+    fit = _approach(search, state, digits)
+    if not fit.converged:
+        return None
+    tol = 3e-2 if rough else TRACKING_TOL
+    near = _follow_tracker(search, fit, tol, moving)
+    change = _last_change(near)
     state = near.messages if change < SETTLED else fit.messages
+    lam = search.tracker.lam
     if moving:
         question = question.with_baseline(moving.base)
     # a penalty that does not settle as it moves is searched for in stops
     if not change < tol:
-        stopped = _in_looks(question, along, fit, state, lowest, bar)
+        stopped = _search_by_looks(search, question, fit, state, lowest)
         if stopped is None:
             return None
         lam, near = stopped
@@ -704,28 +753,26 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     if lam < lowest:
         return None
     if rough:
-        return None, PenaltyChoice(lam, near, "converged", question.steps - before)
-    return _exactly(question, along, lam, state, q, before, bar)
+        return None, search.choose(lam, near)
+    return _finish_search(search, question, lam, state)
 
 # %% ../../nbs/workshop/penalty.ipynb #73search7
-def _exactly(question, along, lam, state, q, before, bar):
+def _finish_search(search, question, lam, state):
     """Finish `tracking_search`: fit to all digits at a penalty within the band of q.
 
-    Returns the `Path` of this penalty and the `PenaltyChoice`; None where a fit fails,
-    or eight secants do not reach the band. `before` is the number of steps that were
-    taken before the search.
+    Return the `Path` of this penalty and the `PenaltyChoice`; None where a fit fails,
+    or eight secants do not reach the band.
     """
+    q = search.q
     seen = []
-    for _ in zip(range(8), bar):
+    for _ in zip(range(8), search.bar):
         fit = question.solve(lam, state)
         if not fit.converged:
             return None
         if CLOSE_TO_Q * q <= question.size(fit.Pi) <= q:
-            path = _path_of_one(lam, fit)
-            steps = question.steps - before
-            return path, PenaltyChoice(lam, fit, "converged", steps)
+            return _path_of_one(lam, fit), search.choose(lam, fit)
         state = fit.messages
-        seen.append((np.log(lam), along.beyond(fit.Pi)))
+        seen.append((np.log(lam), search.tracker.beyond(fit.Pi)))
         lam = float(np.exp(next_penalty(seen)))
     return None
 
@@ -776,12 +823,12 @@ def penalty_at_size(question, path, q):
         before = done[done < first_over]
         under = before[sizes[before] <= (1 - margin) * q]
         if len(over) and len(under):
-            return _closing_in(question, path, under[-1], first_over, q)
+            return _choose_between(question, path, under[-1], first_over, q)
     end = first_over if len(over) else done[-1]
-    return _at_end(question, path, end, q)
+    return _fit_at_end(question, path, end, q)
 
 
-def _closing_in(question, path, above, below, q):
+def _choose_between(question, path, above, below, q):
     """Find the penalty for q between two penalties of the path, numbers above, below.
 
     Tries `tracking_search` first, and halves the interval (of logarithms) where that
@@ -792,10 +839,14 @@ def _closing_in(question, path, above, below, q):
     if tracked and bottom <= tracked[1].lam <= top:
         return tracked[1]
     fit = question.solve(top, path.states[above])
-    failed = None
     if not fit.converged:
         return PenaltyChoice(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)
-    lam = top
+    return _halve_interval(question, fit, top, bottom, q)
+
+
+def _halve_interval(question, fit, lam, bottom, q):
+    """Find the penalty for q between lam, with its fit, and `bottom` by bisection."""
+    failed = None
     steps = fit.n_iter
     bar = dict(shown=question.progress, desc="reported λ", leave=False)
     for _ in progress_bar(range(16), **bar):
@@ -820,7 +871,7 @@ def _closing_in(question, path, above, below, q):
     return PenaltyChoice(lam, fit, status, steps)
 
 
-def _at_end(question, path, end, q):
+def _fit_at_end(question, path, end, q):
     """Fit at penalty number `end` of a path of which no two have q between them.
 
     Returns a `PenaltyChoice`; its status gives the reason where q is not met.
@@ -897,6 +948,23 @@ def _search_or_end(question, steer, q):
     return replace(solved, begun=question.begun), path, answer
 
 
+def _search_at_baseline(question, steer, q, lam, state):
+    """Search once, from a penalty and a state or None; return the `Path`, the
+    `PenaltyChoice`, and the baseline hazard at which it was found, or None.
+    """
+    base = question.target.baseline
+    if not steer:
+        moving = base and MovingBaseline(base, step_for(question.A))
+        tracked = tracking_search(question, q, lam, state, moving=moving)
+        if tracked is not None:
+            path, answer = tracked
+            if moving:
+                base = moving.base
+            return path, answer, base
+    path = question.path(**steer) if steer else coarse_path(question, q)
+    return path, penalty_at_size(question, path, q), base
+
+
 def _search(question, steer, q):
     """Search as `search` does, on the table of the question as it is.
 
@@ -906,30 +974,19 @@ def _search(question, steer, q):
     lam = None
     state = None
     start = question.steps
-    base = question.target.baseline
     for _ in range(21):
-        moving = base and MovingBaseline(base, step_for(question.A))
-        tracked = None
-        if not steer:
-            tracked = tracking_search(question, q, lam, state, moving=moving)
-        if tracked is None:
-            path = question.path(**steer) if steer else coarse_path(question, q)
-            answer = penalty_at_size(question, path, q)
-        else:
-            path, answer = tracked
-            if base:
-                base = moving.base
-                question = question.with_baseline(moving.base)
+        path, answer, base = _search_at_baseline(question, steer, q, lam, state)
+        if base is not question.target.baseline:
+            question = question.with_baseline(base)
         n_iter = question.steps - start - int(path.n_iter.sum())
         answer = answer._replace(n_iter=n_iter)
         fit = answer.fit
-        new_base = base
-        if base and fit.converged:
-            new_base = base.updated(fit.last.u)
-        # other losses have no baseline; a distance is a share of its largest value
+        if not (base and fit.converged):
+            return question, path, answer
+        new_base = base.updated(fit.last.u)
+        # a distance is a share of the largest hazard
         if new_base is base or new_base.distance(base) < 1e-3:
             return question, path, answer
-        base = new_base
         question = question.with_baseline(new_base)
         # the next question is nearly the same: begin at its answer
         lam = answer.lam

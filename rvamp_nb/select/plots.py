@@ -71,8 +71,7 @@ def plot_path(s, ax=None, leaders=8):
     """
     ax = _new_axes(ax, 8.6, 5.2)
     path = s.summary_of_path
-    answered = bool(s.fit.converged)
-    if answered:
+    if s.fit.converged:
         lams = path.lambdas / s.lam
         unit = f"the reported one (λ = {s.lam:.3g}, ΣΠ = {size_reported(s):.3g})"
     else:
@@ -81,7 +80,7 @@ def plot_path(s, ax=None, leaders=8):
     ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02))
     ax.set_title(promised(s), y=1, pad=45)  # above the scale above
-    _scales(path, ax, lams)
+    _set_scales(path, ax, lams)
     leading = leaders_of(s, leaders)
     Pi = path.selection_probabilities
     grey = dict(color=COLOURS["muted"], linewidth=0.8, zorder=1)
@@ -91,6 +90,14 @@ def plot_path(s, ax=None, leaders=8):
         if np.nanmax(Pi[i], initial=0) > 0.02:
             ax.plot(lams, Pi[i], **grey)
     _draw_leaders(s, ax, lams, leading)
+    _mark_answer(s, ax, leading)
+    return ax
+
+
+def _mark_answer(s, ax, which):
+    """Draw and name the lines of the threshold and of the reported penalty, this one
+    between the diamonds of the leading columns, (n,) ints.
+    """
     line = dict(color=COLOURS["truth"], linewidth=1, zorder=2)
     ax.axhline(s.threshold, linestyle=":", **line)
     box = dict(facecolor="white", alpha=0.8, linewidth=0, pad=1)
@@ -98,14 +105,13 @@ def plot_path(s, ax=None, leaders=8):
     text = f"threshold {s.threshold:.3g}"
     place = ax.get_yaxis_transform()
     ax.text(0.01, s.threshold + 0.015, text, transform=place, **small)
-    if answered:
+    if s.fit.converged:
         ax.axvline(1, **line)
-        taken = np.append(s.probabilities[leading], [0, 1, s.threshold])
+        taken = np.append(s.probabilities[which], [0, 1, s.threshold])
         taken.sort()
-        widest = np.diff(taken).argmax()  # between the diamonds
+        widest = np.diff(taken).argmax()
         free = taken[widest : widest + 2].mean()
         ax.text(1, free, "reported", rotation=90, ha="center", va="center", **small)
-    return ax
 
 
 def _draw_leaders(s, ax, lams, which):
@@ -127,19 +133,24 @@ def _draw_leaders(s, ax, lams, which):
         ax.plot(lams, row, color=colour, **line_style)
         if s.refined is not None:
             ax.plot(1, s.probabilities[i], "D", color=colour, zorder=4)
-    if not len(which):
-        return
+    if len(which):
+        names = [label(s.question.columns, i) for i in which]
+        _name_lines(ax, names, lams[converged][-1], Pi[:, converged][:, -1], colours)
+
+
+def _name_lines(ax, names, x, ends, colours):
+    """Write names to the right of the Axes, joined to the ends of their lines at x,
+    heights (n,) in [0, 1].
+    """
     height = ax.get_position().height * ax.figure.get_size_inches()[1]
     inches = max(0.9 * height, 0.5)  # about: the layout is not done yet
-    size = min(10.0, 72 * inches / (1.3 * len(which)))
-    x = lams[converged][-1]
-    ends = Pi[:, converged][:, -1]
-    heights = spaced(ends, 1.3 * size / 72 / inches)
-    text = dict(textcoords=ax.get_yaxis_transform(), va="center", fontsize=size)
+    points = min(10.0, 72 * inches / (1.3 * len(names)))  # so that all fit
+    heights = spaced(ends, 1.3 * points / 72 / inches)
+    text = dict(textcoords=ax.get_yaxis_transform(), va="center", fontsize=points)
     arrow = dict(arrowstyle="-", linewidth=1, shrinkA=1, shrinkB=0, relpos=(0, 0.5))
-    for i, height, end, colour in zip(which, heights, ends, colours):
+    for name, height, end, colour in zip(names, heights, ends, colours):
         ax.annotate(
-            label(s.question.columns, i),
+            name,
             (x, end),
             (1.03, height),
             arrowprops=dict(arrow, color=colour),
@@ -151,28 +162,30 @@ def _draw_leaders(s, ax, lams, which):
 _ROUND = np.outer(10.0 ** np.arange(-4, 6), (1, 2, 3, 5, 7)).ravel()
 
 
-def _scales(path, ax, lams):
+def _ticks_apart(ax, ticks, least=0.075):
+    """Return the numbers of the ticks that are a share `least` of the logarithmic axis
+    apart, and can be read.
+    """
+    left, right = np.log(ax.get_xlim())
+    places = (np.log(ticks) - left) / (right - left)
+    kept = []
+    for k in np.argsort(places):
+        if not kept or places[k] - places[kept[-1]] >= least:
+            kept.append(k)
+    return kept
+
+
+def _set_scales(path, ax, lams):
     """Set the ticks: shares of the penalty on the axis below, numbers of selected
     features (ΣΠ) on the axis above, both in round numbers.
     """
-
-    # the numbers of the ticks that lie far enough apart to be read
-    def apart(ticks, least=0.075):
-        left, right = np.log(ax.get_xlim())
-        places = (np.log(ticks) - left) / (right - left)
-        kept = []
-        for k in np.argsort(places):
-            if not kept or places[k] - places[kept[-1]] >= least:
-                kept.append(k)
-        return kept
-
     # one penalty alone needs an axis of some width
     margin = 1.15 if lams[0] == lams[-1] else 1.0
     low = lams[-1] / margin
     high = lams[0] * margin
     ax.set_xlim(high, low)
     ticks = _ROUND[(low <= _ROUND) & (_ROUND <= high)][::-1]
-    ticks = ticks[apart(ticks)]
+    ticks = ticks[_ticks_apart(ax, ticks)]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
     used = path.converged & (path.expected_selected > 0)
     top = ax.secondary_xaxis("top")
@@ -183,7 +196,7 @@ def _scales(path, ax, lams):
     if len(sizes) > 1:
         ticks = _ROUND[(max(sizes[0], 0.1) <= _ROUND) & (_ROUND <= sizes[-1])]
         places = np.exp(np.interp(ticks, sizes, np.log(lams[used])))
-    kept = apart(places)
+    kept = _ticks_apart(ax, places)
     top.set_xticks(places[kept], [f"{t:.3g}" for t in ticks[kept]])
     for axis in (ax, top):
         axis.minorticks_off()
@@ -192,8 +205,8 @@ def _scales(path, ax, lams):
 def plot_probabilities(s, ax=None, leaders=20):
     """Draw Π at the reported penalty as bars, of so many leaders (>= 0) of a
     `Selection`, on the Axes given or new ones, which are returned: intervals where
-    there are any, selected features dark, undecided ones hatched and called so, a line
-    at the threshold.
+    there are any, selected features in the stronger colour, undecided ones hatched and
+    called so, a line at the threshold.
     """
     which = leaders_of(s, leaders)
     columns = s.question.columns
@@ -225,7 +238,9 @@ def _names(s, which):
 
 
 def _bars_of(values, edges):
-    """Compute the density of refits, (B,), in bins, without those that are zero."""
+    """Compute the density of refits, (B,), in bins: zeros count in the number of refits
+    only.
+    """
     width = np.diff(edges)
     return np.histogram(values[values != 0], edges)[0] / len(values) / width
 
@@ -282,10 +297,22 @@ def plot_ridgeline(s, ax=None, leaders=20):
     sd = np.repeat(sd, columns.K)
     law = replace(law, unit=law.unit * sd)
     draws = None
-    colour, colours = _colours(columns)
     if s.refined is not None:
         draws = s.refined.draws[:, columns.numbers(which)] * sd
     low, high = _reach(law, draws)
+    _draw_hills(ax, base, law, draws, columns, low, high)
+    if columns.K > 1:
+        names = map(str, s.question.target.classes)
+        ax.legend(ax.lines[: columns.K], names, loc="lower right")
+    ax.set_xlim(low, high)
+    return ax
+
+
+def _draw_hills(ax, base, law, draws, columns, low, high):
+    """Draw densities and atoms of features as hills on the heights `base`, (n,), K on
+    each, and the refits, (B, n) or None, where K = 1.
+    """
+    colour, colours = _colours(columns)
     edges = _edges(low, high)
     x = np.linspace(low, high, 801)
     for k, (curve, atom) in enumerate(zip(law.pdf(x), law.atom)):
@@ -299,11 +326,6 @@ def plot_ridgeline(s, ax=None, leaders=20):
     ax.hlines(base, low, high, color=COLOURS["muted"], linewidth=0.6, zorder=0)
     atoms = 0.85 * law.atom[:: columns.K]
     ax.vlines(0 * base, base - atoms, base, colour, linewidth=3)
-    if columns.K > 1:
-        names = map(str, s.question.target.classes)
-        ax.legend(ax.lines[: columns.K], names, loc="lower right")
-    ax.set_xlim(low, high)
-    return ax
 
 
 _BARS = [plot_probabilities, plot_ridgeline]
@@ -327,6 +349,15 @@ def _one_column(s, feature):
     if np.ndim(i):
         raise TypeError(f"one column at a time, by name or number, got {feature!r}")
     return i
+
+
+def _write_labels(ax, labels, side):
+    """Write pairs (colour, text) below each other, at the "left" or "right" of Axes."""
+    x = 0.02 if side == "left" else 0.98
+    place = dict(transform=ax.transAxes, ha=side, va="top", fontsize=11)
+    for k, (colour, text) in enumerate(labels):
+        ink = INKS.get(colour, colour)
+        ax.text(x, 0.96 - 0.09 * k, text, color=ink, **place)
 
 
 def plot_density(s, feature, ax=None):
@@ -382,12 +413,8 @@ def plot_density(s, feature, ax=None):
         if draws is not None:
             ax.stairs(_bars_of(draws[:, k], edges), edges, **bars)
     share.plot([0, 0], [0, atom], linewidth=5, color=colour, **bar)
-    left = np.mean(law.mean) > (low + high) / 2  # where the curve is not
-    side, edge = ("left", 0.02) if left else ("right", 0.98)
-    place = dict(transform=ax.transAxes, ha=side, va="top", fontsize=11)
-    for k, (colour, text) in enumerate(labels):
-        ink = INKS.get(colour, colour)
-        share.text(edge, 0.96 - 0.09 * k, text, color=ink, **place)
+    is_right = np.mean(law.mean) > (low + high) / 2
+    _write_labels(share, labels, "left" if is_right else "right")
     share.set(ylim=(0, 1), ylabel="bars: share of zeros")
     share.spines["right"].set_visible(True)
     ax.set(xlim=(low, high), xlabel=f"coefficient of {name}, on the scale of X")
@@ -404,6 +431,14 @@ def _ring(mean, covariance, k):
     angle = np.linspace(0, 2 * np.pi, 121)
     circle = np.sqrt(np.maximum(values, 0))[:, None] * [np.cos(angle), np.sin(angle)]
     return mean[:, None] + k * vectors @ circle
+
+
+def _describe_correlation(C):
+    """Write the correlation of two coefficients, from their covariance, (2, 2)."""
+    variances = C[0, 0] * C[1, 1]
+    if variances > 0:
+        return f"correlation {C[0, 1] / np.sqrt(variances):.2f}"
+    return "one is always zero"
 
 
 def plot_pair(s, first, second, ax=None):
@@ -448,12 +483,8 @@ def plot_pair(s, first, second, ax=None):
         ring = _ring(joint.mean, joint.covariance, k)
         ax.plot(*ring, color=COLOURS["p2"], linewidth=width)
     place = dict(transform=ax.transAxes, va="top", fontsize=11)
-    for k, (colour, text, C) in enumerate(labels):
-        correlation = "one is always zero"
-        if C[0, 0] * C[1, 1] > 0:
-            ratio = C[0, 1] / np.sqrt(C[0, 0] * C[1, 1])
-            correlation = f"correlation {ratio:.2f}"
-        text = f"{text}: {correlation}"
+    for k, (colour, text, covariance) in enumerate(labels):
+        text = f"{text}: {_describe_correlation(covariance)}"
         ax.text(0.02, 0.98 - 0.06 * k, text, color=colour, **place)
     ax.set(xlabel=f"coefficient of {names[0]}", ylabel=f"coefficient of {names[1]}")
     low, high = ax.get_ylim()

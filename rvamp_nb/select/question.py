@@ -186,8 +186,10 @@ def read_question(X, y, names, roles, asked):
     notes += columns.notes
     if in_memory:
         remedy = "if it stands for a gap, fill it in, or leave out the rows"
-        for _, fault in far_numbers(X, names):
-            notes.append(f"{fault}: {remedy}")
+        faults = list(far_numbers(X, names))
+        if target.classes is None and np.ndim(y) == 1 and y.dtype.kind in "iuf":
+            faults += far_numbers(y[:, None].astype(float), ["y"])
+        notes += [f"{fault}: {remedy}" for _, fault in faults]
     notes += [separation_note, limit_note]
     if in_memory:
         notes.append(_unlike_normal(question, asked["decoys"]))

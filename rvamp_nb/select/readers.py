@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['np', 'pd', 'GAP_WORDS', 'InputError', 'in_python', 'printable', 'quoted', 'plural', 'meant', 'LazyModule',
-           'read_frame', 'reading', 'check_names', 'cell_label', 'to_numeric']
+           'read_frame', 'reading', 'check_names', 'cell_label', 'to_numeric', 'as_pandas', 'lies_on_its_side',
+           'joined']
 
 # %% ../../nbs/workshop/readers.ipynb #rd000004
 import csv
@@ -24,7 +25,10 @@ class InputError(ValueError):
 
 
 def in_python(option, value=None):
-    """Return an option as it is written in Python, such as ``missing='drop'``."""
+    """Return an option as it is written in Python, such as ``missing='drop'``.
+
+    A list is the values of an option that may come several times.
+    """
     if value is None:
         return option
     return f"{option}={value!r}"
@@ -80,7 +84,9 @@ np = LazyModule("numpy")
 pd = LazyModule("pandas")
 
 # %% ../../nbs/workshop/readers.ipynb #64f14195
-def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
+def read_frame(
+    path, *, sep=None, decimal=".", encoding=None, transpose=None, typed=in_python
+):
     """Read a CSV, TSV or Parquet file, or one of these in gzip, as a data frame.
 
     Cells of a text file stay text, and the index "line" is the line of each row. A
@@ -96,6 +102,9 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
         What stands between columns (by default what a first line such as sep=; says;
         else a tab, a comma or spaces, whichever the names have), the decimal mark, and
         how text is coded (UTF-8). Lines above the names that begin with # do not count.
+    transpose : str, optional
+        The table has features in its rows, named in its first column: it is turned, and
+        the names of its other columns become a column of this name, and the index.
     typed : callable
         How an option is written in messages.
     """
@@ -113,6 +122,8 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
             frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
         else:
             frame = _lines(where, _text(data, encoding), sep, decimal, typed)
+    if transpose is not None:
+        frame = _transposed(where, frame, transpose)
     frame.attrs = {"sha256": sha256}
     return frame
 
@@ -255,8 +266,11 @@ def check_names(where, names):
         raise InputError(f"{where}: {problem}: rename all but one")
 
 # %% ../../nbs/workshop/readers.ipynb #d2864a6f
-GAP_WORDS = {"na", "nan", "n/a", "#n/a", "null"}  # among numbers, in lower case
+# among numbers, in lower case
+GAP_WORDS = {"na", "nan", "n/a", "#n/a", "null", "missing"}
 _TRUTH = {"true": 1.0, "false": 0.0}
+_BEYOND = r"([<>≤≥])=?\s*([-+]?\d*\.?\d+(e[-+]?\d+)?|[a-z]{2,})"
+_BEYOND = re.compile(_BEYOND, re.IGNORECASE)
 
 
 class _Word(str):
@@ -269,7 +283,7 @@ def _pointed(cell, decimal):
     A cell with a point is no number here: 5.914 may stand for 5914.
     """
     number = cell.replace(decimal, ".")
-    if "." in cell or np.isnan(_as_float(number)):
+    if "." in cell or np.isnan(_as_float(number.lstrip("<>≤≥= "))):
         return _Word(cell)
     return number
 
@@ -296,10 +310,35 @@ def cell_label(cell):
     return str(cell).strip() or None
 
 
-def _with_words(cells, values, na):
+def _limit_of(cell, measured, lod):
+    """Return the number that a cell such as <5, >200 or <LOD stands for; nan for other
+    cells.
+
+    A limit without a number is the smallest (or largest) of those measured, (m,).
+    """
+    found = _BEYOND.fullmatch(str(cell).strip())
+    if not found or (isinstance(cell, _Word) and found[2][-1].isdigit()):
+        return np.nan
+    below = found[1] in "<≤"
+    limit = _as_float(found[2])
+    if np.isnan(limit):
+        limit = measured.min() if below else measured.max()
+    if lod == "limit" or not below:
+        return limit
+    if limit <= 0:
+        problem = f"half of the limit in '{printable(cell)}' lies above it"
+        raise InputError(f"lod: {problem}: take the limit itself (lod limit)")
+    return limit / 2
+
+
+def _with_words(cells, values, na, lod):
     """Return values and gaps, (M,) each, of a column with cells that are no numbers."""
     labels = np.array([cell_label(cell) for cell in cells], dtype=object)
     gaps = np.array([label is None or label in na for label in labels])
+    measured = values[~np.isnan(values)]
+    if lod and len(measured):
+        for i in np.flatnonzero(np.isnan(values) & ~gaps):
+            values[i] = _limit_of(cells[i], measured, lod)
     words = {label.lower() for label in labels[np.isnan(values) & ~gaps]}
     if np.isnan(values).all() and words <= GAP_WORDS.union(_TRUTH):
         values = np.array([_TRUTH.get(str(label).lower(), np.nan) for label in labels])
@@ -309,12 +348,14 @@ def _with_words(cells, values, na):
     return np.where(gaps, np.nan, values), gaps
 
 
-def to_numeric(frame, na=()):
+def to_numeric(frame, na=(), lod=None):
     """Convert a frame to numbers, nan where a cell is none, and to a frame of its gaps.
 
     A cell is a gap if it is empty or one of the texts `na`. In a column whose other
     cells are all numbers, or all true and false (read as 1 and 0), the `GAP_WORDS` are
-    gaps, too.
+    gaps, too. Where `lod` is "limit", cells such as <5, >200 or <LOD among numbers are
+    their limits, and where it is "half", half of those below which a value lies;
+    ``attrs["limits"]`` of the numbers counts these cells, {column: cells}.
     """
     is_number = pd.api.types.is_numeric_dtype
     real = [is_number(dtype) and dtype.kind != "c" for dtype in frame.dtypes]
@@ -324,13 +365,125 @@ def to_numeric(frame, na=()):
     values[:, typed] = frame.loc[:, typed].to_numpy(dtype=float, na_value=np.nan)
     values[:, ~typed] = np.frompyfunc(_as_float, 1, 1)(cells)
     gaps = np.isnan(values)
+    limits = {}
     for j, column in zip(np.flatnonzero(~typed), cells.T):
-        if gaps[:, j].any():
-            values[:, j], gaps[:, j] = _with_words(column, values[:, j], na)
+        odd = gaps[:, j].copy()
+        if odd.any():
+            values[:, j], gaps[:, j] = _with_words(column, values[:, j], na, lod)
+        if lod and odd.any() and not odd.all():
+            limits[frame.columns[j]] = int(np.sum(odd & ~np.isnan(values[:, j])))
     numeric = (gaps | ~np.isnan(values)).all(axis=0)
     for number in map(_as_float, na):
         coded = (values == number) & numeric
         values[coded] = np.nan
         gaps[coded] = True
     numbers = pd.DataFrame(values, frame.index, frame.columns)
+    numbers.attrs["limits"] = {name: n for name, n in limits.items() if n}
     return numbers, pd.DataFrame(gaps, frame.index, frame.columns)
+
+# %% ../../nbs/workshop/readers.ipynb #rdturn02
+def as_pandas(table):
+    """Convert a table of pyarrow or polars, which may be lazy, to a frame of pandas."""
+    if hasattr(table, "collect"):
+        table = table.collect()
+    return table.to_pandas() if hasattr(table, "to_pandas") else table
+
+
+def _transposed(where, frame, name):
+    """Turn a table whose first column names features; see `read_frame`."""
+    labels = frame.iloc[:, 0].map(cell_label).fillna("")
+    check_names(where, [name, *labels])
+    turned = frame.iloc[:, 1:].set_axis(labels, axis=0).T
+    turned.columns.name = None
+    turned.index.name = name
+    turned.insert(0, name, turned.index)
+    return turned
+
+
+def lies_on_its_side(frame):
+    """Check whether features may stand in rows: more rows than columns, the first of
+    different words, the others of numbers.
+    """
+    values, gaps = to_numeric(frame.iloc[:100])
+    first = frame.iloc[:, 0]
+    words = values.iloc[:, 0].isna().all() and first.notna().all() and first.is_unique
+    numbers = (values.notna() | gaps).iloc[:, 1:].all(axis=None)
+    return len(frame) > frame.shape[1] > 1 and words and numbers
+
+
+def joined(frame, other, on, *, names, missing="error", typed=in_python):
+    """Add the columns of another frame to the rows that have the same id.
+
+    Parameters
+    ----------
+    frame, other : pandas.DataFrame
+        Of the first all rows stay that have an id in the second, in their order; in the
+        second an id has one row.
+    on : str
+        The column of ids in both, or "one=two" where they have two names.
+    names : (str, str)
+        What the tables are called in messages.
+    missing : "error", "drop" or "median"
+        Unless "error", rows without an id in the second are left out.
+    typed : callable
+        How an option is written in messages.
+
+    Returns
+    -------
+    DataFrame, list of str
+        The table, and notes on ids that are in one of the two only. An InputError is
+        raised for no such column, ids that come twice in the second, ids of the first
+        that it does not have, and other columns that both have.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rvamp_nb.select.readers import joined
+    >>> doses = pd.DataFrame({"id": ["a", "b", "a"], "dose": [1, 2, 3]})
+    >>> people = pd.DataFrame({"id": ["b", "a", "c"], "age": [40, 50, 60]})
+    >>> table, notes = joined(doses, people, "id", names=("doses", "people"))
+    >>> table.age.tolist(), notes
+    ([50, 40, 50], ["1 id of people is not in doses, and not used: 'c'"])
+    """
+    ids = []
+    key, _, other_key = on.partition("=")
+    other_key = other_key or key
+    for table, column, name in zip((frame, other), (key, other_key), names):
+        if column not in table:
+            problem = f"{name} has no column '{printable(column)}', only"
+            problem += f" {quoted(list(table))}{meant(column, table)}"
+            if table is other and lies_on_its_side(table):
+                problem += f": if features stand in its rows, give {name} first, with"
+                problem += f" {typed('transpose')}, and {typed('join')} {names[0]}"
+            raise InputError(f"argument {typed('on')}: {problem}")
+        ids.append(table[column].map(cell_label))
+    ids, known = ids
+    both = [name for name in other if name in frame and name != other_key]
+    if both:
+        problem = f"{quoted(both)} is in {names[0]} and in {names[1]}"
+        raise InputError(f"{problem}: rename or delete it in one of them")
+    twice = list(known[known.duplicated()].dropna().unique())
+    if twice:
+        problem = f"{len(twice)} {plural('id', len(twice))} of {names[1]} have several"
+        problem += f" rows ({quoted(twice)}), which would double those of {names[0]}"
+        remedy = f"leave one of each, or give {names[1]} first and {typed('join')}"
+        raise InputError(f"{problem}: {remedy} {names[0]}")
+    matched = ids.isin(known.dropna())
+    lost = list(ids[~matched].map(str).unique())
+    unused = list(known[~known.isin(ids)].map(str).unique())
+    notes = []
+    for alone, here, there in ((lost, *names), (unused, *names[::-1])):
+        verb = "is" if len(alone) == 1 else "are"
+        problem = f"{len(alone)} {plural('id', len(alone))} of {here} {verb} not in"
+        notes.append(f"{problem} {there}, and not used: {quoted(alone)}")
+    if not matched.any():
+        remedy = f"ids of {names[1]} are {quoted(unused, 4)}: is it another column?"
+        raise InputError(f"argument {typed('on')}: {notes[0]}; {remedy}")
+    if lost and missing == "error":
+        problem = notes[0].replace(", and not used", "")
+        remedy = f"{typed('missing', 'drop')} leaves out their rows"
+        raise InputError(f"{problem}: {remedy} ({(~matched).sum()} of {len(frame)})")
+    rows = other.set_axis(known, axis=0).drop(columns=other_key).loc[ids[matched]]
+    rows = rows.set_axis(frame.index[matched], axis=0)
+    notes = [note for note in notes if not note.startswith("0 ")]
+    return pd.concat([frame[matched], rows], axis=1), notes

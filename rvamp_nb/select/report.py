@@ -445,7 +445,7 @@ def _leading(s, most):
     if len(table) > most:
         yield f"... and {wording.number_of(len(table) - most, 'more feature')}"
     effects = _EFFECTS
-    if wording.why_no_effects(s):
+    if s.why_no_effects:
         effects = ""
     explained = _SINGLE if "sd" in coefficients else _EACH
     legend = _COLUMNS.format(explained, effects)

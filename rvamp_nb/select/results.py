@@ -126,14 +126,17 @@ class Results:
         -------
         Effects
             The change of the target per unit of a column; with two classes that of the
-            log odds of the second, of counts that of the log rate, and `summary()` has
-            odds or rate ratios. Columns that are never penalised are in the model. The
-            penalty is the one that predicts rows best by fits without them (of counts,
-            nearly none). Where there is no interval, `reasons` says why. A ValueError
-            for another loss than squared, logistic or Poisson, for `groups` of rows,
-            weights, trials, an offset of a logistic or Poisson model, `column_groups`,
-            a table in chunks, fewer than 4 rows or events per column (Poisson), and
-            where nothing converged.
+            log odds of the second, of counts that of the log rate, of survival times
+            that of the log hazard, and `summary()` has odds, rate or hazard ratios.
+            Several classes have an effect each, on the log odds against their geometric
+            mean. Columns that are never penalised are in the model. The penalty is the
+            one that predicts rows best by fits without them (of counts, nearly none).
+            There is no penalty for survival times, several classes, an offset, `groups`
+            of rows and `column_groups`: these need 4 rows, or events, per coefficient.
+            Where there is no interval, `reasons` says why; `together` tests the columns
+            of a group, or the classes of a feature. A ValueError for another loss,
+            weights, trials, a table in chunks, fewer rows or events (also of counts),
+            and where nothing converged.
 
         Examples
         --------
@@ -378,10 +381,10 @@ class Results:
         Returns
         -------
         DataFrame
-            A row for each feature: Π, its standard error, whether selected, the least
-            pfer at which the feature enters, mean and standard deviation of the
-            coefficient across resamples, in the digits that are known; of several
-            classes the mean for each.
+            A row for each feature: Π, the share of resamples in which it is selected,
+            its standard error, whether selected, the least pfer at which the feature
+            enters, mean and standard deviation of the coefficient across resamples, in
+            the digits that are known; of several classes the mean for each.
 
             The least pfer is by rVAMP alone, along the path, which is made for it if
             there is none (of a table in chunks only with `full`); nan where the feature

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['TRIALS', 'LOCATION_LOSSES', 'RowMetadata', 'row_roles', 'count_law', 'draws_halves', 'check_rows', 'row_labels',
-           'loss_name', 'weighted_median', 'robust_scale', 'huber_delta', 'Target', 'read_target', 'check_column',
-           'is_named', 'check_estimable', 'suspected']
+           'label_rows', 'loss_name', 'weighted_median', 'robust_scale', 'huber_delta', 'Target', 'read_target',
+           'check_column', 'is_named', 'check_estimable', 'suspected']
 
 # %% ../../nbs/workshop/target.ipynb #71000003
 import re
@@ -201,6 +201,18 @@ def row_labels(X):
     if index is None or list(index) == list(range(len(index))):
         return None
     return np.asarray(index)
+
+
+def label_rows(text, X):
+    """Write the labels of a table's rows in place of their numbers in a message."""
+    labels = row_labels(X)
+    if labels is None:
+        return text
+
+    def label(row):
+        return f"{X.index.name or 'row'} {labels[int(row[1])]}"
+
+    return re.sub(r"row (\d+) \(counted from 0\)", label, text)
 
 # %% ../../nbs/workshop/target.ipynb #71000008
 TRIALS = "of successes out of trials give the successes as y, the trials of each row"

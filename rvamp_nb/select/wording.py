@@ -342,6 +342,8 @@ def _choice_sentences(s):
     in_other_units = ""
     if scales:
         in_other_units = f" ({', '.join(scales)})"
+    if s.asked.get("by_cv"):
+        in_other_units += ", chosen by ten-fold cross-validation"
     noun = s.question.columns.feature
     size = f"{size_reported(s):.3g} {noun}s on average (the aim was q = {s.q:.3g})"
     yield f"At the penalty λ = {s.lam:.4g}{in_other_units}, a resample selects {size}."
@@ -501,6 +503,8 @@ def _facts_of_the_choice(s):
     in_package = ""
     if scale is not None:
         in_package = f" ({parameter} {scale:.4g} in {package})"
+    if s.asked.get("by_cv"):
+        in_package += " by cross-validation"
     average = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
     average += f" (aimed at: q = {s.q:.3g})"
     penalty = f"λ = {s.lam:.5g}{in_package}; a resample selects {average}"
@@ -560,30 +564,21 @@ def grades_of(diagnostics, refined):
 
 _NO_EFFECTS = {  # for each loss, row role or column role without effects: the remedy
     "huber": "give loss='squared', whose standard errors allow for unequal noise",
-    "softmax": "take one class against the rest, with loss='logistic'",
-    "survival": "select on one half of the rows, fit a Cox regression on the other",
-    "groups": "rows of one group are not independent: take their mean, or one of each",
     "weight": "fit without sample_weight; where rows count trials give a row for each",
-    "offset": "select on one half of the rows, fit a regression with it on the other",
-    "column_groups": "an effect is of a single column: fit without them",
     "chunks": "give some of the columns, with the selected ones, as an array",
 }
 
 
-def why_no_effects(s):
-    """Explain why no effects can be estimated for a `Selection`, with a remedy; "" if
-    they can.
+def why_no_effects(question):
+    """Explain why a `SelectionProblem` has no effects, whatever its size, with a
+    remedy; "" if it may have.
     """
-    question = s.question
     loss = question.target.loss
     causes = []
-    if loss not in ("squared", "logistic", "poisson"):
+    if loss not in ("squared", "logistic", "poisson", "softmax", "survival"):
         causes.append(loss)
-    rows = question.target.rows
-    roles = {"groups": rows.groups, "weight": rows.weight, "offset": rows.offset}
-    causes += [role for role, value in roles.items() if value is not None]
-    if question.columns.groups:
-        causes.append("column_groups")
+    if question.target.rows.weight is not None:
+        causes.append("weight")
     if type(question.A) is not np.ndarray:
         causes.append("chunks")
     if question.prior.plain is not question.prior:
@@ -601,11 +596,14 @@ def effects_text(s, effects):
     change = f"the change of {_change(s.question.target)} per unit of its column"
     if effects.ratio:
         change += f", and its exponential the {effects.ratio} ratio"
+    how = "by a debiased Lasso, each as if it alone had no penalty"
+    if effects.covariance is not None:
+        how = "without a penalty, with bias and errors by fits that leave rows out"
     sentences = [
         f"Effects of {number_of(len(effects.status), 'feature')} were estimated in one"
-        " model of all columns by a debiased Lasso, each as if it alone had no penalty,"
-        f" with rvamp_nb {versions_used()['rvamp_nb']}. {n_intervals} of them have an"
-        f" interval of {100 * effects.level:g} % (effects.csv, effects.pdf).",
+        f" model of all columns {how}, with rvamp_nb {versions_used()['rvamp_nb']}."
+        f" {n_intervals} of them have an interval of {100 * effects.level:g} %"
+        " (effects.csv, effects.pdf).",
         f"An effect is {change}.",
         f"The {effects.note}.",
     ]

@@ -16,6 +16,8 @@ from ..validation import kind_of
 # %% ../../nbs/workshop/dispatch.ipynb #88000009
 def names_of(X):
     """Return the labels of a frame's columns; None of what is no frame."""
+    if hasattr(X, "collect_schema"):  # of polars, also where it is lazy
+        return X.collect_schema().names()
     if "frame" in kind_of(X):
         return X.columns
     return None

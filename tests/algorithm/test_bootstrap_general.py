@@ -1122,15 +1122,15 @@ def test_only_a_step_that_may_be_too_long_asks_for_the_objective(far, monkeypatc
     A, y, t, counts, _ = rare_events()
     A[:, 0] *= far  # one column with far rows: some steps are too long
     table = unit_table(A, y, t, 0 * t, "logistic")
-    lengths, asked, length = [], [], batch_glm._length
+    lengths, asked, length = [], [], batch_glm._choose_length
     value = batch_glm.RefitLoss.value
 
     def watch(*given):
         before = len(asked)
         lengths.append((length(*given), len(asked) > before))
-        p, t, k, f, along, z, step, whole = given
+        p, f, along, z, step, whole = given
         energy = lambda v: p.loss.value(p.y, v, p.counts).sum(1)
-        penalty = lambda v: np.sum(t * np.abs(v) + k * v**2 / 2, 1)
+        penalty = lambda v: np.sum(p.t * np.abs(v) + p.k * v**2 / 2, 1)
         part = lengths[-1][0][:, None]
         here, there = energy(f), energy(f + part * along)
         rise = there - here + penalty(z + part * step) - penalty(z)
@@ -1139,7 +1139,7 @@ def test_only_a_step_that_may_be_too_long_asks_for_the_objective(far, monkeypatc
 
     note = lambda loss, *given: asked.append(1) or value(loss, *given)
     monkeypatch.setattr(batch_glm.RefitLoss, "value", note)
-    monkeypatch.setattr(batch_glm, "_length", watch)
+    monkeypatch.setattr(batch_glm, "_choose_length", watch)
     _, _, sure, _ = refit(table, counts, np.ones((12, 1)))
     looked = np.mean([looked for _, looked in lengths])
     assert sure.all() and 0 < looked < 0.5

@@ -10,7 +10,7 @@ from rvamp_nb.algorithm.clusters import (
     LARGEST,
     NODES,
     CavityInput,
-    _definite,
+    _make_definite,
     at_quadrature,
     cluster_message,
     decorrelating_basis,
@@ -189,7 +189,7 @@ def test_both_factors_agree_at_the_fixed_point_of_blocks(options, N):
     np.testing.assert_allclose(last.x.mean, mean, atol=1e-6 * np.abs(mean).max())
     np.testing.assert_allclose(last.x.var, var, atol=1e-6 * var.max())
     np.testing.assert_allclose(last.x.chi, last.coupled.x.chi, rtol=1e-5)
-    few = close.problem.prior.three(last.state.to_prior, FEW)
+    few = close.problem.prior.averages(last.state.to_prior, FEW)
     np.testing.assert_allclose(few[1], last.x.mean[:N], atol=1e-9)
     # read off at many points, nearly the same
     off = np.abs(close.mean - last.x.mean[:N]) / np.sqrt(var[:N])
@@ -252,11 +252,11 @@ def test_a_pair_that_is_always_selected_is_the_linear_one():
 
 def test_what_rounding_has_made_negative_is_mended_and_more_is_refused():
     copies = np.ones((1, 2, 2)) - 1e-7 * np.eye(2)
-    mended = _definite(copies)
+    mended = _make_definite(copies)
     assert (np.linalg.eigvalsh(mended) > 0).all()
     np.testing.assert_allclose(mended, copies, atol=1e-6)
     with pytest.raises(Breakdown, match="of a cluster is not positive definite"):
-        _definite(copies - 1e-3 * np.eye(2))
+        _make_definite(copies - 1e-3 * np.eye(2))
 
 
 def test_twins_are_told_apart_no_more_and_share():

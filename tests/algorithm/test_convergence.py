@@ -35,7 +35,7 @@ from rvamp_nb.datasets import gaussian_design, random_dct, standardize
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.select import penalty as search
 from rvamp_nb.select.estimator import StabilitySelection
-from rvamp_nb.select.penalty import SEARCH_FITS, onward
+from rvamp_nb.select.penalty import SEARCH_FITS, continue_fit
 
 GRID = [
     (case, law, fraction) for case in cases() for law in LAWS for fraction in FRACTIONS
@@ -753,7 +753,7 @@ def test_eigenvalues_that_are_not_found_are_a_breakdown():
     def lost(problem, state):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")
 
-    step, why = iteration._try(lost, None, None)
+    step, why = iteration._try_step(lost, None, None)
     assert step is None and why == "breakdown: Eigenvalues did not converge"
 
 
@@ -777,7 +777,7 @@ def test_acceleration_weighs_all_blocks_of_a_message_alike():
     rng = np.random.default_rng(0)
     parts = lambda n: Natural(*np.exp(rng.normal(size=(3, n))))
     state = State(parts(3), parts(50))
-    weights = np.split(iteration._weights(state), np.cumsum([3, 3, 3, 50, 50]))
+    weights = np.split(iteration._norm_weights(state), np.cumsum([3, 3, 3, 50, 50]))
     for block, w in enumerate(weights):
         message = state[block // 3]
         size = message.h if block % 3 == 1 else np.ones(len(w))
@@ -843,11 +843,11 @@ def test_a_walk_with_another_prior_ends_with_the_work_of_its_search(monkeypatch)
     def walked(question, fit, prior, state, anderson, enough, short=False, take=None):
         spent = replace(question, begun=(question.steps, WORK.get() - 100, 100))
         never = lambda changes: len(changes) == 20
-        found = onward(spent, fit, prior, state, anderson, never, short, take)
+        found = continue_fit(spent, fit, prior, state, anderson, never, short, take)
         ends.append(question.taken[-1])
         return found
 
-    monkeypatch.setattr(search, "onward", walked)
+    monkeypatch.setattr(search, "continue_fit", walked)
     A, y, *_ = gaussian_design(60, 10)
     StabilitySelection(n_resamples=0, verbose=0).fit(A, y)
     assert ends

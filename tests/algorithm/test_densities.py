@@ -5,11 +5,13 @@ nonsense.
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from rvamp_nb import datasets, debiased_effects
 from rvamp_nb.algorithm.densities import P1, coefficient_interval, p1, p2
 from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.algorithm.prior import Laplace
@@ -337,3 +339,23 @@ def test_groups_of_rows_have_their_covariances(M, N):
     off = ~np.eye(12, dtype=bool)
     assert np.corrcoef(ours[off], theirs[off])[0, 1] > 0.85
     assert abs(np.median(np.diag(ours) / np.diag(theirs)) - 1) < 0.15
+
+
+def test_a_fit_of_a_frame_has_the_names_of_its_columns():
+    d = datasets.load_diabetes()
+    X = pd.DataFrame(d.A[:, :10], columns=d.names[:10])
+    fit, plain = rvamp(X, d.y, 20.0), rvamp(X.to_numpy(), d.y, 20.0)
+    assert [*fit.names] == [*X.columns] == [*fit.summary().index]
+    assert plain.names is None and [*plain.summary().index] == [*range(10)]
+    assert np.array_equal(fit.summary(), plain.summary())
+    assert p1(fit, "bmi").mean == p1(plain, 2).mean and "bmi" in repr(p1(fit, "bmi"))
+    assert np.array_equal(p1(fit, ["bp", "bmi"]).mean, p1(plain, [3, 2]).mean)
+    assert "bmi" in fit._repr_html_() and "summary" in dir(fit)
+    with pytest.raises(ValueError, match="has 0 columns called BMI, of age, sex, bmi"):
+        p1(fit, "BMI")
+    twice = rvamp(X.set_axis([*"abcdefghii"], axis=1), d.y, 20.0)
+    with pytest.raises(ValueError, match="has 2 columns called i,.* or a number"):
+        p1(twice, ["a", "i"])
+    lasso = dict(prior=Laplace(20.0, FixedFactor()), counts=NoResampling())
+    found = debiased_effects(rvamp(X, d.y, **lasso))
+    assert [*found.summary().index] == [*X.columns]

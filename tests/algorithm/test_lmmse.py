@@ -50,9 +50,9 @@ def test_the_difference_alone_would_not_do(monkeypatch):
         assert abs(loudly / silent - 1) > 1e-8
 
 
-def test_where_too_many_are_outweighed_the_worst_are_summed():
+def test_where_too_many_are_outweighed_the_worst_are_sum_anew():
     own, others = np.ones(6), np.array([1.0, 1e-7, -1e-9, 1e-5, 1e-3, 0.0])
-    few = lambda own, others, cap: lmmse._without_own(own + others, own, cap)[1]
+    few = lambda own, others, cap: lmmse._subtract_own(own + others, own, cap)[1]
     assert set(few(own, others, 9)) == {1, 2, 3, 5}
     assert set(few(own, others, 2)) == {2, 5}
     assert len(few(0 * own, 0 * own, 9)) == 0  # nothing to leave out

@@ -1168,6 +1168,98 @@ def test_an_old_path_beside_a_new_table_is_named(capsys):
         assert f"of an earlier run, not of this one: {file}\n" in out
 
 
+def test_the_line_that_a_refusal_proposes_is_taken(capsys):
+    name = [f"P{k}" for k in range(150)]
+    site = [f"{k % 3} km" for k in range(150)]
+    extra = [("patient", name), ("site", site), ("seen", ["2021-03-04"] * 150)]
+    X, _ = table(extra=[*extra, ("crp", ["<5", ".", "7", "8", "9"] * 30)])
+    ask = QUICK.split()
+    line = refused(capsys, *ask)
+    proposed = line.partition("to try, add ")[2].partition("; see")[0]
+    wanted = "--id patient --drop seen --categorical site --na . --missing median"
+    assert proposed == wanted
+    main([*ask, *shlex.split(proposed)])
+    said = unwrapped(capsys.readouterr().out)
+    assert "values beyond a limit taken as the limit: 30 in 'crp'" in said
+    whole = probabilities("rvamp-nb-out/data-selection.csv")
+    main([*ask, *shlex.split(proposed), *"--lod half --force".split()])
+    said = unwrapped(capsys.readouterr().out)
+    assert "taken as half of it (above it the limit): 30 in 'crp'" in said
+    half = probabilities("rvamp-nb-out/data-selection.csv")
+    assert whole["crp"] != half["crp"] and set(whole) == set(half)
+
+
+def test_words_of_an_event_and_an_entry_that_is_too_late(capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    days = np.ceil(40 * rng.exponential(np.exp(-X[:, 0]))) + 1
+    data = pd.DataFrame(X, columns=list("abcd")).assign(days=days, entry=0.0)
+    data["end"] = rng.choice(["relapse", "censored"], 120)
+    data.loc[[3, 5], "entry"] = data["days"]
+    data.to_csv("s.csv", index=False)
+    ask = "select s.csv --time days --entry entry --resamples 0 --event end"
+    assert "--event end=WORD says which of 'censored', 'relapse'" in refused(
+        capsys, *ask.split()
+    )
+    main(f"{ask}=relapse".split())
+    said = unwrapped(capsys.readouterr().out)
+    seen = (data.drop(index=[3, 5])["end"] == "relapse").sum()
+    assert f"seen where 'end' is 'relapse' ({seen} rows), not in the other" in said
+    assert "2 of 120 rows left out: 'entry' is not before 'days'" in said
+    assert "line '5', '7'" in said and f"of {seen} events" not in said
+
+
+def test_a_table_on_its_side_and_a_second_file(capsys):
+    X, y = table()
+    names = [f"GSM{k}" for k in range(150)]
+    genes = pd.DataFrame(X.T, [f"g{k}" for k in range(6)], names)
+    more = np.random.default_rng(1).normal(size=(200, 150))
+    genes = pd.concat([genes, pd.DataFrame(more, None, names).add_prefix("h", axis=0)])
+    genes.rename_axis("gene").to_csv("genes.csv")
+    people = pd.DataFrame({"geo": names[::-1], "dose": y[::-1]})
+    people.to_csv("people.csv", index=False)
+    said = refused(capsys, *"genes.csv --target dose".split())
+    assert "--transpose turns it; if 'dose' is in a second file, add --join" in said
+    ask = "genes.csv --target dose --transpose --join people.csv --no-refits --on"
+    main([*ask.split(), "sample=geo"])
+    assert "not used as features: 'sample'" in unwrapped(capsys.readouterr().out)
+    found = probabilities("rvamp-nb-out/genes-selection.csv")
+    assert len(found) == 206 and found["g0"] > 0.9
+    both = [Path(name).read_bytes() for name in ("genes.csv", "people.csv")]
+    digests = [hashlib.sha256(data).hexdigest() for data in both]
+    assert settings("genes")["sha256"] == " + ".join(digests)
+    assert settings("genes")["joined"] == "people.csv"
+    people[5:].to_csv("people.csv", index=False)
+    said = refused(capsys, *ask.split(), "sample=geo", "--force")
+    assert "5 ids of genes.csv are not in people.csv: 'GSM145', 'GSM146'" in said
+    assert "--missing drop leaves out their rows (5 of 150)" in said
+    main([*ask.split(), "sample=geo", *"--force --missing drop".split()])
+    assert "data: genes: 145 rows" in unwrapped(capsys.readouterr().out)
+    said = refused(
+        capsys, *"people.csv --join genes.csv --on geo --target dose".split()
+    )
+    assert "give genes.csv first, with --transpose, and --join people.csv" in said
+    for line in ("--join people.csv", "--on geo"):
+        assert "go together" in refused(capsys, "data.csv", *line.split())
+
+
+@pytest.mark.parametrize(
+    "given, asked", [("0.5", [0.5]), ("cv", "cv"), ("glmnet=0.12", ("glmnet", 0.12))]
+)
+def test_a_penalty_in_units_of_others(given, asked):
+    assert parsed(f"--lam {given}").lam == asked
+
+
+def test_a_penalty_by_cross_validation(capsys):
+    X, y = table()
+    for lam, lambdas in (("cv", "cv"), ("glmnet=0.3", ("glmnet", 0.3))):
+        main(f"data.csv --target y --lam {lam} --resamples 0 --force".split())
+        s = StabilitySelection(n_resamples=0, lambdas=lambdas, verbose=0).fit(X, y)
+        said = unwrapped(capsys.readouterr().out)
+        assert f"λ = {s.lambda_:.5g}" in said
+        assert ("by cross-validation" in said) == (lam == "cv")
+
+
 def test_what_stands_for_a_gap_can_be_said(capsys):
     """The levels of a category are what the file says, unless a word is named."""
     X, _ = table(extra=[("smoking", ["none", "mild", "severe"] * 50)])
@@ -1828,7 +1920,7 @@ def test_a_time_and_an_event(capsys):
     np.testing.assert_allclose(found.probability[list("abcde")], Pi, rtol=1e-5)
     for line, words in (
         ("--time days", "--time and --event go together"),
-        ("--time days --event a", "write 1 where the event was seen"),
+        ("--time days --event a", "--event a=WORD says which of"),
         ("--time days --event died --target a", "say what to explain"),
         ("--time days --event died --loss logistic", "say loss='survival'"),
         ("--target days --loss survival", "survival needs --time and --event"),
@@ -2041,11 +2133,11 @@ def test_what_the_light_names_has_its_line_and_its_label(capsys):
             main(f"{ask} {more}".split())
         assert wanted in unwrapped(capsys.readouterr().out)
     frame["end"], frame["start"], frame["died"] = 2.0, 1.0, 1
-    frame.loc[5, "start"] = 3.0
+    frame.loc[5, "start"] = -1.0
     frame.drop(columns=["patient", "pair", "y"]).to_csv("t.csv", index=False)
     with pytest.raises(SystemExit):
         main("select t.csv --time end --event died --entry start --force".split())
-    assert "line 7 starts at 3 and stops at 2" in unwrapped(capsys.readouterr().err)
+    assert "start must be >= 0, got -1 in line 7" in unwrapped(capsys.readouterr().err)
 
 
 def test_parquet_is_a_table():

@@ -841,8 +841,10 @@ def test_so_many_resamples_as_are_asked_for_are_made_where_four_turns_settle_all
     monkeypatch.setattr(room, "_next_sizes", lambda *a: asked.append(1) or wanted(*a))
     monkeypatch.setattr(
         room,
-        "_shares",
-        lambda s, f=room._shares: f(s) if len(asked) < 60 else pytest.fail("no end"),
+        "_estimate_shares",
+        lambda s, f=room._estimate_shares: (
+            f(s) if len(asked) < 60 else pytest.fail("no end")
+        ),
     )
     fit = StabilitySelection(n_resamples=0, verbose=0).fit(X, y).fit_
     answer = refine(fit, None, n, progress=False)
@@ -967,11 +969,11 @@ def test_only_so_many_refits_are_tried_again_in_vain(monkeypatch):
         raise RuntimeError
 
     def unsure(table, counts, *_):
-        return (
-            np.zeros((len(counts), 12)),
-            None,
-            np.zeros(len(counts), dtype=bool),
-            np.ones(len(counts)),
+        return batch_glm.Refitted(
+            x=np.zeros((len(counts), 12)),
+            u=None,
+            sure=np.zeros(len(counts), dtype=bool),
+            gap=np.ones(len(counts)),
         )
 
     monkeypatch.setattr(refits, "penalised_fit", nowhere)

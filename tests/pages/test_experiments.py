@@ -266,7 +266,7 @@ def test_riboflavin_overshoots_where_the_first_message_is_not_scaled_down(monkey
     assert largest(solver_steps(p))[0] < 0.2
     delta, factor = largest(plain_steps(p, 0.7, scaled_down))
     assert delta < 0.2 and factor == pytest.approx(11, abs=0.5)
-    monkeypatch.setattr(iteration, "_capped", lambda problem, state, most: state)
+    monkeypatch.setattr(iteration, "_cap_claims", lambda problem, state, most: state)
     assert largest(solver_steps(p))[0] > 1000
 
 

@@ -20,7 +20,7 @@ from house import (
     where_it_lies,
 )
 
-TOKENS = 180_132  # of release 0.4.0; lines are free, a token is what is read
+TOKENS = 193_993  # of 0.4.0 as it will be released; lines are free, a token is read
 ROOM = 1.05  # how far beyond it: 750 lines of 12 tokens, for contributions
 FLOORS, TWICE, ONCE = 12, 0, 4
 CROSSINGS = dict(rvamp=251, StabilitySelection=2_000)  # from room to room

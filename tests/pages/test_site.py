@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -92,6 +93,11 @@ def test_a_page_says_where_else_it_runs(translator):
         ("$$\nx = y\n\\tag{mine}\n$$", "\n$$\nx = y\n$$ (mine)\n"),
         ("> as\n> $$\n> x = y\n> $$\n> so", "> as\n>\n> $$\n> x = y\n> $$\n>\n> so"),
         ("so $x$ and $$x$$ stay", "so $x$ and $$x$$ stay"),
+        (
+            "$E[g](y)$ and $$E[g](y)$$, [how](../howto/one.ipynb) $x$",
+            "$E[g](y)$ and $$E[g](y)$$, [how](one.ipynb) $x$",
+        ),
+        ("$$\nE[g^2](y)\n$$", "\n$$\nE[g^2](y)\n$$\n"),
         ("by `eq:family` and (`mine`)", "by {eq}`eq:family` and {eq}`mine`"),
         ("(see `mine`)", "(see {eq}`mine`)"),
         ("`x` and `eq:unknown`", "`x` and `eq:unknown`"),
@@ -193,6 +199,7 @@ def test_cells(translator):
     [
         (["solution", "hide-cell"], "x = f()", "Solution in code"),
         (["hide-cell"], "import numpy as np\nstyle()", "Imports"),
+        (["hide-cell"], "#| export\nimport numpy as np", "Imports of the module"),
         (["hide-cell"], "#| export\ndef _f(): ...\nclass C: ...", "Plumbing: _f, C"),
         (["hide-cell"], "x = 1", "Plumbing"),
     ],
@@ -204,6 +211,19 @@ def test_a_folded_cell_says_what_is_in_it(translator, tags, code, prompt):
     [cell] = nb.cells  # no signature stands above it
     assert cell.metadata.tags == tags
     assert cell.metadata.mystnb.code_prompt_show == prompt
+
+
+@pytest.mark.parametrize("path", COURSE, ids=lambda path: path.stem)
+def test_a_chapter_keeps_its_formulas_and_names_its_imports(translator, path):
+    nb = nbformat.read(path, 4)
+    translator.notebook(nb, f"course/{path.stem}")
+    markdown = [cell.source for cell in nb.cells if cell.cell_type == "markdown"]
+    formulas = re.findall(r"\$[^$]+\$", "\n".join(markdown))
+    assert [each for each in formulas if "https://" in each] == []
+    folds = [
+        cell.metadata.get("mystnb", {}).get("code_prompt_show") for cell in nb.cells
+    ]
+    assert ("Imports", "Imports") not in pairwise(folds)
 
 
 def widget(text, name="one"):
@@ -352,10 +372,10 @@ def menu(text):
 
 
 def test_each_notebook_is_listed_in_its_section_and_part(texts):
-    assert [*texts] == ["index", *SECTIONS, "404"]
+    assert [*texts] == ["index", "explorer", *SECTIONS, "404"]
     sections = [page for page in SECTIONS if page != "api"]
     assert {page: menu(texts[page]) for page in sections} == {
-        "start": ["quickstart", "routes", *pages.releases()],
+        "start": ["quickstart", "routes", *pages.releases(), "explorer"],
         "how-to": ["one"],
         "course": ["23_rs_gaussian", "31_prior", "errata"],
         "workshop": ["cli"],
@@ -386,7 +406,7 @@ def test_a_section_without_a_notebook_is_a_page(notebooks):
 
 def test_the_landing_page_has_the_address_to_install_from_and_the_bar(texts):
     text = texts["index"]
-    assert f"pip install git+{settings()['git_url']}\n" in text
+    assert f"pip install <span>git+{settings()['git_url']}</span>\n" in text
     assert menu(text) == [*SECTIONS] and len(SECTIONS) == 5
     doors = re.findall(r"{grid-item-card} \[(.+?)\]\((.+?)\)", text)
     assert [name for name, _ in doors] == ["Learn", "Use", "Look up"]

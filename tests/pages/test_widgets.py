@@ -6,13 +6,12 @@ shows what the sliders showed.
 import base64
 import io
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from node import in_node
 from PIL import Image
 from scipy.special import erfc, ndtr
 from sklearn.datasets import load_diabetes
@@ -30,24 +29,6 @@ from rvamp_nb.widgets import diabetes_explorer, explore, film, refits_in_bytes
 ROOMS = Path(rvamp_nb.__file__).parent
 MODULE = ROOMS / "widgets.js"
 TABLE = json.loads((ROOMS / "diabetes.json").read_text(encoding="utf-8"))
-
-
-def in_node(expression, module=MODULE, **values):
-    """The value of a JavaScript expression that may use the module's functions and
-    the given values.
-    """
-    if not shutil.which("node"):
-        pytest.skip("needs node: apt-get install nodejs")
-    names = ", ".join(values) or "nothing"
-    script = (
-        f"import * as js from {json.dumps(module.as_uri())}; const {{{names}}} ="
-        f" {json.dumps(values)};process.stdout.write(JSON.stringify({expression}))"
-    )
-    done = subprocess.run(
-        ["node", "--input-type=module"], input=script, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 LAWS = [FixedFactor(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)]

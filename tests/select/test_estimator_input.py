@@ -4,13 +4,14 @@ was wrong.
 
 import warnings
 from functools import cache, partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from rvamp_nb import StabilitySelection
+from rvamp_nb import StabilitySelection, rvamp
 from rvamp_nb.algorithm.likelihood import Huber, Squared
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import (
@@ -23,9 +24,11 @@ from rvamp_nb.algorithm.resampling import (
     Subsample,
     TwoPoint,
 )
+from rvamp_nb.datasets import standardize
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.select.error_control import error_control, pfer_bound, unimodal_bound
+from rvamp_nb.select.networks import read_nodes
 from rvamp_nb.select.question import _ALLOWED, check_options, path_options
 from rvamp_nb.select.target import (
     check_estimable,
@@ -907,6 +910,29 @@ def test_a_number_that_may_stand_for_a_gap_is_named_by_fit():
         assert noted.endswith("gap, fill it in, or leave out the rows")
 
 
+def test_a_gap_in_the_target_may_be_a_number():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.normal(50, 9, size=60)
+    s = StabilitySelection(verbose=0, n_resamples=0)
+    assert not any("stands for a gap" in text for text in of(s, X, y))
+    y[:3] = -9
+    assert any(text.startswith("-9 comes several times") for text in of(s, X, y))
+
+
+def test_rows_of_a_refusal_are_called_as_the_table_calls_them():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(30, 4)), [f"P{k}" for k in range(30)])
+    X.columns = list("abcd")
+    weight = np.where(np.arange(30) == 4, -1.0, 1.0)
+    y = pd.Series(rng.normal(size=30), X.index)
+    for name, label in ((None, "row P4"), ("patient", "patient P4")):
+        X.index.name = name
+        with pytest.raises(ValueError, match=f"got -1 in {label}$"):
+            StabilitySelection().fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match=r"got -1 in row 4 \(counted from 0\)$"):
+        StabilitySelection().fit(X.to_numpy(), y, sample_weight=weight)
+
+
 def test_a_leak_is_named():
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.normal(size=(60, 8))).add_prefix("v")
@@ -1254,13 +1280,38 @@ def test_a_table_of_arrow_is_a_table():
         fit.fit(table.append_column("text", arrow.array(["a"] * 30)), NUMBERS)
 
 
-class LazyFrame:  # of polars
-    columns = ["a", "b"]
+class Lazy:
+    """A lazy frame, which warns where its columns are looked at, as polars' does."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def collect(self):
+        return self.frame
+
+    def collect_schema(self):
+        return SimpleNamespace(names=lambda: list(self.frame))
+
+    @property
+    def columns(self):
+        warnings.warn("the schema is resolved", RuntimeWarning, stacklevel=2)
 
 
-def test_a_frame_that_is_not_read_is_refused():
-    with pytest.raises(TypeError, match=r"X is a LazyFrame.*X.collect\(\)"):
-        StabilitySelection().fit(LazyFrame(), NUMBERS)
+def test_a_lazy_frame_is_read():
+    frame = pd.DataFrame(HOSTILE, columns=list("abcd"))
+    fit = StabilitySelection(n_resamples=0, min_features=1).fit(Lazy(frame), NUMBERS)
+    assert fit.feature_names_in_.tolist() == list("abcd")
+    plain = StabilitySelection(n_resamples=0).fit(HOSTILE, NUMBERS)
+    np.testing.assert_array_equal(fit.probabilities_, plain.probabilities_)
+    assert fit.transform(Lazy(frame)).shape == (30, fit.support_.sum())
+    np.testing.assert_array_equal(fit.predict(Lazy(frame)), fit.predict(frame))
+    A, y = standardize(Lazy(frame), NUMBERS)
+    np.testing.assert_array_equal(A, standardize(frame)[0])
+    lazy = rvamp(Lazy(pd.DataFrame(A)), y, 0.5)
+    np.testing.assert_array_equal(lazy.Pi, rvamp(A, y, 0.5).Pi)
+    assert list(read_nodes(Lazy(frame))[1]) == list("abcd")
+    with pytest.raises(ValueError, match="column 'a' of X holds '<5'.*prepare_table"):
+        fit.fit(Lazy(frame.astype(object).replace(frame["a"][0], "<5")), NUMBERS)
 
 
 @pytest.mark.parametrize(

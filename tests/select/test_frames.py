@@ -323,7 +323,7 @@ def test_a_gap_in_the_classes_is_named():
     assert prepare_table(data, **ROLES, na="NA", missing="drop").left_out == 10
     died = frame().assign(died=["yes", "no", "NA"] * 10)
     roles = dict(time="age", event="died", categorical="site", drop="patient")
-    assert "stands for a gap with na" in refused(died, **roles)
+    assert "na names what stands for a gap" in refused(died, **roles)
     roles |= dict(na="NA", missing="drop")
     assert prepare_table(died, **roles).left_out == 10
 
@@ -338,6 +338,10 @@ def test_a_gap_in_the_classes_is_named():
         (-99, 3, "ldl", True),
         (230, 2, "ldl", False),
         (-99, 1, "age", False),  # one far value is the light's to find
+        (-9, 2, "ldl", True),  # 9 below 0, and nothing else is
+        (-9, 1, "ldl", False),
+        (999, 2, "dear", True),
+        (999, 2, "dearer", False),
         (9, 4, "dose", True),  # genotypes
         (3, 4, "dose", False),
         (1, 3, "zero", False),  # rare
@@ -350,6 +354,8 @@ def test_a_few_equal_numbers_far_from_the_rest_are_named(code, times, rest, foun
     columns = dict(normal=rng.normal(size=150), age=rng.integers(30, 80, size=150))
     columns |= dict(dose=rng.binomial(2, 0.3, size=150), zero=np.zeros(150))
     columns["ldl"] = rng.normal(130, 30, size=150).round()
+    columns["dear"] = rng.uniform(0, 850, size=150)
+    columns["dearer"] = rng.uniform(0, 990, size=150)
     x = np.array(columns[rest], dtype=float)
     x[:times] = code
     data = pd.DataFrame({"x": x, "z": rng.normal(size=150), "y": rng.normal(size=150)})
@@ -361,18 +367,53 @@ def test_a_few_equal_numbers_far_from_the_rest_are_named(code, times, rest, foun
         assert not prepare_table(data, "y", na=code, missing="median").warnings
 
 
-@pytest.mark.parametrize("cell", ["<0.5", "< 0.5", "<=0.5", ">7", "<0,5", "≤1e-3"])
-def test_a_value_beyond_a_limit_is_no_gap(cell):
-    """As a gap the lowest values would become middle ones: the limit is offered."""
-    data = frame()[["age", "crp", "y"]].astype(object)
-    data.loc[3, "crp"] = cell
-    line = refused(data, "y")
-    assert (
-        f"a cell is only known to lie beyond a limit in 'crp' (1 of 30, first '{cell}"
-        in line
+@pytest.mark.parametrize(
+    "cell, limit, half",
+    [
+        ("<0.5", 0.5, 0.25),
+        (" < 0.5", 0.5, 0.25),
+        ("<=.5", 0.5, 0.25),
+        ("≤1e-3", 1e-3, 5e-4),
+        (">7", 7, 7),
+        (">= 200", 200, 200),
+        ("<LOD", 1, 0.5),  # the ends of what is measured
+        ("> uloq", 5, 5),
+    ],
+)
+def test_a_value_beyond_a_limit_is_the_limit_or_half_of_it(cell, limit, half):
+    """Not a gap, by which the lowest values would become middle ones."""
+    data = frame()[["age", "y"]].assign(crp=[cell, cell, "NA", *[1, 3, 5] * 9])
+    for lod, wanted in ((None, limit), ("limit", limit), ("half", half)):
+        asked = dict(missing="drop") | (dict(lod=lod) if lod else {})
+        table = prepare_table(data, "y", **asked)
+        assert table.X["crp"].tolist() == [wanted] * 2 + [1, 3, 5] * 9
+        said = "half of it" if lod == "half" else "the limit"
+        assert f"values beyond a limit taken as {said}" in table.notes[0]
+        assert table.notes[0].endswith(": 2 in 'crp'") and table.left_out == 1
+
+
+def test_a_limit_among_words_or_in_a_role_is_none(tmp_path):
+    data = frame()[["age", "y"]].assign(dose=["<5", ">=5"] * 15)
+    assert "is only known to lie beyond a limit in 'dose' (30 of 30" in refused(
+        data, "y"
     )
-    assert "write the limit itself, or half of it" in line and "na=" not in line
-    assert "is not a number" not in line
+    assert "dose=>=5" in prepare_table(data, "y", categorical="dose").X
+    assert set(prepare_table(data, "dose").y) == {"<5", ">=5"}
+    lived = frame()[["age", "crp"]].assign(dead=[0, 1] * 15, days=[">60", *range(29)])
+    roles = dict(time="days", event="dead")
+    assert "write the limit itself" in refused(lived, **roles)
+    data["dose"] = ["<5", "high", *range(28)]
+    assert "is not a number in 'dose' (1 of 30, first 'high'" in refused(data, "y")
+    data["dose"] = ["<-5", *range(29)]
+    assert prepare_table(data, "y").X["dose"][0] == -5
+    assert "half of the limit in '<-5' lies above it" in refused(data, "y", lod="half")
+    assert "lod is limit or half, not 'zero'" in refused(data, "y", lod="zero")
+    (tmp_path / "a.csv").write_text("a;y\n<5,914;1\n<LOD;2\n9,5;3\n7;4\n8;5\n")
+    read = dict(sep=";", decimal=",")
+    found = prepare_table(read_frame(tmp_path / "a.csv", **read), "y")
+    assert found.X["a"].tolist() == [5.914, 7, 9.5, 7, 8]
+    (tmp_path / "a.csv").write_text("a;y\n<5.914;1\n2;2\n9,5;3\n7;4\n8;5\n")
+    assert "'<5.914'" in refused(read_frame(tmp_path / "a.csv", **read), "y")
 
 
 def test_a_target_whose_order_is_lost_is_named():
@@ -392,8 +433,8 @@ def test_codes_of_gaps_are_gathered():
     data = frame(M=60)[["age", "y"]]
     data.loc[:2, "age"], data.loc[9:11, "age"] = -99, 999
     first, second = prepare_table(data, "y").warnings
-    assert first.startswith("999 comes several times, far from the rest: 3 in 'age'")
-    assert second.startswith("-99 comes several times, far from the rest: 3 in 'age'")
+    where = "comes several times, far from the rest: 3 in 'age' (else 30 to 79)"
+    assert first.startswith(f"-99 {where}") and second.startswith(f"999 {where}")
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5000)))
     wide.iloc[:2, ::500] = -9999
     wide.iloc[30, :600] = np.nan
@@ -737,10 +778,183 @@ def test_a_time_and_an_event(yes, no):
     assert {"years", "died"}.isdisjoint(table.X)
 
 
-def test_an_event_is_seen_or_it_is_not():
+def test_an_event_is_named_by_its_word():
+    data = frame()[["age", "crp"]].assign(state=["dead", "alive", "Alive"] * 10)
+    table = prepare_table(data, time="age", event="state")
+    assert table.y["event"].tolist() == [True, False, False] * 10
+    data["state"] = ["relapse", "censored", "lost"] * 10
+    said = refused(data, time="age", event="state")
+    assert "'censored' in 'state' is neither 1 nor 0, dead nor alive" in said
+    assert "event='state=WORD' says which of 'censored', 'lost', 'relapse'" in said
+    table = prepare_table(data, time="age", event="state=relapse")
+    assert table.y["event"].tolist() == [True, False, False] * 10
+    where = "'state' is 'relapse' (10 rows), not in the other 20"
+    assert f"the event was seen where {where}" in table.notes
+    said = refused(data, time="age", event="state=relapsed")
+    assert "'state' has no 'relapsed', only" in said and "mean 'relapse'?" in said
+    assert "event='COLUMN=WORD'" in refused(
+        data, time="age", event="state", positive="relapse"
+    )
+    data = data.rename(columns={"state": "state=relapse"}).assign(state=1)
+    assert "is neither" in refused(data, time="age", event="state=relapse")
     data = frame().assign(died=2)
-    roles = dict(time="age", event="died", drop=["patient", "site"])
-    assert "write 1 where the event was seen" in refused(data, **roles)
+    roles = dict(time="age", drop=["patient", "site"])
+    assert "event='died=WORD' says" in refused(data, **roles, event="died")
+    assert prepare_table(data, **roles, event="died=2").y["event"].all()
+
+
+def test_rows_that_enter_when_they_end_are_left_out_and_named():
+    data = frame().assign(died=[0, 1] * 15, entry=1)
+    data.loc[[3, 7], "entry"] = data["age"]
+    data.loc[9, "entry"] = 99
+    asked = dict(time="age", event="died", entry="entry", categorical="site")
+    table = prepare_table(data, id="patient", **asked)
+    note = "3 of 30 rows left out: 'entry' is not before 'age' in them, and they say"
+    assert table.notes[0] == f"{note} nothing: patient 'p3', 'p7', 'p9'"
+    assert table.left_out == 3 and not table.X.index.isin([3, 7, 9]).any()
+    assert len(table.y) == 27 and (table.y["entry"] < table.y["time"]).all()
+    lines = data.set_axis(pd.RangeIndex(2, 32, name="line"))
+    note = prepare_table(lines, drop="patient", **asked).notes[0]
+    assert note.endswith(": line '5', '9', '11'")
+    swapped = dict(asked, time="entry", entry="age", id="patient")
+    assert "are entry and time swapped?" in refused(data, **swapped)
+
+
+# A refusal names what to add ----------------------------------------------------------
+
+
+def proposed(line):
+    """The roles that a refusal proposes."""
+    return eval(f"dict({line.partition('; to try, add ')[2]})")
+
+
+def test_what_is_proposed_is_taken():
+    data = frame(M=60)
+    data["seen"] = "2021-03-04"
+    data["fell"] = ["", "at home"] + [""] * 58
+    data["crp"] = ["."] * 2 + [-99] * 3 + list(data["crp"][5:])
+    data["village"] = [f"v{k % 25}" for k in range(60)]
+    said = refused(data, "y")
+    assert "-99 comes several times" in said
+    asked = proposed(said)
+    assert asked == dict(
+        id="patient",
+        drop=["seen", "fell", "village"],
+        categorical=["site"],
+        na=["-99", "."],
+        missing="median",
+    )
+    table = prepare_table(data, "y", **asked)
+    assert table.filled == {"crp": 5} and not table.warnings
+    assert "id" not in proposed(refused(data, "y", groups="patient"))
+    assert "to try" not in refused(data.assign(w="x"), "y", weights="w")
+    data["crp"] = ["1,5"] + list(range(59))
+    assert "to try" not in refused(data, "y")
+
+
+# Two files, and tables on their side --------------------------------------------------
+
+
+def genes(path, M=30, N=50, seed=0):
+    """A file with genes in rows, and a frame of its samples with their answers."""
+    X = pd.DataFrame(np.random.default_rng(seed).normal(size=(N, M)).round(3))
+    X.columns = [f"GSM{k}" for k in range(M)]
+    X.insert(0, "gene", [f"g{k}" for k in range(N)])
+    X.to_csv(path, index=False)
+    people = pd.DataFrame({"id": X.columns[:0:-1], "y": np.arange(M) * 1.0})
+    return X, people
+
+
+def test_a_table_on_its_side_is_turned(tmp_path):
+    X, people = genes(tmp_path / "x.csv")
+    lying = read_frame(tmp_path / "x.csv")
+    said = refused(lying, "response")
+    assert "do features stand in its rows? transpose turns it" in said
+    assert "if 'response' is in a second file, add join FILE on COLUMN" in said
+    assert "transpose" not in refused(lying, "GSM33")  # a name that is nearly there
+    standing = read_frame(tmp_path / "x.csv", transpose="id")
+    assert list(standing)[:3] == ["id", "g0", "g1"] and standing.shape == (30, 51)
+    assert standing["id"].tolist() == list(X.columns[1:])
+    wanted = X.set_index("gene").T
+    assert (standing.iloc[:, 1:].astype(float).to_numpy() == wanted.to_numpy()).all()
+    assert "transpose" not in refused(standing, "response")
+    table, notes = readers.joined(standing, people, "id", names=("x", "people"))
+    assert table["y"].tolist() == list(range(29, -1, -1)) and notes == []
+    table = prepare_table(table, "y", id="id")
+    assert table.X.shape == (30, 50) and table.y[0] == 29
+    X["gene"] = "g1"
+    X.to_csv(tmp_path / "x.csv", index=False)
+    with pytest.raises(InputError, match="50 columns are named 'g1'"):
+        read_frame(tmp_path / "x.csv", transpose="id")
+
+
+NAMES = dict(names=("visits", "people"))
+
+
+def visits_and_people():
+    visits = pd.DataFrame({"id": list("abcab"), "dose": range(5)})
+    people = pd.DataFrame({"ID": list("dcba"), "age": [4, 3, 2, 1]})
+    return visits, people
+
+
+def test_a_second_file_is_found_by_ids():
+    visits, people = visits_and_people()
+    kept = visits.copy()
+    table, notes = readers.joined(visits, people, "id=ID", **NAMES)
+    assert table["age"].tolist() == [1, 2, 3, 1, 2] and list(table) == [*visits, "age"]
+    assert notes == ["1 id of people is not in visits, and not used: 'd'"]
+    pd.testing.assert_frame_equal(visits, kept)
+    # 7 and "7" are one id, as in files of two kinds
+    numbers = visits.assign(id=[1, 2, 3, 1, 2])
+    people["ID"] = ["4", "3", "2.0", "1"]
+    with pytest.raises(InputError, match="1 id of visits is not in people: '2'"):
+        readers.joined(numbers, people, "id=ID", **NAMES)
+    people["ID"] = ["4", "3", "2", "1"]
+    table, _ = readers.joined(numbers, people, "id=ID", **NAMES)
+    assert table["age"].tolist() == [1, 2, 3, 1, 2]
+
+
+def test_a_join_that_loses_or_doubles_rows_is_refused_with_names():
+    visits, people = visits_and_people()
+
+    def said(visits=visits, people=people, on="id=ID", **how):
+        with pytest.raises(InputError) as line:
+            readers.joined(visits, people, on, **NAMES, **how)
+        return str(line.value)
+
+    few = people.drop(index=[2])
+    line = said(people=few)
+    assert "1 id of visits is not in people: 'b'" in line
+    assert line.endswith("missing='drop' leaves out their rows (2 of 5)")
+    table, notes = readers.joined(visits, few, "id=ID", missing="drop", **NAMES)
+    assert table["dose"].tolist() == [0, 2, 3] and list(table.index) == [0, 2, 3]
+    assert notes[0] == "1 id of visits is not in people, and not used: 'b'"
+    twice = pd.concat([people, people.iloc[1:3]])
+    line = said(people=twice)
+    assert "2 ids of people have several rows ('c', 'b'), which would double" in line
+    assert "argument on: visits has no column 'Id'" in said(on="Id")
+    assert "(did you mean 'id'?)" in said(on="Id=ID")
+    assert "argument on: people has no column 'id'" in said(on="id")
+    assert "3 ids of visits are not in people" in said(
+        people=people.assign(ID=range(4))
+    )
+    assert "'dose' is in visits and in people" in said(people=people.assign(dose=0))
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_tables_of_other_libraries_are_taken(lazy):
+    """As pyarrow and polars have them, lazy ones too."""
+
+    class Other:
+        def to_pandas(self):
+            return frame()
+
+    class Lazy:
+        def collect(self):
+            return Other()
+
+    table = prepare_table(Lazy() if lazy else Other(), **ROLES)
+    pd.testing.assert_frame_equal(table.X, prepare_table(frame(), **ROLES).X)
 
 
 # Speed --------------------------------------------------------------------------------

@@ -291,10 +291,6 @@ def counts(y):
     return np.random.default_rng(11).poisson(np.exp((y - y.mean()) / 3))
 
 
-def times(y):
-    return np.column_stack([np.arange(len(y)) % 4 > 0, np.exp((y - y.mean()) / 3)])
-
-
 class Pinball(Huber):
     name = "pinball"
 
@@ -302,11 +298,8 @@ class Pinball(Huber):
 @pytest.mark.parametrize(
     "target, options, roles, message",
     [
-        (times, dict(loss="survival"), {}, "with survival: .* Cox regression"),
-        (np.sign, dict(loss="softmax"), {}, "with softmax: take one class against"),
         (abs, dict(loss="huber"), {}, "with huber: give loss='squared'"),
         (abs, dict(loss=Pinball(1.0)), {}, "with Pinball: .* a regression with it"),
-        (abs, {}, dict(groups=np.arange(120) // 2), "with groups: .*their mean"),
         (abs, {}, dict(sample_weight=np.ones(120)), "with weight: .*sample_weight"),
         (
             lambda y: np.arange(120) % 3,
@@ -314,8 +307,6 @@ class Pinball(Huber):
             dict(n_trials=np.full(120, 4)),
             "with weight: .*a row for each",
         ),
-        (labels, {}, dict(offset=np.arange(120) / 100), "with offset: .*a regression"),
-        (abs, dict(column_groups={"g": [0, 1]}), {}, "with column_groups: .*single"),
     ],
 )
 def test_what_has_no_effects_is_refused_by_name(target, options, roles, message):

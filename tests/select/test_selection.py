@@ -30,6 +30,7 @@ from rvamp_nb.select.error_control import error_control, pfer_bound
 from rvamp_nb.select.predictions import out_of_bag
 from rvamp_nb.select.report import headline
 from rvamp_nb.select.selection import stability_index
+from rvamp_nb.select.wording import methods_text
 
 M, N = 120, 40
 
@@ -305,6 +306,98 @@ def test_the_penalty_on_scikit_learns_scale_of_classes():
     theirs = model.fit(standard(X), y).coef_[0] / X.std(0)
     assert 1 < np.count_nonzero(theirs) < N
     np.testing.assert_allclose(s.coef_mean_, theirs, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "package, options",
+    [
+        ("glmnet", {}),
+        ("scikit-learn", {}),
+        ("glmnet", dict(l1_ratio=0.4)),
+        ("scikit-learn", dict(loss="logistic")),
+        ("glmnet", dict(loss="poisson")),
+        ("scikit-survival", dict(loss="survival")),
+        ("glmnet", dict(loss="softmax")),
+        ("grpreg", dict(column_groups={"a": [0, 1, 2], "b": [3, 4]})),
+    ],
+)
+def test_a_penalty_may_be_given_in_the_units_of_other_packages(package, options):
+    X, y = table(wild=0)
+    X = X[:, :12]
+    y = {
+        "logistic": y > 0,
+        "poisson": np.floor(np.abs(y)),
+        "softmax": np.digitize(y, [-2, 2]),
+        "survival": np.column_stack([np.arange(M) % 2, np.exp(y / 9)]),
+    }.get(options.get("loss"), y)
+    s = fitted(X, y, q=3, **options)
+    (name,) = [name for name in s.lambda_scales_ if name.startswith(package)]
+    theirs = s.lambda_scales_[name]
+    again = fitted(X, y, lambdas=(package, theirs), **options)
+    np.testing.assert_allclose(again.lambda_, s.lambda_, rtol=1e-12)
+    if package == "glmnet" and not options:  # n λ of columns of length sqrt(M)
+        np.testing.assert_allclose(again.lambda_, theirs * (M / 2) / M**0.5, rtol=1e-12)
+    several = fitted(X, y, lambdas=(package, [theirs, 3 * theirs]), **options)
+    ratios = several.lambdas_ / s.lambda_
+    wanted = [1, 1 / 3] if name.endswith(" C") else [3, 1]
+    np.testing.assert_allclose(ratios, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "lambdas", ["glmnet", "CV", ("R", 1.0), ("glmnet",), ("per", 1.0), ("glmnet", -1)]
+)
+def test_other_words_for_a_penalty_are_refused(lambdas):
+    X, y = table(wild=0)
+    with pytest.raises(ValueError, match="lambdas must be"):
+        fitted(X, y, lambdas=lambdas)
+
+
+@pytest.mark.parametrize("kind", ["squared", "groups", "logistic"])
+def test_cross_validation_is_that_of_scikit_learn(kind):
+    """On the same folds, with a fit of scikit-learn for each fold and penalty."""
+    X, y = table(wild=0)
+    X, y = X[:, :N], y + 2 * np.random.default_rng(1).normal(size=M)
+    groups = np.repeat(np.arange(M // 3), 3) if kind == "groups" else np.arange(M)
+    if kind == "logistic":
+        y = (y > 0) * 1.0
+    fit = dict(groups=groups) if kind == "groups" else {}
+    s = fitted(X, y, lambdas="cv", fit=fit)
+    Z = s.question_.A
+    v = y if kind == "logistic" else y - y.mean()
+    units = len(set(groups))
+    fold = np.random.default_rng(0).permutation(units)[groups] % 10
+    steps = np.log(0.85) * np.arange(-2, 3)
+    errors = []
+    for lam in s.lambda_ * np.exp(steps):
+        error = 0.0
+        for k in range(10):
+            away, held = fold != k, fold == k
+            n_lam = lam * away.sum() / (M / 2)
+            if kind == "logistic":
+                model = LogisticRegression(
+                    l1_ratio=1, C=1 / n_lam, solver="saga", tol=1e-6, max_iter=9000
+                )
+                P = model.fit(Z[away], v[away]).predict_proba(Z[held])
+                error -= np.log(P[np.arange(held.sum()), v[held].astype(int)]).sum()
+                continue
+            model = Lasso(alpha=n_lam / away.sum(), fit_intercept=False, tol=1e-9)
+            error += np.sum(
+                (v[held] - model.fit(Z[away], v[away]).predict(Z[held])) ** 2
+            )
+        errors.append(error)
+    assert np.argmin(errors) == 2 and np.ptp(errors) > 0
+    at = np.log(s.lambda_ / penalty.empty_model(s.question_)[1]) / np.log(0.85)
+    assert np.abs(at - np.rint(at)).max() < 1e-9 and 1 < at[0] < 50
+    assert "chosen by ten-fold cross-validation" in methods_text(s.selection_)
+
+
+def test_cross_validation_is_refused_where_there_are_no_refits():
+    X, y = table(wild=0)
+    lived = np.column_stack([np.arange(M) % 2, np.exp(y / 9)])
+    with pytest.raises(ValueError, match="lambdas='cv' knows single columns"):
+        fitted(X, lived, loss="survival", lambdas="cv")
+    with pytest.raises(ValueError, match="give a number, or leave it out"):
+        fitted(X, np.digitize(y, [-2, 2]), loss="softmax", lambdas="cv")
 
 
 # Refits in the answer -----------------------------------------------------------------
@@ -603,7 +696,9 @@ def test_a_family_that_is_called_as_a_leader_is_kept():
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
 @pytest.mark.parametrize("law", ["subsample", "poisson"])
-def test_the_search_in_a_tall_table_begins_with_rows_alike(loss, law, monkeypatch):
+def test_the_search_in_a_tall_table_begins_start_with_rows_alike(
+    loss, law, monkeypatch
+):
     """Where all columns follow common factors, the empty model does not know; penalty
     factors, weights and columns that depend on others do no harm.
     """
@@ -624,14 +719,14 @@ def test_the_search_in_a_tall_table_begins_with_rows_alike(loss, law, monkeypatc
     options["fit"] = dict(sample_weight=1 + rng.random(450))
     before = fitted(X, y, **options)
     monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
-    found, search = [], penalty._with_rows_alike
+    found, search = [], penalty._start_with_rows_alike
 
     def noted(question, along):
         state = search(question, along)
         found.append((state, along.lam))
         return state
 
-    monkeypatch.setattr(penalty, "_with_rows_alike", noted)
+    monkeypatch.setattr(penalty, "_start_with_rows_alike", noted)
     s = fitted(X, y, **options)
     ((state, lam),) = found
     # rows of counts differ most: their curvature is their rate

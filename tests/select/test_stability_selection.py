@@ -1001,7 +1001,7 @@ def test_steps_that_led_to_nothing_are_counted(monkeypatch):
     s = silently(StabilitySelection(n_resamples=0), X, y)
     count_steps(monkeypatch, taken)
     fails = lambda *given, **how: made.append(1) or None
-    monkeypatch.setattr(penalty, "_exactly", fails)
+    monkeypatch.setattr(penalty, "_finish_search", fails)
     walked = silently(StabilitySelection(n_resamples=0), X, y)
     assert made and walked.n_iter_ == len(taken) > s.n_iter_
     taken.clear()

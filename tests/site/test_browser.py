@@ -86,14 +86,14 @@ def test_explorers_and_films_move(tab, address, name, wanted):
     assert move_sliders(tab) == wanted
 
 
-@pytest.mark.parametrize("name", ["index", "37_densities", "widgets"])
+@pytest.mark.parametrize("name", ["index", "explorer", "37_densities", "widgets"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_every_control_of_the_explorer_moves_its_picture(tab, address, name, width):
     complaints = listen(tab, address)
     tab.set_viewport_size(dict(width=width, height=900))
     tab.goto(f"{address}{name}.html")
     tab.evaluate(SETTLED)
-    moved = use_every_control(tab.locator(".rvx").first)
+    moved = use_every_control(tab.locator(".rvx:has([role=tab])").first)
     panels = ["ridgeline", "one", "pair", "iteration", "temperature"]
     assert [*moved] == panels and min(moved.values()) >= 2, moved
     assert complaints == []
@@ -118,6 +118,46 @@ def test_the_first_screen_has_the_line_to_copy_three_doors_and_a_slider(
     for link in tab.locator(".bar a").all():
         box = link.bounding_box()
         assert 0 <= box["x"] and box["x"] + box["width"] <= width
+
+
+PHONE = {"width": 390, "height": 844}
+
+
+def test_on_a_phone_an_address_is_whole_and_search_is_below_the_explorer(tab, address):
+    tab.set_viewport_size(PHONE)
+    tab.goto(f"{address}index.html")
+    tab.evaluate(SETTLED)
+    lines = tab.locator(".front pre span").evaluate("n => n.getClientRects().length")
+    assert lines == 1
+    below = tab.evaluate(LAST, ".trial")
+    search = tab.locator(".front .find").bounding_box()
+    assert below <= search["y"] < below + 100
+
+
+SHADOWS = """nodes => nodes.filter(node => node.scrollWidth > node.clientWidth + 1).map(
+    node => getComputedStyle(node).backgroundAttachment)"""
+LETTERS = """nodes => nodes.map(node => [
+    getComputedStyle(node.parentElement).overflowX,
+    13.3 * node.getBoundingClientRect().width / node.naturalWidth])"""  # ten points
+
+
+def test_on_a_phone_the_reference_can_be_read(tab, address):
+    """Code that is cut has a shadow, letters in pictures have ten pixels, and nothing
+    lies on the text when one scrolls up.
+    """
+    tab.set_viewport_size(PHONE)
+    tab.goto(f"{address}api/rvamp_nb.StabilitySelection.html")
+    tab.evaluate(SETTLED)
+    shadows = tab.eval_on_selector_all("article pre", SHADOWS)
+    assert shadows and {*shadows} == {"local, local, scroll, scroll"}
+    letters = tab.eval_on_selector_all(".plot-directive", LETTERS)
+    assert len(letters) == 4
+    assert all(flow == "auto" and size >= 10 for flow, size in letters), letters
+    tab.mouse.wheel(0, 3000)
+    tab.wait_for_function("scrollY > 2000")
+    tab.mouse.wheel(0, -500)
+    tab.wait_for_selector("html.show-back-to-top")
+    assert not tab.locator(".back-to-top").is_visible()
 
 
 MOVES = """box => {
@@ -333,6 +373,7 @@ def test_the_front_page_is_light(tab, address):
     "name",
     [
         "index",
+        "explorer",
         "quickstart",
         "23_rs_gaussian",
         "widgets",

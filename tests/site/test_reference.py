@@ -8,7 +8,7 @@ import sys
 from pkgutil import resolve_name
 
 import pytest
-from browsing import ROOT, SETTLED
+from browsing import ROOT, SETTLED, SITE
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
 
@@ -192,6 +192,15 @@ def test_what_draws_shows_the_picture_of_its_example(tab, address, name):
     for words, width in pictures:
         assert len(words) > 20 and ".svg" not in words
         assert width > 200
+
+
+@pytest.mark.parametrize("name", TASKS["What comes back"])
+def test_a_type_that_comes_back_is_called_by_its_own_name(name):
+    """With the names of its modules the title would break inside a word."""
+    page = (SITE / "api" / f"rvamp_nb.{name}.html").read_text(encoding="utf-8")
+    [title] = re.findall(r"<h1>(.*?)<", page)
+    assert title == name.rpartition(".")[2]
+    assert f"rvamp_nb.{name}</span>" in page.partition("<h1>")[2]
 
 
 def test_all_that_draws_is_under_draw():

@@ -14,7 +14,7 @@ RIGHT = {
     "missing values": "a_table_with_categories",
     "random_state": "rvamp_nb.StabilitySelection",
     "n_jobs": "rvamp_nb.naive_bootstrap 14_bootstrap",
-    "cox survival": "53_survival rvamp_nb.survival_fit",
+    "cox survival": "survival_times 53_survival rvamp_nb.survival_fit",
     "lasso": "31_prior rvamp_nb.Laplace",
     "pandas": "a_table_with_categories select_features_in_a_csv",
     "bootstrap": "14_bootstrap 12_resampling rvamp_nb.naive_bootstrap",
@@ -91,13 +91,22 @@ RIGHT = {
     "more columns than rows": "how_large_can_it_be is_it_for_me a_million_columns",
     "conda": "quickstart",
     "bibtex": "quickstart bibliography",
-    "left truncation": "53_survival rvamp_nb.survival_fit",
+    "left truncation": "survival_times 53_survival rvamp_nb.survival_fit",
     "stability index": "54_stability selection",
     "weights of rows": "53_survival rvamp_nb.WeightedLoss 52_groups",
     "getting started tutorial": "11_tour quickstart routes",
     "multicollinearity": "47_clusters",
     "unpenalized covariate": "a_table_with_categories binary_outcome_with_a_covariate",
     "compare models": "is_it_for_me coming_from_r",
+    # of two tasks that had no page or no line of their own
+    "survival": "survival_times",
+    "cox": "survival_times",
+    "censored": "survival_times",
+    "time to event": "survival_times",
+    "hazard": "survival_times",
+    "refit error bars": "rvamp_nb.refine",
+    "standard error of Π": "rvamp_nb.refine",
+    "brute force bootstrap": "rvamp_nb.naive_bootstrap",
 }
 
 

@@ -288,10 +288,11 @@ def signs(number, seed, lam, Pi):
     fit = fitted(number, seed, lam)
     assert fit.converged, (number, seed)
     error = np.abs(fit.prior.of_groups(fit.Pi) - Pi).max()
-    effective, largest, _, own, group_share = diagnostics._signs_of_noise(fit)
+    noise = diagnostics._signs_of_noise(fit)
     together = diagnostics._columns_together(fit) > 1
     correlation = diagnostics.max_correlation(fit)[together].max()
-    return error, effective, largest, own, group_share, correlation
+    shares = noise.share, noise.single_share, noise.group_share
+    return error, noise.effective, *shares, correlation
 
 
 def load():
