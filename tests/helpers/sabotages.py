@@ -933,8 +933,8 @@ SABOTAGES = [
     Sabotage(
         "inference/diagnostics.py",
         "a row's part in a group depends on the group's basis",
-        "_of_parts(fit.prior.pooled(squares(A[:, :N])), doubt)",
-        "_of_parts(squares(A[:, :N]), doubt)",
+        "_sum_parts(fit.prior.pooled(squares(A[:, :N])), doubt)",
+        "_sum_parts(squares(A[:, :N]), doubt)",
         "tests/inference/test_diagnostics.py"
         "::test_no_basis_of_a_group_changes_what_is_found",
     ),
@@ -1753,8 +1753,8 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "the line points the wrong way",
-        "return middle + (power - share.mean()) / slope",
-        "return middle - (power - share.mean()) / slope",
+        "return self.middle + (power - self.mean) / self.slope",
+        "return self.middle - (power - self.mean) / self.slope",
         "tests/algorithm/test_evolution.py::test_a_plan_from_a_pilot_is_carried_out_by_refits",
     ),
     Sabotage(
