@@ -272,8 +272,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "the way back forgets the lengths",
-        "rows = (V[:rank] / values[:rank, None] / size).ravel()",
-        "rows = (V[:rank] / size).ravel()",
+        "return U[:, :rank], V[:rank] / values[:rank, None] / size",
+        "return U[:, :rank], V[:rank] / size",
         "tests/algorithm/test_column_groups.py::test_orthonormal_groups_and_the_way_back",
     ),
     Sabotage(
@@ -350,8 +350,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "the way back forgets the units",
-        "rows = (V[:rank] / values[:rank, None] / size).ravel()",
-        "rows = (V[:rank] / values[:rank, None]).ravel()",
+        "return U[:, :rank], V[:rank] / values[:rank, None] / size",
+        "return U[:, :rank], V[:rank] / values[:rank, None]",
         "tests/algorithm/test_column_groups.py::test_units_make_no_column_dependent",
     ),
     Sabotage(
