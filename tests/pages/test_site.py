@@ -218,7 +218,7 @@ def test_a_chapter_keeps_its_formulas_and_names_its_imports(translator, path):
     nb = nbformat.read(path, 4)
     translator.notebook(nb, f"course/{path.stem}")
     markdown = [cell.source for cell in nb.cells if cell.cell_type == "markdown"]
-    formulas = re.findall(r"\$[^$]+\$", "\n".join(markdown))
+    formulas = re.findall(r"\$\$?[^$]+\$\$?", "\n".join(markdown))
     assert [each for each in formulas if "https://" in each] == []
     folds = [
         cell.metadata.get("mystnb", {}).get("code_prompt_show") for cell in nb.cells
