@@ -248,11 +248,6 @@ def _check_plain(asked, other, purpose):
     """
     defaults = {"prior": None, "l1_ratio": 1, "randomize": None, "decoys": None}
     for name, default in defaults.items():
-        _check_absent(name, asked[name], default, other, purpose)
-
-
-def _check_absent(name, value, default, other, purpose):
-    """Refuse a parameter that is not at its default beside the option `other`."""
-    if value != default:
-        both = f"{name} and {other} are both given"
-        raise ValueError(f"{both}: {name} is for {purpose}; drop one of them")
+        if asked[name] != default:
+            both = f"{name} and {other} are both given"
+            raise ValueError(f"{both}: {name} is for {purpose}; drop one of them")
