@@ -47,7 +47,7 @@ MOST_UNITS = 100  # parts of the rows that are left out in turn
 MOST_BIAS = 0.3  # of the true coefficients; beyond it the bias is not known well enough
 # half: 14 are refused; twice: nothing here, but at .35 to .6 estimates are 10 to 25 %
 # small where two classes are nearly separated
-RIDGE = 1e-9  # times the diagonal, for columns that add up
+SLACK = 1e-9  # times the diagonal, for columns that add up
 # half or twice: 1e-9 of a length
 ROWS_EACH = 4  # for each coefficient, at least; events where these are fewer
 # half: the bias decides alone; twice: the tables of 240 rows are refused
@@ -182,7 +182,7 @@ def _inverse(G):
     scale = np.sqrt(np.diag(G))
     scale[scale == 0] = 1  # a column that is zero in all rows that are left
     unit = G / np.outer(scale, scale)
-    inverse = np.linalg.inv(unit + RIDGE * np.eye(len(G)))
+    inverse = np.linalg.inv(unit + SLACK * np.eye(len(G)))
     return (inverse + inverse.T) / 2 / np.outer(scale, scale)
 
 

@@ -607,6 +607,13 @@ SABOTAGES = [
         "tests/pages/test_html.py::test_a_result_is_a_line_and_a_page",
     ),
     Sabotage(
+        "select/joint_fit.py",
+        "rows of one group count as independent",
+        "units = np.arange(len(target.y)) if rows.groups is None else rows.groups",
+        "units = np.arange(len(target.y))",
+        "tests/select/test_selected_joint_effects.py::test_rows_in_groups",
+    ),
+    Sabotage(
         "inference/joint.py",
         "the bias is subtracted as if it were a share of the estimate",
         "estimate = x - bias / (1 + share)",

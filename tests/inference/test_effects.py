@@ -598,10 +598,10 @@ def test_too_few_counts_and_too_large_a_penalty_are_refused():
     [
         ("squared", "choose_lambda"),
         ("logistic", "LogisticRegressionCV.*likelihood=Logistic.., intercept=True"),
-        ("poisson", "selector.debiased_effects"),
+        ("poisson", "fit.X, y..debiased_effects"),
         (Huber(1.0), "take the squared loss"),
-        ("softmax", "one class against the rest.*likelihood=Logistic"),
-        ("survival", "Cox regression"),
+        ("softmax", "fit.X, y..debiased_effects.. .loss='softmax'"),
+        ("survival", "fit.X, y..debiased_effects.. .loss='survival'"),
     ],
 )
 def test_a_selector_gets_the_recipe_of_its_loss(loss, words):
