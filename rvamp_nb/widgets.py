@@ -343,7 +343,7 @@ def diabetes_explorer(panels=None):
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name=viewport content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none';
   script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:">
 <title>Coefficients across resamples</title>

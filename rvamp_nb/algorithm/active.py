@@ -40,10 +40,10 @@ class _SurrogateColumns(Prior):
         return Moments._make(map(np.append, surrogates, x))
 
 
-def _of_columns(prior, columns, N):
+def _restrict_prior(prior, columns, N):
     """Return the prior of some of its N columns; None where it is not known."""
     if isinstance(prior, step.WithIntercept):  # the intercept is always the last
-        inner = _of_columns(prior.prior, columns[:-1], prior.n)
+        inner = _restrict_prior(prior.prior, columns[:-1], prior.n)
         if inner is None:
             return None
         return step.WithIntercept(inner, len(columns) - 1)
@@ -76,7 +76,7 @@ def _active_columns(problem, replies):
 def _small_problem(problem, state, replies, columns, gathered):
     """Make the problem and state of M surrogates and active columns, or None."""
     X, r, T = lmmse.stand_in_columns(gathered)
-    prior = _of_columns(problem.prior, columns, problem.A.shape[1])
+    prior = _restrict_prior(problem.prior, columns, problem.A.shape[1])
     if prior is None or not np.isfinite(X).all():
         return None
     A = np.hstack([X, gathered.A_S])
@@ -91,7 +91,7 @@ def _small_problem(problem, state, replies, columns, gathered):
 FEW_TOL = 1e-4  # change at which the small problem has converged
 
 
-def _arrived(small, state, most=30):
+def _iterate_few(small, state, most=30):
     """Iterate on the small problem; return the last step, or None at a breakdown."""
     last = None
     try:
@@ -104,7 +104,7 @@ def _arrived(small, state, most=30):
         return None
 
 # %% ../../nbs/workshop/active.ipynb #12000208
-def _replaced(vectors, columns, new):
+def _replace_entries(vectors, columns, new):
     """Copy a tuple of vectors, with the entries of some columns from `new`."""
     copies = [values.copy() for values in vectors]
     for values, entries in zip(copies, new):
@@ -112,7 +112,7 @@ def _replaced(vectors, columns, new):
     return vectors._make(copies)
 
 
-def _after_active_step(replies, columns, gathered, small, last):
+def _collect_replies(replies, columns, gathered, small, last):
     """Update the messages of the active columns, and the first pass with them."""
     after_surrogates = slice(len(small.y), None)
     active = step.factor_replies(small, last.state)
@@ -126,8 +126,8 @@ def _after_active_step(replies, columns, gathered, small, last):
     ridge = replies.ridge.copy()
     ridge[columns] = active.ridge[after_surrogates]
     replies = replies._replace(
-        x=_replaced(replies.x, columns, x),
-        prior_message=_replaced(replies.prior_message, columns, message),
+        x=_replace_entries(replies.x, columns, x),
+        prior_message=_replace_entries(replies.prior_message, columns, message),
         ridge=ridge,
         u=active.u,
         likelihood_message=active.likelihood_message,
@@ -145,27 +145,33 @@ def active_set_step(problem, state):
     """Take a `step`; where it pays, iterate on the active columns first while the
     other columns keep their messages.
     """
-    A = problem.A
-    with np.errstate(all="ignore"), step.threads(A):
+    with np.errstate(all="ignore"), step.threads(problem.A):
         replies = step.factor_replies(problem, state)
+        together = None
         columns = _active_columns(problem, replies)
-        if columns is None:
-            return step.coupling_step(problem, state, replies)
-        active = np.isin(np.arange(A.shape[1]), columns)
-        message = replies.prior_message
-        D = np.where(active, 0, message.D)
-        r = np.where(active, 0, message.r)
-        T = np.where(active, 0, message.T)
-        gathered = lmmse.first_pass(A, active, D, r, T)
-        small = _small_problem(problem, state, replies, columns, gathered)
-        if small is None:
-            return step.coupling_step(problem, state, replies)
-        small, start = small
-        last = _arrived(small, start)
-        if last is None:
-            return step.coupling_step(problem, state, replies)
-        replies, together = _after_active_step(replies, columns, gathered, small, last)
+        if columns is not None:
+            replies, together = _iterate_first(problem, state, replies, columns)
         return step.coupling_step(problem, state, replies, together)
+
+
+def _iterate_first(problem, state, replies, columns):
+    """Iterate on the active columns while the others keep their messages; return the
+    new replies and the first pass with them, or the old ones and None where that fails.
+    """
+    active = np.isin(np.arange(problem.A.shape[1]), columns)
+    message = replies.prior_message
+    D = np.where(active, 0, message.D)
+    r = np.where(active, 0, message.r)
+    T = np.where(active, 0, message.T)
+    gathered = lmmse.first_pass(problem.A, active, D, r, T)
+    small = _small_problem(problem, state, replies, columns, gathered)
+    if small is None:
+        return replies, None
+    small, start = small
+    last = _iterate_few(small, start)
+    if last is None:
+        return replies, None
+    return _collect_replies(replies, columns, gathered, small, last)
 
 
 def step_for(A):

@@ -166,10 +166,12 @@ def radial_moments(k, size, chi_hat, t):
     )
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800092
-def _isotropic(sent, message, mean):
-    """Replace a message by one for each group of columns, the same in all directions
-    (`isotropic-message`): return a Natural. `message` is what the coupling returned for
-    the Mixed message `sent`; mean(values) averages over each group.
+def _make_isotropic(sent, message, mean):
+    """Replace a message to columns by one that is the same in all directions of a group
+    (`isotropic-message`); return a Natural, (N,) each.
+
+    `message` is what the coupling returned for the Mixed message `sent`; mean(values)
+    averages (N,) numbers over each group.
     """
     S = sent.S
     Q_hat, h, chi_hat = message
@@ -288,7 +290,7 @@ def _group_weights(weights, labels):
     return weights
 
 
-def _far_group(A, groups):
+def _find_far_group(A, groups):
     """Return the name of the first group whose columns of the array A (M, N) are far
     from orthonormal, or None; groups are `ColumnGroups`.
     """
@@ -386,7 +388,7 @@ class GroupLasso(Prior):
 
     def received(self, sent: Mixed, message: Natural) -> Natural:
         """See `Prior.received`, by `isotropic-message`."""
-        return _isotropic(sent, message, self.pooled)
+        return _make_isotropic(sent, message, self.pooled)
 
     def check(self, N: int, beta: float) -> None:
         """See `Prior.check`."""
@@ -406,7 +408,7 @@ class GroupLasso(Prior):
         unpenalized = np.flatnonzero(self.is_unpenalized())
         if len(unpenalized):
             A = project_out(A, unpenalized)
-        name = _far_group(A, self.column_groups)
+        name = _find_far_group(A, self.column_groups)
         if name is not None:
             problem = f"the columns of group {name!s} are not orthonormal"
             remedy = "Π can be far off; take those of orthonormal_groups"
@@ -607,23 +609,32 @@ def orthonormal(A, labels):
     back = []
     reduced = {}
     for g, columns in enumerate(members):
-        size = np.linalg.norm(A[:, columns], axis=0)
-        size[size == 0] = 1.0
-        # on one scale: units are no reason to drop a column
-        U, values, V = np.linalg.svd(A[:, columns] / size, full_matrices=False)
-        rank = int(np.sum(values > max(DEPENDENT * values[0], 1e-300)))
+        basis, to_basis = _orthonormalise_group(A[:, columns])
+        rank = len(to_basis)
         if rank < len(columns):
             reduced[names[g]] = len(columns), rank
-        bases.append(U[:, :rank])
+        bases.append(basis)
         ranks.append(rank)
         # the way back: a sparse row for each new column
         ends = np.arange(rank + 1) * len(columns)
-        rows = (V[:rank] / values[:rank, None] / size).ravel()
         places = np.tile(columns, rank)
-        back.append(csr_array((rows, places, ends), shape=(rank, len(labels))))
+        rows = (to_basis.ravel(), places, ends)
+        back.append(csr_array(rows, shape=(rank, len(labels))))
     labels_made = np.repeat(names, ranks)
     made = OrthonormalGroups(np.hstack(bases), labels_made, vstack(back, "csr"))
     return made, reduced
+
+
+def _orthonormalise_group(A):
+    """Return orthonormal columns, (M, r), that span those of A, (M, n), of rank r, and
+    the combinations of A's columns that they are, (r, n).
+    """
+    size = np.linalg.norm(A, axis=0)
+    size[size == 0] = 1.0
+    # on one scale: units are no reason to drop a column
+    U, values, V = np.linalg.svd(A / size, full_matrices=False)
+    rank = int(np.sum(values > max(DEPENDENT * values[0], 1e-300)))
+    return U[:, :rank], V[:rank] / values[:rank, None] / size
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800038
 def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:

@@ -6,6 +6,8 @@
 __all__ = ['on_lattices']
 
 # %% ../../nbs/workshop/lattice.ipynb #la0imp
+from typing import NamedTuple
+
 import numpy as np
 
 from .messages import take_entries
@@ -23,10 +25,17 @@ def _spacing(loss, y, left, right, V, c, digits, beta):
     return np.minimum(loss.length_scale, 0.8 * finest)
 
 # %% ../../nbs/workshop/lattice.ipynb #f35959a9
-def _lattice(loss, y, incoming, c, w, beta):
-    """Find the ends of each row's lattice, relative to -h, and its number of points;
-    return three arrays (M,). The number is inf where the sums would take too many
-    points or overflow.
+class _Ends(NamedTuple):
+    """Where the lattice of each row lies, relative to -h, (M,) each."""
+
+    low: np.ndarray
+    high: np.ndarray
+    n_points: np.ndarray  # inf where the sums take too many points or overflow
+
+
+def _find_ends(loss, y, incoming, c, w, beta):
+    """Find the `_Ends` of rows with targets y, (M,), at counts c with probabilities w,
+    (K,).
     """
     V, h, chi_hat = incoming
     sd = np.sqrt(chi_hat + V / beta)
@@ -41,21 +50,21 @@ def _lattice(loss, y, incoming, c, w, beta):
     left = np.minimum(left, top)
     right = np.maximum(right, top)
     step = _spacing(loss, y, left, right, V, c, digits, beta)
+    n_points = 1 + (high - low) / step
     # the largest exponent among counts and fields that are not too rare
     field = np.sqrt(2 * np.maximum(digits, 0.0) * chi_hat)
     edges = loss.value(y, np.array([field - h, -field - h])).max(0)
     lowest = loss.value(y, np.array([low - h, top, high - h])).min(0)
     depth = beta * (c[:, None] * (edges - lowest)).max(0)
     depth = np.minimum(depth, beta * (high - low) ** 2 / (2 * V))
-    n_points = 1 + (high - low) / step
     n_affordable = np.where(V > beta, 3240, 430)
     is_finite = np.isfinite(loss.value(y, high - h))
     # exp(1250) overflows even if it is split evenly around 0
     is_summable = (n_points <= n_affordable) & is_finite & (depth < 1250)
-    return low, high, np.where(is_summable, n_points, np.inf)
+    return _Ends(low, high, np.where(is_summable, n_points, np.inf))
 
 # %% ../../nbs/workshop/lattice.ipynb #bbf7fc9b
-def _on_a_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
+def _sum_over_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
     """Compute mean, chi, excess and slack, (C, 4, M), of M rows at C counts by sums
     over the points eta and the noises zeta of one lattice, in units of sqrt(V / beta).
     """
@@ -92,9 +101,11 @@ def _on_a_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
 _GAP = 0.9  # between noises, in standard deviations
 
 
-def _shared(low, high, step, spread, steep):
+def _place_points(low, high, step, spread, steep):
     """Place the points and the noises that a block of rows shares; return two vectors.
-    The arguments are arrays (M,); noises are closer by the factor `steep` >= 1.
+
+    Arrays (M,) are the ends and spacings of the rows' lattices, the standard deviations
+    of their noises, and a factor >= 1 by which noises are closer.
     """
     # the finest spacing and the widest range serve every row of the block
     step = step.min()
@@ -106,7 +117,7 @@ def _shared(low, high, step, spread, steep):
     return points, gap * np.arange(-n_noises, n_noises + 1)
 
 # %% ../../nbs/workshop/lattice.ipynb #la0blk
-def _blocks(kind, most):
+def _split_rows(kind, most):
     """Yield the numbers of rows of one kind, at most as many as each row allows."""
     for value in np.unique(kind):
         rows = np.flatnonzero(kind == value)
@@ -126,22 +137,30 @@ def on_lattices(loss, y, incoming, c, w, beta):
     w = w[drawn]
     width = np.sqrt(incoming.Q_hat / beta)
     spread = np.maximum(np.sqrt(incoming.chi_hat), 1e-5 * width)
-    low, high, n_points = _lattice(loss, y, incoming, c, w, beta)
-    step = (high - low) / (n_points - 1)
+    ends = _find_ends(loss, y, incoming, c, w, beta)
+    # sizes in units of width
+    low = ends.low / width
+    high = ends.high / width
+    step = (ends.high - ends.low) / (ends.n_points - 1) / width
+    noise = spread / width
     steep = np.maximum(1.3 * spread, 1)
-    sizes = np.array([low / width, high / width, step / width, spread / width, steep])
-    summable = np.flatnonzero(np.isfinite(n_points))
+    summable = np.flatnonzero(np.isfinite(ends.n_points))
     # rows share a lattice if three sizes agree up to a factor 2: their octaves are
     # packed into one number
-    kind = np.array([1e8, 1e4, 1]) @ np.floor(np.log2(sizes[2:, summable]))
-    for block in _blocks(kind, 10_000 / n_points[summable]):
+    sizes = np.array([step, noise, steep])
+    kind = np.array([1e8, 1e4, 1]) @ np.floor(np.log2(sizes[:, summable]))
+    for block in _split_rows(kind, 10_000 / ends.n_points[summable]):
         rows = summable[block]
-        eta, zeta = _shared(*sizes[:, rows])
+        eta, zeta = _place_points(
+            low[rows], high[rows], step[rows], noise[rows], steep[rows]
+        )
         fields = take_entries(incoming, rows)
-        answers = _on_a_lattice(loss, y[rows], fields, spread[rows], eta, zeta, c, beta)
+        answers = _sum_over_lattice(
+            loss, y[rows], fields, spread[rows], eta, zeta, c, beta
+        )
         moments[np.ix_(drawn, range(4), rows)] = answers
     # the other rows are integrated by the loss's own quadrature
-    rows = np.flatnonzero(np.isinf(n_points))
+    rows = np.flatnonzero(np.isinf(ends.n_points))
     if len(rows):
         fields = take_entries(incoming, rows)
         answers = [loss.channel(y[rows], fields, draws, beta) for draws in c]

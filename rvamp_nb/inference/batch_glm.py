@@ -177,6 +177,7 @@ def _project_out(F, columns):
 
 
 EXPLAINED = 1e-13  # share of a column's length that may be rounding: 500 last digits
+# half or twice: nothing
 
 
 def _orthonormal_basis(columns):

@@ -31,23 +31,23 @@ from ..typing import Ints
 from ..validation import format_list
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b
-def _of_parts(parts, doubt):
+def _sum_parts(parts, doubt):
     """Compute sum and maximum of each column of parts, (N,) each, and the averages of
     each row's shares, (M,), for `map_chunks`; parts, (M, N), are variances.
     """
     total = parts.sum(0)
-    return (total, parts.max(0)), (parts @ _averaging(doubt, total),)
+    return (total, parts.max(0)), (parts @ _feature_weights(doubt, total),)
 
 
-def _averaging(doubt, total):
+def _feature_weights(doubt, total):
     """Compute the weight of each feature in an average of shares, (N,): its doubt over
     its total variance, 0 where nothing is random.
     """
     return np.where(total > 0, doubt, 0.0) / np.where(total > 0, total, 1.0)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #06e5a18e
-def _in_two_passes(A, doubt, var):
-    """Compute sums, maxima and average shares as `_of_parts`, for a table in chunks of
+def _sum_in_two_passes(A, doubt, var):
+    """Compute sums, maxima and average shares as `_sum_parts`, for a table in chunks of
     rows; doubt is (N,), var, (M,), the variance of each row's pull.
     """
 
@@ -60,7 +60,7 @@ def _in_two_passes(A, doubt, var):
 
     # a row's shares need the totals of all rows, so the chunks are read twice
     (largest,), (total,) = A.map_chunks(of_columns, (var,))
-    weight = _averaging(doubt, total)
+    weight = _feature_weights(doubt, total)
     made, _ = A.map_chunks(of_rows, (var,))
     return (total, largest.max(1)), made
 
@@ -108,22 +108,22 @@ def _noise(fit):
     shares = np.full(len(made), 1 / len(made))
     if made.sum() > 0:
         shares = made / made.sum()
-    return _Noise(shares, largest, total, _averaging(doubt, total))
+    return _Noise(shares, largest, total, _feature_weights(doubt, total))
 
 # %% ../../nbs/course/45_diagnostics.ipynb #496a97f0
 def _sum_noise_of_groups(fit, doubt, varies):
-    """Return the doubt and the sums of `_of_parts`, for groups of rows."""
+    """Return the doubt and the sums of `_sum_parts`, for groups of rows."""
     A = fit.problem.A[:, : len(doubt)]
     if fit.problem.likelihood.plain.joint:  # chapter 6.1
         A, doubt = _class_columns(fit, doubt)
     parts = varies * noise_of_groups(fit, A)
     if _selects_groups(fit):
         parts = fit.prior.pooled(parts)
-    return doubt, _of_parts(parts, doubt)
+    return doubt, _sum_parts(parts, doubt)
 
 
 def _sum_noise_of_rows(fit, doubt, var):
-    """Return the doubt and the sums of `_of_parts`; var, (M,), is that of each row's
+    """Return the doubt and the sums of `_sum_parts`; var, (M,), is that of each row's
     pull.
     """
     A = fit.problem.A
@@ -133,11 +133,11 @@ def _sum_noise_of_rows(fit, doubt, var):
         return X[:, :] ** 2 * var[:, None]
 
     if _selects_groups(fit):
-        return doubt, _of_parts(fit.prior.pooled(squares(A[:, :N])), doubt)
+        return doubt, _sum_parts(fit.prior.pooled(squares(A[:, :N])), doubt)
     doubt = np.append(doubt, np.zeros(A.shape[1] - N))  # an intercept has none
     if chunk_axis(A) == 0:
-        return doubt, _in_two_passes(A, doubt, var)
-    return doubt, map_chunks(A, lambda X, d: _of_parts(squares(X), d), (doubt,))
+        return doubt, _sum_in_two_passes(A, doubt, var)
+    return doubt, map_chunks(A, lambda X, d: _sum_parts(squares(X), d), (doubt,))
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644c
 def row_influence(fit):
@@ -199,7 +199,7 @@ def _columns_together(fit):
     return groups.sizes[groups.index]
 
 # %% ../../nbs/course/45_diagnostics.ipynb #d1ce0003
-def _thickness(X):
+def _size_moments(X):
     """Compute the largest absolute entry of each column of X, (M, n), and the sums of
     squares and fourth powers in units of it, (3, n).
     """
@@ -220,17 +220,17 @@ def column_effective_rows(fit):
     if _selects_groups(fit):
         members = fit.prior.column_groups
         fitted = A[:, : len(fit.mean)] * fit.mean @ members.sums.T
-        return _rows_that_carry(_thickness(fitted)[..., None], len(A))[members.index]
+        return _rows_that_carry(_size_moments(fitted)[..., None], len(A))[members.index]
     # chunks of rows lie side by side on a third axis, (3, N, K), chunks of columns
     # behind each other
     place = np.s_[..., None] if chunk_axis(A) == 0 else np.s_[...]
-    (parts,), _ = map_chunks(A, lambda X: ((_thickness(X)[place],), ()))
+    (parts,), _ = map_chunks(A, lambda X: ((_size_moments(X)[place],), ()))
     rows = _rows_that_carry(parts.reshape(3, A.shape[1], -1), len(A))
     return rows[: len(fit.mean)]
 
 
 def _rows_that_carry(thickness, M):
-    """Compute the effective number of rows of each column, (N,), from the `_thickness`
+    """Compute the effective number of rows of each column, (N,), from `_size_moments`
     of K chunks of rows, (3, N, K).
     """
     largest, second, fourth = thickness
@@ -566,7 +566,7 @@ def _signs_of_a_slab(fit, effective):
         yield "red", f"{problem}, {limit} {remedy}"
 
 # %% ../../nbs/course/45_diagnostics.ipynb #32c01ea4
-def _worst(signs):
+def _judge_signs(signs):
     """Return the worst grade of signs, a list of (grade, reason), "green" without any,
     and all reasons, those of the worst grade first.
     """
@@ -630,11 +630,11 @@ def diagnose(
     size = _columns_together(fit)[where]
     signs += _signs_of_the_groups(unit, noise.group_share, size, partner, names)
     signs += _signs_of_the_table(twins, names, rows, M, called)
-    grade, reasons = _worst(signs)
+    grade, reasons = _judge_signs(signs)
     Pi = fit.Pi[where]
     spreads = list(_signs_of_the_spreads(Pi, own_rows, partner, noise.share, names))
     spreads += _signs_of_a_slab(fit, noise.effective)
-    spread_grade, spread_reasons = _worst(spreads)
+    spread_grade, spread_reasons = _judge_signs(spreads)
     return Diagnostics(
         reliability=grade,
         effective_rows=noise.effective,
@@ -666,7 +666,7 @@ class _Rows(NamedTuple):
     N: int
 
 
-def _compared(Z, rng):
+def _prepare_rows(Z, rng):
     """Return rows (M, N) in memory as they are compared: `_Rows`."""
     M, N = Z.shape
     columns = Z[:, rng.permutation(N)[:_COLUMNS_SEEN]]
@@ -709,7 +709,7 @@ def _closest_by_tail(apart, level):
     return low * (level / (0.05 * len(apart))) ** (1 / power)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #867f74d5
-def _varying(A):
+def _take_varying(A):
     """Return the columns of A that vary, scaled to mean 0 and variance 1, and a mask of
     these columns, (N,).
     """
@@ -720,13 +720,13 @@ def _varying(A):
     return Z, ~constant
 
 
-def _rows_seen(A, seen, rng):
+def _read_rows_seen(A, seen, rng):
     """Return the rows of A numbered `seen` as `_Rows`; a table in chunks of columns is
     read once, and 200 of its columns a second time.
     """
     if chunk_axis(A) != 1:
         rows = seen if len(seen) < len(A) else slice(None)  # all without a copy
-        return _compared(_varying(A[rows])[0], rng)
+        return _prepare_rows(_take_varying(A[rows])[0], rng)
 
     def gram(X, weight):
         return (), (half_gram(X, weight),)
@@ -738,13 +738,13 @@ def _rows_seen(A, seen, rng):
             weight = np.full(Z.shape[1], 1.0 * len(seen))
             _, (half,) = Z.map_chunks(gram, (weight,))
             return (~constant,), (mirrored(half),)
-        Z, varies = _varying(X[seen])
+        Z, varies = _take_varying(X[seen])
         return (varies,), (Z @ Z.T,)
 
     (varies,), (products,) = A.map_chunks(products_of)
     varying = np.flatnonzero(varies)
     drawn = varying[rng.permutation(len(varying))[:_COLUMNS_SEEN]]
-    columns, _ = _varying(A[:, drawn][seen])
+    columns, _ = _take_varying(A[:, drawn][seen])
     values = np.linalg.eigvalsh(products).clip(0) / len(seen)
     return _Rows(products, columns, lambda: values, len(varying))
 
@@ -763,7 +763,7 @@ def near_duplicate_rows(A, level=0.01):
     seen = np.sort(rng.permutation(len(A))[:_ROWS_SEEN])
     if len(seen) <= 2:
         return []
-    rows = _rows_seen(A, seen, rng)
+    rows = _read_rows_seen(A, seen, rng)
     if not rows.N:
         return []
     apart = rows.products

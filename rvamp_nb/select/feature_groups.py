@@ -138,12 +138,19 @@ def in_groups(A, prior, columns, names, weight):
 def in_classes(A, prior, columns, basis):
     """Turn each column of a table, (M, n), into one for each of the d contrasts of K
     classes, `basis` (K, d); return the table (M d, (n + 1) d), with d intercepts last,
-    its prior and its `Columns`. A TypeError for a table in chunks.
+    its prior and its `Columns`. The coefficients of a column, or of all columns of a
+    group, for all classes are one group. A TypeError for a table in chunks.
     """
     check_in_memory(A, "loss='softmax': a column becomes one for each class but one")
     d = basis.shape[1]
     turn = kron(columns.turn, basis.T)
     intercepts = csc_array((d, turn.shape[1]))
     turn = csc_array(vstack([turn, intercepts]))
-    A, prior = in_directions(A, prior.penalty_factor, d)
-    return A, prior, columns._replace(where=d * columns.where, turn=turn, basis=basis)
+    columns = columns._replace(where=d * columns.where, turn=turn, basis=basis)
+    if not columns.groups:
+        A, prior = in_directions(A, prior.penalty_factor, d)
+        return A, prior, columns
+    index = np.repeat(prior.column_groups.index, d)
+    A, of_columns = in_directions(A, prior.weights, d)
+    labels = np.append(index, index.max() + 1 + np.arange(d))
+    return A, GroupLasso(1.0, labels, of_columns.weights), columns

@@ -45,7 +45,7 @@ def read_X(X):
         _check_frame(X)
     elif isinstance(X, (list, tuple, np.ndarray)):
         _check_text(X)
-    source, names = _nameless(X)
+    source, names = _strip_names(X)
     _check_readable(source)
     A = as_chunked(source)
     if A is None:
@@ -58,7 +58,7 @@ def read_X(X):
     return whole, None
 
 
-def _nameless(X):
+def _strip_names(X):
     """Return the array of a frame that is sparse or of Dask, and the names of its
     columns; others as they are, and None.
     """
@@ -143,7 +143,7 @@ def _check_frame(X):
 def _first_text(column):
     """Describe the first cell of a column that is no number; "" if there is none."""
     for value in column:
-        if not _like_a_number(value):
+        if not _is_number(value):
             return f"{value!r}, which is no number"
     return ""
 
@@ -158,13 +158,13 @@ def _check_text(X):
         return
     for j, column in enumerate(X.T):
         for value in column:
-            if isinstance(value, (str, bytes, int)) and not _like_a_number(value):
+            if isinstance(value, (str, bytes, int)) and not _is_number(value):
                 remedy = "drop the column, or code its categories as 0/1 columns"
                 problem = f"column {j} of X (counted from 0) holds {value!r:.40}"
                 raise ValueError(f"{problem}, which is no 64-bit number: {remedy}")
 
 # %% ../../nbs/workshop/features.ipynb #720000s6
-def _like_a_number(value):
+def _is_number(value):
     """Check for a number, text that spells one, or a missing value."""
     try:
         float(value)
@@ -207,7 +207,7 @@ def near_copies(A, within=NEAR):
     candidates are read, a chunk at a time.
     """
     stands = np.arange(A.shape[1])
-    groups = list(_hardly_apart(A, within))
+    groups = list(_find_candidates(A, within))
     at_once = max(1, CHUNK_NUMBERS // len(A))  # columns
     block = np.cumsum([len(group) for group in groups]) // at_once
     for k in np.unique(block):
@@ -215,11 +215,11 @@ def near_copies(A, within=NEAR):
         few = np.unique(np.concatenate(together))
         X = A[:, few]
         for near in together:
-            _join(X[:, np.searchsorted(few, near)], near, within, stands)
+            _merge_copies(X[:, np.searchsorted(few, near)], near, within, stands)
     return stands
 
 
-def _hardly_apart(A, within):
+def _find_candidates(A, within):
     """Yield groups of columns of A, as numbers, that may be near copies of each other.
 
     Three random projections of near copies, or of their negatives, differ little, and a
@@ -241,7 +241,7 @@ def _hardly_apart(A, within):
             yield np.sort(varies[near])
 
 
-def _join(X, near, within, stands):
+def _merge_copies(X, near, within, stands):
     """Merge equal columns among X, numbers `near`: the first stands for all of them."""
     for k, i in enumerate(near):
         if stands[i] == i:
@@ -369,7 +369,7 @@ def by_name(owner, given, names):
     return dict(zip(names[which], given.values()))
 
 
-def _listed(columns, N):
+def _list_columns(columns, N):
     """List some of N columns by name or number: one name, a slice, or a mask also."""
     if isinstance(columns, str):
         return [columns]
@@ -394,7 +394,7 @@ def family_of(sets, names, owner="categories"):
         return family
     lists = sets.values() if isinstance(sets, dict) else sets
     try:
-        lists = [_listed(columns, len(names)) for columns in lists]
+        lists = [_list_columns(columns, len(names)) for columns in lists]
     except TypeError:
         lists = [[None]]
     called = {str(name) for name in names}

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['TIES', 'FACES', 'SYSTEMS', 'MOST_SWEEPS', 'GRAMS_AT_ONCE', 'TRIED', 'STRIDE', 'HALVINGS', 'SMALLEST', 'MOST_NAMED',
-           'sweep', 'on_faces', 'all_on_faces', 'neighbours', 'halves', 'edges_of_halves', 'penalty_for', 'edge_shares',
-           'read_nodes', 'Network', 'draw_network', 'neighbourhoods']
+           'sweep', 'on_faces', 'all_on_faces', 'neighbours', 'halves', 'edges_of_halves', 'penalty_for', 'EdgeShares',
+           'edge_shares', 'read_nodes', 'Network', 'draw_network', 'neighbourhoods']
 
 # %% ../../nbs/course/62_networks.ipynb #c6200005
 from operator import add
@@ -211,12 +211,18 @@ def penalty_for(q, A, rule, seed):
     return high
 
 # %% ../../nbs/course/62_networks.ipynb #c6200042
-def edge_shares(A, lam, rule, n, seed, progress):
-    """Estimate the probabilities of edges, (N, N), and their standard errors
-    (`pair-error`) from n pairs of halves, or fewer if ctrl-C ends them.
+class EdgeShares(NamedTuple):
+    """Shares of halves, over n pairs of them."""
 
-    Return both, the share of halves in which each regression was solved, (N,), and the
-    number of pairs.
+    Pi: np.ndarray  # (N, N), of those that have an edge
+    error: np.ndarray  # (N, N), standard errors of these
+    solved: np.ndarray  # (N,), of those in which a regression was solved
+    n: int
+
+
+def edge_shares(A, lam, rule, n, seed, progress):
+    """Estimate the probabilities of edges and their standard errors (`pair-error`) from
+    n pairs of halves, or fewer if ctrl-C ends them; return `EdgeShares`.
     """
     sums = (0, 0.0, 0.0, 0.0)  # pairs; of means, of their squares, of solved halves
     with progress_bar(total=n, shown=progress, desc="pairs of halves") as bar:
@@ -237,7 +243,7 @@ def edge_shares(A, lam, rule, n, seed, progress):
     least_Pi = 0.5 / (2 * n)
     error = np.sqrt(np.maximum(squares / n - Pi**2, 0) / (n - 1))
     least_error = np.sqrt(least_Pi * (1 - least_Pi) / (2 * n))
-    return Pi, np.maximum(error, least_error), solved / n, n
+    return EdgeShares(Pi, np.maximum(error, least_error), solved / n, n)
 
 # %% ../../nbs/course/62_networks.ipynb #c6200029
 def read_nodes(X):
@@ -267,7 +273,7 @@ def read_nodes(X):
     return A[:, nodes], np.array(names), representative
 
 # %% ../../nbs/course/62_networks.ipynb #c6200030
-def _on_all(P, node, stands, alike):
+def _spread_to_columns(P, node, stands, alike):
     """Return numbers of pairs of nodes, (n, n), for pairs of all columns, (N, N), of
     which node says which each is; those of constant columns are 0, and of copies as
     given.
@@ -280,7 +286,7 @@ def _on_all(P, node, stands, alike):
     return numbers
 
 
-def _notes(names, stands, settled, size, q, done, n):
+def _yield_notes(names, stands, settled, size, q, done, n):
     """Yield notes on constant and copied columns, on regressions that were not solved,
     on a size, the mean number of edges in a half, far below q, and on missing pairs of
     halves.
@@ -552,13 +558,13 @@ def neighbourhoods(
     node = np.searchsorted(np.unique(stands[stands >= 0]), stands)
     settled = np.where(stands < 0, 1.0, solved[node])
     size = float(Pi.sum() / 2)
-    notes = tuple(_notes(names, stands, settled, size, q, done, n))
+    notes = tuple(_yield_notes(names, stands, settled, size, q, done, n))
     if bounded:  # and a half selects a little more than q
         threshold = max(threshold, min((1 + size**2 / (p * pfer)) / 2, 1.0))
     return Network(
         names=names,
-        probabilities=_on_all(Pi, node, stands, 1.0),
-        standard_errors=_on_all(error, node, stands, 0.0),
+        probabilities=_spread_to_columns(Pi, node, stands, 1.0),
+        standard_errors=_spread_to_columns(error, node, stands, 0.0),
         threshold=threshold,
         pfer=pfer_bound(size, threshold, p) if size else 0.0,
         q=size,

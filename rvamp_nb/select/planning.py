@@ -200,10 +200,10 @@ def predict_study(
     >>> predict_study(200, n_features=500, n_effects=10, size=0.5)
     Study(200 rows: 6.56 of 10 effects, 0.013 false)
     """
-    question = _question(rows, n_features, n_effects, size, noise)
+    question = _check_question(rows, n_features, n_effects, size, noise)
     if not isinstance(near, (Study, type(None))):
         raise TypeError(f"near must be a Study, not {near!r:.60}")
-    columns = _columns_given(columns_per_feature, pilot)
+    columns = _check_columns_per_feature(columns_per_feature, pilot)
     spectrum = None
     if pilot is not None:
         spectrum = _check_pilot(pilot, n_features).spectrum(rows)
@@ -229,7 +229,7 @@ def predict_study(
     )
 
 # %% ../../nbs/course/57_planning.ipynb #22d9ad49
-def _question(rows, n_features, n_effects, size, noise):
+def _check_question(rows, n_features, n_effects, size, noise):
     """Check all five arguments; refuse those that cannot be used."""
     rows = check_size("plan_study", "rows", rows, least=4)
     n_features = check_size("plan_study", "n_features", n_features, least=2)
@@ -244,7 +244,7 @@ def _question(rows, n_features, n_effects, size, noise):
 MOST_COLUMNS = 50  # of a feature: beyond, small studies rarely converge
 
 
-def _columns_given(columns, pilot):
+def _check_columns_per_feature(columns, pilot):
     """Check the number of columns a feature has: one if there is a pilot."""
     columns = check_size("plan_study", "columns_per_feature", columns)
     if columns > MOST_COLUMNS:
@@ -309,7 +309,7 @@ def _least_rows(ask, power, most, first, within=0.0, near=None):
     return study
 
 # %% ../../nbs/course/57_planning.ipynb #24c00002
-def _reached(rows, near, question, promise, bridges=3):
+def _solve_study(rows, near, question, promise, bridges=3):
     """Return the study of so many rows, solved from a near one.
 
     Where the iteration does not converge, sizes between the two bridge the distance.
@@ -323,10 +323,10 @@ def _reached(rows, near, question, promise, bridges=3):
     middle = round(np.sqrt(rows * there))
     if found.converged or not bridges or middle in (rows, there):
         return found
-    bridge = _reached(middle, near, question, promise, bridges - 1)
+    bridge = _solve_study(middle, near, question, promise, bridges - 1)
     if not bridge.converged:
         return found
-    return _reached(rows, bridge, question, promise, bridges - 1)
+    return _solve_study(rows, bridge, question, promise, bridges - 1)
 
 # %% ../../nbs/course/57_planning.ipynb #24c00012
 def q_needed(power, n_effects, threshold, alike):
@@ -336,7 +336,7 @@ def q_needed(power, n_effects, threshold, alike):
     return n_effects * ndtr((ndtri(power) + ndtri(threshold)) / 2**0.5)
 
 # %% ../../nbs/course/57_planning.ipynb #24c00014
-def _within_reach(question, power, threshold, pfer, bound, alike):
+def _reachable_thresholds(question, power, threshold, pfer, bound, alike):
     """Return the thresholds at which some number of rows has the power.
 
     Raises a ValueError, with the least pfer that would do, where there is none.
@@ -372,7 +372,7 @@ def _within_reach(question, power, threshold, pfer, bound, alike):
 LOCAL_LOSS = 0.05  # of power: a pilot that may hide more is warned of
 
 
-def _error_of_pilot(study, pilot):
+def _hidden_power(study, pilot):
     """Return the power that a study loses if what the pilot's factors leave correlates
     between neighbours (`unseen`); all of it where that has no answer.
     """
@@ -388,7 +388,7 @@ def _error_of_pilot(study, pilot):
     return max(float(study.evolution.power(t) - answer.power(t)), 0.0)
 
 
-def _of_neighbours(study, pilot, error):
+def _describe_neighbours(study, pilot, error):
     """Write the warning that the pilot's features correlate beyond its factors."""
     what = f"the pilot's features correlate beyond its {len(pilot.loadings)} factors"
     chain = f"as neighbours at {pilot.neighbours:.2f} would"
@@ -475,14 +475,14 @@ def plan_study(
     rng = np.random.default_rng(check_size("plan_study", "seed", seed, least=0))
     if pilot is not None and not isinstance(pilot, Pilot):
         pilot = pilot_of(pilot)
-    question = _question(4, n_features, n_effects, size, noise)[1:]
-    columns = _columns_given(columns_per_feature, pilot)
+    question = _check_question(4, n_features, n_effects, size, noise)[1:]
+    columns = _check_columns_per_feature(columns_per_feature, pilot)
     promise = dict(pfer=pfer, bound=bound, pilot=pilot, columns_per_feature=columns)
     alike = pilot is None
-    thresholds = _within_reach(question, power, threshold, pfer, bound, alike)
+    thresholds = _reachable_thresholds(question, power, threshold, pfer, bound, alike)
 
     def ask(t, rows, near):
-        return _reached(rows, near, question, dict(promise, threshold=t))
+        return _solve_study(rows, near, question, dict(promise, threshold=t))
 
     if threshold is None:  # the best of them, at about the size that .7 needs
         first = partial(ask, thresholds[0])
@@ -496,8 +496,10 @@ def plan_study(
     else:
         study = _least_rows(partial(ask, threshold), power, most, columns)
     if pilot is not None and n_studies:
-        study = _by_refits(ask, study, power, most, pilot, n_studies, rng, progress)
-    error = 0.0 if pilot is None else _error_of_pilot(study, pilot)
+        study = _find_by_drawing(
+            ask, study, power, most, pilot, n_studies, rng, progress
+        )
+    error = 0.0 if pilot is None else _hidden_power(study, pilot)
     study = study._replace(power_se=float(np.hypot(study.power_se, error)))
     if np.isnan(study.power):
         note = "state evolution has no answer for so many rows, effects and features"
@@ -506,7 +508,7 @@ def plan_study(
         found = f"{study.rows} rows reach a power of {study.power:.2g}"
         warnings.warn(f"{found}, not {power:g}: raise max_rows", stacklevel=2)
     if error > LOCAL_LOSS:
-        warnings.warn(_of_neighbours(study, pilot, error), stacklevel=2)
+        warnings.warn(_describe_neighbours(study, pilot, error), stacklevel=2)
     return study
 
 # %% ../../nbs/course/57_planning.ipynb #d7f7e38e
@@ -556,13 +558,13 @@ class Pilot(NamedTuple):
         """Return the `Spectrum` of a table with unit columns that has so many rows."""
         ratio = rows / len(self.noise_var)
         t, shares = self.eigenvalues(neighbours)
-        e, w = _of_rows(t, shares, ratio, len(self.noise_var))
+        e, w = _fit_row_spectrum(t, shares, ratio, len(self.noise_var))
         on_columns = np.where(e > 0, w * ratio, 0.0)
         on_columns = np.r_[1 - on_columns.sum(), on_columns]
         return Spectrum(np.r_[0.0, e], on_columns, np.r_[0.0, w])
 
 # %% ../../nbs/course/57_planning.ipynb #23f61646
-def _of_rows(t, share, ratio, N):
+def _fit_row_spectrum(t, share, ratio, N):
     """Choose eigenvalues of AA' and their shares that have the averages of (`one-row`).
 
     The shares are fitted by nonnegative least squares on a grid of 200 points m.
@@ -588,7 +590,7 @@ def _of_rows(t, share, ratio, N):
     return e[w > 0], w[w > 0] / w.sum()
 
 # %% ../../nbs/course/57_planning.ipynb #7c4f578c
-def _factors(square, M, N):
+def _estimate_factors(square, M, N):
     """Estimate the variance of each factor in the population, (K,).
 
     `square`, (n,), has the squared singular values of a pilot of M rows and N columns.
@@ -604,7 +606,7 @@ def _factors(square, M, N):
     return rest * (half + np.sqrt(half**2 - shown) - 1)
 
 
-def _unseen(square, K, M, N):
+def _estimate_neighbours(square, K, M, N):
     """Estimate correlation of neighbours that accounts for what K factors leave
     (`unseen`).
     """
@@ -638,11 +640,11 @@ def pilot_of(X):
     M, N = A.shape
     _, s, V = np.linalg.svd(A, full_matrices=False)
     square = s[: len(A) - 1] ** 2
-    factors = _factors(square, M, N)
+    factors = _estimate_factors(square, M, N)
     loadings = np.sqrt(factors)[:, None] * V[: len(factors)]
     common = (loadings**2).sum(0)
     loadings *= np.sqrt(0.95 / np.maximum(common, 0.95))  # own variance is positive
-    neighbours = _unseen(square, len(factors), M, N)
+    neighbours = _estimate_neighbours(square, len(factors), M, N)
     return Pilot(loadings, 1 - (loadings**2).sum(0), neighbours)
 
 # %% ../../nbs/course/57_planning.ipynb #06139e5a
@@ -657,7 +659,7 @@ def genes(n_features, seed=0):
     return Pilot(loadings, np.full(n_features, 0.5))
 
 # %% ../../nbs/course/57_planning.ipynb #d92496a3
-def _drawn_study(pilot, study, rng):
+def _draw_study(pilot, study, rng):
     """Draw one study like the planned one, and count its true and false selections.
 
     The penalty is adjusted by secants until q features are selected on average.
@@ -669,12 +671,23 @@ def _drawn_study(pilot, study, rng):
     A, y = standardize(X, y)
     laws = dict(counts=Subsample(0.5), randomize=FixedFactor(), progress=False)
     laws["seed"] = int(rng.integers(2**31))
+    lam, laws["columns"] = _adjust_penalty(A, y, study, laws)
+    Pi = naive_bootstrap(A, y, lam, n_resamples=40, **laws).Pi
+    kept = Pi >= study.threshold
+    return kept[true].sum(), kept.sum() - kept[true].sum()
+
+
+def _adjust_penalty(A, y, study, laws):
+    """Find the penalty at which nearly q features are selected, by four secants of
+    logarithms at most; return it, and the columns that were selected last.
+    """
     lam = study.lam
+    columns = None
     slope = -2.5
     before = None
-    for _ in range(4):  # secants, of the logarithms
-        Pi = naive_bootstrap(A, y, lam, n_resamples=10, **laws).Pi
-        laws["columns"] = np.flatnonzero(Pi)
+    for _ in range(4):
+        Pi = naive_bootstrap(A, y, lam, n_resamples=10, columns=columns, **laws).Pi
+        columns = np.flatnonzero(Pi)
         log_lam = np.log(lam)
         gap = np.log(max(Pi.sum(), 0.1) / study.q)
         if abs(gap) < 0.1:
@@ -684,17 +697,35 @@ def _drawn_study(pilot, study, rng):
             slope = np.clip((gap - gap_before) / (log_lam - log_before), -10, -0.5)
         before = log_lam, gap
         lam = np.exp(log_lam - np.clip(gap / slope, -1, 1))
-    Pi = naive_bootstrap(A, y, lam, n_resamples=40, **laws).Pi
-    kept = Pi >= study.threshold
-    return kept[true].sum(), kept.sum() - kept[true].sum()
+    return lam, columns
 
 # %% ../../nbs/course/57_planning.ipynb #2016cc07
-def _line(log_rows, share):
-    """Fit a line through the shares of effects found in studies of different size.
+class _Line(NamedTuple):
+    """A line through the shares of effects found in n studies of different size."""
 
-    Returns three functions: the share at a log number of rows, its standard error, and
-    the log number of rows at which the share is a power.
-    """
+    n: int
+    middle: float  # log number of rows
+    mean: float  # share there
+    slope: float
+    spread: float  # sum of squared distances from the middle
+    s: float  # standard deviation about the line
+
+    def value(self, log_size):
+        """Return the share of effects found at a log number of rows."""
+        return np.clip(self.mean + self.slope * (log_size - self.middle), 0, 1)
+
+    def error(self, log_size):
+        """Return the standard error of `value`."""
+        distance2 = (log_size - self.middle) ** 2
+        return self.s * np.sqrt(1 / self.n + distance2 / self.spread)
+
+    def log_size_for(self, power):
+        """Return the log number of rows at which the share is a power."""
+        return self.middle + (power - self.mean) / self.slope
+
+
+def _fit_line(log_rows, share):
+    """Fit a `_Line` through shares at log numbers of rows, (n,) each."""
     n = len(share)
     middle = log_rows.mean()
     x = log_rows - middle
@@ -702,20 +733,10 @@ def _line(log_rows, share):
     slope = max(x @ share / spread, 0.3)  # less is chance: more rows find more
     residual = share - share.mean() - slope * x
     s = np.sqrt(residual @ residual / (n - 2))
-
-    def value(log_size):
-        return np.clip(share.mean() + slope * (log_size - middle), 0, 1)
-
-    def error(log_size):
-        return s * np.sqrt(1 / n + (log_size - middle) ** 2 / spread)
-
-    def log_size_for(power):
-        return middle + (power - share.mean()) / slope
-
-    return value, error, log_size_for
+    return _Line(n, middle, share.mean(), slope, spread, s)
 
 # %% ../../nbs/course/57_planning.ipynb #269acdbd
-def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
+def _find_by_drawing(ask, study, power, most, pilot, n_studies, rng, progress):
     """Find the study with the power by drawing studies around a number of rows.
 
     A line through the shares of effects that they find moves the number of rows, in
@@ -733,12 +754,12 @@ def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
         sized = [of_size(int(size)) for size in np.unique(sizes)]
         asked = [sized[n % len(sized)] for n in range(max(n_studies // 2, 4))]
         bar = progress_bar(asked, shown=progress, desc=f"studies of {rows} rows")
-        drawn = [_drawn_study(pilot, planned, rng) for planned in bar]
+        drawn = [_draw_study(pilot, planned, rng) for planned in bar]
         selections = np.r_[selections, drawn]
         log_rows = np.r_[log_rows, np.log([planned.rows for planned in asked])]
         share = selections[:, 0] / study.n_effects
-        value, error, log_size_for = _line(log_rows, share)
-        step = np.clip(log_size_for(power) - np.log(rows), -0.5, 0.5)
+        line = _fit_line(log_rows, share)
+        step = np.clip(line.log_size_for(power) - np.log(rows), -0.5, 0.5)
         rows = int(np.clip(np.ceil(rows * np.exp(step)), 8, most))
         if len(selections) >= n_studies and np.abs(step) < 0.3:
             break
@@ -746,8 +767,8 @@ def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
     distance = np.abs(log_rows - log_size)
     near = distance <= max(distance.min(), 0.25)
     return of_size(rows)._replace(
-        true_selections=float(value(log_size)) * study.n_effects,
+        true_selections=float(line.value(log_size)) * study.n_effects,
         false_selections=float(selections[near, 1].mean()),
         n_simulated=len(selections),
-        power_se=float(error(log_size)),
+        power_se=float(line.error(log_size)),
     )

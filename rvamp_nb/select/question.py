@@ -221,9 +221,7 @@ def _read_columns(X, names, target, counts, asked):
     numbers = None
     has_classes = target.loss == "softmax"
     if has_classes:
-        purpose = "numbers or two classes"
-        _check_plain(asked, "loss='softmax'", purpose)
-        _check_absent("column_groups", groups, None, "loss='softmax'", purpose)
+        _check_plain(asked, "loss='softmax'", "numbers or two classes")
     if groups is not None:
         _check_plain(asked, "column_groups", "single columns")
         numbers = feature_groups.group_numbers(groups, names, prior.penalty_factor)
@@ -235,11 +233,13 @@ def _read_columns(X, names, target, counts, asked):
     A, prior, columns = prepare_columns(
         X, names, prior, rows, counts, categories, numbers, within_strata
     )
+    if (columns.group >= 0).any():  # else nothing in a group varies
+        A, prior, columns = feature_groups.in_groups(
+            A, prior, columns, list(groups), rows.weight
+        )
     if has_classes:
         return feature_groups.in_classes(A, prior, columns, target.likelihood.basis)
-    if (columns.group < 0).all():  # nothing in a group varies
-        return A, prior, columns
-    return feature_groups.in_groups(A, prior, columns, list(groups), rows.weight)
+    return A, prior, columns
 
 
 def _check_plain(asked, other, purpose):
@@ -248,11 +248,6 @@ def _check_plain(asked, other, purpose):
     """
     defaults = {"prior": None, "l1_ratio": 1, "randomize": None, "decoys": None}
     for name, default in defaults.items():
-        _check_absent(name, asked[name], default, other, purpose)
-
-
-def _check_absent(name, value, default, other, purpose):
-    """Refuse a parameter that is not at its default beside the option `other`."""
-    if value != default:
-        both = f"{name} and {other} are both given"
-        raise ValueError(f"{both}: {name} is for {purpose}; drop one of them")
+        if asked[name] != default:
+            both = f"{name} and {other} are both given"
+            raise ValueError(f"{both}: {name} is for {purpose}; drop one of them")

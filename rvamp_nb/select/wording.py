@@ -221,6 +221,11 @@ def _model_sentences(s):
     penalty = prior.plain.model or f"the penalty {type(prior.plain).__name__}"
     if target.loss == "softmax":
         penalty = _OF_CLASSES
+        if s.question.columns.groups:
+            penalty = penalty.replace(
+                "feature's coefficients,", "group's coefficients,"
+            )
+            penalty = penalty.replace("each class", "each column and class")
     elif isinstance(prior, ElasticNet) and s.asked["prior"] is None:
         penalty = f"an elastic-net penalty (share of L1 {s.asked['l1_ratio']:g})"
     yield f"The model was {name} with {penalty}."

@@ -41,8 +41,8 @@ from rvamp_nb.datasets import standardize
 from rvamp_nb.select.error_control import pfer_bound
 from rvamp_nb.select.planning import (
     Pilot,
-    _drawn_study,
-    _reached,
+    _draw_study,
+    _solve_study,
     genes,
     pilot_of,
     q_needed,
@@ -365,7 +365,7 @@ def test_the_power_that_no_number_of_rows_exceeds(pfer, t):
     assert_allclose(q_needed(most, 20, t, alike=True), many.q, rtol=1e-6)
     rng, alone = np.random.default_rng(5), Pilot(np.empty((0, 100)), np.ones(100))
     few = many._replace(rows=600)
-    hits = np.array([_drawn_study(alone, few, rng)[0] for _ in range(20)]) / 20
+    hits = np.array([_draw_study(alone, few, rng)[0] for _ in range(20)]) / 20
     assert abs(hits.mean() - most) < 3 * hits.std(ddof=1) / np.sqrt(20)
 
 
@@ -424,9 +424,9 @@ def test_a_size_without_an_answer_is_reached_by_way_of_sizes_between(monkeypatch
 
     asked = "rvamp_nb.select.planning.predict_study"
     monkeypatch.setattr(asked, arrives_from_nearby)
-    assert not _reached(80, None, (), {}).converged
+    assert not _solve_study(80, None, (), {}).converged
     assert not arrives_from_nearby(80, study).converged
-    assert _reached(80, study, (), {}).converged
+    assert _solve_study(80, study, (), {}).converged
 
 
 def test_a_plan_without_an_answer_says_so(monkeypatch):
@@ -487,7 +487,7 @@ def test_a_plan_from_a_pilot_is_carried_out_by_refits():
     assert study.n_simulated >= 24 and 0.8 <= study.power < 0.81
     assert study.rows > 1.5 * plan_study(150, 5, 0.6, threshold=0.7).rows
     rng = np.random.default_rng(9)
-    hits = np.array([_drawn_study(PILOT, study, rng)[0] for _ in range(24)]) / 5
+    hits = np.array([_draw_study(PILOT, study, rng)[0] for _ in range(24)]) / 5
     se = np.hypot(hits.std(ddof=1) / np.sqrt(24), study.power_se)
     assert 0 < study.power_se < 0.08 and abs(hits.mean() - study.power) < 2 * se
 

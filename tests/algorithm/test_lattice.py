@@ -172,7 +172,7 @@ def test_most_rows_of_a_posterior_have_a_lattice(monkeypatch):
     """The slow rule is for the rows that need it."""
     y, incoming = many_rows("logistic", 0.5)
     c, w = likelihood._support(Poisson(0.5))
-    found = lattice._lattice(Logistic(), y, incoming, c[1:], w[1:], 1.0)
+    found = lattice._find_ends(Logistic(), y, incoming, c[1:], w[1:], 1.0)
     assert np.isfinite(found[2]).all() and np.median(found[2]) < 40
     monkeypatch.setattr(likelihood, "_averaged_pull", None)
     assert np.isfinite(Logistic().message(y, incoming, Poisson(0.5), 1.0)[1]).all()

@@ -172,5 +172,5 @@ def test_most_columns_keep_still_and_the_answer_is_the_same(loss, counts):
 def test_a_small_problem_that_breaks_down_costs_a_plain_step(monkeypatch):
     A, y = factors()
     stored, lam = ChunkedTable(A, chunk_size=9000), 0.2 * np.abs(A.T @ y).max()
-    monkeypatch.setattr(active, "_arrived", lambda small, state: None)
+    monkeypatch.setattr(active, "_iterate_few", lambda small, state: None)
     assert_allclose(rvamp(stored, y, lam).Pi, rvamp(A, y, lam).Pi, atol=1e-6)

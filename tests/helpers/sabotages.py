@@ -272,8 +272,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "the way back forgets the lengths",
-        "rows = (V[:rank] / values[:rank, None] / size).ravel()",
-        "rows = (V[:rank] / size).ravel()",
+        "return U[:, :rank], V[:rank] / values[:rank, None] / size",
+        "return U[:, :rank], V[:rank] / size",
         "tests/algorithm/test_column_groups.py::test_orthonormal_groups_and_the_way_back",
     ),
     Sabotage(
@@ -385,8 +385,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/column_groups.py",
         "the way back forgets the units",
-        "rows = (V[:rank] / values[:rank, None] / size).ravel()",
-        "rows = (V[:rank] / values[:rank, None]).ravel()",
+        "return U[:, :rank], V[:rank] / values[:rank, None] / size",
+        "return U[:, :rank], V[:rank] / values[:rank, None]",
         "tests/algorithm/test_column_groups.py::test_units_make_no_column_dependent",
     ),
     Sabotage(
@@ -996,8 +996,8 @@ SABOTAGES = [
     Sabotage(
         "inference/diagnostics.py",
         "a row's part in a group depends on the group's basis",
-        "_of_parts(fit.prior.pooled(squares(A[:, :N])), doubt)",
-        "_of_parts(squares(A[:, :N]), doubt)",
+        "_sum_parts(fit.prior.pooled(squares(A[:, :N])), doubt)",
+        "_sum_parts(squares(A[:, :N]), doubt)",
         "tests/inference/test_diagnostics.py"
         "::test_no_basis_of_a_group_changes_what_is_found",
     ),
@@ -1816,8 +1816,8 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "the line points the wrong way",
-        "return middle + (power - share.mean()) / slope",
-        "return middle - (power - share.mean()) / slope",
+        "return self.middle + (power - self.mean) / self.slope",
+        "return self.middle - (power - self.mean) / self.slope",
         "tests/algorithm/test_evolution.py::test_a_plan_from_a_pilot_is_carried_out_by_refits",
     ),
     Sabotage(

@@ -153,7 +153,7 @@ def test_rows_of_a_sparse_table_are_compared_as_those_of_an_array():
         ChunkedTable(kind(S), center=S.mean(0)) for kind in (sparse.csc_array, np.array)
     ]
     few, whole = (
-        trust_module._rows_seen(A, seen, np.random.default_rng(0)) for A in tables
+        trust_module._read_rows_seen(A, seen, np.random.default_rng(0)) for A in tables
     )
     np.testing.assert_allclose(few.products, whole.products, atol=1e-9)
     assert 500 < few.N == whole.N < 600

@@ -253,7 +253,6 @@ REFUSED = [
     (dict(l1_ratio=0.5), {}, "l1_ratio and loss='softmax'"),
     (dict(randomize=TwoPoint(2, 0.5)), {}, "randomize and loss='softmax'"),
     (dict(decoys="permuted"), {}, "decoys and loss='softmax'"),
-    (dict(column_groups=[0, 0, *range(8)]), {}, "column_groups and loss='softmax'"),
     (dict(), dict(X=ChunkedTable(X.to_numpy())), "give X as an array"),
     (dict(loss=Softmax(3)), {}, "'softmax' or a loss such as"),
     (dict(loss="logistic"), {}, "3 to 6 together are for loss='softmax'"),
@@ -387,3 +386,49 @@ def test_what_one_row_makes_of_a_feature_has_no_order_of_classes():
     share = one.largest_single_share
     assert other.largest_single_share == pytest.approx(share, abs=1e-4)
     assert other.effective_rows == pytest.approx(one.effective_rows, rel=1e-4)
+
+
+def group_refits(columns, index, bars, labels, counts):
+    """Shares of resamples in which each group is not zero: K scores of each sample, the
+    length of all of a group's coefficients times its bar, accelerated proximal steps.
+    """
+    Z = np.column_stack([columns, np.ones(len(columns)) / len(columns) ** 0.5])
+    index, bars = np.append(index, len(bars)), np.append(bars, 0.0)
+    member = np.equal.outer(np.arange(len(bars)), index) * 1.0
+    x = z = np.zeros((len(counts), Z.shape[1], labels.shape[1]))
+    L = np.linalg.norm(Z, 2) ** 2 / 2
+    for k in range(600):
+        scores = np.einsum("mn,bnk->bmk", Z, z)
+        P = np.exp(scores - scores.max(-1, keepdims=True))
+        P /= P.sum(-1, keepdims=True)
+        new = z - np.einsum("mn,bmk->bnk", Z, counts[..., None] * (P - labels)) / L
+        length = np.sqrt(np.einsum("gn,bnk->bg", member, new**2))
+        shrunk = np.maximum(1 - bars / L / np.maximum(length, 1e-300), 0)
+        new = new * shrunk[:, index, None]
+        z, x = new + (k % 100) / (k % 100 + 3) * (new - x), new
+    return (np.einsum("gn,bnk->bg", member, x**2)[:, :-1] > 0).mean(0)
+
+
+def test_groups_of_columns_with_classes_are_as_by_refits():
+    """Groups of three and of two, and columns that stand alone."""
+    groups = {"a": ["leaf0", "leaf1", "leaf4"], "b": ["leaf3", "leaf5"]}
+    s = StabilitySelection(column_groups=groups, q=2.5, verbose=0).fit(X, y)
+    assert s.status_ == "converged" and s.loss_ == "softmax"
+    rest = [name for name in X if name not in sum(groups.values(), [])]
+    sets = [*groups.values(), *([name] for name in rest)]
+    centred = X - X.mean()
+    parts = [np.linalg.qr(centred[names].to_numpy())[0] for names in sets]
+    sizes = np.array([len(names) for names in sets])
+    index = np.repeat(np.arange(len(sets)), sizes)
+    rng = np.random.default_rng(8)
+    counts = np.array([rng.permutation(np.arange(M) % 2) for _ in range(300)])
+    bars = s.lambda_ * np.sqrt(sizes)
+    share = group_refits(np.hstack(parts), index, bars, np.eye(3)[CODES], counts)
+    first = [list(X).index(names[0]) for names in sets]
+    se = np.hypot(s.refined_.Pi_se[first], np.sqrt(share * (1 - share) / 300) + 3e-3)
+    z = (s.probabilities_[first] - share) / se
+    assert np.sqrt(np.mean(z**2)) < 1.5 and share.min() < 0.3 < 0.8 < share.max()
+    assert s.coef_mean_.shape == (N, 3)
+    np.testing.assert_allclose(s.coef_mean_.sum(1), 0, atol=1e-12)
+    np.testing.assert_allclose(s.predict_proba(X).sum(1), 1)
+    assert "each column and class" in " ".join(wording._model_sentences(s.selection_))

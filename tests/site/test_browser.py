@@ -134,6 +134,63 @@ def test_on_a_phone_an_address_is_whole_and_search_is_below_the_explorer(tab, ad
     assert below <= search["y"] < below + 100
 
 
+COLUMNS = """boxes => boxes.map(box => {
+    const cells = [...box.querySelectorAll("th, td")];
+    const narrowest = Math.min(...cells.map(cell => cell.clientWidth));
+    return [box.scrollWidth - box.clientWidth, narrowest];
+})"""
+
+
+@pytest.mark.parametrize("name", ["notation", "algorithm"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_table_of_names_fits_its_box(tab, address, name, width):
+    """On a wide screen; on a phone it scrolls. No column has a letter a line."""
+    tab.set_viewport_size(dict(width=width, height=900))
+    tab.goto(f"{address}{name}.html")
+    tab.evaluate(SETTLED)
+    seen = tab.eval_on_selector_all(".table-wrapper", COLUMNS)
+    assert len(seen) > 1 and min(narrowest for _, narrowest in seen) > 36, seen
+    if width > 1000:
+        assert max(beyond for beyond, _ in seen) <= 1, seen
+
+
+IN_SIGHT = """() => {
+    const here = document.querySelector(".sidebar-scroll li.current-page");
+    const { top, bottom } = here.getBoundingClientRect();
+    return 0 <= top && bottom <= innerHeight;
+}"""
+
+
+def test_the_menu_shows_the_page_that_it_is_on(tab, address):
+    tab.set_viewport_size(dict(width=1400, height=300))
+    tab.goto(f"{address}widgets.html")
+    tab.evaluate(SETTLED)
+    tab.wait_for_function(IN_SIGHT, timeout=10_000)  # the menu scrolls smoothly
+    assert tab.evaluate("scrollY") == 0
+
+
+ALIGNED = """tables => tables.map(table => [...table.rows].map(row =>
+    [...row.cells].map(cell => getComputedStyle(cell).textAlign).join()))"""
+
+
+def test_a_header_is_aligned_like_what_is_below_it(tab, address):
+    tab.goto(f"{address}select_features_in_a_csv.html")
+    tables = tab.eval_on_selector_all("table.dataframe", ALIGNED)
+    assert tables and all(len({*rows}) == 1 for rows in tables), tables
+
+
+FILTERS = """() => [...document.querySelectorAll("article .cell img")].map(
+    image => [image.matches(".tag_as-drawn *"), getComputedStyle(image).filter])"""
+
+
+def test_on_a_dark_page_pictures_of_a_dark_page_stay_as_they_are(tab, address):
+    tab.goto(f"{address}plot_style.html")
+    tab.evaluate("document.body.dataset.theme = 'dark'")
+    seen = tab.evaluate(FILTERS)
+    assert sum(as_drawn for as_drawn, _ in seen) == 2 < len(seen)
+    assert all(as_drawn == (turned == "none") for as_drawn, turned in seen), seen
+
+
 SHADOWS = """nodes => nodes.filter(node => node.scrollWidth > node.clientWidth + 1).map(
     node => getComputedStyle(node).backgroundAttachment)"""
 LETTERS = """nodes => nodes.map(node => [

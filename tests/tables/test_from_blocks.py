@@ -123,7 +123,7 @@ def test_the_line_of_repeats_is_the_same_to_rounding():
     seen, lines = np.arange(len(A)), []
     for table in (A, ChunkedTable(A, chunk_size=300)):
         rng = np.random.default_rng(0)
-        rows = diagnostics._rows_seen(table, seen, rng)
+        rows = diagnostics._read_rows_seen(table, seen, rng)
         lines.append(diagnostics._closest_by_chance(rows, 0.01, rng))
     assert lines[0] > 0 and lines[1] == pytest.approx(lines[0], rel=1e-9)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb import plan_study, predict_study
-from rvamp_nb.select.planning import Pilot, _drawn_study, _error_of_pilot, pilot_of
+from rvamp_nb.select.planning import Pilot, _draw_study, _hidden_power, pilot_of
 
 HERE = Path(__file__).resolve().parent
 N, EFFECTS, SIZE, THRESHOLD = 200, 5, 0.5, 0.7
@@ -71,7 +71,7 @@ def power_of(design):
         asked = dict(threshold=THRESHOLD, pilot=truth, near=near)
         study = predict_study(rows, N, EFFECTS, SIZE, **asked)
         near = study if study.converged else None
-        hits = [_drawn_study(truth, study, rng)[0] for _ in range(N_STUDIES)]
+        hits = [_draw_study(truth, study, rng)[0] for _ in range(N_STUDIES)]
         share = np.array(hits) / EFFECTS
         power.append((share.mean(), share.std(ddof=1) / np.sqrt(N_STUDIES)))
     return np.array(power).T
@@ -85,7 +85,7 @@ def planned(design, n, seed):
     steering = dict(seed=seed, max_rows=2000, progress=False)
     asked = dict(threshold=THRESHOLD, pilot=pilot)
     study = plan_study(N, EFFECTS, SIZE, **asked, **steering)
-    part = _error_of_pilot(study, pilot)
+    part = _hidden_power(study, pilot)
     return study.rows, study.power, study.power_se, part
 
 
