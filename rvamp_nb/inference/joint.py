@@ -54,7 +54,7 @@ ROWS_EACH = 4  # for each coefficient, at least; events where these are fewer
 ADDS_UP = 0.5  # partial correlation, beyond which columns are named as a sum
 # half: chance names 20 columns a fit; twice: none are named
 LEAST_LEFT = 1e-4  # of a column: an interval 100 times as wide as by itself
-# half or twice: nothing, for columns that add up leave rounding errors
+# half: nothing; twice: 2 of 222 columns more have no interval
 FARTHEST = 25  # apart may logs of odds or rates be; beyond they go to infinity
 # half: 11 are refused; twice: 4
 
