@@ -601,7 +601,7 @@ def test_too_few_counts_and_too_large_a_penalty_are_refused():
         ("poisson", "fit.X, y..debiased_effects"),
         (Huber(1.0), "take the squared loss"),
         ("softmax", "fit.X, y..debiased_effects.. .loss='softmax'"),
-        ("survival", "fit.X, y..debiased_effects.. .loss='survival'"),
+        ("survival", "fit.X, y..debiased_effects.*'survival'"),
     ],
 )
 def test_a_selector_gets_the_recipe_of_its_loss(loss, words):
