@@ -707,7 +707,9 @@ def rvamp(
     >>> print((fit.Pi > 0.9).nonzero()[0], x0.nonzero()[0])
     [ 2  4  8 10] [ 2  4  8 10 18]
     """
-    names = names_of(A)
+    names = None
+    if not isinstance(A, np.ndarray):
+        names = names_of(A)
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     options = _check_steering(tol, max_iter, damping)
     if column_clusters is not None:
