@@ -423,7 +423,10 @@ def _invert_scaled(C, prior, least=0.0):
 
 def _row_grams(X, weights):
     """Compute the lower triangles of X' Di(w) X for each w in weights, (m, k)."""
-    return [half_gram(X.T, w) for w in weights.T]
+    grams = []
+    for w in weights.T:
+        grams.append(half_gram(X.T, w))
+    return grams
 
 
 def _pass_over_rows(X, Q_u, h_u, weights, rooted, x):

@@ -32,7 +32,7 @@ from ..environment import numpy_errors, progress_bar
 from ..interface import check_interface
 from ..sketch import as_page, leading_moments
 from ..tables.chunked import chunk_axis, with_ones
-from ..tables.dispatch import as_chunked
+from ..tables.dispatch import as_chunked, names_of
 from ..typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
 from ..validation import check_array, check_number, check_size
 
@@ -708,8 +708,8 @@ def rvamp(
     [ 2  4  8 10] [ 2  4  8 10 18]
     """
     names = None
-    if hasattr(A, "to_numpy"):  # a data frame
-        names = getattr(A, "columns", None)
+    if not isinstance(A, np.ndarray):
+        names = names_of(A)
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     options = _check_steering(tol, max_iter, damping)
     if column_clusters is not None:

@@ -35,7 +35,7 @@ from .resampling import CountLaw
 __all__ = ["WeightedLoss"]
 
 
-def _plain_question(incoming, weight, offset):
+def _to_plain(incoming, weight, offset):
     """Translate a message to a row with weight and offset for its plain loss
     (`scaled-row`).
     """
@@ -43,7 +43,7 @@ def _plain_question(incoming, weight, offset):
     return Natural(weight * V, h - offset, chi_hat)
 
 
-def _translated(moments, message, weight, offset):
+def _from_plain(moments, message, weight, offset):
     """Translate moments and message of the plain loss back (`scaled-row`)."""
     mean, chi, var, rho, rho_bar = moments
     Q_hat, h, noise = message
@@ -243,9 +243,9 @@ class WeightedLoss(_Weighted, Loss):
     ) -> tuple[Moments, Natural]:
         """See `Loss.message`."""
         loss, y, weight, offset = self.asked(y, beta)
-        question = _plain_question(incoming, weight, offset)
+        question = _to_plain(incoming, weight, offset)
         moments, message = loss.message(y, question, counts, beta)
-        return _translated(moments, message, weight, offset)
+        return _from_plain(moments, message, weight, offset)
 
     def log_partition(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
@@ -254,7 +254,7 @@ class WeightedLoss(_Weighted, Loss):
         loss, y, weight, offset = self.asked(y, beta)
         if isinstance(loss, Squared):
             beta = beta * weight
-        question = _plain_question(incoming, weight, offset)
+        question = _to_plain(incoming, weight, offset)
         return weight * loss.log_partition(y, question, counts, beta)
 
     def inner(

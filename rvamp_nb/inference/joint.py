@@ -25,7 +25,7 @@ from scipy import stats
 
 from ..algorithm.likelihood import Squared
 from .cox import RiskSets, one_clock
-from .several_classes import softmax_terms
+from .several_classes import Softmax, softmax_terms
 
 __all__ = [
     "MOST_BIAS",
@@ -73,7 +73,7 @@ class RowModel:
         self.loss = loss
         self.offset = offset
         self.bends = not isinstance(loss, Squared)
-        self.basis = getattr(loss, "basis", None)
+        self.basis = loss.basis if isinstance(loss, Softmax) else None
         self.d = 1 if self.basis is None else self.basis.shape[1]
         self.n = self.A.shape[1] * self.d
 

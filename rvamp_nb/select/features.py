@@ -596,28 +596,12 @@ def _unit_columns(X, names, rows, within):
     return unit
 
 
-def _divide_columns(A, length, explained, kept):
-    """Divide the columns of A, (M, N), by lengths, (N,); those in the mask `explained`
-    become 0. `kept` are the numbers of the unpenalised columns.
-    """
-    if chunk_axis(A) is None:
-        A[:, explained] = 0
-        A /= length
-    elif len(kept):  # else all lengths are 1
-        A = A.with_options(scale=np.where(explained, np.inf, A.scale * length))
-    return A
-
-
-def _merge_columns(A, merged, turn, kept, row_weight):
-    """Return the columns that stay, (M, n), each the sum or mean of its copies, which
-    may differ by what the unpenalised columns `kept` explain.
+def _merge_in_chunks(A, merged, turn, kept, row_weight):
+    """Return the columns of a ChunkedTable that stay, (M, n), each the sum or mean of
+    its copies, which may differ by what the unpenalised columns `kept` explain.
     """
     first = merged.first
     copies = merged.copies
-    if chunk_axis(A) is None:
-        if len(kept):
-            return (turn @ A.T).T
-        return A[:, first] * copies
     if len(first) == A.shape[1]:
         return A
     explained = along(A, kept, row_weight)
@@ -656,7 +640,12 @@ def prepare_columns(
     if not (kind == "").any():
         raise ValueError("unpenalised columns explain all others: penalise some")
 
-    A = _divide_columns(A, length, explained, kept)
+    in_memory = chunk_axis(A) is None
+    if in_memory:
+        A[:, explained] = 0
+        A /= length
+    elif len(kept):  # else all lengths are 1
+        A = A.with_options(scale=np.where(explained, np.inf, A.scale * length))
     seen = A  # of a penalised column what no other explains
     if len(kept):
         seen = project_out(A, kept, rows.weight)
@@ -683,7 +672,13 @@ def prepare_columns(
     )
     prior = prior.of_columns(first, len(names))
     prior = replace(prior, lam=1.0, penalty_factor=factors[first] * merged.copies)
-    return _merge_columns(A, merged, turn, kept, rows.weight), prior, columns
+    if not in_memory:
+        A = _merge_in_chunks(A, merged, turn, kept, rows.weight)
+    elif len(kept):  # copies may differ by what the unpenalised columns explain
+        A = (turn @ A.T).T
+    else:
+        A = A[:, first] * merged.copies
+    return A, prior, columns
 
 
 def check_finite(A, length, names):

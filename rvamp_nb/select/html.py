@@ -85,6 +85,22 @@ def _parameter_rows(given, defaults):
             yield f'<span style="font-weight:normal">{name}</span>', f"{text} (default)"
 
 
+def _leaders_html(s, leaders):
+    """Show the leading columns, (n,) ints, as a table, with a line that explains it."""
+    heads = ["mean", "sd"]
+    meaning = "mean and sd are"
+    if s.question.columns.K > 1:
+        heads = [plain_text(printable(c, 24)) for c in s.question.target.classes]
+        meaning = "the last columns are mean coefficients for each class,"
+    heads = ["feature", "selection probability", "Π", ""] + heads
+    table = rows_of_html(_feature_rows(s, leaders), heads)
+    names = s.question.columns.names
+    name = plain_text(repr(printable(names[leaders[0]])))
+    text = f"<code>selector.plot_density({name})</code> draws a coefficient;"
+    text += f" <code>selector.summary()</code> has all {len(names):,};"
+    return [table, f"{text} {meaning} over resamples, and shrunken."]
+
+
 def answer_html(s, given, defaults):
     """Show a `Selection` as HTML, with the estimator's arguments, {name: value}, and
     their defaults.
@@ -97,18 +113,7 @@ def answer_html(s, given, defaults):
     parts = [f"<strong>{plain_text(headline(s))}</strong>", rows_of_html(rows)]
     leaders = leaders_of(s, LEADERS)
     if len(leaders):
-        heads = ["mean", "sd"]
-        meaning = "mean and sd are"
-        if s.question.columns.K > 1:
-            heads = [plain_text(printable(c, 24)) for c in s.question.target.classes]
-            meaning = "the last columns are mean coefficients for each class,"
-        heads = ["feature", "selection probability", "Π", ""] + heads
-        parts.append(rows_of_html(_feature_rows(s, leaders), heads))
-        names = s.question.columns.names
-        name = plain_text(repr(printable(names[leaders[0]])))
-        text = f"<code>selector.plot_density({name})</code> draws a coefficient;"
-        text += f" <code>selector.summary()</code> has all {len(names):,};"
-        parts.append(f"{text} {meaning} over resamples, and shrunken.")
+        parts += _leaders_html(s, leaders)
     folded = rows_of_html(_parameter_rows(given, defaults))
     details = f"<details><summary>parameters</summary>{folded}</details>"
     return f"<div>{'<br>'.join(parts)}{details}</div>"

@@ -14,7 +14,7 @@ import numpy as np
 from ..algorithm.clusters import moment_view
 from ..algorithm.linalg import row_dots
 from ..algorithm.lmmse import tall_form
-from ..algorithm.messages import Mixed, Natural
+from ..algorithm.messages import Mixed, Natural, take_entries
 from ..algorithm.problem import State
 from ..algorithm.resampling import Grouped
 from ..algorithm.step import initial_state
@@ -102,6 +102,20 @@ def _leaders(question, Pi, q, most, near):
     return np.sort(order[:most]), others[most] * near
 
 
+def _fit_few(few, lam, q, start, find, rough):
+    """Fit few columns; return the penalty and the fit, or None without an answer.
+
+    Without a start it is a rough fit at lam; else `find` looks for the penalty at which
+    q are selected.
+    """
+    if start is None:
+        return lam, few.solve(lam, None, FIRST_DIGITS)
+    found = find(few, q, lam, start, rough=rough)
+    if found is None:
+        return None
+    return found[1].lam, found[1].fit
+
+
 def in_play(question, q, lam, problem, find):
     """Search for the penalty at which q are selected by rVAMP of few columns at a time.
 
@@ -113,10 +127,9 @@ def in_play(question, q, lam, problem, find):
     if not has_few_in_play(question, q):
         return None
     N = question.A.shape[1]
-    at = question.prior.scaled
 
     def Pi_of(to_all):
-        return at(lam).Pi(Natural(*(v[:N] for v in to_all)))
+        return question.prior.scaled(lam).Pi(Natural(*(v[:N] for v in to_all)))
 
     Pi = Pi_of(initial_state(problem).to_prior)
     state = None
@@ -129,16 +142,15 @@ def in_play(question, q, lam, problem, find):
         if rest > 10 * LEFT_OUT * q:  # half a side is not enough
             return None
         few = _question_of(question, which)
-        if state is None:
-            fit = few.solve(lam, None, FIRST_DIGITS)
-        else:
-            places = np.append(which, np.arange(N, len(state[0].h)))  # an intercept's
-            start = State(Natural(*(v[places] for v in state[0])), state[1])
-            found = find(few, q - rest, lam, start, rough=not near)
-            if found is None:
-                return None
-            lam = found[1].lam
-            fit = found[1].fit
+        start = None
+        if state is not None:
+            n = len(state.to_prior.h)  # N, or one more with an intercept
+            places = np.append(which, np.arange(N, n))
+            start = State(take_entries(state.to_prior, places), state.to_likelihood)
+        fitted = _fit_few(few, lam, q - rest, start, find, not near)
+        if fitted is None:
+            return None
+        lam, fit = fitted
         if not fit.converged:
             return None
         to_all = received_by_all(question.A, fit, which)

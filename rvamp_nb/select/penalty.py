@@ -689,22 +689,6 @@ def _search_few_columns(search, lam):
     return _finish_search(search, question, lam, state)
 
 
-def _follow_tracker(search, fit, tol, moving):
-    """Continue a fit while its penalty moves, until steps change it by less than tol or
-    no longer get smaller. `moving` is the step that moves a baseline, or None.
-    """
-    question = search.question
-
-    def enough(changes):
-        ended = changes[-1] < tol or len(changes) == question.max_iter
-        return ended or _stalled(changes)
-
-    anderson = Anderson(fit.problem.A)
-    return continue_fit(
-        question, fit, search.tracker, fit.messages, anderson, enough, True, moving
-    )
-
-
 def tracking_search(question, q, lam=None, state=None, rough=False, moving=None):
     """Search for the penalty at which q are selected in one run, while it moves.
 
@@ -737,10 +721,19 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     if not fit.converged:
         return None
     tol = 3e-2 if rough else TRACKING_TOL
-    near = _follow_tracker(search, fit, tol, moving)
+    tracker = search.tracker
+    anderson = Anderson(fit.problem.A)
+
+    def enough(changes):
+        ended = changes[-1] < tol or len(changes) == question.max_iter
+        return ended or _stalled(changes)
+
+    near = continue_fit(
+        question, fit, tracker, fit.messages, anderson, enough, True, moving
+    )
     change = _last_change(near)
     state = near.messages if change < SETTLED else fit.messages
-    lam = search.tracker.lam
+    lam = tracker.lam
     if moving:
         question = question.with_baseline(moving.base)
     # a penalty that does not settle as it moves is searched for in stops

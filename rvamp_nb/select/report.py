@@ -368,18 +368,18 @@ def console(s, name="the table", done=(), warnings=(), leaders=12):
     block = []
     for label, text in facts:
         block.append(f"{label}:".ljust(_LABEL) + text)
-    lines = list(_wrapped(head))
+    lines = list(_wrap(head))
     lines.append("")
-    lines += _leading(s, leaders)
+    lines += _leading_lines(s, leaders)
     lines.append("")
-    lines += _wrapped(block, _LABEL)
+    lines += _wrap(block, _LABEL)
     return lines
 
 
 _LABEL = 13  # letters for the label of a line of the block
 
 
-def _wrapped(sentences, indent=2):
+def _wrap(sentences, indent=2):
     """Yield sentences as lines of 88 letters, all but the first of each indented."""
     form = TextWrapper(
         width=88,
@@ -408,13 +408,8 @@ _OF_DECOYS = (
 _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
 
-def _leading(s, most):
-    """Write the first lines of the table, and explain its columns."""
-    table = short_table(s)
-    shown = table[:most]
-    coefficients = table.columns[table.columns.get_loc("selected") + 1 :]
-    width = min(11, 42 // len(coefficients))  # letters for each
-    digits = min(4, max(width - 7, 2))
+def _table_titles(s, coefficients, width):
+    """Write the heads of the table's columns, of so many letters for coefficients."""
     titles = ["feature"]
     titles.append("       Π" if s.refined is None else "        Π ± s.e.")
     if s.q_values is not None:
@@ -422,28 +417,30 @@ def _leading(s, most):
     for name in coefficients:
         titles.append(printable(name.removeprefix("mean "), width - 1).rjust(width))
     titles.append("  selected")
-    lines = [titles]
-    for name, row in shown.iterrows():
-        if row.get("group"):
-            name = f"{row['group']}: {name}"
-        line = [printable(name, min(24, 56 - width * len(coefficients)))]
-        if s.refined is None:
-            line.append(f"{row['Π']:8.2f}")
-        else:
-            line.append(f"{row['Π']:8.3f} ± {row['±']:.3f}")
-        if s.q_values is not None:
-            line.append(f"{row['q_value']:9.3f}")
-        for value in row[coefficients]:
-            line.append(f" {value + 0:{width - 1}.{digits}g}")
-        word = row["selected"].replace(_BELOW, "kept")
-        line.append(f"  {_SHORT.get(word, word)}")
-        lines.append(line)
-    widest = max(len(line[0]) for line in lines)
-    for line in lines:
-        line[0] = line[0].ljust(widest)
-        yield "".join(line)
-    if len(table) > most:
-        yield f"... and {wording.number_of(len(table) - most, 'more feature')}"
+    return titles
+
+
+def _table_cells(s, name, row, coefficients, width):
+    """Write the cells of one feature, a row of `short_table`."""
+    digits = min(4, max(width - 7, 2))
+    if row.get("group"):
+        name = f"{row['group']}: {name}"
+    cells = [printable(name, min(24, 56 - width * len(coefficients)))]
+    if s.refined is None:
+        cells.append(f"{row['Π']:8.2f}")
+    else:
+        cells.append(f"{row['Π']:8.3f} ± {row['±']:.3f}")
+    if s.q_values is not None:
+        cells.append(f"{row['q_value']:9.3f}")
+    for value in row[coefficients]:
+        cells.append(f" {value + 0:{width - 1}.{digits}g}")  # no -0
+    word = row["selected"].replace(_BELOW, "kept")
+    cells.append(f"  {_SHORT.get(word, word)}")
+    return cells
+
+
+def _legend(s, coefficients):
+    """Explain the columns of the table."""
     effects = _EFFECTS
     if s.why_no_effects:
         effects = ""
@@ -455,7 +452,24 @@ def _leading(s, most):
         legend += _OF_DECOYS
     if np.any(s.undecided):
         legend += _UNDECIDED
-    yield from _wrapped([legend], 0)
+    return legend
+
+
+def _leading_lines(s, most):
+    """Write the first lines of the table, and explain its columns."""
+    table = short_table(s)
+    coefficients = table.columns[table.columns.get_loc("selected") + 1 :]
+    width = min(11, 42 // len(coefficients))  # letters for each
+    lines = [_table_titles(s, coefficients, width)]
+    for name, row in table[:most].iterrows():
+        lines.append(_table_cells(s, name, row, coefficients, width))
+    widest = max(len(line[0]) for line in lines)
+    for line in lines:
+        line[0] = line[0].ljust(widest)
+        yield "".join(line)
+    if len(table) > most:
+        yield f"... and {wording.number_of(len(table) - most, 'more feature')}"
+    yield from _wrap([_legend(s, coefficients)], 0)
 
 
 def effects_lines(effects):
@@ -467,7 +481,7 @@ def effects_lines(effects):
     shown = table[columns + ["p_value", "reason"]]
     lines = shown.to_string(float_format="{:.3g}".format).splitlines()
     lines.append(f"{100 * effects.level:g} %: {effects.note}")
-    yield from _wrapped(lines)
+    yield from _wrap(lines)
 
 
 def fingerprint(question):
@@ -645,7 +659,7 @@ def write_report(s, folder, done=()):
     report of another question (other names, table or target). OSError: it cannot be
     written to. TypeError: it is no path. ValueError: it is empty.
     """
-    folder = _checked_folder(folder)
+    folder = _check_folder(folder)
     if isinstance(done, str) or not np.iterable(done):
         raise TypeError(f"report: done must be a list of sentences, got {done!r}")
     _refuse_other_reports(folder, s.question)
@@ -655,7 +669,7 @@ def write_report(s, folder, done=()):
     return [folder / name for name in FILES + OF_EFFECTS if name in files]
 
 
-def _checked_folder(folder):
+def _check_folder(folder):
     """Return a folder as a Path; refuse what is no path, or a file's path."""
     if isinstance(folder, str) and not folder:
         remedy = "name a folder, such as 'report'; '.' is the working folder"
