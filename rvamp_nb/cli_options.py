@@ -277,8 +277,8 @@ _SELECT_MORE = """\
   --decoys {permuted,gaussian}  a q-value for each feature, by decoys that are entries
       in another order, or follow common factors
 the results
-  --effects  write the effects of the selected columns, with intervals, and draw them,
-      for the losses squared and logistic; chosen on the same rows (chapter 5.6)
+  --effects  write the effects of the selected columns, with intervals, and draw them;
+      they are chosen on the same rows (chapter 5.6)
   --path  write Π along the whole path of penalties, too, and draw it
   --out DIR  folder for the results (default: %(default)s)
   --report FOLDER  write a page for a paper, too: methods, settings, tables and pictures
