@@ -288,27 +288,27 @@ function untilSettled() {
   };
 }
 
-// Fit at penalties from the largest on, each from the messages of the one before; `told` is waited for after each.
-async function fitPath(A, y, largest, told) {
+// Fit at penalties from the largest on, each from the messages of the one before; `report` is waited for after each.
+async function fitPath(A, y, largest, report) {
   const fits = [];
   for (let k = 0; k < PENALTIES; k++) {
     const lam = 0.8 * largest / RATIO ** k;
     const fit = rvamp(A, y, lam, { tol: CLOSE, maxIter: 200, from: fits.at(-1), watch: untilSettled() });
     if (!(fit.gap < NEAR)) break; // smaller penalties are harder
     fits.push({ ...fit, lam });
-    await told(`penalty ${k + 1} of ${PENALTIES}`);
+    await report(`penalty ${k + 1} of ${PENALTIES}`);
   }
   return fits;
 }
 
 // What the explorer shows of a table whose column number `target` is explained by the others. Coefficients are changes of
 // the target for one standard deviation of a column.
-export async function explored({ names, columns }, target, told = async () => {}) {
+export async function explored({ names, columns }, target, report = async () => {}) {
   const features = names.flatMap((_, k) => (k === target ? [] : [k]));
   const A = transposed(features.map((k) => standardised(columns[k]).values));
   const { values: y, sd: unit } = standardised(columns[target]);
   const largest = largestOf(times(transposed(A), y)) / 2; // half the rows are drawn
-  const fits = (await fitPath(A, y, largest, told)).reverse();
+  const fits = (await fitPath(A, y, largest, report)).reverse();
   if (fits.length < 3) throw new Error("The iteration does not converge on this table, not even with large penalties. Do columns repeat each other?");
   const start = Math.floor(fits.length / 2);
   const { lam, Pi } = fits[start];
@@ -368,14 +368,14 @@ export function render({ model, el }) {
   async function compute(table, target) {
     const mine = ++turn;
     const begun = performance.now();
-    const told = async (what) => {
+    const report = async (what) => {
       if (mine === turn) says.textContent = `Computing: ${what}.`;
       await pause();
       if (mine !== turn) throw new Error("another table");
     };
     try {
-      await told("the first penalty");
-      show(await explored(table, target, told));
+      await report("the first penalty");
+      show(await explored(table, target, report));
       says.textContent = `Done in ${((performance.now() - begun) / 1000).toFixed(1)} s, in this page. A link cannot hold your table; the pictures below can be saved.`;
     } catch (problem) {
       if (mine === turn) says.textContent = problem.message;

@@ -627,7 +627,7 @@ def tall_blocks(A, prior, rows, layout):
 
 # %% ../../nbs/course/52_groups.ipynb #19000055
 class _CoupledRows(NamedTuple):
-    """What the coupling says of G groups of n rows: moments, and the message."""
+    """Moments and message of G groups of n rows, from the coupling."""
 
     mean: np.ndarray  # (G, n)
     chi: np.ndarray  # (G, n), response

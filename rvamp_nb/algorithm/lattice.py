@@ -26,7 +26,7 @@ def _spacing(loss, y, left, right, V, c, digits, beta):
 
 # %% ../../nbs/workshop/lattice.ipynb #f35959a9
 class _Ends(NamedTuple):
-    """Where the lattice of each row lies, relative to -h, (M,) each."""
+    """Ends of the lattice of each row, relative to -h, (M,) each."""
 
     low: np.ndarray
     high: np.ndarray

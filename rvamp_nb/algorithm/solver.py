@@ -870,7 +870,7 @@ class Path:
 
 # %% ../../nbs/workshop/solver.ipynb #12000220
 class _PathPoint(NamedTuple):
-    """What a path keeps of one fit; a whole `Fit`, with its last step, would take three
+    """One fit of a path, kept without its last step: a whole `Fit` would take three
     times the memory.
     """
 

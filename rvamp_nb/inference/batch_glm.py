@@ -405,7 +405,7 @@ def _choose_length(p, f, along, z, step, whole):
 
 
 class _Iterates(NamedTuple):
-    """Where b refits are between Newton steps, which change the arrays in place."""
+    """State of b refits between Newton steps, which change the arrays in place."""
 
     z: np.ndarray  # (b, n) coefficients
     used: np.ndarray  # (b, n) bool: the face, coefficients that may differ from 0

@@ -135,7 +135,7 @@ def sampling_units(counts, M):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt0x1
 class _PatternPlan(NamedTuple):
-    """How the patterns of some chosen units, out of G, are made."""
+    """Plan of the patterns of some chosen units, out of G."""
 
     others: np.ndarray  # (G,): the number of the law of each unit that is not chosen
     n_pieces: int  # of the law of a chosen unit

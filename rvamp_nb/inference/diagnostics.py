@@ -159,7 +159,7 @@ def largest_single_share(fit):
 
 
 class _NoiseSigns(NamedTuple):
-    """How unevenly rows make the noise; nan for a fit that broke down, for comparisons
+    """Signs of uneven rows in the noise; nan for a fit that broke down, for comparisons
     with nan are false.
     """
 

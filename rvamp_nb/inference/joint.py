@@ -110,6 +110,16 @@ class RowModel:
         return self.information(x, counts)
 
 
+class _Risks(NamedTuple):
+    """Risks of the rows of a `CoxModel` at some coefficients."""
+
+    f: np.ndarray  # (M,) linear predictor
+    risk: np.ndarray  # (M,), relative, times how often the row is counted
+    deaths: np.ndarray  # (M,)
+    total: np.ndarray  # (M,): risk of all that are at risk when a row ends
+    mean: np.ndarray  # (M, N): of the columns over these
+
+
 class CoxModel:
     """Cox's partial likelihood (`cox`), with strata and late entry.
 
@@ -127,37 +137,36 @@ class CoxModel:
         self.bends = True
         self.sets = RiskSets(begin[self.order], end[self.order])
 
-    def _at(self, x, counts):
-        """Compute risk, deaths and total risk, (M,), and the mean of the columns over
-        those at risk when a row ends, (M, N).
-        """
+    def _risks(self, x, counts):
+        """Compute the `_Risks` of the rows, each counted so many times, (M,)."""
         f = self.A @ x + self.offset
         risk = counts * np.exp(f)
         total = np.maximum(self.sets.at_risk(risk), np.exp(f) * 1e-12)
         mean = self.sets.at_risk(self.A.T * risk).T / total[:, None]
-        return f, risk, counts * self.event, total, mean
+        return _Risks(f, risk, counts * self.event, total, mean)
 
     def score(self, x, counts):
         """See `RowModel.score` (`cox-score`)."""
-        f, risk, deaths, total, mean = self._at(x, counts)
-        jumps = deaths / total
+        rows = self._risks(x, counts)
+        jumps = rows.deaths / rows.total
         hazard = self.sets.while_at_risk(jumps)
-        expected = self.sets.while_at_risk(mean.T * jumps).T
-        pull = deaths[:, None] * (self.A - mean)
-        pull -= risk[:, None] * (self.A * hazard[:, None] - expected)
-        return deaths @ (np.log(total) - f), pull
+        expected = self.sets.while_at_risk(rows.mean.T * jumps).T
+        pull = rows.deaths[:, None] * (self.A - rows.mean)
+        pull -= rows.risk[:, None] * (self.A * hazard[:, None] - expected)
+        return rows.deaths @ (np.log(rows.total) - rows.f), pull
 
     def information(self, x, counts):
         """See `RowModel.information` (`cox-curvature`)."""
-        _, risk, deaths, total, mean = self._at(x, counts)
-        held = risk * self.sets.while_at_risk(deaths / total)
-        return (self.A.T * held) @ self.A - (mean.T * deaths) @ mean
+        rows = self._risks(x, counts)
+        held = rows.risk * self.sets.while_at_risk(rows.deaths / rows.total)
+        return (self.A.T * held) @ self.A - (rows.mean.T * rows.deaths) @ rows.mean
 
     def share(self, x, counts):
         """See `RowModel.share`: by the risk of the rows at each death (`cox-share`)."""
-        _, risk, deaths, total, mean = self._at(x, np.ones(len(counts)))
-        jumps = deaths / total
-        risk = risk * counts
+        rows = self._risks(x, np.ones(len(counts)))
+        mean = rows.mean
+        jumps = rows.deaths / rows.total
+        risk = rows.risk * counts
         held = risk * self.sets.while_at_risk(jumps)
         expected = self.sets.while_at_risk(mean.T * jumps)
         crossed = (expected * risk) @ self.A

@@ -172,7 +172,7 @@ class ScaledPrior(Prior):
 
     @property
     def positive(self):
-        """Whether x >= 0 is imposed."""
+        """Return whether x >= 0 is imposed."""
         return self.prior.positive
 
     def _factors(self):

@@ -445,7 +445,7 @@ def joined(frame, other, on, *, names, missing="error", typed=in_python):
     >>> table.age.tolist(), notes
     ([50, 40, 50], ["1 id of people is not in doses, and not used: 'c'"])
     """
-    ids = []
+    labels = []
     key, _, other_key = on.partition("=")
     other_key = other_key or key
     for table, column, name in zip((frame, other), (key, other_key), names):
@@ -456,8 +456,8 @@ def joined(frame, other, on, *, names, missing="error", typed=in_python):
                 problem += f": if features stand in its rows, give {name} first, with"
                 problem += f" {typed('transpose')}, and {typed('join')} {names[0]}"
             raise InputError(f"argument {typed('on')}: {problem}")
-        ids.append(table[column].map(cell_label))
-    ids, known = ids
+        labels.append(table[column].map(cell_label))
+    ids, known = labels
     both = [name for name in other if name in frame and name != other_key]
     if both:
         problem = f"{quoted(both)} is in {names[0]} and in {names[1]}"

@@ -817,7 +817,7 @@ def fit_for_effects(question):
     return question.solve(lam, tol=1e-6)
 
 # %% ../../nbs/workshop/selection.ipynb #83eff006
-_REASONS = joint_fit.IDLE | {
+_REASONS = {
     "interval": "",
     "p-value only": "too few rows, or too cautious predictions (chapter 5.6)",
     "none": "resembles other columns too much, or is pulled too far by them",
@@ -838,7 +838,7 @@ def _reason(columns, effects_of_A, copies, i):
     if len(others) and status == "none":
         names = columns.names[columns.first[others]]
         return f"adds up with {', '.join(names)}"
-    return _REASONS.get(columns.kind[i], _REASONS[status])
+    return joint_fit.IDLE.get(columns.kind[i], _REASONS[status])
 
 # %% ../../nbs/workshop/selection.ipynb #83eff007
 AFTER = (
