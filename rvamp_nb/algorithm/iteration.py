@@ -15,7 +15,8 @@ import numpy as np
 from .likelihood import WORK, Squared
 from .messages import Natural, coordinates, from_coordinates
 from .problem import Breakdown, Step
-from .step import initial_state, lambda_max_factor, step
+from .start import initial_state, lambda_max_factor
+from .step import step
 from ..tables.chunked import chunk_axis
 
 # %% ../../nbs/course/35_until_it_stops.ipynb #e77decbf

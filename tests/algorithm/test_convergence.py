@@ -30,7 +30,8 @@ from rvamp_nb.algorithm.resampling import (
     TwoPoint,
 )
 from rvamp_nb.algorithm.solver import A_SHORT_FIT, ConvergenceWarning, rvamp, rvamp_path
-from rvamp_nb.algorithm.step import initial_state, lambda_max_factor, step
+from rvamp_nb.algorithm.start import initial_state, lambda_max_factor
+from rvamp_nb.algorithm.step import step
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.select import penalty as search

@@ -17,6 +17,7 @@ HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 # {room: the chapter that derives what it computes, or in which it is used first}
 PLAIN = {
     "algorithm.problem": "34_one_turn",
+    "algorithm.unpenalised": "34_one_turn",
     "algorithm.weighted": "53_survival",
     "cli_options": "54_stability",
     "environment": "54_stability",
