@@ -23,7 +23,8 @@ from rvamp_nb.algorithm.energy import (
     stability_radius,
     variational,
 )
-from rvamp_nb.algorithm.iteration import damp, iterate
+from rvamp_nb.algorithm.damping import damp
+from rvamp_nb.algorithm.iteration import iterate
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.algorithm.lmmse import couple
 from rvamp_nb.algorithm.messages import Moments, Natural
