@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .damping import attenuate, damp_coordinates, expected_rows
-from .damping import slice_or_mask
+from .damping import attenuate, damped, expected_rows, slice_or_mask
 from .likelihood import WORK, Squared
 from .messages import Natural, coordinates, from_coordinates
 from .problem import Breakdown, Step
@@ -221,7 +220,7 @@ def _next_state(problem, current, damping, anderson=None):
     undamped = f
     if accelerates:
         undamped = f.copy()  # both overwrite their argument
-    plain = damp_coordinates(z, undamped, damping)
+    plain = damped(z, undamped, damping)
     if accelerates:
         proposal = anderson.propose(old, new, z, f, min(damping / 0.7, 1.0))
         if proposal is not None and _is_near(proposal, plain, old):
