@@ -21,6 +21,7 @@ PLAIN = {
     "cli_options": "54_stability",
     "environment": "54_stability",
     "inference.joint": "56_effects",
+    "inference.refinement": "44_refinement",
     "inference.survival": "53_survival",
     "interface": "31_prior",
     "select.html": "54_stability",
