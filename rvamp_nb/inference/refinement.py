@@ -11,7 +11,7 @@ depend on the machine. A resample depends on the seed and its number alone.
 >>> d = datasets.load_diabetes()
 >>> found = refine(rvamp(d.A[:, :10], d.y, lam=60.0), accuracy=0.05)
 >>> found
-RefinedFit(200 refits (60 to full precision), standard error ≤ 0.021)
+RefinedFit(200 refits (60 to full precision), standard error ≤ 0.025)
 >>> [level.shape[0] for level in found.levels]
 [400, 200, 60]
 """
