@@ -8,8 +8,8 @@ attributes. A fit that is refused leaves nothing of an earlier one.
 >>> from rvamp_nb import StabilitySelection, datasets
 >>> d = datasets.load_diabetes()
 >>> s = StabilitySelection(n_resamples=0, q=3).fit(d.A[:, :10], d.y)
->>> s.get_support(indices=True).tolist(), round(s.probabilities_.sum(), 2)
-([2, 8], 3.0)
+>>> s.get_support(indices=True).tolist(), f"{s.probabilities_.sum():.1f}"
+([2, 8], '3.0')
 """
 
 import warnings
