@@ -775,8 +775,8 @@ class GroupNorm(NamedTuple):
             The atom is included from x = 0 on.
         """
         cut = np.ravel(self.cut + self.slope * np.asarray(x))
-        u, w = column_groups.length_nodes(self.k, np.full(len(cut), self.m), cut)
-        density, _ = column_groups.length_law(self.k, self.m, u)
+        u, w = group_channel.length_nodes(self.k, np.full(len(cut), self.m), cut)
+        density, _ = group_channel.length_law(self.k, self.m, u)
         share = np.where(u > cut, 0.0, w * density).sum(0)
         # a length below 0 has no probability
         return np.where(cut < self.cut, 0.0, share).reshape(np.shape(x))
@@ -796,7 +796,7 @@ class GroupNorm(NamedTuple):
         """
         lengths = np.clip(np.float64(x), -1e99, 1e99)
         u = np.atleast_1d(self.cut + self.slope * lengths)
-        density, _ = column_groups.length_law(self.k, self.m, u)
+        density, _ = group_channel.length_law(self.k, self.m, u)
         density = np.where(u < self.cut, 0.0, density * self.slope)
         return density.reshape(np.shape(x))
 
@@ -850,7 +850,7 @@ def group_norm(fit: Fit, name: str | int) -> GroupNorm:
     message = take_entries(fit.last.state.to_prior, slice(N))
     g = names.index(name)
     k, size, chi_hat, t, Q = [values[g] for values in fit.prior.fields(message)]
-    s = float(column_groups.noise_in(size, chi_hat, t))
+    s = float(group_channel.noise_in(size, chi_hat, t))
     return GroupNorm(k=float(k), m=size / s, cut=(t - size) / s, slope=Q / s)
 
 # %% ../../nbs/workshop/densities.ipynb #c0ef1e01

@@ -28,7 +28,7 @@ from ..algorithm.resampling import FixedFactor, NoResampling
 from ..algorithm.solver import Fit, with_clusters
 from .diagnostics import ReliabilityWarning
 from .forest import plot_effects
-from .refinement import field_of
+from .levels import field_of
 from ..sketch import as_page
 from ..typing import Array, Bools, Ints
 from ..validation import check_number, format_list

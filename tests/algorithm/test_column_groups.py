@@ -29,13 +29,8 @@ from rvamp_nb import (
     stability_radius,
 )
 from rvamp_nb.algorithm import active, column_groups
-from rvamp_nb.algorithm.column_groups import (
-    P1InGroup,
-    length_law,
-    length_nodes,
-    one_each,
-    radial_moments,
-)
+from rvamp_nb.algorithm.column_groups import P1InGroup, one_each
+from rvamp_nb.algorithm.group_channel import length_law, length_nodes, radial_moments
 from rvamp_nb.algorithm.messages import Mixed, Natural, natural_to_moment
 from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.inference.turns import ExactByTurns
