@@ -324,7 +324,7 @@ def _settle(stream):
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
 _ASK = "target time event entry positive id groups strata weights offset exposure"
-_ASK += " trials drop keep categorical missing na lod"
+_ASK += " trials matched drop keep categorical missing na lod"
 _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
 
 
@@ -368,7 +368,7 @@ def _request(args):
     table = table._replace(notes=joined + table.notes)
     options = _some(args, _OPTIONS)
     options["lambdas"] = args.lam
-    if args.time and args.loss == "auto":
+    if (args.time or args.matched) and args.loss == "auto":
         options["loss"] = "survival"
     groups = _groups(args, table)
     if groups:
@@ -393,10 +393,19 @@ def _read_files(args, asked):
     if args.join:
         names = where, printable(args.join)
         second = readers.read_frame(args.join, **how)
-        options = dict(names=names, missing=args.missing, typed=_in_shell)
+        tables = frame, second, args.on
+        options = dict(names=names, typed=_in_shell)
         digests = frame.attrs["sha256"], second.attrs["sha256"]
-        frame, notes = readers.joined(frame, second, args.on, **options)
-        frame.attrs["sha256"] = " + ".join(digests)
+        unmatched = ""
+        try:
+            frame, notes = readers.joined(*tables, missing=args.missing, **options)
+        except InputError as e:
+            if args.missing != "error":
+                raise
+            # what else is wrong is refused here; ids without a row, with the cells
+            frame, notes = readers.joined(*tables, missing="drop", **options)
+            unmatched = str(e)
+        frame.attrs = {"sha256": " + ".join(digests), "unmatched": unmatched}
         where = " and ".join(names)
     taken = [value for role in asked.values() for value in np.atleast_1d(role)]
     if (args.join or args.transpose) and asked["id"] is None and key not in taken:
