@@ -349,6 +349,14 @@ class Target(NamedTuple):
             counts = self.likelihood.of_samples(counts, len(self.y))
         return np.ravel(self.y), counts
 
+    def is_conditional(self):
+        """Check whether the model is a conditional logistic regression: survival times
+        that are all equal, where each stratum is a matched set.
+        """
+        if self.baseline is None or not self.rows.are_matched():
+            return False
+        return np.ptp(self.baseline.time) == 0
+
 
 def _few_events(base, rows):
     """Describe strata with too few events or rows for a Cox model in a warning, or "".
@@ -357,6 +365,8 @@ def _few_events(base, rows):
     single event only where it is drawn, unless whole strata are drawn.
     """
     strata = rows.strata
+    event = "a death"
+    n_at_risk = base.mean_at_risk
     compared_with = "rows of its stratum"
     remedy = "a death is compared inside its stratum only; merge strata that are alike"
     if strata is None:
@@ -370,6 +380,8 @@ def _few_events(base, rows):
     problems = []
     sentences = ["without an event say nothing"]
     if rows.are_matched():
+        event = "an event"
+        n_at_risk = n_at_risk / base.counts.mean  # whole strata are drawn
         remedy = "refits (n_resamples) put it right"
     else:
         sentences.append("with one event nothing where it is not drawn")
@@ -377,9 +389,9 @@ def _few_events(base, rows):
         affected = np.flatnonzero(events == n)
         if len(affected):
             problems.append(f"strata {format_list(names, affected)} {sentence}")
-    if base.mean_at_risk < 5:
-        compared = f"{base.mean_at_risk:.1f} {compared_with} on average"
-        problem = f"in a resample a death is compared with {compared}, where rVAMP"
+    if n_at_risk < 5:
+        compared = f"{n_at_risk:.1f} {compared_with} on average"
+        problem = f"in a resample {event} is compared with {compared}, where rVAMP"
         problems.append(f"{problem} alone is rough (Π may be off by 0.1 and more)")
     if not problems:
         return ""
