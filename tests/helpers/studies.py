@@ -16,7 +16,7 @@ class Study(NamedTuple):
     planted: tuple
 
 
-def _labs(rng, values, names):
+def _labs(values, names):
     """Return amounts (M, n), above 0, as a laboratory reports them."""
     return pd.DataFrame(np.exp(0.4 * values + 1.5).round(2), columns=names)
 
@@ -37,7 +37,7 @@ def readmission():
     M = 320
     blood = "CRP eGFR Hb Na K ALT AST albumin glucose TSH ferritin WBC BNP urea".split()
     values = rng.normal(size=(M, len(blood)))
-    labs = _labs(rng, values, blood)
+    labs = _labs(values, blood)
     smoking = rng.choice(["never", "ex", "current"], size=M, p=[0.5, 0.3, 0.2])
     days = pd.to_datetime("2023-01-01") + pd.to_timedelta(rng.integers(0, 600, M), "D")
     odds = 1.4 * values[:, 12] - 1.2 * values[:, 7] + 1.2 * (smoking == "current") - 0.5
@@ -85,7 +85,7 @@ def late_entry():
     rate = pd.Series(centre).map({"Paris": 0.002, "Lyon": 0.004, "Lille": 0.02})
     death = rng.exponential(1 / (rate * np.exp(0.7 * values[:, 0] - 0.6 * values[:, 1])))
     end = rng.uniform(100, 1500, size=M)
-    referred = np.round(rng.exponential(40, size=M))
+    referred = np.round(rng.exponential(8, size=M))
     diagnosis = pd.to_datetime("2015-01-01") + pd.to_timedelta(
         rng.integers(0, 1500, M), "D"
     )
@@ -102,12 +102,12 @@ def late_entry():
 def spectra():
     """Write bands of spectra of three tissues, read by four operators."""
     rng = np.random.default_rng(834)
-    M = 240
-    values = rng.normal(size=(M, 40)).round(3)
-    names = [f"band{b}_{k}" for b in range(1, 9) for k in range(1, 6)]
+    M = 300
+    values = rng.normal(size=(M, 15)).round(3)
+    names = [f"band{b}_{k}" for b in range(1, 4) for k in range(1, 6)]
     scores = np.zeros((M, 3))
-    scores[:, 1] = 2.5 * values[:, 0]
-    scores[:, 2] = 2.5 * values[:, 12]
+    scores[:, 1] = 2 * values[:, 0]
+    scores[:, 2] = 2 * values[:, 12]
     chosen = (scores + rng.gumbel(size=(M, 3))).argmax(1)
     table = pd.DataFrame(values, columns=names)
     table.insert(0, "spectrum", [f"sp{k:04d}" for k in range(M)])
@@ -141,7 +141,7 @@ def trial():
     M = 360
     names = [f"sTM{k:02d}" for k in range(1, 37)]
     values = rng.normal(size=(M, 36))
-    labs = _labs(rng, values, names)
+    labs = _labs(values, names)
     subjects = [f"{101 + k % 5}-{k:04d}" for k in range(M)]
     site = pd.Series([f"site {101 + k % 5}" for k in range(M)])
     arm = rng.choice(["active", "placebo"], size=M)
@@ -174,7 +174,7 @@ def matched_sets():
         values = 0.7 * rng.normal(size=20) + rng.normal(size=(4, 20))
         smoking = rng.choice(["never", "former", "current"], size=4, p=[0.5, 0.3, 0.2])
         score = 0.8 * values[:, 0] - 0.8 * values[:, 6] + 0.8 * values[:, 15]
-        table = _labs(rng, values, blood)
+        table = _labs(values, blood)
         table.insert(0, "match_set", f"S{k + 1:03d}")
         table.insert(1, "age_at_blood", rng.integers(40, 75) + rng.integers(-2, 3, 4))
         table.insert(2, "sex", rng.choice(["F", "M"]))
@@ -243,7 +243,7 @@ STUDIES = {
         trial,
         "trial.csv --join lab.csv --on USUBJID=subject --time PFS_months"
         " --event PFS_status=progressed --strata SITE",
-        ("sTM03", "sTM19", "ARM=active"),
+        ("sTM03", "sTM19", "ECOG", "ARM=placebo"),
     ),
     "matched sets": Study(
         matched_sets,
