@@ -61,10 +61,10 @@ def expression():
     """Write genes in rows, samples in columns, and a second file about the samples."""
     rng = np.random.default_rng(832)
     M = 120
-    values = rng.normal(size=(M, 600))
+    values = rng.normal(size=(M, 300))
     samples = [f"GSM{4000 + k}" for k in range(M)]
     genes = pd.DataFrame(values.T.round(3), columns=samples)
-    genes.insert(0, "gene", [f"G{k:03d}" for k in range(600)])
+    genes.insert(0, "gene", [f"G{k:03d}" for k in range(300)])
     genes.to_csv("genes.csv", index=False)
     odds = 3 * values[:, 4] - 3 * values[:, 77]
     about = pd.DataFrame({"sample": samples})
@@ -77,9 +77,9 @@ def expression():
 def late_entry():
     """Write survival times from three centres, with dates, and rows that enter late."""
     rng = np.random.default_rng(833)
-    M = 500
-    values = rng.normal(size=(M, 20)).round(3)
-    names = [f"marker_{k}" for k in range(1, 21)]
+    M = 300
+    values = rng.normal(size=(M, 12)).round(3)
+    names = [f"marker_{k}" for k in range(1, 13)]
     table = pd.DataFrame(values, columns=names)
     centre = rng.choice(["Paris", "Lyon", "Lille"], size=M, p=[0.5, 0.3, 0.2])
     rate = pd.Series(centre).map({"Paris": 0.002, "Lyon": 0.004, "Lille": 0.02})
@@ -120,16 +120,16 @@ def falls():
     """Write counts of falls at several visits of each patient, over unequal times."""
     rng = np.random.default_rng(835)
     rows = []
-    for k in range(90):
-        level = 0.5 * rng.normal()
-        own = rng.normal(size=18)
+    for k in range(80):
+        level = 0.3 * rng.normal()
+        own = rng.normal(size=12)
         for visit in range(rng.integers(1, 6)):
-            x = 0.5 * own + rng.normal(size=18)
+            x = 0.5 * own + rng.normal(size=12)
             days = rng.integers(15, 200)
-            rate = np.exp(1.5 + level + 0.6 * x[0] - 0.6 * x[8]) / 365
+            rate = np.exp(2 + level + 0.6 * x[0] - 0.6 * x[8]) / 365
             cells = [f"P{k:03d}", f"V{visit + 1}", days, *x.round(3)]
             rows.append([*cells, rng.poisson(days * rate)])
-    names = ["patient", "visit", "days_at_risk", *(f"gait_{k}" for k in range(18))]
+    names = ["patient", "visit", "days_at_risk", *(f"gait_{k}" for k in range(12))]
     pd.DataFrame(rows, columns=[*names, "falls"]).to_csv("falls.csv", index=False)
 
 
@@ -138,9 +138,9 @@ def trial():
     values in another, some below a limit and some without a sample.
     """
     rng = np.random.default_rng(836)
-    M = 360
-    names = [f"sTM{k:02d}" for k in range(1, 37)]
-    values = rng.normal(size=(M, 36))
+    M = 320
+    names = [f"sTM{k:02d}" for k in range(1, 25)]
+    values = rng.normal(size=(M, 24))
     labs = _labs(values, names)
     subjects = [f"{101 + k % 5}-{k:04d}" for k in range(M)]
     site = pd.Series([f"site {101 + k % 5}" for k in range(M)])
@@ -167,13 +167,12 @@ def trial():
 def matched_sets():
     """Write cases, each with three controls of its age and sex, in no order."""
     rng = np.random.default_rng(837)
-    blood = "IL6 CRP leptin IGF1 SHBG estradiol vitamin_D folate B12 ferritin selenium"
-    blood = f"{blood} HDL LDL ApoB HbA1c insulin C_peptide GGT ALT uric_acid".split()
+    blood = "IL6 CRP leptin IGF1 SHBG vitamin_D folate B12 HDL LDL insulin GGT".split()
     tables = []
-    for k in range(150):
-        values = 0.7 * rng.normal(size=20) + rng.normal(size=(4, 20))
+    for k in range(120):
+        values = 0.7 * rng.normal(size=12) + rng.normal(size=(4, 12))
         smoking = rng.choice(["never", "former", "current"], size=4, p=[0.5, 0.3, 0.2])
-        score = 0.8 * values[:, 0] - 0.8 * values[:, 6] + 0.8 * values[:, 15]
+        score = 0.9 * values[:, 0] - 0.9 * values[:, 5] + 0.9 * values[:, 10]
         table = _labs(values, blood)
         table.insert(0, "match_set", f"S{k + 1:03d}")
         table.insert(1, "age_at_blood", rng.integers(40, 75) + rng.integers(-2, 3, 4))
@@ -186,7 +185,7 @@ def matched_sets():
     table["folate"] = _below(table["folate"], 2.2)
     table["vitamin_D"] = _with_gaps(rng, table["vitamin_D"], 0.03)
     table["smoking"] = _with_gaps(rng, table["smoking"], 0.02)
-    table.insert(0, "sample_id", [f"BB{10_000 + 17 * k}" for k in range(600)])
+    table.insert(0, "sample_id", [f"BB{10_000 + 17 * k}" for k in range(480)])
     table.sample(frac=1, random_state=1).to_csv("nested.csv", index=False)
 
 
@@ -195,12 +194,12 @@ def proteomics():
     second file about the samples.
     """
     rng = np.random.default_rng(838)
-    M = 150
-    values = rng.normal(size=(M, 240))
-    levels = np.exp(0.6 * values + rng.normal(size=240)).round(3)
+    M = 120
+    values = rng.normal(size=(M, 160))
+    levels = np.exp(0.6 * values + rng.normal(size=160)).round(3)
     samples = [f"PL{1 + k % 3}_{k:03d}" for k in range(M)]
-    proteins = pd.DataFrame(levels, samples, [f"P{k:05d}" for k in range(240)])
-    limits = np.quantile(levels, rng.uniform(0, 0.5, size=240), axis=0).diagonal()
+    proteins = pd.DataFrame(levels, samples, [f"P{k:05d}" for k in range(160)])
+    limits = np.quantile(levels, rng.uniform(0, 0.5, size=160), axis=0).diagonal()
     cells = proteins.astype(str)
     for name, limit in zip(proteins, limits.round(2)):
         cells[name] = _below(proteins[name], limit)
