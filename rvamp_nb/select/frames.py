@@ -360,7 +360,11 @@ def _matched_columns(ask, frame, values):
         labels = _text_column(frame[name])
         if labels.nunique() == n_rows.min() and labels.notna().all():
             sizes = _set_sizes(labels, words)
-            if sizes.shape[1] == 2 and (sizes == 1).all().any() and (sizes > 0).all(None):
+            if (
+                sizes.shape[1] == 2
+                and (sizes == 1).all().any()
+                and (sizes > 0).all(axis=None)
+            ):
                 found.append(name)
     return found
 
@@ -400,7 +404,6 @@ def _without_partner(ask, frame, stay):
         raise InputError(f"{problem}: {remedy}")
     whole = sizes.index[(sizes > 0).all(axis=1)]
     return (stay & ~labels.isin(whole)).to_numpy()
-
 
 # %% ../../nbs/workshop/frames.ipynb #9c7f7dd2
 class Table(NamedTuple):

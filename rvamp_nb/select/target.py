@@ -362,11 +362,10 @@ def _few_events(base, rows):
     """Describe strata with too few events or rows for a Cox model in a warning, or "".
 
     A stratum without an event has no part in the partial likelihood, and one with a
-    single event only where it is drawn, unless whole strata are drawn.
+    single event only where it is drawn. Where whole strata are drawn, as matched sets
+    are, rVAMP alone is off by 0.03 at most in pairs, and by less in larger sets.
     """
     strata = rows.strata
-    event = "a death"
-    n_at_risk = base.mean_at_risk
     compared_with = "rows of its stratum"
     remedy = "a death is compared inside its stratum only; merge strata that are alike"
     if strata is None:
@@ -379,19 +378,16 @@ def _few_events(base, rows):
     events = np.bincount(codes, base.event[weighs])
     problems = []
     sentences = ["without an event say nothing"]
-    if rows.are_matched():
-        event = "an event"
-        n_at_risk = n_at_risk / base.counts.mean  # whole strata are drawn
-        remedy = "refits (n_resamples) put it right"
-    else:
+    thinned = not rows.are_matched()  # else whole strata are drawn
+    if thinned:
         sentences.append("with one event nothing where it is not drawn")
     for n, sentence in enumerate(sentences):
         affected = np.flatnonzero(events == n)
         if len(affected):
             problems.append(f"strata {format_list(names, affected)} {sentence}")
-    if n_at_risk < 5:
-        compared = f"{n_at_risk:.1f} {compared_with} on average"
-        problem = f"in a resample {event} is compared with {compared}, where rVAMP"
+    if thinned and base.mean_at_risk < 5:
+        compared = f"{base.mean_at_risk:.1f} {compared_with} on average"
+        problem = f"in a resample a death is compared with {compared}, where rVAMP"
         problems.append(f"{problem} alone is rough (Π may be off by 0.1 and more)")
     if not problems:
         return ""

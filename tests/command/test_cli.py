@@ -2256,7 +2256,9 @@ def test_effects_of_classes_are_odds_ratios(capsys):
 def test_effects_that_are_not_known_leave_the_list(capsys):
     table()
     assert exit_code([*QUICK.split(), "--effects", "--loss", "huber"]) == 3
-    reason = "no effects are written: no effects are known with huber: give loss='squared'"
+    reason = (
+        "no effects are written: no effects are known with huber: give loss='squared'"
+    )
     assert reason in unwrapped(capsys.readouterr().out)
     assert settings()["exit_code"] == 3 and "data-selection.csv" in listed()
     assert not any("effects" in name for name in listed())

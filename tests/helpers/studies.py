@@ -9,7 +9,7 @@ import pandas as pd
 
 
 class Study(NamedTuple):
-    """A study: what writes its files, the first line, and the columns with an effect."""
+    """What writes the files of a study, its first line, the columns with an effect."""
 
     write: object
     line: str
@@ -83,7 +83,9 @@ def late_entry():
     table = pd.DataFrame(values, columns=names)
     centre = rng.choice(["Paris", "Lyon", "Lille"], size=M, p=[0.5, 0.3, 0.2])
     rate = pd.Series(centre).map({"Paris": 0.002, "Lyon": 0.004, "Lille": 0.02})
-    death = rng.exponential(1 / (rate * np.exp(0.7 * values[:, 0] - 0.6 * values[:, 1])))
+    death = rng.exponential(
+        1 / (rate * np.exp(0.7 * values[:, 0] - 0.6 * values[:, 1]))
+    )
     end = rng.uniform(100, 1500, size=M)
     referred = np.round(rng.exponential(8, size=M))
     diagnosis = pd.to_datetime("2015-01-01") + pd.to_timedelta(
