@@ -874,7 +874,8 @@ def effects_by_name(s, features=None, level=0.95):
     copies = np.array(duplicates(columns))[features_shown]
     if joint_fit.needs_joint_fit(s.question):
         fields = joint_fit.effects_of_joint_fit(s, features_shown, copies, level)
-        ratio = _RATIOS.get(s.question.target.loss, "")
+        target = s.question.target
+        ratio = "odds" if target.is_conditional() else _RATIOS.get(target.loss, "")
         return Effects(**fields, note=AFTER_JOINT, ratio=ratio)
     of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
     where = columns.where[features_shown]

@@ -194,6 +194,8 @@ def _model_name(target):
     """Name the model, with its article."""
     if target.baseline is not None and target.baseline.strata is not None:
         n_strata = len(np.unique(target.baseline.strata))
+        if target.is_conditional():
+            return f"a conditional logistic regression in {n_strata} matched sets,"
         return f"a stratified Cox model, one baseline in each of {n_strata} strata,"
     return _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
 
@@ -447,6 +449,8 @@ def _change(target):
     """Name the quantity that a coefficient changes."""
     if target.loss == "logistic" and target.classes is not None:
         return f"the log odds of {printable(target.classes[1], 30)}"
+    if target.is_conditional():
+        return "the log odds of the event"
     return _CHANGES.get(target.loss, "the target")
 
 
