@@ -110,7 +110,7 @@ def study(name, kind, size, seed):
 def classical(model):
     """The estimates without a penalty, and their classical standard errors."""
     counts = np.ones(len(model.A))
-    x = joint._minimise(model, np.zeros(model.n), counts, 1e-7, range(model.n))
+    x, _ = joint._minimise(model, np.zeros(model.n), counts, 1e-7)
     return x, np.sqrt(np.diag(joint._inverse(model.information(x, counts))))
 
 
