@@ -42,6 +42,7 @@ __all__ = [
     "intervals",
     "joint_effects",
     "joint_test",
+    "why_none",
 ]
 
 # Beside each stands what half and twice of it do to 36 fits of the bench (survival
@@ -212,7 +213,7 @@ def _inverse(G):
     return (inverse + inverse.T) / 2 / np.outer(scale, scale)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of a step that is too long
+@np.errstate(all="ignore")  # of a step that is too long
 def _minimise(model, x, counts, tol):
     """Minimise the loss of the rows counted, (M,), and the penalty SLIGHT, by Newton's
     method from x, (n,), to a step of tol standard errors. Second derivatives are kept
@@ -338,6 +339,18 @@ def intervals(estimate, covariance, freedom, held, level):
         "status": np.where(held, "interval", "none"),
         "covariance": covariance,
     }
+
+
+def why_none(found, j, names):
+    """Return the reason why coefficient j of `JointEffects` has no interval, or "".
+    Names, at least (N,), are those of the coefficients but for an intercept.
+    """
+    if found.infinite[j]:
+        return "separates rows by the target, alone or with others"
+    if found.left[j] < LEAST_LEFT:
+        others = [k for k in found.adds_up[j] if k < len(names)]
+        return f"adds up with {', '.join(dict.fromkeys(map(str, names[others])))}"
+    return ""
 
 
 def _parts(units, pulls, K):

@@ -159,13 +159,11 @@ def _reason_of_column(s, copies, i):
     if group >= 0 and columns.groups[group] in columns.dependent:
         return "adds up with columns of its group"
     inside = np.flatnonzero(_columns_inside(s.question))
+    names = columns.names[columns.first[inside]]
     for j in _made_of(s.question, columns.numbers(i)):
-        if found.infinite[j]:
-            return "separates rows by the target, alone or with others"
-        if found.left[j] < joint.LEAST_LEFT:
-            others = [k for k in found.adds_up[j] if k < len(inside)]
-            names = dict.fromkeys(columns.names[columns.first[inside[others]]])
-            return f"adds up with {', '.join(names)}"
+        reason = joint.why_none(found, j, names)
+        if reason:
+            return reason
     return ""
 
 
