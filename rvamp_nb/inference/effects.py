@@ -32,8 +32,8 @@ from .forest import plot_effects
 from .joint import RowModel, intervals, joint_effects, why_none
 from .refinement import field_of
 from ..sketch import as_page
-from ..typing import Array, Bools, Ints
-from ..validation import check_number, format_list
+from ..typing import Array, ArrayLike, Bools, Ints
+from ..validation import check_array, check_number, format_list
 
 if TYPE_CHECKING:  # not loaded for a signature
     from matplotlib.axes import Axes
@@ -510,6 +510,44 @@ class Effects(NamedTuple):
         if len(self.reasons):
             columns["reason"] = self.reasons
         return DataFrame(columns, index=self.names)
+
+    def per_unit(self, scale: ArrayLike | Mapping[str, float]) -> "Effects":
+        """Express effects on standardised columns per unit of the columns as they were.
+
+        Parameters
+        ----------
+        scale : (N,) array, or {name: float}
+            What each column was divided by, such as `attrs["scale"]` of the frame that
+            `datasets.standardize` returns. A ValueError for numbers below zero; 0 of a
+            constant column makes its effect NaN.
+
+        Returns
+        -------
+        Effects
+            Estimates, errors and intervals divided by the scale.
+
+        Examples
+        --------
+        >>> from pandas import DataFrame
+        >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
+        >>> from rvamp_nb import debiased_effects, rvamp
+        >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
+        >>> X = DataFrame(2 * d.A[:, :10], columns=d.names[:10])
+        >>> A, y = datasets.standardize(X, d.y)
+        >>> found = debiased_effects(rvamp(A, y, prior=lasso, counts=NoResampling()))
+        >>> found.per_unit(A.attrs["scale"]).estimate[2].round(-1)
+        np.float64(280.0)
+        """
+        if isinstance(scale, Mapping):
+            scale = [*scale.values()]
+        scale = check_array("scale", scale, (len(self.estimate),), low=0)
+        unit = 1 / np.where(scale > 0, scale, np.nan)
+        numbers = (values * unit for values in self[:4])
+        covariance = self.covariance
+        if covariance is not None:
+            covariance = covariance * np.outer(unit, unit)
+        scaled = dict(zip(self._fields, numbers))
+        return self._replace(**scaled, covariance=covariance)
 
     def plot(
         self, ax: "Axes | None" = None, per: str | None = None, most: int = 40

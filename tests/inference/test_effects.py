@@ -6,6 +6,7 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.special import betaincinv
@@ -20,6 +21,7 @@ from rvamp_nb import (
     Squared,
     StabilitySelection,
     WeightedLoss,
+    datasets,
     naive_bootstrap,
     rvamp,
 )
@@ -617,6 +619,27 @@ def test_weights_and_offsets_have_the_effects_of_a_model_without_a_penalty():
     error = np.sqrt(np.diag(repeated.covariance))[:6]
     np.testing.assert_allclose(found.se, error, rtol=1e-3)
     assert found.level == 0.8
+
+
+def test_effects_per_unit_are_those_of_the_table_as_it_was():
+    rng = np.random.default_rng(25)
+    X = pd.DataFrame(rng.normal(size=(80, 3)) * [0.01, 1, 50], columns=[*"abc"])
+    y = X @ [200.0, 1, 0] + rng.normal(size=80)
+    A, centred = datasets.standardize(X, y)
+    scale = A.attrs["scale"]
+    Z = np.column_stack([X, np.ones(80)])
+    by_hand = np.linalg.lstsq(Z, y, rcond=None)[0]
+    every = WeightedLoss(Squared(), np.ones(80))
+    found = debiased_effects(plain(A, centred, 1.0, likelihood=every))
+    per_unit = found.per_unit(scale)
+    np.testing.assert_allclose(per_unit.estimate, by_hand[:3], rtol=1e-6)
+    np.testing.assert_allclose(np.diag(per_unit.covariance), per_unit.se**2)
+    t = found.estimate / found.ci_low
+    np.testing.assert_allclose(per_unit.estimate / per_unit.ci_low, t)
+    assert [*per_unit.summary().index] == [*"abc"]
+    assert np.isnan(found.per_unit([1, 0, 1]).estimate[1])
+    with pytest.raises(ValueError, match="scale"):
+        found.per_unit([1, -1, 1])
 
 
 def test_columns_without_an_effect_in_a_weighted_fit_have_a_reason():
