@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
-from . import column_groups
+from . import group_channel
 from .clusters import values_at_nodes
 from .column_groups import P1InGroup, one_each
 from .lmmse import at_most_2M, is_wide, tall_form, wide_matrices
