@@ -774,8 +774,8 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a feature that is undecided looks as the others in the picture",
-        "s.undecided is not None and s.undecided[which[k]]",
-        "False",
+        "undecided = s.undecided[which]",
+        "pass",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     # --- densities by name ------------------------------------------------------------
@@ -853,8 +853,8 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a ridgeline is not in standard deviations of the columns",
-        "sd = columns.scale[which] / rows**0.5\n",
-        "sd = columns.scale[which]\n",
+        "columns.scale[which] / n_rows**0.5",
+        "columns.scale[which]",
         "tests/pages/test_by_name.py::test_the_ridgeline_has_the_rows_of_the_bars",
     ),
     Sabotage(
