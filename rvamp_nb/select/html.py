@@ -32,7 +32,7 @@ _COLOURS = {"selected": "blue", "not selected": "plain"}  # of words; else amber
 
 
 def _bar(Pi, error, threshold, colour):
-    """Draw Π ± error as a bar, as SVG."""
+    """Draw Π ± error as a bar, as SVG, with a broken line at the threshold."""
 
     def x(p):
         return f"{1 + 158 * min(max(p, 0), 1):.1f}"
@@ -40,35 +40,43 @@ def _bar(Pi, error, threshold, colour):
     low = x(Pi - error)
     high = x(Pi + error)
     line = 'fill="none" stroke="currentColor"'
-    return (
-        f'<svg role="img" aria-label="Π {Pi:.2f}" width="160" height="15">'
-        f'<path d="M1,7.5H159" {line} opacity=".3"/>'
-        f'<path d="M1,3.5H{x(Pi)}V11.5H1Z" fill="{colour}" stroke="currentColor"/>'
-        f'<path d="M{x(threshold)},0V15" {line} stroke-dasharray="2 2"/>'
-        f'<path d="M{low},1V14M{low},7.5H{high}M{high},1V14" {line}/></svg>'
-    )
+    axis = f'<path d="M1,7.5H159" {line} opacity=".3"/>'
+    bar = f'<path d="M1,3.5H{x(Pi)}V11.5H1Z" fill="{colour}" stroke="currentColor"/>'
+    broken = f'<path d="M{x(threshold)},0V15" {line} stroke-dasharray="2 2"/>'
+    ends = f'<path d="M{low},1V14M{low},7.5H{high}M{high},1V14" {line}/>'
+    picture = f'<svg role="img" aria-label="Π {Pi:.2f}" width="160" height="15">'
+    return f"{picture}{axis}{bar}{broken}{ends}</svg>"
+
+
+def _probability_cells(s, i, word):
+    """Show the probability of a column in three cells: bar, Π and decision."""
+    Pi = s.probabilities[i]
+    error = 0.0
+    value = f"{Pi:.2f}"
+    if s.refined is not None:
+        error = s.refined.Pi_se[i]
+        value = f"{Pi:.3f} ± {error:.3f}"
+    colour = _COLOURS.get(word, "amber")
+    fill, _ = BADGES[colour]
+    if colour == "plain":  # a badge has no ground then
+        fill = COLOURS["p2"]
+    return [_bar(Pi, error, s.threshold, fill), value, badge(word, colour)]
 
 
 def _feature_rows(s, columns):
-    """Show some columns of the table as rows of HTML."""
+    """Show some columns of the table, (n,) ints, as rows of HTML: name, probability,
+    mean and standard deviation, or a mean for each of several classes.
+    """
     words = decisions(s, no="not selected", kept="selected, below the threshold")
     coefficients = rounded(s.coef_mean, s.coef_std)
     if coefficients.ndim == 1:
-        coefficients = np.stack([coefficients, rounded(s.coef_std, s.coef_std)], 1)
+        spread = rounded(s.coef_std, s.coef_std)
+        coefficients = np.stack([coefficients, spread], axis=1)
     for i in columns:
+        # a label is written for a picture, where a dollar needs a backslash
         name = printable(label(s.question.columns, i, 40).replace(r"\$", "$"))
-        Pi = s.probabilities[i]
-        error = 0.0
-        value = f"{Pi:.2f}"
-        if s.refined is not None:
-            error = s.refined.Pi_se[i]
-            value = f"{Pi:.3f} ± {error:.3f}"
-        colour = _COLOURS.get(words[i], "amber")
-        fill = BADGES[colour][0]
-        if colour == "plain":
-            fill = COLOURS["p2"]
-        bar = _bar(Pi, error, s.threshold, fill)
-        row = [plain_text(name), bar, value, badge(words[i], colour)]
+        row = [plain_text(name)]
+        row += _probability_cells(s, i, words[i])
         row += [f"{number:g}" for number in coefficients[i]]
         yield row
 
