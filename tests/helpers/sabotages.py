@@ -342,7 +342,7 @@ SABOTAGES = [
     Sabotage(
         "select/feature_groups.py",
         "the penalty counts no directions",
-        "factors * np.sqrt(sizes[index])",
+        "factors * np.sqrt(sizes)",
         "factors * 1.0",
         "tests/select/test_feature_groups.py::test_probabilities_are_those_of_refits",
     ),
@@ -531,15 +531,15 @@ SABOTAGES = [
     Sabotage(
         "select/html.py",
         "the name of a column is taken for markup",
-        "row = [plain_text(name), bar,",
-        "row = [name, bar,",
+        "row = [plain_text(name)]",
+        "row = [name]",
         "tests/pages/test_html.py::test_a_name_is_text",
     ),
     Sabotage(
         "select/html.py",
         "what is undecided looks as what is selected",
-        '_COLOURS.get(words[i], "amber")',
-        '_COLOURS.get(words[i], "blue")',
+        '_COLOURS.get(word, "amber")',
+        '_COLOURS.get(word, "blue")',
         "tests/pages/test_html.py::test_what_is_undecided_is_marked_by_a_word_and_a_colour",
     ),
     Sabotage(
