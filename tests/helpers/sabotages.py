@@ -1332,7 +1332,7 @@ SABOTAGES = [
         "a refit ends where it was to begin",
         "start = table.from_caller(start)",
         "start = table.from_caller(start) * np.nan",
-        "tests/inference/test_refinement.py::test_where_an_exact_refit_begins_moves_no_digit",
+        "tests/algorithm/test_bootstrap_general.py::test_where_a_refit_begins_moves_no_digit_and_saves_steps",
     ),
     Sabotage(
         "inference/refinement.py",
