@@ -48,35 +48,37 @@ def _bar(Pi, error, threshold, colour):
     return f"{picture}{axis}{bar}{broken}{ends}</svg>"
 
 
-def _probability_cells(s, i, word):
+def _probability_cells(selection, i, word):
     """Show the probability of a column in three cells: bar, Π and decision."""
-    Pi = s.probabilities[i]
+    Pi = selection.probabilities[i]
     error = 0.0
     value = f"{Pi:.2f}"
-    if s.refined is not None:
-        error = s.refined.Pi_se[i]
+    if selection.refined is not None:
+        error = selection.refined.Pi_se[i]
         value = f"{Pi:.3f} ± {error:.3f}"
     colour = _COLOURS.get(word, "amber")
     fill, _ = BADGES[colour]
     if colour == "plain":  # a badge has no ground then
         fill = COLOURS["p2"]
-    return [_bar(Pi, error, s.threshold, fill), value, badge(word, colour)]
+    return [_bar(Pi, error, selection.threshold, fill), value, badge(word, colour)]
 
 
-def _feature_rows(s, columns):
+def _feature_rows(selection, columns):
     """Show some columns of the table, (n,) ints, as rows of HTML: name, probability,
     mean and standard deviation, or a mean for each of several classes.
     """
-    words = decisions(s, no="not selected", kept="selected, below the threshold")
-    coefficients = rounded(s.coef_mean, s.coef_std)
+    words = decisions(
+        selection, no="not selected", kept="selected, below the threshold"
+    )
+    coefficients = rounded(selection.coef_mean, selection.coef_std)
     if coefficients.ndim == 1:
-        spread = rounded(s.coef_std, s.coef_std)
+        spread = rounded(selection.coef_std, selection.coef_std)
         coefficients = np.stack([coefficients, spread], axis=1)
     for i in columns:
         # a label is written for a picture, where a dollar needs a backslash
-        name = printable(label(s.question.columns, i, 40).replace(r"\$", "$"))
+        name = printable(label(selection.question.columns, i, 40).replace(r"\$", "$"))
         row = [plain_text(name)]
-        row += _probability_cells(s, i, words[i])
+        row += _probability_cells(selection, i, words[i])
         row += [f"{number:g}" for number in coefficients[i]]
         yield row
 
@@ -93,35 +95,37 @@ def _parameter_rows(given, defaults):
             yield f'<span style="font-weight:normal">{name}</span>', f"{text} (default)"
 
 
-def _leaders_html(s, leaders):
+def _leaders_html(selection, leaders):
     """Show the leading columns, (n,) ints, as a table, with a line that explains it."""
     heads = ["mean", "sd"]
     meaning = "mean and sd are"
-    if s.question.columns.K > 1:
-        heads = [plain_text(printable(c, 24)) for c in s.question.target.classes]
+    if selection.question.columns.K > 1:
+        heads = [
+            plain_text(printable(c, 24)) for c in selection.question.target.classes
+        ]
         meaning = "the last columns are mean coefficients for each class,"
     heads = ["feature", "selection probability", "Π", ""] + heads
-    table = rows_of_html(_feature_rows(s, leaders), heads)
-    names = s.question.columns.names
+    table = rows_of_html(_feature_rows(selection, leaders), heads)
+    names = selection.question.columns.names
     name = plain_text(repr(printable(names[leaders[0]])))
     text = f"<code>selector.plot_density({name})</code> draws a coefficient;"
     text += f" <code>selector.summary()</code> has all {len(names):,};"
     return [table, f"{text} {meaning} over resamples, and shrunken."]
 
 
-def answer_html(s, given, defaults):
+def answer_html(selection, given, defaults):
     """Show a `Selection` as HTML, with the estimator's arguments, {name: value}, and
     their defaults.
     """
     source = ""
-    if s.refined is not None:
+    if selection.refined is not None:
         source = "by rVAMP alone: "
-    rows = [(label, plain_text(text)) for label, text in facts(s)]
-    rows += s.diagnostics.html_rows(source)
-    parts = [f"<strong>{plain_text(headline(s))}</strong>", rows_of_html(rows)]
-    leaders = leaders_of(s, LEADERS)
+    rows = [(label, plain_text(text)) for label, text in facts(selection)]
+    rows += selection.diagnostics.html_rows(source)
+    parts = [f"<strong>{plain_text(headline(selection))}</strong>", rows_of_html(rows)]
+    leaders = leaders_of(selection, LEADERS)
     if len(leaders):
-        parts += _leaders_html(s, leaders)
+        parts += _leaders_html(selection, leaders)
     folded = rows_of_html(_parameter_rows(given, defaults))
     details = f"<details><summary>parameters</summary>{folded}</details>"
     return f"<div>{'<br>'.join(parts)}{details}</div>"

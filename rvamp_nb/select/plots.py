@@ -51,7 +51,7 @@ def _new_axes(ax, width, height):
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def _new_rows(ax, width, names):
+def _new_bar_axes(ax, width, names):
     """Return the axes given, or new ones, with names down their left side: row k is at
     height k, below the rows before it.
     """
@@ -72,7 +72,7 @@ def label(columns, i, most=26):
     return name
 
 # %% ../../nbs/workshop/plots.ipynb #6fcc4488
-def plot_path(s, ax=None, leaders=8):
+def plot_path(selection, ax=None, leaders=8):
     """Draw Π of a `Selection` along the path, on the Axes given or new ones, which are
     returned.
 
@@ -82,62 +82,63 @@ def plot_path(s, ax=None, leaders=8):
     reported Π. The axis above has ΣΠ over what can be selected.
     """
     ax = _new_axes(ax, 8.6, 5.2)
-    path = s.summary_of_path
-    if s.fit.converged:
-        lams = path.lambdas / s.lam
-        unit = f"the reported one (λ = {s.lam:.3g}, ΣΠ = {size_reported(s):.3g})"
+    path = selection.summary_of_path
+    if selection.fit.converged:
+        lams = path.lambdas / selection.lam
+        size = size_reported(selection)
+        unit = f"the reported one (λ = {selection.lam:.3g}, ΣΠ = {size:.3g})"
     else:
         lams = path.lambdas / path.lambdas[0]
         unit = "the largest one"
     ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02))
-    ax.set_title(promised(s), y=1, pad=45)  # above the scale above
+    ax.set_title(promised(selection), y=1, pad=45)  # above the scale above
     _set_penalty_ticks(ax, lams)
     _set_size_ticks(path, ax, lams)
-    leading = leaders_of(s, leaders)
+    leading = leaders_of(selection, leaders)
     Pi = path.selection_probabilities
     grey = dict(color=COLOURS["muted"], linewidth=0.8, zorder=1)
     # a line of one point needs a marker
     if len(lams) == 1:
         grey["marker"] = "."
-    for i in np.setdiff1d(candidates(s), leading):
+    for i in np.setdiff1d(candidates(selection), leading):
         # a line closer to 0 is not seen on the axis
         if np.nanmax(Pi[i], initial=0) > 0.02:
             ax.plot(lams, Pi[i], **grey)
-    _draw_leaders(s, ax, lams, leading)
-    _mark_answer(s, ax, leading)
+    _draw_leaders(selection, ax, lams, leading)
+    _mark_answer(selection, ax, leading)
     return ax
 
 
-def _mark_answer(s, ax, which):
+def _mark_answer(selection, ax, which):
     """Draw and name the lines of the threshold and of the reported penalty.
 
     The name of the penalty is in the widest gap between the diamonds of the columns
     `which`, (n,) ints.
     """
     line = dict(color=COLOURS["truth"], linewidth=1, zorder=2)
-    ax.axhline(s.threshold, linestyle=":", **line)
+    ax.axhline(selection.threshold, linestyle=":", **line)
     box = dict(facecolor="white", alpha=0.8, linewidth=0, pad=1)
     small = dict(fontsize=10, color=COLOURS["truth"], bbox=box, zorder=5)
-    text = f"threshold {s.threshold:.3g}"
+    text = f"threshold {selection.threshold:.3g}"
     place = ax.get_yaxis_transform()
-    ax.text(0.01, s.threshold + 0.015, text, transform=place, **small)
-    if s.fit.converged:
+    ax.text(0.01, selection.threshold + 0.015, text, transform=place, **small)
+    if selection.fit.converged:
         ax.axvline(1, **line)
-        taken = np.append(s.probabilities[which], [0, 1, s.threshold])
+        taken = np.append(selection.probabilities[which], [0, 1, selection.threshold])
         taken.sort()
         widest = np.diff(taken).argmax()
         free = taken[widest : widest + 2].mean()
         ax.text(1, free, "reported", rotation=90, ha="center", va="center", **small)
 
 
-def _draw_leaders(s, ax, lams, which):
+def _draw_leaders(selection, ax, lams, which):
     """Draw the leading features along the path, with their names at the ends of the
     lines.
 
     `which` are their columns; lams are the penalties on the axis.
     """
-    path = s.summary_of_path
+    path = selection.summary_of_path
     Pi = path.selection_probabilities[which]
     converged = path.converged
     colours = [PALETTE[rank % len(PALETTE)] for rank in range(len(which))]
@@ -146,12 +147,12 @@ def _draw_leaders(s, ax, lams, which):
     if converged.sum() == 1:
         line_style["marker"] = "o"
     for i, row, colour in zip(which, Pi, colours):
-        line_style["linestyle"] = "-" if s.support[i] else (0, (4, 2))
+        line_style["linestyle"] = "-" if selection.support[i] else (0, (4, 2))
         ax.plot(lams, row, color=colour, **line_style)
-        if s.refined is not None:
-            ax.plot(1, s.probabilities[i], "D", color=colour, zorder=4)
+        if selection.refined is not None:
+            ax.plot(1, selection.probabilities[i], "D", color=colour, zorder=4)
     if len(which):
-        names = [label(s.question.columns, i) for i in which]
+        names = [label(selection.question.columns, i) for i in which]
         _name_lines(ax, names, lams[converged][-1], Pi[:, converged][:, -1], colours)
 
 
@@ -221,42 +222,42 @@ def _set_size_ticks(path, ax, lams):
     top.minorticks_off()
 
 # %% ../../nbs/workshop/plots.ipynb #fd02a672
-def plot_probabilities(s, ax=None, leaders=20):
+def plot_probabilities(selection, ax=None, leaders=20):
     """Draw Π at the reported penalty as bars, of so many leaders (>= 0) of a
     `Selection`, on the Axes given or new ones, which are returned.
 
     Selected features have the stronger colour, undecided ones are hatched and called
     so. Bars have intervals where there are any, and the threshold is a line.
     """
-    which = leaders_of(s, leaders)
+    which = leaders_of(selection, leaders)
     undecided = np.zeros(len(which), dtype=bool)
-    if s.undecided is not None:
-        undecided = s.undecided[which]
-    names = [label(s.question.columns, i) for i in which]
+    if selection.undecided is not None:
+        undecided = selection.undecided[which]
+    names = [label(selection.question.columns, i) for i in which]
     for k in np.flatnonzero(undecided):
         names[k] += ", undecided"
-    ax = _new_rows(ax, 7.5, names)
+    ax = _new_bar_axes(ax, 7.5, names)
     rows = np.arange(len(which))
-    Pi = s.probabilities[which]
-    colours = np.where(s.support[which], COLOURS["rvamp"], COLOURS["p2"])
+    Pi = selection.probabilities[which]
+    colours = np.where(selection.support[which], COLOURS["rvamp"], COLOURS["p2"])
     bars = ax.barh(rows, Pi, color=colours, height=0.7)
     for k in np.flatnonzero(undecided):
         bars[k].set(hatch="//", edgecolor="white")
-    if s.refined is not None and len(which):
-        ends = np.abs(s.refined.interval()[which] - Pi[:, None]).T
+    if selection.refined is not None and len(which):
+        ends = np.abs(selection.refined.interval()[which] - Pi[:, None]).T
         look = dict(fmt="none", ecolor=COLOURS["truth"], elinewidth=1.3, capsize=3)
         ax.errorbar(Pi, rows, xerr=ends, **look)
-    ax.axvline(s.threshold, color=COLOURS["p1"], linewidth=1.5)
+    ax.axvline(selection.threshold, color=COLOURS["p1"], linewidth=1.5)
     ax.set_xlim(0, 1.02)
-    axis = f"selection probability Π (line: threshold {s.threshold:.3g})"
+    axis = f"selection probability Π (line: threshold {selection.threshold:.3g})"
     ax.set_xlabel(axis, loc="right")  # long names leave little room
-    ax.set_title(promised(s), loc="right")
+    ax.set_title(promised(selection), loc="right")
     return ax
 
 # %% ../../nbs/workshop/plots.ipynb #de050002
-def _names(s, which):
+def _names(selection, which):
     """Return names of columns by numbers, () or (n,): a number may be a name, too."""
-    return np.asarray(s.question.columns.names[which]).astype(str)
+    return np.asarray(selection.question.columns.names[which]).astype(str)
 
 
 def _find_heights(values, edges):
@@ -299,41 +300,41 @@ def _choose_colours(columns):
 _RIDGE = 0.85  # the height of probability 1: ridges are one apart
 
 
-def plot_ridgeline(s, ax=None, leaders=20):
+def plot_ridgeline(selection, ax=None, leaders=20):
     """Draw the densities of the leaders' coefficients across resamples, a row each, on
     the Axes given or new ones, which are returned.
 
     Coefficients are times the standard deviations of their columns. A row has rVAMP's
     p̄₁, with its atom as a bar at 0, and in grey the refits that a `Selection` has.
     """
-    which = leaders_of(s, leaders)
-    columns = s.question.columns
-    ax = _new_rows(ax, 6, [label(columns, i) for i in which])
+    which = leaders_of(selection, leaders)
+    columns = selection.question.columns
+    ax = _new_bar_axes(ax, 6, [label(columns, i) for i in which])
     ax.set_xlabel("coefficient × sd of its column", loc="right")
     title = "p̄₁ of rVAMP"
     if columns.K > 1:
         title += ", of each class"
-    elif s.refined is not None:
+    elif selection.refined is not None:
         title += ", and refits (grey)"
     ax.set_title(title, loc="right")
     if len(which):
-        _draw_ridges(s, ax, which)
+        _draw_ridges(selection, ax, which)
     return ax
 
 
-def _draw_ridges(s, ax, which):
+def _draw_ridges(selection, ax, which):
     """Draw densities, atoms and refits of the columns `which`, (n,), as ridges; of
     several classes their densities on one line.
     """
-    columns = s.question.columns
-    target = s.question.target
+    columns = selection.question.columns
+    target = selection.question.target
     n_rows = len(target.rows.with_weight(target.y))
     sd = np.repeat(columns.scale[which] / n_rows**0.5, columns.K)
-    law = p1(s, _names(s, which))
+    law = p1(selection, _names(selection, which))
     law = replace(law, unit=law.unit * sd)
     draws = None
-    if s.refined is not None:
-        draws = s.refined.draws[:, columns.numbers(which)] * sd
+    if selection.refined is not None:
+        draws = selection.refined.draws[:, columns.numbers(which)] * sd
     low, high = _find_limits(law, draws)
     x = np.linspace(low, high, 801)
     curves = law.pdf(x)
@@ -351,37 +352,32 @@ def _draw_ridges(s, ax, which):
         names = map(str, target.classes)
         ax.legend(ax.lines[: columns.K], names, loc="lower right")
     elif draws is not None:
-        _draw_refits(ax, base, draws, scales, _make_bins(low, high))
+        edges = _make_bins(low, high)
+        for values, y, scale in zip(draws.T, base, scales):
+            # cut before they reach the row above
+            tops = np.minimum(_find_heights(values, edges) * scale, 0.95)
+            ax.stairs(y - tops, edges, baseline=y, fill=True, **SHADE)
     ax.set_xlim(low, high)
-
-
-def _draw_refits(ax, base, draws, scales, edges):
-    """Draw refits, (B, n), as histograms on heights `base`, (n,), scaled as densities
-    are, by (n,), and cut before they reach the row above.
-    """
-    for values, y, scale in zip(draws.T, base, scales):
-        tops = np.minimum(_find_heights(values, edges) * scale, 0.95)
-        ax.stairs(y - tops, edges, baseline=y, fill=True, **SHADE)
 
 
 _BARS = [plot_probabilities, plot_ridgeline]
 PICTURES = dict(path=([plot_path], (8.6, 5.2)), bars=(_BARS, (12, 6.5)))
 
 # %% ../../nbs/workshop/plots.ipynb #de050005
-def _in_words(s, i):
+def _in_words(selection, i):
     """Write the reported Π of a column in a sentence."""
-    Pi = s.probabilities[i]
-    if s.question.columns.kind[i] in ("constant", "explained"):
-        return f"never selected ({s.question.columns.kind[i]} column)"
-    if s.refined is None:
+    Pi = selection.probabilities[i]
+    if selection.question.columns.kind[i] in ("constant", "explained"):
+        return f"never selected ({selection.question.columns.kind[i]} column)"
+    if selection.refined is None:
         return f"reported Π = {Pi:.3f}"
-    return f"reported Π = {Pi:.3f} ± {s.refined.Pi_se[i]:.2g}"
+    return f"reported Π = {Pi:.3f} ± {selection.refined.Pi_se[i]:.2g}"
 
 
-def _one_column(s, feature):
+def _one_column(selection, feature):
     """Return the number of one column, by name or number."""
-    sets = s.asked["categories"]
-    i = chosen_columns(s.question.columns.names, feature, sets)
+    sets = selection.asked["categories"]
+    i = chosen_columns(selection.question.columns.names, feature, sets)
     if np.ndim(i):
         raise TypeError(f"one column at a time, by name or number, got {feature!r}")
     return i
@@ -396,7 +392,7 @@ def _write_labels(ax, labels, side):
         ax.text(x, 0.96 - 0.09 * k, text, color=ink, **place)
 
 
-def plot_density(s, feature, ax=None):
+def plot_density(selection, feature, ax=None):
     """Draw the density of one coefficient across resamples, on the scale of the table;
     return the Axes.
 
@@ -406,7 +402,7 @@ def plot_density(s, feature, ax=None):
 
     Parameters
     ----------
-    s : Selection
+    selection : Selection
         ValueError: nothing has converged.
     feature : name or number of a column
         ValueError: there is no such column; TypeError: these are several.
@@ -420,28 +416,30 @@ def plot_density(s, feature, ax=None):
     >>> selector.plot_density("x2").get_title()
     'x2: reported Π = 1.000'
     """
-    i = _one_column(s, feature)
+    i = _one_column(selection, feature)
     ax = _new_axes(ax, 7, 4)
     share = ax.twinx()
-    columns = s.question.columns
+    columns = selection.question.columns
     name = label(columns, i)
-    law = p1(s, str(_names(s, i)))
+    law = p1(selection, str(_names(selection, i)))
     draws = None
-    if s.refined is not None:
-        draws = s.refined.draws[:, columns.numbers(i)]
+    if selection.refined is not None:
+        draws = selection.refined.draws[:, columns.numbers(i)]
     low, high = _find_limits(law, draws)
     _draw_curves(ax, law, draws, columns, low, high)
     atom = np.max(law.atom)  # the coefficients of a feature are zero together
     labels = _draw_zeros(share, atom, draws, columns)
     if columns.K > 1:
         _, colours = _choose_colours(columns)
-        labels += zip(colours, map(str, s.question.target.classes))
+        labels += zip(colours, map(str, selection.question.target.classes))
     is_right = np.mean(law.mean) > (low + high) / 2
     _write_labels(share, labels, "left" if is_right else "right")
     ax.set(xlim=(low, high), xlabel=f"coefficient of {name}, on the scale of X")
-    ax.set(ylabel="density across resamples", title=f"{name}: {_in_words(s, i)}")
+    ax.set(
+        ylabel="density across resamples", title=f"{name}: {_in_words(selection, i)}"
+    )
     ax.set_ylim(0, 1.3 * ax.get_ylim()[1])
-    if max(1 - atom, s.probabilities[i]) < 1e-3:
+    if max(1 - atom, selection.probabilities[i]) < 1e-3:
         ax.set_yticks([])  # heights of nothing
     return ax
 
@@ -497,7 +495,7 @@ def _describe_correlation(C):
     return "one is always zero"
 
 
-def plot_pair(s, first, second, ax=None):
+def plot_pair(selection, first, second, ax=None):
     """Draw two coefficients together across resamples, on the scale of the table;
     return the Axes.
 
@@ -506,7 +504,7 @@ def plot_pair(s, first, second, ax=None):
 
     Parameters
     ----------
-    s, ax : as for `plot_density`
+    selection, ax : as for `plot_density`
     first, second : names or numbers of two columns
         ValueError: they are the same.
 
@@ -518,19 +516,19 @@ def plot_pair(s, first, second, ax=None):
     >>> selector.plot_pair("x2", "x8").get_ylabel()
     'coefficient of x8'
     """
-    which = np.array([_one_column(s, first), _one_column(s, second)])
-    columns = s.question.columns
+    which = np.array([_one_column(selection, first), _one_column(selection, second)])
+    columns = selection.question.columns
     if columns.K > 1:
         problem = "it draws one coefficient of a feature, which has one for each class"
         raise ValueError(f"plot_pair: {problem}; see plot_density")
     if which[0] == which[1]:
         raise ValueError(f"plot_pair: {first!r} and {second!r} are the same column")
     ax = _new_axes(ax, 5.6, 5)
-    joint = p2(s, _names(s, which))
+    joint = p2(selection, _names(selection, which))
     names = [label(columns, i) for i in which]
     labels = [(INKS[COLOURS["p2"]], "p̄₂ of rVAMP", joint.covariance)]
-    if s.refined is not None:
-        refits = s.refined.draws[:, which].T
+    if selection.refined is not None:
+        refits = selection.refined.draws[:, which].T
         ax.plot(*refits, ".", color=COLOURS["muted"], markersize=4, zorder=0)
         text = f"{refits.shape[1]} refits (grey)"
         labels.append((COLOURS["truth"], text, np.cov(refits)))
@@ -548,5 +546,7 @@ def plot_pair(s, first, second, ax=None):
     low, high = ax.get_ylim()
     # the lines of text above need room
     ax.set_ylim(low, high + 0.17 * (high - low))
-    ax.set_title("\n".join(f"{n}: {_in_words(s, i)}" for n, i in zip(names, which)))
+    ax.set_title(
+        "\n".join(f"{n}: {_in_words(selection, i)}" for n, i in zip(names, which))
+    )
     return ax
