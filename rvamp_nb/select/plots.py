@@ -297,7 +297,8 @@ def _choose_colours(columns):
     return COLOURS["truth"], PALETTE[: columns.K]
 
 
-_RIDGE = 0.85  # the height of probability 1: ridges are one apart
+_RIDGE = 0.85  # the height of probability 1, where rows are one apart
+# halved ridges are flat, doubled ones cover the row above
 
 
 def plot_ridgeline(selection, ax=None, leaders=20):
