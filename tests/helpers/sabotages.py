@@ -931,8 +931,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/protocols.py",
         "a prior whose chi is not the derivative of its mean is taken",
-        "if len(wrong) > N // 2:",
-        "if len(wrong) > N:",
+        "if len(wrong) > len(h) // 2:",
+        "if len(wrong) > len(h):",
         "tests/algorithm/test_protocols.py::test_a_wrong_prior_is_refused_at_the_call",
     ),
     Sabotage(
