@@ -342,7 +342,7 @@ SABOTAGES = [
     Sabotage(
         "select/feature_groups.py",
         "the penalty counts no directions",
-        "factors * np.sqrt(sizes[index])",
+        "factors * np.sqrt(sizes)",
         "factors * 1.0",
         "tests/select/test_feature_groups.py::test_probabilities_are_those_of_refits",
     ),
@@ -531,15 +531,15 @@ SABOTAGES = [
     Sabotage(
         "select/html.py",
         "the name of a column is taken for markup",
-        "row = [plain_text(name), bar,",
-        "row = [name, bar,",
+        "row = [plain_text(name)]",
+        "row = [name]",
         "tests/pages/test_html.py::test_a_name_is_text",
     ),
     Sabotage(
         "select/html.py",
         "what is undecided looks as what is selected",
-        '_COLOURS.get(words[i], "amber")',
-        '_COLOURS.get(words[i], "blue")',
+        '_COLOURS.get(word, "amber")',
+        '_COLOURS.get(word, "blue")',
         "tests/pages/test_html.py::test_what_is_undecided_is_marked_by_a_word_and_a_colour",
     ),
     Sabotage(
@@ -674,7 +674,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "a bound that says next to nothing looks like a promise",
-        "if s.pfer_bound > n_selected / 2 > 0:",
+        "if selection.pfer_bound > n_selected / 2 > 0:",
         "if False:",
         "tests/select/test_report.py::test_a_bound_that_says_next_to_nothing_is_named",
     ),
@@ -695,14 +695,14 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "what is undecided is not marked",
-        'texts[s.undecided] += ", undecided"',
+        'texts[selection.undecided] += ", undecided"',
         "pass",
         "tests/pages/test_html.py::test_the_words_are_those_of_the_answer",
     ),
     Sabotage(
         "select/report.py",
         "Π of the short table is cut at the digits of rVAMP alone",
-        "2 if s.refined is None else 3",
+        "2 if selection.refined is None else 3",
         "2",
         "tests/pages/test_html.py::test_the_table_to_be_read",
     ),
@@ -774,8 +774,8 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a feature that is undecided looks as the others in the picture",
-        "s.undecided is not None and s.undecided[which[k]]",
-        "False",
+        "undecided = selection.undecided[which]",
+        "pass",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     # --- densities by name ------------------------------------------------------------
@@ -845,23 +845,23 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "the title has rVAMP's probability, not the reported one",
-        "Pi = s.probabilities[i]\n    if s.question",
-        "Pi = s.fit.Pi[s.question.columns.where[i]]\n    if s.question",
+        "Pi = selection.probabilities[i]\n",
+        "Pi = selection.fit.Pi[selection.question.columns.where[i]]\n",
         "tests/pages/test_by_name.py"
         "::test_the_title_has_the_reported_probability_and_the_curve_is_rvamps",
     ),
     Sabotage(
         "select/plots.py",
         "a ridgeline is not in standard deviations of the columns",
-        "sd = columns.scale[which] / rows**0.5\n",
-        "sd = columns.scale[which]\n",
+        "columns.scale[which] / n_rows**0.5",
+        "columns.scale[which]",
         "tests/pages/test_by_name.py::test_the_ridgeline_has_the_rows_of_the_bars",
     ),
     Sabotage(
         "select/plots.py",
         "a column is asked for by its number where a number is a name",
-        "p1(s, str(_names(s, i)))",
-        "p1(s, int(i))",
+        "p1(selection, str(_names(selection, i)))",
+        "p1(selection, int(i))",
         "tests/pages/test_by_name.py::test_a_number_that_is_a_name_is_drawn_as_that",
     ),
     Sabotage(
@@ -952,8 +952,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/protocols.py",
         "a prior whose chi is not the derivative of its mean is taken",
-        "if len(wrong) > N // 2:",
-        "if len(wrong) > N:",
+        "if len(wrong) > len(h) // 2:",
+        "if len(wrong) > len(h):",
         "tests/algorithm/test_protocols.py::test_a_wrong_prior_is_refused_at_the_call",
     ),
     Sabotage(
@@ -1353,7 +1353,7 @@ SABOTAGES = [
         "a refit ends where it was to begin",
         "start = table.from_caller(start)",
         "start = table.from_caller(start) * np.nan",
-        "tests/inference/test_refinement.py::test_where_an_exact_refit_begins_moves_no_digit",
+        "tests/algorithm/test_bootstrap_general.py::test_where_a_refit_begins_moves_no_digit_and_saves_steps",
     ),
     Sabotage(
         "inference/levels.py",
@@ -1987,16 +1987,16 @@ SABOTAGES = [
     Sabotage(
         "select/predictions.py",
         "a row's prediction out of bag has the wrong sign",
-        "return s.question.target.level - message.h",
-        "return s.question.target.level + message.h",
+        "return selection.question.target.level - message.h",
+        "return selection.question.target.level + message.h",
         "tests/select/test_selection.py"
         "::test_intervals_of_new_targets_hold_what_they_name",
     ),
     Sabotage(
         "select/predictions.py",
         "the error of a new row is the mean one",
-        "return np.sort(off)[k - 1]",
-        "return np.sort(off)[len(off) // 2]",
+        "return np.sort(errors)[k - 1]",
+        "return np.sort(errors)[len(errors) // 2]",
         "tests/select/test_selection.py"
         "::test_intervals_of_new_targets_hold_what_they_name",
     ),
@@ -2059,8 +2059,8 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "a report has no effects",
-        "files = report_files(s, done=done, effects=reported_effects(s))",
-        "files = report_files(s, done=done)",
+        "report_files(selection, done=done, effects=reported_effects(selection))",
+        "report_files(selection, done=done)",
         "tests/select/test_report.py"
         "::test_a_report_has_the_effects_of_what_is_selected",
     ),
@@ -2096,7 +2096,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "repeated rows are decided by refits",
-        "if s.diagnostics.repeated and unreliable:",
+        "if selection.diagnostics.repeated and unreliable:",
         "if False:",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -2110,8 +2110,8 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "what is undecided is called decided",
-        "if s.undecided.any():",
-        "if s.undecided.all():",
+        "if selection.undecided.any():",
+        "if selection.undecided.all():",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(
