@@ -4,9 +4,9 @@
     python docs/teach/decks.py OUT 3    the third alone, into OUT/
 
 A slide is a problem, an equation, a figure, the questions of a slider or what a chapter
-ends with; the sheets of appendix/teaching.ipynb are the rest. Each deck is one file, with
-its formulas and pictures in it, and asks nothing of the network. The speaker's notes
-(press n) have the words around what is shown, and the minutes of each slide.
+ends with; the sheets of appendix/teaching.ipynb are the rest. Each deck is one file,
+with its formulas and pictures in it, and asks nothing of the network. The speaker's
+notes (press n) have the words around what is shown, and the minutes of each slide.
 """
 
 import json
@@ -50,11 +50,11 @@ WEIGHTS = {
     "homework": 2,
 }
 EQUATIONS, FIGURES = 9, 6  # of one lecture, about
-WORDS = 75  # on a slide
-SENTENCES = 40  # words of a sentence above or below an equation
+WORDS = 95  # on a slide
+FEW, SENTENCES = 5, 40  # words of a sentence above or below an equation
 SAID = 150  # words of notes
 LINES, COLUMNS = 5, 80  # of printed numbers below a problem
-WIDE = 100  # characters of TeX: a longer row is broken where it has a \\qquad
+WIDE, LONG = 100, 140  # characters of TeX: a longer formula has several rows
 SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z“*$(])")
 SHEET = re.compile(r"^### Lecture (\d+): (.+)\n(.+)\n\n((?:- .+\n?)+)", re.MULTILINE)
 QUESTIONS = re.compile(r"\A>? ?\*\*Move it and answer\.\*\*")
@@ -75,7 +75,7 @@ class Slide(NamedTuple):
 
 
 def write_decks(out=OUT, *wanted):
-    """Write the decks of the lectures ``wanted`` (all by default) to the folder ``out``."""
+    """Write the decks of the lectures ``wanted``, all by default, to a folder."""
     numbers = [int(number) for number in wanted] or [*range(1, 13)]
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
@@ -127,8 +127,9 @@ def slides_of(number):
     title, lead, (live, hand, moves) = sheets()[number]
     stops = [stop for stop in routes.stops() if stop.lecture == number]
     row = plan.lectures().loc[number]
-    first = Slide("first", title, f"Lecture {number} · chapters {row.chapters}", lead)
-    slides = [first]
+    stems = dict.fromkeys(stop.stem for stop in stops)
+    titles = "\n".join(f"- {title_of(stem)}" for stem in stems)
+    slides = [Slide("first", title, f"Lecture {number}\n\n{titles}", lead)]
     reading = sum(stop.minutes for stop in stops)
     for stop in stops:
         slides += chosen(slides_of_stop(stop), stop.minutes / reading)
@@ -142,6 +143,12 @@ def slides_of(number):
     notes = "Each ends in a check that says what is wrong with an answer."
     slides.append(Slide("homework", "Homework", table, notes))
     return slides
+
+
+def title_of(stem):
+    """A chapter's number and title."""
+    title = notebook(ROOT / f"nbs/course/{stem}.ipynb").cells[0].source
+    return f"{stem[0]}.{stem[1]} {title.partition(chr(10))[0].removeprefix('# ')}"
 
 
 def chosen(slides, share):
@@ -159,12 +166,13 @@ def chosen(slides, share):
 def slides_of_stop(stop):
     """All slides that the cells of a stop give."""
     heading, picture, asked, slides = "", "", False, []
+    posed = None  # the place of the problem, while its section lasts
     for cell in stop.cells:
         text = cell.source
         if cell.cell_type == "code":
             picture = picture_of(cell) or picture
-            if slides and slides[-1].kind == "problem" and is_short(printed(cell)):
-                slides[-1] = slides[-1]._replace(printed=printed(cell))
+            if posed is not None and is_short(printed(cell)):
+                slides[posed] = slides[posed]._replace(printed=printed(cell))
         elif CAPTION.match(text):
             slides.append(figure(text, picture, heading, asked))
             asked = False
@@ -175,11 +183,17 @@ def slides_of_stop(stop):
             slides += what_is_known(text)
         elif not text.startswith(("<details>", "> **", "*For ")):
             for head, part in by_heading(FENCED.sub("", FOLDED.sub("", text))):
-                heading = head or heading
-                if head and head.startswith("The problem"):
-                    slides.append(problem(head, part))
-                slides += equations(heading, part)
+                if head:
+                    heading = head.removeprefix("The problem: ")
+                    heading = heading[:1].upper() + heading[1:]
+                    posed = len(slides) if head.startswith("The problem") else None
+                    slides += [Slide("problem", heading, "")] * (posed is not None)
+                if posed is not None:
+                    said = f"{slides[posed].body}\n\n{part}"
+                    slides[posed] = slides[posed]._replace(body=said)
+                slides += equations(heading, part, posed is not None)
     place = f"Chapter {stop.stem[0]}.{stop.stem[1]}"
+    slides = [problem(slide) if slide.kind == "problem" else slide for slide in slides]
     return [slide._replace(place=place) for slide in slides]
 
 
@@ -190,27 +204,34 @@ def by_heading(text):
     yield from zip(parts[1::2], parts[2::2])
 
 
-def problem(heading, text):
-    """A slide of the first sentences, with the rest of the text as notes."""
-    text = re.split(r"\$\$", text)[0]
-    shown, rest = split_at(sentences(text), WORDS)
-    title = heading.removeprefix("The problem: ")
-    title = title[:1].upper() + title[1:]
-    return Slide("problem", title, shown, rest)
+def problem(slide):
+    """The slide of a problem with its first sentences, and with the rest as notes; what
+    leads to an equation or a table is neither.
+    """
+    parts = [part for part in slide.body.split("\n\n") if "$$" not in part]
+    said = sentences("\n\n".join(parts))
+    if not slide.printed:
+        said = [sentence for sentence in said if not sentence.endswith(":")] or said
+    shown, rest = split_at(said, WORDS)
+    notes = split_at(sentences(rest), SAID)[0]
+    return slide._replace(body=shown, notes=notes)
 
 
-def equations(heading, text):
+def equations(heading, text, posed):
     """A slide for each displayed equation, between its neighbouring sentences."""
-    texts = EQUATION.split(text)
+    texts = EQUATION.split(re.sub(r"^> ?", "", text, flags=re.MULTILINE))
     bodies, slides = texts[2::3], []
     for k, body in enumerate(bodies):
         before = sentences(texts[3 * k].strip().rpartition("\n\n")[2])
+        last = before[-1:] if words(" ".join(before[-1:])) > FEW else before[-2:]
         after = sentences(texts[3 * k + 3].strip().partition("\n\n")[0])
         tag = TAG.search(body)
         label = tag[1] if tag else ""
-        shown = f"{short(before[-1:])}\n\n$$\n{body.strip()}\n$$\n\n{short(after[:1])}"
-        # of a section without labels the first equation
+        first = [sentence for sentence in after[:1] if not sentence.endswith(":")]
+        shown = f"{short(last)}\n\n$$\n{body.strip()}\n$$\n\n{short(first)}"
+        # what a problem begins with; of a section without labels the first equation
         rank = mentions()[label] + 1 if label else 0.5 * (k == 0)
+        rank += 100 * posed
         notes = f"{' '.join(before)}\n\n{' '.join(after)}"
         notes = split_at(sentences(notes), SAID)[0]
         slides.append(Slide("equation", heading, shown, notes, rank=rank))
@@ -242,9 +263,14 @@ def what_is_known(text):
 
 def numbered(kind, title, text, notes):
     """Slides of numbered lines, as many on each as have room."""
-    lines = re.split(r"(?:^|\s)(?=\d\. )", " ".join(text.split()))
+    text, lines = " ".join(text.split()), []
+    while f"{len(lines) + 1}. " in text:
+        text = text.partition(f"{len(lines) + 1}. ")[2]
+        line = re.split(rf"\s{len(lines) + 2}\. ", text)[0]
+        lines.append(f"{len(lines) + 1}. {line}")
+        text = text[len(line) :]
     slides, shown = [], []
-    for line in filter(None, map(str.strip, lines)):
+    for line in lines:
         if shown and words("\n".join([*shown, line])) > WORDS:
             slides.append(Slide(kind, title, "\n".join(shown), notes))
             shown, title, notes = [], f"{title.partition(',')[0]}, continued", ""
@@ -259,8 +285,8 @@ def sentences(text):
 
 
 def words(text):
-    """How much room a text takes, a formula in a line counting as three words."""
-    return len(INLINE.sub("a b c", DISPLAYED.sub("", text)).split())
+    """How much room a text takes, a formula in a line counting as two words."""
+    return len(INLINE.sub("a b", DISPLAYED.sub("", text)).split())
 
 
 def split_at(parts, limit):
@@ -366,18 +392,27 @@ def name_of(label):
 
 
 def break_rows(tex):
-    """A long formula with its parts, which stand far apart, below one another."""
-    if len(tex) < WIDE or "\\begin" in tex or "\\\\" in tex:
+    """A long formula on several rows: broken where its parts stand far apart, or at its
+    equals signs.
+    """
+    if len(tex) < WIDE or re.search(r"\\begin|\\left|\\\\", tex):
         return tex
-    rows, depth = [""], 0
-    for part in re.split(r"(\\qquad|[{}])", tex):
+    marked, depth = "", 0
+    for part in re.split(r"(\\[a-z]+|\\.|[{}=])", tex):
         depth += {"{": 1, "}": -1}.get(part, 0)
-        if part == "\\qquad" and not depth:
-            rows.append("")
-        else:
-            rows[-1] += part
-    rows = " \\\\[6pt] ".join(row.strip() for row in rows if row.strip())
-    return f"\\begin{{gathered}}{rows}\\end{{gathered}}"
+        breaks = part in ("\\qquad", "=") and not depth
+        marked += f"⏎{part}" if breaks else part
+    rows = marked.split("⏎\\qquad")
+    if len(rows) > 1:
+        rows = " \\\\[6pt] ".join(row.replace("⏎", "").strip() for row in rows)
+        return f"\\begin{{gathered}}{rows}\\end{{gathered}}"
+    first, *more = marked.split("⏎=")
+    if len(more) == 1 and len(tex) > LONG:
+        first = rf"&{first}\\[6pt] \quad"
+    elif len(more) < 2:
+        return tex
+    rows = r" \\[6pt] ".join(f"&={row.strip()}" for row in more)
+    return rf"\begin{{aligned}}{first}{rows}\end{{aligned}}"
 
 
 def share_out(slides):
