@@ -184,8 +184,7 @@ def slides_of_stop(stop):
         elif not text.startswith(("<details>", "> **", "*For ")):
             for head, part in by_heading(FENCED.sub("", FOLDED.sub("", text))):
                 if head:
-                    heading = head.removeprefix("The problem: ")
-                    heading = heading[:1].upper() + heading[1:]
+                    heading = re.sub("^The problem: (.)", lambda m: m[1].upper(), head)
                     posed = len(slides) if head.startswith("The problem") else None
                     slides += [Slide("problem", heading, "")] * (posed is not None)
                 if posed is not None:
@@ -209,9 +208,11 @@ def problem(slide):
     leads to an equation or a table is neither.
     """
     parts = [part for part in slide.body.split("\n\n") if "$$" not in part]
-    said = sentences("\n\n".join(parts))
-    if not slide.printed:
-        said = [sentence for sentence in said if not sentence.endswith(":")] or said
+    said = [sentence for part in parts for sentence in sentences(part)]
+    ends = (
+        (".", "?", "!", ")", "*", ":") if slide.printed else (".", "?", "!", ")", "*")
+    )
+    said = [sentence for sentence in said if sentence.endswith(ends)] or said
     shown, rest = split_at(said, WORDS)
     notes = split_at(sentences(rest), SAID)[0]
     return slide._replace(body=shown, notes=notes)
@@ -281,7 +282,14 @@ def numbered(kind, title, text, notes):
 def sentences(text):
     """The sentences of a text, on one line each; marks of a quotation are left out."""
     text = re.sub(r"^> ?", "", text, flags=re.MULTILINE)
-    return SENTENCE.split(" ".join(text.split())) if text.strip() else []
+    found = []
+    for part in SENTENCE.split(" ".join(text.split())):
+        last = INLINE.sub("", found[-1]) if found else ""
+        if last.count("(") > last.count(")"):  # a bracket with several sentences
+            found[-1] += f" {part}"
+        else:
+            found.append(part)
+    return [sentence for sentence in found if sentence]
 
 
 def words(text):
