@@ -9,6 +9,7 @@ with its formulas and pictures in it, and asks nothing of the network. The speak
 notes (press n) have the words around what is shown, and the minutes of each slide.
 """
 
+import base64
 import json
 import re
 import subprocess
@@ -57,6 +58,10 @@ LINES, COLUMNS = 5, 80  # of printed numbers below a problem
 WIDE, LONG = 100, 140  # characters of TeX: a longer formula has several rows
 SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z“*$(])")
 SHEET = re.compile(r"^### Lecture (\d+): (.+)\n(.+)\n\n((?:- .+\n?)+)", re.MULTILINE)
+FILMS = {  # of animations.py, by lecture
+    1: ("resample", "A resample goes round: draw the rows, refit, one estimate more"),
+    3: ("replicas", "The limit of replicas: n from 6 to 0"),
+}
 QUESTIONS = re.compile(r"\A>? ?\*\*Move it and answer\.\*\*")
 
 
@@ -133,6 +138,13 @@ def slides_of(number):
     reading = sum(stop.minutes for stop in stops)
     for stop in stops:
         slides += chosen(slides_of_stop(stop), stop.minutes / reading)
+    if number in FILMS:
+        name, title = FILMS[number]
+        gif = base64.b64encode((DOCS / f"static/{name}.gif").read_bytes()).decode()
+        film = Slide(
+            "figure", title, "", picture=f"data:image/gif;base64,{gif}", alt=title
+        )
+        slides.append(film)
     live = f"{live}\n\n**Everybody moves** {moves}"
     slides.append(Slide("live", "Live, in the explorer", live))
     answer = f"`{numbers_by_hand()[number]}`"
