@@ -44,6 +44,7 @@ WEIGHTS = {
     "problem": 4,
     "equation": 5,
     "figure": 3,
+    "film": 3,
     "questions": 6,
     "now": 3,
     "live": 8,
@@ -97,6 +98,12 @@ def write_decks(out=OUT, *wanted):
 
 
 @cache
+def term():
+    """The stops of a term, and the table of its lectures."""
+    return [stop for stop in routes.stops() if stop.lecture], plan.lectures()
+
+
+@cache
 def sheets():
     """{lecture: (title, first lines, [live, by hand, everybody moves])}."""
     found = {}
@@ -130,8 +137,8 @@ def mentions():
 def slides_of(number):
     """The slides of a lecture, in their order."""
     title, lead, (live, hand, moves) = sheets()[number]
-    stops = [stop for stop in routes.stops() if stop.lecture == number]
-    row = plan.lectures().loc[number]
+    stops = [stop for stop in term()[0] if stop.lecture == number]
+    row = term()[1].loc[number]
     stems = dict.fromkeys(stop.stem for stop in stops)
     titles = "\n".join(f"- {title_of(stem)}" for stem in stems)
     slides = [Slide("first", title, f"Lecture {number}\n\n{titles}", lead)]
@@ -141,10 +148,8 @@ def slides_of(number):
     if number in FILMS:
         name, title = FILMS[number]
         gif = base64.b64encode((DOCS / f"static/{name}.gif").read_bytes()).decode()
-        film = Slide(
-            "figure", title, "", picture=f"data:image/gif;base64,{gif}", alt=title
-        )
-        slides.append(film)
+        source = f"data:image/gif;base64,{gif}"
+        slides.append(Slide("film", title, "", picture=source, alt=title))
     live = f"{live}\n\n**Everybody moves** {moves}"
     slides.append(Slide("live", "Live, in the explorer", live))
     answer = f"`{numbers_by_hand()[number]}`"
