@@ -63,7 +63,9 @@ def test_a_slide_that_is_too_full_is_noticed(decks, screen):
     tab, _ = screen
     tab.goto((decks / "lecture-03.html").as_uri())
     tab.evaluate(SHOW_ALL)
-    tab.evaluate("document.querySelector('section p').textContent = 'word '.repeat(300)")
+    tab.evaluate(
+        "document.querySelector('section p').textContent = 'word '.repeat(300)"
+    )
     assert tab.evaluate(MEASURE)[0][0] > 0
 
 
@@ -72,7 +74,12 @@ def test_keys_turn_slides_and_show_notes(decks, screen):
     tab.goto((decks / "lecture-03.html").as_uri())
     shown = tab.locator("section:visible")
     assert shown.count() == 1 and shown.get_attribute("id") == "1"
-    for key, place in ("ArrowRight", "2"), (" ", "3"), ("ArrowLeft", "2"), ("Home", "1"):
+    for key, place in (
+        ("ArrowRight", "2"),
+        (" ", "3"),
+        ("ArrowLeft", "2"),
+        ("Home", "1"),
+    ):
         tab.keyboard.press(key)
         assert tab.locator("section:visible").get_attribute("id") == place
     assert not tab.locator("aside:visible").count()
