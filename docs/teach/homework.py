@@ -4,9 +4,9 @@
     python docs/teach/homework.py OUT 3    that of the third lecture, into OUT/
 
 The exercises are the chapters', and so are the checks (docs/students.py): a module
-beside the notebooks, ``checks_21`` for chapter 2.1. nbgrader reads the metadata of the
-cells, Otter the folder ``tests/``; without either, running a notebook shows what is
-wrong with an answer. Each star is a point.
+beside the notebooks, ``checks_21`` for chapter 2.1. nbgrader and Otter read the cells'
+metadata, Otter the folder ``tests/`` as well; without either, running a notebook shows
+what is wrong with an answer. Each star is a point.
 """
 
 import ast
@@ -43,7 +43,7 @@ test = {{
         {{
             "cases": [{{"code": {code!r}, "hidden": False, "locked": False}}],
             "scored": True,
-            "setup": {setup!r},
+            "setup": "",
             "teardown": "",
             "type": "doctest",
         }}
@@ -69,7 +69,7 @@ def write_homework(out=OUT, *wanted):
             name = f"{chapter}_{number}"
             (out / f"checks_{chapter}.py").write_text(source, encoding="utf-8")
             cells += graded(name, asked, stars, head)
-            test = otter_test(name, stars, chapter, head)
+            test = otter_test(name, stars)
             (out / f"tests/q{name}.py").write_text(test, encoding="utf-8")
             points[lecture] += stars
         page = new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
@@ -133,19 +133,22 @@ def graded(name, asked, stars, head):
     given["grade_id"] = f"answer_{name}"
     checked = mark | dict(grade=True, solution=False, locked=True, points=stars)
     checked["grade_id"] = f"check_{name}"
+    both = {"nbgrader": checked, "otter": {"tests": [f"q{name}"]}}
     return [
         new_markdown_cell(asked, id=f"asked-{name}"),
         new_code_cell(answer, id=f"answer-{name}", metadata={"nbgrader": given}),
-        new_code_cell(check, id=f"check-{name}", metadata={"nbgrader": checked}),
+        new_code_cell(check, id=f"check-{name}", metadata=both),
     ]
 
 
-def otter_test(name, stars, chapter, head):
+def otter_test(name, stars):
     """The file in which Otter looks for the test of an exercise."""
-    number = name.partition("_")[2]
-    code = f">>> check_{number}(*answer_{name})\n'Right.'"
-    setup = f">>> from checks_{chapter} import check_{number}"
-    return OTTER.format(name=f"q{name}", points=stars, code=code, setup=setup)
+    chapter, _, number = name.partition("_")
+    code = (
+        f">>> from checks_{chapter} import check_{number}\n"
+        f">>> check_{number}(*answer_{name})\n'Right.'"
+    )
+    return OTTER.format(name=f"q{name}", points=stars, code=code)
 
 
 if __name__ == "__main__":

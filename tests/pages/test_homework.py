@@ -2,7 +2,6 @@
 points, a wrong one none, and one who has answered nothing no error but a verdict.
 """
 
-import ast
 import sys
 
 import nbformat
@@ -113,6 +112,10 @@ def test_otter_asks_the_same(homework, lecture):
         exec((homework[0] / f"tests/q{name}.py").read_text(), names)
         test, (suite,) = names["test"], names["test"]["suites"]
         assert names["OK_FORMAT"] and test["points"] == cell.metadata.nbgrader.points
-        assert f"(*answer_{name})\n'Right.'" in suite["cases"][0]["code"]
-        call = ast.parse(suite["setup"].removeprefix(">>> ")).body[0]
-        assert call.module == f"checks_{name[:2]}"
+        chapter, _, number = name.partition("_")
+        assert suite["cases"][0]["code"] == (
+            f">>> from checks_{chapter} import check_{number}\n"
+            f">>> check_{number}(*answer_{name})\n'Right.'"
+        )
+        assert not suite["setup"]  # Otter refuses one
+        assert cell.metadata.otter.tests == [f"q{name}"]
