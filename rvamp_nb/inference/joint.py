@@ -4,9 +4,9 @@ Chapter 5.6 derives it. Survival times (Cox's model), several classes, counts wi
 exposure and rows in groups have no debiased Lasso here. With at least four rows, or
 events, for each column they do not need one: the model is fitted without a penalty,
 then 100 times without a hundredth of the rows, or groups of rows. These fits give the
-bias (`jackknife`) and the errors (`unit-error`), also of several columns together. A column
-that separates rows by their target has no finite estimate; those of the others do not
-depend on where a very small square penalty (`SLIGHT`) stops it.
+bias (`jackknife`) and the errors (`unit-error`), also of several columns together. A
+column that separates rows by their target has no finite estimate; those of the others
+do not depend on where a very small square penalty (`SLIGHT`) stops it.
 
 >>> import numpy as np
 >>> from rvamp_nb.algorithm.likelihood import PoissonLoss
@@ -139,9 +139,7 @@ class CoxModel:
     of the times.
     """
 
-    def __init__(
-        self, A, time, event, offset=0.0, strata=None, entry=None, weight=1.0
-    ):
+    def __init__(self, A, time, event, offset=0.0, strata=None, entry=None, weight=1.0):
         begin, end = one_clock(time, entry, strata)
         self.order = np.argsort(end, kind="stable")
         self.A = A[self.order]

@@ -1,9 +1,10 @@
 """Effects of a selector's features in one model of all columns without a penalty.
 
 Survival times, several classes, an offset, weights, trials, rows in groups and groups
-of columns have their effects from here: chapter 5.6 derives them, and `inference.joint` computes them
-on the standardised table. What is added here are the names and units of the user's
-table, a reason where there is no interval, and the tests of several coefficients.
+of columns have their effects from here: chapter 5.6 derives them, and
+`inference.joint` computes them on the standardised table. What is added here are the
+names and units of the user's table, a reason where there is no interval, and the tests
+of several coefficients.
 
 >>> import numpy as np
 >>> from rvamp_nb import StabilitySelection, datasets
