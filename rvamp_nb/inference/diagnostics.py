@@ -33,7 +33,7 @@ from ..tables.standardize import unit_columns
 from ..typing import Ints
 from ..validation import format_list
 from . import row_shares
-from .row_shares import COLUMNS_SEEN, ROWS_SEEN, NoiseSigns, ComparedRows
+from .row_shares import COLUMNS_SEEN, ROWS_SEEN, ComparedRows, NoiseSigns
 
 __all__ = [
     "AMBER_OWN",
@@ -427,8 +427,8 @@ def _take_varying(A):
 
 
 def _read_rows_seen(A, seen, rng):
-    """Return the rows of A numbered `seen` as `ComparedRows`; a table in chunks of columns is
-    read once, and 200 of its columns a second time.
+    """Return the rows of A numbered `seen` as `ComparedRows`; a table in chunks of columns
+    is read once, and 200 of its columns a second time.
     """
     if chunk_axis(A) != 1:
         rows = seen if len(seen) < len(A) else slice(None)  # all without a copy

@@ -307,7 +307,7 @@ def prepare_rows(Z, rng):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #85e39a7a
 def closest_by_chance(rows, level, rng):
-    """Compute the squared distance below which two of the rows, a `ComparedRows`, come by
+    """Compute the squared distance below which two rows, of `ComparedRows`, come by
     chance with probability `level` at most: the best Chernoff bound over a grid of t
     (`too-close`, `too-close-columns`).
     """

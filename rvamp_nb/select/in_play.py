@@ -17,7 +17,7 @@ from ..algorithm.lmmse import tall_form
 from ..algorithm.messages import Mixed, Natural, take_entries
 from ..algorithm.problem import State
 from ..algorithm.resampling import Grouped
-from ..algorithm.step import initial_state
+from ..algorithm.start import initial_state
 from ..tables.chunked import column_sums, is_at_hand, map_columns, take_columns
 
 # %% ../../nbs/workshop/in_play.ipynb #68play06

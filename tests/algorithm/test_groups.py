@@ -33,7 +33,7 @@ from rvamp_nb.algorithm.resampling import (
     Subsample,
 )
 from rvamp_nb.algorithm.solver import rvamp, rvamp_path
-from rvamp_nb.algorithm.step import initial_state
+from rvamp_nb.algorithm.start import initial_state
 from rvamp_nb.algorithm.weighted import WeightedLoss
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.inference.diagnostics import diagnose

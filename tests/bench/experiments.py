@@ -360,8 +360,9 @@ def plain_steps(problem, damping, state=None):
     """Algorithm 1 as it stands, without safeguards, from a state (None: the empty
     model's): every step but the first goes `damping` of the way.
     """
-    from rvamp_nb.algorithm.iteration import damp
-    from rvamp_nb.algorithm.step import initial_state, step
+    from rvamp_nb.algorithm.damping import damp
+    from rvamp_nb.algorithm.start import initial_state
+    from rvamp_nb.algorithm.step import step
 
     state, now = state or initial_state(problem), 1.0
     while True:

@@ -18,6 +18,7 @@ HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 PLAIN = {
     "algorithm.column_groups": "58_column_groups",
     "algorithm.problem": "34_one_turn",
+    "algorithm.unpenalised": "34_one_turn",
     "algorithm.weighted": "53_survival",
     "cli_options": "54_stability",
     "environment": "54_stability",

@@ -880,6 +880,27 @@ SABOTAGES = [
         "nbs/course/35_until_it_stops.ipynb::module",
     ),
     Sabotage(
+        "algorithm/start.py",
+        "the empty model pulls coefficients away from the data",
+        "h = Q_hat * x - counts.mean * pull",
+        "h = Q_hat * x + counts.mean * pull",
+        "nbs/course/34_one_turn.ipynb::module",
+    ),
+    Sabotage(
+        "algorithm/unpenalised.py",
+        "an outlier moves the first guess of a Huber loss",
+        "weight = 1 / np.sqrt(np.maximum(gap, 1e-3 * gap.max() + 1e-300))",
+        "weight = np.ones(len(y))",
+        "nbs/course/34_one_turn.ipynb::module",
+    ),
+    Sabotage(
+        "algorithm/damping.py",
+        "a fainter message has a noise as if of all rows",
+        "chi_hat=factor**2 * chi_hat",
+        "chi_hat=factor * chi_hat",
+        "nbs/course/35_until_it_stops.ipynb::module",
+    ),
+    Sabotage(
         "algorithm/iteration.py",
         "it has converged when the messages stand still, whatever the factors say",
         "if max(change, delta) < tol:",
