@@ -1007,7 +1007,7 @@ SABOTAGES = [
         "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
     ),
     Sabotage(
-        "inference/diagnostics.py",
+        "inference/row_shares.py",
         "one pair of columns stands for two groups",
         "np.linalg.norm(products[:, columns], 2)",
         "np.abs(products[:, columns]).max()",
@@ -1015,7 +1015,7 @@ SABOTAGES = [
         "::test_canonical_correlations_are_those_of_scipy_s_angles",
     ),
     Sabotage(
-        "inference/diagnostics.py",
+        "inference/row_shares.py",
         "a row's part in a group depends on the group's basis",
         "_sum_parts(fit.prior.pooled(squares(A[:, :N])), doubt)",
         "_sum_parts(squares(A[:, :N]), doubt)",
