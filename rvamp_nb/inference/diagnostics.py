@@ -439,8 +439,8 @@ def _take_varying(A):
 
 
 def _read_rows_seen(A, seen, rng):
-    """Return the rows of A numbered `seen` as `ComparedRows`; a table in chunks of columns
-    is read once, and 200 of its columns a second time.
+    """Return the rows of A numbered `seen` as `ComparedRows`; a table in chunks of
+    columns is read once, and 200 of its columns a second time.
     """
     if chunk_axis(A) != 1:
         rows = seen if len(seen) < len(A) else slice(None)  # all without a copy
