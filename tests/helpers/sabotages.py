@@ -516,15 +516,15 @@ SABOTAGES = [
     Sabotage(
         "algorithm/rectified.py",
         "the variance of a ramp forgets the mean that is above 0",
-        "np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2,",
-        "np.where(a > 0, 1 - lift2 - lift**2,",
+        "np.where(a > 0, 1 - square + 2 * low * lift - lift**2,",
+        "np.where(a > 0, 1 - square - lift**2,",
         "tests/algorithm/test_prior.py",
     ),
     Sabotage(
         "algorithm/rectified.py",
         "the tail's second moment takes the first ratio twice",
-        "np.array([r, 2 * r * r_next])",
-        "np.array([r, 2 * r * r])",
+        "np.array([ratio, 2 * ratio * next_ratio])",
+        "np.array([ratio, 2 * ratio * ratio])",
         "nbs/workshop/rectified.ipynb::module",
     ),
     # --- the answer in a notebook -----------------------------------------------------
