@@ -630,9 +630,8 @@ def _run_cheaply(problem, take):
         return len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED
 
     def enough(changes):
-        if changes[-1] < TRACKING_TOL or len(changes) == CHEAP_STEPS:
-            return True
-        return is_wild(changes)
+        ended = changes[-1] < TRACKING_TOL or len(changes) == CHEAP_STEPS
+        return ended or is_wild(changes)
 
     last, changes = follow(problem, None, enough, take)
     if last and changes[-1] < SETTLED:
@@ -739,11 +738,11 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
         answer = _finish_search(search, question, tracker.lam, begun)
         if answer:
             return answer
-    if begun:  # the penalty goes along from the first step on
-        problem, _ = empty_model(question)
+    if begun and is_plain(question):  # the penalty goes along from the first step on
+        problem = empty_model(question)[0]._replace(counts=question.of_one)
         fit = solver.Fit(problem, None, True, 0, "", None, question.tol)
     else:
-        fit = _approach(search, state)
+        fit = _approach(search, begun or state)
         begun = fit.messages
     if not fit.converged:
         return None

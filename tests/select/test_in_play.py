@@ -260,3 +260,21 @@ def test_rounds_grow_to_half_of_a_side_before_they_give_up(monkeypatch):
     found = fitted(X, y, q=13.0)
     assert sizes == [130, 130, 200, 200]  # and not 260
     assert found.n_iter_ <= 5
+
+
+@pytest.mark.parametrize("rows", ["classes", "groups"])
+def test_rows_in_groups_may_begin_with_rows_alike(rows, monkeypatch):
+    """Their messages are blocks, which rows alike do not have."""
+    X, y = independent()
+    X = X[:, :20]
+    options = dict(q=4)
+    if rows == "classes":
+        y = np.digitize(y, [-1, 0, 1])
+        options["loss"] = "softmax"
+    else:
+        options["fit"] = dict(groups=np.arange(M) // 2)
+    before = fitted(X, y, **options)
+    monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
+    after = fitted(X, y, **options)
+    assert after.status_ == "converged"
+    np.testing.assert_allclose(after.lambda_, before.lambda_, rtol=5e-3)
