@@ -626,12 +626,10 @@ def _run_cheaply(problem, take):
     messages at which it settles, or None where it does not.
     """
 
-    def is_wild(changes):
-        return len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED
-
     def enough(changes):
         ended = changes[-1] < TRACKING_TOL or len(changes) == CHEAP_STEPS
-        return ended or is_wild(changes)
+        is_wild = len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED
+        return ended or is_wild
 
     last, changes = follow(problem, None, enough, take)
     if last and changes[-1] < SETTLED:

@@ -917,8 +917,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "a start that runs away is followed to its end",
-        "return len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED",
-        "return False",
+        "is_wild = len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED",
+        "is_wild = False",
         "tests/select/test_in_play.py::test_a_start_that_runs_away_is_noticed",
     ),
     Sabotage(
