@@ -929,10 +929,24 @@ SABOTAGES = [
         "tests/select/test_in_play.py::test_all_columns_receive_what_the_matrices_say",
     ),
     Sabotage(
+        "algorithm/active.py",
+        "a row does not take back what it has sent in the rough step",
+        "return Natural(Q_hat, Q_hat * own.mean + h, np.maximum(noise, 0))",
+        "return Natural(Q_hat, h, np.maximum(noise, 0))",
+        "tests/algorithm/test_active.py::test_each_entry_by_loops",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "a start that runs away is followed to its end",
+        "is_wild = len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED",
+        "is_wild = False",
+        "tests/select/test_in_play.py::test_a_start_that_runs_away_is_noticed",
+    ),
+    Sabotage(
         "select/in_play.py",
         "rows that are drawn together are taken apart",
-        "if isinstance(question.counts, Grouped) or question.columns.together:",
-        "if question.columns.together:",
+        "in_groups = isinstance(question.counts, Grouped) or question.columns.together",
+        "in_groups = question.columns.together",
         "tests/select/test_in_play.py::test_where_all_columns_are_taken_from_the_start",
     ),
     Sabotage(
