@@ -427,7 +427,7 @@ def _take_varying(A):
 
 
 def _read_rows_seen(A, seen, rng):
-    """Return the rows of A numbered `seen` as `ComparedRows`; a table in chunks of columns
+    """Return rows `seen` of A as `ComparedRows`; a table in chunks of columns
     is read once, and 200 of its columns a second time.
     """
     if chunk_axis(A) != 1:
