@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithm import clusters
-from ..algorithm.clusters import NODES, SOME, put_in_clusters
+from ..algorithm.cluster_channel import NODES, SOME
+from ..algorithm.clusters import put_in_clusters
 from ..algorithm.groups import GroupedLoss, noise_of_groups
 from ..algorithm.iteration import Anderson, iterate
 from ..algorithm.lmmse import map_chunks

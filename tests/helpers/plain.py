@@ -16,6 +16,7 @@ from pathlib import Path
 HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 # {room: the chapter that derives what it computes, or in which it is used first}
 PLAIN = {
+    "algorithm.clusters": "47_clusters",
     "algorithm.column_groups": "58_column_groups",
     "algorithm.problem": "34_one_turn",
     "algorithm.unpenalised": "34_one_turn",

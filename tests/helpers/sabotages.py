@@ -1427,14 +1427,14 @@ SABOTAGES = [
         "::test_both_factors_agree_at_the_fixed_point_of_blocks[30-options0]",
     ),
     Sabotage(
-        "algorithm/clusters.py",
+        "algorithm/cluster_channel.py",
         "a block's own noise is not taken out of what it sees",
         "E @ (P - (B * T[..., None, :]) @ B) @ transposed(E)",
         "E @ P @ transposed(E)",
         "tests/algorithm/test_clusters.py::test_both_factors_agree_at_the_fixed_point_of_blocks",
     ),
     Sabotage(
-        "algorithm/clusters.py",
+        "algorithm/cluster_channel.py",
         "what a block says is not symmetric",
         "D = symmetric(L @ chi)",
         "D = L @ np.triu(chi)",
@@ -1442,14 +1442,14 @@ SABOTAGES = [
         "_block",
     ),
     Sabotage(
-        "algorithm/clusters.py",
+        "algorithm/cluster_channel.py",
         "a block's response by its diagonal",
         "_clip_response(nodes.response, Q)",
         "_clip_response(nodes.response * np.eye(h.shape[1]), Q)",
         "tests/inference/test_conditioning.py::test_what_is_counted_is_worth_more[pairs_half]",
     ),
     Sabotage(
-        "algorithm/clusters.py",
+        "algorithm/cluster_channel.py",
         "a block's response is read off x in the wrong units",
         "products / (roots**2 + least)",
         "products / (roots + least)",
@@ -1463,7 +1463,7 @@ SABOTAGES = [
         "tests/algorithm/test_clusters.py::test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian",
     ),
     Sabotage(
-        "algorithm/clusters.py",
+        "algorithm/cluster_channel.py",
         "a response of a block is held too low",
         "np.clip(values, 0, 1 - ALWAYS)",
         "np.clip(values, 0, 0.9)",
