@@ -20,12 +20,13 @@ import numpy as np
 from ..algorithm import clusters
 from ..algorithm.cluster_channel import NODES, SOME
 from ..algorithm.clusters import put_in_clusters
-from ..algorithm.groups import GroupedLoss, noise_of_groups
+from ..algorithm.groups import GroupedLoss
 from ..algorithm.iteration import Anderson, iterate
 from ..algorithm.lmmse import map_chunks
 from ..algorithm.messages import Natural, coordinates, from_coordinates
 from ..algorithm.prior import Penalty
 from ..algorithm.problem import NEGLIGIBLE, Breakdown
+from ..algorithm.row_blocks import noise_of_groups
 from ..algorithm.solver import Fit
 from ..algorithm.step import WithIntercept, relative_change
 from ..environment import numpy_errors

@@ -1493,6 +1493,13 @@ SABOTAGES = [
     ),
     # --- rows of their own kinds ------------------------------------------------------
     Sabotage(
+        "algorithm/row_blocks.py",
+        "the noise of a group's count acts on its residuals alone",
+        "covariance * (squares + both_sides(E, X))",
+        "covariance * squares",
+        "nbs/course/52_groups.ipynb::module",
+    ),
+    Sabotage(
         "algorithm/groups.py",
         "the noise of a group forgets that its counts differ",
         '    noise += np.einsum("k,kgi,kgj->gij", p, deviation, deviation)\n',
