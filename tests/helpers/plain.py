@@ -25,6 +25,7 @@ PLAIN = {
     "interface": "31_prior",
     "select.html": "54_stability",
     "select.joint_fit": "56_effects",
+    "select.matched": "54_stability",
     "select.question": "54_stability",
     "select.remarks": "54_stability",
     "select.report": "54_stability",
