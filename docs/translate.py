@@ -16,7 +16,6 @@ from pathlib import Path
 # for three seconds: nobody asks it anything here.
 sys.modules.setdefault("rfc3987_syntax", None)
 
-import ipywidgets
 import nbformat
 from jinja2 import Environment, FileSystemLoader
 from nbformat.v4 import new_markdown_cell
@@ -47,10 +46,9 @@ SECTIONS = {
 README = "index"
 QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
 WIDGET = "application/vnd.jupyter.widget-view+json"
-NEEDS_PYTHON = (
-    "{.needs-python}\nThese controls need Python behind them: they move in the"
-    " notebook. Below stands one of their pictures."
-)
+STATE = "application/vnd.jupyter.widget-state+json"
+NEEDS_PYTHON = "{.needs-python}\nThese controls need Python: they move in the notebook."
+FEWER = "{.needs-python}\nIn the notebook these controls have more values than here."
 SIGNATURES = {  # what autodoc is asked for
     ast.FunctionDef: ".. autofunction:: rvamp_nb.{}\n   :no-index:\n",
     ast.ClassDef: ".. autoclass:: rvamp_nb.{}\n   :no-index:\n   :members:\n",
@@ -165,11 +163,9 @@ def page_title(stem, title):
     return f"{number} {title}" if number else title
 
 
-def moves(output):
-    """Return True for a widget that brings its own JavaScript and needs no kernel."""
-    data = output.get("data", {})
-    kind = data.get("text/plain", "").partition("(")[0]
-    return WIDGET in data and not hasattr(ipywidgets, kind)
+def view(output):
+    """The number of the widget that an output shows, or None."""
+    return output.get("data", {}).get(WIDGET, {}).get("model_id")
 
 
 def is_label(match, known, wide=False):
@@ -200,10 +196,13 @@ class Translator:
     def __init__(self, built, known, repository):
         self.built, self.known, self.repository = set(built), set(known), repository
         self.module = None  # which the notebook makes, from its cell that says so on
+        self.widgets = {}  # {number: what a widget that moves on the page holds}
 
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
         cells, section = [], stem
+        held = nb.metadata.get("widgets", {STATE: {"state": {}}})
+        self.widgets = held[STATE]["state"]
         for cell, below in zip(nb.cells, [*nb.cells[1:], None]):
             if cell.cell_type == "code":
                 describe_figures(cell, below, section)
@@ -225,10 +224,9 @@ class Translator:
         folded = "hide-cell" in cell.metadata.get("tags", ())
         if folded:
             prompt(cell, what_is_folded(cell, "export" in found))
-        shown = [o for o in cell.outputs if WIDGET not in o.get("data", {}) or moves(o)]
-        dead = len(shown) < len(cell.outputs)
-        cell.outputs = shown
-        after = [new_markdown_cell(NEEDS_PYTHON)] if dead else []
+        notes = map(self.note, cell.outputs)
+        after = [new_markdown_cell(note) for note in notes if note]
+        cell.outputs = [o for o in cell.outputs if view(o) in {None, *self.widgets}]
         public = public_definitions(cell.source) if "export" in found else []
         if folded or not public:
             return [cell, *after]
@@ -239,6 +237,15 @@ class Translator:
             for node in public
         )
         return [new_markdown_cell(f"```{{eval-rst}}\n{entries}```"), cell, *after]
+
+    def note(self, output):
+        """What stands below a widget that is still here, or has fewer values here."""
+        if view(output) is None:
+            return None
+        if view(output) not in self.widgets:
+            return NEEDS_PYTHON
+        table = self.widgets[view(output)]["state"].get("table", {})
+        return FEWER if table.get("fewer") else None
 
     def markdown(self, text, stem):
         title = TITLE.match(text)

@@ -566,9 +566,8 @@ def grades_of(diagnostics, refined):
     return text
 
 
-_NO_EFFECTS = {  # for each loss, row role or column role without effects: the remedy
+_NO_EFFECTS = {  # for each loss or kind of table without effects: the remedy
     "huber": "give loss='squared', whose standard errors allow for unequal noise",
-    "weight": "fit without sample_weight; where rows count trials give a row for each",
     "chunks": "give some of the columns, with the selected ones, as an array",
 }
 
@@ -581,8 +580,6 @@ def why_no_effects(question):
     causes = []
     if loss not in ("squared", "logistic", "poisson", "softmax", "survival"):
         causes.append(loss)
-    if question.target.rows.weight is not None:
-        causes.append("weight")
     if type(question.A) is not np.ndarray:
         causes.append("chunks")
     if question.prior.plain is not question.prior:
