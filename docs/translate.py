@@ -16,7 +16,6 @@ from pathlib import Path
 # for three seconds: nobody asks it anything here.
 sys.modules.setdefault("rfc3987_syntax", None)
 
-import ipywidgets
 import nbformat
 from jinja2 import Environment, FileSystemLoader
 from nbformat.v4 import new_markdown_cell
@@ -47,10 +46,9 @@ SECTIONS = {
 README = "index"
 QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
 WIDGET = "application/vnd.jupyter.widget-view+json"
-NEEDS_PYTHON = (
-    "{.needs-python}\nThese controls need Python behind them: they move in the"
-    " notebook. Below stands one of their pictures."
-)
+STATE = "application/vnd.jupyter.widget-state+json"
+NEEDS_PYTHON = "{.needs-python}\nThese controls need Python: they move in the notebook."
+FEWER = "{.needs-python}\nIn the notebook these controls have more values than here."
 SIGNATURES = {  # what autodoc is asked for
     ast.FunctionDef: ".. autofunction:: rvamp_nb.{}\n   :no-index:\n",
     ast.ClassDef: ".. autoclass:: rvamp_nb.{}\n   :no-index:\n   :members:\n",
@@ -80,7 +78,20 @@ def settings():
     return found["DEFAULT"]
 
 
-FIRST = "is_it_for_me", "use_the_command"  # of the how-tos
+TASKS = {  # the how-tos in reading order, by what somebody wants to do
+    "Before you begin": "is_it_for_me how_many_rows_do_i_need how_large_can_it_be"
+    " for_users_of_scikit_learn coming_from_r",
+    "From a file to a paper": "use_the_command a_study_from_file_to_paper"
+    " select_features_in_a_csv a_table_with_categories",
+    "Your kind of data": "binary_outcome_with_a_covariate a_target_with_three_classes"
+    " survival_times several_samples_from_one_patient splines_and_levels"
+    " a_gene_network a_million_columns",
+    "Choose a promise, judge the answer": "which_promise_do_i_need"
+    " which_threshold_which_pfer read_the_status when_not_to_trust"
+    " see_one_coefficient bag_a_prediction",
+    "Models of your own": "models_of_your_own write_a_loss write_a_prior",
+}
+HOW_TOS = {stem: task for task, stems in TASKS.items() for stem in stems.split()}
 
 
 def notebook_files():
@@ -88,7 +99,8 @@ def notebook_files():
     chapter is ``course/31_prior``.
     """
     files = NOTEBOOKS.glob("*/[!_.]*.ipynb")
-    order = sorted(files, key=lambda path: (path.stem not in FIRST, path))
+    place = {stem: k for k, stem in enumerate(HOW_TOS)}
+    order = sorted(files, key=lambda path: (place.get(path.stem, len(place)), path))
     paths = [NOTEBOOKS / f"{README}.ipynb", *order]
     stems = {p.relative_to(NOTEBOOKS).with_suffix("").as_posix(): p for p in paths}
     return {
@@ -120,6 +132,11 @@ def caption(stem):
     return next((CAPTIONS[start] for start in CAPTIONS if stem.startswith(start)), None)
 
 
+def heading(stem):
+    """The heading under which a notebook is listed: its part, or a task."""
+    return HOW_TOS.get(page_name(stem), caption(stem))
+
+
 def section(stem):
     """The page of the section that a notebook belongs to."""
     start = {README, "appendix/routes", "appendix/contents"}
@@ -146,11 +163,9 @@ def page_title(stem, title):
     return f"{number} {title}" if number else title
 
 
-def moves(output):
-    """Return True for a widget that brings its own JavaScript and needs no kernel."""
-    data = output.get("data", {})
-    kind = data.get("text/plain", "").partition("(")[0]
-    return WIDGET in data and not hasattr(ipywidgets, kind)
+def view(output):
+    """The number of the widget that an output shows, or None."""
+    return output.get("data", {}).get(WIDGET, {}).get("model_id")
 
 
 def is_label(match, known, wide=False):
@@ -181,10 +196,13 @@ class Translator:
     def __init__(self, built, known, repository):
         self.built, self.known, self.repository = set(built), set(known), repository
         self.module = None  # which the notebook makes, from its cell that says so on
+        self.widgets = {}  # {number: what a widget that moves on the page holds}
 
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
         cells, section = [], stem
+        held = nb.metadata.get("widgets", {STATE: {"state": {}}})
+        self.widgets = held[STATE]["state"]
         for cell, below in zip(nb.cells, [*nb.cells[1:], None]):
             if cell.cell_type == "code":
                 describe_figures(cell, below, section)
@@ -206,10 +224,9 @@ class Translator:
         folded = "hide-cell" in cell.metadata.get("tags", ())
         if folded:
             prompt(cell, what_is_folded(cell, "export" in found))
-        shown = [o for o in cell.outputs if WIDGET not in o.get("data", {}) or moves(o)]
-        dead = len(shown) < len(cell.outputs)
-        cell.outputs = shown
-        after = [new_markdown_cell(NEEDS_PYTHON)] if dead else []
+        notes = map(self.note, cell.outputs)
+        after = [new_markdown_cell(note) for note in notes if note]
+        cell.outputs = [o for o in cell.outputs if view(o) in {None, *self.widgets}]
         public = public_definitions(cell.source) if "export" in found else []
         if folded or not public:
             return [cell, *after]
@@ -220,6 +237,15 @@ class Translator:
             for node in public
         )
         return [new_markdown_cell(f"```{{eval-rst}}\n{entries}```"), cell, *after]
+
+    def note(self, output):
+        """What stands below a widget that is still here, or has fewer values here."""
+        if view(output) is None:
+            return None
+        if view(output) not in self.widgets:
+            return NEEDS_PYTHON
+        table = self.widgets[view(output)]["state"].get("table", {})
+        return FEWER if table.get("fewer") else None
 
     def markdown(self, text, stem):
         title = TITLE.match(text)

@@ -16,7 +16,7 @@ from .readers import InputError, np, pd, printable, quoted, to_numeric
 
 # %% ../../nbs/workshop/frames.ipynb #51a5e927
 _ONE = ("target", "time", "event", "entry", "id", "groups", "strata", "weights")
-_ONE += ("offset", "exposure", "trials")
+_ONE += ("offset", "exposure", "trials", "matched")
 _MANY = ("drop", "keep", "categorical")
 _FEATURE = {"keep", "categorical", "ordered"}  # roles of features
 _TOGETHER = ({"id", "groups"}, {"target", "strata"})
@@ -79,6 +79,10 @@ def _check_roles(ask):
     if ask.exposure is not None and ask.offset is not None:
         options = f"{typed('exposure')} (its logarithm is an offset), {typed('offset')}"
         raise InputError(f"{options}: give one column of the two, or of their sum")
+    clash = [role for role in ("time", "groups", "strata", "trials") if vars(ask)[role]]
+    if ask.matched is not None and clash:
+        problem = "compares a case with its own controls, and draws whole sets of them"
+        raise InputError(f"{typed('matched')} {problem}: drop {typed(clash[0])}")
     if (ask.target is None) == (ask.time is None):
         raise InputError(f"say what to explain: {typed('target')}, or {survival}")
     if ask.missing not in ("error", "median", "drop"):
@@ -178,7 +182,7 @@ def _refuse(ask, frame, values, gaps, features):
     The remedies are in the same line; nothing is raised where all cells can be used.
     """
     # of labels only equal and different matters: they may be text
-    free = {ask.id, ask.groups, ask.strata, ask.event}
+    free = {ask.id, ask.groups, ask.strata, ask.event, ask.matched}
     free = free.difference(features, [ask.target])
     free.update(ask.categorical)
     if ask.target is not None and values[ask.target].isna().all():
@@ -199,7 +203,11 @@ def _refuse(ask, frame, values, gaps, features):
             kind = _describe_text(cell) if problem == _TEXT else problem
             places[kind].append(place)
     sentences = []
+    if frame.attrs.get("unmatched"):
+        sentences.append(frame.attrs["unmatched"])
     for problem, names in places.items():
+        if len(names) > 12:
+            names[10:] = [f"... ({len(names)} columns)"]
         if names:
             where = ", ".join(names)
             sentences.append(f"a cell {problem} in {where}: {remedies[problem]}")
@@ -231,7 +239,8 @@ def _proposal(ask, frame, values, gaps, is_text):
     """
     codes = dict(far_numbers(values.to_numpy(), list(values)))
     yield from codes.values()
-    options = dict(drop=[], categorical=[], na=list(codes))
+    sets = _matched_columns(ask, frame, values)
+    options = dict(drop=[], categorical=[], na=list(codes), matched=sets)
     ids = [ask.id, ask.groups]
     mostly_empty = gaps[is_text.columns].mean() > 0.5
     for name in is_text.columns[is_text.any() | mostly_empty]:
@@ -240,6 +249,8 @@ def _proposal(ask, frame, values, gaps, is_text):
         role = "drop"
         if name in ask.used:
             return
+        if name in sets:
+            continue
         if mostly_empty[name] or _DATE.fullmatch(words.iloc[0]):
             pass
         elif values[name].notna().sum() > len(words):
@@ -258,6 +269,8 @@ def _proposal(ask, frame, values, gaps, is_text):
     has_gaps = bool(options["na"]) or gaps.drop(columns=options["drop"]).any(axis=None)
     if has_gaps and ask.missing == "error":
         texts.append(ask.typed("missing", "median"))
+    elif frame.attrs.get("unmatched"):
+        texts.append(ask.typed("missing", "drop"))
     between = " " if texts[0].startswith("-") else ", "
     yield f"to try, add {between.join(texts)}"
 
@@ -299,6 +312,13 @@ def _rows_left(ask, frame, values, gaps, features):
             notes.append(
                 f"{rows} left out: {problem} them, and they say nothing: {named}"
             )
+    if ask.matched is not None:
+        alone = _without_partner(ask, frame, stay)
+        stay &= ~alone
+        if alone.any():
+            problem = f"their set in '{printable(ask.matched)}' has no case, or no"
+            problem = f"{alone.sum()} of {len(alone)} rows left out: {problem} control"
+            notes.append(problem)
     n_rows = int(stay.sum())
     if n_rows < 4:
         problem = f"has {n_rows} {readers.plural('row', n_rows)} of data"
@@ -310,6 +330,80 @@ def _rows_left(ask, frame, values, gaps, features):
             remedy = f"{remedy}: gaps: {named}"
         raise InputError(f"{ask.where} {problem}: {remedy}")
     return stay, notes
+
+# %% ../../nbs/workshop/frames.ipynb #6dc30mat
+_FEWEST_SETS = 10  # which are hardly matched by chance
+
+
+def _set_sizes(labels, words):
+    """Count the rows of each class in each set: a frame, one row a set."""
+    labels = pd.Series(labels, dtype=object).to_numpy()
+    words = pd.Series(words, dtype=object).to_numpy()
+    return pd.crosstab(labels, words)
+
+
+def _matched_columns(ask, frame, values):
+    """List the features whose every value has one row of one of the target's two
+    classes, and rows of the other.
+    """
+    if ask.target is None or ask.matched is not None:
+        return []
+    words = _texts(frame[ask.target])
+    classes, n_rows = np.unique([word for word in words if word], return_counts=True)
+    if len(classes) != 2 or n_rows.min() < _FEWEST_SETS:
+        return []
+    names = [name for name in values if name not in ask.used + ask.keep]
+    spread = values[names].max() - values[names].min()
+    enough = spread.isna() | (spread >= n_rows.min() - 1)
+    found = []
+    for name in spread.index[enough & ((values[names] % 1).fillna(0) == 0).all()]:
+        labels = _text_column(frame[name])
+        if labels.nunique() == n_rows.min() and labels.notna().all():
+            sizes = _set_sizes(labels, words)
+            if (
+                sizes.shape[1] == 2
+                and (sizes == 1).all().any()
+                and (sizes > 0).all(axis=None)
+            ):
+                found.append(name)
+    return found
+
+
+def _without_partner(ask, frame, stay):
+    """Return the rows, (M,) bool, among those that stay whose set has no case or no
+    control, and keep in `ask.case` the class that has one row in each set.
+
+    Raises an `InputError` for other than two classes, for pairs in which either may be
+    the case, and for a set of several cases.
+    """
+    labels = _text_column(frame[ask.matched]).where(stay)
+    words = _text_column(frame[ask.target]).where(stay)
+    sizes = _set_sizes(labels, words)
+    classes = list(sizes)
+    problem = f"{ask.where}: '{printable(ask.target)}'"
+    if len(classes) != 2:
+        remedy = f"{ask.typed('matched')} needs two, cases and controls"
+        raise InputError(f"{problem} has the classes {quoted(classes)}: {remedy}")
+    most = sizes.max()
+    cases = list(most.index[most == most.min()])
+    if len(cases) > 1:  # pairs
+        cases = [word for word in cases if word.lower() in _SEEN.union({"case"})]
+    if ask.positive is not None:
+        _one_class(ask, words[stay])
+        cases = [str(ask.positive)]
+    if len(cases) != 1:
+        remedy = f"{ask.typed('positive')} says which one is the case"
+        raise InputError(f"{problem} is {quoted(classes)}: {remedy}")
+    ask.case = cases[0]
+    several = sizes.index[sizes[ask.case] > 1]
+    if len(several):
+        n = sizes.loc[several[0], ask.case]
+        problem += f" is '{printable(ask.case)}' in {n} rows of the set"
+        problem += f" '{printable(several[0])}' of '{printable(ask.matched)}'"
+        remedy = "a set has one case: make sets of one case each"
+        raise InputError(f"{problem}: {remedy}")
+    whole = sizes.index[(sizes > 0).all(axis=1)]
+    return (stay & ~labels.isin(whole)).to_numpy()
 
 # %% ../../nbs/workshop/frames.ipynb #9c7f7dd2
 class Table(NamedTuple):
@@ -388,9 +482,13 @@ def _dummies(ask, frame, values, gaps, features):
 def _response(ask, frame, values):
     """Return the target: floats, words, or a record with event, time and maybe entry.
 
+    In matched sets all times are equal, so that a case is compared with its own set.
     Raises an `InputError` for an event that is neither 0 nor 1, and for a word among
     the classes that stands for a gap.
     """
+    if ask.matched is not None:
+        is_case = [word == ask.case for word in _texts(frame[ask.target])]
+        return pd.DataFrame(dict(event=is_case, time=1.0)).to_records(index=False)
     if ask.time is None:
         y = values[ask.target].to_numpy()
         if not np.isnan(y).any():  # gaps are gone
@@ -521,6 +619,11 @@ def _describe_changes(ask, table):
         where = f"'{printable(ask.event)}' is '{printable(ask.seen)}' ({n_seen} rows)"
         others = len(table.y) - n_seen
         yield f"the event was seen where {where}, not in the other {others}"
+    if ask.matched is not None:
+        n_sets = int(table.y["event"].sum())
+        sets = f"{n_sets} sets in '{printable(ask.matched)}': the row"
+        sets += f" '{printable(ask.case)}' of each is compared with the others in it"
+        yield f"{sets} (conditional logistic regression); ratios are odds ratios"
     total = sum(table.filled.values())
     if total:
         how = "filled with the column's median or most frequent level"
@@ -544,7 +647,7 @@ def _describe_changes(ask, table):
 
 def _repeated_units(ask, file):
     """Yield warnings of patients, or other units, that occur in more than one row."""
-    if ask.groups is not None:
+    if ask.groups is not None or ask.matched is not None:
         return
     names = [name for name in file if _OWNER.search(name) and name not in ask.used]
     names = [name for name in names if name not in ask.categorical]
@@ -667,6 +770,10 @@ def _warnings(ask, frame, values, gaps, table, file):
     `file` also has the columns without a role.
     """
     yield from _repeated_units(ask, file)
+    for name in _matched_columns(ask, frame, values):
+        problem = f"each value of '{printable(name)}' has one row of one class: if it"
+        remedy = f"{ask.typed('matched', name)} compares each case with its own set"
+        yield f"{problem} names matched sets, {remedy}"
     yield from _undeclared_gaps(ask, frame, values, gaps)
     if ask.target is not None and ask.positive is None:
         warning = order_lost(f"'{printable(ask.target)}'", frame[ask.target].dtype)
@@ -718,7 +825,8 @@ def prepare_table(
         target, and `entry`, from which on a row is at risk; `id`, the names of rows;
         `groups` and `strata`, labels by which rows are drawn; `weights`, `offset`;
         `exposure`, above 0, whose logarithm is the offset; `trials`, of which the
-        target counts successes. Lists of columns: `drop`; `keep`, unpenalised;
+        target counts successes; `matched`, sets of a case and its controls (then
+        the loss is "survival"). Lists of columns: `drop`; `keep`, unpenalised;
         `categorical` (as is pandas' type category), 0/1 columns for each level but the
         `reference`: dict {column: level}, by default the most frequent one, of an
         ordered type the first. `ordered`: dict {column: levels, the lowest first} (as
@@ -769,7 +877,7 @@ def prepare_table(
     rows = _row_arguments(ask, frame, values)
     y = _response(ask, frame, values)
     classes = ()
-    if ask.positive is not None:
+    if ask.positive is not None and ask.matched is None:
         y, classes = _one_class(ask, _texts(frame[ask.target]))
     ids = ()
     if ask.id is not None:
@@ -798,6 +906,8 @@ def _declare_categories(ask, features):
 def _row_arguments(ask, frame, values):
     """Return the arguments of `fit` that have a value for each row."""
     labels = dict(groups=ask.groups, strata=ask.strata)
+    if ask.matched is not None:
+        labels = dict(groups=ask.matched, strata=ask.matched)
     numbers = dict(sample_weight=ask.weights, offset=ask.offset, n_trials=ask.trials)
     rows = {}
     for argument, name in labels.items():

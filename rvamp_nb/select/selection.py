@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from ..algorithm.densities import Located, located, p1
 from ..algorithm.prior import Penalty
 from ..algorithm.resampling import DrawError, FixedFactor, NoResampling
-from ..inference import diagnostics, effects
+from ..inference import diagnostics, effects, row_shares
 from ..inference.diagnostics import diagnose
 from ..inference.effects import Effects, debiased_effects, left_out_predictions
 from ..inference.refinement import refine
@@ -346,7 +346,7 @@ def search_for_promise(question, promise, asked):
     answer = result[2]
     share = 0.0
     if asked["bound"] == "gaussian" and answer.fit.converged:
-        share = diagnostics.largest_single_share(answer.fit)
+        share = row_shares.largest_single_share(answer.fit)
     if share <= diagnostics.RED_OWN:
         return Kept(result, promise, asked, "")
     unit = "row" if question.target.rows.groups is None else "group"
@@ -874,7 +874,8 @@ def effects_by_name(s, features=None, level=0.95):
     copies = np.array(duplicates(columns))[features_shown]
     if joint_fit.needs_joint_fit(s.question):
         fields = joint_fit.effects_of_joint_fit(s, features_shown, copies, level)
-        ratio = _RATIOS.get(s.question.target.loss, "")
+        target = s.question.target
+        ratio = "odds" if target.is_conditional() else _RATIOS.get(target.loss, "")
         return Effects(**fields, note=AFTER_JOINT, ratio=ratio)
     of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
     where = columns.where[features_shown]

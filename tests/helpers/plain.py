@@ -16,13 +16,18 @@ from pathlib import Path
 HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 # {room: the chapter that derives what it computes, or in which it is used first}
 PLAIN = {
+    "algorithm.column_groups": "58_column_groups",
     "algorithm.problem": "34_one_turn",
+    "algorithm.unpenalised": "34_one_turn",
     "algorithm.weighted": "53_survival",
     "cli_options": "54_stability",
     "environment": "54_stability",
+    "inference.diagnostics": "45_diagnostics",
     "inference.joint": "56_effects",
+    "inference.refinement": "44_refinement",
     "inference.survival": "53_survival",
     "interface": "31_prior",
+    "select.estimator": "54_stability",
     "select.html": "54_stability",
     "select.joint_fit": "56_effects",
     "select.question": "54_stability",
