@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import nbformat
 from nbformat.v4 import new_code_cell
-from translate import ROOT, notebook_files
+from translate import ROOT, notebook_files, settings
 
 LITE = ROOT / "_docs" / "lite"
 RUN_HERE = "course/1", "course/2", "course/3", "course/51"  # how their paths begin
@@ -25,8 +25,9 @@ PURE += ["typing_extensions"]
 ANYWHERE = "--platform any --implementation py --abi none --python-version 3.12".split()
 FIRST = """\
 # Only here, in the browser: brings what the chapter needs, the first time 62 MB
-%pip install -q --no-deps {exactly}
-%pip install -q rvamp-nb
+%pip install -q {of_pyodide}
+%pip install -q --no-deps {of_the_site}"""
+SECOND = """\
 import tqdm
 
 tqdm.tqdm.monitor_interval = 0  # there are no threads here"""
@@ -45,11 +46,11 @@ def main():
     with TemporaryDirectory() as here:
         here = Path(here)
         put_wheels(here / "pypi")
-        exactly = " ".join(versions(here / "pypi"))
+        first = FIRST.format(of_pyodide=needed(), of_the_site=versions(here / "pypi"))
         (here / "files").mkdir()
         for stem, path in notebook_files().items():
             if runs_here(stem):
-                nbformat.write(chapter(path, exactly), here / "files" / path.name)
+                nbformat.write(chapter(path, first), here / "files" / path.name)
         build = [
             sys.executable,
             "-m",
@@ -61,7 +62,7 @@ def main():
         build += ["--lite-dir", here, "--contents", "files", "--no-sourcemaps"]
         build += ["--output-dir", LITE]
         subprocess.run(build, cwd=here, check=True, stdout=subprocess.DEVNULL)
-    tell_where_pyodide_is()
+    say_where_pyodide_is()
 
 
 def put_wheels(folder):
@@ -73,41 +74,47 @@ def put_wheels(folder):
     subprocess.run([*fetch, "-d", folder, *PURE], check=True)
 
 
+def needed():
+    """Name what the package needs and Pyodide brings."""
+    names = [
+        re.match(r"[\w-]+", each)[0] for each in settings()["requirements"].split()
+    ]
+    return " ".join(name for name in names if name not in PURE)
+
+
 def versions(folder):
-    """List the wheels of a folder as pip asks for them: name==version."""
+    """Name the wheels of a folder as pip asks for them, name==version."""
     names = sorted(path.name for path in folder.glob("*.whl"))
-    return ["==".join(name.split("-")[:2]) for name in names]
+    return " ".join("==".join(name.split("-")[:2]) for name in names)
 
 
-def chapter(path, exactly):
-    """Return a chapter of which nothing has run, with a first cell that installs
-    exactly these, and what they need of Pyodide.
-    """
+def chapter(path, first):
+    """Return a chapter of which nothing has run, with a first cell that installs."""
     nb = nbformat.read(path, 4)
     for cell in nb.cells:
         if cell.cell_type == "code":
             cell.outputs = []
             cell.execution_count = None
-    nb.cells.insert(1, new_code_cell(FIRST.format(exactly=exactly), id="first"))
+    nb.cells[1:1] = [new_code_cell(first, id="first"), new_code_cell(SECOND, id="next")]
     nb.metadata["kernelspec"] = KERNEL
     return nb
 
 
-def tell_where_pyodide_is():
+def say_where_pyodide_is():
     """Write into the settings that Pyodide is at its default address, but of the
     version that the tests run; nothing else is fetched from elsewhere.
     """
     schema = (LITE / SCHEMA).read_text(encoding="utf-8")
     address = re.search(r'https://[^"]+/v([\d.]+)/full/pyodide.js', schema)
     file = LITE / "jupyter-lite.json"
-    settings = json.loads(file.read_text(encoding="utf-8"))
-    config = settings["jupyter-config-data"]
+    text = json.loads(file.read_text(encoding="utf-8"))
+    config = text["jupyter-config-data"]
     config["exposeAppInBrowser"] = True
     plugins = config.setdefault("litePluginSettings", {})
     plugins.setdefault(f"{EXTENSION}:kernel", {}).update(
         pyodideUrl=address[0].replace(address[1], PYODIDE), disablePyPIFallback=True
     )
-    file.write_text(json.dumps(settings, indent=1), encoding="utf-8")
+    file.write_text(json.dumps(text, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ depend on how a variable is coded, and `P1InGroup` has the density of one coeffi
 >>> made = orthonormal_groups(rng.normal(size=(60, 6)), np.repeat(["a", "b", "c"], 2))
 >>> fit = rvamp(made.A, 3 * made.A[:, 0], prior=GroupLasso(0.5, made.groups))
 >>> print(*fit.prior.column_groups.names, fit.prior.of_groups(fit.Pi).round(2))
-a b c [1.   0.   0.01]
+a b c [1. 0. 0.]
 """
 
 import warnings

@@ -21,7 +21,7 @@ from ..algorithm.prior import Penalty
 from ..algorithm.solver import with_clusters
 from .cox import RiskSets, one_clock  # chapter 5.3
 from .refits import penalty_terms, row_loss
-from ..tables.chunked import SparseBlock, is_sparse
+from ..tables.chunked import SparseBlock, block_of
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010
 # shares of a precision that belong to the prior
@@ -299,17 +299,6 @@ class OwnBaselines:
         return batch._replace(offset=offset, f=f + offset)
 
 # %% ../../nbs/workshop/turns.ipynb #7e000016
-def _block_of(A, columns):
-    """Take columns of a table, (n,) ints, as an array or a `SparseBlock`; without a
-    copy where it has no others.
-    """
-    if is_sparse(A):
-        return A.block(columns)
-    if len(columns) < A.shape[1]:
-        return A[:, columns]
-    return A[:, :]
-
-
 def _moved(old, answer, new, step):
     """Compute old + step (new - answer) in the place of `new`."""
     new -= answer
@@ -340,7 +329,7 @@ class Turns:
             columns = np.arange(N)
         # an intercept's column of ones, too
         with_ones = np.append(columns, [N] * fit.has_intercept).astype(int)
-        A = _block_of(p.A, with_ones)
+        A = block_of(p.A, with_ones)
 
         metric = rvamp_metric(fit, with_ones)
         metric = metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))

@@ -21,7 +21,7 @@ from scipy.special import ndtri
 from ..algorithm.densities import Located, located, p1
 from ..algorithm.prior import Penalty
 from ..algorithm.resampling import DrawError, FixedFactor, NoResampling
-from ..inference import diagnostics, effects
+from ..inference import diagnostics, effects, row_shares
 from ..inference.diagnostics import diagnose
 from ..inference.effects import Effects, debiased_effects, left_out_predictions
 from ..inference.refinement import refine
@@ -347,7 +347,7 @@ def search_for_promise(question, promise, asked):
     answer = result[2]
     share = 0.0
     if asked["bound"] == "gaussian" and answer.fit.converged:
-        share = diagnostics.largest_single_share(answer.fit)
+        share = row_shares.largest_single_share(answer.fit)
     if share <= diagnostics.RED_OWN:
         return Kept(result, promise, asked, "")
     unit = "row" if question.target.rows.groups is None else "group"

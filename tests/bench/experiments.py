@@ -495,7 +495,7 @@ def problems_of_error():
 def one_error(kind, value, seed, A, y, refits):
     """A row of the table: the fit against refits."""
     from rvamp_nb import rvamp
-    from rvamp_nb.inference.diagnostics import row_influence
+    from rvamp_nb.inference.row_shares import row_influence
 
     lam = ERROR["penalty"] * COUNTS.mean * np.abs(A.T @ y).max()
     fit = rvamp(A, y, lam)
@@ -573,7 +573,7 @@ def fits():
     need no file.
     """
     from rvamp_nb import rvamp
-    from rvamp_nb.inference.diagnostics import row_influence
+    from rvamp_nb.inference.row_shares import row_influence
 
     for name in TRUTHS:
         fit = rvamp(*problem(name))

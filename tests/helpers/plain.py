@@ -22,6 +22,7 @@ PLAIN = {
     "algorithm.weighted": "53_survival",
     "cli_options": "54_stability",
     "environment": "54_stability",
+    "inference.diagnostics": "45_diagnostics",
     "inference.joint": "56_effects",
     "inference.refinement": "44_refinement",
     "inference.survival": "53_survival",

@@ -516,15 +516,15 @@ SABOTAGES = [
     Sabotage(
         "algorithm/rectified.py",
         "the variance of a ramp forgets the mean that is above 0",
-        "np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2,",
-        "np.where(a > 0, 1 - lift2 - lift**2,",
+        "np.where(a > 0, 1 - square + 2 * low * lift - lift**2,",
+        "np.where(a > 0, 1 - square - lift**2,",
         "tests/algorithm/test_prior.py",
     ),
     Sabotage(
         "algorithm/rectified.py",
         "the tail's second moment takes the first ratio twice",
-        "np.array([r, 2 * r * r_next])",
-        "np.array([r, 2 * r * r])",
+        "np.array([ratio, 2 * ratio * next_ratio])",
+        "np.array([ratio, 2 * ratio * ratio])",
         "nbs/workshop/rectified.ipynb::module",
     ),
     # --- the answer in a notebook -----------------------------------------------------
@@ -929,10 +929,24 @@ SABOTAGES = [
         "tests/select/test_in_play.py::test_all_columns_receive_what_the_matrices_say",
     ),
     Sabotage(
+        "algorithm/active.py",
+        "a row does not take back what it has sent in the rough step",
+        "return Natural(Q_hat, Q_hat * own.mean + h, np.maximum(noise, 0))",
+        "return Natural(Q_hat, h, np.maximum(noise, 0))",
+        "tests/algorithm/test_active.py::test_each_entry_by_loops",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "a start that runs away is followed to its end",
+        "is_wild = len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED",
+        "is_wild = False",
+        "tests/select/test_in_play.py::test_a_start_that_runs_away_is_noticed",
+    ),
+    Sabotage(
         "select/in_play.py",
         "rows that are drawn together are taken apart",
-        "if isinstance(question.counts, Grouped) or question.columns.together:",
-        "if question.columns.together:",
+        "in_groups = isinstance(question.counts, Grouped) or question.columns.together",
+        "in_groups = question.columns.together",
         "tests/select/test_in_play.py::test_where_all_columns_are_taken_from_the_start",
     ),
     Sabotage(
@@ -1007,7 +1021,7 @@ SABOTAGES = [
         "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
     ),
     Sabotage(
-        "inference/diagnostics.py",
+        "inference/row_shares.py",
         "one pair of columns stands for two groups",
         "np.linalg.norm(products[:, columns], 2)",
         "np.abs(products[:, columns]).max()",
@@ -1015,7 +1029,7 @@ SABOTAGES = [
         "::test_canonical_correlations_are_those_of_scipy_s_angles",
     ),
     Sabotage(
-        "inference/diagnostics.py",
+        "inference/row_shares.py",
         "a row's part in a group depends on the group's basis",
         "_sum_parts(fit.prior.pooled(squares(A[:, :N])), doubt)",
         "_sum_parts(squares(A[:, :N]), doubt)",
