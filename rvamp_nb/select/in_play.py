@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..algorithm.clusters import moment_view
+from ..algorithm.cluster_channel import moment_view
 from ..algorithm.linalg import row_dots
 from ..algorithm.lmmse import tall_form
 from ..algorithm.messages import Mixed, Natural, take_entries

@@ -1426,28 +1426,28 @@ SABOTAGES = [
         "tests/inference/test_conditioning.py::test_a_pattern_begins_where_its_row_was_moved_before",
     ),
     Sabotage(
-        "inference/conditioning.py",
+        "inference/patterns.py",
         "the pieces of a law are taken for equally probable",
         "pieces.append((weight / w.sum(), law))",
         "pieces.append((1 / len(best), law))",
         "tests/inference/test_conditioning.py::test_pieces_make_up_their_law",
     ),
     Sabotage(
-        "inference/conditioning.py",
+        "inference/patterns.py",
         "patterns are weighed as if rows were drawn one by one",
         "weight *= (places[k] if inside else left[k] - places[k]) / left[k]",
         "weight *= 0.5",
         "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
     ),
     Sabotage(
-        "inference/conditioning.py",
+        "inference/patterns.py",
         "the other rows' rate does not move with the pattern",
         "np.append(places / np.maximum(left, 1), [0, 1])",
         "np.append(drawn / sizes, [0, 1])",
         "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
     ),
     Sabotage(
-        "inference/conditioning.py",
+        "inference/patterns.py",
         "rows that are in are taken for out",
         "which[rows] = len(laws) - pieces + np.array(chosen, dtype=int)",
         "which[rows] = len(laws) - 1 - np.array(chosen, dtype=int)",
@@ -1483,14 +1483,14 @@ SABOTAGES = [
         "::test_both_factors_agree_at_the_fixed_point_of_blocks[30-options0]",
     ),
     Sabotage(
-        "algorithm/clusters.py",
+        "algorithm/cluster_channel.py",
         "a block's own noise is not taken out of what it sees",
         "E @ (P - (B * T[..., None, :]) @ B) @ transposed(E)",
         "E @ P @ transposed(E)",
         "tests/algorithm/test_clusters.py::test_both_factors_agree_at_the_fixed_point_of_blocks",
     ),
     Sabotage(
-        "algorithm/clusters.py",
+        "algorithm/cluster_channel.py",
         "what a block says is not symmetric",
         "D = symmetric(L @ chi)",
         "D = L @ np.triu(chi)",
@@ -1498,14 +1498,14 @@ SABOTAGES = [
         "_block",
     ),
     Sabotage(
-        "algorithm/clusters.py",
+        "algorithm/cluster_channel.py",
         "a block's response by its diagonal",
         "_clip_response(nodes.response, Q)",
         "_clip_response(nodes.response * np.eye(h.shape[1]), Q)",
         "tests/inference/test_conditioning.py::test_what_is_counted_is_worth_more[pairs_half]",
     ),
     Sabotage(
-        "algorithm/clusters.py",
+        "algorithm/cluster_channel.py",
         "a block's response is read off x in the wrong units",
         "products / (roots**2 + least)",
         "products / (roots + least)",
@@ -1519,7 +1519,7 @@ SABOTAGES = [
         "tests/algorithm/test_clusters.py::test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian",
     ),
     Sabotage(
-        "algorithm/clusters.py",
+        "algorithm/cluster_channel.py",
         "a response of a block is held too low",
         "np.clip(values, 0, 1 - ALWAYS)",
         "np.clip(values, 0, 0.9)",
@@ -1548,6 +1548,13 @@ SABOTAGES = [
         "tests/algorithm/test_resampling.py",
     ),
     # --- rows of their own kinds ------------------------------------------------------
+    Sabotage(
+        "algorithm/row_blocks.py",
+        "the noise of a group's count acts on its residuals alone",
+        "covariance * (squares + both_sides(E, X))",
+        "covariance * squares",
+        "nbs/course/52_groups.ipynb::module",
+    ),
     Sabotage(
         "algorithm/groups.py",
         "the noise of a group forgets that its counts differ",
@@ -2078,7 +2085,7 @@ SABOTAGES = [
         "tests/inference/test_refinement.py::test_a_law_that_draws_nonsense_is_refused",
     ),
     Sabotage(
-        "inference/conditioning.py",
+        "inference/patterns.py",
         "a pattern of groups starts anew without blocks",
         "    initial_message = property(lambda self: self.loss.initial_message)",
         "    of_blocks = property(lambda self: self.loss.initial_message)",
