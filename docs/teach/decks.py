@@ -57,7 +57,7 @@ FEW, SENTENCES = 5, 40  # words of a sentence above or below an equation
 SAID = 150  # words of notes
 LINES, COLUMNS = 5, 80  # of printed numbers below a problem
 WIDE, LONG = 100, 140  # characters of TeX: a longer formula has several rows
-SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z“*$(])")
+SENTENCE = re.compile(r"(?:(?<=[.!?:])|(?<=[.!?]\)))\s+(?=[A-Z“*$(])")
 SHEET = re.compile(r"^### Lecture (\d+): (.+)\n(.+)\n\n((?:- .+\n?)+)", re.MULTILINE)
 FILMS = {  # of animations.py, by lecture
     1: ("resample", "A resample goes round: draw the rows, refit, one estimate more"),
