@@ -44,7 +44,8 @@ def print_book(site=SITE, out=None):
         tab = browser.new_page()
         tab.set_default_timeout(MINUTES * 60_000)
         articles, style = articles_of(tab, site, pages)
-        book, begins = Path(folder) / "book.html", {}
+        book = Path(folder) / "book.html"
+        begins = {}
         for _ in range(2):
             text = whole(parts, articles, style, begins, site)
             book.write_text(text, encoding="utf-8")
@@ -66,7 +67,7 @@ def print_book(site=SITE, out=None):
 
 
 def pages_of(site):
-    """{part: the pages of its chapters that the site has}, in reading order."""
+    """Return {part: the pages of its chapters that the site has}, in reading order."""
     parts = {}
     for stem in notebook_files():
         page = stem.rpartition("/")[2]
@@ -79,21 +80,23 @@ def pages_of(site):
 
 
 def articles_of(tab, site, pages):
-    """{page: (its title, its text with drawn formulas)}, and the formulas' style."""
+    """Return {page: (title, text with drawn formulas)}, and the formulas' style."""
     take = (HERE / "book.js").read_text(encoding="utf-8")
     home = "{doc_host}{doc_baseurl}".format_map(settings())
-    articles, style = {}, ""
+    articles = {}
+    style = ""
     for page in pages:
         tab.goto((site / f"{page}.html").as_uri())
         given = {"stem": page, "pages": pages, "home": home}
         text, found = tab.evaluate(take, given)
         title = re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)[1]
-        articles[page], style = (title, text), found or style
+        articles[page] = title, text
+        style = found or style
     return articles, style
 
 
 def whole(parts, articles, style, begins, site):
-    """The text of the book: a title, the list of contents, the articles."""
+    """Join the text of the book: a title, the list of contents, the articles."""
     lines = []
     for part, pages in parts.items():
         lines.append(f'<li class="part-name">{part}</li>')
@@ -119,12 +122,14 @@ def whole(parts, articles, style, begins, site):
 
 
 def count(printed):
-    """How many pages a PDF has."""
+    """Count the pages of a PDF."""
     return len(re.findall(rb"/Type\s*/Page\b", printed))
 
 
 def sheets_of(printed, pages):
-    """{page of the site: the sheet on which it begins}, by the PDF's destinations."""
+    """Return {page of the site: the sheet on which it begins}, by the destinations of
+    the PDF.
+    """
     kids = re.findall(rb"/Kids\s*\[([^\]]*)\]", printed)
     objects = [re.findall(rb"(\d+) 0 R", part) for part in kids]
     leaves = {m[1] for m in re.finditer(rb"(\d+) 0 obj\s*<</Type /Page\b", printed)}

@@ -12,8 +12,8 @@ from PIL import Image
 from routes import Stop
 
 sys.path.insert(0, str(ROOT / "docs"))
-from teach import decks
-from teach.decks import LENGTH, WEIGHTS, WORDS, Page, slides_of, slides_of_stop
+from teach.decks import LENGTH, WEIGHTS, WIDE, Page, break_rows, share_out
+from teach.slides import WORDS, Reader, sentences, slides_of, words
 
 LECTURES = range(1, 13)
 MOST = 30  # slides of a lecture
@@ -27,11 +27,11 @@ def test_a_deck_has_all_parts_and_its_minutes_add_up(number):
     assert kinds[0] == "first" and kinds[-3:] == ["live", "hand", "homework"]
     assert {"equation", "figure", "problem", "now", "questions"} & {*kinds}
     assert kinds.count("figure") >= 2 and kinds.count("equation") >= 2
-    minutes = decks.share_out(slides)
+    minutes = share_out(slides)
     assert sum(minutes) == LENGTH and min(minutes) >= 1
     assert all(slide.notes for slide in slides if slide.kind in ("first", "hand"))
     for slide in slides:
-        assert decks.words(slide.body) <= 1.5 * WORDS, slide.title
+        assert words(slide.body) <= 1.5 * WORDS, slide.title
         assert slide.alt or not slide.picture
 
 
@@ -53,7 +53,7 @@ def shown(*sources, picture=None):
             cells.append(new_code_cell(source[1:], outputs=[output]))
         else:
             cells.append(new_markdown_cell(source))
-    return slides_of_stop(Stop("A term", 1, 1, "21_replica", None, cells, None))
+    return Reader(Stop("A term", 1, 1, "21_replica", None, cells, None)).read()
 
 
 def test_cells_become_slides():
@@ -83,18 +83,16 @@ def test_what_folds_is_on_no_slide():
 
 
 def test_a_sentence_keeps_its_brackets():
-    found = decks.sentences("It is. (So it is. And so.) Is $p=(0.5, 1]$ it? Yes.")
+    found = sentences("It is. (So it is. And so.) Is $p=(0.5, 1]$ it? Yes.")
     assert found == ["It is.", "(So it is. And so.)", "Is $p=(0.5, 1]$ it?", "Yes."]
 
 
 def test_long_formulas_are_broken_at_top_level_only():
-    short, part = r"a=b,\qquad c=d", "x" * decks.WIDE
-    assert decks.break_rows(short) == short
-    assert decks.break_rows(rf"a=b,\qquad c={part}").count(r"\\[6pt]") == 1
-    assert (
-        decks.break_rows(rf"a=\frac{{b=c}}{{{part}}}") == rf"a=\frac{{b=c}}{{{part}}}"
-    )
-    assert decks.break_rows(rf"a=b=\{{{part}").count("&=") == 2
+    short, part = r"a=b,\qquad c=d", "x" * WIDE
+    assert break_rows(short) == short
+    assert break_rows(rf"a=b,\qquad c={part}").count(r"\\[6pt]") == 1
+    assert break_rows(rf"a=\frac{{b=c}}{{{part}}}") == rf"a=\frac{{b=c}}{{{part}}}"
+    assert break_rows(rf"a=b=\{{{part}").count("&=") == 2
 
 
 def test_a_page_has_no_links_and_names_equations():

@@ -1,5 +1,5 @@
-"""For teachers, in a browser: the decks of slides (docs/teach/decks.py), the course as a
-book (docs/teach/book.py), and two routes that a reader needs nothing else for.
+"""For teachers, in a browser: the decks of slides (docs/teach/decks.py), the course as
+a book (docs/teach/book.py), and two routes that a reader needs nothing else for.
 """
 
 import re
