@@ -6,6 +6,7 @@ JupyterLite has it, when a reader opens a chapter and not before.
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ SECOND = """\
 import tqdm
 
 tqdm.tqdm.monitor_interval = 0  # there are no threads here"""
+OF_THE_WHEEL = "setup.py settings.ini pyproject.toml README.md LICENSE".split()
 KERNEL = {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}
 EXTENSION = "@jupyterlite/pyodide-kernel-extension"
 SCHEMA = f"extensions/{EXTENSION}/static/schema/kernel.v0.schema.json"
@@ -55,8 +57,11 @@ def build(paths):
 def put_wheels(folder):
     """Put the package of this checkout, and what Pyodide lacks, into a folder."""
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    make = [*pip, "wheel", "--no-deps", "-w", folder, ROOT]
-    subprocess.run(make, check=True)
+    with TemporaryDirectory() as copy:  # a build leaves its folders behind
+        shutil.copytree(ROOT / "rvamp_nb", f"{copy}/rvamp_nb")
+        for name in OF_THE_WHEEL:
+            shutil.copy(ROOT / name, copy)
+        subprocess.run([*pip, "wheel", "--no-deps", "-w", folder, copy], check=True)
     fetch = [*pip, "download", "--no-deps", "--only-binary=:all:", *ANYWHERE]
     subprocess.run([*fetch, "-d", folder, *PURE], check=True)
 
