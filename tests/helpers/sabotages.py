@@ -985,6 +985,14 @@ SABOTAGES = [
         "tests/select/test_in_play.py::test_a_start_that_runs_away_is_noticed",
     ),
     Sabotage(
+        "inference/turns.py",
+        "the classes of a sample answer by themselves",
+        "step += share * ((p * step).sum(0) / (1 - (share * p).sum(0)))",
+        "step += 0 * share",
+        "tests/inference/test_turns.py"
+        "::test_samples_in_classes_go_on_from_their_last_fits",
+    ),
+    Sabotage(
         "select/in_play.py",
         "rows that are drawn together are taken apart",
         "in_groups = isinstance(question.counts, Grouped) or question.columns.together",
