@@ -9,7 +9,7 @@ probability of each edge, its standard error, and a picture.
 >>> X = np.random.default_rng(0).normal(size=(100, 9))
 >>> X[:, 4] += X[:, 3]
 >>> neighbourhoods(X, n_resamples=100)
-Network(9 columns, 1 edges at Π >= 0.75, at most 0.921 false on average)
+Network(9 columns, 1 edges at Π >= 0.771, at most 1 false on average)
 """
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
