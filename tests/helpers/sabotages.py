@@ -1758,7 +1758,7 @@ SABOTAGES = [
         "tests/select/test_estimator.py::test_laws",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "an effect does not grow with the root of the rows",
         "evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features)",
         "evolution.ConstantSignal(size * rows, n_effects / n_features)",
@@ -1793,7 +1793,7 @@ SABOTAGES = [
         "tests/algorithm/test_evolution.py::test_with_many_rows_the_fit_of_groups_is_the_true_one",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "a feature of several columns is one column",
         "        rows / n_features / columns,",
         "        rows / n_features,",
@@ -1828,21 +1828,21 @@ SABOTAGES = [
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "a table has the eigenvalues of the population",
         "s = np.maximum(1 / m - total(m), least)",
         "s = np.maximum(1 / m - total(0 * m), least)",
         "tests/algorithm/test_evolution.py::test_eigenvalues_of_a_table_are_those_of_the_pilot_s_population",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "a factor is as strong as the pilot shows it",
         "return rest * (half + np.sqrt(half**2 - shown) - 1)",
         "return rest * (shown - 1)",
         "tests/algorithm/test_evolution.py::test_a_pilot_shows_its_factors",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "the line points the wrong way",
         "return self.middle + (power - self.mean) / self.slope",
         "return self.middle - (power - self.mean) / self.slope",
