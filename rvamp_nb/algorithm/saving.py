@@ -165,7 +165,7 @@ def _table(A):
 
 
 def _identify(problem):
-    """Identify a problem: return its settings, by name, and digests of these, y and A."""
+    """Identify a problem by its settings and digests of these, y and A, all by name."""
     A, y, prior, likelihood, counts, beta = problem
     intercept = isinstance(prior, WithIntercept)
     if intercept:
