@@ -1607,8 +1607,8 @@ SABOTAGES = [
     Sabotage(
         "inference/several_classes.py",
         "variances along the field and across it are swapped",
-        "across * (1 - 1 / len(B)) + (radial - across)",
-        "radial * (1 - 1 / len(B)) + (across - radial)",
+        "across * (1 - 1 / K) + (along - across)",
+        "along * (1 - 1 / K) + (across - along)",
         "tests/inference/test_several_classes.py::test_two_classes_are_the_logistic_loss",
     ),
     Sabotage(
