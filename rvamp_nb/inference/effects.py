@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import betaincinv, comb
 from scipy.stats import t as student
 
-from ..algorithm.clusters import moment_view, residual_response
+from ..algorithm.cluster_channel import moment_view, residual_response
 from ..algorithm.likelihood import FAINTEST, Logistic, Loss, PoissonLoss, Squared
 from ..algorithm.prior import Penalty
 from ..algorithm.resampling import FixedFactor, NoResampling

@@ -14,7 +14,10 @@ from scipy.sparse import issparse
 from scipy.special import betaincinv
 from scipy.stats import chi2
 
-from ..algorithm.clusters import moment_view, residual_response  # chapter 4.7
+from rvamp_nb.algorithm.cluster_channel import (  # chapter 4.7
+    moment_view,
+    residual_response,
+)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570003
 class Field(NamedTuple):

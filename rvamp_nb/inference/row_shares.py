@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithm.column_groups import groups_of, orthonormal  # chapter 5.8
-from ..algorithm.groups import GroupedLoss, noise_of_groups  # chapter 5.2
+from ..algorithm.groups import GroupedLoss  # chapter 5.2
 from ..algorithm.lmmse import map_chunks
 from ..algorithm.problem import MATTERS
+from ..algorithm.row_blocks import noise_of_groups  # chapter 5.2
 from ..tables.chunked import chunk_axis, pick_columns
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b

@@ -16,12 +16,15 @@ from pathlib import Path
 HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 # {room: the chapter that derives what it computes, or in which it is used first}
 PLAIN = {
+    "algorithm.clusters": "47_clusters",
     "algorithm.column_groups": "58_column_groups",
+    "algorithm.groups": "52_groups",
     "algorithm.problem": "34_one_turn",
     "algorithm.unpenalised": "34_one_turn",
     "algorithm.weighted": "53_survival",
     "cli_options": "54_stability",
     "environment": "54_stability",
+    "inference.conditioning": "46_conditioning",
     "inference.diagnostics": "45_diagnostics",
     "inference.joint": "56_effects",
     "inference.refinement": "44_refinement",
@@ -30,6 +33,7 @@ PLAIN = {
     "select.estimator": "54_stability",
     "select.html": "54_stability",
     "select.joint_fit": "56_effects",
+    "select.matched": "54_stability",
     "select.question": "54_stability",
     "select.remarks": "54_stability",
     "select.report": "54_stability",

@@ -248,7 +248,7 @@ def test_a_column_that_separates_rows_is_found_and_the_others_are_as_at_its_limi
 def test_a_column_that_separates_rows_without_a_part_is_found_too():
     rng = np.random.default_rng(12)
     A = rng.normal(size=(90, 3))
-    A[:, 1] = np.arange(90) < 30
+    A[:, 1] = (np.arange(90) < 30) - 1 / 3  # so that the intercept goes along
     loss = Softmax(3)
     chosen = rng.integers(3, size=90)
     chosen[:30] = np.arange(30) % 2
@@ -259,6 +259,8 @@ def test_a_column_that_separates_rows_without_a_part_is_found_too():
     assert [*by_column[:3]] == [False, True, False]
     rest = np.arange(90) > 0
     without = joint_effects(RowModel(A[rest], model.y[rest], loss), np.arange(89))
+    # its own bias, and what the intercept has to do with it, say nothing of the others
+    assert abs(found.bias - without.bias) < 0.03
     clear = np.sqrt(np.diag(found.covariance))[[0, 1, 4, 5]]
     moved = found.estimate - without.estimate
     assert np.all(np.abs(moved[[0, 1, 4, 5]]) < clear)
@@ -291,6 +293,7 @@ def test_weights_are_those_of_weighted_least_squares_and_a_weight_of_two_is_a_gr
     two = joint_effects(model, twice[model.order])
     np.testing.assert_allclose(one.estimate, two.estimate, atol=1e-5)
     np.testing.assert_allclose(one.covariance, two.covariance, atol=1e-5)
+    np.testing.assert_allclose(one.freedom, two.freedom, rtol=1e-3)
 
 
 def test_neither_the_order_of_rows_nor_labels_change_an_effect():

@@ -186,6 +186,15 @@ def test_what_is_not_determined_has_a_reason(table):
     assert np.all(np.isnan(found.estimate) == (found.status == "none"))
 
 
+def test_what_is_shown_names_the_price_of_its_loss(table):
+    X, z = table
+    weighted = selector(X, z, dict(sample_weight=np.arange(M) + 1.0))
+    assert "same rows a quarter hold" in weighted.debiased_effects("a").note
+    trials = dict(n_trials=np.full(M, 2))
+    binomial = selector(X, np.where(z > 0, 2, np.arange(M) % 3), trials)
+    assert "same rows half hold" in repr(binomial.debiased_effects("a"))
+
+
 def test_too_few_events_and_levels_outside_are_refused(table):
     X, z = table
     y = times(z)

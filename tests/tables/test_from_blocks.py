@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import rvamp
-from rvamp_nb.algorithm.clusters import cavity_input, moment_view
+from rvamp_nb.algorithm.cluster_channel import cavity_input, moment_view
 from rvamp_nb.algorithm.densities import coefficient_interval, p1, p2
 from rvamp_nb.algorithm.energy import free_energy, stability_radius
 from rvamp_nb.algorithm.prior import Laplace
