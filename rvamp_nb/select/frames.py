@@ -11,7 +11,7 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from . import readers
+from . import matched, readers
 from .readers import InputError, np, pd, printable, quoted, to_numeric
 
 # %% ../../nbs/workshop/frames.ipynb #51a5e927
@@ -79,10 +79,7 @@ def _check_roles(ask):
     if ask.exposure is not None and ask.offset is not None:
         options = f"{typed('exposure')} (its logarithm is an offset), {typed('offset')}"
         raise InputError(f"{options}: give one column of the two, or of their sum")
-    clash = [role for role in ("time", "groups", "strata", "trials") if vars(ask)[role]]
-    if ask.matched is not None and clash:
-        problem = "compares a case with its own controls, and draws whole sets of them"
-        raise InputError(f"{typed('matched')} {problem}: drop {typed(clash[0])}")
+    matched.check_roles(ask)
     if (ask.target is None) == (ask.time is None):
         raise InputError(f"say what to explain: {typed('target')}, or {survival}")
     if ask.missing not in ("error", "median", "drop"):
@@ -239,12 +236,12 @@ def _proposal(ask, frame, values, gaps, is_text):
     """
     codes = dict(far_numbers(values.to_numpy(), list(values)))
     yield from codes.values()
-    sets = _matched_columns(ask, frame, values)
+    sets = matched.propose_sets(ask, frame, values)
     options = dict(drop=[], categorical=[], na=list(codes), matched=sets)
     ids = [ask.id, ask.groups]
     mostly_empty = gaps[is_text.columns].mean() > 0.5
     for name in is_text.columns[is_text.any() | mostly_empty]:
-        words = _text_column(frame[name])[is_text[name]]
+        words = readers.text_column(frame[name])[is_text[name]]
         n_words = words.nunique()
         role = "drop"
         if name in ask.used:
@@ -313,12 +310,8 @@ def _rows_left(ask, frame, values, gaps, features):
                 f"{rows} left out: {problem} them, and they say nothing: {named}"
             )
     if ask.matched is not None:
-        alone = _without_partner(ask, frame, stay)
-        stay &= ~alone
-        if alone.any():
-            problem = f"their set in '{printable(ask.matched)}' has no case, or no"
-            problem = f"{alone.sum()} of {len(alone)} rows left out: {problem} control"
-            notes.append(problem)
+        stay, alone = matched.rows_in_sets(ask, frame, stay)
+        notes += alone
     n_rows = int(stay.sum())
     if n_rows < 4:
         problem = f"has {n_rows} {readers.plural('row', n_rows)} of data"
@@ -330,80 +323,6 @@ def _rows_left(ask, frame, values, gaps, features):
             remedy = f"{remedy}: gaps: {named}"
         raise InputError(f"{ask.where} {problem}: {remedy}")
     return stay, notes
-
-# %% ../../nbs/workshop/frames.ipynb #6dc30mat
-_FEWEST_SETS = 10  # which are hardly matched by chance
-
-
-def _set_sizes(labels, words):
-    """Count the rows of each class in each set: a frame, one row a set."""
-    labels = pd.Series(labels, dtype=object).to_numpy()
-    words = pd.Series(words, dtype=object).to_numpy()
-    return pd.crosstab(labels, words)
-
-
-def _matched_columns(ask, frame, values):
-    """List the features whose every value has one row of one of the target's two
-    classes, and rows of the other.
-    """
-    if ask.target is None or ask.matched is not None:
-        return []
-    words = _texts(frame[ask.target])
-    classes, n_rows = np.unique([word for word in words if word], return_counts=True)
-    if len(classes) != 2 or n_rows.min() < _FEWEST_SETS:
-        return []
-    names = [name for name in values if name not in ask.used + ask.keep]
-    spread = values[names].max() - values[names].min()
-    enough = spread.isna() | (spread >= n_rows.min() - 1)
-    found = []
-    for name in spread.index[enough & ((values[names] % 1).fillna(0) == 0).all()]:
-        labels = _text_column(frame[name])
-        if labels.nunique() == n_rows.min() and labels.notna().all():
-            sizes = _set_sizes(labels, words)
-            if (
-                sizes.shape[1] == 2
-                and (sizes == 1).all().any()
-                and (sizes > 0).all(axis=None)
-            ):
-                found.append(name)
-    return found
-
-
-def _without_partner(ask, frame, stay):
-    """Return the rows, (M,) bool, among those that stay whose set has no case or no
-    control, and keep in `ask.case` the class that has one row in each set.
-
-    Raises an `InputError` for other than two classes, for pairs in which either may be
-    the case, and for a set of several cases.
-    """
-    labels = _text_column(frame[ask.matched]).where(stay)
-    words = _text_column(frame[ask.target]).where(stay)
-    sizes = _set_sizes(labels, words)
-    classes = list(sizes)
-    problem = f"{ask.where}: '{printable(ask.target)}'"
-    if len(classes) != 2:
-        remedy = f"{ask.typed('matched')} needs two, cases and controls"
-        raise InputError(f"{problem} has the classes {quoted(classes)}: {remedy}")
-    most = sizes.max()
-    cases = list(most.index[most == most.min()])
-    if len(cases) > 1:  # pairs
-        cases = [word for word in cases if word.lower() in _SEEN.union({"case"})]
-    if ask.positive is not None:
-        _one_class(ask, words[stay])
-        cases = [str(ask.positive)]
-    if len(cases) != 1:
-        remedy = f"{ask.typed('positive')} says which one is the case"
-        raise InputError(f"{problem} is {quoted(classes)}: {remedy}")
-    ask.case = cases[0]
-    several = sizes.index[sizes[ask.case] > 1]
-    if len(several):
-        n = sizes.loc[several[0], ask.case]
-        problem += f" is '{printable(ask.case)}' in {n} rows of the set"
-        problem += f" '{printable(several[0])}' of '{printable(ask.matched)}'"
-        remedy = "a set has one case: make sets of one case each"
-        raise InputError(f"{problem}: {remedy}")
-    whole = sizes.index[(sizes > 0).all(axis=1)]
-    return (stay & ~labels.isin(whole)).to_numpy()
 
 # %% ../../nbs/workshop/frames.ipynb #9c7f7dd2
 class Table(NamedTuple):
@@ -433,11 +352,6 @@ def _texts(cells):
     return [readers.cell_label(cell) for cell in cells]
 
 
-def _text_column(column):
-    """Return a column of text, None where it is empty, with the index of the column."""
-    return column.astype(object).map(readers.cell_label)
-
-
 def _dummies(ask, frame, values, gaps, features):
     """Return the fields of a `Table` about its features, as numbers without gaps.
 
@@ -455,7 +369,7 @@ def _dummies(ask, frame, values, gaps, features):
     for name in features:
         if name not in ask.categorical:
             continue
-        labels = _text_column(frame[name]).mask(gaps[name])
+        labels = readers.text_column(frame[name]).mask(gaps[name])
         if labels.nunique() == len(labels):
             problem = f"'{printable(name)}' has another level in every row"
             raise InputError(f"{ask.where}: {problem}: is it an {ask.typed('id')}?")
@@ -478,7 +392,7 @@ def _dummies(ask, frame, values, gaps, features):
     filled = {name: n_filled[name] for name in features if n_filled[name]}
     return dict(X=X, categories=categories, references=references, filled=filled)
 
-
+# %% ../../nbs/workshop/frames.ipynb #9c7f7res
 def _response(ask, frame, values):
     """Return the target: floats, words, or a record with event, time and maybe entry.
 
@@ -620,10 +534,7 @@ def _describe_changes(ask, table):
         others = len(table.y) - n_seen
         yield f"the event was seen where {where}, not in the other {others}"
     if ask.matched is not None:
-        n_sets = int(table.y["event"].sum())
-        sets = f"{n_sets} sets in '{printable(ask.matched)}': the row"
-        sets += f" '{printable(ask.case)}' of each is compared with the others in it"
-        yield f"{sets} (conditional logistic regression); ratios are odds ratios"
+        yield matched.describe(ask, table.y)
     total = sum(table.filled.values())
     if total:
         how = "filled with the column's median or most frequent level"
@@ -654,7 +565,7 @@ def _repeated_units(ask, file):
     if ask.id is not None:
         names.insert(0, ask.id)
     for name in names:
-        times = _text_column(file[name]).value_counts()
+        times = readers.text_column(file[name]).value_counts()
         # a column of two values is hardly a name, unless it has that role
         if not (times > 1).any() or (len(times) < 3 and name != ask.id):
             continue
@@ -678,7 +589,7 @@ def _undeclared_gaps(ask, frame, values, gaps):
         return f"if it stands for a gap, say {ask.typed('na', code)}"
 
     for name in frame.columns[(values.isna() & ~gaps).any()]:
-        words = _text_column(frame[name]).mask(gaps[name])
+        words = readers.text_column(frame[name]).mask(gaps[name])
         words = words[words.str.lower().isin(readers.GAP_WORDS)]
         for word, n_rows in words.value_counts().items():
             level = f"'{word}' is a level of '{printable(name)}'"
@@ -770,7 +681,7 @@ def _warnings(ask, frame, values, gaps, table, file):
     `file` also has the columns without a role.
     """
     yield from _repeated_units(ask, file)
-    for name in _matched_columns(ask, frame, values):
+    for name in matched.propose_sets(ask, frame, values):
         problem = f"each value of '{printable(name)}' has one row of one class: if it"
         remedy = f"{ask.typed('matched', name)} compares each case with its own set"
         yield f"{problem} names matched sets, {remedy}"

@@ -357,7 +357,7 @@ class Target(NamedTuple):
             return False
         return np.ptp(self.baseline.time) == 0
 
-
+# %% ../../nbs/workshop/target.ipynb #71000few
 def _few_events(base, rows):
     """Describe strata with too few events or rows for a Cox model in a warning, or "".
 

@@ -33,6 +33,7 @@ PLAIN = {
     "select.estimator": "54_stability",
     "select.html": "54_stability",
     "select.joint_fit": "56_effects",
+    "select.matched": "54_stability",
     "select.question": "54_stability",
     "select.remarks": "54_stability",
     "select.report": "54_stability",

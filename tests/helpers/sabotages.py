@@ -985,6 +985,14 @@ SABOTAGES = [
         "tests/select/test_in_play.py::test_a_start_that_runs_away_is_noticed",
     ),
     Sabotage(
+        "inference/turns.py",
+        "the classes of a sample answer by themselves",
+        "step += share * ((p * step).sum(0) / (1 - (share * p).sum(0)))",
+        "step += 0 * share",
+        "tests/inference/test_turns.py"
+        "::test_samples_in_classes_go_on_from_their_last_fits",
+    ),
+    Sabotage(
         "select/in_play.py",
         "rows that are drawn together are taken apart",
         "in_groups = isinstance(question.counts, Grouped) or question.columns.together",
@@ -1877,9 +1885,23 @@ SABOTAGES = [
         "tests/select/test_estimator_input.py::test_deaths_that_are_compared_with_nobody_are_refused",
     ),
     Sabotage(
+        "select/matched.py",
+        "a set with two cases is taken",
+        "    several = sizes.index[sizes[case] > 1]",
+        "    several = sizes.index[sizes[case] > 99]",
+        "tests/command/test_studies.py::test_sets_that_will_not_do",
+    ),
+    Sabotage(
+        "select/target.py",
+        "half of each matched set is drawn",
+        "if rows.strata is not None and not rows.are_matched():",
+        "if rows.strata is not None:",
+        "tests/command/test_studies.py::test_whole_sets_are_drawn",
+    ),
+    Sabotage(
         "select/target.py",
         "entries that never overlap are fitted in silence",
-        "    if base.mean_at_risk < 5:",
+        "    if thinned and base.mean_at_risk < 5:",
         '    if "stratum" in rows and base.mean_at_risk < 5:',
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
@@ -1940,6 +1962,13 @@ SABOTAGES = [
         "tests/algorithm/test_clusters.py",
     ),
     # --- rooms that serve the others --------------------------------------------------
+    Sabotage(
+        "plot_style.py",
+        "a bar is read as wide as it is high",
+        "[bar.get_height() for bar in artist]",
+        "[bar.get_width() for bar in artist]",
+        "tests/pages/test_plot_style.py::test_a_picture_is_read_back",
+    ),
     Sabotage(
         "plot_style.py",
         "what goes wrong while a slider moves is not shown",
