@@ -63,7 +63,7 @@ LEAST_LEFT = 1e-4  # of a column: an interval 100 times as wide as by itself
 # half: nothing; twice: 2 of 222 columns more have no interval
 SLIGHT = 1e-6  # of a square penalty, on log odds or rates between the ends of a column
 # half or twice: 1e-4 of a length
-MOVED = 0.05  # log odds or rates, by which a penalty SLIGHT / e would move an estimate
+DRIFT = 0.05  # log odds or rates, by which a penalty SLIGHT / e would move an estimate
 # half or twice: nothing
 
 
@@ -231,7 +231,7 @@ def _minimise(model, x, counts, tol):
         step = inverse @ pull
         size = np.sqrt(max(step @ pull, 0))
         if size < tol:
-            return x + step, np.abs(inverse @ (ridge * x)) * span > MOVED
+            return x + step, np.abs(inverse @ (ridge * x)) * span > DRIFT
         length = 1.0
         while True:
             new, pulls = model.score(x + length * step, counts)
@@ -286,7 +286,7 @@ def joint_effects(model, units, unbiased=True, to=None):
     pulls = model.score(x, every)[1]
     G = model.information(x, every)
     K = _inverse(G)
-    part = _parts(units, pulls, K)
+    part = _draw_parts(units, pulls, K)
     n_parts = part.max() + 1
     own = np.empty((n_parts, n))  # how each part moves the estimate in the fit ...
     without = np.empty((n_parts, n))  # ... and what it is without the part
@@ -354,7 +354,7 @@ def why_none(found, j, names):
     return ""
 
 
-def _parts(units, pulls, K):
+def _draw_parts(units, pulls, K):
     """Number the parts of the rows that are left out in turn, (M,): the units, or if
     these are more than MOST_UNITS, several of them drawn at random. They are drawn in
     the order of how far the pulls of each, (M, n) for each row, move the estimate.
