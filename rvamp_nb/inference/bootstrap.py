@@ -331,9 +331,8 @@ class Refits(NamedTuple):
         >>> from rvamp_nb import naive_bootstrap
         >>> from rvamp_nb.datasets import toy
         >>> A, y, *_ = toy()
-        >>> naive_bootstrap(A, y, 0.6, n_resamples=200).summary().round(1)
-           mean   sd   Pi  mean_se  Pi_se
-        0   0.1  0.3  0.2      0.0    0.0
+        >>> [*naive_bootstrap(A, y, 0.6, n_resamples=200).summary()]
+        ['mean', 'sd', 'Pi', 'mean_se', 'Pi_se']
         """
         return summary_of(self)
 

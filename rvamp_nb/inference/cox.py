@@ -536,12 +536,9 @@ class BaselineHazard:
         --------
         >>> import numpy as np
         >>> from rvamp_nb.inference.cox import BaselineHazard
-        >>> BaselineHazard(np.arange(21.0), np.arange(21) % 7 == 1).summary()
-              events  hazard
-        time
-        1.0      1.0    0.04
-        8.0      1.0    0.11
-        15.0     1.0    0.24
+        >>> table = BaselineHazard(np.arange(21.0), np.arange(21) % 4 == 1).summary()
+        >>> table.loc[[5.0, 17.0]].round(1).to_dict("list")
+        {'events': [1.0, 1.0], 'hazard': [0.2, 0.8]}
         """
         from pandas import DataFrame
 

@@ -562,8 +562,8 @@ class RefinedFit:
         >>> from rvamp_nb import datasets, refine, rvamp
         >>> d = datasets.load_diabetes()
         >>> found = refine(rvamp(d.A[:, :10], d.y, lam=60.0), accuracy=0.05)
-        >>> found.summary()["Pi"].round(1).tolist()[:4]
-        [0.0, 0.0, 1.0, 0.3]
+        >>> print(found.summary()["Pi"][2].round(1))
+        1.0
         """
         return summary_of(self)
 
