@@ -47,6 +47,8 @@ WEIGHTS = {
 WIDE = 100  # characters of TeX: a longer formula has several rows
 LONG = 140  # characters: one that is longer is broken even at a single equals sign
 ROW = r" \\[6pt] "
+# a formula in a line with its bracket and what stands directly behind it
+FORMULA = re.compile(r"\(?(?:<span[^>]*>)+⟦\d+⟧(?:</span>)+[.,;:)?]+")
 
 
 def write_decks(out=OUT, *wanted):
@@ -96,8 +98,9 @@ class Page:
         return template.render(number=number, title=title, slides=shown)
 
     def html(self, text):
-        """Translate paragraphs."""
-        return self.parser.render(self.plainly(text))
+        """Translate paragraphs; a formula and a comma after it stay on one line."""
+        made = self.parser.render(self.plainly(text))
+        return FORMULA.sub(r'<span class="whole">\g<0></span>', made)
 
     def inline(self, text):
         """Translate a line."""

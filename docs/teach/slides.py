@@ -20,7 +20,8 @@ from translate import CAPTION, EQUATION, LABEL, TAG, plain
 TEACHING = ROOT / "nbs/appendix/teaching.ipynb"
 EQUATIONS = 9  # of one lecture, about
 FIGURES = 6
-WORDS = 95  # on a slide
+WORDS = 95  # of a problem
+ROOM = 125  # words of numbered lines on a slide
 SENTENCE = 40  # words of one above or below an equation, and of a caption
 FEW = 5  # words: a sentence of so many needs the one before it
 NOTES = 150  # words
@@ -220,8 +221,9 @@ def finish(slide):
         return slide
     parts = [part for part in slide.body.split("\n\n") if "$$" not in part]
     said = [sentence for part in parts for sentence in sentences(part)]
-    ends = (*ENDS, ":") if slide.printed else ENDS
-    said = [sentence for sentence in said if sentence.endswith(ends)] or said
+    if slide.printed:
+        said = [re.sub(":$", ".", sentence) for sentence in said]
+    said = [sentence for sentence in said if sentence.endswith(ENDS)] or said
     shown, rest = split_at(said, WORDS)
     notes, _ = split_at(sentences(rest), NOTES)
     return slide._replace(body=shown, notes=notes)
@@ -287,7 +289,7 @@ def numbered(kind, title, text, notes):
     slides = []
     shown = []
     for line in numbered_lines(text):
-        if shown and words("\n".join([*shown, line])) > WORDS:
+        if shown and words("\n".join([*shown, line])) > ROOM:
             slides.append(Slide(kind, title, "\n".join(shown), notes))
             title = f"{title.removesuffix(', continued')}, continued"
             notes = ""
