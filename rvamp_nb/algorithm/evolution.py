@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
-from . import column_groups  # chapter 5.8
+from . import group_channel  # chapter 5.8
 from . import likelihood as losses
 from .column_groups import GroupLasso  # chapter 5.8
 from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
@@ -841,7 +841,7 @@ def _probability_longer(prior, centre, noise, least):
     centre, least = np.broadcast_arrays(np.abs(centre), least)
     d = prior.weights.size
     # Pi of a group is that probability, for a threshold of this length
-    moments = column_groups.radial_moments(d, centre.ravel(), noise, least.ravel())
+    moments = group_channel.radial_moments(d, centre.ravel(), noise, least.ravel())
     return np.minimum(moments.Pi, 1).reshape(centre.shape)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00003
@@ -860,9 +860,9 @@ def average_groups(effects, macro, prior):
     truth = macro.k * x_0  # as far as it appears in the field
     m = Q_hat * truth / s
     # 16 nodes: noise makes the integrands smooth
-    u, p, cosine = column_groups.radii(d, m, t / s - m, 16)
+    u, p, cosine = group_channel.radii(d, m, t / s - m, 16)
     field = (s * (m + u)).ravel()
-    moments = column_groups.radial_moments(d, field, macro.chi_hat_1x, t)
+    moments = group_channel.radial_moments(d, field, macro.chi_hat_1x, t)
     in_shape = [values.reshape(u.shape) for values in moments]
     mean, radial, tangential, chi, slack, _, _ = in_shape
     mean = mean / Q_hat

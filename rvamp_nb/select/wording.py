@@ -194,6 +194,8 @@ def _model_name(target):
     """Name the model, with its article."""
     if target.baseline is not None and target.baseline.strata is not None:
         n_strata = len(np.unique(target.baseline.strata))
+        if target.is_conditional():
+            return f"a conditional logistic regression in {n_strata} matched sets,"
         return f"a stratified Cox model, one baseline in each of {n_strata} strata,"
     return _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
 
@@ -447,6 +449,8 @@ def _change(target):
     """Name the quantity that a coefficient changes."""
     if target.loss == "logistic" and target.classes is not None:
         return f"the log odds of {printable(target.classes[1], 30)}"
+    if target.is_conditional():
+        return "the log odds of the event"
     return _CHANGES.get(target.loss, "the target")
 
 
@@ -562,9 +566,8 @@ def grades_of(diagnostics, refined):
     return text
 
 
-_NO_EFFECTS = {  # for each loss, row role or column role without effects: the remedy
+_NO_EFFECTS = {  # for each loss or kind of table without effects: the remedy
     "huber": "give loss='squared', whose standard errors allow for unequal noise",
-    "weight": "fit without sample_weight; where rows count trials give a row for each",
     "chunks": "give some of the columns, with the selected ones, as an array",
 }
 
@@ -577,8 +580,6 @@ def why_no_effects(question):
     causes = []
     if loss not in ("squared", "logistic", "poisson", "softmax", "survival"):
         causes.append(loss)
-    if question.target.rows.weight is not None:
-        causes.append("weight")
     if type(question.A) is not np.ndarray:
         causes.append("chunks")
     if question.prior.plain is not question.prior:
