@@ -25,7 +25,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from notebooks import ROOT
 from teach.slides import read_sheets, slides_of
-from translate import LABEL, LINK, TAG, is_label, known_labels, plain
+from translate import LABEL, LINK, TAG, is_label, known_labels, plain, settings
 
 HERE = Path(__file__).parent
 OUT = ROOT / "_docs/_static/decks"
@@ -95,7 +95,8 @@ class Page:
             shown.append(made)
         template = TEMPLATES.get_template("deck.html")
         title = plain(read_sheets()[number][0])
-        return template.render(number=number, title=title, slides=shown)
+        home = "{doc_host}{doc_baseurl}".format_map(settings())
+        return template.render(number=number, title=title, home=home, slides=shown)
 
     def html(self, text):
         """Translate paragraphs; a formula and a comma after it stay on one line."""

@@ -52,6 +52,7 @@ class Slide(NamedTuple):
     picture: str = ""
     alt: str = ""
     place: str = ""
+    page: str = ""  # of the site, where that is
     printed: str = ""  # numbers below the body
     rank: float = 0  # of a chapter's equations and figures the highest are kept
 
@@ -106,7 +107,8 @@ def slides_of(number):
     if number in FILMS:
         slides.append(film(*FILMS[number]))
     live = f"{live}\n\n**Everybody moves** {moves}"
-    slides.append(Slide("live", "Live, in the explorer", live))
+    at = {"place": "The explorer", "page": "explorer"}
+    slides.append(Slide("live", "Live, in the explorer", live, **at))
     answer = f"The answer: `{read_answers()[number]}`"
     slides.append(Slide("hand", "By hand", hand, answer))
     return [*slides, homework(number)]
@@ -165,8 +167,10 @@ class Reader:
                 self.read_code(cell)
             else:
                 self.read_text(cell.source)
-        place = f"Chapter {self.stop.stem[0]}.{self.stop.stem[1]}"
-        return [finish(slide)._replace(place=place) for slide in self.slides]
+        stem = self.stop.stem
+        place = f"Chapter {stem[0]}.{stem[1]}"
+        slides = map(finish, self.slides)
+        return [slide._replace(place=place, page=stem) for slide in slides]
 
     def read_code(self, cell):
         """Keep a cell's picture, and what it prints in the section of a problem."""

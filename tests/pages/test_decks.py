@@ -33,6 +33,7 @@ def test_a_deck_has_all_parts_and_its_minutes_add_up(number):
     for slide in slides:
         assert words(slide.body) <= 1.2 * ROOM, slide.title
         assert slide.alt or not slide.picture
+        assert bool(slide.page) == bool(slide.place)
 
 
 def test_every_figure_of_a_slide_is_its_chapters():
