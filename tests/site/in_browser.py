@@ -22,9 +22,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
-from playwright.sync_api import sync_playwright
-
 from browsing import HANGS, ROOT, SITE, Handler
+from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(ROOT / "docs"))
 import lite
