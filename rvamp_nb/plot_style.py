@@ -238,6 +238,10 @@ class Panel(NamedTuple):
         (n, 2, 2); heights of stairs, (n,); the numbers of an image, (m, n).
     colours : dict
         Of each line and of dots, as in "#a94800".
+    ticks : tuple of lists of str
+        Labels of the ticks of both axes, where they were given.
+    texts : list of str
+        What is written into it.
     """
 
     title: str
@@ -246,6 +250,8 @@ class Panel(NamedTuple):
     scales: tuple
     shows: dict
     colours: dict
+    ticks: tuple
+    texts: list
 
 
 def read_picture(draw=None, **values):
@@ -281,8 +287,12 @@ def _read(ax):
         if colour is not None:
             colours[name] = to_hex(colour)
     scales = ax.get_xscale(), ax.get_yscale()
-    words = ax.get_title(), ax.get_xlabel(), ax.get_ylabel()
-    return Panel(*words, scales, shows, colours)
+    title = "".join(ax.get_title(loc) for loc in ("left", "center", "right"))
+    words = title, ax.get_xlabel(), ax.get_ylabel()
+    ticks = ax.get_xticklabels(), ax.get_yticklabels()
+    ticks = tuple([label.get_text() for label in labels] for labels in ticks)
+    texts = [text.get_text() for text in ax.texts]
+    return Panel(*words, scales, shows, colours, ticks, texts)
 
 
 def _numbers_of(artist):
