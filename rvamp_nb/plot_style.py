@@ -280,7 +280,7 @@ def _read(ax):
     for artist in (*ax.lines, *ax.collections, *ax.patches, *ax.images, *ax.containers):
         kind, numbers, colour = _numbers_of(artist)
         name = str(artist.get_label())
-        if kind and name.startswith("_"):
+        if kind and name[:1] in ("", "_"):
             name = f"{kind} {sum(key.startswith(kind) for key in shows)}"
         if kind:
             shows[name] = np.array(numbers)
