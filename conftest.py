@@ -70,6 +70,9 @@ ON_DEMAND = {  # folders that take an option to be collected
 }
 EXPORTED = {"export", "exporti", "exports"}
 MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why}
+    "tests/site/test_lite.py::test_a_chapter_runs_in_the_browser": (
+        "a wheel that carries Pyodide's packages along may be withdrawn"
+    ),
     "tests/select/test_error_control.py::test_it_is_what_ipss_computes": (
         "ipss brings hundreds of megabytes that nothing else needs"
     ),
@@ -336,20 +339,26 @@ def run_notebook(path, module=None, films=False):
             f"{path}: a widget shows an error at the"
             f" end:\n{''.join(errors[0]['traceback'])}"
         )
-    if films:
-        shown = filmed_in(boxes, shown, path.stem)
-        models = import_module("ipywidgets").Widget.get_manager_state()["state"]
+    for name, film in on_the_site(boxes, shown, path.stem, films).items():
+        shown[shown.index(name)] = film
+    models = import_module("ipywidgets").Widget.get_manager_state()["state"]
     states = [models.get(name) for name in shown]
     return [s if s and s["model_module"] == "anywidget" else None for s in states]
 
 
-def filmed_in(boxes, shown, page):
-    """The names of the widgets on show, those of films in place of their boxes'."""
-    from films import filmed
+def on_the_site(boxes, shown, page, films):
+    """The names of the films of those boxes that are shown, by the names of the boxes;
+    none are taken without ``films``, but each must be possible.
+    """
+    from films import controls_of, filmed, prints
 
-    films = {box.model_id: filmed(box, page) for box in boxes if box.model_id in shown}
-    moved = {name: film.model_id for name, film in films.items() if film is not None}
-    return [moved.get(name, name) for name in shown]
+    taken = {}
+    for box in boxes:
+        if box.model_id in shown and not prints(box):
+            controls_of(box, page)
+            if films:
+                taken[box.model_id] = filmed(box, page).model_id
+    return taken
 
 
 def swept(box=None):

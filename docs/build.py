@@ -9,8 +9,6 @@ without Python is kept by tests (tests/helpers/kept.py). All are translated
 Sphinx, for which every warning is an error. The site serves its scripts (package.json).
 """
 
-import json
-import os
 import shutil
 import subprocess
 import sys
@@ -23,14 +21,14 @@ import nbformat
 DOCS = Path(__file__).resolve().parent
 # the package of this checkout, whatever else is installed
 sys.path.insert(1, str(DOCS.parent))
-sys.path.append(str(DOCS.parent / "tests/helpers"))
 
-import kept
+import lite
 import translate
+from moving import give_states, states_of
 from pages import made, releases
 from reference import homes
 from teach.decks import write_decks
-from translate import README, ROOT, STATE, Translator, notebook_files, page_name
+from translate import README, ROOT, RUN_HERE, Translator, notebook_files, page_name
 
 BUILD = DOCS / "_build"  # pages/ go in, html/ comes out; ignored by git, made anew
 SITE = ROOT / "_docs"
@@ -81,40 +79,8 @@ def main(wanted):
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.move(BUILD / "html", SITE)
     write_decks(SITE / "_static/decks")
+    lite.build([files[stem] for stem in pages if stem.startswith(RUN_HERE)])
     print(f"{len([*SITE.rglob('*.html')])} pages in {SITE.relative_to(ROOT)}/")
-
-
-def views(nb):
-    """The numbers of the widgets that a notebook shows, in their order."""
-    outputs = (out for cell in nb.cells for out in cell.get("outputs", ()))
-    return [*filter(None, map(translate.view, outputs))]
-
-
-def states_of(files, pages):
-    """{stem: what the widgets hold that move on its page, as a test has kept it}. Tests
-    leave films out (tests/helpers/films.py), whose pictures take longer than all else:
-    notebooks with films run here, and these are kept for the next build.
-    """
-    paths = {stem: files[stem] for stem, nb in pages.items() if views(nb)}
-    test = [sys.executable, "-m", "pytest", "-q", "--films", "-n", str(os.cpu_count())]
-    if paths and subprocess.call([*test, *paths.values()], cwd=ROOT):
-        sys.exit("a notebook fails: see above")
-    return {stem: json.loads(kept.last(p, "site")[1]) for stem, p in paths.items()}
-
-
-def give_states(nb, states, stem):
-    """Put what its widgets hold into a notebook, as a run in Jupyter would; not
-    for None, which needs Python; a script of several once: others name the first.
-    """
-    if len(views(nb)) != len(states):
-        sys.exit(f"nbs/{stem}.ipynb shows other widgets than its outputs: run it anew")
-    models = {number: state for number, state in zip(views(nb), states) if state}
-    scripts = {}
-    for number, model in models.items():
-        first = scripts.setdefault(model["state"]["_esm"], number)
-        if first != number:
-            model["state"]["_esm"] = first
-    nb.metadata["widgets"] = {STATE: {"state": models}}
 
 
 def number_lines(nb):

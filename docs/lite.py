@@ -1,5 +1,4 @@
-"""Build JupyterLite with the chapters that run in a browser into _docs/lite/:
-python docs/lite.py
+"""JupyterLite on the site, in _docs/lite/, which runs chapters in a reader's browser.
 
 The chapters and the package lie on the site. The interpreter, Pyodide, comes from where
 JupyterLite has it, when a reader opens a chapter and not before.
@@ -7,6 +6,7 @@ JupyterLite has it, when a reader opens a chapter and not before.
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +14,9 @@ from tempfile import TemporaryDirectory
 
 import nbformat
 from nbformat.v4 import new_code_cell
-from translate import ROOT, notebook_files, settings
+from translate import ROOT, settings
 
 LITE = ROOT / "_docs" / "lite"
-RUN_HERE = "course/1", "course/2", "course/3", "course/51"  # how their paths begin
 PYODIDE = "0.27.7"  # tests/site/pyodide.py has its files, and checks each
 # what Pyodide lacks: wheels for any machine, for the Python that it is
 PURE = "tqdm lazy_loader ipywidgets anywidget jupyterlab_widgets comm psygnal".split()
@@ -31,45 +30,38 @@ SECOND = """\
 import tqdm
 
 tqdm.tqdm.monitor_interval = 0  # there are no threads here"""
+OF_THE_WHEEL = "setup.py settings.ini pyproject.toml README.md LICENSE".split()
 KERNEL = {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}
 EXTENSION = "@jupyterlite/pyodide-kernel-extension"
 SCHEMA = f"extensions/{EXTENSION}/static/schema/kernel.v0.schema.json"
 
 
-def runs_here(stem):
-    """Return True for a chapter that runs in a browser."""
-    return stem.startswith(RUN_HERE)
-
-
-def main():
-    LITE.parent.mkdir(exist_ok=True)
+def build(paths):
+    """Build JupyterLite with the notebooks at these paths, if there are any."""
+    if not paths:
+        return
     with TemporaryDirectory() as here:
         here = Path(here)
         put_wheels(here / "pypi")
         first = FIRST.format(of_pyodide=needed(), of_the_site=versions(here / "pypi"))
         (here / "files").mkdir()
-        for stem, path in notebook_files().items():
-            if runs_here(stem):
-                nbformat.write(chapter(path, first), here / "files" / path.name)
-        build = [
-            sys.executable,
-            "-m",
-            "jupyterlite_core",
-            "build",
-            "--apps",
-            "notebooks",
-        ]
-        build += ["--lite-dir", here, "--contents", "files", "--no-sourcemaps"]
-        build += ["--output-dir", LITE]
-        subprocess.run(build, cwd=here, check=True, stdout=subprocess.DEVNULL)
+        for path in paths:
+            nbformat.write(chapter(path, first), here / "files" / path.name)
+        command = [sys.executable, "-m", "jupyterlite_core", "build"]
+        command += ["--apps", "notebooks", "--contents", "files", "--no-sourcemaps"]
+        command += ["--lite-dir", here, "--output-dir", LITE]
+        subprocess.run(command, cwd=here, check=True, stdout=subprocess.DEVNULL)
     say_where_pyodide_is()
 
 
 def put_wheels(folder):
     """Put the package of this checkout, and what Pyodide lacks, into a folder."""
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    make = [*pip, "wheel", "--no-deps", "-w", folder, ROOT]
-    subprocess.run(make, check=True)
+    with TemporaryDirectory() as copy:  # a build leaves its folders behind
+        shutil.copytree(ROOT / "rvamp_nb", f"{copy}/rvamp_nb")
+        for name in OF_THE_WHEEL:
+            shutil.copy(ROOT / name, copy)
+        subprocess.run([*pip, "wheel", "--no-deps", "-w", folder, copy], check=True)
     fetch = [*pip, "download", "--no-deps", "--only-binary=:all:", *ANYWHERE]
     subprocess.run([*fetch, "-d", folder, *PURE], check=True)
 
@@ -115,7 +107,3 @@ def say_where_pyodide_is():
         pyodideUrl=address[0].replace(address[1], PYODIDE), disablePyPIFallback=True
     )
     file.write_text(json.dumps(text, indent=1), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

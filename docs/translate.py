@@ -18,6 +18,7 @@ sys.modules.setdefault("rfc3987_syntax", None)
 
 import nbformat
 from jinja2 import Environment, FileSystemLoader
+from moving import held, note, view
 from nbformat.v4 import new_markdown_cell
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,10 +46,8 @@ SECTIONS = {
 # nbs/index.ipynb is the README; the site has an index of its own, and there this is ...
 README = "index"
 QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
-WIDGET = "application/vnd.jupyter.widget-view+json"
-STATE = "application/vnd.jupyter.widget-state+json"
-NEEDS_PYTHON = "{.needs-python}\nThese controls need Python: they move in the notebook."
-FEWER = "{.needs-python}\nIn the notebook these controls have more values than here."
+# how the paths of chapters begin that run in a reader's browser (lite.py)
+RUN_HERE = "course/1", "course/2", "course/3", "course/51"
 SIGNATURES = {  # what autodoc is asked for
     ast.FunctionDef: ".. autofunction:: rvamp_nb.{}\n   :no-index:\n",
     ast.ClassDef: ".. autoclass:: rvamp_nb.{}\n   :no-index:\n   :members:\n",
@@ -163,11 +162,6 @@ def page_title(stem, title):
     return f"{number} {title}" if number else title
 
 
-def view(output):
-    """The number of the widget that an output shows, or None."""
-    return output.get("data", {}).get(WIDGET, {}).get("model_id")
-
-
 def is_label(match, known, wide=False):
     """Return True if what LABEL finds is an equation's label; a single word, which may
     be a name of code, only in brackets or where the search is ``wide``.
@@ -201,8 +195,7 @@ class Translator:
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
         cells, section = [], stem
-        held = nb.metadata.get("widgets", {STATE: {"state": {}}})
-        self.widgets = held[STATE]["state"]
+        self.widgets = held(nb)
         for cell, below in zip(nb.cells, [*nb.cells[1:], None]):
             if cell.cell_type == "code":
                 describe_figures(cell, below, section)
@@ -224,8 +217,8 @@ class Translator:
         folded = "hide-cell" in cell.metadata.get("tags", ())
         if folded:
             prompt(cell, what_is_folded(cell, "export" in found))
-        notes = map(self.note, cell.outputs)
-        after = [new_markdown_cell(note) for note in notes if note]
+        notes = [note(output, self.widgets) for output in cell.outputs]
+        after = [new_markdown_cell(text) for text in notes if text]
         cell.outputs = [o for o in cell.outputs if view(o) in {None, *self.widgets}]
         public = public_definitions(cell.source) if "export" in found else []
         if folded or not public:
@@ -237,15 +230,6 @@ class Translator:
             for node in public
         )
         return [new_markdown_cell(f"```{{eval-rst}}\n{entries}```"), cell, *after]
-
-    def note(self, output):
-        """What stands below a widget that is still here, or has fewer values here."""
-        if view(output) is None:
-            return None
-        if view(output) not in self.widgets:
-            return NEEDS_PYTHON
-        table = self.widgets[view(output)]["state"].get("table", {})
-        return FEWER if table.get("fewer") else None
 
     def markdown(self, text, stem):
         title = TITLE.match(text)
@@ -263,8 +247,9 @@ class Translator:
         places = {"home": home, "branch": branch, "file": f"nbs/{stem}.ipynb"}
         words = {"title": page_title(stem, title), "lead": lead}
         entries = topics().get(page_name(stem))
+        page = page_name(stem) if stem.startswith(RUN_HERE) else None
         template = TEMPLATES.get_template("head.md")
-        return template.render(places, **words, entries=entries)
+        return template.render(places, **words, entries=entries, runs=page)
 
     def prose(self, text, stem):
         """Text outside code: a label in backticks leads to its equation, on whichever

@@ -21,11 +21,15 @@ sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "tests/helpers")]
 from notebooks import ROOT, cells
 
 STATIC = DOCS / "static"
-DPI, COLOURS = 80, 32  # of a picture
-FIRST, NEXT, LAST = 1500, 300, 3000  # milliseconds: what is new is shown longer
+DPI = 80
+COLOURS = 32  # of a picture
+FIRST = 1500  # milliseconds that a picture is shown: what is new longer
+NEXT = 300
+LAST = 3000
 
 
 def main():
+    """Write both films."""
     tilt = function_of("21_replica", "draw_tilt")
     ns = np.arange(6, -0.25, -0.25)
     pictures = [picture(tilt, n=n, beta=4) for n in ns]
@@ -38,8 +42,8 @@ def main():
 
 
 def function_of(stem, name):
-    """A function that a chapter draws with: its cells are run up to that one, but for
-    the slider itself.
+    """Return a function that a chapter draws with: its cells are run up to that one,
+    but for the slider itself.
     """
     matplotlib.use("agg")
     names = {"__name__": "__main__"}
@@ -54,7 +58,7 @@ def function_of(stem, name):
 
 
 def picture(draw, **values):
-    """A picture that a function draws, in few colours."""
+    """Return the picture that a function draws, in few colours."""
     draw(**values)
     made = BytesIO()
     plt.savefig(made, format="png", dpi=DPI)

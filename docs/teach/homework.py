@@ -24,7 +24,7 @@ sys.path[:0] = [str(DOCS), str(DOCS.parent / "tests/helpers")]
 from contents import KERNEL
 from notebooks import ROOT, notebook
 from students import strip
-from teach.decks import sheets, term
+from teach.slides import read_sheets, read_term
 from translate import LINK, settings
 
 OUT = ROOT / "_students/homework"
@@ -57,10 +57,11 @@ def write_homework(out=OUT, *wanted):
 
     Returns {lecture: its points}.
     """
-    out, points = Path(out), {}
+    out = Path(out)
     (out / "tests").mkdir(parents=True, exist_ok=True)
-    for lecture in [int(number) for number in wanted] or sheets():
-        title = sheets()[lecture][0]
+    points = {}
+    for lecture in [int(number) for number in wanted] or read_sheets():
+        title = read_sheets()[lecture][0]
         head = f"# Homework {lecture}: {title}\n{HOW}"
         cells = [new_markdown_cell(head, id="title")]
         points[lecture] = 0
@@ -79,8 +80,9 @@ def write_homework(out=OUT, *wanted):
 
 
 def listed(lecture):
-    """The exercises of a lecture, as pairs such as ("21", 3), by chapter."""
-    row, found = term()[1].loc[lecture], []
+    """Return the exercises of a lecture, as pairs such as ("21", 3), by chapter."""
+    row = read_term()[1].loc[lecture]
+    found = []
     for grade in "*", "**", "***":
         for chapter, numbers in LISTED.findall(row[grade]):
             for number in re.findall(r"\d+", numbers):
@@ -90,7 +92,9 @@ def listed(lecture):
 
 @cache
 def exercises(chapter):
-    """(text, stars, module of checks, head of its check) of each of a chapter's."""
+    """Return (text, stars, module of checks, head of its check) of each exercise of a
+    chapter; a head is the names of the arguments and what they should be.
+    """
     stem = next((ROOT / "nbs/course").glob(f"{chapter}_*.ipynb")).stem
     nb = nbformat.from_dict(notebook(ROOT / f"nbs/course/{stem}.ipynb"))
     texts = [c.source for c in nb.cells if GRADE.match(c.source)]
@@ -111,13 +115,13 @@ def exercises(chapter):
 
 
 def address(link, home):
-    """A link of a chapter as one to the site."""
+    """Write a link of a chapter as one to the site."""
     page = re.sub(r"^.*?(\w+)\.ipynb", rf"{home}/\1.html", link[3])
     return f"[{link[2]}]({page})"
 
 
 def graded(name, asked, stars, head):
-    """The cells of an exercise: what is asked, the answer, and its check."""
+    """Return the cells of an exercise: what is asked, the answer, and its check."""
     names, wanted = head
     waiting = ", ".join(["..."] * len(names)) + "," * (len(names) == 1)
     listed = ", ".join(names)
@@ -142,7 +146,7 @@ def graded(name, asked, stars, head):
 
 
 def otter_test(name, stars):
-    """The file in which Otter looks for the test of an exercise."""
+    """Return the text of the file in which Otter looks for a test."""
     chapter, _, number = name.partition("_")
     code = (
         f">>> from checks_{chapter} import check_{number}\n"

@@ -3,10 +3,12 @@ picture of each setting, taken when it runs for the site, which has no Python.
 """
 
 from math import prod
+from pathlib import Path
 from types import SimpleNamespace
 
-from rvamp_nb.widgets import _places, film
+from rvamp_nb import widgets
 
+ROOT = Path(__file__).resolve().parents[2]
 MOST = 60  # settings of a film
 # {page: {control: where it stands in the film}} for boxes of more settings than that:
 # the ends, the start, and what the page asks to be looked at. Other controls keep all.
@@ -80,7 +82,7 @@ def few(control, values):
     """
     if values is None:
         return control
-    wrong = [value for value in values if value not in _places(control)]
+    wrong = [value for value in values if value not in widgets._places(control)]
     if control.value not in values:
         wrong.append(f"all but its start, {control.value}")
     if wrong:
@@ -88,18 +90,39 @@ def few(control, values):
     return Knob(control, values)
 
 
-def filmed(box, page):
-    """Return the film of a box on this page, whose table has `fewer` where the film has
-    fewer settings than the box; None for a box that prints, and has no pictures. The
-    box is closed.
+def settings(controls):
+    """Count the settings of some controls."""
+    return prod(len(widgets._places(control)) for control in controls)
+
+
+def controls_of(box, page):
+    """Return the controls of a box as the film on this page has them. A ValueError for
+    a box that cannot move there.
     """
-    *controls, out = box.children
-    if any(output["output_type"] == "stream" for output in out.outputs):
-        return None
-    fewer = prod(len(_places(control)) for control in controls) > MOST
-    if fewer:
+    controls = list(box.children[:-1])
+    if settings(controls) > MOST:
         values = VALUES.get(page, {})
         controls = [few(each, values.get(each.description)) for each in controls]
-    widget = film(SimpleNamespace(children=[*controls, out], close=box.close))
+    if settings(controls) > MOST:
+        names = ", ".join(control.description for control in controls)
+        raise ValueError(
+            f"{page} does not move: give VALUES for {names}, {MOST} in all"
+        )
+    return controls
+
+
+def prints(box):
+    """Return True for a box that prints: it has no pictures, and needs Python."""
+    return any(o["output_type"] == "stream" for o in box.children[-1].outputs)
+
+
+def filmed(box, page):
+    """Return the film of a box on this page, and close the box. Its table has `fewer`
+    where the film has fewer settings than the box.
+    """
+    controls = controls_of(box, page)
+    fewer = settings(controls) < settings(box.children[:-1])
+    parts = SimpleNamespace(children=[*controls, box.children[-1]], close=box.close)
+    widget = widgets.film(parts)
     widget.table = dict(widget.table, fewer=fewer)
     return widget

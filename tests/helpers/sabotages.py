@@ -172,42 +172,42 @@ SABOTAGES = [
         "tests/algorithm/test_channels.py::test_a_priors_moments_are_derivatives",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "a column may be its own neighbour",
         "        new[target == j] = 0\n",
         "        new[target == j] *= 1\n",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "the penalty is forgotten where signs are given",
         "(products - lam * np.sign(old)) * is_used",
         "(products - 0 * np.sign(old)) * is_used",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "what is beyond the penalty elsewhere is not looked at",
         "solved[active] = reached & ~violated.any(1)",
         "solved[active] = reached",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "either regression is enough",
         'join = np.logical_and if rule == "and" else np.logical_or',
         'join = np.logical_or if rule == "and" else np.logical_or',
         "tests/select/test_networks.py::test_and_asks_for_both",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "both regressions of an edge are one",
         "edges = join(selected, np.swapaxes(selected, 1, 2))",
         "edges = join(selected, selected)",
         "tests/select/test_networks.py::test_edges_against_the_naive_bootstrap",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "the error is that of halves, not of pairs",
         "np.maximum(squares / n - Pi**2, 0) / (n - 1))",
         "np.maximum(squares / n - Pi**2, 0) / (2 * n - 1))",
@@ -545,7 +545,7 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a bound that is none is printed",
-        "if n_selected and np.isnan(s.pfer_bound):",
+        "if n_selected and np.isnan(selection.pfer_bound):",
         "if False:",
         "tests/pages/test_html.py::test_nothing_is_printed_that_is_no_number",
     ),
@@ -633,6 +633,48 @@ SABOTAGES = [
         "moved = own.T @ (x - without)",
         "moved = (x - without).T @ (x - without)",
         "tests/inference/test_joint_effects.py::test_least_squares_have_textbook_errors",
+    ),
+    Sabotage(
+        "inference/joint.py",
+        "a column that separates without a part is not seen",
+        "infinite |= lost",
+        "pass",
+        "tests/inference/test_joint_effects.py::test_a_column_that_separates_rows_without_a_part_is_found_too",
+    ),
+    Sabotage(
+        "inference/joint.py",
+        "parts are drawn by the order of the labels",
+        "drawn[order] = np.random",
+        "drawn[:] = np.random",
+        "tests/inference/test_joint_effects.py::test_neither_the_order_of_rows_nor_labels_change_an_effect",
+    ),
+    Sabotage(
+        "select/joint_fit.py",
+        "rows without a weight are in the model",
+        "A = rows.with_weight(A)",
+        "weight = weight + 0.0",
+        "tests/select/test_selected_joint_effects.py::test_weights_are_in_the_model",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "effects per unit are multiplied by the scale",
+        "unit = 1 / np.where(scale > 0, scale, np.nan)",
+        "unit = np.where(scale > 0, scale, np.nan)",
+        "tests/inference/test_effects.py::test_effects_per_unit_are_those_of_the_table_as_it_was",
+    ),
+    Sabotage(
+        "datasets.py",
+        "a standardised frame has lost its names",
+        "B = type(frame)(B, frame.index, frame.columns)",
+        "B = type(frame)(B, frame.index)",
+        "tests/algorithm/test_datasets.py::test_a_frame_knows_what_was_done_to_it",
+    ),
+    Sabotage(
+        "select/selection.py",
+        "half of the falsely selected hold, of every loss",
+        "held = _HELD_JOINTLY[loss]",
+        'held = "half"',
+        "tests/select/test_selected_joint_effects.py::test_what_is_shown_names_the_price_of_its_loss",
     ),
     Sabotage(
         "inference/effects.py",
@@ -789,8 +831,8 @@ SABOTAGES = [
     Sabotage(
         "sketch.py",
         "a name is taken for markup",
-        "cells = [plain_text(name)]",
-        "cells = [name]",
+        "cells = [plain_text(shown.name)]",
+        "cells = [shown.name]",
         "tests/pages/test_by_name.py::test_many_are_shown_by_the_first_of_them",
     ),
     Sabotage(
@@ -941,6 +983,14 @@ SABOTAGES = [
         "is_wild = len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED",
         "is_wild = False",
         "tests/select/test_in_play.py::test_a_start_that_runs_away_is_noticed",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "the classes of a sample answer by themselves",
+        "step += share * ((p * step).sum(0) / (1 - (share * p).sum(0)))",
+        "step += 0 * share",
+        "tests/inference/test_turns.py"
+        "::test_samples_in_classes_go_on_from_their_last_fits",
     ),
     Sabotage(
         "select/in_play.py",
@@ -1614,8 +1664,8 @@ SABOTAGES = [
     Sabotage(
         "inference/several_classes.py",
         "variances along the field and across it are swapped",
-        "across * (1 - 1 / len(B)) + (radial - across)",
-        "radial * (1 - 1 / len(B)) + (across - radial)",
+        "across * (1 - 1 / K) + (along - across)",
+        "along * (1 - 1 / K) + (across - along)",
         "tests/inference/test_several_classes.py::test_two_classes_are_the_logistic_loss",
     ),
     Sabotage(
@@ -1772,7 +1822,7 @@ SABOTAGES = [
         "tests/select/test_estimator.py::test_laws",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "an effect does not grow with the root of the rows",
         "evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features)",
         "evolution.ConstantSignal(size * rows, n_effects / n_features)",
@@ -1807,7 +1857,7 @@ SABOTAGES = [
         "tests/algorithm/test_evolution.py::test_with_many_rows_the_fit_of_groups_is_the_true_one",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "a feature of several columns is one column",
         "        rows / n_features / columns,",
         "        rows / n_features,",
@@ -1856,21 +1906,21 @@ SABOTAGES = [
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "a table has the eigenvalues of the population",
         "s = np.maximum(1 / m - total(m), least)",
         "s = np.maximum(1 / m - total(0 * m), least)",
         "tests/algorithm/test_evolution.py::test_eigenvalues_of_a_table_are_those_of_the_pilot_s_population",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "a factor is as strong as the pilot shows it",
         "return rest * (half + np.sqrt(half**2 - shown) - 1)",
         "return rest * (shown - 1)",
         "tests/algorithm/test_evolution.py::test_a_pilot_shows_its_factors",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "the line points the wrong way",
         "return self.middle + (power - self.mean) / self.slope",
         "return self.middle - (power - self.mean) / self.slope",
@@ -1912,6 +1962,13 @@ SABOTAGES = [
         "tests/algorithm/test_clusters.py",
     ),
     # --- rooms that serve the others --------------------------------------------------
+    Sabotage(
+        "plot_style.py",
+        "a bar is read as wide as it is high",
+        "[bar.get_height() for bar in artist]",
+        "[bar.get_width() for bar in artist]",
+        "tests/pages/test_plot_style.py::test_a_picture_is_read_back",
+    ),
     Sabotage(
         "plot_style.py",
         "what goes wrong while a slider moves is not shown",
@@ -2152,8 +2209,8 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "those who are hardly ever selected lead",
-        "columns[np.argsort(-s.probabilities[columns]",
-        "columns[np.argsort(s.probabilities[columns]",
+        "columns[np.argsort(-selection.probabilities[columns]",
+        "columns[np.argsort(selection.probabilities[columns]",
         "tests/select/test_report.py::test_bars_are_those_of_the_leaders_with_their_intervals",
     ),
     Sabotage(

@@ -107,7 +107,10 @@ def test_trials_are_rows_that_are_drawn_together(table):
     row = np.repeat(np.arange(M), trials)
     place = np.concatenate([np.arange(n) for n in trials])
     each = RowModel(X.to_numpy()[row], (place < y[row]) * 1.0, Logistic())
-    same(found, joint_effects(each, row), 1e-3)
+    repeated = joint_effects(each, row)
+    np.testing.assert_allclose(found.estimate, repeated.estimate[:6], rtol=1e-3)
+    error = np.sqrt(np.diag(repeated.covariance))[:6]
+    assert np.all(found.se > error) and np.all(found.se < 1.1 * error)
     assert "odds_ratio" in found.summary()
 
 
@@ -184,6 +187,15 @@ def test_what_is_not_determined_has_a_reason(table):
     assert "explained" in reasons["twice"] or "near copy" in reasons["twice"]
     assert reasons["a"] == reasons["b"] == ""
     assert np.all(np.isnan(found.estimate) == (found.status == "none"))
+
+
+def test_what_is_shown_names_the_price_of_its_loss(table):
+    X, z = table
+    weighted = selector(X, z, dict(sample_weight=np.arange(M) + 1.0))
+    assert "same rows a quarter hold" in weighted.debiased_effects("a").note
+    trials = dict(n_trials=np.full(M, 2))
+    binomial = selector(X, np.where(z > 0, 2, np.arange(M) % 3), trials)
+    assert "same rows half hold" in repr(binomial.debiased_effects("a"))
 
 
 def test_too_few_events_and_levels_outside_are_refused(table):

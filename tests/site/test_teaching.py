@@ -1,12 +1,15 @@
-"""The decks of slides for lectures (docs/teach/decks.py), in a browser."""
+"""For teachers, in a browser: the decks of slides (docs/teach/decks.py), the course as
+a book (docs/teach/book.py), and two routes that a reader needs nothing else for.
+"""
 
 import re
 import sys
 
 import pytest
-from browsing import ROOT
+from browsing import PAGES, ROOT, SITE, listen
 
 sys.path.insert(0, str(ROOT / "docs"))
+from teach.book import count, pages_of, print_book
 from teach.decks import LENGTH, write_decks
 
 LECTURES = range(1, 13)
@@ -96,3 +99,42 @@ def test_the_browser_prints_a_page_for_each_slide(decks, screen):
     slides = tab.locator("section").count()
     printed = tab.pdf(prefer_css_page_size=True, print_background=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == slides
+
+
+@pytest.mark.parametrize("route, stops", [("An evening", 7), ("A weekend", 15)])
+def test_a_route_is_read_in_the_browser_alone(tab, address, route, stops):
+    """From the page of the routes each stop's end leads to the next one, without a
+    request to another place.
+    """
+    if "routes.html" not in PAGES:
+        pytest.skip("the site was built without routes")
+    asked = listen(tab, address)
+    tab.goto(f"{address}routes.html")
+    anchor = route.lower().replace(" ", "-")
+    tab.locator(f"#{anchor} ol a").first.click()
+    for number in range(1, stops + 1):
+        end = f"{route}, stop {number} of {stops}, ends here."
+        line = tab.locator("blockquote p", has_text=end)
+        assert line.count() == 1, end
+        assert tab.locator(".cell_output").count() > 0
+        line.locator("a").first.click()
+    assert tab.url.startswith(f"{address}routes.html#")
+    assert asked == []
+
+
+def test_the_book_has_its_chapters_in_order(tmp_path, monkeypatch):
+    pages = ["11_tour", "38_micro"]
+    monkeypatch.setattr(
+        "teach.book.pages_of", lambda site: {"I": pages[:1], "III": pages[1:]}
+    )
+    begins = print_book(SITE, tmp_path / "book.pdf")
+    printed = (tmp_path / "book.pdf").read_bytes()
+    assert begins["11_tour"] == 3 < begins["38_micro"] <= count(printed)
+    assert b"/Outlines" in printed
+
+
+def test_the_book_has_all_chapters_of_the_site():
+    parts = pages_of(SITE)
+    names = [page for pages in parts.values() for page in pages]
+    chapters = [name for name in names if re.match(r"\d\d_", name)]
+    assert chapters == [p[:-5] for p in PAGES if re.match(r"\d\d_", p)]
