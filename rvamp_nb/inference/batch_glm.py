@@ -708,7 +708,7 @@ def _solve_on_all(p, likely, start=0.0):
         f = z @ few.X
         optimality = _check_optimality(p, w, z, f, used)
         refits, columns = optimality.violators
-        again = np.zeros(len(going), dtype=bool)
+        again = np.zeros_like(solved)
         again[refits] = True
         again &= solved
         for b in np.flatnonzero(~again):
