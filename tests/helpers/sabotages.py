@@ -102,8 +102,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "columns outside the guess are not looked at again",
-        "again[violators[0]] = True",
-        "again[violators[0]] = False",
+        "again[refits] = True",
+        "again[refits] = False",
         "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
     Sabotage(
@@ -966,8 +966,8 @@ SABOTAGES = [
     Sabotage(
         "select/in_play.py",
         "the columns outside do not hear the noise of those in play",
-        "noise += view.T @ (c - form.C @ b) ** 2",
-        "noise += 0 * view.T @ (c - form.C @ b) ** 2",
+        "chi_hat += view.T @ (c - form.C @ b) ** 2",
+        "chi_hat += 0 * view.T @ (c - form.C @ b) ** 2",
         "tests/select/test_in_play.py::test_all_columns_receive_what_the_matrices_say",
     ),
     Sabotage(
