@@ -25,7 +25,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from notebooks import ROOT
 from teach.slides import read_sheets, slides_of
-from translate import LABEL, LINK, TAG, is_label, known_labels, plain
+from translate import LABEL, LINK, TAG, is_label, known_labels, plain, settings
 
 HERE = Path(__file__).parent
 OUT = ROOT / "_docs/_static/decks"
@@ -47,6 +47,8 @@ WEIGHTS = {
 WIDE = 100  # characters of TeX: a longer formula has several rows
 LONG = 140  # characters: one that is longer is broken even at a single equals sign
 ROW = r" \\[6pt] "
+# a formula in a line with its bracket and what stands directly behind it
+FORMULA = re.compile(r"\(?(?:<span[^>]*>)+⟦\d+⟧(?:</span>)+[.,;:)?]+")
 
 
 def write_decks(out=OUT, *wanted):
@@ -93,11 +95,13 @@ class Page:
             shown.append(made)
         template = TEMPLATES.get_template("deck.html")
         title = plain(read_sheets()[number][0])
-        return template.render(number=number, title=title, slides=shown)
+        home = "{doc_host}{doc_baseurl}".format_map(settings())
+        return template.render(number=number, title=title, home=home, slides=shown)
 
     def html(self, text):
-        """Translate paragraphs."""
-        return self.parser.render(self.plainly(text))
+        """Translate paragraphs; a formula and a comma after it stay on one line."""
+        made = self.parser.render(self.plainly(text))
+        return FORMULA.sub(r'<span class="whole">\g<0></span>', made)
 
     def inline(self, text):
         """Translate a line."""

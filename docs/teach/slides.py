@@ -20,7 +20,8 @@ from translate import CAPTION, EQUATION, LABEL, TAG, plain
 TEACHING = ROOT / "nbs/appendix/teaching.ipynb"
 EQUATIONS = 9  # of one lecture, about
 FIGURES = 6
-WORDS = 95  # on a slide
+WORDS = 95  # of a problem
+ROOM = 125  # words of numbered lines on a slide
 SENTENCE = 40  # words of one above or below an equation, and of a caption
 FEW = 5  # words: a sentence of so many needs the one before it
 NOTES = 150  # words
@@ -51,6 +52,7 @@ class Slide(NamedTuple):
     picture: str = ""
     alt: str = ""
     place: str = ""
+    page: str = ""  # of the site, where that is
     printed: str = ""  # numbers below the body
     rank: float = 0  # of a chapter's equations and figures the highest are kept
 
@@ -105,7 +107,8 @@ def slides_of(number):
     if number in FILMS:
         slides.append(film(*FILMS[number]))
     live = f"{live}\n\n**Everybody moves** {moves}"
-    slides.append(Slide("live", "Live, in the explorer", live))
+    at = {"place": "The explorer", "page": "explorer"}
+    slides.append(Slide("live", "Live, in the explorer", live, **at))
     answer = f"The answer: `{read_answers()[number]}`"
     slides.append(Slide("hand", "By hand", hand, answer))
     return [*slides, homework(number)]
@@ -164,8 +167,10 @@ class Reader:
                 self.read_code(cell)
             else:
                 self.read_text(cell.source)
-        place = f"Chapter {self.stop.stem[0]}.{self.stop.stem[1]}"
-        return [finish(slide)._replace(place=place) for slide in self.slides]
+        stem = self.stop.stem
+        place = f"Chapter {stem[0]}.{stem[1]}"
+        slides = map(finish, self.slides)
+        return [slide._replace(place=place, page=stem) for slide in slides]
 
     def read_code(self, cell):
         """Keep a cell's picture, and what it prints in the section of a problem."""
@@ -220,8 +225,9 @@ def finish(slide):
         return slide
     parts = [part for part in slide.body.split("\n\n") if "$$" not in part]
     said = [sentence for part in parts for sentence in sentences(part)]
-    ends = (*ENDS, ":") if slide.printed else ENDS
-    said = [sentence for sentence in said if sentence.endswith(ends)] or said
+    if slide.printed:
+        said = [re.sub(":$", ".", sentence) for sentence in said]
+    said = [sentence for sentence in said if sentence.endswith(ENDS)] or said
     shown, rest = split_at(said, WORDS)
     notes, _ = split_at(sentences(rest), NOTES)
     return slide._replace(body=shown, notes=notes)
@@ -287,7 +293,7 @@ def numbered(kind, title, text, notes):
     slides = []
     shown = []
     for line in numbered_lines(text):
-        if shown and words("\n".join([*shown, line])) > WORDS:
+        if shown and words("\n".join([*shown, line])) > ROOM:
             slides.append(Slide(kind, title, "\n".join(shown), notes))
             title = f"{title.removesuffix(', continued')}, continued"
             notes = ""

@@ -545,7 +545,7 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a bound that is none is printed",
-        "if n_selected and np.isnan(s.pfer_bound):",
+        "if n_selected and np.isnan(selection.pfer_bound):",
         "if False:",
         "tests/pages/test_html.py::test_nothing_is_printed_that_is_no_number",
     ),
@@ -831,8 +831,8 @@ SABOTAGES = [
     Sabotage(
         "sketch.py",
         "a name is taken for markup",
-        "cells = [plain_text(name)]",
-        "cells = [name]",
+        "cells = [plain_text(shown.name)]",
+        "cells = [shown.name]",
         "tests/pages/test_by_name.py::test_many_are_shown_by_the_first_of_them",
     ),
     Sabotage(
@@ -1664,8 +1664,8 @@ SABOTAGES = [
     Sabotage(
         "inference/several_classes.py",
         "variances along the field and across it are swapped",
-        "across * (1 - 1 / len(B)) + (radial - across)",
-        "radial * (1 - 1 / len(B)) + (across - radial)",
+        "across * (1 - 1 / K) + (along - across)",
+        "along * (1 - 1 / K) + (across - along)",
         "tests/inference/test_several_classes.py::test_two_classes_are_the_logistic_loss",
     ),
     Sabotage(
@@ -2209,8 +2209,8 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "those who are hardly ever selected lead",
-        "columns[np.argsort(-s.probabilities[columns]",
-        "columns[np.argsort(s.probabilities[columns]",
+        "columns[np.argsort(-selection.probabilities[columns]",
+        "columns[np.argsort(selection.probabilities[columns]",
         "tests/select/test_report.py::test_bars_are_those_of_the_leaders_with_their_intervals",
     ),
     Sabotage(
