@@ -13,13 +13,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .damping import attenuate, damped, expected_rows, slice_or_mask
+from .damping import attenuate, expected_rows
 from .likelihood import WORK, Squared
 from .messages import Natural, coordinates, from_coordinates
 from .problem import Breakdown, Step
 from .start import initial_state, lambda_max_factor
 from .step import step
 from ..tables.chunked import chunk_axis
+
+# %% ../../nbs/workshop/iteration.ipynb #17e90015
+def _slice_or_mask(which):
+    """Turn a bool array into an index: a slice where all are true, which copies
+    nothing, else the array.
+    """
+    if which.all():
+        return slice(None)
+    return which
+
+
+def _damp(z, f, damping):
+    """Damp the step from z to f, two vectors: return z + damping (f - z), written into
+    f; entries at which one of them is infinite keep f.
+    """
+    finite = _slice_or_mask(np.isfinite(z) & np.isfinite(f))
+    move = f[finite]
+    move -= z[finite]  # in place: these may be the largest vectors in memory
+    move *= damping
+    f[finite] = move + z[finite]
+    return f
 
 # %% ../../nbs/workshop/iteration.ipynb #4877e594
 class Anderson:
@@ -53,7 +74,7 @@ class Anderson:
         if not np.array_equal(free, self.free):  # vectors of another length
             self.reset()
         self.free = free
-        which = slice_or_mask(free)
+        which = _slice_or_mask(free)
         z = z[which]
         residual = f[which] - z
         if self.last:
@@ -220,7 +241,7 @@ def _next_state(problem, current, damping, anderson=None):
     undamped = f
     if accelerates:
         undamped = f.copy()  # both overwrite their argument
-    plain = damped(z, undamped, damping)
+    plain = _damp(z, undamped, damping)
     if accelerates:
         proposal = anderson.propose(old, new, z, f, min(damping / 0.7, 1.0))
         if proposal is not None and _is_near(proposal, plain, old):
@@ -342,7 +363,7 @@ def work_limit(problem, max_iter):
     """Return the `WORK` at which a run of up to `max_iter` steps is ended: ten
     times what its losses take in steps of any law and spread that were seen.
     """
-    n_rows = len(problem.y) + SOME_ROWS
+    n_rows = np.size(problem.y) + SOME_ROWS
     return WORK.get() + WORK_A_STEP * n_rows * max_iter
 
 

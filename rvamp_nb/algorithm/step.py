@@ -94,6 +94,13 @@ def _floor(message, rounding):
     return message._replace(**floored), count
 
 # %% ../../nbs/workshop/step.ipynb #12000201
+def _pooled(prior, values):
+    """Average numbers of columns, (N,), over groups of columns, if there are any."""
+    if prior.column_groups:
+        return prior.pooled(values)
+    return values
+
+
 class Replies(NamedTuple):
     """Moments and messages of prior and rows, given a state."""
 
@@ -112,7 +119,7 @@ def reply(prior, incoming, data_precision, beta):
     clusters of columns registers another.
     """
     x = prior.moments(incoming, beta)
-    isotropic = x._replace(var=prior.pooled(x.var))
+    isotropic = x._replace(var=_pooled(prior, x.var))
     message, ridge, n_clipped = message_to_coupling(isotropic, incoming, data_precision)
     return x, message, ridge, n_clipped
 
@@ -121,7 +128,7 @@ def factor_replies(problem, state):
     """Compute moments and messages of prior and rows, `Replies` (Variable 1)."""
     _, y, prior, likelihood, counts, beta = problem
     u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
-    data_precision = prior.pooled(problem.square_lengths * np.mean(u.chi))
+    data_precision = _pooled(prior, problem.square_lengths * np.mean(u.chi))
     x, message, ridge, n_clipped = reply(prior, state.to_prior, data_precision, beta)
     return Replies(x, u, message, likelihood_message, ridge, data_precision, n_clipped)
 
@@ -156,8 +163,8 @@ def coupling_step(problem, state, replies, gathered=None):
     received = state.to_prior
     x_hat = received.h / received.Q_hat[received.diagonal]
     least = NOTHING * np.linalg.norm(x_hat)
-    of_prior = replies.x._replace(var=prior.pooled(replies.x.var))
-    of_coupling = coupled.x._replace(var=prior.pooled(coupled.x.var))
+    of_prior = replies.x._replace(var=_pooled(prior, replies.x.var))
+    of_coupling = coupled.x._replace(var=_pooled(prior, coupled.x.var))
     return Step(
         state=state,
         x=replies.x,

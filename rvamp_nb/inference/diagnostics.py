@@ -344,21 +344,32 @@ def _judge_signs(signs):
     return worst, tuple(reasons)
 
 
-def _units_drawn(fit, called):
-    """Return what a resample draws: the number of samples, "row" or "group", the names
-    of these units, and those of the samples, by default their numbers.
+class _Units(NamedTuple):
+    """What a resample draws."""
+
+    kind: str  # "row" or "group"
+    names: Sequence  # of the units that are drawn
+    n_samples: int  # of the user's table
+    samples: Sequence  # their names
+
+
+def _find_units(fit, called):
+    """Find what a resample draws, `_Units`: rows, or groups of rows that stay together.
+
+    Samples are `called` by names, or by their numbers if that is None.
     """
     loss = fit.problem.likelihood
-    M = len(fit.problem.A)
-    in_groups = isinstance(loss, GroupedLoss)
-    joint = in_groups and loss.plain.joint
-    if joint:  # a group is a sample, chapter 6.1
-        M = loss.layout.sums.shape[1]
+    n_samples = len(fit.problem.A)
+    drawn_in_groups = isinstance(loss, GroupedLoss)
+    if drawn_in_groups and loss.plain.joint:
+        # the group is one sample of several classes, chapter 6.1
+        n_samples = loss.layout.sums.shape[1]
+        drawn_in_groups = False
     if called is None:
-        called = range(M)
-    if in_groups and not joint:
-        return M, "group", fit.problem.counts.names, called
-    return M, "row", called, called
+        called = range(n_samples)
+    if drawn_in_groups:
+        return _Units("group", fit.problem.counts.names, n_samples, called)
+    return _Units("row", called, n_samples, called)
 
 
 def diagnose(
@@ -383,17 +394,18 @@ def diagnose(
         partner = row_shares.max_correlation(fit)[where]
     same = np.flatnonzero(np.bincount(where) > 1)
     twins = [np.flatnonzero(where == column) for column in same]
-    M, unit, units, called = _units_drawn(fit, called)
+    units = _find_units(fit, called)
+    unit = units.kind
 
     signs = list(_signs_of_the_path(fit, path_failed, q_reached))
-    largest = units[noise.row]
+    largest = units.names[noise.row]
     single_share = noise.single_share
     signs += _signs_of_the_rows(
         unit, noise.effective, largest, noise.share, single_share
     )
     size = row_shares.columns_together(fit)[where]
     signs += _signs_of_the_groups(unit, noise.group_share, size, partner, names)
-    signs += _signs_of_the_table(twins, names, rows, M, called)
+    signs += _signs_of_the_table(twins, names, rows, units.n_samples, units.samples)
     grade, reasons = _judge_signs(signs)
     Pi = fit.Pi[where]
     spreads = list(_signs_of_the_spreads(Pi, own_rows, partner, noise.share, names))
@@ -427,8 +439,8 @@ def _take_varying(A):
 
 
 def _read_rows_seen(A, seen, rng):
-    """Return rows `seen` of A as `ComparedRows`; a table in chunks of columns
-    is read once, and 200 of its columns a second time.
+    """Return the rows of A numbered `seen` as `ComparedRows`; a table in chunks of
+    columns is read once, and 200 of its columns a second time.
     """
     if chunk_axis(A) != 1:
         rows = seen if len(seen) < len(A) else slice(None)  # all without a copy
