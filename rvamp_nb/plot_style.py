@@ -278,7 +278,7 @@ def _read(ax):
     shows = {}
     colours = {}
     for artist in (*ax.lines, *ax.collections, *ax.patches, *ax.images, *ax.containers):
-        kind, numbers, colour = _numbers_of(artist)
+        kind, numbers, colour = _read_artist(artist)
         name = str(artist.get_label())
         if kind and name[:1] in ("", "_"):
             name = f"{kind} {sum(key.startswith(kind) for key in shows)}"
@@ -295,7 +295,7 @@ def _read(ax):
     return Panel(*words, scales, shows, colours, ticks, texts)
 
 
-def _numbers_of(artist):
+def _read_artist(artist):
     """Return the kind, the numbers and the colour of what is drawn; None for what has
     none.
     """
