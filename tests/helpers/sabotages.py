@@ -2341,8 +2341,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/resampling.py",
         "of very many rows those that are missing are drawn among the drawn",
-        "counts == (missing < 0)",
-        "counts == (missing > 0)",
+        "is_drawn == (missing < 0)",
+        "is_drawn == (missing > 0)",
         "tests/algorithm/test_resampling.py"
         "::test_subsample_takes_every_subset_equally_often",
     ),
