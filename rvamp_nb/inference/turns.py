@@ -6,7 +6,7 @@
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
            'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling',
-           'class_fits', 'Batch', 'thresholds', 'Factors', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns',
+           'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns',
            'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
@@ -132,36 +132,6 @@ BY_NEWTON = Loss.proximal, PoissonLoss.proximal  # the Wright function takes lon
 LONG_STEP = 0.1  # of a fit, relative to 1 + |f|: Newton's is not trusted
 
 
-def class_fits(loss, y, omega, cV, f):
-    """Compute the fits of samples in several classes, (b, M d), by Newton's steps from
-    those of the turn before, f, towards the proximal map (`class-step`).
-
-    `omega` and `cV`, (b, M d), are the message and the width of their rows; `loss` is a
-    `Softmax`. Where the last step is long or not finite, `softmax_prox` takes over.
-    """
-    B = loss.basis.astype(omega.dtype)
-    d = B.shape[1]
-    # classes first: sums over them are sums of long vectors
-    scores = B @ f.reshape(-1, d).T
-    target = B @ (omega + cV * y).reshape(-1, d).T
-    v = cV[:, ::d].ravel()
-    for _ in range(NEWTON):
-        count_work(scores.size)
-        p = np.exp(scores - scores.max(0))
-        p /= p.sum(0)
-        vp = v * p
-        inverse = 1 / (1 + vp)
-        step = inverse * (target - scores - vp)
-        share = inverse * vp
-        step += share * ((p * step).sum(0) / (1 - (share * p).sum(0)))
-        scores += step
-    near = (np.abs(step) <= LONG_STEP * (1 + np.abs(scores))).all(0)
-    if not near.all():
-        far = target[:, ~near].T
-        scores[:, ~near] = softmax_prox(far, v[~near, None]).T
-    return (scores.T @ B).reshape(omega.shape)
-
-
 class Batch(NamedTuple):
     """Some resamples on their way."""
 
@@ -265,6 +235,36 @@ class Factors(NamedTuple):
             f[unsettled] = loss.proximal(y_far, omega[unsettled], cV[unsettled])
             u[unsettled] = -c[unsettled] * loss.derivatives(y_far, f[unsettled])[0]
         return u, f
+
+# %% ../../nbs/workshop/turns.ipynb #7e0c1a52
+def class_fits(loss, y, omega, cV, f):
+    """Compute the fits of samples in several classes, (b, M d), by Newton's steps from
+    those of the turn before, f, towards the proximal map (`class-step`).
+
+    `omega` and `cV`, (b, M d), are the message and the width of their rows; `loss` is a
+    `Softmax`. Where the last step is long or not finite, `softmax_prox` takes over.
+    """
+    B = loss.basis.astype(omega.dtype)
+    d = B.shape[1]
+    # classes first: sums over them are sums of long vectors
+    scores = B @ f.reshape(-1, d).T
+    target = B @ (omega + cV * y).reshape(-1, d).T
+    v = cV[:, ::d].ravel()
+    for _ in range(NEWTON):
+        count_work(scores.size)
+        p = np.exp(scores - scores.max(0))
+        p /= p.sum(0)
+        vp = v * p
+        inverse = 1 / (1 + vp)
+        step = inverse * (target - scores - vp)
+        share = inverse * vp
+        step += share * ((p * step).sum(0) / (1 - (share * p).sum(0)))
+        scores += step
+    near = (np.abs(step) <= LONG_STEP * (1 + np.abs(scores))).all(0)
+    if not near.all():
+        far = target[:, ~near].T
+        scores[:, ~near] = softmax_prox(far, v[~near, None]).T
+    return (scores.T @ B).reshape(omega.shape)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001a
 FIRST_LEVEL = 4  # turns of the first level

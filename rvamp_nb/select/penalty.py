@@ -691,7 +691,7 @@ def _find_start(question, q, lam):
         tracker = _TrackingPrior(question, q, lam)
     return tracker, state, False
 
-
+# %% ../../nbs/workshop/penalty.ipynb #73search9
 def _approach(search, state):
     """Return a rough fit at a penalty that selects q up to a factor of 1.8.
 
