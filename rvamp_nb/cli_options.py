@@ -215,7 +215,7 @@ _SELECT_TABLE = """\
 the table
   file FILE  CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line
   --sep SIGN  what stands between columns (default: as line 1 says, sep=; for one; else
-      tab, comma or spaces, as the names have)
+      tab, comma, semicolon or spaces, as the names have)
   --decimal SIGN  of the numbers (default: a point)
   --encoding NAME  such as latin-1 (default: UTF-8)
   --transpose  features stand in its rows, named in its first column: turn it
