@@ -99,7 +99,18 @@ class _Moments:
 
 # %% ../../nbs/workshop/densities.ipynb #h5p1
 @dataclass(frozen=True, eq=False, repr=False)
-class P1(_Moments):
+class _AtPoints(_Moments):
+    """Fields of p̄₁ at beta = inf, where each resample has one point."""
+
+    prior: Prior
+    incoming: Natural
+    unit: float | Array = 1.0
+    names: ArrayLike | None = None
+    beta = np.inf
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class P1(_AtPoints):
     """Hold p̄₁ of some coefficients at beta = inf (`eq:approximate_one`), an atom at
     zero and a density, as `p1` returns it. Results have the shape of the coordinates,
     () or (n,), followed by the argument's.
@@ -130,10 +141,6 @@ class P1(_Moments):
     """
 
     prior: Penalty
-    incoming: Natural
-    unit: float | Array = 1.0
-    names: ArrayLike | None = None
-    beta = np.inf
 
     @cached_property
     def terms(self) -> tuple[Array, ...]:
@@ -283,7 +290,7 @@ class P1(_Moments):
 
 # %% ../../nbs/workshop/densities.ipynb #p1num001
 @dataclass(frozen=True, eq=False, repr=False)
-class P1Numeric(_Moments):
+class P1Numeric(_AtPoints):
     """Hold p̄₁ of some coefficients at beta = inf under a prior that is known by its
     method `inner`, as `p1` returns it: numerically, to about nine digits.
 
@@ -311,12 +318,6 @@ class P1Numeric(_Moments):
     >>> p1(rvamp(*toy()[:2], prior=Box()), 0).quantile([0.1, 0.5]).round(3)
     array([-1.  ,  0.21])
     """
-
-    prior: Prior
-    incoming: Natural
-    unit: float | Array = 1.0
-    names: ArrayLike | None = None
-    beta = np.inf
 
     @property
     def atom(self) -> Array:

@@ -100,10 +100,14 @@ def check_target(loss, y):
         if not (shares and 0 < y.mean() < 1):
             labels = "y must hold the labels 0 and 1, both, for the logistic loss"
             raise ValueError(f"{labels}, or shares between them")
-    if loss == "poisson" and (y < 0).any():
-        raise ValueError(f"y must be counts >= 0 for the Poisson loss, got {y.min():g}")
-    if loss == "poisson" and not y.any():
-        raise ValueError("y is 0 in every row: there is nothing to fit")
+    if loss == "poisson":
+        least = y.min()
+        if least < 0:
+            raise ValueError(
+                f"y must be counts >= 0 for the Poisson loss, got {least:g}"
+            )
+        if not y.any():
+            raise ValueError("y is 0 in every row: there is nothing to fit")
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000011
 class UnitTable(NamedTuple):
@@ -655,8 +659,8 @@ def _check_optimality(p, w, z, f, used, most=20):
     # `maximum.at` takes the largest over the columns of each refit
     gap = np.zeros(len(f))
     np.maximum.at(gap, refits, violation / np.maximum(t + p.force[refits], 1e-300))
-    met = ~nearly_ties & (gap <= 1e-10)
-    return _Optimality(violators, met, np.fmax(gap, excess / p.force))
+    is_met = ~nearly_ties & (gap <= 1e-10)
+    return _Optimality(violators, is_met, np.fmax(gap, excess / p.force))
 
 
 class _Solution(NamedTuple):
@@ -676,8 +680,7 @@ def _first_columns(p, solution, always, likely):
         w = np.flatnonzero(always)
         z = solution.x[:, w]
         most = 2 * p.X.shape[1]
-        optimality = _check_optimality(p, w, z, solution.f, z != 0, most)
-        _, likely = optimality.violators
+        _, likely = _check_optimality(p, w, z, solution.f, z != 0, most).violators
     first = always | solution.x.any(0)
     first[likely] = True
     return np.flatnonzero(first)

@@ -176,7 +176,7 @@ def _name_lines(ax, names, x, ends, colours):
             **text,
         )
 
-
+# %% ../../nbs/workshop/plots.ipynb #t1ck5001
 _ROUND = np.outer(10.0 ** np.arange(-4, 6), (1, 2, 3, 5, 7)).ravel()
 
 
