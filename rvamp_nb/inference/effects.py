@@ -421,6 +421,30 @@ def calibration_slope(fit):
         z = z - curvature @ z / curvature.sum()
     return float(1 - z @ slope / (curvature @ z**2))
 
+# %% ../../nbs/course/56_effects.ipynb #27ef00w1
+def _estimate_with_weights(fit, level, names):
+    """Estimate the effects of a fit whose rows have weights or offsets: all columns
+    together, and an intercept, without a penalty (`unit-error`). Return `Effects`.
+    """
+    loss = fit.problem.likelihood
+    y, weight, offset = loss.known(fit.problem.y)
+    kept = weight > FAINTEST
+    A = fit.problem.A[kept, : len(fit.mean)]
+    weight = weight[kept] / weight[kept].mean()
+    varies = np.ptp(A, axis=0) > 0
+    centred_columns = A[:, varies] - weight @ A[:, varies] / weight.sum()
+    model = RowModel(centred_columns, y[kept], loss.plain, offset[kept], weight)
+    to = np.eye(len(varies))[varies]
+    to = np.vstack([to, np.zeros(len(varies))])
+    has_bias = isinstance(loss.plain, Logistic)
+    found = joint_effects(model, np.arange(len(A)), has_bias, to)
+    called = np.array(range(len(varies)) if names is None else names)[varies]
+    reasons = np.full(len(varies), "constant", dtype=object)
+    reasons[varies] = [why_none(found, j, called) for j in range(len(called))]
+    numbers = found.estimate, found.covariance, found.freedom
+    fields = intervals(*numbers, reasons == "", level)
+    return Effects(**fields, level=level, names=names, reasons=[*reasons])
+
 # %% ../../nbs/course/56_effects.ipynb #27ef0026
 class Effects(NamedTuple):
     """Hold debiased coefficients with their errors, as `debiased_effects` and
@@ -782,30 +806,6 @@ def _with_what_adds_up(together, beyond, adds_up, enough):
         # the first is the column whose coefficient is estimated
         sets[i] = np.append(i, members[members != i])
     return sets
-
-# %% ../../nbs/course/56_effects.ipynb #27ef00w1
-def _estimate_with_weights(fit, level, names):
-    """Estimate the effects of a fit whose rows have weights or offsets: all columns
-    together, and an intercept, without a penalty (`unit-error`). Return `Effects`.
-    """
-    loss = fit.problem.likelihood
-    y, weight, offset = loss.known(fit.problem.y)
-    kept = weight > FAINTEST
-    A = fit.problem.A[kept, : len(fit.mean)]
-    weight = weight[kept] / weight[kept].mean()
-    varies = np.ptp(A, axis=0) > 0
-    centred_columns = A[:, varies] - weight @ A[:, varies] / weight.sum()
-    model = RowModel(centred_columns, y[kept], loss.plain, offset[kept], weight)
-    to = np.eye(len(varies))[varies]
-    to = np.vstack([to, np.zeros(len(varies))])
-    has_bias = isinstance(loss.plain, Logistic)
-    found = joint_effects(model, np.arange(len(A)), has_bias, to)
-    called = np.array(range(len(varies)) if names is None else names)[varies]
-    reasons = np.full(len(varies), "constant", dtype=object)
-    reasons[varies] = [why_none(found, j, called) for j in range(len(called))]
-    numbers = found.estimate, found.covariance, found.freedom
-    fields = intervals(*numbers, reasons == "", level)
-    return Effects(**fields, level=level, names=names, reasons=[*reasons])
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00s3
 def debiased_effects(

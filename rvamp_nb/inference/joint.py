@@ -305,7 +305,10 @@ def joint_effects(model, units, unbiased=True, to=None):
     if unbiased:
         left_out = np.bincount(part, model.weight) / model.weight.sum()
         bias = (1 - left_out) @ (without - x)
-        share = _bias_share(model, x, K, bias, ~infinite)
+        finite = ~infinite
+        if infinite.any():  # an intercept goes along with what goes to infinity
+            finite &= np.repeat(np.ptp(model.A, axis=0) > 0, model.d)
+        share = _bias_share(model, x, K, bias, finite)
         estimate = x - bias / (1 + share)
         moved /= 1 + share
     precision = np.diag(K)

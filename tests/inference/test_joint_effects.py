@@ -329,9 +329,12 @@ def test_neither_the_order_of_rows_nor_labels_change_an_effect():
         np.testing.assert_allclose(one.covariance, two.covariance, rtol=1e-5)
 
 
-def test_a_large_bias_is_refused():
-    rng = np.random.default_rng(10)
+def test_a_large_bias_is_refused_and_a_table_that_separates_has_no_effect():
+    rng = np.random.default_rng(20)
     A = rng.normal(size=(60, 12))
-    y = (rng.logistic(size=60) < 3 * A[:, 0]) * 1.0
+    noise = rng.logistic(size=60)
+    model = RowModel(A, (noise < 2 * A[:, 0]) * 1.0, Logistic())
     with pytest.raises(ValueError, match="60 rows .* 13 coefficients .* most 30%"):
-        joint_effects(RowModel(A, y, Logistic()), np.arange(60))
+        joint_effects(model, np.arange(60))
+    model = RowModel(A, (A[:, 0] > 0) * 1.0, Logistic())
+    assert joint_effects(model, np.arange(60)).infinite[:12].all()

@@ -121,7 +121,7 @@ def test_the_penalty_predicts_rows_that_are_left_out():
     X, y, _ = table(2, M=30, N=5)
     s = selector(X, y)
     best = fit_for_effects(s.question_).problem.prior.lam
-    A, y = datasets.standardize(X, y)
+    A, y = datasets.standardize(X.to_numpy(), y)
     model = dict(counts=NoResampling())
     errors = []
     lams = best * np.array([0.1, 0.5, 1, 2, 6, 30])
