@@ -70,6 +70,9 @@ ON_DEMAND = {  # folders that take an option to be collected
 }
 EXPORTED = {"export", "exporti", "exports"}
 MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why}
+    "tests/site/test_lite.py::test_a_chapter_runs_in_the_browser": (
+        "a wheel that carries Pyodide's packages along may be withdrawn"
+    ),
     "tests/select/test_error_control.py::test_it_is_what_ipss_computes": (
         "ipss brings hundreds of megabytes that nothing else needs"
     ),

@@ -16,18 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import validation
 from .environment import import_extra
 from .tables.chunked import check_in_memory
 from .tables.dispatch import as_chunked, names_of
 from .tables.standardize import unit_columns
 from .typing import Array, ArrayLike, FilePath, TableLike
-from rvamp_nb.validation import (
-    check_array,
-    check_number,
-    check_size,
-    format_list,
-    kind_of,
-)
+from .validation import check_array, check_number, check_size, format_list
 
 # %% ../nbs/course/13_datasets.ipynb #84532228
 class Dataset(NamedTuple):
@@ -150,7 +145,7 @@ def standardize(
     >>> print((A**2).sum(0).round(3), y)
     [1. 1.] [-2. -1.  3.]
     """
-    frame = A if kind_of(A) == "pandas frame" else None
+    frame = A if validation.kind_of(A) == "pandas frame" else None
     A, y, names = _check_table(A, y, names)
     B, norms, constant = unit_columns(A)
     finite = np.isfinite(norms)

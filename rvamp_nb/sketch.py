@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['BADGES', 'GRADES', 'IN_A_LINE', 'IN_A_TABLE', 'WIDE', 'HIGH', 'MOST_DRAWN', 'plain_text', 'badge', 'graded',
-           'rows_of_html', 'rounded', 'digits', 'one_line', 'as_html', 'as_page', 'leading_moments']
+           'rows_of_html', 'rounded', 'digits', 'one_line', 'as_html', 'as_page', 'summary_of', 'leading_moments']
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c403
 import re
@@ -234,6 +234,17 @@ def as_page(result, state, facts=(), order=(), columns=None, names=None):
         if len(order) > len(first):
             page += f"and {len(order) - len(first):,} more"
     return f"<div>{page}</div>"
+
+
+def summary_of(refits):
+    """Make a data frame of mean, standard deviation and Π of the columns, with standard
+    errors, of a result of refits.
+    """
+    from pandas import DataFrame
+
+    columns = {"mean": refits.mean, "sd": np.sqrt(refits.var), "Pi": refits.Pi}
+    errors = {"mean_se": refits.mean_se, "Pi_se": refits.Pi_se}
+    return DataFrame({**columns, **errors})
 
 
 def leading_moments(fit, Pi, error=None):

@@ -343,24 +343,37 @@ def _accelerate(old, new, before):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #12bdc101
 def _iterate_turns(model, macro, tol, max_iter):
-    """Iterate until the messages stay; return them, the number of turns, and the last
-    relative change: nan where a number is not finite.
+    """Iterate turns, accelerated by the last five moves, until the messages stay.
+
+    Return them, the number of turns, and the last relative change: nan where a number
+    is not finite.
     """
-    before = []
+    moves = []  # pairs of a point and the move from it
     for n in range(1, max_iter + 1):
         old = np.array(macro)
-        new = np.array(model.turn(macro))
+        turned = model.turn(macro)
+        new = np.array(turned)
         if not np.isfinite(new).all():
             return macro, n, np.nan
-        size = np.abs(new)
-        # the noises of resampling may vanish: beside psi_hat_1x and Q_hat_1u, then
-        size[[2, 7]] += 1e-9 * size[[1, 4]]
-        change = np.max(np.abs(new - old) / np.maximum(size, 1e-300))
+        change = _relative_change(old, turned)
         if change < tol:
             return OrderParameters._make(new.tolist()), n, change
-        macro = OrderParameters._make(_accelerate(old, new, before[-5:]).tolist())
-        before.append((old, new - old))
+        macro = OrderParameters._make(_accelerate(old, new, moves[-5:]).tolist())
+        moves.append((old, new - old))
     return macro, max_iter, change
+
+
+def _relative_change(old, turned):
+    """Compute the largest change of a message, from an array to `OrderParameters`,
+    beside its size.
+
+    The noises of resampling may vanish: they are compared beside numbers that do not.
+    """
+    sizes = turned._replace(
+        chi_hat_1x=abs(turned.chi_hat_1x) + 1e-9 * abs(turned.psi_hat_1x),
+        chi_hat_1u=abs(turned.chi_hat_1u) + 1e-9 * abs(turned.Q_hat_1u),
+    )
+    return np.max(np.abs(turned - old) / np.maximum(np.abs(sizes), 1e-300))
 
 # %% ../../nbs/course/43_state_evolution.ipynb #ae7fc7b9
 def _Pi_at(law, h, more=0.0):

@@ -363,7 +363,7 @@ def work_limit(problem, max_iter):
     """Return the `WORK` at which a run of up to `max_iter` steps is ended: ten
     times what its losses take in steps of any law and spread that were seen.
     """
-    n_rows = len(problem.y) + SOME_ROWS
+    n_rows = np.size(problem.y) + SOME_ROWS
     return WORK.get() + WORK_A_STEP * n_rows * max_iter
 
 

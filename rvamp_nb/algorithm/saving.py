@@ -164,10 +164,8 @@ def _table(A):
     return {"sums": [M, N] + sums, "size": size}
 
 
-def _parts(problem):
-    """Return the settings of a problem, and digests of the settings, y and A, both by
-    name.
-    """
+def _identify(problem):
+    """Identify a problem by its settings and digests of these, y and A, all by name."""
     A, y, prior, likelihood, counts, beta = problem
     intercept = isinstance(prior, WithIntercept)
     if intercept:
@@ -203,7 +201,7 @@ def check_same(path, there, problem, names):
             return False
         return gap <= 1e-9 * digest["size"]  # summed in other orders
 
-    digests = _parts(problem)["digests"]
+    digests = _identify(problem)["digests"]
     saved = there["digests"]
     others = [name for name in sorted(names) if not same(digests[name], saved[name])]
     if others:
@@ -353,7 +351,7 @@ def _state(file, M, N):
 # %% ../../nbs/workshop/saving.ipynb #87000115
 def write_fit(path, problem, state, **ended):
     """Write the settings of a problem, the messages of a state, and how a fit ended."""
-    parts = _parts(problem)
+    parts = _identify(problem)
     _write(_checked_path(path), state, **ended, **parts)
 
 

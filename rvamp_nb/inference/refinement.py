@@ -18,7 +18,7 @@ RefinedFit(200 refits (60 to full precision), standard error ≤ 0.025)
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, vstack
@@ -30,7 +30,7 @@ from ..algorithm.resampling import check_law, drawn
 from ..algorithm.solver import Fit
 from ..algorithm.step import threads
 from ..environment import numpy_errors, progress_bar
-from ..sketch import as_page, leading_moments
+from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, Ints, renamed
 from ..validation import check_number, check_size
@@ -40,6 +40,9 @@ from .cox import BaselineHazard
 from .levels import LevelMean, centred_sums, count_interval, level_mean, towards_rvamp
 from .refits import AT_ONCE, SIDE, in_turn, refitter
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 __all__ = [
     "ASKED",
@@ -544,6 +547,25 @@ class RefinedFit:
         """
         level = check_number("interval", "level", level, 0, 1)
         return count_interval(self.Pi, self.Pi_se, level)
+
+    def summary(self) -> "DataFrame":
+        """Show the coefficients in a table, a row for each column.
+
+        Returns
+        -------
+        DataFrame of N rows
+            The mean and standard deviation across resamples, Pi, and the standard
+            errors of mean and Pi.
+
+        Examples
+        --------
+        >>> from rvamp_nb import datasets, refine, rvamp
+        >>> d = datasets.load_diabetes()
+        >>> found = refine(rvamp(d.A[:, :10], d.y, lam=60.0), accuracy=0.05)
+        >>> print(found.summary()["Pi"][2].round(1))
+        1.0
+        """
+        return summary_of(self)
 
     def any_selected(self, families: Sequence[Ints]) -> tuple[Array, Array]:
         """Estimate the shares of resamples that select any column of each family.

@@ -160,7 +160,7 @@ def read_question(X, y, names, roles, asked):
     in_memory = chunk_axis(A) is None
     if in_memory:
         A.flags.writeable = False  # so that a fit needs no copy of its own
-    separation_note = _check_covariates(A, len(X), names, target, counts, columns)
+    separation_note = _find_separation(A, len(X), names, target, counts, columns)
     question = SelectionProblem(
         A=A,
         target=target,
@@ -188,7 +188,7 @@ def read_question(X, y, names, roles, asked):
     return question, [threshold, pfer, q], notes
 
 
-def _check_covariates(A, n_samples, names, target, counts, columns):
+def _find_separation(A, n_samples, names, target, counts, columns):
     """Check that resamples can estimate the coefficients of covariates, the columns
     without a penalty; return a note, or "". See `check_estimable`.
     """

@@ -729,9 +729,8 @@ def select(question, promise, asked, repeated):
         asked=asked,
         **fields,
     )
-    s = replace(s, **coefficients(s))
-    if asked["n_resamples"] == 0:
-        return s
+    if asked["n_resamples"] == 0 or not fit.converged:
+        return replace(s, **coefficients(s))
     return _refitted_if_possible(s)
 
 
@@ -746,7 +745,7 @@ def _refitted_if_possible(s):
         return with_refits(s, accuracy, n_resamples)
     except KeyboardInterrupt:
         reason = "interrupted before the first were there"
-        return replace(s, refit_error=reason, interrupted=True)
+        s = replace(s, interrupted=True)
     except DrawError:  # of a law of the user's own
         raise
     except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
@@ -754,7 +753,8 @@ def _refitted_if_possible(s):
             problem = f"n_resamples={n_resamples} refits cannot be made"
             remedy = "leave it out, or give 0, and rVAMP alone is reported"
             raise ValueError(f"{problem}: {e}; {remedy}") from e
-        return replace(s, refit_error=str(e) or type(e).__name__)
+        reason = str(e) or type(e).__name__
+    return replace(s, refit_error=reason, **coefficients(s))
 
 # %% ../../nbs/workshop/selection.ipynb #79c01001
 @located.register(Selection)

@@ -34,6 +34,8 @@ PLAIN = {
     "select.html": "54_stability",
     "select.joint_fit": "56_effects",
     "select.matched": "54_stability",
+    "select.networks": "62_networks",
+    "select.planning": "57_planning",
     "select.question": "54_stability",
     "select.remarks": "54_stability",
     "select.report": "54_stability",

@@ -102,8 +102,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "columns outside the guess are not looked at again",
-        "again[violators[0]] = True",
-        "again[violators[0]] = False",
+        "again[refits] = True",
+        "again[refits] = False",
         "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
     Sabotage(
@@ -172,42 +172,42 @@ SABOTAGES = [
         "tests/algorithm/test_channels.py::test_a_priors_moments_are_derivatives",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "a column may be its own neighbour",
         "        new[target == j] = 0\n",
         "        new[target == j] *= 1\n",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "the penalty is forgotten where signs are given",
         "(products - lam * np.sign(old)) * is_used",
         "(products - 0 * np.sign(old)) * is_used",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "what is beyond the penalty elsewhere is not looked at",
         "solved[active] = reached & ~violated.any(1)",
         "solved[active] = reached",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "either regression is enough",
         'join = np.logical_and if rule == "and" else np.logical_or',
         'join = np.logical_or if rule == "and" else np.logical_or',
         "tests/select/test_networks.py::test_and_asks_for_both",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "both regressions of an edge are one",
         "edges = join(selected, np.swapaxes(selected, 1, 2))",
         "edges = join(selected, selected)",
         "tests/select/test_networks.py::test_edges_against_the_naive_bootstrap",
     ),
     Sabotage(
-        "select/networks.py",
+        "select/edges.py",
         "the error is that of halves, not of pairs",
         "np.maximum(squares / n - Pi**2, 0) / (n - 1))",
         "np.maximum(squares / n - Pi**2, 0) / (2 * n - 1))",
@@ -545,7 +545,7 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a bound that is none is printed",
-        "if n_selected and np.isnan(s.pfer_bound):",
+        "if n_selected and np.isnan(selection.pfer_bound):",
         "if False:",
         "tests/pages/test_html.py::test_nothing_is_printed_that_is_no_number",
     ),
@@ -831,8 +831,8 @@ SABOTAGES = [
     Sabotage(
         "sketch.py",
         "a name is taken for markup",
-        "cells = [plain_text(name)]",
-        "cells = [name]",
+        "cells = [plain_text(shown.name)]",
+        "cells = [shown.name]",
         "tests/pages/test_by_name.py::test_many_are_shown_by_the_first_of_them",
     ),
     Sabotage(
@@ -966,8 +966,8 @@ SABOTAGES = [
     Sabotage(
         "select/in_play.py",
         "the columns outside do not hear the noise of those in play",
-        "noise += view.T @ (c - form.C @ b) ** 2",
-        "noise += 0 * view.T @ (c - form.C @ b) ** 2",
+        "chi_hat += view.T @ (c - form.C @ b) ** 2",
+        "chi_hat += 0 * view.T @ (c - form.C @ b) ** 2",
         "tests/select/test_in_play.py::test_all_columns_receive_what_the_matrices_say",
     ),
     Sabotage(
@@ -1664,8 +1664,8 @@ SABOTAGES = [
     Sabotage(
         "inference/several_classes.py",
         "variances along the field and across it are swapped",
-        "across * (1 - 1 / len(B)) + (radial - across)",
-        "radial * (1 - 1 / len(B)) + (across - radial)",
+        "across * (1 - 1 / K) + (along - across)",
+        "along * (1 - 1 / K) + (across - along)",
         "tests/inference/test_several_classes.py::test_two_classes_are_the_logistic_loss",
     ),
     Sabotage(
@@ -1822,7 +1822,7 @@ SABOTAGES = [
         "tests/select/test_estimator.py::test_laws",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "an effect does not grow with the root of the rows",
         "evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features)",
         "evolution.ConstantSignal(size * rows, n_effects / n_features)",
@@ -1857,7 +1857,7 @@ SABOTAGES = [
         "tests/algorithm/test_evolution.py::test_with_many_rows_the_fit_of_groups_is_the_true_one",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "a feature of several columns is one column",
         "        rows / n_features / columns,",
         "        rows / n_features,",
@@ -1906,21 +1906,21 @@ SABOTAGES = [
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "a table has the eigenvalues of the population",
         "s = np.maximum(1 / m - total(m), least)",
         "s = np.maximum(1 / m - total(0 * m), least)",
         "tests/algorithm/test_evolution.py::test_eigenvalues_of_a_table_are_those_of_the_pilot_s_population",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "a factor is as strong as the pilot shows it",
         "return rest * (half + np.sqrt(half**2 - shown) - 1)",
         "return rest * (shown - 1)",
         "tests/algorithm/test_evolution.py::test_a_pilot_shows_its_factors",
     ),
     Sabotage(
-        "select/planning.py",
+        "select/pilots.py",
         "the line points the wrong way",
         "return self.middle + (power - self.mean) / self.slope",
         "return self.middle - (power - self.mean) / self.slope",
@@ -2209,8 +2209,8 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "those who are hardly ever selected lead",
-        "columns[np.argsort(-s.probabilities[columns]",
-        "columns[np.argsort(s.probabilities[columns]",
+        "columns[np.argsort(-selection.probabilities[columns]",
+        "columns[np.argsort(selection.probabilities[columns]",
         "tests/select/test_report.py::test_bars_are_those_of_the_leaders_with_their_intervals",
     ),
     Sabotage(
@@ -2341,8 +2341,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/resampling.py",
         "of very many rows those that are missing are drawn among the drawn",
-        "counts == (missing < 0)",
-        "counts == (missing > 0)",
+        "is_drawn == (missing < 0)",
+        "is_drawn == (missing > 0)",
         "tests/algorithm/test_resampling.py"
         "::test_subsample_takes_every_subset_equally_often",
     ),

@@ -617,7 +617,7 @@ def test_weights_and_offsets_have_the_effects_of_a_model_without_a_penalty():
     repeated = joint.joint_effects(each, twice)
     np.testing.assert_allclose(found.estimate, repeated.estimate[:6], rtol=1e-3)
     error = np.sqrt(np.diag(repeated.covariance))[:6]
-    np.testing.assert_allclose(found.se, error, rtol=1e-3)
+    assert np.all(found.se > error) and np.all(found.se < 1.1 * error)
     assert found.level == 0.8
 
 
