@@ -116,6 +116,7 @@ def test_a_route_is_read_in_the_browser_alone(tab, address, route, stops):
     for number in range(1, stops + 1):
         end = f"{route}, stop {number} of {stops}, ends here."
         line = tab.locator("blockquote p", has_text=end)
+        line.first.wait_for()
         assert line.count() == 1, end
         assert tab.locator(".cell_output").count() > 0
         line.locator("a").first.click()
