@@ -14,10 +14,7 @@ from scipy.sparse import issparse
 from scipy.special import betaincinv
 from scipy.stats import chi2
 
-from rvamp_nb.algorithm.cluster_channel import (  # chapter 4.7
-    moment_view,
-    residual_response,
-)
+from ..algorithm import cluster_channel  # chapter 4.7
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570003
 class Field(NamedTuple):
@@ -34,8 +31,8 @@ def field_of(fit):
     A = fit.problem.A
     last = fit.last
     n = len(fit.mean)
-    view = moment_view(last.prior_message, last.x, last.state.to_prior)
-    U = residual_response(A, view, last.likelihood_message)
+    view = cluster_channel.moment_view(last.prior_message, last.x, last.state.to_prior)
+    U = cluster_channel.residual_response(A, view, last.likelihood_message)
     # a column's own part in the response is taken out of its field
     W = U / (1 - view.D * np.einsum("mi,mi->i", U, A))
     Q_hat, h, chi_hat = last.state.to_prior

@@ -9,7 +9,7 @@ which `pfer` would be.
 >>> predict_study(200, n_features=500, n_effects=10, size=0.5)
 Study(200 rows: 6.56 of 10 effects, 0.013 false)
 >>> plan_study(n_features=200, n_effects=5, size=0.6, threshold=0.75)
-Study(114 rows: 4.03 of 5 effects, 0.0098 false)
+Study(114 rows: 4.03 of 5 effects, 0.02 false)
 """
 
 import warnings

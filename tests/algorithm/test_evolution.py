@@ -19,16 +19,14 @@ from rvamp_nb import (
     state_evolution,
 )
 from rvamp_nb.algorithm.column_groups import GroupLasso
-from rvamp_nb.algorithm.evolution import (
-    OrderParameters,
-    PiLaw,
-    Spectrum,
-    average_columns,
-    averaged_coupling,
-    spectrum_of,
-)
+from rvamp_nb.algorithm.evolution import PiLaw, Spectrum, spectrum_of
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.algorithm.messages import Natural
+from rvamp_nb.algorithm.order_parameters import (
+    OrderParameters,
+    average_columns,
+    averaged_coupling,
+)
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import (
     FixedFactor,
@@ -367,7 +365,7 @@ def test_a_plan_that_no_number_of_rows_reaches_is_refused_at_once(monkeypatch):
     asked = dict(n_features=100, n_effects=4, size=0.6, threshold=0.75)
     assert plan_study(**asked, pfer=0.24).power >= 0.8
     never = lambda *given, **told: pytest.fail("it was searched for")
-    monkeypatch.setattr("rvamp_nb.select.planning.state_evolution", never)
+    monkeypatch.setattr("rvamp_nb.select.pilots.state_evolution", never)
     words = r"power = 0.8: at threshold 0.75 pfer = 0.1 lets .* q = 2.24 .* 4 effects"
     with pytest.raises(ValueError, match=words + r" need .* raise pfer above 0.236"):
         plan_study(**asked, pfer=0.1)
@@ -428,7 +426,7 @@ def test_a_plan_without_an_answer_says_so(monkeypatch):
     lost = lambda *given, **told: dataclasses.replace(
         state_evolution(*given, **told), converged=False
     )
-    monkeypatch.setattr("rvamp_nb.select.planning.state_evolution", lost)
+    monkeypatch.setattr("rvamp_nb.select.pilots.state_evolution", lost)
     with pytest.warns(UserWarning, match="at 400 rows state evolution has no answer"):
         assert np.isnan(plan_study(500, 5, 0.4, max_rows=400).power)
 

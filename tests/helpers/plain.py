@@ -18,6 +18,7 @@ HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 PLAIN = {
     "algorithm.clusters": "47_clusters",
     "algorithm.column_groups": "58_column_groups",
+    "algorithm.evolution": "43_state_evolution",
     "algorithm.groups": "52_groups",
     "algorithm.problem": "34_one_turn",
     "algorithm.unpenalised": "34_one_turn",

@@ -1829,21 +1829,21 @@ SABOTAGES = [
         "tests/algorithm/test_evolution.py::test_planned_studies_do_what_was_planned",
     ),
     Sabotage(
-        "algorithm/evolution.py",
+        "algorithm/order_parameters.py",
         "the threshold of a group before the data has no root of its size",
         "t = prior.lam * prior.weights[0]",
         "t = prior.lam",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(
-        "algorithm/evolution.py",
+        "algorithm/order_parameters.py",
         "variance along the field stands for that across it",
         "(radial + (d - 1) * tangential) / d",
         "(radial + (d - 1) * radial) / d",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(
-        "algorithm/evolution.py",
+        "algorithm/order_parameters.py",
         "the noise of a group has one direction",
         "radii(d, m, t / s - m, 16)",
         "radii(1, m, t / s - m, 16)",
@@ -1852,7 +1852,7 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "every column of a group has its whole effect",
-        "(share @ x_0**2) / _columns_of(prior)",
+        "(share @ x_0**2) / order_parameters.columns_of(prior)",
         "(share @ x_0**2)",
         "tests/algorithm/test_evolution.py::test_with_many_rows_the_fit_of_groups_is_the_true_one",
     ),
