@@ -23,11 +23,18 @@ from translate import CAPTIONS, ROOT, caption, notebook_files, settings
 HERE = Path(__file__).parent
 SITE = ROOT / "_docs"
 APPENDICES = "notation", "known", "errata", "bibliography"
-MINUTES = 10  # for one print at most
+MINUTES = 30  # for one print at most
 FOOTER = (
     '<div style="font: 8pt Georgia; width: 100%; text-align: center">'
     '<span class="pageNumber"></span></div>'
 )
+PRINTED = {
+    "prefer_css_page_size": True,
+    "print_background": True,
+    "display_header_footer": True,
+    "header_template": "<span></span>",
+    "footer_template": FOOTER,
+}
 
 
 def print_book(site=SITE, out=None):
@@ -46,19 +53,11 @@ def print_book(site=SITE, out=None):
         articles, style = articles_of(tab, site, pages)
         book = Path(folder) / "book.html"
         begins = {}
-        for _ in range(2):
+        for extras in {}, {"outline": True, "tagged": True}:  # these take long
             text = whole(parts, articles, style, begins, site)
             book.write_text(text, encoding="utf-8")
             tab.goto(book.as_uri())
-            printed = tab.pdf(
-                prefer_css_page_size=True,
-                print_background=True,
-                display_header_footer=True,
-                header_template="<span></span>",
-                footer_template=FOOTER,
-                outline=True,
-                tagged=True,
-            )
+            printed = tab.pdf(**PRINTED, **extras)
             begins = sheets_of(printed, pages)
         browser.close()
     out.write_bytes(printed)

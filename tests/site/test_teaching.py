@@ -3,13 +3,14 @@ a book (docs/teach/book.py), and two routes that a reader needs nothing else for
 """
 
 import re
+import subprocess
 import sys
 
 import pytest
 from browsing import PAGES, ROOT, SITE, listen
 
 sys.path.insert(0, str(ROOT / "docs"))
-from teach.book import count, pages_of, print_book
+from teach.book import count, pages_of, sheets_of
 from teach.decks import LENGTH, write_decks
 
 LECTURES = range(1, 13)
@@ -115,6 +116,7 @@ def test_a_route_is_read_in_the_browser_alone(tab, address, route, stops):
     for number in range(1, stops + 1):
         end = f"{route}, stop {number} of {stops}, ends here."
         line = tab.locator("blockquote p", has_text=end)
+        line.first.wait_for()
         assert line.count() == 1, end
         assert tab.locator(".cell_output").count() > 0
         line.locator("a").first.click()
@@ -122,13 +124,16 @@ def test_a_route_is_read_in_the_browser_alone(tab, address, route, stops):
     assert asked == []
 
 
-def test_the_book_has_its_chapters_in_order(tmp_path, monkeypatch):
+def test_the_book_has_its_chapters_in_order(tmp_path, chromium):
+    """In a process of its own: one browser is open here."""
     pages = ["11_tour", "38_micro"]
-    monkeypatch.setattr(
-        "teach.book.pages_of", lambda site: {"I": pages[:1], "III": pages[1:]}
-    )
-    begins = print_book(SITE, tmp_path / "book.pdf")
-    printed = (tmp_path / "book.pdf").read_bytes()
+    for name in (*(f"{page}.html" for page in pages), "_static", "_images"):
+        (tmp_path / name).symlink_to(SITE / name)
+    book = tmp_path / "book.pdf"
+    command = [sys.executable, ROOT / "docs/teach/book.py", tmp_path, book]
+    subprocess.run(command, check=True)
+    printed = book.read_bytes()
+    begins = sheets_of(printed, pages)
     assert begins["11_tour"] == 3 < begins["38_micro"] <= count(printed)
     assert b"/Outlines" in printed
 
