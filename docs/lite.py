@@ -17,10 +17,10 @@ from nbformat.v4 import new_code_cell
 from translate import ROOT, settings
 
 LITE = ROOT / "_docs" / "lite"
-PYODIDE = "0.27.7"  # tests/site/pyodide.py has its files, and checks each
+PYODIDE = "0.27.7"  # tests/site/in_browser.py has its files, and checks each
 # what Pyodide lacks: wheels for any machine, for the Python that it is
 PURE = "tqdm lazy_loader ipywidgets anywidget jupyterlab_widgets comm psygnal".split()
-PURE += ["typing_extensions"]
+PURE += "typing_extensions rdata xarray pooch platformdirs".split()
 ANYWHERE = "--platform any --implementation py --abi none --python-version 3.12".split()
 FIRST = """\
 # Only here, in the browser: brings what the chapter needs, the first time 62 MB

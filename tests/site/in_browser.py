@@ -126,8 +126,7 @@ def run(context, address, name):
     tab = context.new_page()
     tab.set_default_timeout(HANGS)
     outside = []
-    home = address, "data:", "blob:"
-    tab.on("request", lambda r: r.url.startswith(home) or outside.append(r.url))
+    tab.on("requestfailed", lambda r: r.url.startswith(address) or outside.append(r.url))
     begun = time.monotonic()
     figure = None
     tab.goto(f"{address}lite/notebooks/index.html?path={name}.ipynb")
