@@ -3,12 +3,10 @@
     python docs/build.py            every chapter
     python docs/build.py 12 23 saving   the index and these
 
-Notebooks come with the outputs of the repository, which the tests have run, but what a
-widget holds that moves without Python is not committed: it is what their last run in a
-test has kept (tests/helpers/kept.py). All are translated (translate.py), joined by a
-landing page and an API reference (pages.py), and handed to Sphinx, for which every
-warning is an error. Browser scripts are npm packages pinned in package.json; the site
-serves them itself and asks nothing of the network when opened.
+Notebooks come with the outputs of the repository; what a widget holds that moves
+without Python is kept by tests (tests/helpers/kept.py). All are translated
+(translate.py), joined by a landing page and an API reference (pages.py), and handed to
+Sphinx, for which every warning is an error. The site serves its scripts (package.json).
 """
 
 import shutil
@@ -29,6 +27,7 @@ import translate
 from moving import give_states, states_of
 from pages import made, releases
 from reference import homes
+from teach.decks import write_decks
 from translate import README, ROOT, RUN_HERE, Translator, notebook_files, page_name
 
 BUILD = DOCS / "_build"  # pages/ go in, html/ comes out; ignored by git, made anew
@@ -79,6 +78,7 @@ def main(wanted):
         sys.exit("the site was not built: see the warnings above")
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.move(BUILD / "html", SITE)
+    write_decks(SITE / "_static/decks")
     lite.build([files[stem] for stem in pages if stem.startswith(RUN_HERE)])
     print(f"{len([*SITE.rglob('*.html')])} pages in {SITE.relative_to(ROOT)}/")
 

@@ -77,7 +77,20 @@ def settings():
     return found["DEFAULT"]
 
 
-FIRST = "is_it_for_me", "use_the_command"  # of the how-tos
+TASKS = {  # the how-tos in reading order, by what somebody wants to do
+    "Before you begin": "is_it_for_me how_many_rows_do_i_need how_large_can_it_be"
+    " for_users_of_scikit_learn coming_from_r",
+    "From a file to a paper": "use_the_command a_study_from_file_to_paper"
+    " select_features_in_a_csv a_table_with_categories",
+    "Your kind of data": "binary_outcome_with_a_covariate a_target_with_three_classes"
+    " survival_times several_samples_from_one_patient splines_and_levels"
+    " a_gene_network a_million_columns",
+    "Choose a promise, judge the answer": "which_promise_do_i_need"
+    " which_threshold_which_pfer read_the_status when_not_to_trust"
+    " see_one_coefficient bag_a_prediction",
+    "Models of your own": "models_of_your_own write_a_loss write_a_prior",
+}
+HOW_TOS = {stem: task for task, stems in TASKS.items() for stem in stems.split()}
 
 
 def notebook_files():
@@ -85,7 +98,8 @@ def notebook_files():
     chapter is ``course/31_prior``.
     """
     files = NOTEBOOKS.glob("*/[!_.]*.ipynb")
-    order = sorted(files, key=lambda path: (path.stem not in FIRST, path))
+    place = {stem: k for k, stem in enumerate(HOW_TOS)}
+    order = sorted(files, key=lambda path: (place.get(path.stem, len(place)), path))
     paths = [NOTEBOOKS / f"{README}.ipynb", *order]
     stems = {p.relative_to(NOTEBOOKS).with_suffix("").as_posix(): p for p in paths}
     return {
@@ -115,6 +129,11 @@ def directives(source):
 def caption(stem):
     """What a notebook is a part of; None for the README."""
     return next((CAPTIONS[start] for start in CAPTIONS if stem.startswith(start)), None)
+
+
+def heading(stem):
+    """The heading under which a notebook is listed: its part, or a task."""
+    return HOW_TOS.get(page_name(stem), caption(stem))
 
 
 def section(stem):

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
-from . import column_groups  # chapter 5.8
+from . import group_channel  # chapter 5.8
 from . import likelihood as losses
 from .column_groups import GroupLasso  # chapter 5.8
 from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
@@ -343,24 +343,37 @@ def _accelerate(old, new, before):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #12bdc101
 def _iterate_turns(model, macro, tol, max_iter):
-    """Iterate until the messages stay; return them, the number of turns, and the last
-    relative change: nan where a number is not finite.
+    """Iterate turns, accelerated by the last five moves, until the messages stay.
+
+    Return them, the number of turns, and the last relative change: nan where a number
+    is not finite.
     """
-    before = []
+    moves = []  # pairs of a point and the move from it
     for n in range(1, max_iter + 1):
         old = np.array(macro)
-        new = np.array(model.turn(macro))
+        turned = model.turn(macro)
+        new = np.array(turned)
         if not np.isfinite(new).all():
             return macro, n, np.nan
-        size = np.abs(new)
-        # the noises of resampling may vanish: beside psi_hat_1x and Q_hat_1u, then
-        size[[2, 7]] += 1e-9 * size[[1, 4]]
-        change = np.max(np.abs(new - old) / np.maximum(size, 1e-300))
+        change = _relative_change(old, turned)
         if change < tol:
             return OrderParameters._make(new.tolist()), n, change
-        macro = OrderParameters._make(_accelerate(old, new, before[-5:]).tolist())
-        before.append((old, new - old))
+        macro = OrderParameters._make(_accelerate(old, new, moves[-5:]).tolist())
+        moves.append((old, new - old))
     return macro, max_iter, change
+
+
+def _relative_change(old, turned):
+    """Compute the largest change of a message, from an array to `OrderParameters`,
+    beside its size.
+
+    The noises of resampling may vanish: they are compared beside numbers that do not.
+    """
+    sizes = turned._replace(
+        chi_hat_1x=abs(turned.chi_hat_1x) + 1e-9 * abs(turned.psi_hat_1x),
+        chi_hat_1u=abs(turned.chi_hat_1u) + 1e-9 * abs(turned.Q_hat_1u),
+    )
+    return np.max(np.abs(turned - old) / np.maximum(np.abs(sizes), 1e-300))
 
 # %% ../../nbs/course/43_state_evolution.ipynb #ae7fc7b9
 def _Pi_at(law, h, more=0.0):
@@ -841,7 +854,7 @@ def _probability_longer(prior, centre, noise, least):
     centre, least = np.broadcast_arrays(np.abs(centre), least)
     d = prior.weights.size
     # Pi of a group is that probability, for a threshold of this length
-    moments = column_groups.radial_moments(d, centre.ravel(), noise, least.ravel())
+    moments = group_channel.radial_moments(d, centre.ravel(), noise, least.ravel())
     return np.minimum(moments.Pi, 1).reshape(centre.shape)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00003
@@ -860,9 +873,9 @@ def average_groups(effects, macro, prior):
     truth = macro.k * x_0  # as far as it appears in the field
     m = Q_hat * truth / s
     # 16 nodes: noise makes the integrands smooth
-    u, p, cosine = column_groups.radii(d, m, t / s - m, 16)
+    u, p, cosine = group_channel.radii(d, m, t / s - m, 16)
     field = (s * (m + u)).ravel()
-    moments = column_groups.radial_moments(d, field, macro.chi_hat_1x, t)
+    moments = group_channel.radial_moments(d, field, macro.chi_hat_1x, t)
     in_shape = [values.reshape(u.shape) for values in moments]
     mean, radial, tangential, chi, slack, _, _ = in_shape
     mean = mean / Q_hat

@@ -6,7 +6,8 @@
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
            'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling',
-           'Batch', 'thresholds', 'Factors', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns', 'OneCurvature']
+           'class_fits', 'Batch', 'thresholds', 'Factors', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns',
+           'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -14,14 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithm.likelihood import WORK, Loss, PoissonLoss, Squared
+from ..algorithm.likelihood import WORK, Loss, PoissonLoss, Squared, count_work
 from ..algorithm.linalg import inverse_and_root, mirrored
 from ..algorithm.lmmse import half_gram
 from ..algorithm.prior import Penalty
 from ..algorithm.solver import with_clusters
 from .cox import RiskSets, one_clock  # chapter 5.3
 from .refits import penalty_terms, row_loss
-from ..tables.chunked import SparseBlock, is_sparse
+from .several_classes import softmax_prox  # chapter 6.1
+from ..tables.chunked import SparseBlock, block_of
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010
 # shares of a precision that belong to the prior
@@ -130,6 +132,36 @@ BY_NEWTON = Loss.proximal, PoissonLoss.proximal  # the Wright function takes lon
 LONG_STEP = 0.1  # of a fit, relative to 1 + |f|: Newton's is not trusted
 
 
+def class_fits(loss, y, omega, cV, f):
+    """Compute the fits of samples in several classes, (b, M d), by Newton's steps from
+    those of the turn before, f, towards the proximal map (`class-step`).
+
+    `omega` and `cV`, (b, M d), are the message and the width of their rows; `loss` is a
+    `Softmax`. Where the last step is long or not finite, `softmax_prox` takes over.
+    """
+    B = loss.basis.astype(omega.dtype)
+    d = B.shape[1]
+    # classes first: sums over them are sums of long vectors
+    scores = B @ f.reshape(-1, d).T
+    target = B @ (omega + cV * y).reshape(-1, d).T
+    v = cV[:, ::d].ravel()
+    for _ in range(NEWTON):
+        count_work(scores.size)
+        p = np.exp(scores - scores.max(0))
+        p /= p.sum(0)
+        vp = v * p
+        inverse = 1 / (1 + vp)
+        step = inverse * (target - scores - vp)
+        share = inverse * vp
+        step += share * ((p * step).sum(0) / (1 - (share * p).sum(0)))
+        scores += step
+    near = (np.abs(step) <= LONG_STEP * (1 + np.abs(scores))).all(0)
+    if not near.all():
+        far = target[:, ~near].T
+        scores[:, ~near] = softmax_prox(far, v[~near, None]).T
+    return (scores.T @ B).reshape(omega.shape)
+
+
 class Batch(NamedTuple):
     """Some resamples on their way."""
 
@@ -211,7 +243,10 @@ class Factors(NamedTuple):
         cV = c * V
         # other losses have a quick proximal map of their own
         if type(loss).proximal not in BY_NEWTON:
-            f = loss.proximal(np.broadcast_to(y, c.shape), omega, cV)
+            if loss.joint:
+                f = class_fits(loss, y, omega, cV, f)
+            else:
+                f = loss.proximal(np.broadcast_to(y, c.shape), omega, cV)
             return ((f - omega) / V).astype(omega.dtype), f
         for _ in range(NEWTON):
             slope, curvature = loss.derivatives(y, f)
@@ -299,17 +334,6 @@ class OwnBaselines:
         return batch._replace(offset=offset, f=f + offset)
 
 # %% ../../nbs/workshop/turns.ipynb #7e000016
-def _block_of(A, columns):
-    """Take columns of a table, (n,) ints, as an array or a `SparseBlock`; without a
-    copy where it has no others.
-    """
-    if is_sparse(A):
-        return A.block(columns)
-    if len(columns) < A.shape[1]:
-        return A[:, columns]
-    return A[:, :]
-
-
 def _moved(old, answer, new, step):
     """Compute old + step (new - answer) in the place of `new`."""
     new -= answer
@@ -340,7 +364,7 @@ class Turns:
             columns = np.arange(N)
         # an intercept's column of ones, too
         with_ones = np.append(columns, [N] * fit.has_intercept).astype(int)
-        A = _block_of(p.A, with_ones)
+        A = block_of(p.A, with_ones)
 
         metric = rvamp_metric(fit, with_ones)
         metric = metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['SEARCH_FITS', 'PATH_RATIO', 'COARSE_TOL', 'LOWEST', 'BELOW_EMPTY', 'SIZE_SLOPE', 'FLATTEST', 'STEEPEST',
-           'STALL_STEPS', 'TOO_FAR', 'SETTLED', 'A_STEP', 'TRACKING_TOL', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS',
-           'LOOK_STEPS', 'ALIKE_FROM', 'ALIKE_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'ScaledPrior',
-           'SelectionProblem', 'resolved_target', 'coarse_path', 'empty_model', 'next_penalty', 'continue_fit',
-           'tracking_search', 'PenaltyChoice', 'penalty_at_size', 'search']
+           'STALL_STEPS', 'TOO_FAR', 'SETTLED', 'TRACKING_TOL', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS', 'LOOK_STEPS',
+           'ALIKE_FROM', 'CHEAP_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'ScaledPrior', 'SelectionProblem',
+           'resolved_target', 'coarse_path', 'empty_model', 'next_penalty', 'continue_fit', 'tracking_search',
+           'PenaltyChoice', 'penalty_at_size', 'search']
 
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithm import solver, step
-from ..algorithm.active import in_32_bits, step_for
+from ..algorithm.active import DiagonalStep, in_32_bits, step_for
 from ..algorithm.iteration import Anderson, follow, work_limit
 from ..algorithm.likelihood import WORK
 from ..algorithm.lmmse import alike_rows, is_wide
@@ -32,11 +32,12 @@ from ..algorithm.problem import Problem
 from ..algorithm.protocols import check_own_loss, check_response
 from ..algorithm.resampling import FixedFactor, check_law, law_of_one
 from ..algorithm.solver import ConvergenceWarning, Path, rvamp, rvamp_path
+from ..algorithm.start import initial_state, lambda_max_factor
 from ..environment import progress_bar
 from ..inference.cox import MovingBaseline
 from .error_control import resolve_error_control
 from .features import Columns, check_named
-from .in_play import FEW_FROM, in_play
+from .in_play import FEW_FROM, has_few_in_play, in_play, is_plain
 from .target import Target, draws_halves
 from ..tables.chunked import chunk_axis, is_sparse, with_ones
 from ..tables.standardize import project_out
@@ -405,7 +406,7 @@ def empty_model(question):
     problem = Problem(A, y, prior, target.likelihood, counts)
     # the largest penalty depends on the groups of the question's prior
     grouped = problem._replace(prior=question.inside(question.prior))
-    largest = step.lambda_max_factor(grouped, sigmas=3.0)
+    largest = lambda_max_factor(grouped, sigmas=3.0)
     n_strides = np.ceil(np.log(LOWEST) / np.log(PATH_RATIO)) + 1
     return problem, largest * PATH_RATIO ** np.arange(n_strides)
 
@@ -473,7 +474,7 @@ def _guess_penalty(question, q):
     """
     problem, strides = empty_model(question)
     n = question.A.shape[1]
-    to_prior = step.initial_state(problem).to_prior
+    to_prior = initial_state(problem).to_prior
     fields = Natural(*(part[:n] for part in to_prior))
 
     def size(lam):
@@ -491,7 +492,6 @@ STALL_STEPS = 6  # steps after which the change has to be half of what it was
 # of ln ΣΠ/q: the penalty moves before it goes along; of messages: enough to begin with
 TOO_FAR = 0.6
 SETTLED = 0.3
-A_STEP = 0.9  # and where rows that answer alike have settled
 # what settles: a penalty that goes along; looks, and what is missing at their end
 TRACKING_TOL = 1e-3
 FIRST_TOL = 0.02
@@ -619,33 +619,18 @@ def _last_change(fit):
 
 # %% ../../nbs/workshop/penalty.ipynb #73search6
 ALIKE_FROM = 3e7  # M N^2 from which on rows answer alike at first
-ALIKE_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `SETTLED`
+CHEAP_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `SETTLED`
 
 
-def _start_with_rows_alike(question, tracker):
-    """Run a moving penalty on the cheaper step in which all rows answer alike.
-
-    Return the messages at which the penalty settles, or None where it does not, or
-    where the cheaper step does not pay.
+def _run_cheaply(problem, take):
+    """Run a problem with a moving penalty by the cheaper step `take`; return the
+    messages at which it settles, or None where it does not.
     """
-    A = question.A
-    wide = is_wide(A) or chunk_axis(A) == 0
-    if wide or A.size * A.shape[1] < ALIKE_FROM:
-        return None
-    problem, _ = empty_model(question)
-    problem = problem._replace(prior=question.inside(tracker))
-    _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
-    if not bend.all():  # a loss that is linear in parts
-        return None
-    take = partial(step.step, gathered=alike_rows(problem.A, bend))
-
-    def is_wild(changes):
-        return len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED
 
     def enough(changes):
-        if changes[-1] < TRACKING_TOL or len(changes) == ALIKE_STEPS:
-            return True
-        return is_wild(changes)
+        ended = changes[-1] < TRACKING_TOL or len(changes) == CHEAP_STEPS
+        is_wild = len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED
+        return ended or is_wild
 
     last, changes = follow(problem, None, enough, take)
     if last and changes[-1] < SETTLED:
@@ -653,7 +638,61 @@ def _start_with_rows_alike(question, tracker):
     return None
 
 
-def _approach(search, state, digits):
+def _start_with_rows_alike(question, tracker):
+    """Run a moving penalty on the step in which all rows answer alike, as
+    `_run_cheaply`; return None where that does not pay, too.
+    """
+    A = question.A
+    wide = is_wide(A) or chunk_axis(A) == 0
+    if wide or A.size * A.shape[1] < ALIKE_FROM:
+        return None
+    problem, _ = empty_model(question)
+    _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
+    if not bend.all():  # a loss that is linear in parts
+        return None
+    take = partial(step.step, gathered=alike_rows(problem.A, bend))
+    return _run_cheaply(problem._replace(prior=question.inside(tracker)), take)
+
+
+def _start_with_large_table(question, q, lam):
+    """Look for the start of a search whose steps are dear, as `_find_start`: by a
+    `DiagonalStep`, and on few columns where these are enough; None where both fail.
+    """
+    if min(question.A.shape) < FEW_FROM or not is_plain(question):
+        return None
+    empty, _ = empty_model(question)
+    tracker = _TrackingPrior(question, q, lam)
+    problem = empty._replace(prior=question.inside(tracker))
+    state = _run_cheaply(problem, DiagonalStep(empty.A))
+    Pi = None if state is None else tracker.Pi
+    if has_few_in_play(question, q, Pi):
+        found = in_play(question, q, lam, empty, tracking_search)
+        if found:
+            lam, state, is_near = found
+            return _TrackingPrior(question, q, lam), state, is_near
+    if state is None:
+        return None
+    return tracker, state, False
+
+
+def _find_start(question, q, lam):
+    """Find where a search begins that knows a penalty lam at best.
+
+    Return the moving penalty, the messages (None: of the empty model), and whether
+    these are those of the answer but for the last digits.
+    """
+    start = _start_with_large_table(question, q, lam)
+    if start:
+        return start
+    tracker = _TrackingPrior(question, q, lam)
+    state = _start_with_rows_alike(question, tracker)
+    if state is None:
+        # a run that did not settle has moved the penalty
+        tracker = _TrackingPrior(question, q, lam)
+    return tracker, state, False
+
+
+def _approach(search, state):
     """Return a rough fit at a penalty that selects q up to a factor of 1.8.
 
     Secants from the tracker's penalty, four at most; a fit that fails ends them.
@@ -661,10 +700,9 @@ def _approach(search, state, digits):
     seen = []
     lam = search.tracker.lam
     for _ in zip(range(4), search.bar):
-        fit = search.question.solve(lam, state, digits)
+        fit = search.question.solve(lam, state, SETTLED)
         if not fit.converged:
             break
-        digits = SETTLED
         state = fit.messages
         excess = search.tracker.beyond(fit.Pi)
         if abs(excess) < TOO_FAR:
@@ -672,21 +710,6 @@ def _approach(search, state, digits):
         seen.append((np.log(lam), excess))
         lam = float(np.exp(next_penalty(seen)))
     return fit
-
-
-def _search_few_columns(search, lam):
-    """Search a large table by the few columns that can be selected; return what
-    `tracking_search` does, or None where that does not pay.
-    """
-    question = search.question
-    if min(question.A.shape) < FEW_FROM:
-        return None
-    empty, _ = empty_model(question)
-    start = in_play(question, search.q, lam, empty, tracking_search)
-    if start is None:
-        return None
-    lam, state = start
-    return _finish_search(search, question, lam, state)
 
 
 def tracking_search(question, q, lam=None, state=None, rough=False, moving=None):
@@ -705,34 +728,33 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
     tracker = _TrackingPrior(question, q, lam)
-    search = _Search(question, q, tracker, question.steps, bar)
-    digits = SETTLED
+    begun = None
+    is_near = False
     if not (state or rough or moving):
-        answer = _search_few_columns(search, lam)
+        tracker, begun, is_near = _find_start(question, q, lam)
+    search = _Search(question, q, tracker, question.steps, bar)
+    if is_near:
+        answer = _finish_search(search, question, tracker.lam, begun)
         if answer:
             return answer
-        state = _start_with_rows_alike(question, tracker)
-        if state is None:
-            # a run that did not settle has moved the penalty
-            search = search._replace(tracker=_TrackingPrior(question, q, lam))
-        else:
-            digits = A_STEP
-    fit = _approach(search, state, digits)
+    if begun and is_plain(question):  # the penalty goes along from the first step on
+        problem = empty_model(question)[0]._replace(counts=question.of_one)
+        fit = solver.Fit(problem, None, True, 0, "", None, question.tol)
+    else:
+        fit = _approach(search, begun or state)
+        begun = fit.messages
     if not fit.converged:
         return None
     tol = 3e-2 if rough else TRACKING_TOL
-    tracker = search.tracker
     anderson = Anderson(fit.problem.A)
 
     def enough(changes):
         ended = changes[-1] < tol or len(changes) == question.max_iter
         return ended or _stalled(changes)
 
-    near = continue_fit(
-        question, fit, tracker, fit.messages, anderson, enough, True, moving
-    )
+    near = continue_fit(question, fit, tracker, begun, anderson, enough, True, moving)
     change = _last_change(near)
-    state = near.messages if change < SETTLED else fit.messages
+    state = near.messages if change < SETTLED else begun
     lam = tracker.lam
     if moving:
         question = question.with_baseline(moving.base)

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['np', 'pd', 'GAP_WORDS', 'InputError', 'in_python', 'printable', 'quoted', 'plural', 'meant', 'LazyModule',
-           'read_frame', 'reading', 'check_names', 'cell_label', 'to_numeric', 'as_pandas', 'lies_on_its_side',
-           'joined']
+           'read_frame', 'reading', 'check_names', 'cell_label', 'text_column', 'to_numeric', 'as_pandas',
+           'lies_on_its_side', 'joined']
 
 # %% ../../nbs/workshop/readers.ipynb #rd000004
 import csv
@@ -308,6 +308,11 @@ def cell_label(cell):
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)  # 2, not 2.0
     return str(cell).strip() or None
+
+
+def text_column(column):
+    """Return a column of text, None where it is empty, with the index of the column."""
+    return column.astype(object).map(cell_label)
 
 
 def _limit_of(cell, measured, lod):

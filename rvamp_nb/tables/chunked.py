@@ -6,7 +6,7 @@
 __all__ = ['CHUNK_NUMBERS', 'SHORT', 'CANCELLED', 'SERIAL', 'DENSE_FROM_SHARE', 'added', 'side_by_side', 'SparseBlock',
            'ChunkError', 'as_block', 'Remainder', 'ChunkedTable', 'sums_about', 'square_lengths', 'column_sums',
            'chunk_axis', 'is_sparse', 'is_at_hand', 'check_in_memory', 'map_columns', 'take_columns', 'pick_columns',
-           'with_ones', 'scale_rows', 'read_blocks', 'read_small']
+           'block_of', 'with_ones', 'scale_rows', 'read_blocks', 'read_small']
 
 # %% ../../nbs/workshop/chunked.ipynb #85000004
 from collections.abc import Callable, Sequence
@@ -783,6 +783,17 @@ def pick_columns(A, which):
     if len(which) and chunk_axis(A) == 0:
         return A.take_columns(which).with_options(axis=0)
     return A[:, which]
+
+
+def block_of(A, columns):
+    """Take columns of a table, (n,) ints, as an array or a `SparseBlock`; without a
+    copy where it has no others.
+    """
+    if is_sparse(A):
+        return A.block(columns)
+    if len(columns) < A.shape[1]:
+        return A[:, columns]
+    return A[:, :]
 
 
 def with_ones(A):

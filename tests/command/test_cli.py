@@ -2253,9 +2253,12 @@ def test_effects_of_classes_are_odds_ratios(capsys):
     np.testing.assert_allclose(found.odds_ratio, np.exp(found.estimate), rtol=1e-4)
 
 
-def test_effects_that_are_not_known_are_refused_and_nothing_is_written(capsys):
+def test_effects_that_are_not_known_leave_the_list(capsys):
     table()
-    assert exit_code([*QUICK.split(), "--effects", "--loss", "huber"]) == 2
-    error = capsys.readouterr().err
-    assert "data: no effects are known with huber: give loss='squared'" in error
-    assert not Path("rvamp-nb-out").exists()
+    assert exit_code([*QUICK.split(), "--effects", "--loss", "huber"]) == 3
+    reason = (
+        "no effects are written: no effects are known with huber: give loss='squared'"
+    )
+    assert reason in unwrapped(capsys.readouterr().out)
+    assert settings()["exit_code"] == 3 and "data-selection.csv" in listed()
+    assert not any("effects" in name for name in listed())

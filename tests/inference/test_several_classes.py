@@ -18,6 +18,7 @@ from rvamp_nb import (
     Logistic,
     NoResampling,
     Poisson,
+    StabilitySelection,
     Stratified,
     Subsample,
     rvamp,
@@ -356,3 +357,13 @@ def test_a_late_turn_of_classes_counts_as_the_work_that_it_is(iris, monkeypatch)
     of_classes, of_one = np.reshape(allowed, (2, 4))
     assert of_one.tolist() == [3600, 3600, 2800, 0]
     assert 0 < of_classes.sum() < turns.LATE_TURNS / 3
+
+
+def test_a_search_with_six_classes_has_the_work_of_all_their_rows():
+    """There are five rows to a sample, and each may take as much as any other."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((120, 12))
+    scores = 1.5 * X[:, :6] + rng.gumbel(size=(120, 6))
+    y = np.array(list("abcdef"))[scores.argmax(1)]
+    found = StabilitySelection(n_resamples=0, verbose=0).fit(X, y)
+    assert found.status_ == "converged"

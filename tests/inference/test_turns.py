@@ -34,8 +34,10 @@ from rvamp_nb import (
     rvamp,
 )
 from rvamp_nb.inference import turns as room
-from rvamp_nb.inference.refinement import field_of, resamples
+from rvamp_nb.inference.levels import field_of
+from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.refits import refitter
+from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.inference.survival import survival_fit
 from rvamp_nb.inference.turns import OneCurvature, Turns
 from rvamp_nb.tables.chunked import SparseBlock
@@ -464,3 +466,24 @@ def test_what_turns_do_not_know_is_refused(fit, words):
     A, y, _ = problem("tall", Squared())
     with pytest.raises(ValueError, match=words):
         Turns(fit(A, y))
+
+
+@pytest.mark.parametrize("K", [3, 6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("distance, steps", [(0.1, 3), (30.0, 2)])
+def test_samples_in_classes_go_on_from_their_last_fits(K, dtype, distance, steps):
+    """From nearby by Newton's steps, from afar by the whole search."""
+    rng = np.random.default_rng(K)
+    loss = Softmax(K)
+    B = loss.basis
+    labels = np.eye(K)[rng.integers(K, size=40)]
+    y = (labels @ B).ravel().astype(dtype)
+    omega = (3 * rng.normal(size=(5, y.size))).astype(dtype)
+    cV = np.repeat(rng.integers(0, 3, (5, 40)) * rng.random(40), K - 1, axis=1)
+    cV = cV.astype(dtype)
+    exact = loss.proximal(np.broadcast_to(y, cV.shape), omega, cV)
+    f = exact + (distance * rng.normal(size=exact.shape)).astype(dtype)
+    for _ in range(steps):
+        f = room.class_fits(loss, y, omega, cV, f)
+    assert f.dtype == dtype
+    np.testing.assert_allclose(f, exact, atol=100 * np.finfo(dtype).eps)

@@ -122,17 +122,39 @@ def test_the_answer_is_that_of_all_columns_from_the_start(name, monkeypatch):
     np.testing.assert_allclose(few.fit_.Pi, refit.Pi, atol=2e-4)
 
 
-def test_what_does_not_settle_begins_anew_with_all_columns(whole, monkeypatch):
+def independent(seed=1):
+    """Columns of which half a side would not be enough."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(M, N))
+    return X, 0.4 * X[:, :: N // 20].sum(1) + rng.normal(size=M)
+
+
+def noted(monkeypatch, name):
+    """What a function of `penalty` was given and returned, from now on."""
+    calls, known = [], getattr(penalty, name)
+
+    def call(*args):
+        calls.append((args, known(*args)))
+        return calls[-1][1]
+
+    monkeypatch.setattr(penalty, name, call)
+    return calls
+
+
+def test_what_does_not_settle_goes_on_from_where_few_columns_led(whole, monkeypatch):
     X, y = dense()
     monkeypatch.setattr(penalty, "FEW_FROM", 100)
     monkeypatch.setattr(room, "ROUNDS", 1)
     again = fitted(X, y)
-    assert again.n_iter_ == whole.n_iter_ and again.lambda_ == whole.lambda_
+    assert again.n_iter_ < whole.n_iter_
+    np.testing.assert_allclose(again.lambda_, whole.lambda_, rtol=1e-3)
+    np.testing.assert_allclose(again.fit_.Pi, whole.fit_.Pi, atol=2e-3)
 
 
 def test_a_fit_of_few_that_fails_begins_anew_with_all_columns(whole, monkeypatch):
     X, y = dense()
     monkeypatch.setattr(penalty, "FEW_FROM", 100)
+    monkeypatch.setattr(penalty, "WILD", 2)  # no rough step settles so soon
     find = penalty.tracking_search
 
     def fails_on_few(question, *args, **how):
@@ -141,6 +163,49 @@ def test_a_fit_of_few_that_fails_begins_anew_with_all_columns(whole, monkeypatch
     monkeypatch.setattr(penalty, "tracking_search", fails_on_few)
     again = fitted(X, y)
     assert again.lambda_ == whole.lambda_
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_where_few_columns_are_not_enough_a_rough_step_begins(loss, monkeypatch):
+    X, y = independent()
+    y = y > 0 if loss == "logistic" else y
+    before = fitted(X, y, loss=loss)
+    rounds = noted(monkeypatch, "in_play")
+    begun = noted(monkeypatch, "_run_cheaply")
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
+    monkeypatch.setattr(room, "FEW_ENOUGH", 0.05)
+    after = fitted(X, y, loss=loss)
+    ((_, state),) = begun
+    assert not rounds and state is not None
+    assert after.status_ == "converged" and after.n_iter_ < before.n_iter_
+    np.testing.assert_allclose(after.lambda_, before.lambda_, rtol=3e-3)
+    np.testing.assert_allclose(after.fit_.Pi, before.fit_.Pi, atol=3e-3)
+
+
+def test_a_start_that_runs_away_is_noticed(monkeypatch):
+    """Strong common factors: after a dozen steps it is left, and few columns find the
+    answer that they find without it.
+    """
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(M, N)) + 3 * rng.normal(size=(M, 3)) @ rng.normal(size=(3, N))
+    y = X[:, :: N // 20].sum(1) + 3 * rng.normal(size=M)
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
+    taken, run = [], penalty._run_cheaply
+
+    def counted(problem, take):
+        def step(*args):
+            taken.append(args)
+            return take(*args)
+
+        return run(problem, step)
+
+    monkeypatch.setattr(penalty, "_run_cheaply", counted)
+    noticed = fitted(X, y)
+    assert 0 < len(taken) <= 2 * penalty.WILD
+    monkeypatch.setattr(penalty, "_run_cheaply", lambda problem, take: None)
+    without = fitted(X, y)
+    assert noticed.lambda_ == without.lambda_ and noticed.status_ == "converged"
+    np.testing.assert_array_equal(noticed.fit_.Pi, without.fit_.Pi)
 
 
 def test_where_all_columns_are_taken_from_the_start():
@@ -195,3 +260,21 @@ def test_rounds_grow_to_half_of_a_side_before_they_give_up(monkeypatch):
     found = fitted(X, y, q=13.0)
     assert sizes == [130, 130, 200, 200]  # and not 260
     assert found.n_iter_ <= 5
+
+
+@pytest.mark.parametrize("rows", ["classes", "groups"])
+def test_rows_in_groups_may_begin_with_rows_alike(rows, monkeypatch):
+    """Their messages are blocks, which rows alike do not have."""
+    X, y = independent()
+    X = X[:, :20]
+    options = dict(q=4)
+    if rows == "classes":
+        y = np.digitize(y, [-1, 0, 1])
+        options["loss"] = "softmax"
+    else:
+        options["fit"] = dict(groups=np.arange(M) // 2)
+    before = fitted(X, y, **options)
+    monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
+    after = fitted(X, y, **options)
+    assert after.status_ == "converged"
+    np.testing.assert_allclose(after.lambda_, before.lambda_, rtol=5e-3)

@@ -782,7 +782,7 @@ def test_what_does_not_settle_with_rows_alike_is_not_begun_there(monkeypatch):
     y = X[:, :3].sum(1) + rng.normal(size=150)
     before = fitted(X, y)
     monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
-    monkeypatch.setattr(penalty, "ALIKE_STEPS", 3)
+    monkeypatch.setattr(penalty, "CHEAP_STEPS", 3)
     again = fitted(X, y)
     assert (before.lambda_, before.n_iter_) == (again.lambda_, again.n_iter_)
 
