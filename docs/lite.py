@@ -20,7 +20,7 @@ LITE = ROOT / "_docs" / "lite"
 PYODIDE = "0.27.7"  # tests/site/in_browser.py has its files, and checks each
 # what Pyodide lacks: wheels for any machine, for the Python that it is
 PURE = "tqdm lazy_loader ipywidgets anywidget jupyterlab_widgets comm psygnal".split()
-PURE += "typing_extensions rdata xarray pooch platformdirs".split()
+PURE += ["typing_extensions"]
 ANYWHERE = "--platform any --implementation py --abi none --python-version 3.12".split()
 FIRST = """\
 # Only here, in the browser: brings what the chapter needs, the first time 62 MB
