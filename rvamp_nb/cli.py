@@ -399,7 +399,8 @@ def _read_files(args, asked):
         second = readers.read_frame(args.join, **how)
         tables = frame, second, args.on
         options = dict(names=names, typed=_in_shell)
-        digests = frame.attrs["sha256"], second.attrs["sha256"]
+        attrs = frame.attrs
+        digests = attrs["sha256"], second.attrs["sha256"]
         unmatched = ""
         try:
             frame, notes = readers.joined(*tables, missing=args.missing, **options)
@@ -409,7 +410,7 @@ def _read_files(args, asked):
             # what else is wrong is refused here; ids without a row, with the cells
             frame, notes = readers.joined(*tables, missing="drop", **options)
             unmatched = str(e)
-        frame.attrs = {"sha256": " + ".join(digests), "unmatched": unmatched}
+        frame.attrs = dict(attrs, sha256=" + ".join(digests), unmatched=unmatched)
         where = " and ".join(names)
     taken = [value for role in asked.values() for value in np.atleast_1d(role)]
     if (args.join or args.transpose) and asked["id"] is None and key not in taken:

@@ -238,6 +238,10 @@ class Panel(NamedTuple):
         (n, 2, 2); heights of stairs, (n,); the numbers of an image, (m, n).
     colours : dict
         Of each line and of dots, as in "#a94800".
+    ticks : tuple of lists of str
+        Labels of the ticks of both axes, where they were given.
+    texts : list of str
+        What is written into it.
     """
 
     title: str
@@ -246,6 +250,8 @@ class Panel(NamedTuple):
     scales: tuple
     shows: dict
     colours: dict
+    ticks: tuple
+    texts: list
 
 
 def read_picture(draw=None, **values):
@@ -272,20 +278,24 @@ def _read(ax):
     shows = {}
     colours = {}
     for artist in (*ax.lines, *ax.collections, *ax.patches, *ax.images, *ax.containers):
-        kind, numbers, colour = _numbers_of(artist)
+        kind, numbers, colour = _read_artist(artist)
         name = str(artist.get_label())
-        if kind and name.startswith("_"):
+        if kind and name[:1] in ("", "_"):
             name = f"{kind} {sum(key.startswith(kind) for key in shows)}"
         if kind:
             shows[name] = np.array(numbers)
         if colour is not None:
             colours[name] = to_hex(colour)
     scales = ax.get_xscale(), ax.get_yscale()
-    words = ax.get_title(), ax.get_xlabel(), ax.get_ylabel()
-    return Panel(*words, scales, shows, colours)
+    title = "".join(ax.get_title(loc) for loc in ("left", "center", "right"))
+    words = title, ax.get_xlabel(), ax.get_ylabel()
+    ticks = ax.get_xticklabels(), ax.get_yticklabels()
+    ticks = tuple([label.get_text() for label in labels] for labels in ticks)
+    texts = [text.get_text() for text in ax.texts]
+    return Panel(*words, scales, shows, colours, ticks, texts)
 
 
-def _numbers_of(artist):
+def _read_artist(artist):
     """Return the kind, the numbers and the colour of what is drawn; None for what has
     none.
     """

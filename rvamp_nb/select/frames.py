@@ -128,23 +128,29 @@ def _features(ask, file):
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30efe
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?([./-])\d\d?\2\d{2,4}")
-_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+_COMMA = re.compile(r"([<>≤≥]=?\s*)?[-+]?\d*,\d+([eE][-+]?\d+)?")
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[-+]?\d*[.,]?\d+([eE][-+]?\d+)?")
 _FEW_LEVELS = 12  # at most, of a column of words that is proposed as a category
 # half of it leaves out months, twice of it proposes the letters of the alphabet
 _TEXT = "is not a number"
+_COMMAS = "is not a number, but for a comma"
 _NOT_NUMBERS = {
     "is a date": _DATE,
-    "is not a number, but for a comma": _COMMA,
+    _COMMAS: _COMMA,
     "is only known to lie beyond a limit": _LIMIT,
 }
 _PROPOSED = {_TEXT, "is a date", "is missing"}  # problems that options settle
 
 
-def _describe_text(cell):
-    """Describe text that is not a number."""
+def _describe_text(texts):
+    """Describe cells that are not numbers, a Series of text, by the first of them; a
+    limit beside numbers with commas may have one, too.
+    """
+    first = texts.iloc[0].strip()
+    if _LIMIT.fullmatch(first) and texts.str.fullmatch(_COMMA).any():
+        return _COMMAS
     for problem, pattern in _NOT_NUMBERS.items():
-        if pattern.fullmatch(cell.strip()):
+        if pattern.fullmatch(first):
             return problem
     return _TEXT
 
@@ -164,7 +170,7 @@ def _remedies(ask):
     gap += f" leave out the row, or {drop} the column"
     return {
         _TEXT: word,
-        "is not a number, but for a comma": comma,
+        _COMMAS: comma,
         "is a date": f"turn it into days, or {drop}",
         "is only known to lie beyond a limit": limit,
         "is not a finite number": f"mend it, or {drop}",
@@ -196,9 +202,9 @@ def _refuse(ask, frame, values, gaps, features):
     places = {problem: [] for problem in remedies}
     for problem, cells in unusable.items():
         for name in cells.columns[cells.any().to_numpy()]:
-            cell, place = _first_cell(frame, name, cells[name])
-            kind = _describe_text(cell) if problem == _TEXT else problem
-            places[kind].append(place)
+            texts = frame.loc[cells[name], name].astype(str)
+            kind = _describe_text(texts) if problem == _TEXT else problem
+            places[kind].append(_first_cell(frame, name, cells[name]))
     sentences = []
     if frame.attrs.get("unmatched"):
         sentences.append(frame.attrs["unmatched"])
@@ -209,23 +215,23 @@ def _refuse(ask, frame, values, gaps, features):
             where = ", ".join(names)
             sentences.append(f"a cell {problem} in {where}: {remedies[problem]}")
     if sentences:
-        if _PROPOSED.issuperset(problem for problem in places if places[problem]):
+        settled = set(_PROPOSED)
+        if frame.attrs.get("sep") == ";":  # then commas hardly stand for thousands
+            settled.add(_COMMAS)
+        if settled.issuperset(problem for problem in places if places[problem]):
             sentences += _proposal(ask, frame, values, gaps, unusable[_TEXT])
         raise InputError(f"{ask.where}: {'; '.join(sentences)}")
 
 
 def _first_cell(frame, name, unusable):
-    """Return the first of a column's unusable cells, (M,) bool, as text, and the words
-    that name the column, how many there are, and where the first is.
-    """
+    """Name a column, how many of its cells, (M,) bool, are unusable, and the first."""
     first = int(np.argmax(unusable))
-    cell = str(frame[name].iloc[first])
     place = f"{frame.index.name or 'row'} {printable(frame.index[first], 20)}"
     if isinstance(frame.index, pd.RangeIndex) and frame.index.start == 0:
         place += " (counted from 0)"
     count = f"{unusable.sum()} of {len(frame)}"
-    words = f"{count}, first '{printable(cell, 40)}' in {place}"
-    return cell, f"'{printable(name)}' ({words})"
+    cell = printable(frame[name].iloc[first], 40)
+    return f"'{printable(name)}' ({count}, first '{cell}' in {place})"
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30pro
 def _proposal(ask, frame, values, gaps, is_text):
@@ -237,13 +243,16 @@ def _proposal(ask, frame, values, gaps, is_text):
     codes = dict(far_numbers(values.to_numpy(), list(values)))
     yield from codes.values()
     sets = matched.propose_sets(ask, frame, values)
-    options = dict(drop=[], categorical=[], na=list(codes), matched=sets)
-    ids = [ask.id, ask.groups]
+    options = dict(decimal="", id="", matched="".join(sets[:1]))
+    options.update(drop=[], categorical=[], na=list(codes))
     mostly_empty = gaps[is_text.columns].mean() > 0.5
     for name in is_text.columns[is_text.any() | mostly_empty]:
         words = readers.text_column(frame[name])[is_text[name]]
         n_words = words.nunique()
         role = "drop"
+        if words.str.fullmatch(_COMMA).any():
+            options["decimal"] = ","
+            continue
         if name in ask.used:
             return
         if name in sets:
@@ -254,15 +263,13 @@ def _proposal(ask, frame, values, gaps, is_text):
             if n_words < 3:
                 options["na"] += list(words.unique())
                 continue
-        elif n_words == len(frame) and ids == [None, None]:
-            ids = [name]
+        elif n_words == len(frame) and not (ask.id or ask.groups or options["id"]):
+            options["id"] = name
             continue
         elif n_words <= _FEW_LEVELS:
             role = "categorical"
         options[role].append(name)
     texts = [ask.typed(option, chosen) for option, chosen in options.items() if chosen]
-    if len(ids) == 1:
-        texts.insert(0, ask.typed("id", ids[0]))
     has_gaps = bool(options["na"]) or gaps.drop(columns=options["drop"]).any(axis=None)
     if has_gaps and ask.missing == "error":
         texts.append(ask.typed("missing", "median"))
@@ -401,8 +408,7 @@ def _response(ask, frame, values):
     the classes that stands for a gap.
     """
     if ask.matched is not None:
-        is_case = [word == ask.case for word in _texts(frame[ask.target])]
-        return pd.DataFrame(dict(event=is_case, time=1.0)).to_records(index=False)
+        return matched.response(ask, frame)
     if ask.time is None:
         y = values[ask.target].to_numpy()
         if not np.isnan(y).any():  # gaps are gone

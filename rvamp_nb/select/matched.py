@@ -9,7 +9,8 @@
 
 from .readers import InputError, meant, np, pd, printable, quoted, text_column
 
-__all__ = ["set_sizes", "check_roles", "propose_sets", "rows_in_sets", "describe"]
+__all__ = ["set_sizes", "check_roles", "propose_sets", "rows_in_sets", "response"]
+__all__ += ["describe"]
 
 _FEWEST_SETS = 10
 # half of it would be met by chance by five cases in five sites (5!/5⁵ = .04), ten by
@@ -105,6 +106,12 @@ def rows_in_sets(ask, frame, stay):
         problem = f"their set in '{printable(ask.matched)}' has no case, or no control"
         notes.append(f"{n_alone} of {len(stay)} rows left out: {problem}")
     return stay & inside, notes
+
+
+def response(ask, frame):
+    """Return the target of survival times that are all equal: a case is the event."""
+    is_case = text_column(frame[ask.target]) == ask.case
+    return pd.DataFrame(dict(event=is_case, time=1.0)).to_records(index=False)
 
 
 def describe(ask, y):

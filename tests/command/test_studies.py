@@ -65,6 +65,22 @@ def test_two_tries_from_files_to_effects(name, capsys):
         assert (effects["status"] == "interval").all()
 
 
+def test_a_table_of_a_spreadsheet_with_decimal_commas_takes_two_tries(capsys):
+    STUDIES["readmission"].write()
+    table = pd.read_csv("clinic.csv", dtype=str, keep_default_na=False)
+    number = r"(<?-?\d+)\.(\d+)"
+    table = table.replace(f"^{number}$", r"\1,\2", regex=True)
+    table.to_csv("klinik.csv", sep=";", index=False)
+    line = "klinik.csv --target readmitted_30d --no-refits".split()
+    code, more = tried(line, capsys)
+    assert code == 2 and more[:2] == ["--decimal", ","]
+    code, _ = tried([*line, *more], capsys)
+    assert code == 0
+    found = pd.read_csv("rvamp-nb-out/klinik-selection.csv", index_col="feature")
+    assert set(found.index[found.selected]) <= set(STUDIES["readmission"].planted)
+    assert found.probability["BNP"] > 0.9
+
+
 # Matched sets -------------------------------------------------------------------------
 
 
@@ -160,6 +176,8 @@ def test_matched_sets_are_proposed(capsys):
     assert more[more.index("--matched") + 1] == "match_set"
     assert not {"--drop", "--groups"}.intersection(more)
     frame = read_frame("nested.csv")
+    with pytest.raises(InputError, match="to try, add id='sample_id', matched='match_"):
+        prepare_table(frame, "status")
     frame["match_set"] = frame["match_set"].str[1:]  # numbers are no refusal
     roles = dict(id="sample_id", categorical=["sex", "smoking"], missing="median")
     notes = prepare_table(frame, "status", **roles).warnings

@@ -102,8 +102,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "columns outside the guess are not looked at again",
-        "again[violators[0]] = True",
-        "again[violators[0]] = False",
+        "again[refits] = True",
+        "again[refits] = False",
         "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
     Sabotage(
@@ -966,8 +966,8 @@ SABOTAGES = [
     Sabotage(
         "select/in_play.py",
         "the columns outside do not hear the noise of those in play",
-        "noise += view.T @ (c - form.C @ b) ** 2",
-        "noise += 0 * view.T @ (c - form.C @ b) ** 2",
+        "chi_hat += view.T @ (c - form.C @ b) ** 2",
+        "chi_hat += 0 * view.T @ (c - form.C @ b) ** 2",
         "tests/select/test_in_play.py::test_all_columns_receive_what_the_matrices_say",
     ),
     Sabotage(
@@ -2341,8 +2341,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/resampling.py",
         "of very many rows those that are missing are drawn among the drawn",
-        "counts == (missing < 0)",
-        "counts == (missing > 0)",
+        "is_drawn == (missing < 0)",
+        "is_drawn == (missing > 0)",
         "tests/algorithm/test_resampling.py"
         "::test_subsample_takes_every_subset_equally_often",
     ),

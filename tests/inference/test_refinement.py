@@ -1014,9 +1014,10 @@ def test_rounds_of_a_refit_that_repeat_each_other_end(monkeypatch):
 
     def the_same(p, w, z, f, used, most=20):
         taken.append(1)
-        return (np.array([0]), np.array([0])), np.array([False]), np.array([1.0])
+        violators = np.array([0]), np.array([0])
+        return batch_glm._Optimality(violators, np.array([False]), np.array([1.0]))
 
-    monkeypatch.setattr(batch_glm, "_check_kkt", the_same)
+    monkeypatch.setattr(batch_glm, "_check_optimality", the_same)
     X = np.random.default_rng(0).normal(size=(20, 3))
     with pytest.raises(RuntimeError, match="Penalise more"):
         penalised_fit(X, X[:, 0], np.ones(3), np.zeros(3), np.ones(20))

@@ -100,7 +100,7 @@ def test_a_page_has_no_links_and_names_equations():
     page = Page()
     kept = page.html("Let $x$, and ($y$).")
     assert kept.count('<span class="whole">') == 2 and "</span>,</span>" in kept
-    assert page.inline("[so](a.ipynb) `eq:de-finetti` and `code`") == (
+    assert page.inline("[so](a.html) `eq:de-finetti` and `code`") == (
         "so (de-finetti) and <code>code</code>"
     )
     places = re.findall(r"⟦(\d)⟧", page.html("$x$ $z$ $x$"))

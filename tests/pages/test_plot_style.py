@@ -245,6 +245,8 @@ def draw_all(k):
     right.scatter([1, 2], [3, k], label="dots")
     right.stairs([3, k], label="steps")
     right.imshow([[3, k]], label="picture")
+    right.set_xticks([1, 2], ["one", "two"])
+    right.text(0, 0, "here")
 
 
 def test_a_picture_is_read_back():
@@ -263,6 +265,7 @@ def test_a_picture_is_read_back():
     }
     shows = left.shows | right.shows
     assert {name: shows[name].tolist() for name in expected} == expected
+    assert right.ticks[0] == ["one", "two"] and right.texts == ["here"]
     assert shows["line 0"].tolist() == [[1, 2], [3, 4]]
     assert plt.get_fignums() == []
 
