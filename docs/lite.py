@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell
 from translate import ROOT, settings
 
 LITE = ROOT / "_docs" / "lite"
-PYODIDE = "0.27.7"  # tests/site/pyodide.py has its files, and checks each
+PYODIDE = "0.27.7"  # tests/site/in_browser.py has its files, and checks each
 # what Pyodide lacks: wheels for any machine, for the Python that it is
 PURE = "tqdm lazy_loader ipywidgets anywidget jupyterlab_widgets comm psygnal".split()
 PURE += ["typing_extensions"]

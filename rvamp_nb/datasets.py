@@ -347,20 +347,25 @@ RIBOFLAVIN_URL = (
 RIBOFLAVIN_SHA256 = "ff5c2257a46367992cfb329041ffb5fef77663761811fef8c55043c274d8d2c5"
 
 
+def _named_riboflavin(path):
+    """Return the path given, or named in the environment, or None; an error if there
+    is no such file, before anything is imported.
+    """
+    if path is None:
+        path = os.environ.get("RVAMP_NB_RIBOFLAVIN") or None
+    if path is not None and not Path(path).is_file():
+        remedy = "without a path (and without RVAMP_NB_RIBOFLAVIN) it is downloaded"
+        raise FileNotFoundError(f"path: there is no file {str(path)!r}; {remedy}")
+    return path
+
+
 def _riboflavin_file(path):
     """Return the path of the riboflavin file: the one named, or a download in the
-    cache.
-
-    An error if there is no such file, or its digest is another.
+    cache; an error if its digest is another.
     """
     pooch = import_extra("pooch", "course")
     if path is None:
-        path = os.environ.get("RVAMP_NB_RIBOFLAVIN")
-        if not path:
-            return _downloaded_riboflavin(pooch)
-    if not Path(path).is_file():
-        remedy = "without a path (and without RVAMP_NB_RIBOFLAVIN) it is downloaded"
-        raise FileNotFoundError(f"path: there is no file {str(path)!r}; {remedy}")
+        return _downloaded_riboflavin(pooch)
     if pooch.file_hash(str(path), alg="sha256") != RIBOFLAVIN_SHA256:
         original = "the riboflavin.RData of the R package hdi (its SHA-256 differs)"
         raise ValueError(f"path: {str(path)!r} is not {original}")
@@ -415,6 +420,7 @@ def load_riboflavin(path: FilePath | None = None) -> Dataset:
     Traceback (most recent call last):
     FileNotFoundError: path: there is no file 'elsewhere.RData'; ...
     """
+    path = _named_riboflavin(path)
     rdata = import_extra("rdata", "course")
 
     def unchanged(obj, attributes):  # the R data frame holds a matrix, not for pandas

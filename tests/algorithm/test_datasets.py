@@ -5,6 +5,7 @@ a local server.
 import hashlib
 import os
 import shutil
+import sys
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -457,6 +458,8 @@ def test_local_file_with_wrong_bytes_is_refused(tmp_path, monkeypatch, server):
     monkeypatch.setenv("RVAMP_NB_RIBOFLAVIN", str(tmp_path / "missing"))
     with pytest.raises(FileNotFoundError, match="missing"):
         load_riboflavin()
+    for module in "rdata", "pooch":  # named first, also where these are missing
+        monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(FileNotFoundError, match="elsewhere"):
         load_riboflavin("elsewhere")
     assert not server[1]  # never asked the network

@@ -126,8 +126,7 @@ def run(context, address, name):
     tab = context.new_page()
     tab.set_default_timeout(HANGS)
     outside = []
-    home = address, "data:", "blob:"
-    tab.on("request", lambda r: r.url.startswith(home) or outside.append(r.url))
+    tab.on("requestfailed", lambda request: outside.append(request.url))
     begun = time.monotonic()
     figure = None
     tab.goto(f"{address}lite/notebooks/index.html?path={name}.ipynb")
@@ -141,6 +140,7 @@ def run(context, address, name):
         done = seen["ran"] == seen["cells"] and tab.evaluate(IDLE)
         if done or seen["error"] or 1000 * passed > HANGS:
             tab.close()
+            outside = [url for url in outside if not url.startswith(address)]
             return dict(seen, figure=figure, end=round(passed), outside=outside)
         tab.wait_for_timeout(2000)
 
