@@ -277,6 +277,20 @@ PICTURES = [
         "height / len(refits.draws) / np.diff(edges)",
         "height / len(kept) / np.diff(edges)",
     ),
+    Mutation(
+        "46_conditioning",
+        "c0unt0y2",
+        "bars of both ways are swapped",
+        '(jointly[K], "rvamp"), (added[K], "p2")',
+        '(added[K], "rvamp"), (jointly[K], "p2")',
+    ),
+    Mutation(
+        "52_groups",
+        "19000013",
+        "the dashed line has no square",
+        "1 + (n - 1) * s**2",
+        "1 + (n - 1) * s",
+    ),
 ]
 
 FORMULAS = [
