@@ -3,16 +3,12 @@
     python docs/build.py            every chapter
     python docs/build.py 12 23 saving   the index and these
 
-Notebooks come with the outputs of the repository, which the tests have run, but what a
-widget holds that moves without Python is not committed: it is what their last run in a
-test has kept (tests/helpers/kept.py). All are translated (translate.py), joined by a
-landing page and an API reference (pages.py), and handed to Sphinx, for which every
-warning is an error. Browser scripts are npm packages pinned in package.json; the site
-serves them itself and asks nothing of the network when opened.
+Notebooks come with the outputs of the repository; what a widget holds that moves
+without Python is kept by tests (tests/helpers/kept.py). All are translated
+(translate.py), joined by a landing page and an API reference (pages.py), and handed to
+Sphinx, for which every warning is an error. The site serves its scripts (package.json).
 """
 
-import json
-import os
 import shutil
 import subprocess
 import sys
@@ -25,17 +21,17 @@ import nbformat
 DOCS = Path(__file__).resolve().parent
 # the package of this checkout, whatever else is installed
 sys.path.insert(1, str(DOCS.parent))
-sys.path.append(str(DOCS.parent / "tests/helpers"))
 
-import kept
+import lite
 import translate
+from moving import give_states, states_of
 from pages import made, releases
 from reference import homes
-from translate import README, ROOT, Translator, notebook_files, page_name
+from teach.decks import write_decks
+from translate import README, ROOT, RUN_HERE, Translator, notebook_files, page_name
 
 BUILD = DOCS / "_build"  # pages/ go in, html/ comes out; ignored by git, made anew
 SITE = ROOT / "_docs"
-STATE = "application/vnd.jupyter.widget-state+json"
 
 
 def main(wanted):
@@ -82,42 +78,9 @@ def main(wanted):
         sys.exit("the site was not built: see the warnings above")
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.move(BUILD / "html", SITE)
+    write_decks(SITE / "_static/decks")
+    lite.build([files[stem] for stem in pages if stem.startswith(RUN_HERE)])
     print(f"{len([*SITE.rglob('*.html')])} pages in {SITE.relative_to(ROOT)}/")
-
-
-def moving(nb):
-    """The widgets of a notebook that move on its page, in their order."""
-    outputs = (out for cell in nb.cells for out in cell.get("outputs", ()))
-    return [out.data[translate.WIDGET] for out in outputs if translate.moves(out)]
-
-
-def states_of(files, pages):
-    """{stem: what the widgets hold that move on its page}, as a test has kept it. Tests
-    leave out films (`rvamp_nb.widgets.film`), whose pictures of every setting would
-    take as long as all else of their notebooks: these run here, as tests that take
-    them, and are kept for the next build.
-    """
-    paths = {stem: files[stem] for stem, nb in pages.items() if moving(nb)}
-    test = [sys.executable, "-m", "pytest", "-q", "--films", "-n", str(os.cpu_count())]
-    if paths and subprocess.call([*test, *paths.values()], cwd=ROOT):
-        sys.exit("a notebook fails: see above")
-    return {stem: json.loads(kept.last(p, "site")[1]) for stem, p in paths.items()}
-
-
-def give_states(nb, states, stem):
-    """Put what its widgets hold into a notebook, as a run in Jupyter would; a script
-    that several share once: in the others' place stands the first one's number.
-    """
-    views = moving(nb)
-    if len(views) != len(states):
-        sys.exit(f"nbs/{stem}.ipynb shows other widgets than its outputs: run it anew")
-    models = {view["model_id"]: state for view, state in zip(views, states)}
-    scripts = {}
-    for number, model in models.items():
-        first = scripts.setdefault(model["state"]["_esm"], number)
-        if first != number:
-            model["state"]["_esm"] = first
-    nb.metadata["widgets"] = {STATE: {"state": models}}
 
 
 def number_lines(nb):

@@ -12,11 +12,14 @@ KERNEL = {"display_name": "python3", "language": "python", "name": "python3"}
 
 
 def contents():
-    """The text of contents.ipynb: a table for each part, a row for each notebook."""
-    parts = {name: [] for name in CAPTIONS.values()}
+    """The text of contents.ipynb: a table for each part, or task, a row for each
+    notebook.
+    """
+    parts = {name: {} for name in CAPTIONS.values()}
     for stem, path in translate.notebook_files().items():
         if caption(stem) and stem != PAGE:
-            parts[caption(stem)].append(row(stem, nbformat.read(path, 4).cells[0]))
+            rows = parts[caption(stem)].setdefault(translate.heading(stem), [])
+            rows.append(row(stem, nbformat.read(path, 4).cells[0]))
     text = TEMPLATES.get_template("contents.md").render(parts=parts)
     cells = enumerate(text.strip().split("\n+++\n"))
     # ids by place: the same notebooks make the same file

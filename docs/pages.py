@@ -33,7 +33,7 @@ def made(notebooks):
         parts = {}
         for stem in notebooks:
             if translate.section(stem) == page:
-                parts.setdefault(translate.caption(stem), []).append(stem)
+                parts.setdefault(translate.heading(stem), []).append(stem)
         listed = [page_name(stem) for stems in parts.values() for stem in stems]
         listed += lists.get(page, [])
         template = TEMPLATES.get_template(f"{page}.md")

@@ -16,9 +16,9 @@ from pathlib import Path
 # for three seconds: nobody asks it anything here.
 sys.modules.setdefault("rfc3987_syntax", None)
 
-import ipywidgets
 import nbformat
 from jinja2 import Environment, FileSystemLoader
+from moving import held, note, view
 from nbformat.v4 import new_markdown_cell
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,11 +46,8 @@ SECTIONS = {
 # nbs/index.ipynb is the README; the site has an index of its own, and there this is ...
 README = "index"
 QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
-WIDGET = "application/vnd.jupyter.widget-view+json"
-NEEDS_PYTHON = (
-    "{.needs-python}\nThese controls need Python behind them: they move in the"
-    " notebook. Below stands one of their pictures."
-)
+# how the paths of chapters begin that run in a reader's browser (lite.py)
+RUN_HERE = "course/1", "course/2", "course/3", "course/51"
 SIGNATURES = {  # what autodoc is asked for
     ast.FunctionDef: ".. autofunction:: rvamp_nb.{}\n   :no-index:\n",
     ast.ClassDef: ".. autoclass:: rvamp_nb.{}\n   :no-index:\n   :members:\n",
@@ -80,7 +77,20 @@ def settings():
     return found["DEFAULT"]
 
 
-FIRST = "is_it_for_me", "use_the_command"  # of the how-tos
+TASKS = {  # the how-tos in reading order, by what somebody wants to do
+    "Before you begin": "is_it_for_me how_many_rows_do_i_need how_large_can_it_be"
+    " for_users_of_scikit_learn coming_from_r",
+    "From a file to a paper": "use_the_command a_study_from_file_to_paper"
+    " select_features_in_a_csv a_table_with_categories",
+    "Your kind of data": "binary_outcome_with_a_covariate a_target_with_three_classes"
+    " survival_times several_samples_from_one_patient splines_and_levels"
+    " a_gene_network a_million_columns",
+    "Choose a promise, judge the answer": "which_promise_do_i_need"
+    " which_threshold_which_pfer read_the_status when_not_to_trust"
+    " see_one_coefficient bag_a_prediction",
+    "Models of your own": "models_of_your_own write_a_loss write_a_prior",
+}
+HOW_TOS = {stem: task for task, stems in TASKS.items() for stem in stems.split()}
 
 
 def notebook_files():
@@ -88,7 +98,8 @@ def notebook_files():
     chapter is ``course/31_prior``.
     """
     files = NOTEBOOKS.glob("*/[!_.]*.ipynb")
-    order = sorted(files, key=lambda path: (path.stem not in FIRST, path))
+    place = {stem: k for k, stem in enumerate(HOW_TOS)}
+    order = sorted(files, key=lambda path: (place.get(path.stem, len(place)), path))
     paths = [NOTEBOOKS / f"{README}.ipynb", *order]
     stems = {p.relative_to(NOTEBOOKS).with_suffix("").as_posix(): p for p in paths}
     return {
@@ -120,6 +131,11 @@ def caption(stem):
     return next((CAPTIONS[start] for start in CAPTIONS if stem.startswith(start)), None)
 
 
+def heading(stem):
+    """The heading under which a notebook is listed: its part, or a task."""
+    return HOW_TOS.get(page_name(stem), caption(stem))
+
+
 def section(stem):
     """The page of the section that a notebook belongs to."""
     start = {README, "appendix/routes", "appendix/contents"}
@@ -144,13 +160,6 @@ def page_title(stem, title):
         return QUICKSTART_TITLE
     number = chapter_number(stem)
     return f"{number} {title}" if number else title
-
-
-def moves(output):
-    """Return True for a widget that brings its own JavaScript and needs no kernel."""
-    data = output.get("data", {})
-    kind = data.get("text/plain", "").partition("(")[0]
-    return WIDGET in data and not hasattr(ipywidgets, kind)
 
 
 def is_label(match, known, wide=False):
@@ -181,10 +190,12 @@ class Translator:
     def __init__(self, built, known, repository):
         self.built, self.known, self.repository = set(built), set(known), repository
         self.module = None  # which the notebook makes, from its cell that says so on
+        self.widgets = {}  # {number: what a widget that moves on the page holds}
 
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
         cells, section = [], stem
+        self.widgets = held(nb)
         for cell, below in zip(nb.cells, [*nb.cells[1:], None]):
             if cell.cell_type == "code":
                 describe_figures(cell, below, section)
@@ -206,10 +217,9 @@ class Translator:
         folded = "hide-cell" in cell.metadata.get("tags", ())
         if folded:
             prompt(cell, what_is_folded(cell, "export" in found))
-        shown = [o for o in cell.outputs if WIDGET not in o.get("data", {}) or moves(o)]
-        dead = len(shown) < len(cell.outputs)
-        cell.outputs = shown
-        after = [new_markdown_cell(NEEDS_PYTHON)] if dead else []
+        notes = [note(output, self.widgets) for output in cell.outputs]
+        after = [new_markdown_cell(text) for text in notes if text]
+        cell.outputs = [o for o in cell.outputs if view(o) in {None, *self.widgets}]
         public = public_definitions(cell.source) if "export" in found else []
         if folded or not public:
             return [cell, *after]
@@ -237,8 +247,9 @@ class Translator:
         places = {"home": home, "branch": branch, "file": f"nbs/{stem}.ipynb"}
         words = {"title": page_title(stem, title), "lead": lead}
         entries = topics().get(page_name(stem))
+        page = page_name(stem) if stem.startswith(RUN_HERE) else None
         template = TEMPLATES.get_template("head.md")
-        return template.render(places, **words, entries=entries)
+        return template.render(places, **words, entries=entries, runs=page)
 
     def prose(self, text, stem):
         """Text outside code: a label in backticks leads to its equation, on whichever

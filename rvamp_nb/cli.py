@@ -47,7 +47,7 @@ def _collected_warnings():
 
 def _fitted(name, table, options, with_effects):
     """Fit the table; return the `Selection`, and its effects, or None if they are not
-    wanted.
+    wanted or not known, which is a warning.
 
     An InputError repeats what the estimator refuses.
     """
@@ -55,11 +55,14 @@ def _fitted(name, table, options, with_effects):
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
     try:
         s = estimator.fit(table.X, table.y, **table.rows).selection_
-        if with_effects and s.fit.converged:
-            effects = estimator.debiased_effects()
     except (ValueError, TypeError) as e:
         problem = str(e).replace("n_trials", "--trials")
         raise InputError(f"{printable(name)}: {problem}") from None
+    if with_effects and s.fit.converged:
+        try:
+            effects = estimator.debiased_effects()
+        except ValueError as e:  # the list is good without them
+            warnings.warn(f"no effects are written: {e}", stacklevel=2)
     if table.classes and s.question.target.classes is not None:
         target = s.question.target._replace(classes=np.array(table.classes))
         s = replace(s, question=replace(s.question, target=target))
@@ -89,7 +92,7 @@ _TITLES = {  # end of a file: what it holds
 }
 
 
-def _contents(s, with_path, source, table, warned, effects):
+def _contents(s, args, source, table, warned, effects):
     """Make the files of an answer: return {end of the name: bytes}, and the exit code.
 
     Texts about what fails are added to the list `warned`; effects may be None.
@@ -102,7 +105,7 @@ def _contents(s, with_path, source, table, warned, effects):
     stopped = s.interrupted
     missing = []
     try:
-        for title, make in _extras(s, with_path, effects).items():
+        for title, make in _extras(s, args.path, effects).items():
             try:
                 contents.update(make())
             except Exception as e:  # such as fonts that matplotlib does not find
@@ -110,7 +113,8 @@ def _contents(s, with_path, source, table, warned, effects):
     except KeyboardInterrupt:
         stopped = True
     warned += missing
-    code = 3 if missing else _code(s, stopped)
+    without_effects = args.effects and effects is None and s.fit.converged
+    code = 3 if missing or without_effects else _code(s, stopped)
     columns = s.question.columns
     prepared = dict(
         rows_left_out=table.left_out,
@@ -324,7 +328,7 @@ def _settle(stream):
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
 _ASK = "target time event entry positive id groups strata weights offset exposure"
-_ASK += " trials drop keep categorical missing na lod"
+_ASK += " trials matched drop keep categorical missing na lod"
 _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
 
 
@@ -368,7 +372,7 @@ def _request(args):
     table = table._replace(notes=joined + table.notes)
     options = _some(args, _OPTIONS)
     options["lambdas"] = args.lam
-    if args.time and args.loss == "auto":
+    if (args.time or args.matched) and args.loss == "auto":
         options["loss"] = "survival"
     groups = _groups(args, table)
     if groups:
@@ -393,10 +397,20 @@ def _read_files(args, asked):
     if args.join:
         names = where, printable(args.join)
         second = readers.read_frame(args.join, **how)
-        options = dict(names=names, missing=args.missing, typed=_in_shell)
-        digests = frame.attrs["sha256"], second.attrs["sha256"]
-        frame, notes = readers.joined(frame, second, args.on, **options)
-        frame.attrs["sha256"] = " + ".join(digests)
+        tables = frame, second, args.on
+        options = dict(names=names, typed=_in_shell)
+        attrs = frame.attrs
+        digests = attrs["sha256"], second.attrs["sha256"]
+        unmatched = ""
+        try:
+            frame, notes = readers.joined(*tables, missing=args.missing, **options)
+        except InputError as e:
+            if args.missing != "error":
+                raise
+            # what else is wrong is refused here; ids without a row, with the cells
+            frame, notes = readers.joined(*tables, missing="drop", **options)
+            unmatched = str(e)
+        frame.attrs = dict(attrs, sha256=" + ".join(digests), unmatched=unmatched)
         where = " and ".join(names)
     taken = [value for role in asked.values() for value in np.atleast_1d(role)]
     if (args.join or args.transpose) and asked["id"] is None and key not in taken:
@@ -468,7 +482,7 @@ def _run(argv):
         s, effects = _fitted(source["name"], table, options, args.effects)
     warned = _all_warnings(table, warned)
     s = _by_lines(s, table)
-    contents, code = _contents(s, args.path, source, table, warned, effects)
+    contents, code = _contents(s, args, source, table, warned, effects)
     lines = _reports.console(s, source["name"], table.notes, warned)
     if effects is not None:
         lines.append("")

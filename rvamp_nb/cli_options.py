@@ -251,6 +251,8 @@ its columns (* may come several times)
   --strata COLUMN  half of each label is drawn: rare classes, hospitals; no feature,
       unless it is named with --categorical or --keep, too; with --time each has a
       baseline hazard of its own
+  --matched COLUMN  names sets of one case and its controls: each case is compared with
+      its own set (conditional logistic regression), and whole sets are drawn
   --weights COLUMN  how much each row counts; not negative
   --offset COLUMN  is added to what the features predict: log exposure, for counts
   --exposure COLUMN  with --loss poisson: how long, or on how much, was counted; its

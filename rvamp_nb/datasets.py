@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import validation
 from .environment import import_extra
 from .tables.chunked import check_in_memory
 from .tables.dispatch import as_chunked, names_of
@@ -115,8 +116,10 @@ def standardize(
 
     Returns
     -------
-    A : (M, N) array or ChunkedTable
-        Its constant columns are zero.
+    A : (M, N) array, DataFrame or ChunkedTable
+        Its constant columns are zero. A DataFrame of pandas stays one, so that fits
+        know its names; its attrs have the means that were subtracted, "center", and the
+        lengths that were divided out, "scale" (0 for a constant column), {name: float}.
     y : (M,) array, or None
         With mean zero; None if none was given.
 
@@ -142,6 +145,7 @@ def standardize(
     >>> print((A**2).sum(0).round(3), y)
     [1. 1.] [-2. -1.  3.]
     """
+    frame = A if validation.kind_of(A) == "pandas frame" else None
     A, y, names = _check_table(A, y, names)
     B, norms, constant = unit_columns(A)
     finite = np.isfinite(norms)
@@ -157,6 +161,10 @@ def standardize(
         warnings.warn(note, UserWarning, stacklevel=2)
     if y is not None:
         y = y - y.mean()
+    if frame is not None:
+        B = type(frame)(B, frame.index, frame.columns)
+        B.attrs["center"] = dict(zip(frame.columns, A.mean(0).tolist()))
+        B.attrs["scale"] = dict(zip(frame.columns, norms.tolist()))
     return B, y
 
 # %% ../nbs/course/13_datasets.ipynb #003eca9d

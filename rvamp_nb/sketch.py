@@ -4,11 +4,12 @@
 
 # %% auto #0
 __all__ = ['BADGES', 'GRADES', 'IN_A_LINE', 'IN_A_TABLE', 'WIDE', 'HIGH', 'MOST_DRAWN', 'plain_text', 'badge', 'graded',
-           'rows_of_html', 'rounded', 'digits', 'one_line', 'as_html', 'as_page', 'leading_moments']
+           'rows_of_html', 'rounded', 'digits', 'one_line', 'as_html', 'as_page', 'summary_of', 'leading_moments']
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c403
 import re
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
@@ -94,9 +95,18 @@ IN_A_LINE = 2  # coefficients that are shown of a density of many
 IN_A_TABLE = 6
 
 
-def _rows_of(density, most):
-    """Return rows of name, Π (None for a Gaussian), mean and standard deviation of the
-    first coefficients of a density, and the number of the others.
+class _Coefficient(NamedTuple):
+    """What is shown of a coefficient's density."""
+
+    name: str
+    Pi: float | None  # None for a Gaussian
+    mean: float
+    sd: float
+
+
+def _first_coefficients(density, most):
+    """List the first coefficients of a density, `_Coefficient` each; return also the
+    number of the others.
     """
     mean = np.atleast_1d(density.mean)
     if density.names is None:
@@ -109,19 +119,21 @@ def _rows_of(density, most):
     else:
         Pi = 1 - np.atleast_1d(density.atom)
     rows = zip(labels, Pi, mean, np.atleast_1d(density.std))
-    return list(rows), max(len(mean) - most, 0)
+    return list(map(_Coefficient._make, rows)), max(len(mean) - most, 0)
 
 
 def one_line(density):
     """Write a density as text: its kind, and Π, mean and standard deviation of each of
     the first coefficients.
     """
-    rows, more = _rows_of(density, IN_A_LINE)
+    coefficients, more = _first_coefficients(density, IN_A_LINE)
     texts = []
-    for name, Pi, mean, sd in rows:
-        mean, sd = digits([mean, sd], sd)
-        share = "" if Pi is None else f"Π {Pi:.3f}, "
-        texts.append(f"{name}: {share}mean {mean}, sd {sd}")
+    for shown in coefficients:
+        mean, sd = digits([shown.mean, shown.sd], shown.sd)
+        share = ""
+        if shown.Pi is not None:
+            share = f"Π {shown.Pi:.3f}, "
+        texts.append(f"{shown.name}: {share}mean {mean}, sd {sd}")
     if more:
         texts.append(f"and {more} more")
     return f"{type(density).__name__}({'; '.join(texts)})"
@@ -132,13 +144,17 @@ HIGH = 28
 MOST_DRAWN = 1000  # coefficients: of more no curves are computed
 
 
-def _curve(pdf, row, colour):
-    """Draw one coefficient's density, its bar at zero included, as SVG."""
-    name, Pi, mean, std = row
+def _draw_curve(pdf, shown, colour):
+    """Draw the density of a `_Coefficient`, with a bar at zero, as SVG.
+
+    The peak of the curve is as high as Π of the picture, the bar as 1 - Π.
+    """
+    Pi = shown.Pi
     if Pi is None:
         Pi = 1.0
-    low = min(mean - 3.5 * std, 0)
-    high = max(mean + 3.5 * std, 0)
+    # 3.5 standard deviations to each side, and zero
+    low = min(shown.mean - 3.5 * shown.sd, 0)
+    high = max(shown.mean + 3.5 * shown.sd, 0)
 
     def pixel(x):
         if high > low:
@@ -147,11 +163,12 @@ def _curve(pdf, row, colour):
 
     x = np.linspace(low, high, 121)
     y = 0 * x
-    if std > 0:
+    if shown.sd > 0:
         y = np.nan_to_num(pdf(x))
-    top = HIGH - (HIGH - 3) * Pi * y / (y.max() or 1.0)
-    points = " ".join(f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, top))
-    label = escape(name).replace("$", "&#36;")
+    peak = y.max() or 1.0
+    heights = HIGH - (HIGH - 3) * Pi * y / peak  # pixels from above
+    points = " ".join(f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, heights))
+    label = escape(shown.name).replace("$", "&#36;")
     box = f'<svg role="img" aria-label="density of {label}" width="{WIDE}"'
     box += f' height="{HIGH + 1}" fill="none" stroke="{colour}">'
     zero = f'<path d="M{pixel(0):.1f},0V{HIGH}" stroke="currentColor" opacity=".3"/>'
@@ -165,25 +182,27 @@ def as_html(density, role):
     """Write a density as a table with small pictures, in the colour of a role, a name
     of `COLOURS`; the first coefficients of many.
     """
-    rows, more = _rows_of(density, IN_A_TABLE)
-    drawn = len(rows) + more <= MOST_DRAWN
-    body = []
-    for k, row in enumerate(rows):
+    coefficients, more = _first_coefficients(density, IN_A_TABLE)
+    is_drawn = len(coefficients) + more <= MOST_DRAWN
+    rows = []
+    for k, shown in enumerate(coefficients):
 
         def pdf(x):
             return np.reshape(density.pdf(x), (-1, len(x)))[k]
 
-        name, Pi, mean, std = row
-        cells = [plain_text(name)]
-        if Pi is not None:
-            cells.append(f"{Pi:.3f}")
-        cells += digits([mean, std], std)
-        cells.append(_curve(pdf, row, COLOURS[role]) if drawn else "")
-        body.append(cells)
+        cells = [plain_text(shown.name)]
+        if shown.Pi is not None:
+            cells.append(f"{shown.Pi:.3f}")
+        cells += digits([shown.mean, shown.sd], shown.sd)
+        picture = ""
+        if is_drawn:
+            picture = _draw_curve(pdf, shown, COLOURS[role])
+        cells.append(picture)
+        rows.append(cells)
     head = ["", "mean", "sd", "across resamples"]
     if density.atom is not None:
         head.insert(1, "Π")
-    table = rows_of_html(body, head)
+    table = rows_of_html(rows, head)
     if more:
         table += f"and {more:,} more coefficients"
     return table
@@ -215,6 +234,17 @@ def as_page(result, state, facts=(), order=(), columns=None, names=None):
         if len(order) > len(first):
             page += f"and {len(order) - len(first):,} more"
     return f"<div>{page}</div>"
+
+
+def summary_of(refits):
+    """Make a data frame of mean, standard deviation and Π of the columns, with standard
+    errors, of a result of refits.
+    """
+    from pandas import DataFrame
+
+    columns = {"mean": refits.mean, "sd": np.sqrt(refits.var), "Pi": refits.Pi}
+    errors = {"mean_se": refits.mean_se, "Pi_se": refits.Pi_se}
+    return DataFrame({**columns, **errors})
 
 
 def leading_moments(fit, Pi, error=None):

@@ -290,13 +290,7 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
 
 @explore.register(Fit)
 def _explore_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True):
-    if not fit.converged:
-        raise ValueError(f"explore: fit has not converged: {fit.status}")
-    if fit.column_clusters:
-        remedy = "fit without column_clusters=..., or look at p1(fit, i).cdf"
-        raise ValueError(f"explore: fit has columns in clusters: {remedy}")
-    if not isinstance(fit.prior, Penalty):
-        raise TypeError(f"explore: there is no penalty to move in {fit.prior!r:.60}")
+    _check_explorable(fit)
     if names is None:
         names = [f"x{i}" for i in range(len(fit.mean))]
     names = list(names)
@@ -305,12 +299,12 @@ def _explore_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress
     shown = _columns(shown, names, fit)
     unit = np.broadcast_to(unit, len(names))[shown] * 1.0
     panels = ["ridgeline", "one", "pair", "iteration"]
-    n_fits = 23
+    n_fits = 23  # at other penalties
     squared = isinstance(fit.problem.likelihood, Squared)
     heated = squared and not np.isfinite(fit.problem.beta)
     if heated:
         panels.append("temperature")
-        n_fits += 8
+        n_fits += 8  # at finite temperatures
     with progress_bar(total=n_fits, shown=progress, desc="explore") as bar:
         fits, start = _along(fit, bar)
         fits = np.array(fits, dtype=object)[:, None, None]
@@ -326,6 +320,17 @@ def _explore_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress
             raise ValueError(f"explore: refits must {shape}")
         table["refits"] = refits_for_the_page([start], [refits * unit])
     return _shown(dict(table, panels=panels, lead=0, pair=[0, 1]))
+
+
+def _check_explorable(fit):
+    """Refuse (TypeError, ValueError) a fit that has no penalty or p̄₁ to move."""
+    if not fit.converged:
+        raise ValueError(f"explore: fit has not converged: {fit.status}")
+    if fit.column_clusters:
+        remedy = "fit without column_clusters=..., or look at p1(fit, i).cdf"
+        raise ValueError(f"explore: fit has columns in clusters: {remedy}")
+    if not isinstance(fit.prior, Penalty):
+        raise TypeError(f"explore: there is no penalty to move in {fit.prior!r:.60}")
 
 
 def diabetes_explorer(panels=None):
@@ -382,21 +387,13 @@ def film(box):
         fewer = f"give fewer values for {' or '.join(names)}"
         raise ValueError(f"film: box has more than 60 settings; {fewer}")
     start = tuple(knob.value for knob in knobs)
-    taken = {start: _pixels(out.outputs, "the start")}
+    first = _pixels(out.outputs, "the start")
     out.outputs = ()  # what is closed is still kept with a page
     for widget in children:
         widget.close()
     box.close()
-    settings = list(product(*places))
-    for setting in settings:
-        for knob, value in zip(knobs, setting):
-            knob.value = value
-        if setting != start:
-            label = ", ".join(f"{name} = {v}" for name, v in zip(names, setting))
-            taken[setting] = _pixels(out.outputs, label)
-    pictures = [taken[setting] for setting in settings]
+    pictures = _take_pictures(knobs, out, product(*places), {start: first})
     _check_moves(pictures, names, places)
-    first = taken[start]
     table = dict(
         base=_frame(first),
         frames=[_frame(pixels, first) for pixels in pictures],
@@ -408,6 +405,22 @@ def film(box):
         table["choices"].append(dict(name=name, values=list(map(str, values))))
         table["start"].append(values.index(value))
     return _shown(table, "film.js")
+
+
+def _take_pictures(knobs, out, settings, taken):
+    """Move the controls to each of the settings; return the pictures in the output,
+    (H, W, 3) each, but for those that are `taken`, by setting.
+    """
+    pictures = []
+    for setting in settings:
+        for knob, value in zip(knobs, setting):
+            knob.value = value
+        picture = taken.get(setting)
+        if picture is None:
+            parts = [f"{knob.description} = {knob.value}" for knob in knobs]
+            picture = _pixels(out.outputs, ", ".join(parts))
+        pictures.append(picture)
+    return pictures
 
 
 def _places(knob):
@@ -440,6 +453,8 @@ def _pixels(outputs, label):
 def _frame(pixels, base=None):
     """Return a PNG of 31 colours, as a data address; pixels equal to those of `base`
     are transparent.
+
+    With the transparent one there are 32 colours, 5 bits a pixel.
     """
     from PIL import Image
 

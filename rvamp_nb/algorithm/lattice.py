@@ -13,68 +13,92 @@ import numpy as np
 from .messages import take_entries
 
 # %% ../../nbs/workshop/lattice.ipynb #4da875b8
-def _spacing(loss, y, left, right, V, c, digits, beta):
-    """Compute the largest spacing of points between two ends that keeps the sums exact;
-    return an array (M,).
+def _find_spacing(loss, y, left, right, V, c, digits, beta):
+    """Find the largest spacing of points that keeps the sums over them exact, (M,).
+
+    The error of the trapezoidal rule depends on the narrowest posterior. Its curvature
+    is looked up between two fits of each row; digits, (K, M) or (K, 1), are those that
+    the sums of each count need, as natural logarithms.
     """
     f = left + np.linspace(0, 1, 9)[:, None] * (right - left)
     _, curvature = loss.derivatives(y, f)
     precision = beta * (1 / V + np.multiply.outer(c, curvature.max(0)))
-    # the error of the trapezoidal rule for a normal density of this precision
-    finest = np.sqrt(2 / (np.maximum(digits, 1.0) * precision).max(0)) * np.pi
-    return np.minimum(loss.length_scale, 0.8 * finest)
+    narrowest = (np.maximum(digits, 1.0) * precision).max(0)
+    # for a normal density the error is exp(-2 pi^2 / (spacing^2 precision))
+    spacing = np.sqrt(2 / narrowest) * np.pi
+    return np.minimum(loss.length_scale, 0.8 * spacing)  # a fifth less, to be safe
 
 # %% ../../nbs/workshop/lattice.ipynb #f35959a9
 class _Ends(NamedTuple):
-    """Ends of the lattice of each row, relative to -h, (M,) each."""
+    """Ends of each row's lattice, relative to -h, (M,) each, and how many points it
+    takes, inf where the sums take too many or overflow.
+    """
 
     low: np.ndarray
     high: np.ndarray
-    n_points: np.ndarray  # inf where the sums take too many points or overflow
+    n_points: np.ndarray
 
 
 def _find_ends(loss, y, incoming, c, w, beta):
-    """Find the `_Ends` of rows with targets y, (M,), at counts c with probabilities w,
-    (K,).
+    """Find where the lattice of each row ends, at counts c with probabilities w, (K,).
+
+    Most fits f are around -h. A row that is drawn pulls f away, at most to the
+    minimiser for the largest count, so the lattice reaches beyond both.
     """
     V, h, chi_hat = incoming
     sd = np.sqrt(chi_hat + V / beta)
-    reach = sd * (7.0 + np.minimum(sd, 2.0))  # slopes may grow like exp(f)
-    # the ends are around the minimisers at the mean field and at both extreme fields
+    # 7 standard deviations, and up to 9, because slopes may grow like exp(f)
+    reach = sd * (7.0 + np.minimum(sd, 2.0))
+    # minimisers at the mean field for the largest count, at both extremes for the least
     omega = -h + np.array([[0], [-1], [1]]) * reach
     cV = np.multiply.outer([c.max(), c.min(), c.min()], V)
     top, left, right = loss.proximal(y, omega, cV)
     low = np.minimum(top + h, 0) - reach
     high = np.maximum(top + h, 0) + reach
+    # averages are right to 1e-10, so a rare count needs fewer digits
     digits = np.log(1e10 * w)[:, None]
     left = np.minimum(left, top)
     right = np.maximum(right, top)
-    step = _spacing(loss, y, left, right, V, c, digits, beta)
+    step = _find_spacing(loss, y, left, right, V, c, digits, beta)
     n_points = 1 + (high - low) / step
-    # the largest exponent among counts and fields that are not too rare
-    field = np.sqrt(2 * np.maximum(digits, 0.0) * chi_hat)
-    edges = loss.value(y, np.array([field - h, -field - h])).max(0)
-    lowest = loss.value(y, np.array([low - h, top, high - h])).min(0)
-    depth = beta * (c[:, None] * (edges - lowest)).max(0)
-    depth = np.minimum(depth, beta * (high - low) ** 2 / (2 * V))
+    # the other rule takes 61 points for each field and count. It is accurate and
+    # cheaper for narrow posteriors (V <= beta), and misses bends in wide ones
     n_affordable = np.where(V > beta, 3240, 430)
+    exponent = _bound_exponent(loss, y, incoming, low, top, high, digits, c, beta)
     is_finite = np.isfinite(loss.value(y, high - h))
     # exp(1250) overflows even if it is split evenly around 0
-    is_summable = (n_points <= n_affordable) & is_finite & (depth < 1250)
+    is_summable = (n_points <= n_affordable) & is_finite & (exponent < 1250)
     return _Ends(low, high, np.where(is_summable, n_points, np.inf))
 
+
+def _bound_exponent(loss, y, incoming, low, top, high, digits, c, beta):
+    """Bound how far the exponents of a row's sums are apart, (M,).
+
+    Losses are compared at the largest fields that are not too rare at each count, and
+    at both ends and the minimiser `top`. The exponent of a window is another bound.
+    """
+    V, h, chi_hat = incoming
+    field = np.sqrt(2 * np.maximum(digits, 0.0) * chi_hat)
+    highest = loss.value(y, np.array([field - h, -field - h])).max(0)
+    lowest = loss.value(y, np.array([low - h, top, high - h])).min(0)
+    by_loss = beta * (c[:, None] * (highest - lowest)).max(0)
+    by_window = beta * (high - low) ** 2 / (2 * V)
+    return np.minimum(by_loss, by_window)
+
 # %% ../../nbs/workshop/lattice.ipynb #bbf7fc9b
-def _sum_over_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
-    """Compute mean, chi, excess and slack, (C, 4, M), of M rows at C counts by sums
-    over the points eta and the noises zeta of one lattice, in units of sqrt(V / beta).
+def _find_pulls(loss, y, incoming, eta, zeta, c, beta):
+    """Compute the mean pull -c <loss'> of rows at each count and noise, (C, Z, M).
+
+    The posterior of a fit f is proportional to a power of the loss's likelihood times a
+    Gaussian window. In units of sqrt(V / beta) the windows of all rows are the same:
+    eta, (E,), are points f + h, and zeta, (Z,), noises of the field.
     """
     V, h, _ = incoming
-    width = np.sqrt(V / beta)
-    f = np.multiply.outer(eta, width) - h
+    f = np.multiply.outer(eta, np.sqrt(V / beta)) - h
     height = loss.value(y, f)
     slope, _ = loss.derivatives(y, f)
     # exponents around 0, where doubles have the widest range: 0 is half way between the
-    # lowest and the highest loss, or nearer to the lowest, where that would overflow
+    # lowest and the highest loss, or nearer to the lowest, so that exp(650) is largest
     shift = np.minimum(650 / (beta * c.max()), np.ptp(height, axis=0) / 2)
     height = height - height.min(0) - shift
     likelihood = np.exp(np.multiply.outer(-beta * c, height))
@@ -82,8 +106,13 @@ def _sum_over_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
     # a count at which all underflows is so rare that its value does not matter
     normalization = np.maximum(window @ likelihood, 1e-300)
     mean_slope = window @ (likelihood * slope) / normalization
-    pull = -c[:, None, None] * mean_slope
-    noise = np.multiply.outer(zeta, width)
+    return -c[:, None, None] * mean_slope
+
+
+def _average_pulls(pull, noise, spread, V):
+    """Average pulls, (C, Z, M), over Gaussian noise, (Z, M), of standard deviations
+    `spread`, (M,); return mean, chi, excess and slack, (C, 4, M).
+    """
     weights = np.exp(-((noise / spread) ** 2) / 2)
     weights = weights / weights.sum(0)
 
@@ -91,6 +120,7 @@ def _sum_over_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
         return np.einsum("km,ckm->cm", weights, values)
 
     mean = average(pull)
+    # the mean slope of the pull, by Stein's lemma
     chi = average(noise * pull) / (weights * noise**2).sum(0)
     nonlinear = pull - mean[:, None] - chi[:, None] * noise
     excess = average(nonlinear**2)
@@ -98,30 +128,46 @@ def _sum_over_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
     return np.array([mean, chi, excess, slack]).transpose(1, 0, 2)
 
 # %% ../../nbs/workshop/lattice.ipynb #4f005947
-_GAP = 0.9  # between noises, in standard deviations
+_GAP = 0.9  # between noises, in standard deviations: errors of 3e-11
 
 
-def _place_points(low, high, step, spread, steep):
-    """Place the points and the noises that a block of rows shares; return two vectors.
+class _Sizes(NamedTuple):
+    """Sizes of each row's lattice in units of its window's width, (M,) each."""
 
-    Arrays (M,) are the ends and spacings of the rows' lattices, the standard deviations
-    of their noises, and a factor >= 1 by which noises are closer.
+    low: np.ndarray  # ends of the points, relative to -h
+    high: np.ndarray
+    step: np.ndarray  # between points
+    noise: np.ndarray  # standard deviation of the field
+    crowding: np.ndarray  # factor >= 1 by which noises are closer
+
+
+def _place_points(sizes):
+    """Place the points and the noises that rows of some `_Sizes` share, two vectors.
+
+    The finest spacing and the widest range serve every row.
     """
-    # the finest spacing and the widest range serve every row of the block
-    step = step.min()
-    gap = _GAP * (spread / steep).min()
-    first = np.floor(low.min() / step)
-    last = np.ceil(high.max() / step)
-    n_noises = np.ceil(7.5 * spread.max() / gap)  # to each side
+    step = sizes.step.min()
+    gap = _GAP * (sizes.noise / sizes.crowding).min()
+    first = np.floor(sizes.low.min() / step)
+    last = np.ceil(sizes.high.max() / step)
+    # 7.5 standard deviations to each side: beyond is a share of 6e-14
+    n_noises = np.ceil(7.5 * sizes.noise.max() / gap)
     points = step * np.arange(first, last + 1)
     return points, gap * np.arange(-n_noises, n_noises + 1)
 
 # %% ../../nbs/workshop/lattice.ipynb #la0blk
-def _split_rows(kind, most):
-    """Yield the numbers of rows of one kind, at most as many as each row allows."""
+def _find_similar(sizes, n_points):
+    """Yield the numbers of rows that share a lattice: three of their sizes agree up to
+    a factor of 2.
+    """
+    summable = np.flatnonzero(np.isfinite(n_points))
+    compared = np.array([sizes.step, sizes.noise, sizes.crowding])[:, summable]
+    # octaves of the three sizes, packed into one number
+    kind = np.array([1e8, 1e4, 1]) @ np.floor(np.log2(compared))
     for value in np.unique(kind):
-        rows = np.flatnonzero(kind == value)
-        n_rows = max(int(most[rows].min()), 1)
+        rows = summable[kind == value]
+        # points times rows at once, so that a count takes a table of 80 kB
+        n_rows = max(int(10_000 / n_points[rows].max()), 1)
         n_blocks = -(-len(rows) // n_rows)  # rounded up
         yield from np.array_split(rows, n_blocks)
 
@@ -129,6 +175,9 @@ def _split_rows(kind, most):
 def on_lattices(loss, y, incoming, c, w, beta):
     """Compute mean, chi, excess and slack of every row at every count, (K, 4, M), by
     sums over lattices of points. c and w, (K,), are counts and their probabilities.
+
+    Rows whose lattices have similar sizes share one, so that one product of matrices
+    serves them. A row that has none is integrated by `loss.channel`.
     """
     # a row that is not drawn has no pull, and slack 1
     moments = np.tile([[0.0], [0.0], [0.0], [1.0]], (len(c), 1, len(y)))
@@ -136,30 +185,24 @@ def on_lattices(loss, y, incoming, c, w, beta):
     c = c[drawn]
     w = w[drawn]
     width = np.sqrt(incoming.Q_hat / beta)
+    # without noise a response is a difference quotient over this step
     spread = np.maximum(np.sqrt(incoming.chi_hat), 1e-5 * width)
     ends = _find_ends(loss, y, incoming, c, w, beta)
-    # sizes in units of width
-    low = ends.low / width
-    high = ends.high / width
-    step = (ends.high - ends.low) / (ends.n_points - 1) / width
-    noise = spread / width
-    steep = np.maximum(1.3 * spread, 1)
-    summable = np.flatnonzero(np.isfinite(ends.n_points))
-    # rows share a lattice if three sizes agree up to a factor 2: their octaves are
-    # packed into one number
-    sizes = np.array([step, noise, steep])
-    kind = np.array([1e8, 1e4, 1]) @ np.floor(np.log2(sizes[:, summable]))
-    for block in _split_rows(kind, 10_000 / ends.n_points[summable]):
-        rows = summable[block]
-        eta, zeta = _place_points(
-            low[rows], high[rows], step[rows], noise[rows], steep[rows]
-        )
+    sizes = _Sizes(
+        low=ends.low / width,
+        high=ends.high / width,
+        step=(ends.high - ends.low) / (ends.n_points - 1) / width,
+        noise=spread / width,
+        # noises are 0.9 / 1.3 apart in f at most
+        crowding=np.maximum(1.3 * spread, 1),
+    )
+    for rows in _find_similar(sizes, ends.n_points):
+        eta, zeta = _place_points(take_entries(sizes, rows))
         fields = take_entries(incoming, rows)
-        answers = _sum_over_lattice(
-            loss, y[rows], fields, spread[rows], eta, zeta, c, beta
-        )
+        pull = _find_pulls(loss, y[rows], fields, eta, zeta, c, beta)
+        noise = np.multiply.outer(zeta, width[rows])
+        answers = _average_pulls(pull, noise, spread[rows], fields.Q_hat)
         moments[np.ix_(drawn, range(4), rows)] = answers
-    # the other rows are integrated by the loss's own quadrature
     rows = np.flatnonzero(np.isinf(ends.n_points))
     if len(rows):
         fields = take_entries(incoming, rows)

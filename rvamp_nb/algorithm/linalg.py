@@ -32,18 +32,20 @@ def mirrored(L):
 def inverse_and_root(K):
     """Invert a symmetric matrix K (k, k), given by its lower triangle; return also the
     lower triangle F with F F' = K^{-1}. A LinAlgError if K is not positive definite or
-    NaN.
+    NaN. K may be overwritten.
+
+    With rows and columns in reverse order K is U' U for an upper triangle U, its
+    Cholesky factor. F is the inverse of U, put back into the order of K.
     """
     if len(K) == 0:
         return K, K
-    # Cholesky from the last row upwards: the inverse of such a factor is F'
     factor, info = dpotrf(K[::-1, ::-1], lower=0, overwrite_a=1)
     if info or not np.isfinite(factor.diagonal()).all():
         remedy = "look for a Q_hat below zero or a NaN in the messages"
         raise LinAlgError(f"the joint precision is not positive definite: {remedy}")
-    F = dtrtri(factor, lower=0, overwrite_c=1)[0]
-    inverse = dlauum(F, lower=0)[0]
-    return mirrored(inverse[::-1, ::-1]), np.asfortranarray(F[::-1, ::-1])
+    root, _ = dtrtri(factor, lower=0, overwrite_c=1)
+    inverse, _ = dlauum(root, lower=0)  # the root times its transpose
+    return mirrored(inverse[::-1, ::-1]), np.asfortranarray(root[::-1, ::-1])
 
 
 def row_dots(X, Y):

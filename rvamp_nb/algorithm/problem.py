@@ -8,7 +8,8 @@ A problem checks nothing, for `rvamp` has done so; a step that cannot be taken i
 >>> from rvamp_nb.algorithm.prior import Laplace
 >>> from rvamp_nb.algorithm.problem import Problem
 >>> from rvamp_nb.algorithm.resampling import Poisson
->>> from rvamp_nb.algorithm.step import initial_state, step
+>>> from rvamp_nb.algorithm.start import initial_state
+>>> from rvamp_nb.algorithm.step import step
 >>> from rvamp_nb.datasets import toy
 >>> A, y, *_ = toy()
 >>> problem = Problem(A, y, Laplace(0.3), Squared(), Poisson(0.5))

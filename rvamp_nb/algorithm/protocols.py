@@ -36,12 +36,14 @@ def _check_parts(owner, named, *shapes):
 
 def _check_convex(loss, y, reach, beta):
     """Refuse (ValueError) a loss whose curvature is below 0 at a test point, or, at
-    beta = inf, 0 at all of them: then its messages have no precision. The points are 25
-    predictions for each target in y, (n,), up to `reach` from 0, or from the target if
-    the loss `shifts` with it.
+    beta = inf, 0 at all of them: then its messages have no precision.
+
+    The points are 25 predictions for each target in y, (n,), up to `reach` from 0, or
+    from the target if the loss `shifts` with it.
     """
     y = np.repeat(y, 25)
-    distances = reach * np.geomspace(1e-6, 1, 12)  # near the corners of a loss, and far
+    # near the corners of a loss, and far from them: 12 to each side, and 0
+    distances = reach * np.geomspace(1e-6, 1, 12)
     f = np.resize(np.concatenate([-distances, [0.0], distances]), len(y))
     if loss.shifts:
         f = f + y
@@ -66,18 +68,10 @@ def _check_convex(loss, y, reach, beta):
         raise ValueError(f"likelihood: {name} has the curvature 0 everywhere: {remedy}")
 
 
-def check_derivatives(loss, y, counts, beta, h=1e-4):
-    """Refuse (TypeError, ValueError) a loss that is not convex, that returns messages
-    that are not finite, or whose slope and curvature are not the derivatives of its
-    value, by differences of step h. The test points are three predictions for the
-    least, the middle and the largest of the targets y, (M,); counts and beta are as in
-    `Loss.message`.
+def _check_answers(loss, y, f, counts, beta):
+    """Refuse (TypeError, ValueError) a loss whose value, derivatives or messages are
+    not finite, or have another shape than targets y and predictions f, (n,).
     """
-    loss = loss.plain  # weights and offsets come on top (chapter 5.3)
-    low, middle, high = np.quantile(y, [0, 0.5, 1])
-    _check_convex(loss, np.array([low, middle, high]), max(3.0, high - low), beta)
-    y = np.repeat([low, middle, high], 3)
-    f = np.tile([-0.7, 0.3, 1.1], 3)
     owner = f"likelihood: {type(loss).__name__}"
     pair = loss.derivatives(y, f)
     if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
@@ -88,7 +82,23 @@ def check_derivatives(loss, y, counts, beta, h=1e-4):
     answers = loss.message(y, Natural(1 + 0 * f, -f, 1 + 0 * f), counts, beta)
     for names, arrays in zip((Moments._fields, Natural._fields), answers):
         _check_parts(f"{owner}.message", zip(names, arrays), f.shape)
-    slope, curvature = pair
+
+
+def check_derivatives(loss, y, counts, beta, h=1e-4):
+    """Refuse (TypeError, ValueError) a loss that is not convex, that returns messages
+    that are not finite, or whose slope and curvature are not the derivatives of its
+    value, by differences of step h.
+
+    The test points are three predictions for the least, the middle and the largest of
+    the targets y, (M,); counts and beta are as in `Loss.message`.
+    """
+    loss = loss.plain  # weights and offsets come on top (chapter 5.3)
+    low, middle, high = np.quantile(y, [0, 0.5, 1])
+    _check_convex(loss, np.array([low, middle, high]), max(3.0, high - low), beta)
+    y = np.repeat([low, middle, high], 3)
+    f = np.tile([-0.7, 0.3, 1.1], 3)  # off the round numbers, at which corners are
+    _check_answers(loss, y, f, counts, beta)
+    slope, curvature = loss.derivatives(y, f)
     slope_up, _ = loss.derivatives(y, f + h)
     slope_down, _ = loss.derivatives(y, f - h)
     rise = loss.value(y, f + h) - loss.value(y, f - h)
@@ -113,17 +123,21 @@ def check_derivatives(loss, y, counts, beta, h=1e-4):
 # %% ../../nbs/workshop/protocols.ipynb #65probe1
 def check_response(prior, scale, Q_hat, beta):
     """Refuse (ValueError) a prior whose mean in a known field falls where the field
-    rises, or depends on the fields of other columns; return a warning where it rises
-    faster than under a convex penalty, or "". The fields are up to 200 times `scale`,
-    (N,), on both sides of 0; Q_hat, (N,).
+    rises, or depends on the fields of other columns.
+
+    The fields are up to 200 times `scale`, (N,), on both sides of 0, and have the
+    precisions Q_hat, (N,). Return a warning where the mean rises faster than under a
+    convex penalty, or "".
     """
     if type(prior.plain).inner is Prior.inner:  # it has moments of its own
         return ""
     name = type(prior.plain).__name__
     owner = f"prior: {name}.inner"
+    # close together near 0, far apart at the ends, sinh(6) = 202
     field = np.multiply.outer(np.sinh(np.linspace(-6, 6, 61)), scale)
     mean = prior.inner(field, Q_hat, beta)[1]
     _check_parts(owner, [("the mean", mean)], field.shape)
+    # every second column gets other fields: the columns between must not notice
     other_fields = field.copy()
     other_fields[:, 1::2] = np.roll(field[:, 1::2], 20, axis=0)
     moved = mean - prior.inner(other_fields, Q_hat, beta)[1]
@@ -154,21 +168,12 @@ def check_response(prior, scale, Q_hat, beta):
     )
 
 
-def check_moments(problem, prior):
-    """Refuse (ValueError) a prior whose moments are not finite, (N,) each, or whose chi
-    is not the derivative of the mean by the field, at most of the columns. The fields
-    are of the size that the data of the `Problem` send, without noise and with it;
-    `prior` is that of the coefficients, without the intercept.
+def _first_fields(problem, N):
+    """Compute the precisions and the standard deviations of the fields that the data
+    send to N columns at first, from the fit 0, (N,) each.
     """
-    A, y, _, loss, counts, beta = problem
-    N = A.shape[1]
-    if prior is not problem.prior:
-        N -= 1  # the last column is the intercept's
-    owner = f"prior: {type(prior.plain).__name__}"
-    unpenalized = [("is_unpenalized()", prior.is_unpenalized())]
-    _check_parts(owner, unpenalized, (N,), ())
-    # the first message of the data, from the fit 0, sets the scales of the fields
-    slope, curvature = loss.derivatives(y, 0 * y)
+    counts = problem.counts
+    slope, curvature = problem.likelihood.derivatives(problem.y, 0 * problem.y)
     stiffness = curvature.mean()
     force2 = np.mean(slope**2)
     # where the loss is flat at 0 it sets no scale
@@ -178,31 +183,60 @@ def check_moments(problem, prior):
         force2 = 1.0
     size2 = problem.square_lengths[:N] + 1e-300  # a column of zeros has a field, too
     Q_hat = counts.mean * size2 * stiffness
-    s = np.sqrt(size2 * max(counts.mean, counts.var) * force2)
+    return Q_hat, np.sqrt(size2 * max(counts.mean, counts.var) * force2)
+
+
+def _check_chi(prior, incoming, step, tol, beta):
+    """Refuse (ValueError) a prior whose moments under a message, a Natural of (N,)
+    each, are not finite, or contradict each other at most of the columns.
+
+    The derivative of the mean by the field, over steps (N,) to both sides, must be chi;
+    differences up to tol / Q_hat pass, and such of a tenth.
+    """
+    owner = f"prior: {type(prior.plain).__name__}.moments"
+    Q_hat, h, _ = incoming
+    low = prior.moments(incoming._replace(h=h - step), beta)
+    x = prior.moments(incoming, beta)
+    high = prior.moments(incoming._replace(h=h + step), beta)
+    _check_parts(owner, zip(Moments._fields, x), h.shape)
+    if prior.selects(beta):
+        _check_parts(owner, [("Pi", prior.Pi(incoming, beta))], h.shape)
+    mismatch = np.abs([x.rho - Q_hat * x.chi, x.rho + x.rho_bar - 1])
+    if mismatch.max() > 1e-6:
+        raise ValueError(f"{owner}: rho must be Q_hat chi, and rho_bar 1 - rho")
+    # the rise of the mean over both steps is the integral of chi
+    rise = (high.mean - low.mean) / (2 * step)
+    chi = (low.chi + 4 * x.chi + high.chi) / 6  # Simpson's rule
+    gap = np.abs(rise - chi) - 0.1 * np.maximum(np.abs(rise), np.abs(chi))
+    wrong = np.flatnonzero(gap > tol / Q_hat)
+    # a mean may have corners at some of the columns
+    if len(wrong) > len(h) // 2:
+        i = wrong[0]
+        raise ValueError(
+            f"{owner}: chi = {chi[i]:.4g} at h = {h[i]:.4g}, Q_hat = {Q_hat[i]:.4g}"
+            f" is not the derivative of the mean by the field, {rise[i]:.4g}: "
+            "mend what `inner` (or `channel`) returns"
+        )
+
+
+def check_moments(problem, prior):
+    """Refuse (ValueError) a prior whose moments are not finite, (N,) each, or whose chi
+    is not the derivative of the mean by the field, at most of the columns.
+
+    The fields are of the size that the data of the `Problem` send, without noise and
+    with it; `prior` is that of the coefficients, without the intercept.
+    """
+    N = problem.A.shape[1]
+    if prior is not problem.prior:
+        N -= 1  # the last column is the intercept's
+    unpenalized = [("is_unpenalized()", prior.is_unpenalized())]
+    _check_parts(f"prior: {type(prior.plain).__name__}", unpenalized, (N,), ())
+    Q_hat, s = _first_fields(problem, N)
+    # fields of both signs, near 0 and far
     h = s * np.resize([0.7, -1.6, 2.9, -0.2, 5.0], N)
-    owner = f"{owner}.moments"
-    # noise smooths the bends of a response: steps may be longer, and see more of them
-    for noise, step, tol in ((0 * s, 1e-4, 1e-6), (s**2, 0.5, 1e-2)):
-        messages = [Natural(Q_hat, h + k * step * s, noise) for k in (-1, 0, 1)]
-        low, x, high = (prior.moments(message, beta) for message in messages)
-        _check_parts(owner, zip(Moments._fields, x), (N,))
-        if prior.selects(beta):
-            _check_parts(owner, [("Pi", prior.Pi(messages[1], beta))], (N,))
-        mismatch = np.abs([x.rho - Q_hat * x.chi, x.rho + x.rho_bar - 1])
-        if mismatch.max() > 1e-6:
-            raise ValueError(f"{owner}: rho must be Q_hat chi, and rho_bar 1 - rho")
-        # the rise of the mean over both steps is the integral of chi
-        rise = (high.mean - low.mean) / (2 * step * s)
-        chi = (low.chi + 4 * x.chi + high.chi) / 6  # Simpson's rule
-        gap = np.abs(rise - chi) - 0.1 * np.maximum(np.abs(rise), np.abs(chi))
-        wrong = np.flatnonzero(gap > tol / Q_hat)
-        if len(wrong) > N // 2:
-            i = wrong[0]
-            raise ValueError(
-                f"{owner}: chi = {chi[i]:.4g} at h = {h[i]:.4g}, Q_hat = {Q_hat[i]:.4g}"
-                f" is not the derivative of the mean by the field, {rise[i]:.4g}: "
-                "mend what `inner` (or `channel`) returns"
-            )
-    note = check_response(prior, s, Q_hat, beta)
+    _check_chi(prior, Natural(Q_hat, h, 0 * s), 1e-4 * s, 1e-6, problem.beta)
+    # noise smooths the bends of a mean: longer steps are right, and see more of them
+    _check_chi(prior, Natural(Q_hat, h, s**2), 0.5 * s, 1e-2, problem.beta)
+    note = check_response(prior, s, Q_hat, problem.beta)
     if note:
         warnings.warn(note, UserWarning, stacklevel=6)

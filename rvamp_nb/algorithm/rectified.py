@@ -19,30 +19,37 @@ FAR = -5.0  # beyond this the tail's moments come from their ratios
 
 
 def tail_moments(a, depth=20):
-    """Compute mean and mean square of z under exp(a z - z^2/2), z > 0, for a <= FAR."""
-    r = 1 / (np.sqrt(depth) - a)
-    for k in range(depth, 0, -1):  # ratios of consecutive moments
-        r_next = r
-        r = 1 / ((k + 1) * r_next - a)
-    return np.array([r, 2 * r * r_next])
+    """Compute mean and mean square of z under exp(a z - z^2/2), z > 0, for a <= FAR.
+
+    The ratio of a moment to the one before it follows from the next ratio, so the
+    recursion starts `depth` ratios further, at about their limit.
+    """
+    ratio = 1 / (np.sqrt(depth) - a)
+    for k in range(depth, 0, -1):
+        next_ratio = ratio
+        ratio = 1 / ((k + 1) * next_ratio - a)
+    return np.array([ratio, 2 * ratio * next_ratio])
 
 # %% ../../nbs/workshop/rectified.ipynb #d2d1a71e
 def ramp(a):
     """Compute the moments of the ramp (a + xi)_+ of a standard normal xi, for a in
-    [-40, 40] of any shape: R(-|a|), the mean minus max(a, 0), its value without noise;
-    the variance; and the probability that it is not zero. All to about twelve digits,
-    however small.
+    [-40, 40] of any shape, to about twelve digits, however small.
+
+    Return the lift R(-|a|), which is the mean minus the value max(a, 0) without noise;
+    the variance; and the probability that the ramp is not zero.
     """
+    # the ramp of a > 0 is a + xi plus the ramp of -a and -xi: all follows from this one
     low = -np.abs(a)
     pdf = phi(low)
     tail = np.asarray(ndtr(low))
     lift = np.asarray(low * tail + pdf)
-    lift2 = np.asarray((low**2 + 1) * tail + low * pdf)
+    square = np.asarray((low**2 + 1) * tail + low * pdf)
     far = np.asarray(low < FAR)
+    # far out these sums cancel
     if far.any():
-        lift[far], lift2[far] = tail[far] * tail_moments(np.asarray(low)[far])
-    var_below = lift2 - lift**2
-    var = np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2, var_below)
+        lift[far], square[far] = tail[far] * tail_moments(np.asarray(low)[far])
+    var_below = square - lift**2
+    var = np.where(a > 0, 1 - square + 2 * low * lift - lift**2, var_below)
     return lift, var, np.where(a > 0, 1 - tail, tail)
 
 # %% ../../nbs/workshop/rectified.ipynb #c72e5a0c
@@ -58,15 +65,23 @@ def noisy_ramp(distance, s):
 
 # %% ../../nbs/workshop/rectified.ipynb #c357d286
 def inside(size, lam, s):
-    """Compute P[|size + s xi| <= lam], s > 0, to twelve digits however small."""
-    d, e, near, far = noises(np.array([size, lam, lam - size, -lam - size]), s)
-    d2 = d**2
-    e2 = e**2  # a square is fast, a fourth power is not
-    second = (d2 - 1) * e2 / 6
-    fourth = (d2**2 - 6 * d2 + 3) * e2**2 / 120
-    narrow = 2 * e * phi(d) * (1 + second + fourth)
-    wide = ndtr(near) - ndtr(far)
-    return np.where(e * (1 + d) < 0.02, narrow, wide)
+    """Compute P[|size + s xi| <= lam] of a standard normal xi, s > 0, to twelve digits
+    however small.
+
+    In a wide interval it is a difference of tails. In a narrow one these cancel, and
+    the density is integrated by its Taylor series.
+    """
+    middle, width, end, start = noises(
+        np.array([size, lam, lam - size, -lam - size]), s
+    )
+    d2 = middle**2
+    w2 = width**2  # a square is fast, a fourth power is not
+    second = (d2 - 1) * w2 / 6
+    fourth = (d2**2 - 6 * d2 + 3) * w2**2 / 120
+    narrow = 2 * width * phi(middle) * (1 + second + fourth)
+    wide = ndtr(end) - ndtr(start)
+    # where the next term of the series is below the twelfth digit
+    return np.where(width * (1 + middle) < 0.02, narrow, wide)
 
 # %% ../../nbs/workshop/rectified.ipynb #6d17a2fb
 def halved(low, high, q, cdf, steps=100):
@@ -77,9 +92,10 @@ def halved(low, high, q, cdf, steps=100):
         steps = 0
     for _ in range(steps):
         middle = (low + high) / 2
-        enough = cdf(middle) >= q
-        low = np.where(enough, low, middle)
-        high = np.where(enough, middle, high)
-    below = cdf(np.full_like(high, -5e-324))  # at the last double below zero
+        reaches = cdf(middle) >= q
+        low = np.where(reaches, low, middle)
+        high = np.where(reaches, middle, high)
+    below_zero = cdf(np.full_like(high, -5e-324))  # at the last double below zero
     at_zero = cdf(np.zeros_like(high))
-    return np.where((below < q) & (q <= at_zero), 0.0, high)[()]
+    on_atom = (below_zero < q) & (q <= at_zero)
+    return np.where(on_atom, 0.0, high)[()]

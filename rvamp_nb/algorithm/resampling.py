@@ -29,10 +29,15 @@ def all_resamples(M, n_draws):
     """
     M = check_size("all_resamples", "M", M)
     n_draws = check_size("all_resamples", "n_draws", n_draws, least=0)
-    picks = combinations_with_replacement(range(M), n_draws)
-    counts = np.array([np.bincount(np.array(p, dtype=int), minlength=M) for p in picks])
-    ways = [factorial(n_draws) // prod(map(factorial, c)) for c in counts.tolist()]
-    return counts.astype(float), np.array([w / M**n_draws for w in ways])
+    counts = []
+    probabilities = []
+    for rows in combinations_with_replacement(range(M), n_draws):
+        count = np.bincount(np.array(rows, dtype=int), minlength=M)
+        # in so many orders the same rows are drawn
+        n_orders = factorial(n_draws) // prod(map(factorial, count.tolist()))
+        counts.append(count)
+        probabilities.append(n_orders / M**n_draws)
+    return np.array(counts, dtype=float), np.array(probabilities)
 
 # %% ../../nbs/workshop/resampling.ipynb #h5law
 class CountLaw(Protocol):
@@ -173,7 +178,8 @@ class Poisson(_Tau):
             They sum to 1.
         """
         tau = self.tau
-        # from the mode, where the probability is no underflow for any tau
+        # from the mode, where the probability is no underflow for any tau, to 12
+        # standard deviations; small tau, whose law is skew, needs 30 values more
         mode = int(tau)
         reach = int(12 * np.sqrt(tau) + 30)
         k = np.arange(max(mode - reach, 0), mode + reach + 1.0)
@@ -375,6 +381,7 @@ class Exponential(_Tau):
         """See `Poisson.nodes`: about 30 weights tau exp(t - exp(-t)), by the trapezoid
         rule in t.
         """
+        # in t the weights fall twice exponentially to both sides
         t = np.linspace(-4.2, 3.7, 40)
         c = np.exp(t - np.exp(-t))
         w = c * (1 + np.exp(-t)) * np.exp(-c)
@@ -599,9 +606,13 @@ def drawn(name, law, size, rngs, each=1):
         raise DrawError(problem) from None
     if v.shape != (len(draws), size):
         raise DrawError(f"{must} {size} numbers, not an array of shape {v.shape[1:]}")
-    low, least = (v <= 0, "> 0") if name == "randomize" else (v < 0, ">= 0")
-    if low.any():
-        raise DrawError(f"{must} numbers {least}, and drew {v.min():g}")
+    too_low = v < 0
+    range_allowed = ">= 0"
+    if name == "randomize":
+        too_low = v <= 0
+        range_allowed = "> 0"
+    if too_low.any():
+        raise DrawError(f"{must} numbers {range_allowed}, and drew {v.min():g}")
     return v
 
 # %% ../../nbs/workshop/resampling.ipynb #e57c030c

@@ -16,6 +16,7 @@ from dataclasses import is_dataclass
 from functools import partial
 from pathlib import Path
 from stat import S_IMODE
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,48 +36,61 @@ def written_whole(paths):
     """Open files to write to, all of which get their names when they are on the disk;
     if one fails, none does.
 
-    A file that replaces another has its permissions. An OSError if a path exists and is
-    no regular file.
+    Each is written beside its target, and then takes its place. A file that replaces
+    another has its permissions. An OSError if a path exists and is no regular file.
     """
-    targets = []
-    modes = []  # permissions of the files that are replaced
-    for path in paths:
-        target = Path(os.path.realpath(path))
-        mode = None
-        if target.exists():
-            if not target.is_file():
-                remedy = "it is a folder, a device or a pipe: give the name of a file"
-                number = errno.EISDIR if target.is_dir() else errno.EEXIST
-                raise OSError(number, remedy, path)
-            mode = S_IMODE(target.stat().st_mode)
-        targets.append(target)
-        modes.append(mode)
     token = f".rvamp-nb-{os.getpid()}-{secrets.token_hex(4)}-"
-    beside = [target.with_name(token + target.name) for target in targets]
+    targets = [_find_target(path, token) for path in paths]
+    try:
+        with ExitStack() as stack:
+            files = [stack.enter_context(_open_beside(target)) for target in targets]
+            yield files
+            for file in files:
+                file.flush()
+                os.fsync(file.fileno())
+        for target in targets:
+            if target.mode is not None:
+                os.chmod(target.beside, target.mode)
+            os.replace(target.beside, target.path)
+    finally:
+        for target in targets:
+            with suppress(OSError):
+                target.beside.unlink()
+
+
+class _Target(NamedTuple):
+    """A file that is to be written or replaced."""
+
+    path: Path  # where links lead to
+    beside: Path  # what is written first
+    mode: int | None  # permissions of the file that is replaced
+
+
+def _find_target(path, token):
+    """Find the `_Target` of a path; the name beside it begins with the token."""
+    target = Path(os.path.realpath(path))
+    mode = None
+    if target.exists():
+        if not target.is_file():
+            remedy = "it is a folder, a device or a pipe: give the name of a file"
+            number = errno.EISDIR if target.is_dir() else errno.EEXIST
+            raise OSError(number, remedy, path)
+        mode = S_IMODE(target.stat().st_mode)
+    return _Target(target, target.with_name(token + target.name), mode)
+
+
+def _open_beside(target):
+    """Open the file beside a target to write bytes to."""
     binary = vars(os).get("O_BINARY", 0)  # on Windows only
 
     # from the first byte on nobody reads who could not read what was there
     def private(path, flags):
         return os.open(path, flags | binary, 0o600)
 
-    try:
-        with ExitStack() as stack:
-            files = []
-            for path, mode in zip(beside, modes):
-                file = open(path, "xb", opener=None if mode is None else private)
-                files.append(stack.enter_context(file))
-            yield files
-            for file in files:
-                file.flush()
-                os.fsync(file.fileno())
-        for path, target, mode in zip(beside, targets, modes):
-            if mode is not None:
-                os.chmod(path, mode)
-            os.replace(path, target)
-    finally:
-        for path in beside:
-            with suppress(OSError):
-                path.unlink()
+    opener = None
+    if target.mode is not None:
+        opener = private
+    return open(target.beside, "xb", opener=opener)
 
 
 @contextmanager
@@ -150,10 +164,8 @@ def _table(A):
     return {"sums": [M, N] + sums, "size": size}
 
 
-def _parts(problem):
-    """Return the settings of a problem, and digests of the settings, y and A, both by
-    name.
-    """
+def _identify(problem):
+    """Identify a problem by its settings and digests of these, y and A, all by name."""
     A, y, prior, likelihood, counts, beta = problem
     intercept = isinstance(prior, WithIntercept)
     if intercept:
@@ -189,7 +201,7 @@ def check_same(path, there, problem, names):
             return False
         return gap <= 1e-9 * digest["size"]  # summed in other orders
 
-    digests = _parts(problem)["digests"]
+    digests = _identify(problem)["digests"]
     saved = there["digests"]
     others = [name for name in sorted(names) if not same(digests[name], saved[name])]
     if others:
@@ -339,7 +351,7 @@ def _state(file, M, N):
 # %% ../../nbs/workshop/saving.ipynb #87000115
 def write_fit(path, problem, state, **ended):
     """Write the settings of a problem, the messages of a state, and how a fit ended."""
-    parts = _parts(problem)
+    parts = _identify(problem)
     _write(_checked_path(path), state, **ended, **parts)
 
 

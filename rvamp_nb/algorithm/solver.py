@@ -27,7 +27,8 @@ from .problem import Breakdown, Problem, State, Step
 from .protocols import check_moments, check_own_loss
 from .resampling import CountLaw, Poisson, check_law, law_of_one
 from .saving import FileError, check_same, saved_settings, write_fit
-from .step import WithIntercept, lambda_max_factor, threads
+from .start import lambda_max_factor
+from .step import WithIntercept, threads
 from ..environment import numpy_errors, progress_bar
 from ..interface import check_interface
 from ..sketch import as_page, leading_moments

@@ -627,29 +627,36 @@ def _polish(p, b, used, z, f):
     return kept
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000018
-def _check_kkt(p, w, z, f, used, most=20):
-    """Check the optimality (Karush-Kuhn-Tucker) conditions of all columns; z and
-    `used`, (b, n), belong to the columns numbered w.
+class _Optimality(NamedTuple):
+    """How far b refits are from the optimality (Karush-Kuhn-Tucker) conditions."""
 
-    Return the violators as (refits, columns), at most `most` in each refit; a mask of
-    the refits that are surely solved, (b,); and the largest violation of each, (b,),
-    relative to its penalty.
+    violators: tuple  # (refits, columns) that should enter
+    met: np.ndarray  # (b,) bool: refits that are surely solved
+    gap: np.ndarray  # (b,): the largest violation, relative to its penalty
+
+
+def _check_optimality(p, w, z, f, used, most=20):
+    """Check the optimality conditions of all columns; return `_Optimality`.
+
+    A used column, z (b, n) where `used` (b, n), pulls exactly as hard as its penalty;
+    any other one no harder. w, (n,), numbers these columns; f, (b, M), are the
+    predictions. There are at most `most` violators in each refit.
     """
     pull = -p.loss.slope(p.y, f, p.counts) @ p.X.T
-    in_use = np.nonzero(used)
-    refits = in_use[0]
-    face = refits, w[in_use[1]]
-    z = z[in_use]
+    refits, places = np.nonzero(used)
+    face = refits, w[places]
+    z = z[refits, places]
     t = p.t[face]
-    violators, outside = _add_violators(p, pull, face, 1e-13 * p.force, most)
+    rounding = 1e-13 * p.force
+    violators, excess = _add_violators(p, pull, face, rounding, most)
     # a column that nearly ties with its penalty might be in another minimum
-    nearly_ties = outside >= -1e-8 * p.t.max(1, initial=0) - 1e-13 * p.force
+    nearly_ties = excess >= -1e-8 * p.t.max(1, initial=0) - rounding
     violation = np.abs(pull[face] - p.k[face] * z - t * np.sign(z))
     # `maximum.at` takes the largest over the columns of each refit
     gap = np.zeros(len(f))
     np.maximum.at(gap, refits, violation / np.maximum(t + p.force[refits], 1e-300))
     met = ~nearly_ties & (gap <= 1e-10)
-    return violators, met, np.fmax(gap, outside / p.force)
+    return _Optimality(violators, met, np.fmax(gap, excess / p.force))
 
 
 class _Solution(NamedTuple):
@@ -668,8 +675,9 @@ def _first_columns(p, solution, always, likely):
     if likely is None:
         w = np.flatnonzero(always)
         z = solution.x[:, w]
-        violators, _, _ = _check_kkt(p, w, z, solution.f, z != 0, 2 * p.X.shape[1])
-        likely = violators[1]
+        most = 2 * p.X.shape[1]
+        optimality = _check_optimality(p, w, z, solution.f, z != 0, most)
+        _, likely = optimality.violators
     first = always | solution.x.any(0)
     first[likely] = True
     return np.flatnonzero(first)
@@ -698,20 +706,21 @@ def _solve_on_all(p, likely, start=0.0):
         few = p.of_columns(w)
         solved = _solve_on_columns(few, z, used, sign)
         f = z @ few.X
-        violators, met, gap = _check_kkt(p, w, z, f, used)
-        again = np.zeros(len(going), dtype=bool)
-        again[violators[0]] = True
+        optimality = _check_optimality(p, w, z, f, used)
+        refits, columns = optimality.violators
+        again = np.zeros_like(solved)
+        again[refits] = True
         again &= solved
         for b in np.flatnonzero(~again):
             kept = _polish(few, b, used, z, f[b])
-            solution.sure[going[b]] = kept and met[b] and solved[b]
+            solution.sure[going[b]] = kept and optimality.met[b] and solved[b]
         solution.x[np.ix_(going, w)] = z
         solution.f[going] = f
-        solution.gap[going] = gap
+        solution.gap[going] = optimality.gap
         if not again.any():
             break
         n_before = len(w)
-        w = np.union1d(w, violators[1][again[violators[0]]])
+        w = np.union1d(w, columns[again[refits]])
         idle = 0 if len(w) > n_before else idle + 1
         if idle == _IDLE:  # the rounds repeat each other
             break

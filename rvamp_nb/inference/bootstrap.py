@@ -8,7 +8,7 @@ __all__ = ['weighted_lasso', 'Refits', 'naive_bootstrap']
 # %% ../../nbs/course/14_bootstrap.ipynb #46b76c61
 import warnings
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -16,9 +16,13 @@ from threadpoolctl import threadpool_limits
 from ..algorithm.resampling import CountLaw, Poisson, TwoPoint, check_law, drawn
 from ..environment import numpy_errors, progress_bar
 from . import batch_glm
+from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import check_in_memory
 from ..typing import Array, ArrayLike, renamed
 from ..validation import check_array, check_number, check_size, kind_of
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 # %% ../../nbs/course/14_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
@@ -312,6 +316,29 @@ class Refits(NamedTuple):
     intercept_mean: float = np.nan
     intercept_var: float = np.nan
     intercept_se: float = np.nan
+
+    def summary(self) -> "DataFrame":
+        """Show the coefficients in a table, a row for each column.
+
+        Returns
+        -------
+        DataFrame of N rows
+            The mean and standard deviation across resamples, Pi, and the standard
+            errors of mean and Pi.
+
+        Examples
+        --------
+        >>> from rvamp_nb import naive_bootstrap
+        >>> from rvamp_nb.datasets import toy
+        >>> A, y, *_ = toy()
+        >>> [*naive_bootstrap(A, y, 0.6, n_resamples=200).summary()]
+        ['mean', 'sd', 'Pi', 'mean_se', 'Pi_se']
+        """
+        return summary_of(self)
+
+    def _repr_html_(self):
+        columns = leading_moments(self, self.Pi, self.Pi_se)
+        return as_page(self, ("complete", "green"), (), *columns)
 
     def __repr__(self):
         many = f"{self.n_resamples:,} resamples, {len(self.mean)} coefficients"

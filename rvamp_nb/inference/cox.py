@@ -9,6 +9,7 @@ __all__ = ['LARGE', 'TERMS', 'one_clock', 'RiskSets', 'CoxLoss', 'within_strata'
 # %% ../../nbs/course/53_survival.ipynb #s2e0dfc7
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +20,13 @@ from ..algorithm.messages import Moments, Natural
 from ..algorithm.resampling import CountLaw, Grouped, Stratified, Subsample
 from ..algorithm.weighted import WeightedLoss
 from .batch_glm import GAP, refit, unit_table
+from ..sketch import as_page
 from ..tables.chunked import check_in_memory
 from ..typing import Array, TableLike
 from ..validation import check_array, kind_of
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0001
 def one_clock(time, entry=None, strata=None):
@@ -442,7 +447,7 @@ def _check_baseline(base):
         )
 
 # %% ../../nbs/course/53_survival.ipynb #se98e8ec
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BaselineHazard:
     """Hold a frozen baseline hazard, which makes each row of survival data a Poisson
     row (`full`, `drawn-share`).
@@ -517,6 +522,48 @@ class BaselineHazard:
         drawn = (self.sample_weight[order] > 0) * self.counts.mean
         there = RiskSets(start[order], stop[order]).at_risk(drawn)
         return float(np.average(there, weights=self.event[order]))
+
+    def summary(self) -> "DataFrame":
+        """Show the hazard in a table, a row for each time of an event.
+
+        Returns
+        -------
+        DataFrame
+            The events at each time, by `time`, and the cumulative hazard there, on
+            average over the rows that leave then (and the `stratum`, if there are any).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rvamp_nb.inference.cox import BaselineHazard
+        >>> table = BaselineHazard(np.arange(21.0), np.arange(21) % 4 == 1).summary()
+        >>> table.loc[[5.0, 17.0]].round(1).to_dict("list")
+        {'events': [1.0, 1.0], 'hazard': [0.2, 0.8]}
+        """
+        from pandas import DataFrame
+
+        columns = {"time": self.time, "events": self.event, "hazard": self.hazard}
+        keys = ["time"]
+        if self.strata is not None:
+            columns["stratum"] = self.strata
+            keys = ["stratum", "time"]
+        at = DataFrame(columns)[self.sample_weight > 0].groupby(keys)
+        table = at.agg({"events": "sum", "hazard": "mean"})
+        return table[table["events"] > 0]
+
+    def __repr__(self):
+        seen = f"{int(np.sum(self.event)):,} events of {len(self.time):,} rows"
+        last = f"hazard up to {self.hazard.max():.2g} at {self.time.max():g}"
+        return f"BaselineHazard({seen}; {last})"
+
+    def _repr_html_(self):
+        table = self.summary().reset_index()
+        rows = np.unique(np.linspace(0, len(table) - 1, 6).astype(int))
+        columns = {}
+        for name in ("time", "events", "hazard"):
+            values = table[name].to_numpy(dtype=float)
+            columns[name] = values, np.maximum(np.abs(values) / 10, 1e-300)
+        return as_page(self, ("held fixed", "plain"), (), rows, columns)
 
     def within_strata(self, A: TableLike) -> TableLike:
         """Subtract the mean of each column in each stratum (`within`).

@@ -21,17 +21,19 @@ import numpy as np
 from scipy.special import betaincinv, comb
 from scipy.stats import t as student
 
-from ..algorithm.clusters import moment_view, residual_response
-from ..algorithm.likelihood import Logistic, Loss, PoissonLoss, Squared
+from ..algorithm.cluster_channel import moment_view, residual_response
+from ..algorithm.likelihood import FAINTEST, Logistic, Loss, PoissonLoss, Squared
 from ..algorithm.prior import Penalty
 from ..algorithm.resampling import FixedFactor, NoResampling
 from ..algorithm.solver import Fit, with_clusters
+from ..algorithm.weighted import WeightedLoss
 from .diagnostics import ReliabilityWarning
 from .forest import plot_effects
-from .refinement import field_of
+from .joint import RowModel, intervals, joint_effects, why_none
+from .levels import field_of
 from ..sketch import as_page
-from ..typing import Array, Bools, Ints
-from ..validation import check_number, format_list
+from ..typing import Array, ArrayLike, Bools, Ints
+from ..validation import check_array, check_number, format_list
 
 if TYPE_CHECKING:  # not loaded for a signature
     from matplotlib.axes import Axes
@@ -441,7 +443,7 @@ class Effects(NamedTuple):
     adds_up : sequence of int arrays
         The columns that each adds up with, where it matters.
     reasons : sequence of str
-        Of a selector: why there is no interval, or "".
+        Of a selector, or with weights: why there is no interval, or "".
     note : str
         Of a selector: what choosing columns on the same rows costs.
     ratio : str
@@ -508,6 +510,44 @@ class Effects(NamedTuple):
         if len(self.reasons):
             columns["reason"] = self.reasons
         return DataFrame(columns, index=self.names)
+
+    def per_unit(self, scale: ArrayLike | Mapping[str, float]) -> "Effects":
+        """Express effects on standardised columns per unit of the columns as they were.
+
+        Parameters
+        ----------
+        scale : (N,) array, or {name: float}
+            What each column was divided by, such as `attrs["scale"]` of the frame that
+            `datasets.standardize` returns. A ValueError for numbers below zero; 0 of a
+            constant column makes its effect NaN.
+
+        Returns
+        -------
+        Effects
+            Estimates, errors and intervals divided by the scale.
+
+        Examples
+        --------
+        >>> from pandas import DataFrame
+        >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
+        >>> from rvamp_nb import debiased_effects, rvamp
+        >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
+        >>> X = DataFrame(2 * d.A[:, :10], columns=d.names[:10])
+        >>> A, y = datasets.standardize(X, d.y)
+        >>> found = debiased_effects(rvamp(A, y, prior=lasso, counts=NoResampling()))
+        >>> print(found.per_unit(A.attrs["scale"]).estimate[2].round(-1))
+        280.0
+        """
+        if isinstance(scale, Mapping):
+            scale = [*scale.values()]
+        scale = check_array("scale", scale, (len(self.estimate),), low=0)
+        unit = 1 / np.where(scale > 0, scale, np.nan)
+        numbers = (values * unit for values in self[:4])
+        covariance = self.covariance
+        if covariance is not None:
+            covariance = covariance * np.outer(unit, unit)
+        scaled = dict(zip(self._fields, numbers))
+        return self._replace(**scaled, covariance=covariance)
 
     def plot(
         self, ax: "Axes | None" = None, per: str | None = None, most: int = 40
@@ -593,18 +633,29 @@ def _loss_of(fit):
 # %% ../../nbs/course/56_effects.ipynb #27ef1ab1
 def _check_noise_and_size(A, y, loss, columns):
     """Refuse a table A that is not in memory, a logistic y of shares instead of labels
-    (less noise), and counts with too few rows or events. A TypeError or ValueError.
+    (less noise), events of survival times, and counts, or rows with weights or offsets,
+    that are too few. A TypeError or ValueError.
     """
+    unlike = isinstance(loss, WeightedLoss)
+    counted = isinstance(loss.plain, PoissonLoss)
+    if unlike and counted and np.isin(y, (0, 1)).all():
+        remedy = _RECIPES["survival"]
+        raise ValueError(f"debiased_effects: y holds events with an offset; {remedy}")
     if isinstance(loss, Logistic) and not np.isin(y, (0, 1)).all():
         remedy = "no shares: give a row for each trial"
         raise ValueError(f"debiased_effects: y must hold labels, {remedy}")
     if not isinstance(A, np.ndarray):
         raise TypeError("debiased_effects: A must be a dense array in memory")
     least = ROWS_PER_COLUMN * columns
-    if isinstance(loss, PoissonLoss) and min(len(A), y.sum()) < least:
-        seen = f"{len(A)} rows with {y.sum():g} events for {columns} columns"
+    few = min(len(A), y.sum()) if counted else len(A)
+    if (unlike or counted) and few < least:
+        seen = f"{len(A)} rows for {columns} columns"
+        kind = "rows with weights or offsets"
+        if counted:
+            seen = f"{len(A)} rows with {y.sum():g} events for {columns} columns"
+            kind = "counts"
         remedy = "leave columns out, or take more rows"
-        what = f"{seen}, and effects on counts need {least} of each"
+        what = f"{seen}, and effects on {kind} need {least} of each"
         raise ValueError(f"debiased_effects: {what}; {remedy}")
 
 
@@ -681,9 +732,9 @@ def _check(fit, level):
     if not plain or not isinstance(fit.prior.randomize, FixedFactor):
         kind = "one penalised estimate, without resampling"
         raise ValueError(f"debiased_effects: fit must be {kind}; {recipe}")
-    known = type(loss) in (Squared, Logistic, PoissonLoss)
+    known = type(loss.plain) in (Squared, Logistic, PoissonLoss)
     if not isinstance(fit.prior, Penalty) or not known:
-        given = f"{type(fit.prior).__name__} and {type(loss).__name__}"
+        given = f"{type(fit.prior).__name__} and {type(loss.plain).__name__}"
         kinds = "a penalty and a Squared, Logistic or PoissonLoss"
         raise TypeError(f"debiased_effects: fit must have {kinds}, not {given}")
     _check_noise_and_size(A, y, loss, len(fit.mean))
@@ -732,6 +783,30 @@ def _with_what_adds_up(together, beyond, adds_up, enough):
         sets[i] = np.append(i, members[members != i])
     return sets
 
+# %% ../../nbs/course/56_effects.ipynb #27ef00w1
+def _estimate_with_weights(fit, level, names):
+    """Estimate the effects of a fit whose rows have weights or offsets: all columns
+    together, and an intercept, without a penalty (`unit-error`). Return `Effects`.
+    """
+    loss = fit.problem.likelihood
+    y, weight, offset = loss.known(fit.problem.y)
+    kept = weight > FAINTEST
+    A = fit.problem.A[kept, : len(fit.mean)]
+    weight = weight[kept] / weight[kept].mean()
+    varies = np.ptp(A, axis=0) > 0
+    centred_columns = A[:, varies] - weight @ A[:, varies] / weight.sum()
+    model = RowModel(centred_columns, y[kept], loss.plain, offset[kept], weight)
+    to = np.eye(len(varies))[varies]
+    to = np.vstack([to, np.zeros(len(varies))])
+    has_bias = isinstance(loss.plain, Logistic)
+    found = joint_effects(model, np.arange(len(A)), has_bias, to)
+    called = np.array(range(len(varies)) if names is None else names)[varies]
+    reasons = np.full(len(varies), "constant", dtype=object)
+    reasons[varies] = [why_none(found, j, called) for j in range(len(called))]
+    numbers = found.estimate, found.covariance, found.freedom
+    fields = intervals(*numbers, reasons == "", level)
+    return Effects(**fields, level=level, names=names, reasons=[*reasons])
+
 # %% ../../nbs/course/56_effects.ipynb #27ef00s3
 def debiased_effects(
     fit: Fit, level: float = 0.95, names: Sequence[str] | None = None
@@ -744,11 +819,14 @@ def debiased_effects(
     ----------
     fit : Fit
         Of `rvamp` without resampling: prior=Laplace(lam, FixedFactor()) (or another
-        penalty), counts=NoResampling(), the loss Squared, Logistic or PoissonLoss. lam
-        is that of cross-validation (`choose_lambda`) or less: where the predictions of
-        a logistic fit are too cautious (`calibration`), there are p-values only. A fit
-        to counts needs nearly none: a ValueError if it moves a coefficient by more than
-        .25 standard errors, or if there are fewer than 4 rows, or events, per column.
+        penalty), counts=NoResampling(), the loss Squared, Logistic or PoissonLoss, or a
+        WeightedLoss of one. lam is that of cross-validation (`choose_lambda`) or less:
+        where the predictions of a logistic fit are too cautious (`calibration`), there
+        are p-values only. A fit to counts needs nearly none: a ValueError if it moves a
+        coefficient by more than .25 standard errors, or if there are fewer than 4 rows,
+        or events, per column.
+        With weights or offsets lam does not matter: all columns and an intercept are
+        estimated without a penalty (`unit-error`), from 4 rows, or events, per column.
     level : float in (0, 1)
         How often an interval should hold the true coefficient.
     names : sequence of N strings, optional
@@ -787,6 +865,8 @@ def debiased_effects(
     fit = with_clusters(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]
     names = _names_of(names, fit)
+    if isinstance(fit.problem.likelihood, WeightedLoss):
+        return _estimate_with_weights(fit, level, names)
     alike = resemblance(A - A.mean(0) * fit.has_intercept)
     together = alike.together
     estimate, se, freed, pull, rest, claimed = debiased_together(fit, together)

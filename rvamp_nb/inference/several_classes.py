@@ -247,14 +247,18 @@ def class_deviations(fit, B):
     """Compute standard deviations of the coefficients of each class, (N, K), across
     resamples (`class-variance`); fit is a Fit of `softmax_problem`, B its basis, (K,
     d).
+
+    The d numbers of a column vary along its mean field and across it, and the K
+    coefficients are B times these.
     """
     incoming = fit.last.state.to_prior
-    of, Q, size = fit.prior.in_groups(incoming)
-    d = B.shape[1]
-    N = len(Q) - d  # the intercepts are last
-    field = incoming.h[: N * d].reshape(N, d) @ B.T
-    along = field / np.where(size > 0, size, 1.0)[:N, None]
-    across = of.tangential[:N, None]
-    radial = of.radial[:N, None]
-    var = across * (1 - 1 / len(B)) + (radial - across) * along**2
-    return np.sqrt(np.maximum(var, 0)) / Q[:N, None]
+    moments, precision, length = fit.prior.in_groups(incoming)
+    K, d = B.shape
+    N = len(precision) - d  # the intercepts are last
+    field_of_classes = incoming.h[: N * d].reshape(N, d) @ B.T
+    # B times the direction of the field, of length 1
+    direction = field_of_classes / np.where(length > 0, length, 1.0)[:N, None]
+    across = moments.tangential[:N, None]
+    along = moments.radial[:N, None]
+    var = across * (1 - 1 / K) + (along - across) * direction**2
+    return np.sqrt(np.maximum(var, 0)) / precision[:N, None]

@@ -7,7 +7,7 @@ __all__ = ['ROWS', 'score_covariances', 'SoftmaxFit', 'softmax_fit']
 
 # %% ../../nbs/workshop/softmax.ipynb #50f70004
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import softmax
@@ -18,8 +18,13 @@ from ..algorithm.solver import Fit, rvamp
 from ..environment import numpy_errors
 from . import several_classes
 from .refinement import RefinedFit, refine
+from ..sketch import as_page, plain_text
+from ..tables.dispatch import names_of
 from ..typing import Array, ArrayLike
 from ..validation import check_array
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 # %% ../../nbs/workshop/softmax.ipynb #c6100070
 ROWS = 64  # are predicted at once
@@ -66,6 +71,8 @@ class SoftmaxFit:
         Whether it settled, and how it ended.
     fit : Fit
         The fit to columns and targets of all classes.
+    names : (N,) array of str, or None
+        Of the columns of a frame.
     refined : RefinedFit or None
         What `refine` added.
 
@@ -87,6 +94,7 @@ class SoftmaxFit:
     classes: Array
     fit: Fit
     refined: RefinedFit | None = None
+    names: np.ndarray | None = None
 
     converged = property(lambda self: self.fit.converged)
     status = property(lambda self: self._best.status)
@@ -165,9 +173,45 @@ class SoftmaxFit:
         cov = score_covariances(self.fit, rows, d)
         return several_classes.mean_probabilities(self._basis, rows @ mean, cov)
 
+    def summary(self) -> "DataFrame":
+        """Show the features in a table, a row for each, by its name or number.
+
+        Returns
+        -------
+        DataFrame of N rows
+            Pi, after `refine` its standard error, and the mean and the standard
+            deviation of each class.
+
+        Examples
+        --------
+        >>> from rvamp_nb import softmax_fit
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> found = softmax_fit((X - X.mean()) / X.std(), y, lam=10.0)
+        >>> found.summary()["Pi"].round(1).tolist()
+        [0.0, 0.9, 1.0, 1.0]
+        """
+        from pandas import DataFrame
+
+        columns = {"Pi": self.Pi}
+        if self.refined is not None:
+            columns["Pi_se"] = self.Pi_se
+        for label, mean, sd in zip(self.classes, self.mean.T, self.sd.T):
+            columns[f"mean {label}"] = mean
+            columns[f"sd {label}"] = sd
+        return DataFrame(columns, index=self.names)
+
     def __repr__(self):
         what = f"{len(self.classes)} classes, {len(self.Pi)} features"
         return f"SoftmaxFit({what}, {self.Pi.sum():.1f} selected; {self.status})"
+
+    def _repr_html_(self):
+        state = ("converged", "green") if self.converged else ("not converged", "red")
+        columns = {"Π": (self.Pi, 0.01)}
+        for label, mean, sd in zip(self.classes, self.mean.T, self.sd.T):
+            columns[f"mean {plain_text(label)}"] = (mean, sd)
+        order = np.argsort(-self.Pi, kind="stable")
+        return as_page(self, state, (), order, columns, self.names)
 
 # %% ../../nbs/workshop/softmax.ipynb #c6100035
 @numpy_errors(under="ignore")
@@ -227,5 +271,8 @@ def softmax_fit(
     >>> print(found.Pi.round(2))
     [0.02 0.94 0.99 1.  ]
     """
+    names = names_of(A)
     classes, problem = several_classes.softmax_problem(A, y, lam, counts)
-    return SoftmaxFit(classes, rvamp(**problem, **options))
+    if names is not None:
+        names = np.array([str(name) for name in names], dtype=object)
+    return SoftmaxFit(classes, rvamp(**problem, **options), names=names)

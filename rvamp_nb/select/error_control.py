@@ -152,8 +152,8 @@ DEFAULT_PFER = 1.0
 
 
 def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"):
-    """Compute threshold, pfer and q as `error_control` does, from at most two of them,
-    with a q that the rows can bear.
+    """Compute threshold, bound and q as `error_control` does, from at most two of
+    threshold, pfer and q, with a q that the rows can bear.
 
     The defaults are `DEFAULT_THRESHOLD` and `DEFAULT_PFER`. A q that follows from them
     is at most `most` > 0 (one that is given may be larger); then a threshold that was
@@ -168,25 +168,33 @@ def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"
     if q is not None:
         if threshold is None and pfer is None:
             threshold = DEFAULT_THRESHOLD
-        at, bounded, q = error_control(p, threshold, pfer, q, bound)
-        return at, bounded, q, _unspent(pfer, p, at, bounded, q)
+        chosen, bounded, q = error_control(p, threshold, pfer, q, bound)
+    else:
+        first = threshold or DEFAULT_THRESHOLD
+        chosen, bounded, q = error_control(p, first, pfer or DEFAULT_PFER, bound=bound)
+        if q > most:
+            return _with_largest_q(p, most, threshold, pfer, bound)
+    return chosen, bounded, q, _unspent(pfer, p, chosen, bounded, q)
+
+# %% ../../nbs/course/51_error_control.ipynb #m0stq001
+def _with_largest_q(p, most, threshold, pfer, bound):
+    """Compute threshold, bound, q and note for q = `most`, as `resolve_error_control`
+    returns them: at the threshold given, or where the bound equals pfer.
+    """
     allowed = pfer or DEFAULT_PFER
-    at = threshold or DEFAULT_THRESHOLD
-    at, bounded, q = error_control(p, at, allowed, bound=bound)
-    if q <= most:
-        return at, bounded, q, _unspent(pfer, p, at, bounded, q)
-    enough, reached, _ = error_control(p, pfer=allowed, q=most, bound=bound)
-    at = threshold or max(enough, LEAST_THRESHOLD)
-    at, bounded, q = error_control(p, at, q=most, bound=bound)
+    # at this threshold all of pfer is spent
+    spending, spent, _ = error_control(p, pfer=allowed, q=most, bound=bound)
+    chosen = threshold or max(spending, LEAST_THRESHOLD)
+    chosen, bounded, q = error_control(p, chosen, q=most, bound=bound)
     note = ""
-    if pfer is not None and at != enough:
-        _, _, would = error_control(p, at, pfer, bound=bound)
+    if pfer is not None and chosen != spending:
+        _, _, allowed_q = error_control(p, chosen, pfer, bound=bound)
         note = (
-            f"pfer = {pfer:g} at threshold {at:g} would allow q = {would:.3g}, more"
-            f" than a sixth of the rows: q = {most:.3g} is taken, and the bound is"
-            f" {bounded:.2g}; it would be {reached:.3g} at threshold {enough:.3f}"
+            f"pfer = {pfer:g} at threshold {chosen:g} would allow q = {allowed_q:.3g},"
+            f" more than a sixth of the rows: q = {most:.3g} is taken, and the bound is"
+            f" {bounded:.2g}; it would be {spent:.3g} at threshold {spending:.3f}"
         )
-    return at, bounded, q, note
+    return chosen, bounded, q, note
 
 # %% ../../nbs/course/51_error_control.ipynb #n0rm0003
 def gaussian_bound(q, threshold, p):

@@ -42,6 +42,18 @@ _MISSING = ("None", "nan", "<NA>", "NaT")  # a missing label, as text
 
 def _by_label(given, names):
     """Group the columns with names (N,) that have the same label."""
+    sets = {}
+    for i, label in enumerate(_check_labels(given, names)):
+        sets.setdefault(str(label), []).append(i)
+    return {label: columns for label, columns in sets.items() if len(columns) > 1}
+
+
+def _check_labels(given, names):
+    """Return a list of labels, one for each of the columns with names (N,).
+
+    A TypeError for what are no labels, a ValueError for another number or order, and
+    for two labels that read alike.
+    """
     kinds = "a dict {name: columns}, a label for each column, or 'categories'"
     labels = [None]
     if np.iterable(given) and not isinstance(given, str):
@@ -57,15 +69,13 @@ def _by_label(given, names):
     if len(labels) != len(names):
         problem = f"{len(labels)} labels, and X has {len(names)} columns"
         raise ValueError(f"column_groups must be {kinds}; there are {problem}")
-    sets = {}
     first = {}
-    for i, label in enumerate(labels):
-        sets.setdefault(str(label), []).append(i)
+    for label in labels:
         other = first.setdefault(str(label), label)
         if other != label:
             problem = f"{other!r} and {label!r} would be one group"
             raise ValueError(f"column_groups: {problem}: give all labels one kind")
-    return {label: columns for label, columns in sets.items() if len(columns) > 1}
+    return labels
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000007
 def group_numbers(groups, names, factors):
@@ -97,12 +107,12 @@ def _check_group_sizes(groups, names):
 
 
 def in_groups(A, prior, columns, names, weight):
-    """Make the columns of each group orthonormal, under row weights, (M,) or None, once
-    unpenalised columns are projected out; return the table (M, n), its prior and its
-    `Columns`.
+    """Make the columns of each group orthonormal; return the table (M, n), its prior
+    and its `Columns`.
 
-    Columns of no group come first. A TypeError for a table in chunks, a ValueError for
-    a group that is too large.
+    Columns of no group come first. The others are orthonormal under row weights, (M,)
+    or None, once unpenalised columns are projected out. A TypeError for a table in
+    chunks, a ValueError for a group that is too large.
     """
     check_in_memory(A, "column_groups: the columns of a group are made orthonormal")
     group = columns.group[columns.first]
@@ -115,14 +125,16 @@ def in_groups(A, prior, columns, names, weight):
     if len(kept):
         seen = project_out(A, kept, weight)
     made, lost = orthonormal(as_weighed(seen, weight)[:, inside], groups)
+    made_columns = (made.back @ A[:, inside].T).T
 
     # a column alone is a group of its own, with a negative number
     labels = np.append(-1 - alone, made.groups)
     first = inside[_first_places(groups, made.groups)]
     factors = prior.penalty_factor[np.append(alone, first)]
-    _, index, sizes, _ = groups_of(labels)
-    prior = GroupLasso(1.0, labels, factors * np.sqrt(sizes[index]))
-    A = np.hstack([A[:, alone], (made.back @ A[:, inside].T).T])
+    by_group = groups_of(labels)
+    sizes = by_group.sizes[by_group.index]
+    # a group of k directions has sqrt(k) times the penalty
+    prior = GroupLasso(1.0, labels, factors * np.sqrt(sizes))
     turn = columns.turn.tocsr()
     turn = vstack([turn[alone], made.back @ turn[inside]]).tocsc()
     label = np.where(columns.group >= 0, columns.group, -1 - columns.where)
@@ -132,25 +144,29 @@ def in_groups(A, prior, columns, names, weight):
         groups=tuple(names),
         dependent=tuple(names[g] for g in lost),
     )
-    return A, prior, columns
+    return np.hstack([A[:, alone], made_columns]), prior, columns
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000016
 def in_classes(A, prior, columns, basis):
-    """Turn each column of a table, (M, n), into one for each of the d contrasts of K
-    classes, `basis` (K, d); return the table (M d, (n + 1) d), with d intercepts last,
-    its prior and its `Columns`. The coefficients of a column, or of all columns of a
-    group, for all classes are one group. A TypeError for a table in chunks.
+    """Turn each column of a table, (M, n), into one for each contrast of K classes;
+    return the table (M d, (n + 1) d), its prior and its `Columns`.
+
+    `basis`, (K, d), are the contrasts; d intercepts come last. A feature is selected
+    for all classes together, so the coefficients of a column, or of all columns of a
+    group, are one group. A TypeError for a table in chunks.
     """
     check_in_memory(A, "loss='softmax': a column becomes one for each class but one")
     d = basis.shape[1]
-    turn = kron(columns.turn, basis.T)
-    intercepts = csc_array((d, turn.shape[1]))
-    turn = csc_array(vstack([turn, intercepts]))
+    # coefficients of K classes by d numbers; none is made of the intercepts
+    blocks = kron(columns.turn, basis.T)
+    intercepts = csc_array((d, blocks.shape[1]))
+    turn = csc_array(vstack([blocks, intercepts]))
     columns = columns._replace(where=d * columns.where, turn=turn, basis=basis)
     if not columns.groups:
         A, prior = in_directions(A, prior.penalty_factor, d)
         return A, prior, columns
-    index = np.repeat(prior.column_groups.index, d)
-    A, of_columns = in_directions(A, prior.weights, d)
-    labels = np.append(index, index.max() + 1 + np.arange(d))
-    return A, GroupLasso(1.0, labels, of_columns.weights), columns
+    A, penalty_of_columns = in_directions(A, prior.weights, d)
+    group = prior.column_groups.index
+    intercept_groups = group.max() + 1 + np.arange(d)
+    labels = np.append(np.repeat(group, d), intercept_groups)
+    return A, GroupLasso(1.0, labels, penalty_of_columns.weights), columns

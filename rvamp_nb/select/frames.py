@@ -11,12 +11,12 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from . import readers
+from . import matched, readers
 from .readers import InputError, np, pd, printable, quoted, to_numeric
 
 # %% ../../nbs/workshop/frames.ipynb #51a5e927
 _ONE = ("target", "time", "event", "entry", "id", "groups", "strata", "weights")
-_ONE += ("offset", "exposure", "trials")
+_ONE += ("offset", "exposure", "trials", "matched")
 _MANY = ("drop", "keep", "categorical")
 _FEATURE = {"keep", "categorical", "ordered"}  # roles of features
 _TOGETHER = ({"id", "groups"}, {"target", "strata"})
@@ -79,6 +79,7 @@ def _check_roles(ask):
     if ask.exposure is not None and ask.offset is not None:
         options = f"{typed('exposure')} (its logarithm is an offset), {typed('offset')}"
         raise InputError(f"{options}: give one column of the two, or of their sum")
+    matched.check_roles(ask)
     if (ask.target is None) == (ask.time is None):
         raise InputError(f"say what to explain: {typed('target')}, or {survival}")
     if ask.missing not in ("error", "median", "drop"):
@@ -127,23 +128,29 @@ def _features(ask, file):
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30efe
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?([./-])\d\d?\2\d{2,4}")
-_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+_COMMA = re.compile(r"([<>≤≥]=?\s*)?[-+]?\d*,\d+([eE][-+]?\d+)?")
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[-+]?\d*[.,]?\d+([eE][-+]?\d+)?")
 _FEW_LEVELS = 12  # at most, of a column of words that is proposed as a category
 # half of it leaves out months, twice of it proposes the letters of the alphabet
 _TEXT = "is not a number"
+_COMMAS = "is not a number, but for a comma"
 _NOT_NUMBERS = {
     "is a date": _DATE,
-    "is not a number, but for a comma": _COMMA,
+    _COMMAS: _COMMA,
     "is only known to lie beyond a limit": _LIMIT,
 }
 _PROPOSED = {_TEXT, "is a date", "is missing"}  # problems that options settle
 
 
-def _describe_text(cell):
-    """Describe text that is not a number."""
+def _describe_text(texts):
+    """Describe cells that are not numbers, a Series of text, by the first of them; a
+    limit beside numbers with commas may have one, too.
+    """
+    first = texts.iloc[0].strip()
+    if _LIMIT.fullmatch(first) and texts.str.fullmatch(_COMMA).any():
+        return _COMMAS
     for problem, pattern in _NOT_NUMBERS.items():
-        if pattern.fullmatch(cell.strip()):
+        if pattern.fullmatch(first):
             return problem
     return _TEXT
 
@@ -163,7 +170,7 @@ def _remedies(ask):
     gap += f" leave out the row, or {drop} the column"
     return {
         _TEXT: word,
-        "is not a number, but for a comma": comma,
+        _COMMAS: comma,
         "is a date": f"turn it into days, or {drop}",
         "is only known to lie beyond a limit": limit,
         "is not a finite number": f"mend it, or {drop}",
@@ -178,7 +185,7 @@ def _refuse(ask, frame, values, gaps, features):
     The remedies are in the same line; nothing is raised where all cells can be used.
     """
     # of labels only equal and different matters: they may be text
-    free = {ask.id, ask.groups, ask.strata, ask.event}
+    free = {ask.id, ask.groups, ask.strata, ask.event, ask.matched}
     free = free.difference(features, [ask.target])
     free.update(ask.categorical)
     if ask.target is not None and values[ask.target].isna().all():
@@ -195,32 +202,36 @@ def _refuse(ask, frame, values, gaps, features):
     places = {problem: [] for problem in remedies}
     for problem, cells in unusable.items():
         for name in cells.columns[cells.any().to_numpy()]:
-            cell, place = _first_cell(frame, name, cells[name])
-            kind = _describe_text(cell) if problem == _TEXT else problem
-            places[kind].append(place)
+            texts = frame.loc[cells[name], name].astype(str)
+            kind = _describe_text(texts) if problem == _TEXT else problem
+            places[kind].append(_first_cell(frame, name, cells[name]))
     sentences = []
+    if frame.attrs.get("unmatched"):
+        sentences.append(frame.attrs["unmatched"])
     for problem, names in places.items():
+        if len(names) > 12:
+            names[10:] = [f"... ({len(names)} columns)"]
         if names:
             where = ", ".join(names)
             sentences.append(f"a cell {problem} in {where}: {remedies[problem]}")
     if sentences:
-        if _PROPOSED.issuperset(problem for problem in places if places[problem]):
+        settled = set(_PROPOSED)
+        if frame.attrs.get("sep") == ";":  # then commas hardly stand for thousands
+            settled.add(_COMMAS)
+        if settled.issuperset(problem for problem in places if places[problem]):
             sentences += _proposal(ask, frame, values, gaps, unusable[_TEXT])
         raise InputError(f"{ask.where}: {'; '.join(sentences)}")
 
 
 def _first_cell(frame, name, unusable):
-    """Return the first of a column's unusable cells, (M,) bool, as text, and the words
-    that name the column, how many there are, and where the first is.
-    """
+    """Name a column, how many of its cells, (M,) bool, are unusable, and the first."""
     first = int(np.argmax(unusable))
-    cell = str(frame[name].iloc[first])
     place = f"{frame.index.name or 'row'} {printable(frame.index[first], 20)}"
     if isinstance(frame.index, pd.RangeIndex) and frame.index.start == 0:
         place += " (counted from 0)"
     count = f"{unusable.sum()} of {len(frame)}"
-    words = f"{count}, first '{printable(cell, 40)}' in {place}"
-    return cell, f"'{printable(name)}' ({words})"
+    cell = printable(frame[name].iloc[first], 40)
+    return f"'{printable(name)}' ({count}, first '{cell}' in {place})"
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30pro
 def _proposal(ask, frame, values, gaps, is_text):
@@ -231,33 +242,39 @@ def _proposal(ask, frame, values, gaps, is_text):
     """
     codes = dict(far_numbers(values.to_numpy(), list(values)))
     yield from codes.values()
-    options = dict(drop=[], categorical=[], na=list(codes))
-    ids = [ask.id, ask.groups]
+    sets = matched.propose_sets(ask, frame, values)
+    options = dict(decimal="", id="", matched="".join(sets[:1]))
+    options.update(drop=[], categorical=[], na=list(codes))
     mostly_empty = gaps[is_text.columns].mean() > 0.5
     for name in is_text.columns[is_text.any() | mostly_empty]:
-        words = _text_column(frame[name])[is_text[name]]
+        words = readers.text_column(frame[name])[is_text[name]]
         n_words = words.nunique()
         role = "drop"
+        if words.str.fullmatch(_COMMA).any():
+            options["decimal"] = ","
+            continue
         if name in ask.used:
             return
+        if name in sets:
+            continue
         if mostly_empty[name] or _DATE.fullmatch(words.iloc[0]):
             pass
         elif values[name].notna().sum() > len(words):
             if n_words < 3:
                 options["na"] += list(words.unique())
                 continue
-        elif n_words == len(frame) and ids == [None, None]:
-            ids = [name]
+        elif n_words == len(frame) and not (ask.id or ask.groups or options["id"]):
+            options["id"] = name
             continue
         elif n_words <= _FEW_LEVELS:
             role = "categorical"
         options[role].append(name)
     texts = [ask.typed(option, chosen) for option, chosen in options.items() if chosen]
-    if len(ids) == 1:
-        texts.insert(0, ask.typed("id", ids[0]))
     has_gaps = bool(options["na"]) or gaps.drop(columns=options["drop"]).any(axis=None)
     if has_gaps and ask.missing == "error":
         texts.append(ask.typed("missing", "median"))
+    elif frame.attrs.get("unmatched"):
+        texts.append(ask.typed("missing", "drop"))
     between = " " if texts[0].startswith("-") else ", "
     yield f"to try, add {between.join(texts)}"
 
@@ -299,6 +316,9 @@ def _rows_left(ask, frame, values, gaps, features):
             notes.append(
                 f"{rows} left out: {problem} them, and they say nothing: {named}"
             )
+    if ask.matched is not None:
+        stay, alone = matched.rows_in_sets(ask, frame, stay)
+        notes += alone
     n_rows = int(stay.sum())
     if n_rows < 4:
         problem = f"has {n_rows} {readers.plural('row', n_rows)} of data"
@@ -339,11 +359,6 @@ def _texts(cells):
     return [readers.cell_label(cell) for cell in cells]
 
 
-def _text_column(column):
-    """Return a column of text, None where it is empty, with the index of the column."""
-    return column.astype(object).map(readers.cell_label)
-
-
 def _dummies(ask, frame, values, gaps, features):
     """Return the fields of a `Table` about its features, as numbers without gaps.
 
@@ -361,7 +376,7 @@ def _dummies(ask, frame, values, gaps, features):
     for name in features:
         if name not in ask.categorical:
             continue
-        labels = _text_column(frame[name]).mask(gaps[name])
+        labels = readers.text_column(frame[name]).mask(gaps[name])
         if labels.nunique() == len(labels):
             problem = f"'{printable(name)}' has another level in every row"
             raise InputError(f"{ask.where}: {problem}: is it an {ask.typed('id')}?")
@@ -384,13 +399,16 @@ def _dummies(ask, frame, values, gaps, features):
     filled = {name: n_filled[name] for name in features if n_filled[name]}
     return dict(X=X, categories=categories, references=references, filled=filled)
 
-
+# %% ../../nbs/workshop/frames.ipynb #9c7f7res
 def _response(ask, frame, values):
     """Return the target: floats, words, or a record with event, time and maybe entry.
 
+    In matched sets all times are equal, so that a case is compared with its own set.
     Raises an `InputError` for an event that is neither 0 nor 1, and for a word among
     the classes that stands for a gap.
     """
+    if ask.matched is not None:
+        return matched.response(ask, frame)
     if ask.time is None:
         y = values[ask.target].to_numpy()
         if not np.isnan(y).any():  # gaps are gone
@@ -521,6 +539,8 @@ def _describe_changes(ask, table):
         where = f"'{printable(ask.event)}' is '{printable(ask.seen)}' ({n_seen} rows)"
         others = len(table.y) - n_seen
         yield f"the event was seen where {where}, not in the other {others}"
+    if ask.matched is not None:
+        yield matched.describe(ask, table.y)
     total = sum(table.filled.values())
     if total:
         how = "filled with the column's median or most frequent level"
@@ -544,14 +564,14 @@ def _describe_changes(ask, table):
 
 def _repeated_units(ask, file):
     """Yield warnings of patients, or other units, that occur in more than one row."""
-    if ask.groups is not None:
+    if ask.groups is not None or ask.matched is not None:
         return
     names = [name for name in file if _OWNER.search(name) and name not in ask.used]
     names = [name for name in names if name not in ask.categorical]
     if ask.id is not None:
         names.insert(0, ask.id)
     for name in names:
-        times = _text_column(file[name]).value_counts()
+        times = readers.text_column(file[name]).value_counts()
         # a column of two values is hardly a name, unless it has that role
         if not (times > 1).any() or (len(times) < 3 and name != ask.id):
             continue
@@ -575,7 +595,7 @@ def _undeclared_gaps(ask, frame, values, gaps):
         return f"if it stands for a gap, say {ask.typed('na', code)}"
 
     for name in frame.columns[(values.isna() & ~gaps).any()]:
-        words = _text_column(frame[name]).mask(gaps[name])
+        words = readers.text_column(frame[name]).mask(gaps[name])
         words = words[words.str.lower().isin(readers.GAP_WORDS)]
         for word, n_rows in words.value_counts().items():
             level = f"'{word}' is a level of '{printable(name)}'"
@@ -667,6 +687,10 @@ def _warnings(ask, frame, values, gaps, table, file):
     `file` also has the columns without a role.
     """
     yield from _repeated_units(ask, file)
+    for name in matched.propose_sets(ask, frame, values):
+        problem = f"each value of '{printable(name)}' has one row of one class: if it"
+        remedy = f"{ask.typed('matched', name)} compares each case with its own set"
+        yield f"{problem} names matched sets, {remedy}"
     yield from _undeclared_gaps(ask, frame, values, gaps)
     if ask.target is not None and ask.positive is None:
         warning = order_lost(f"'{printable(ask.target)}'", frame[ask.target].dtype)
@@ -718,7 +742,8 @@ def prepare_table(
         target, and `entry`, from which on a row is at risk; `id`, the names of rows;
         `groups` and `strata`, labels by which rows are drawn; `weights`, `offset`;
         `exposure`, above 0, whose logarithm is the offset; `trials`, of which the
-        target counts successes. Lists of columns: `drop`; `keep`, unpenalised;
+        target counts successes; `matched`, sets of a case and its controls (then
+        the loss is "survival"). Lists of columns: `drop`; `keep`, unpenalised;
         `categorical` (as is pandas' type category), 0/1 columns for each level but the
         `reference`: dict {column: level}, by default the most frequent one, of an
         ordered type the first. `ordered`: dict {column: levels, the lowest first} (as
@@ -769,7 +794,7 @@ def prepare_table(
     rows = _row_arguments(ask, frame, values)
     y = _response(ask, frame, values)
     classes = ()
-    if ask.positive is not None:
+    if ask.positive is not None and ask.matched is None:
         y, classes = _one_class(ask, _texts(frame[ask.target]))
     ids = ()
     if ask.id is not None:
@@ -798,6 +823,8 @@ def _declare_categories(ask, features):
 def _row_arguments(ask, frame, values):
     """Return the arguments of `fit` that have a value for each row."""
     labels = dict(groups=ask.groups, strata=ask.strata)
+    if ask.matched is not None:
+        labels = dict(groups=ask.matched, strata=ask.matched)
     numbers = dict(sample_weight=ask.weights, offset=ask.offset, n_trials=ask.trials)
     rows = {}
     for argument, name in labels.items():

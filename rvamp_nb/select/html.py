@@ -32,7 +32,7 @@ _COLOURS = {"selected": "blue", "not selected": "plain"}  # of words; else amber
 
 
 def _bar(Pi, error, threshold, colour):
-    """Draw Π ± error as a bar, as SVG."""
+    """Draw Π ± error as a bar, as SVG, with a broken line at the threshold."""
 
     def x(p):
         return f"{1 + 158 * min(max(p, 0), 1):.1f}"
@@ -40,35 +40,45 @@ def _bar(Pi, error, threshold, colour):
     low = x(Pi - error)
     high = x(Pi + error)
     line = 'fill="none" stroke="currentColor"'
-    return (
-        f'<svg role="img" aria-label="Π {Pi:.2f}" width="160" height="15">'
-        f'<path d="M1,7.5H159" {line} opacity=".3"/>'
-        f'<path d="M1,3.5H{x(Pi)}V11.5H1Z" fill="{colour}" stroke="currentColor"/>'
-        f'<path d="M{x(threshold)},0V15" {line} stroke-dasharray="2 2"/>'
-        f'<path d="M{low},1V14M{low},7.5H{high}M{high},1V14" {line}/></svg>'
+    axis = f'<path d="M1,7.5H159" {line} opacity=".3"/>'
+    bar = f'<path d="M1,3.5H{x(Pi)}V11.5H1Z" fill="{colour}" stroke="currentColor"/>'
+    broken = f'<path d="M{x(threshold)},0V15" {line} stroke-dasharray="2 2"/>'
+    ends = f'<path d="M{low},1V14M{low},7.5H{high}M{high},1V14" {line}/>'
+    picture = f'<svg role="img" aria-label="Π {Pi:.2f}" width="160" height="15">'
+    return f"{picture}{axis}{bar}{broken}{ends}</svg>"
+
+
+def _probability_cells(selection, i, word):
+    """Show the probability of a column in three cells: bar, Π and decision."""
+    Pi = selection.probabilities[i]
+    error = 0.0
+    value = f"{Pi:.2f}"
+    if selection.refined is not None:
+        error = selection.refined.Pi_se[i]
+        value = f"{Pi:.3f} ± {error:.3f}"
+    colour = _COLOURS.get(word, "amber")
+    fill, _ = BADGES[colour]
+    if colour == "plain":  # a badge has no ground then
+        fill = COLOURS["p2"]
+    return [_bar(Pi, error, selection.threshold, fill), value, badge(word, colour)]
+
+
+def _feature_rows(selection, columns):
+    """Show some columns of the table, (n,) ints, as rows of HTML: name, probability,
+    mean and standard deviation, or a mean for each of several classes.
+    """
+    words = decisions(
+        selection, no="not selected", kept="selected, below the threshold"
     )
-
-
-def _feature_rows(s, columns):
-    """Show some columns of the table as rows of HTML."""
-    words = decisions(s, no="not selected", kept="selected, below the threshold")
-    coefficients = rounded(s.coef_mean, s.coef_std)
+    coefficients = rounded(selection.coef_mean, selection.coef_std)
     if coefficients.ndim == 1:
-        coefficients = np.stack([coefficients, rounded(s.coef_std, s.coef_std)], 1)
+        spread = rounded(selection.coef_std, selection.coef_std)
+        coefficients = np.stack([coefficients, spread], axis=1)
     for i in columns:
-        name = printable(label(s.question.columns, i, 40).replace(r"\$", "$"))
-        Pi = s.probabilities[i]
-        error = 0.0
-        value = f"{Pi:.2f}"
-        if s.refined is not None:
-            error = s.refined.Pi_se[i]
-            value = f"{Pi:.3f} ± {error:.3f}"
-        colour = _COLOURS.get(words[i], "amber")
-        fill = BADGES[colour][0]
-        if colour == "plain":
-            fill = COLOURS["p2"]
-        bar = _bar(Pi, error, s.threshold, fill)
-        row = [plain_text(name), bar, value, badge(words[i], colour)]
+        # a label is written for a picture, where a dollar needs a backslash
+        name = printable(label(selection.question.columns, i, 40).replace(r"\$", "$"))
+        row = [plain_text(name)]
+        row += _probability_cells(selection, i, words[i])
         row += [f"{number:g}" for number in coefficients[i]]
         yield row
 
@@ -85,35 +95,37 @@ def _parameter_rows(given, defaults):
             yield f'<span style="font-weight:normal">{name}</span>', f"{text} (default)"
 
 
-def _leaders_html(s, leaders):
+def _leaders_html(selection, leaders):
     """Show the leading columns, (n,) ints, as a table, with a line that explains it."""
     heads = ["mean", "sd"]
     meaning = "mean and sd are"
-    if s.question.columns.K > 1:
-        heads = [plain_text(printable(c, 24)) for c in s.question.target.classes]
+    if selection.question.columns.K > 1:
+        heads = [
+            plain_text(printable(c, 24)) for c in selection.question.target.classes
+        ]
         meaning = "the last columns are mean coefficients for each class,"
     heads = ["feature", "selection probability", "Π", ""] + heads
-    table = rows_of_html(_feature_rows(s, leaders), heads)
-    names = s.question.columns.names
+    table = rows_of_html(_feature_rows(selection, leaders), heads)
+    names = selection.question.columns.names
     name = plain_text(repr(printable(names[leaders[0]])))
     text = f"<code>selector.plot_density({name})</code> draws a coefficient;"
     text += f" <code>selector.summary()</code> has all {len(names):,};"
     return [table, f"{text} {meaning} over resamples, and shrunken."]
 
 
-def answer_html(s, given, defaults):
+def answer_html(selection, given, defaults):
     """Show a `Selection` as HTML, with the estimator's arguments, {name: value}, and
     their defaults.
     """
     source = ""
-    if s.refined is not None:
+    if selection.refined is not None:
         source = "by rVAMP alone: "
-    rows = [(label, plain_text(text)) for label, text in facts(s)]
-    rows += s.diagnostics.html_rows(source)
-    parts = [f"<strong>{plain_text(headline(s))}</strong>", rows_of_html(rows)]
-    leaders = leaders_of(s, LEADERS)
+    rows = [(label, plain_text(text)) for label, text in facts(selection)]
+    rows += selection.diagnostics.html_rows(source)
+    parts = [f"<strong>{plain_text(headline(selection))}</strong>", rows_of_html(rows)]
+    leaders = leaders_of(selection, LEADERS)
     if len(leaders):
-        parts += _leaders_html(s, leaders)
+        parts += _leaders_html(selection, leaders)
     folded = rows_of_html(_parameter_rows(given, defaults))
     details = f"<details><summary>parameters</summary>{folded}</details>"
     return f"<div>{'<br>'.join(parts)}{details}</div>"

@@ -11,49 +11,56 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..algorithm.clusters import moment_view
+from ..algorithm.cluster_channel import moment_view
 from ..algorithm.linalg import row_dots
 from ..algorithm.lmmse import tall_form
 from ..algorithm.messages import Mixed, Natural, take_entries
 from ..algorithm.problem import State
 from ..algorithm.resampling import Grouped
-from ..algorithm.step import initial_state
+from ..algorithm.start import initial_state
 from ..tables.chunked import column_sums, is_at_hand, map_columns, take_columns
 
 # %% ../../nbs/workshop/in_play.ipynb #68play06
 def received_by_all(A, fit, which):
-    """Return the messages to all N columns of A from a fit of a few of them.
+    """Compute the messages to all N columns of A from a fit of a few of them.
 
-    Only the columns of the fit, numbers `which` (n,), send something
-    (`received-outside`). A is an array or ChunkedTable. Returns a `Natural` of (N,), or
-    (N + 1,) with an intercept.
+    The columns outside of the fit send nothing, but they receive: what the rows alone
+    send, less the part that the columns of the fit explain (`received-outside`).
+
+    A is an array or ChunkedTable, and `which`, (n,), are the numbers of the fit's
+    columns. Return a `Natural` of (N,), or (N + 1,) with an intercept.
     """
-    X = fit.problem.A
+    few = fit.problem.A
     last = fit.last
     n = len(which)
-    rows = last.likelihood_message
-    none = np.zeros(X.shape[1])
+    from_rows = last.likelihood_message
     view = moment_view(last.prior_message, last.x, last.state.to_prior)
-    D, r, T = view
-    form = tall_form(X, Mixed(none > 0, none, none, none, D, r, T), rows)
-    weights = 1 / rows.Q_hat, rows.chi_hat / rows.Q_hat**2
-    sent = [(X[:, :] * weight[:, None]).T for weight in weights]
+    zeros = np.zeros(few.shape[1])
+    # in the moment view everywhere
+    form = tall_form(few, Mixed(zeros > 0, zeros, zeros, zeros, *view), from_rows)
+    # the response and the noise of each row, alone
+    response = 1 / from_rows.Q_hat
+    noise = from_rows.chi_hat / from_rows.Q_hat**2
+    few_responses = (few[:, :] * response[:, None]).T
+    few_noises = (few[:, :] * noise[:, None]).T
 
-    def received(A):
-        h, s, noise = column_sums(A, [last.coupled.u.mean], weights)
-        c, noisy = (rows @ A for rows in sent)
-        b = form.Sigma_x @ c
-        s -= row_dots(b.T, c.T)
-        noise += row_dots(b.T, (form.noise @ b - 2 * noisy).T)
-        noise += view.T @ (c - form.C @ b) ** 2
-        s[s <= 0] = 1.0  # a column of zeros
-        return s, h, np.maximum(noise, 0)
+    def receive(columns):
+        u = last.coupled.u.mean
+        h, Q_hat, chi_hat = column_sums(columns, [u], [response, noise])
+        c = few_responses @ columns
+        b = form.Sigma_x @ c  # what the columns of the fit explain
+        shared_noise = few_noises @ columns
+        Q_hat -= row_dots(b.T, c.T)
+        chi_hat += row_dots(b.T, (form.noise @ b - 2 * shared_noise).T)
+        chi_hat += view.T @ (c - form.C @ b) ** 2
+        Q_hat[Q_hat <= 0] = 1.0  # a column of zeros
+        return Q_hat, h, np.maximum(chi_hat, 0)
 
-    parts = []
-    for part, own in zip(map_columns(A, received), last.new.to_prior):
-        part[which] = own[:n]
-        parts.append(np.append(part, own[n:]))
-    return Natural._make(parts)
+    messages = []
+    for values, own in zip(map_columns(A, receive), last.new.to_prior):
+        values[which] = own[:n]
+        messages.append(np.append(values, own[n:]))
+    return Natural._make(messages)
 
 # %% ../../nbs/workshop/in_play.ipynb #68play10
 FEW_FROM = 600  # rows, and columns, from which on it pays

@@ -1,9 +1,10 @@
 """Effects of a selector's features in one model of all columns without a penalty.
 
-Survival times, several classes, an offset, rows in groups and groups of columns have
-their effects from here: chapter 5.6 derives them, and `inference.joint` computes them
-on the standardised table. What is added here are the names and units of the user's
-table, a reason where there is no interval, and the tests of several coefficients.
+Survival times, several classes, an offset, weights, trials, rows in groups and groups
+of columns have their effects from here: chapter 5.6 derives them, and
+`inference.joint` computes them on the standardised table. What is added here are the
+names and units of the user's table, a reason where there is no interval, and the tests
+of several coefficients.
 
 >>> import numpy as np
 >>> from rvamp_nb import StabilitySelection, datasets
@@ -19,7 +20,6 @@ array(['x2', 'x8'], dtype=object)
 """
 
 import numpy as np
-from scipy.stats import t as student
 
 from ..inference import joint
 from ..inference.joint import CoxModel, RowModel, joint_effects, joint_test
@@ -41,12 +41,14 @@ IDLE = {  # kinds of columns without a coefficient, and the reason in a word
 
 def needs_joint_fit(question):
     """Return whether effects of a `SelectionProblem` are those of a joint fit: of
-    survival times, several classes, an offset, rows in groups and groups of columns.
+    survival times, several classes, an offset, weights, trials, rows in groups and
+    groups of columns.
     """
     rows = question.target.rows
-    in_parts = rows.groups is not None or rows.offset is not None
+    roles = (rows.groups, rows.offset, rows.weight)
+    unlike = any(values is not None for values in roles)
     alone = question.target.loss in ("squared", "logistic", "poisson")
-    return in_parts or not alone or bool(question.columns.groups)
+    return unlike or not alone or bool(question.columns.groups)
 
 
 def why_no_joint_fit(question):
@@ -54,10 +56,11 @@ def why_no_joint_fit(question):
     remedy; "" if there are enough.
     """
     target = question.target
-    rows = len(target.y)
+    y = target.rows.with_weight(target.y)
+    rows = len(y)
     seen = f"{rows} rows"
     if target.loss in ("poisson", "survival"):
-        events = target.y.sum()
+        events = y.sum()
         seen += f" and {events:g} events"
         rows = min(rows, events)
     n = question.A.shape[1]
@@ -92,24 +95,27 @@ def fit_jointly(question):
     inside = _columns_inside(question)
     A = question.A[:, inside]
     to = columns.turn.toarray()[inside] * columns.unit
-    names = list(columns.names[columns.first[inside]])
     units = np.arange(len(target.y)) if rows.groups is None else rows.groups
-    if target.loss == "survival":
-        base = target.baseline
-        sets = (base.offset, rows.strata, base.entry)
-        model = CoxModel(A, base.time, base.event, *sets)
-        return joint_effects(model, units[model.order], True, names, to)
     loss = target.likelihood.plain
     if target.loss == "softmax":
         d = columns.K - 1
         # a row and a column for each sample, less the intercepts
         model = RowModel(A[::d, ::d][:, :-1], target.y, loss)
-        return joint_effects(model, units, True, names, to)
-    offset = 0.0 if rows.offset is None else rows.offset
-    model = RowModel(A, target.y, loss, offset)
+        return joint_effects(model, units, True, to)
+    weight = np.ones(len(units)) if rows.weight is None else rows.weight
+    A = rows.with_weight(A)
+    units = rows.with_weight(units)
+    if target.loss == "survival":
+        base = target.baseline
+        roles = (base.time, base.event, base.offset, rows.strata, base.entry, weight)
+        roles = (role if role is None else rows.with_weight(role) for role in roles)
+        model = CoxModel(A, *roles)
+        return joint_effects(model, units[model.order], True, to)
+    offset = 0.0 * weight if rows.offset is None else rows.offset
+    y, offset, weight = map(rows.with_weight, (target.y, offset, weight))
+    model = RowModel(A, y, loss, offset, weight)
     to = np.vstack([to, np.zeros(to.shape[1])])
-    has_bias = target.loss == "logistic"
-    return joint_effects(model, units, has_bias, names + ["intercept"], to)
+    return joint_effects(model, units, target.loss == "logistic", to)
 
 
 def effects_of_joint_fit(s, shown, copies, level):
@@ -125,29 +131,20 @@ def effects_of_joint_fit(s, shown, copies, level):
     reasons = [_reason_of_column(s, *pair) for pair in zip(copies, shown)]
     is_single = np.repeat([not reason for reason in reasons], K).astype(bool)
     covariance = found.covariance[np.ix_(numbers, numbers)]
-    freed = found.freedom[numbers]
-    held = is_single & (np.diag(covariance) > 0)
-    se = np.sqrt(np.where(held, np.diag(covariance), np.nan))
-    estimate = np.where(held, found.estimate[numbers], np.nan)
-    reach = student.ppf((1 + level) / 2, freed) * se
+    chosen = found.estimate[numbers], covariance, found.freedom[numbers]
     names = columns.names[shown]
     if K > 1:
         classes = s.question.target.classes
         names = [f"{name}, {label}" for name in names for label in classes]
+    M = len(s.question.target.rows.with_weight(s.question.target.y))
     return dict(
-        estimate=estimate,
-        se=se,
-        ci_low=estimate - reach,
-        ci_high=estimate + reach,
-        p_value=2 * student.sf(np.abs(estimate) / se, freed),
-        status=np.where(held, "interval", "none"),
+        **joint.intervals(*chosen, is_single, level),
         level=level,
         names=np.array(names, dtype=object),
         reasons=list(np.repeat(reasons, K)),
         selected=np.repeat(s.support[shown], K),
-        sd=np.repeat(columns.scale[shown] / np.sqrt(len(s.question.target.y)), K),
-        covariance=covariance,
-        together=_tests_together(columns, found, shown),
+        sd=np.repeat(columns.scale[shown] / np.sqrt(M), K),
+        together=_tests_together(s.question, found, shown),
     )
 
 
@@ -163,25 +160,35 @@ def _reason_of_column(s, copies, i):
     if group >= 0 and columns.groups[group] in columns.dependent:
         return "adds up with columns of its group"
     inside = np.flatnonzero(_columns_inside(s.question))
-    made_of = columns.turn.tocsc()[:, columns.numbers(i)].indices
-    for j in np.flatnonzero(np.isin(inside, made_of)):
-        if found.left[j] < joint.LEAST_LEFT:
-            others = [k for k in found.adds_up[j] if k < len(inside)]
-            names = dict.fromkeys(columns.names[columns.first[inside[others]]])
-            return f"adds up with {', '.join(names)}"
+    names = columns.names[columns.first[inside]]
+    for j in _made_of(s.question, columns.numbers(i)):
+        reason = joint.why_none(found, j, names)
+        if reason:
+            return reason
     return ""
 
 
-def _tests_together(columns, found, shown):
+def _made_of(question, numbers):
+    """Find which coefficients of the joint fit make coefficients of the table, numbered
+    `numbers`.
+    """
+    made_of = question.columns.turn.tocsc()[:, numbers].indices
+    return np.flatnonzero(np.isin(np.flatnonzero(_columns_inside(question)), made_of))
+
+
+def _tests_together(question, found, shown):
     """Test the columns of each group, and the classes of each feature, that one of
-    `shown` is in (`joint-f`); return {name: what `joint_test` returns}.
+    `shown` is in and that are all finite (`joint-f`); return {name: what `joint_test`
+    returns}.
     """
     tests = {}
+    columns = question.columns
     labels = columns.labels(slice(None))
     varies = columns.unit[:: columns.K] > 0
     for label in dict.fromkeys(labels[shown]):
         numbers = columns.numbers(np.flatnonzero((labels == label) & varies))
-        if len(numbers) > 1:
+        infinite = found.infinite[_made_of(question, numbers)].any()
+        if len(numbers) > 1 and not infinite:
             covariance = found.covariance[np.ix_(numbers, numbers)]
             coefficients = found.estimate[numbers], covariance, found.freedom[numbers]
             tests[str(label)] = joint_test(*coefficients)

@@ -32,6 +32,7 @@ from ..algorithm.problem import Problem
 from ..algorithm.protocols import check_own_loss, check_response
 from ..algorithm.resampling import FixedFactor, check_law, law_of_one
 from ..algorithm.solver import ConvergenceWarning, Path, rvamp, rvamp_path
+from ..algorithm.start import initial_state, lambda_max_factor
 from ..environment import progress_bar
 from ..inference.cox import MovingBaseline
 from .error_control import resolve_error_control
@@ -405,7 +406,7 @@ def empty_model(question):
     problem = Problem(A, y, prior, target.likelihood, counts)
     # the largest penalty depends on the groups of the question's prior
     grouped = problem._replace(prior=question.inside(question.prior))
-    largest = step.lambda_max_factor(grouped, sigmas=3.0)
+    largest = lambda_max_factor(grouped, sigmas=3.0)
     n_strides = np.ceil(np.log(LOWEST) / np.log(PATH_RATIO)) + 1
     return problem, largest * PATH_RATIO ** np.arange(n_strides)
 
@@ -473,7 +474,7 @@ def _guess_penalty(question, q):
     """
     problem, strides = empty_model(question)
     n = question.A.shape[1]
-    to_prior = step.initial_state(problem).to_prior
+    to_prior = initial_state(problem).to_prior
     fields = Natural(*(part[:n] for part in to_prior))
 
     def size(lam):

@@ -51,6 +51,17 @@ def _new_axes(ax, width, height):
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def _new_bar_axes(ax, width, names):
+    """Return the axes given, or new ones, with names down their left side: row k is at
+    height k, below the rows before it.
+    """
+    # 0.3 inches a row, and 1.3 for the title and the axis
+    ax = _new_axes(ax, width, 1.3 + 0.3 * max(len(names), 3))
+    ax.set_yticks(np.arange(len(names)), names)
+    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    return ax
+
+
 def label(columns, i, most=26):
     """Write a feature's name in a line, no formula, and its near copies."""
     same = columns.where == columns.where[i]
@@ -61,66 +72,73 @@ def label(columns, i, most=26):
     return name
 
 # %% ../../nbs/workshop/plots.ipynb #6fcc4488
-def plot_path(s, ax=None, leaders=8):
-    """Draw Π of a `Selection` along the path, with gaps where it did not converge, on
-    the Axes given or new ones, which are returned. So many leaders (>= 0) have a colour
-    and their names to the right of the Axes (layout="constrained" leaves them room):
-    full lines if selected. Other lines are the threshold and the reported penalty;
-    above is the sum of Π over what can be selected. With refits, diamonds show what is
-    reported.
+def plot_path(selection, ax=None, leaders=8):
+    """Draw Π of a `Selection` along the path, on the Axes given or new ones, which are
+    returned.
+
+    So many leaders (>= 0) have a colour and their names to the right of the Axes
+    (layout="constrained" leaves them room). Their lines are full if they are selected,
+    and have gaps where the path did not converge. With refits, diamonds show the
+    reported Π. The axis above has ΣΠ over what can be selected.
     """
     ax = _new_axes(ax, 8.6, 5.2)
-    path = s.summary_of_path
-    if s.fit.converged:
-        lams = path.lambdas / s.lam
-        unit = f"the reported one (λ = {s.lam:.3g}, ΣΠ = {size_reported(s):.3g})"
+    path = selection.summary_of_path
+    if selection.fit.converged:
+        lams = path.lambdas / selection.lam
+        size = size_reported(selection)
+        unit = f"the reported one (λ = {selection.lam:.3g}, ΣΠ = {size:.3g})"
     else:
         lams = path.lambdas / path.lambdas[0]
         unit = "the largest one"
     ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02))
-    ax.set_title(promised(s), y=1, pad=45)  # above the scale above
-    _set_scales(path, ax, lams)
-    leading = leaders_of(s, leaders)
+    ax.set_title(promised(selection), y=1, pad=45)  # above the scale above
+    _set_penalty_ticks(ax, lams)
+    _set_size_ticks(path, ax, lams)
+    leading = leaders_of(selection, leaders)
     Pi = path.selection_probabilities
     grey = dict(color=COLOURS["muted"], linewidth=0.8, zorder=1)
+    # a line of one point needs a marker
     if len(lams) == 1:
         grey["marker"] = "."
-    for i in np.setdiff1d(candidates(s), leading):
+    for i in np.setdiff1d(candidates(selection), leading):
+        # a line closer to 0 is not seen on the axis
         if np.nanmax(Pi[i], initial=0) > 0.02:
             ax.plot(lams, Pi[i], **grey)
-    _draw_leaders(s, ax, lams, leading)
-    _mark_answer(s, ax, leading)
+    _draw_leaders(selection, ax, lams, leading)
+    _mark_answer(selection, ax, leading)
     return ax
 
 
-def _mark_answer(s, ax, which):
-    """Draw and name the lines of the threshold and of the reported penalty, this one
-    between the diamonds of the leading columns, (n,) ints.
+def _mark_answer(selection, ax, which):
+    """Draw and name the lines of the threshold and of the reported penalty.
+
+    The name of the penalty is in the widest gap between the diamonds of the columns
+    `which`, (n,) ints.
     """
     line = dict(color=COLOURS["truth"], linewidth=1, zorder=2)
-    ax.axhline(s.threshold, linestyle=":", **line)
+    ax.axhline(selection.threshold, linestyle=":", **line)
     box = dict(facecolor="white", alpha=0.8, linewidth=0, pad=1)
     small = dict(fontsize=10, color=COLOURS["truth"], bbox=box, zorder=5)
-    text = f"threshold {s.threshold:.3g}"
+    text = f"threshold {selection.threshold:.3g}"
     place = ax.get_yaxis_transform()
-    ax.text(0.01, s.threshold + 0.015, text, transform=place, **small)
-    if s.fit.converged:
+    ax.text(0.01, selection.threshold + 0.015, text, transform=place, **small)
+    if selection.fit.converged:
         ax.axvline(1, **line)
-        taken = np.append(s.probabilities[which], [0, 1, s.threshold])
+        taken = np.append(selection.probabilities[which], [0, 1, selection.threshold])
         taken.sort()
         widest = np.diff(taken).argmax()
         free = taken[widest : widest + 2].mean()
         ax.text(1, free, "reported", rotation=90, ha="center", va="center", **small)
 
 
-def _draw_leaders(s, ax, lams, which):
+def _draw_leaders(selection, ax, lams, which):
     """Draw the leading features along the path, with their names at the ends of the
     lines.
 
     `which` are their columns; lams are the penalties on the axis.
     """
-    path = s.summary_of_path
+    path = selection.summary_of_path
     Pi = path.selection_probabilities[which]
     converged = path.converged
     colours = [PALETTE[rank % len(PALETTE)] for rank in range(len(which))]
@@ -129,12 +147,12 @@ def _draw_leaders(s, ax, lams, which):
     if converged.sum() == 1:
         line_style["marker"] = "o"
     for i, row, colour in zip(which, Pi, colours):
-        line_style["linestyle"] = "-" if s.support[i] else (0, (4, 2))
+        line_style["linestyle"] = "-" if selection.support[i] else (0, (4, 2))
         ax.plot(lams, row, color=colour, **line_style)
-        if s.refined is not None:
-            ax.plot(1, s.probabilities[i], "D", color=colour, zorder=4)
+        if selection.refined is not None:
+            ax.plot(1, selection.probabilities[i], "D", color=colour, zorder=4)
     if len(which):
-        names = [label(s.question.columns, i) for i in which]
+        names = [label(selection.question.columns, i) for i in which]
         _name_lines(ax, names, lams[converged][-1], Pi[:, converged][:, -1], colours)
 
 
@@ -175,10 +193,8 @@ def _ticks_apart(ax, ticks, least=0.075):
     return kept
 
 
-def _set_scales(path, ax, lams):
-    """Set the ticks: shares of the penalty on the axis below, numbers of selected
-    features (ΣΠ) on the axis above, both in round numbers.
-    """
+def _set_penalty_ticks(ax, lams):
+    """Set the limits and ticks of the axis below: round shares of the penalty."""
     # one penalty alone needs an axis of some width
     margin = 1.15 if lams[0] == lams[-1] else 1.0
     low = lams[-1] / margin
@@ -187,6 +203,11 @@ def _set_scales(path, ax, lams):
     ticks = _ROUND[(low <= _ROUND) & (_ROUND <= high)][::-1]
     ticks = ticks[_ticks_apart(ax, ticks)]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    ax.minorticks_off()
+
+
+def _set_size_ticks(path, ax, lams):
+    """Set the ticks of the axis above: round numbers of selected features, ΣΠ."""
     used = path.converged & (path.expected_selected > 0)
     top = ax.secondary_xaxis("top")
     top.set_xlabel("features selected in a resample on average, ΣΠ")
@@ -198,154 +219,166 @@ def _set_scales(path, ax, lams):
         places = np.exp(np.interp(ticks, sizes, np.log(lams[used])))
     kept = _ticks_apart(ax, places)
     top.set_xticks(places[kept], [f"{t:.3g}" for t in ticks[kept]])
-    for axis in (ax, top):
-        axis.minorticks_off()
+    top.minorticks_off()
 
 # %% ../../nbs/workshop/plots.ipynb #fd02a672
-def plot_probabilities(s, ax=None, leaders=20):
+def plot_probabilities(selection, ax=None, leaders=20):
     """Draw Π at the reported penalty as bars, of so many leaders (>= 0) of a
-    `Selection`, on the Axes given or new ones, which are returned: intervals where
-    there are any, selected features in the stronger colour, undecided ones hatched and
-    called so, a line at the threshold.
+    `Selection`, on the Axes given or new ones, which are returned.
+
+    Selected features have the stronger colour, undecided ones are hatched and called
+    so. Bars have intervals where there are any, and the threshold is a line.
     """
-    which = leaders_of(s, leaders)
-    columns = s.question.columns
-    ax = _new_axes(ax, 7.5, 1.3 + 0.3 * max(len(which), 3))
+    which = leaders_of(selection, leaders)
+    undecided = np.zeros(len(which), dtype=bool)
+    if selection.undecided is not None:
+        undecided = selection.undecided[which]
+    names = [label(selection.question.columns, i) for i in which]
+    for k in np.flatnonzero(undecided):
+        names[k] += ", undecided"
+    ax = _new_bar_axes(ax, 7.5, names)
     rows = np.arange(len(which))
-    Pi = s.probabilities[which]
-    colours = [COLOURS["rvamp" if s.support[i] else "p2"] for i in which]
-    names = [label(columns, i) for i in which]
-    for k, bar in enumerate(ax.barh(rows, Pi, color=colours, height=0.7)):
-        if s.undecided is not None and s.undecided[which[k]]:
-            names[k] += ", undecided"
-            bar.set(hatch="//", edgecolor="white")
-    if s.refined is not None and len(which):
-        ends = np.abs(s.refined.interval()[which] - Pi[:, None]).T
+    Pi = selection.probabilities[which]
+    colours = np.where(selection.support[which], COLOURS["rvamp"], COLOURS["p2"])
+    bars = ax.barh(rows, Pi, color=colours, height=0.7)
+    for k in np.flatnonzero(undecided):
+        bars[k].set(hatch="//", edgecolor="white")
+    if selection.refined is not None and len(which):
+        ends = np.abs(selection.refined.interval()[which] - Pi[:, None]).T
         look = dict(fmt="none", ecolor=COLOURS["truth"], elinewidth=1.3, capsize=3)
         ax.errorbar(Pi, rows, xerr=ends, **look)
-    ax.axvline(s.threshold, color=COLOURS["p1"], linewidth=1.5)
-    ax.set_yticks(rows, names)
-    ax.set(xlim=(0, 1.02), ylim=(max(len(which), 1) - 0.4, -0.6))
-    axis = f"selection probability Π (line: threshold {s.threshold:.3g})"
+    ax.axvline(selection.threshold, color=COLOURS["p1"], linewidth=1.5)
+    ax.set_xlim(0, 1.02)
+    axis = f"selection probability Π (line: threshold {selection.threshold:.3g})"
     ax.set_xlabel(axis, loc="right")  # long names leave little room
-    ax.set_title(promised(s), loc="right")
+    ax.set_title(promised(selection), loc="right")
     return ax
 
 # %% ../../nbs/workshop/plots.ipynb #de050002
-def _names(s, which):
+def _names(selection, which):
     """Return names of columns by numbers, () or (n,): a number may be a name, too."""
-    return np.asarray(s.question.columns.names[which]).astype(str)
+    return np.asarray(selection.question.columns.names[which]).astype(str)
 
 
-def _bars_of(values, edges):
+def _find_heights(values, edges):
     """Compute the density of refits, (B,), in bins: zeros count in the number of refits
     only.
     """
-    width = np.diff(edges)
-    return np.histogram(values[values != 0], edges)[0] / len(values) / width
+    counts, _ = np.histogram(values[values != 0], edges)
+    return counts / len(values) / np.diff(edges)
 
 
-def _edges(low, high, bins=36):
-    """Make bins from low <= 0 to high >= 0, of one width, with an edge at 0."""
+def _make_bins(low, high, bins=36):
+    """Make bins from low <= 0 to high >= 0, of one width; return their edges, one of
+    which is 0.
+    """
     width = (high - low) / bins
     first = np.floor(low / width)
     last = np.ceil(high / width)
     return np.arange(first, last + 1) * width
 
 
-def _reach(density, draws):
+def _find_limits(law, draws):
     """Find the interval that densities, (n,), and refits, (B, n) or None, need."""
-    ends = density.quantile(np.array([0.003, 0.997]))
+    shares = np.array([0.003, 0.997])  # less far out is not seen
+    ends = law.quantile(shares)
     if draws is not None:
-        ends = np.append(ends, np.quantile(draws, [0.003, 0.997], axis=0))
+        ends = np.append(ends, np.quantile(draws, shares, axis=0))
     low = min(np.min(ends), 0)
     high = max(np.max(ends), 0)
     room = 0.06 * (high - low) or 1.0
     return low - room, high + room
 
 
-def _colours(columns):
+def _choose_colours(columns):
     """Choose the colour of an atom, and those of curves, one for each class."""
     if columns.K == 1:
         return COLOURS["p1"], [COLOURS["p1"]]
     return COLOURS["truth"], PALETTE[: columns.K]
 
 
-def plot_ridgeline(s, ax=None, leaders=20):
-    """Draw the leaders' coefficients across resamples, a row each, times the standard
-    deviations of their columns: rVAMP's p̄₁ with its atom, and the refits in grey where
-    a `Selection` has them. On the Axes given or new ones, which are returned.
+_RIDGE = 0.85  # the height of probability 1, where rows are one apart
+# halved ridges are flat, doubled ones cover the row above
+
+
+def plot_ridgeline(selection, ax=None, leaders=20):
+    """Draw the densities of the leaders' coefficients across resamples, a row each, on
+    the Axes given or new ones, which are returned.
+
+    Coefficients are times the standard deviations of their columns. A row has rVAMP's
+    p̄₁, with its atom as a bar at 0, and in grey the refits that a `Selection` has.
     """
-    which = leaders_of(s, leaders)
-    columns = s.question.columns
-    ax = _new_axes(ax, 6, 1.3 + 0.3 * max(len(which), 3))
-    rows = len(s.question.target.rows.with_weight(s.question.target.y))
-    base = np.arange(len(which)) + 0.4
-    ax.set_yticks(base - 0.4, [label(columns, i) for i in which])
-    ax.set(ylim=(max(len(which), 1) - 0.4, -0.6))
+    which = leaders_of(selection, leaders)
+    columns = selection.question.columns
+    ax = _new_bar_axes(ax, 6, [label(columns, i) for i in which])
     ax.set_xlabel("coefficient × sd of its column", loc="right")
     title = "p̄₁ of rVAMP"
     if columns.K > 1:
         title += ", of each class"
-    elif s.refined is not None:
+    elif selection.refined is not None:
         title += ", and refits (grey)"
     ax.set_title(title, loc="right")
-    if not len(which):
-        return ax
-    sd = columns.scale[which] / rows**0.5
-    law = p1(s, _names(s, which))
-    sd = np.repeat(sd, columns.K)
-    law = replace(law, unit=law.unit * sd)
-    draws = None
-    if s.refined is not None:
-        draws = s.refined.draws[:, columns.numbers(which)] * sd
-    low, high = _reach(law, draws)
-    _draw_hills(ax, base, law, draws, columns, low, high)
-    if columns.K > 1:
-        names = map(str, s.question.target.classes)
-        ax.legend(ax.lines[: columns.K], names, loc="lower right")
-    ax.set_xlim(low, high)
+    if len(which):
+        _draw_ridges(selection, ax, which)
     return ax
 
 
-def _draw_hills(ax, base, law, draws, columns, low, high):
-    """Draw densities and atoms of features as hills on the heights `base`, (n,), K on
-    each, and the refits, (B, n) or None, where K = 1.
+def _draw_ridges(selection, ax, which):
+    """Draw densities, atoms and refits of the columns `which`, (n,), as ridges; of
+    several classes their densities on one line.
     """
-    colour, colours = _colours(columns)
-    edges = _edges(low, high)
+    columns = selection.question.columns
+    target = selection.question.target
+    n_rows = len(target.rows.with_weight(target.y))
+    sd = np.repeat(columns.scale[which] / n_rows**0.5, columns.K)
+    law = p1(selection, _names(selection, which))
+    law = replace(law, unit=law.unit * sd)
+    draws = None
+    if selection.refined is not None:
+        draws = selection.refined.draws[:, columns.numbers(which)] * sd
+    low, high = _find_limits(law, draws)
     x = np.linspace(low, high, 801)
-    for k, (curve, atom) in enumerate(zip(law.pdf(x), law.atom)):
-        y = base[k // columns.K]
-        scale = 0.85 * (1 - atom) / max(curve.max(), 1e-300)
-        if draws is not None and columns.K == 1:
-            tops = np.minimum(_bars_of(draws[:, k], edges) * scale, 0.95)
-            ax.stairs(y - tops, edges, baseline=y, fill=True, **SHADE)
-        visible = np.where(scale * curve > 3e-3, y - scale * curve, np.nan)
+    curves = law.pdf(x)
+    # a curve that is as high as its feature is probable
+    scales = _RIDGE * (1 - law.atom) / np.maximum(curves.max(1), 1e-300)
+    base = np.arange(len(which)) + 0.4
+    colour, colours = _choose_colours(columns)
+    for k, height in enumerate(curves * scales[:, None]):
+        visible = np.where(height > 3e-3, base[k // columns.K] - height, np.nan)
         ax.plot(x, visible, color=colours[k % columns.K], linewidth=1.4)
     ax.hlines(base, low, high, color=COLOURS["muted"], linewidth=0.6, zorder=0)
-    atoms = 0.85 * law.atom[:: columns.K]
+    atoms = _RIDGE * law.atom[:: columns.K]
     ax.vlines(0 * base, base - atoms, base, colour, linewidth=3)
+    if columns.K > 1:
+        names = map(str, target.classes)
+        ax.legend(ax.lines[: columns.K], names, loc="lower right")
+    elif draws is not None:
+        edges = _make_bins(low, high)
+        for values, y, scale in zip(draws.T, base, scales):
+            # cut before they reach the row above
+            tops = np.minimum(_find_heights(values, edges) * scale, 0.95)
+            ax.stairs(y - tops, edges, baseline=y, fill=True, **SHADE)
+    ax.set_xlim(low, high)
 
 
 _BARS = [plot_probabilities, plot_ridgeline]
 PICTURES = dict(path=([plot_path], (8.6, 5.2)), bars=(_BARS, (12, 6.5)))
 
 # %% ../../nbs/workshop/plots.ipynb #de050005
-def _in_words(s, i):
+def _in_words(selection, i):
     """Write the reported Π of a column in a sentence."""
-    Pi = s.probabilities[i]
-    if s.question.columns.kind[i] in ("constant", "explained"):
-        return f"never selected ({s.question.columns.kind[i]} column)"
-    if s.refined is None:
+    Pi = selection.probabilities[i]
+    if selection.question.columns.kind[i] in ("constant", "explained"):
+        return f"never selected ({selection.question.columns.kind[i]} column)"
+    if selection.refined is None:
         return f"reported Π = {Pi:.3f}"
-    return f"reported Π = {Pi:.3f} ± {s.refined.Pi_se[i]:.2g}"
+    return f"reported Π = {Pi:.3f} ± {selection.refined.Pi_se[i]:.2g}"
 
 
-def _one_column(s, feature):
+def _one_column(selection, feature):
     """Return the number of one column, by name or number."""
-    sets = s.asked["categories"]
-    i = chosen_columns(s.question.columns.names, feature, sets)
+    sets = selection.asked["categories"]
+    i = chosen_columns(selection.question.columns.names, feature, sets)
     if np.ndim(i):
         raise TypeError(f"one column at a time, by name or number, got {feature!r}")
     return i
@@ -360,15 +393,17 @@ def _write_labels(ax, labels, side):
         ax.text(x, 0.96 - 0.09 * k, text, color=ink, **place)
 
 
-def plot_density(s, feature, ax=None):
-    """Draw one coefficient across resamples, on the scale of the table: p̄₁ of rVAMP
-    (`eq:approximate_one`) and the refits of a `Selection` (grey), both with their share
-    of zeros as a bar on the right axis, 0 to 1. The title has the reported Π, which
-    refits have corrected. Returns the Axes.
+def plot_density(selection, feature, ax=None):
+    """Draw the density of one coefficient across resamples, on the scale of the table;
+    return the Axes.
+
+    The curve is p̄₁ of rVAMP (`eq:approximate_one`), the grey histogram the refits of a
+    `Selection`. Both have their share of zeros as a bar on the right axis, 0 to 1. The
+    title has the reported Π, which refits have corrected.
 
     Parameters
     ----------
-    s : Selection
+    selection : Selection
         ValueError: nothing has converged.
     feature : name or number of a column
         ValueError: there is no such column; TypeError: these are several.
@@ -382,47 +417,67 @@ def plot_density(s, feature, ax=None):
     >>> selector.plot_density("x2").get_title()
     'x2: reported Π = 1.000'
     """
-    i = _one_column(s, feature)
+    i = _one_column(selection, feature)
     ax = _new_axes(ax, 7, 4)
-    columns = s.question.columns
-    law = p1(s, str(_names(s, i)))
     share = ax.twinx()
+    columns = selection.question.columns
     name = label(columns, i)
+    law = p1(selection, str(_names(selection, i)))
     draws = None
-    colour, colours = _colours(columns)
-    if s.refined is not None:
-        draws = s.refined.draws[:, columns.numbers(i)]
-    low, high = _reach(law, draws)
-    x = np.linspace(low, high, 1201)
+    if selection.refined is not None:
+        draws = selection.refined.draws[:, columns.numbers(i)]
+    low, high = _find_limits(law, draws)
+    _draw_curves(ax, law, draws, columns, low, high)
     atom = np.max(law.atom)  # the coefficients of a feature are zero together
+    labels = _draw_zeros(share, atom, draws, columns)
+    if columns.K > 1:
+        _, colours = _choose_colours(columns)
+        labels += zip(colours, map(str, selection.question.target.classes))
+    is_right = np.mean(law.mean) > (low + high) / 2
+    _write_labels(share, labels, "left" if is_right else "right")
+    ax.set(xlim=(low, high), xlabel=f"coefficient of {name}, on the scale of X")
+    ax.set(
+        ylabel="density across resamples", title=f"{name}: {_in_words(selection, i)}"
+    )
+    ax.set_ylim(0, 1.3 * ax.get_ylim()[1])
+    if max(1 - atom, selection.probabilities[i]) < 1e-3:
+        ax.set_yticks([])  # heights of nothing
+    return ax
+
+
+def _draw_curves(ax, law, draws, columns, low, high):
+    """Draw the density of a coefficient and its refits, (B, K) or None; of K classes
+    the refits as steps in the colours of the curves.
+    """
+    x = np.linspace(low, high, 1201)
+    edges = _make_bins(low, high)
+    _, colours = _choose_colours(columns)
+    for k, (colour, curve) in enumerate(zip(colours, np.atleast_2d(law.pdf(x)))):
+        ax.plot(x, curve, color=colour)
+        look = dict(fill=True, zorder=0, **SHADE)
+        if columns.K > 1:
+            look = dict(color=colour, linewidth=1)
+        if draws is not None:
+            ax.stairs(_find_heights(draws[:, k], edges), edges, **look)
+
+
+def _draw_zeros(share, atom, draws, columns):
+    """Draw the shares of zeros, that of refits (if any) as the wider bar; return pairs
+    (colour, text) that explain the bars.
+    """
+    colour, _ = _choose_colours(columns)
     bar = dict(solid_capstyle="butt", clip_on=False)
     labels = [(colour, f"p̄₁ of rVAMP: zero in {atom:.1%}")]
     if draws is not None:
-        edges = _edges(low, high)
         zeros = np.mean(draws == 0)
         share.plot([0, 0], [0, zeros], linewidth=12, color=COLOURS["muted"], **bar)
         look = "grey" if columns.K == 1 else "steps"
         text = f"{len(draws)} refits ({look}): zero in {zeros:.1%}"
         labels.append((COLOURS["truth"], text))
-    for k, (own, curve) in enumerate(zip(colours, np.atleast_2d(law.pdf(x)))):
-        ax.plot(x, curve, color=own)
-        bars = dict(fill=True, zorder=0, **SHADE)
-        if columns.K > 1:
-            labels.append((own, str(s.question.target.classes[k])))
-            bars = dict(color=own, linewidth=1)
-        if draws is not None:
-            ax.stairs(_bars_of(draws[:, k], edges), edges, **bars)
     share.plot([0, 0], [0, atom], linewidth=5, color=colour, **bar)
-    is_right = np.mean(law.mean) > (low + high) / 2
-    _write_labels(share, labels, "left" if is_right else "right")
     share.set(ylim=(0, 1), ylabel="bars: share of zeros")
     share.spines["right"].set_visible(True)
-    ax.set(xlim=(low, high), xlabel=f"coefficient of {name}, on the scale of X")
-    ax.set(ylabel="density across resamples", title=f"{name}: {_in_words(s, i)}")
-    ax.set_ylim(0, 1.3 * ax.get_ylim()[1])
-    if max(1 - atom, s.probabilities[i]) < 1e-3:
-        ax.set_yticks([])  # heights of nothing
-    return ax
+    return labels
 
 # %% ../../nbs/workshop/plots.ipynb #de050007
 def _ring(mean, covariance, k):
@@ -441,14 +496,16 @@ def _describe_correlation(C):
     return "one is always zero"
 
 
-def plot_pair(s, first, second, ax=None):
-    """Draw two coefficients together across resamples, on the scale of the table: p̄₂
-    of rVAMP (`eq:approximate_two`) as ellipses of one and two standard deviations, the
-    refits of a `Selection` as a cloud, and the correlation of each. Returns the Axes.
+def plot_pair(selection, first, second, ax=None):
+    """Draw two coefficients together across resamples, on the scale of the table;
+    return the Axes.
+
+    p̄₂ of rVAMP (`eq:approximate_two`) is drawn as ellipses of one and two standard
+    deviations, the refits of a `Selection` as a cloud, with the correlation of each.
 
     Parameters
     ----------
-    s, ax : as for `plot_density`
+    selection, ax : as for `plot_density`
     first, second : names or numbers of two columns
         ValueError: they are the same.
 
@@ -460,19 +517,19 @@ def plot_pair(s, first, second, ax=None):
     >>> selector.plot_pair("x2", "x8").get_ylabel()
     'coefficient of x8'
     """
-    which = np.array([_one_column(s, first), _one_column(s, second)])
-    columns = s.question.columns
+    which = np.array([_one_column(selection, first), _one_column(selection, second)])
+    columns = selection.question.columns
     if columns.K > 1:
         problem = "it draws one coefficient of a feature, which has one for each class"
         raise ValueError(f"plot_pair: {problem}; see plot_density")
     if which[0] == which[1]:
         raise ValueError(f"plot_pair: {first!r} and {second!r} are the same column")
     ax = _new_axes(ax, 5.6, 5)
-    joint = p2(s, _names(s, which))
+    joint = p2(selection, _names(selection, which))
     names = [label(columns, i) for i in which]
     labels = [(INKS[COLOURS["p2"]], "p̄₂ of rVAMP", joint.covariance)]
-    if s.refined is not None:
-        refits = s.refined.draws[:, which].T
+    if selection.refined is not None:
+        refits = selection.refined.draws[:, which].T
         ax.plot(*refits, ".", color=COLOURS["muted"], markersize=4, zorder=0)
         text = f"{refits.shape[1]} refits (grey)"
         labels.append((COLOURS["truth"], text, np.cov(refits)))
@@ -490,5 +547,7 @@ def plot_pair(s, first, second, ax=None):
     low, high = ax.get_ylim()
     # the lines of text above need room
     ax.set_ylim(low, high + 0.17 * (high - low))
-    ax.set_title("\n".join(f"{n}: {_in_words(s, i)}" for n, i in zip(names, which)))
+    ax.set_title(
+        "\n".join(f"{n}: {_in_words(selection, i)}" for n, i in zip(names, which))
+    )
     return ax

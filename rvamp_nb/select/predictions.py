@@ -35,46 +35,54 @@ def spread(fit, columns, X):
     of the rows of X (m, N), an array or ChunkedTable.
     """
     joint = p2(fit)
-    parts = []
+    variances = []
     n = fit.mean.size
-    many = len(X) > n  # for so many rows one covariance pays
-    if many:  # of each coefficient plus the intercept, and of that
-        C = joint.predict(np.eye(n + 1, n))[1]
+    # for more rows than coefficients one covariance of all coefficients is cheaper
+    is_long = len(X) > n
+    if is_long:
+        # the predictions of n unit rows, each a coefficient plus the intercept, and of
+        # a row of zeros, which is the intercept
+        _, C = joint.predict(np.eye(n + 1, n))
     for rows in _row_slices(X):
         Z = ((X[rows] - columns.center) * columns.unit) @ columns.turn.T
-        if many:
+        if is_long:
             W = np.column_stack([Z, 1 - Z.sum(1)])
-            parts.append(row_dots(W @ C, W))
+            variances.append(row_dots(W @ C, W))
         else:
-            parts.append(np.diag(joint.predict(Z)[1]))
-    return np.sqrt(np.maximum(np.concatenate(parts), 0))
+            _, covariance = joint.predict(Z)
+            variances.append(np.diag(covariance))
+    return np.sqrt(np.maximum(np.concatenate(variances), 0))
 
 
-def _normal(s, X):
-    """Compute roots of the covariance of the linear predictor by p̄₂ for rows X, (m,
-    1), of K classes (m, K, d); and nodes for what they multiply, (1 or d, S), with
-    weights.
+def _spread_of_classes(selection, X):
+    """Compute a root of the covariance of the K linear predictors of each row of X by
+    p̄₂, (m, K, d).
     """
-    columns = s.question.columns
-    B = s.question.columns.basis
-    if B is None:
-        node, share = gauss_nodes(31)
-        return spread(s.fit, columns, X)[:, None], node[None], share
-    d = B.shape[1]
-    turn = columns.turn[:-d:d, :: d + 1] / B[0, 0]  # of features alone
+    columns = selection.question.columns
+    basis = columns.basis
+    d = basis.shape[1]
+    # how features are made of columns: each block of `turn` is a number times basis'
+    turn = columns.turn[:-d:d, :: d + 1] / basis[0, 0]
     unit = columns.unit[:: d + 1]
-    Z = [((X[rows] - columns.center) * unit) @ turn.T for rows in _row_slices(X)]
-    Z = np.c_[np.concatenate(Z), np.ones(len(X))]
-    root = B @ root_of(score_covariances(s.fit, Z, d))
-    nodes, weights = normal_nodes(d)
-    return root, nodes, weights
+    blocks = []
+    for rows in _row_slices(X):
+        blocks.append(((X[rows] - columns.center) * unit) @ turn.T)
+    with_intercept = np.c_[np.concatenate(blocks), np.ones(len(X))]
+    return basis @ root_of(score_covariances(selection.fit, with_intercept, d))
 
 
-def _deviations_by_p2(s, X):
+def _deviations_by_p2(selection, X):
     """Return how far linear predictors are from their means at the nodes of a Gaussian
     with the covariance of p̄₂: a function of a slice of rows, and the nodes' weights.
     """
-    root, nodes, weights = _normal(s, X)
+    columns = selection.question.columns
+    if columns.basis is None:
+        root = spread(selection.fit, columns, X)[:, None]
+        nodes, weights = gauss_nodes(31)  # exact for polynomials up to degree 61
+        nodes = nodes[None]
+    else:
+        root = _spread_of_classes(selection, X)
+        nodes, weights = normal_nodes(columns.basis.shape[1])
 
     def deviations(rows):
         return root[rows] @ nodes
@@ -82,12 +90,12 @@ def _deviations_by_p2(s, X):
     return deviations, weights
 
 
-def _deviations_of_refits(s, X):
+def _deviations_of_refits(selection, X):
     """Return how far the linear predictor of each refit is from the refits' average: a
     function of a slice of rows, and the refits' weights.
     """
-    refined = s.refined
-    columns = s.question.columns
+    refined = selection.refined
+    columns = selection.question.columns
     # columns that no refit has selected add nothing
     selected = np.diff(refined.sparse_draws.indptr) > 0
     selected = columns.by_class(selected).reshape(len(columns.names), -1).any(1)
@@ -106,19 +114,19 @@ def _deviations_of_refits(s, X):
     return deviations, weights
 
 
-def averaged(s, X, mean, f=np.positive):
+def averaged(selection, X, mean, f=np.positive):
     """Compute the mean and the standard deviation of f(linear predictor) across
     resamples, (2, m), for rows X, (m, N), an array or ChunkedTable.
 
     `mean`, (m,), are the means of the linear predictors. The average is over the refits
-    of the `Selection` s, moved to these means; without refits it is over a Gaussian
-    with the covariance of p̄₂. With K classes means are (m, K) and answers (2, m, K); f
-    is applied along axis 1.
+    of a `Selection`, moved to these means; without refits it is over a Gaussian with
+    the covariance of p̄₂. With K classes means are (m, K) and answers (2, m, K); f is
+    applied along axis 1.
     """
-    if s.refined is None:
-        deviations, weights = _deviations_by_p2(s, X)
+    if selection.refined is None:
+        deviations, weights = _deviations_by_p2(selection, X)
     else:
-        deviations, weights = _deviations_of_refits(s, X)
+        deviations, weights = _deviations_of_refits(selection, X)
     parts = []
     for rows in _row_slices(X):
         values = f(mean[rows][..., None] + deviations(rows))
@@ -134,33 +142,34 @@ def _row_slices(X):
     return [slice(i, i + size) for i in range(0, len(X), size)]
 
 # %% ../../nbs/workshop/predictions.ipynb #78000031
-def out_of_bag(s):
+def out_of_bag(selection):
     """Return the bagged linear predictor of each row of the table by the resamples
     without it, (M,) (`out-of-bag`). A ValueError where rows are drawn in groups, which
     are left out together.
     """
-    message = s.fit.last.state.to_likelihood
+    message = selection.fit.last.state.to_likelihood
     if not isinstance(message, Natural):
         need = "rows that are drawn one by one, not of `groups`"
         raise ValueError(f"out-of-bag predictions are those of {need}")
-    return s.question.target.level - message.h
+    return selection.question.target.level - message.h
 
 
-def half_width(s, level):
+def half_width(selection, level):
     """Compute how far new targets lie from their predictions at most in a share `level`
     of all cases, by the out-of-bag errors (`new-row`).
     """
-    target = s.question.target
+    target = selection.question.target
     if not target.likelihood.plain.shifts:
         losses = f"one of y - f, {' or '.join(LOCATION_LOSSES)}, not {target.loss} (of"
         losses += " your own one with shifts = True)"
         raise ValueError(f"predict_interval: the loss must be {losses}")
     level = check_number("predict_interval", "level", level, 0, 1)
-    off = target.rows.with_weight(np.abs(target.y + target.level - out_of_bag(s)))
-    n = len(off)
+    errors = np.abs(target.y + target.level - out_of_bag(selection))
+    errors = target.rows.with_weight(errors)
+    n = len(errors)
     k = int(np.ceil(level * (n + 1)))
     if k > n:
         problem = f"level = {level:g} needs more than {n} rows"
         remedy = f"with these it is at most {n / (n + 1):.3f}"
         raise ValueError(f"predict_interval: {problem}; {remedy}")
-    return np.sort(off)[k - 1]
+    return np.sort(errors)[k - 1]

@@ -141,8 +141,10 @@ def _unlike_normal(question, kind):
 
 
 def read_question(X, y, names, roles, asked):
-    """Return the `SelectionProblem` of a table X (M, N) and its target y; what is
-    promised (threshold, pfer, q); and notes, texts or "".
+    """Read a table X (M, N), its target y and the parameters of a selector.
+
+    Return the `SelectionProblem`; what is promised, [threshold, pfer, q]; and notes,
+    texts or "".
 
     `roles` are the arguments of `row_roles`, `asked` the parameters of the selector. A
     TypeError or ValueError names the one that will not do.
@@ -158,13 +160,7 @@ def read_question(X, y, names, roles, asked):
     in_memory = chunk_axis(A) is None
     if in_memory:
         A.flags.writeable = False  # so that a fit needs no copy of its own
-    kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
-    if columns.basis is not None:
-        # one column stands for all of a feature
-        kept = np.intersect1d(kept, columns.where)
-    # a sample may be several rows of A
-    Z = A[:, kept][:: len(A) // len(X)]
-    separation_note = check_estimable(target, Z, names[columns.first[kept]], counts)
+    separation_note = _find_separation(A, len(X), names, target, counts, columns)
     question = SelectionProblem(
         A=A,
         target=target,
@@ -185,15 +181,35 @@ def read_question(X, y, names, roles, asked):
     notes = [target.note]
     notes += columns.notes
     if in_memory:
-        remedy = "if it stands for a gap, fill it in, or leave out the rows"
-        faults = list(far_numbers(X, names))
-        if target.classes is None and np.ndim(y) == 1 and y.dtype.kind in "iuf":
-            faults += far_numbers(y[:, None].astype(float), ["y"])
-        notes += [f"{fault}: {remedy}" for _, fault in faults]
+        notes += _far_notes(X, names, target, y)
     notes += [separation_note, limit_note]
     if in_memory:
         notes.append(_unlike_normal(question, asked["decoys"]))
     return question, [threshold, pfer, q], notes
+
+
+def _find_separation(A, n_samples, names, target, counts, columns):
+    """Check that resamples can estimate the coefficients of covariates, the columns
+    without a penalty; return a note, or "". See `check_estimable`.
+    """
+    kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
+    if columns.basis is not None:
+        # one column stands for all of a feature
+        kept = np.intersect1d(kept, columns.where)
+    # a sample may be several rows of A
+    Z = A[:, kept][:: len(A) // n_samples]
+    return check_estimable(target, Z, names[columns.first[kept]], counts)
+
+
+def _far_notes(X, names, target, y):
+    """Write a note on each number that is far from all others of its column of X, or of
+    a target of numbers.
+    """
+    remedy = "if it stands for a gap, fill it in, or leave out the rows"
+    faults = list(far_numbers(X, names))
+    if target.classes is None and np.ndim(y) == 1 and y.dtype.kind in "iuf":
+        faults += far_numbers(y[:, None].astype(float), ["y"])
+    return [f"{fault}: {remedy}" for _, fault in faults]
 
 
 def _read_columns(X, names, target, counts, asked):

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['np', 'pd', 'GAP_WORDS', 'InputError', 'in_python', 'printable', 'quoted', 'plural', 'meant', 'LazyModule',
-           'read_frame', 'reading', 'check_names', 'cell_label', 'to_numeric', 'as_pandas', 'lies_on_its_side',
-           'joined']
+           'read_frame', 'reading', 'check_names', 'cell_label', 'text_column', 'to_numeric', 'as_pandas',
+           'lies_on_its_side', 'joined']
 
 # %% ../../nbs/workshop/readers.ipynb #rd000004
 import csv
@@ -91,8 +91,9 @@ def read_frame(
 
     Cells of a text file stay text, and the index "line" is the line of each row. A
     Parquet file is read by pandas, and its rows are counted from 1.
-    ``attrs["sha256"]`` is the digest of the file. An InputError is raised if the file
-    cannot be read, is cut short, or has columns without a name of their own.
+    ``attrs["sha256"]`` is the digest of the file, ``attrs["sep"]`` the separator. An
+    InputError is raised if the file cannot be read, is cut short, or has columns
+    without a name of their own.
 
     Parameters
     ----------
@@ -100,8 +101,9 @@ def read_frame(
         A file or a pipe.
     sep, decimal, encoding : str, optional
         What stands between columns (by default what a first line such as sep=; says;
-        else a tab, a comma or spaces, whichever the names have), the decimal mark, and
-        how text is coded (UTF-8). Lines above the names that begin with # do not count.
+        else a tab, a comma, a semicolon or spaces, whichever the names have), the
+        decimal mark, and how text is coded (UTF-8). Lines above the names that begin
+        with # do not count.
     transpose : str, optional
         The table has features in its rows, named in its first column: it is turned, and
         the names of its other columns become a column of this name, and the index.
@@ -121,10 +123,10 @@ def read_frame(
             frame = pd.read_parquet(io.BytesIO(data))
             frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
         else:
-            frame = _lines(where, _text(data, encoding), sep, decimal, typed)
+            frame, sep = _lines(where, _text(data, encoding), sep, decimal, typed)
     if transpose is not None:
         frame = _transposed(where, frame, transpose)
-    frame.attrs = {"sha256": sha256}
+    frame.attrs = {"sha256": sha256, "sep": sep}
     return frame
 
 
@@ -199,11 +201,11 @@ def _head(where, text, sep, decimal):
 
 def _separator(names, lines):
     """Find the separator from the line of the names and the lines below it."""
-    for mark in "\t,":
+    for mark in "\t,;":
         if mark in names:
             return mark
     # the name of a single column may have several words
-    spaced = " " in names.strip() and not re.search("[;|]", names)
+    spaced = " " in names.strip() and "|" not in names
     rows = (row.strip() for row in lines)
     if spaced and all(" " in row for row in rows if row):
         return " "
@@ -217,7 +219,9 @@ def _first_row(line, sep):
 
 
 def _lines(where, text, sep, decimal, typed):
-    """Read text as a frame of text whose index is the line of each row."""
+    """Read text as a frame of text whose index is the line of each row; return it and
+    the separator.
+    """
     n_above, sep = _head(where, text, sep, decimal)
     lines = io.StringIO(text, newline="")
     for _ in range(n_above):
@@ -228,14 +232,9 @@ def _lines(where, text, sep, decimal, typed):
         raise InputError(f"{where} is empty: {remedy}")
     names = rows[0][1]
     cells = [row for _, row in rows[1:]]
-    mark = re.search("[;|]", names[0])
-    if mark and len(names) == 1:
-        kind = {";": "semicolons", "|": "bars"}[mark[0]]
-        problem = f"{kind} stand between the columns"
-        remedy = "save the table with commas or tabs there, and with points in its"
-        remedy += f" numbers, or say {typed('sep', mark[0])}"
-        remedy += f", and {typed('decimal', ',')} if that is so"
-        raise InputError(f"{where}: {problem}: {remedy}")
+    if "|" in names[0] and len(names) == 1:
+        remedy = f"save the table with commas or tabs there, or say {typed('sep', '|')}"
+        raise InputError(f"{where}: bars stand between the columns: {remedy}")
     if len(cells) > 1 and all(len(row) == len(names) + 1 for row in cells):
         problem = "each line has one value more than the first has names: give the row"
         problem += " names, which R's write.table leaves without one, a name, as id"
@@ -251,7 +250,7 @@ def _lines(where, text, sep, decimal, typed):
     if decimal != ".":
         cells = np.frompyfunc(lambda cell: _pointed(cell, decimal), 1, 1)(cells)
     index = pd.Index([line for line, _ in rows[1:]], name="line")
-    return pd.DataFrame(cells, index, names, dtype=object)
+    return pd.DataFrame(cells, index, names, dtype=object), sep
 
 
 def check_names(where, names):
@@ -308,6 +307,11 @@ def cell_label(cell):
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)  # 2, not 2.0
     return str(cell).strip() or None
+
+
+def text_column(column):
+    """Return a column of text, None where it is empty, with the index of the column."""
+    return column.astype(object).map(cell_label)
 
 
 def _limit_of(cell, measured, lod):

@@ -92,44 +92,47 @@ __all__ = [
 ]
 
 
-def summary_table(s, families=None):
-    """Show all features, the most probable first, as a DataFrame: probability (where
-    refits were combined with rVAMP, with its standard error probability_se, and
-    probability_low and probability_high, 95 %), q_value (where decoys were asked for),
-    selected, enters_at_pfer (the least pfer at which it is, where a bound holds),
-    coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %; with several
-    classes coef_mean_A for class A),
+def summary_table(selection, families=None):
+    """Show all features of a `Selection`, the most probable first, as a DataFrame.
+
+    Its columns: probability (with refits also probability_se, probability_low and
+    probability_high, 95 %), q_value (with decoys), selected, enters_at_pfer (the least
+    pfer at which it is, where a bound holds), coef_mean, coef_std, coef_low and
+    coef_high (over resamples, 90 %; with several classes coef_mean_A for class A),
     shares_signal_with (features that stand in for a selected one), duplicates (near
     copies), status (why a feature is selected or not). Where refits know of `families`
     (as for `family_probabilities`), the most probable member has family (the members)
     and family_probability (that any is selected). Its `attrs` are the `settings`.
     """
-    columns = s.question.columns
-    values = {"probability": s.probabilities}
-    if s.refined is not None:
-        values["probability_se"] = s.refined.Pi_se
-        values["probability_low"], values["probability_high"] = s.refined.interval().T
-    if s.q_values is not None:
-        values["q_value"] = s.q_values
-    low, high = np.moveaxis(s.coef_interval, -1, 0)
+    columns = selection.question.columns
+    refined = selection.refined
+    values = {"probability": selection.probabilities}
+    if refined is not None:
+        low, high = refined.interval().T
+        values["probability_se"] = refined.Pi_se
+        values["probability_low"] = low
+        values["probability_high"] = high
+    if selection.q_values is not None:
+        values["q_value"] = selection.q_values
+    values["selected"] = selection.support
+    if selection.enters_at_pfer is not None:
+        values["enters_at_pfer"] = selection.enters_at_pfer
+    low, high = np.moveaxis(selection.coef_interval, -1, 0)
     coefficients = {
-        "coef_mean": s.coef_mean,
-        "coef_std": s.coef_std,
+        "coef_mean": selection.coef_mean,
+        "coef_std": selection.coef_std,
         "coef_low": low,
         "coef_high": high,
     }
-    values["selected"] = s.support
-    if s.enters_at_pfer is not None:
-        values["enters_at_pfer"] = s.enters_at_pfer
-    values.update(_by_class(s, coefficients, "_"))
-    projected_fit = s.question.projected(s.fit)
-    values["shares_signal_with"] = substitutes(projected_fit, columns, s.support)
+    values.update(_by_class(selection, coefficients, "_"))
+    fit = selection.question.projected(selection.fit)
+    values["shares_signal_with"] = substitutes(fit, columns, selection.support)
     values["duplicates"] = duplicates(columns)
-    values["status"] = decisions(s)
-    table = _ordered(s, values)
-    if s.refined is None and families is None:
+    values["status"] = decisions(selection)
+    table = _ordered(selection, values)
+    if refined is None and families is None:
         return table
-    family_table = family_probabilities(s, families)
+    family_table = family_probabilities(selection, families)
     if len(family_table):
         by_leader = family_table.set_index("leader")
         table["family"] = by_leader.members.reindex(table.index, fill_value="")
@@ -137,24 +140,24 @@ def summary_table(s, families=None):
     return table
 
 
-def _by_class(s, columns, separator):
+def _by_class(selection, columns, separator):
     """Return columns {name: (N, K)} as one column (N,) a class, named after it.
 
     With one coefficient a feature (K = 1) they are returned as they are.
     """
-    if s.question.columns.K == 1:
+    if selection.question.columns.K == 1:
         return columns
     split = {}
     for name, values in columns.items():
-        for label, column in zip(s.question.target.classes, values.T):
+        for label, column in zip(selection.question.target.classes, values.T):
             split[f"{name}{separator}{label}"] = column
     return split
 
 
-def path_table(s):
+def path_table(selection):
     """Show Π of all features, a column for each penalty; NaN where not converged."""
-    path = s.summary_of_path
-    features = pd.Index(s.question.columns.names, name="feature")
+    path = selection.summary_of_path
+    features = pd.Index(selection.question.columns.names, name="feature")
     penalties = [f"{lam:.6g}" for lam in path.lambdas]
     return pd.DataFrame(path.selection_probabilities, features, penalties)
 
@@ -169,7 +172,7 @@ def draws_table(question, shares):
     return table.sort_values("share", ascending=False, kind="stable")
 
 
-def short_table(s, entries=None):
+def short_table(selection, entries=None):
     """Show all features, the most probable first, as a short DataFrame for a screen.
 
     Its columns are Π, ± (its standard error, with refits), q_value (with decoys),
@@ -177,34 +180,34 @@ def short_table(s, entries=None):
     None), and mean and sd over resamples, or the mean for each class. Numbers have the
     digits that are known; `attrs` are those of `summary_table`.
     """
-    digits = 2 if s.refined is None else 3
-    values = {"Π": s.probabilities.round(digits)}
-    if s.refined is not None:
-        values["±"] = s.refined.Pi_se.round(digits)
-    if s.q_values is not None:
-        values["q_value"] = s.q_values.round(3)
-    values["selected"] = decisions(s, "yes", "no", _BELOW)
+    digits = 2 if selection.refined is None else 3
+    values = {"Π": selection.probabilities.round(digits)}
+    if selection.refined is not None:
+        values["±"] = selection.refined.Pi_se.round(digits)
+    if selection.q_values is not None:
+        values["q_value"] = selection.q_values.round(3)
+    values["selected"] = decisions(selection, "yes", "no", _BELOW)
     if entries is not None:
         values["enters at pfer"] = rounded(entries, entries)
-    coefficients = {"mean": rounded(s.coef_mean, s.coef_std)}
-    if s.question.columns.K == 1:
-        coefficients["sd"] = rounded(s.coef_std, s.coef_std)
+    coefficients = {"mean": rounded(selection.coef_mean, selection.coef_std)}
+    if selection.question.columns.K == 1:
+        coefficients["sd"] = rounded(selection.coef_std, selection.coef_std)
     for numbers in coefficients.values():
         numbers[~(values["Π"] > 0)] = 0.0  # where Π rounds to 0
-    values.update(_by_class(s, coefficients, " "))
-    return _ordered(s, values)
+    values.update(_by_class(selection, coefficients, " "))
+    return _ordered(selection, values)
 
 
-def _ordered(s, values):
+def _ordered(selection, values):
     """Make a DataFrame of columns {name: values}, the most probable features first."""
-    columns = s.question.columns
+    columns = selection.question.columns
     table = pd.DataFrame(values, pd.Index(columns.names, name="feature"))
     if columns.groups:
         groups = np.array(list(columns.groups) + [""], dtype=object)
         table.insert(0, "group", groups[columns.group])
-    order = np.lexsort((columns.group, -np.nan_to_num(s.probabilities)))
+    order = np.lexsort((columns.group, -np.nan_to_num(selection.probabilities)))
     table = table.iloc[order]
-    table.attrs = settings(s)
+    table.attrs = settings(selection)
     return table
 
 
@@ -212,32 +215,32 @@ _COVARIATE = "covariate, always in"
 _BELOW = "yes, below the threshold"
 
 
-def decisions(s, yes="selected", no="below the threshold", kept=None):
+def decisions(selection, yes="selected", no="below the threshold", kept=None):
     """Return why each feature is selected or not, in words, (N,) list of str.
 
     `kept` is the text for a feature that is selected below the threshold.
     """
-    if not s.fit.converged:
-        return ["no answer"] * len(s.support)
+    if not selection.fit.converged:
+        return ["no answer"] * len(selection.support)
     if kept is None:
         kept = f"{no}, kept"
-    texts = np.where(s.support, yes, no).astype(object)
-    texts[s.support & (s.probabilities < s.threshold)] = kept
-    if s.refined is not None:
-        texts[s.undecided] += ", undecided"
+    texts = np.where(selection.support, yes, no).astype(object)
+    texts[selection.support & (selection.probabilities < selection.threshold)] = kept
+    if selection.refined is not None:
+        texts[selection.undecided] += ", undecided"
     text_of_kind = {
         "explained": "explained by the covariates",
         "covariate": _COVARIATE,
         "constant": "constant",
     }
-    kinds = s.question.columns.kind
+    kinds = selection.question.columns.kind
     # columns that could not be selected have reasons of their own
     for i in np.flatnonzero(np.isin(kinds, list(text_of_kind))):
         texts[i] = text_of_kind[kinds[i]]
     return list(texts)
 
 
-def settings(s):
+def settings(selection):
     """List all that decided the answer of a `Selection`, as numbers, words and None.
 
     The number q and expected_selected (features in a resample on average), pfer and
@@ -245,11 +248,11 @@ def settings(s):
     equivalent_refits is the number of refits alone that would be as accurate;
     duplicates and repeated_rows count groups.
     """
-    target = s.question.target
-    columns = s.question.columns
-    prior = s.question.prior
-    diagnostics = s.diagnostics
-    converged = s.path.converged
+    target = selection.question.target
+    columns = selection.question.columns
+    prior = selection.question.prior
+    diagnostics = selection.diagnostics
+    converged = selection.path.converged
     classes = None
     coefficients_for = None
     if target.classes is not None:
@@ -260,9 +263,9 @@ def settings(s):
     kinds = list(columns.kind)
     n_resamples = 0
     equivalent_refits = None
-    if s.refined is not None:
-        n_resamples = int(s.refined.n_resamples)
-        equivalent_refits = s.refined.equivalent_refits
+    if selection.refined is not None:
+        n_resamples = int(selection.refined.n_resamples)
+        equivalent_refits = selection.refined.equivalent_refits
     return {
         "version": rvamp_nb.__version__,
         "n_rows": len(target.rows.with_weight(target.y)),
@@ -272,7 +275,7 @@ def settings(s):
         "weights": target.rows.weight is not None,
         "offsets": target.rows.offset is not None,
         "n_columns": len(columns.names),
-        "n_candidates": int(s.question.candidates.sum()),
+        "n_candidates": int(selection.question.candidates.sum()),
         "n_column_groups": len(columns.groups),
         "n_constant": kinds.count("constant"),
         "n_explained": kinds.count("explained"),
@@ -280,28 +283,28 @@ def settings(s):
         "loss": target.loss,
         "coefficients_for": coefficients_for,
         "penalty": type(prior.plain).__name__,
-        "resampling": repr(s.question.counts),
+        "resampling": repr(selection.question.counts),
         "randomize": repr(prior.randomize),
-        "bound": s.asked["bound"],
-        "threshold": s.threshold,
-        "pfer": s.pfer,
-        "q": s.q,
-        "status": s.status,
-        "converged": bool(s.fit.converged),
-        "expected_selected": size_reported(s),
+        "bound": selection.asked["bound"],
+        "threshold": selection.threshold,
+        "pfer": selection.pfer,
+        "q": selection.q,
+        "status": selection.status,
+        "converged": bool(selection.fit.converged),
+        "expected_selected": size_reported(selection),
         "path_converged": f"{converged.sum()} of {len(converged)}",
-        "tol": s.question.tol,
-        "n_steps": s.n_iter,
-        "lambda_": s.lam,
-        "lambda_scales": s.lambda_scales,
-        "pfer_bound": s.pfer_bound,
-        "pfer_bound_se": s.pfer_bound_se,
-        "n_selected": sum(size_selected(s)),
-        "stability": s.stability,
-        "stability_se": s.stability_se,
+        "tol": selection.question.tol,
+        "n_steps": selection.n_iter,
+        "lambda_": selection.lam,
+        "lambda_scales": selection.lambda_scales,
+        "pfer_bound": selection.pfer_bound,
+        "pfer_bound_se": selection.pfer_bound_se,
+        "n_selected": sum(size_selected(selection)),
+        "stability": selection.stability,
+        "stability_se": selection.stability_se,
         "n_resamples": n_resamples,
         "equivalent_refits": equivalent_refits,
-        "refit_error": s.refit_error,
+        "refit_error": selection.refit_error,
         "largest_row_share": diagnostics.largest_share,
         "reliability": diagnostics.reliability,
         "spread_reliability": diagnostics.spread_reliability,
@@ -320,57 +323,59 @@ def _n_labels(rows, labels):
     return len(set(rows.with_weight(labels).tolist()))
 
 
-def headline(s):
+def headline(selection):
     """Write the result of a `Selection` in one line: how many features are selected,
     what is promised, and which are within two standard errors of the threshold.
     """
-    if not s.fit.converged:
-        return f"no answer: {s.status.removeprefix('no answer: ')}"
-    unreliable = s.diagnostics.reliability == "red"
-    n_selected, _ = size_selected(s)
+    if not selection.fit.converged:
+        return f"no answer: {selection.status.removeprefix('no answer: ')}"
+    unreliable = selection.diagnostics.reliability == "red"
+    n_selected, _ = size_selected(selection)
     margin = ""
-    if s.refined is not None and not s.undecided.any():
+    if selection.refined is not None and not selection.undecided.any():
         distances = {0: ", none is near", 1: ", well above", 2: ", both well above"}
         margin = f"{distances.get(n_selected, ', all well above')} the threshold"
-    text = promised(s, margin)
+    text = promised(selection, margin)
     # more than half of the features may be false
-    if s.pfer_bound > n_selected / 2 > 0:
+    if selection.pfer_bound > n_selected / 2 > 0:
         text += f", a high limit for {n_selected}"
-    if s.status != "converged":
+    if selection.status != "converged":
         text = f"not all that was asked for: {text}"
-    if s.diagnostics.repeated and unreliable:
+    if selection.diagnostics.repeated and unreliable:
         return f"{text}, if rows were independent, but some look like repeats"
-    if s.refined is None:
+    if selection.refined is None:
         if unreliable:
             text = f"do not use this without refits: {text}"
         return text
-    if s.undecided.any():
-        undecided = s.question.columns.called(s.undecided)
+    if selection.undecided.any():
+        undecided = selection.question.columns.called(selection.undecided)
         names = [printable(name, 28) for name in undecided]
         text += f"; too close to the threshold to decide: {wording.listed(names)}"
     # refits are right about the rows as they are, not about a wrong row
     if unreliable:
-        text += f"; {s.diagnostics.reasons[0].partition(':')[0]}"
+        text += f"; {selection.diagnostics.reasons[0].partition(':')[0]}"
     return text
 
 
-def console(s, name="the table", done=(), warnings=(), leaders=12):
+def console(selection, name="the table", done=(), warnings=(), leaders=12):
     """Write a `Selection` as lines of at most 88 letters for a screen.
 
     First come the headline and the warnings, then the leading features, then a block
     with the settings and the reliability.
     """
-    head = [headline(s)]
+    head = [headline(selection)]
     for warning in warnings:
         head.append(f"warning: {warning}")
-    facts = list(wording.facts(s, name, done))
-    facts.append(("reliability", wording.grades_of(s.diagnostics, s.refined)))
+    facts = list(wording.facts(selection, name, done))
+    facts.append(
+        ("reliability", wording.grades_of(selection.diagnostics, selection.refined))
+    )
     block = []
     for label, text in facts:
         block.append(f"{label}:".ljust(_LABEL) + text)
     lines = list(_wrap(head))
     lines.append("")
-    lines += _leading_lines(s, leaders)
+    lines += _leading_lines(selection, leaders)
     lines.append("")
     lines += _wrap(block, _LABEL)
     return lines
@@ -408,11 +413,11 @@ _OF_DECOYS = (
 _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
 
-def _table_titles(s, coefficients, width):
+def _table_titles(selection, coefficients, width):
     """Write the heads of the table's columns, of so many letters for coefficients."""
     titles = ["feature"]
-    titles.append("       Π" if s.refined is None else "        Π ± s.e.")
-    if s.q_values is not None:
+    titles.append("       Π" if selection.refined is None else "        Π ± s.e.")
+    if selection.q_values is not None:
         titles.append("  q-value")
     for name in coefficients:
         titles.append(printable(name.removeprefix("mean "), width - 1).rjust(width))
@@ -420,17 +425,17 @@ def _table_titles(s, coefficients, width):
     return titles
 
 
-def _table_cells(s, name, row, coefficients, width):
+def _table_cells(selection, name, row, coefficients, width):
     """Write the cells of one feature, a row of `short_table`."""
     digits = min(4, max(width - 7, 2))
     if row.get("group"):
         name = f"{row['group']}: {name}"
     cells = [printable(name, min(24, 56 - width * len(coefficients)))]
-    if s.refined is None:
+    if selection.refined is None:
         cells.append(f"{row['Π']:8.2f}")
     else:
         cells.append(f"{row['Π']:8.3f} ± {row['±']:.3f}")
-    if s.q_values is not None:
+    if selection.q_values is not None:
         cells.append(f"{row['q_value']:9.3f}")
     for value in row[coefficients]:
         cells.append(f" {value + 0:{width - 1}.{digits}g}")  # no -0
@@ -439,45 +444,45 @@ def _table_cells(s, name, row, coefficients, width):
     return cells
 
 
-def _legend(s, coefficients):
+def _legend(selection, coefficients):
     """Explain the columns of the table."""
     effects = _EFFECTS
-    if s.why_no_effects:
+    if selection.why_no_effects:
         effects = ""
     explained = _SINGLE if "sd" in coefficients else _EACH
     legend = _COLUMNS.format(explained, effects)
-    if s.refined is not None:
+    if selection.refined is not None:
         legend += _ERROR
-    if s.q_values is not None:
+    if selection.q_values is not None:
         legend += _OF_DECOYS
-    if np.any(s.undecided):
+    if np.any(selection.undecided):
         legend += _UNDECIDED
     return legend
 
 
-def _leading_lines(s, most):
+def _leading_lines(selection, most):
     """Write the first lines of the table, and explain its columns."""
-    table = short_table(s)
+    table = short_table(selection)
     coefficients = table.columns[table.columns.get_loc("selected") + 1 :]
     width = min(11, 42 // len(coefficients))  # letters for each
-    lines = [_table_titles(s, coefficients, width)]
+    lines = [_table_titles(selection, coefficients, width)]
     for name, row in table[:most].iterrows():
-        lines.append(_table_cells(s, name, row, coefficients, width))
+        lines.append(_table_cells(selection, name, row, coefficients, width))
     widest = max(len(line[0]) for line in lines)
     for line in lines:
         line[0] = line[0].ljust(widest)
         yield "".join(line)
     if len(table) > most:
         yield f"... and {wording.number_of(len(table) - most, 'more feature')}"
-    yield from _wrap([_legend(s, coefficients)], 0)
+    yield from _wrap([_legend(selection, coefficients)], 0)
 
 
 def effects_lines(effects):
     """Write `Effects` for a screen: a line for each, and the note."""
     table = effects.summary().rename(index=partial(printable, most=24))
-    columns = list(table.columns[[0, 2, 3]])
+    columns = ["estimate", "ci_low", "ci_high"]
     if effects.ratio:
-        columns = list(table.columns[6:9])
+        columns = [f"{effects.ratio}_{end}" for end in ("ratio", "low", "high")]
     shown = table[columns + ["p_value", "reason"]]
     lines = shown.to_string(float_format="{:.3g}".format).splitlines()
     lines.append(f"{100 * effects.level:g} %: {effects.note}")
@@ -521,7 +526,7 @@ for _kind in sorted(KINDS):
     OF_EFFECTS.append(f"effects.{_kind}")
 
 
-def picture_files(s, pictures=PICTURES, kinds=KINDS):
+def picture_files(selection, pictures=PICTURES, kinds=KINDS):
     """Draw the pictures of a report as files of several kinds, {name: bytes}.
 
     Two runs write the same bytes.
@@ -529,7 +534,7 @@ def picture_files(s, pictures=PICTURES, kinds=KINDS):
     files = {}
     for name in pictures:
         functions, size = PICTURES[name]
-        draws = [partial(draw, s) for draw in functions]
+        draws = [partial(draw, selection) for draw in functions]
         files.update(drawn_files(name, draws, size, kinds))
     return files
 
@@ -562,7 +567,7 @@ def drawn_files(name, draws, shape, kinds=KINDS):
     return files
 
 
-def effects_files(s, effects, kinds=KINDS):
+def effects_files(selection, effects, kinds=KINDS):
     """Write the `Effects` of a `Selection` as the files `OF_EFFECTS`, {name: bytes}.
 
     If `effects` is a sentence that says why there are none, write effects.md alone.
@@ -570,7 +575,7 @@ def effects_files(s, effects, kinds=KINDS):
     if isinstance(effects, str):
         return {"effects.md": f"## Effects\n\nNone: {effects}.\n".encode()}
     table = effects.summary().rename_axis("feature")
-    text = wording.effects_text(s, effects)
+    text = wording.effects_text(selection, effects)
     files = {"effects.md": text.encode(), "effects.csv": csv_file(table)}
     size = picture_size(len(table))
     files.update(drawn_files("effects", [effects.plot], size, kinds))
@@ -606,50 +611,50 @@ def json_file(settings):
     return f"{text}\n".encode()
 
 
-def report_files(s, pictures=PICTURES, kinds=KINDS, done=(), effects=None):
+def report_files(selection, pictures=PICTURES, kinds=KINDS, done=(), effects=None):
     """Make all files of a report, {name: bytes}.
 
     `pictures` and `kinds` are those to draw, `done` the sentences for `methods_text`;
     `effects` are described in files of their own, if not None.
     """
-    files = picture_files(s, pictures, kinds)
-    table = summary_table(s)
+    files = picture_files(selection, pictures, kinds)
+    table = summary_table(selection)
     covariates = table["status"] == _COVARIATE
     # a name such as <b> is no markup
-    methods = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", methods_text(s, done))
+    methods = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", methods_text(selection, done))
     files["methods.md"] = methods.encode()
     files["table.csv"] = csv_file(table)
     files["covariates.csv"] = csv_file(table[covariates])
     files["selected.csv"] = csv_file(table[table["selected"] & ~covariates])
     if effects is not None:
-        files.update(effects_files(s, effects, kinds))
+        files.update(effects_files(selection, effects, kinds))
     written = list(files) + ["settings.json"]
-    settings = {"question": fingerprint(s.question)}
+    settings = {"question": fingerprint(selection.question)}
     settings.update(table.attrs)
     settings["versions"] = wording.versions_used()
-    settings["arguments"] = s.asked
+    settings["arguments"] = selection.asked
     settings["files"] = [name for name in FILES + OF_EFFECTS if name in written]
     files["settings.json"] = json_file(settings)
     return files
 
 
-def reported_effects(s):
+def reported_effects(selection):
     """Return the `Effects` of the selected features, or a sentence that says why there
     are none.
     """
-    if not s.fit.converged:
-        return f"nothing converged ({s.status})"
-    if not s.support.any():
+    if not selection.fit.converged:
+        return f"nothing converged ({selection.status})"
+    if not selection.support.any():
         return "nothing is selected"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the reasons stand in the table
         try:
-            return s.debiased_effects()
+            return selection.debiased_effects()
         except ValueError as e:
             return str(e)
 
 
-def write_report(s, folder, done=()):
+def write_report(selection, folder, done=()):
     """Write methods paragraph, settings, tables and pictures of a `Selection` to a
     folder, which is made if it is not there; other files in it are left alone. `done`
     as in `methods_text`. Return the paths of `FILES` and, if there are effects, of
@@ -662,8 +667,8 @@ def write_report(s, folder, done=()):
     folder = _check_folder(folder)
     if isinstance(done, str) or not np.iterable(done):
         raise TypeError(f"report: done must be a list of sentences, got {done!r}")
-    _refuse_other_reports(folder, s.question)
-    files = report_files(s, done=done, effects=reported_effects(s))
+    _refuse_other_reports(folder, selection.question)
+    files = report_files(selection, done=done, effects=reported_effects(selection))
     with unwritten_named(folder):
         write_files(folder, files)
     return [folder / name for name in FILES + OF_EFFECTS if name in files]

@@ -111,7 +111,8 @@ class Results:
         """Estimate how large effects are, without the bias of the penalty, with
         intervals and p-values, in a model of all columns (`rvamp_nb.debiased_effects`).
         Intervals are for features that were named beforehand: of those that are
-        selected falsely on the same rows a tenth hold, not .95.
+        selected falsely on the same rows a tenth hold, not .95 (`note` says how many by
+        the loss).
 
         Parameters
         ----------
@@ -131,12 +132,12 @@ class Results:
             Several classes have an effect each, on the log odds against their geometric
             mean. Columns that are never penalised are in the model. The penalty is the
             one that predicts rows best by fits without them (of counts, nearly none).
-            There is no penalty for survival times, several classes, an offset, `groups`
-            of rows and `column_groups`: these need 4 rows, or events, per coefficient.
-            Where there is no interval, `reasons` says why; `together` tests the columns
-            of a group, or the classes of a feature. A ValueError for another loss,
-            weights, trials, a table in chunks, fewer rows or events (also of counts),
-            and where nothing converged.
+            There is no penalty for survival times, several classes, an offset, weights,
+            trials, `groups` of rows and `column_groups`: these need 4 rows, or events,
+            per coefficient. Where there is no interval, `reasons` says why; `together`
+            tests the columns of a group, or the classes of a feature. A ValueError for
+            another loss, a table in chunks, fewer rows or events (also of counts), a
+            bias above 30 %, and where nothing converged.
 
         Examples
         --------

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..algorithm.clusters import find_clusters
 from ..algorithm.densities import p2
+from ..algorithm.problem import MATTERS
 from .features import family_of
 from ..tables.chunked import read_small
 from ..validation import format_list
@@ -26,22 +27,24 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
     sign. Only the `most` features that are selected most often are searched.
     """
     A = fit.problem.A
-    Pi = fit.Pi
     features = np.asarray(features, dtype=int)
-    numbers = np.union1d(features, np.argsort(-Pi, kind="stable")[:most])
-    numbers = numbers[(Pi[numbers] > 0.01) | np.isin(numbers, features)]
+    searched = np.argsort(-fit.Pi, kind="stable")[:most]
+    searched = searched[fit.Pi[searched] > MATTERS]
+    numbers = np.union1d(features, searched)
     small = read_small(A, len(numbers) ** 2)
     if small is not A:
         fit = replace(fit, problem=fit.problem._replace(A=small))
-    C = p2(fit, numbers).covariance
-    sd = np.sqrt(np.maximum(np.diag(C), 1e-300))
-    columns = A[:, numbers].T @ A[:, numbers]
-    correlation = C / np.outer(sd, sd) * np.sign(columns)
-    together = np.where(np.abs(columns) >= alike, correlation, 0.0)
+    covariance = p2(fit, numbers).covariance
+    sd = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    # columns have length one, so products are correlations
+    of_columns = A[:, numbers].T @ A[:, numbers]
+    of_contributions = covariance / np.outer(sd, sd) * np.sign(of_columns)
+    compared = np.where(np.abs(of_columns) >= alike, of_contributions, 0.0)
     others = {}
-    of_features = together[numbers.searchsorted(features)]
-    for i, correlations in zip(features.tolist(), of_features):
-        strongest = np.argsort(correlations)[: np.sum(correlations < -least)]
+    rows = compared[numbers.searchsorted(features)]
+    for i, correlations in zip(features.tolist(), rows):
+        n_others = np.sum(correlations < -least)
+        strongest = np.argsort(correlations)[:n_others]
         others[i] = numbers[strongest].tolist()
     return others
 
@@ -81,35 +84,37 @@ def substitutes(fit, columns, support):
     return notes
 
 # %% ../../nbs/workshop/substitutes.ipynb #78000011
-def family_probabilities(s, families=None):
+def family_probabilities(selection, families=None):
     """Estimate how often at least one feature of a family is selected, by the refits of
-    a `Selection` (a ValueError where it has none). Families are a dict {name: features}
-    or a list of lists of features, by name or number, each in one at most; by default
-    the levels of each variable (`categories`), and, of a table in memory, columns with
-    a correlation above 0.6 (`find_clusters`).
+    a `Selection`; return a DataFrame. A ValueError where it has no refits.
 
-    A DataFrame with a row for each, the most probable first, called by its name or else
-    its most probable member: leader, members, expected (how many of them a resample
-    selects on average), probability, probability_se.
+    Families are a dict {name: features} or a list of lists of features, by name or
+    number, each in one at most; by default the levels of each variable (`categories`),
+    and, of a table in memory, columns with a correlation above 0.6 (`find_clusters`).
+
+    The table has a row for each family, the most probable first, called by its name or
+    else its most probable member: leader, members, expected (how many of them a
+    resample selects on average), probability, probability_se.
     """
     import pandas as pd
 
-    if s.refined is None:
-        cause = f" ({s.refit_error})" if s.refit_error else ""
+    if selection.refined is None:
+        cause = f" ({selection.refit_error})" if selection.refit_error else ""
         problem = "there are no refits, whose lists are counted here"
         remedy = f"fit with n_resamples=200{cause}"
         raise ValueError(f"family_probabilities: {problem}: {remedy}")
-    columns = s.question.columns
+    columns = selection.question.columns
     labels = []
     rows = []
-    known = list(_families(s, families))
-    shares = _shares_of(s, [np.unique(columns.where[some]) for _, some in known])
-    for (name, members), (share, se) in zip(known, shares):
-        leader = columns.names[members[np.argmax(s.probabilities[members])]]
+    named = list(_named_families(selection, families))
+    sets = [np.unique(columns.where[members]) for _, members in named]
+    shares = _find_shares(selection, sets)
+    for (name, members), (share, se) in zip(named, shares):
+        leader = columns.names[members[np.argmax(selection.probabilities[members])]]
         # near copies count once
         distinct = columns.first[np.unique(columns.where[members])]
         names = format_list(columns.names, members, 8)
-        expected = s.probabilities[distinct]
+        expected = selection.probabilities[distinct]
         labels.append(leader if name is None else name)
         rows.append((leader, names, expected.sum(), share, se))
     names = ["leader", "members", "expected", "probability", "probability_se"]
@@ -117,39 +122,48 @@ def family_probabilities(s, families=None):
     return table.sort_values("probability", ascending=False)
 
 
-def _shares_of(s, sets):
+def _find_shares(selection, sets):
     """Find shares of resamples that select any column of each set, with their standard
     errors, as pairs; more refits are made where these exceed the accuracy asked for.
     """
     if not sets:
         return []
-    refined = s.refined
+    refined = selection.refined
     shares, errors = refined.any_selected(sets)
     accuracy = refined.accuracy
     if accuracy and errors.max() > accuracy and not refined.interrupted:
-        progress = s.question.progress
-        more = s.refine(accuracy=accuracy, families=sets, progress=progress)
+        progress = selection.question.progress
+        more = selection.refine(accuracy=accuracy, families=sets, progress=progress)
         shares, errors = more.any_selected(sets)
     return list(zip(shares, errors))
 
 
-def _families(s, families):
+def _assign_families(selection):
+    """Assign columns to families: levels of one variable, and columns that correlate;
+    return the number of each column's family, (N,), -1 for none.
+    """
+    columns = selection.question.columns
+    family = columns.family.copy()
+    if columns.together:
+        return family
+    fit = selection.question.projected(selection.fit)
+    for cluster in find_clusters(fit.problem.A, fit.Pi):
+        members = np.isin(columns.where, cluster) & (columns.family < 0)
+        family[members] = family.max() + 1
+    return family
+
+
+def _named_families(selection, families):
     """Yield families of features, each as a name, or None, and its columns' numbers."""
-    columns = s.question.columns
-    named = families
     if families is None:
-        named = s.asked["categories"]
-        family = columns.family.copy()
-        blocks = []
-        if not columns.together:
-            fit = s.question.projected(s.fit)
-            blocks = find_clusters(fit.problem.A, fit.Pi)
-        for block in blocks:
-            members = np.isin(columns.where, block) & (columns.family < 0)
-            family[members] = family.max() + 1
+        families = selection.asked["categories"]
+        family = _assign_families(selection)
     else:
-        family = family_of(families, columns.names, "families")
-    names = list(named) if isinstance(named, dict) else []
+        names = selection.question.columns.names
+        family = family_of(families, names, "families")
+    names = []
+    if isinstance(families, dict):
+        names = list(families)
     for k in range(family.max() + 1):
         name = names[k] if k < len(names) else None
         yield name, np.flatnonzero(family == k)

@@ -46,6 +46,14 @@ class RowMetadata(NamedTuple):
         labels = np.arange(M) if self.groups is None else self.groups
         return len(set(self.with_weight(labels).tolist()))
 
+    def are_matched(self):
+        """Check whether each stratum is one group, as a case with its controls is."""
+        if self.strata is None or self.groups is None:
+            return False
+        strata = self.strata.tolist()
+        groups = self.groups.tolist()
+        return len(set(zip(strata, groups))) == len(set(strata)) == len(set(groups))
+
 
 def row_roles(
     M,
@@ -112,7 +120,8 @@ def count_law(resampling, rows):
     """Return the law of the counts: how often each row is in a resample.
 
     `resampling` is "subsample" (halves), "poisson" (the paper's) or a law such as
-    Subsample(0.5). Whole groups are drawn, and inside strata, where the rows have them.
+    Subsample(0.5). Whole groups are drawn, and inside strata, where the rows have them;
+    of strata that are one group each, whole ones.
     Raises a ValueError for anything else.
     """
     law = resampling
@@ -123,7 +132,7 @@ def count_law(resampling, rows):
         kinds = "'subsample', 'poisson' or a law of counts such as Subsample(0.5)"
         raise ValueError(f"resampling must be {kinds}, got {resampling!r}")
     laws.check_law("resampling", law, methods)
-    if rows.strata is not None:
+    if rows.strata is not None and not rows.are_matched():
         law = Stratified(law, rows.strata)
     if rows.weight is not None and not rows.weight.all():
         law = _of_rows_present(law, rows.weight > 0)
@@ -340,18 +349,28 @@ class Target(NamedTuple):
             counts = self.likelihood.of_samples(counts, len(self.y))
         return np.ravel(self.y), counts
 
+    def is_conditional(self):
+        """Check whether the model is a conditional logistic regression: survival times
+        that are all equal, where each stratum is a matched set.
+        """
+        if self.baseline is None or not self.rows.are_matched():
+            return False
+        return np.ptp(self.baseline.time) == 0
 
-def _few_events(base, strata):
+# %% ../../nbs/workshop/target.ipynb #71000few
+def _few_events(base, rows):
     """Describe strata with too few events or rows for a Cox model in a warning, or "".
 
     A stratum without an event has no part in the partial likelihood, and one with a
-    single event only where it is drawn.
+    single event only where it is drawn. Where whole strata are drawn, as matched sets
+    are, rVAMP alone is off by 0.03 at most in pairs, and by less in larger sets.
     """
-    rows = "rows of its stratum"
+    strata = rows.strata
+    compared_with = "rows of its stratum"
     remedy = "a death is compared inside its stratum only; merge strata that are alike"
     if strata is None:
         strata = 0 * base.time
-        rows = "rows"
+        compared_with = "rows"
         remedy = "a death is compared with those who have entered and not left: check"
         remedy += " the entries, or take more rows"
     weighs = base.sample_weight > 0
@@ -359,13 +378,15 @@ def _few_events(base, strata):
     events = np.bincount(codes, base.event[weighs])
     problems = []
     sentences = ["without an event say nothing"]
-    sentences.append("with one event nothing where it is not drawn")
+    thinned = not rows.are_matched()  # else whole strata are drawn
+    if thinned:
+        sentences.append("with one event nothing where it is not drawn")
     for n, sentence in enumerate(sentences):
         affected = np.flatnonzero(events == n)
         if len(affected):
             problems.append(f"strata {format_list(names, affected)} {sentence}")
-    if base.mean_at_risk < 5:
-        compared = f"{base.mean_at_risk:.1f} {rows} on average"
+    if thinned and base.mean_at_risk < 5:
+        compared = f"{base.mean_at_risk:.1f} {compared_with} on average"
         problem = f"in a resample a death is compared with {compared}, where rVAMP"
         problems.append(f"{problem} alone is rough (Π may be off by 0.1 and more)")
     if not problems:
@@ -434,7 +455,7 @@ def _read_survival(y, rows, counts):
     if np.abs(left[base.sample_weight > 0]).max() < 1e-9:
         problem = "all that are at risk at a death die at that time"
         raise ValueError(f"y: {problem}, and no death is compared with anyone")
-    note = _few_events(base, rows.strata)
+    note = _few_events(base, rows)
     return Target(base.event, "survival", base.rows, rows, level, None, base, note)
 
 

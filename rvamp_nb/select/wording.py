@@ -52,58 +52,58 @@ __all__ = [
 ]
 
 
-def candidates(s):
+def candidates(selection):
     """Return the columns of the table that can be selected, (n,); of near copies the
     first.
     """
-    return s.question.columns.first[s.question.candidates]
+    return selection.question.columns.first[selection.question.candidates]
 
 
-def leaders_of(s, most):
+def leaders_of(selection, most):
     """Return the candidates with the largest probabilities, at most `most` of them."""
-    if not s.fit.converged:
+    if not selection.fit.converged:
         most = 0
-    columns = candidates(s)
-    return columns[np.argsort(-s.probabilities[columns], kind="stable")][:most]
+    columns = candidates(selection)
+    return columns[np.argsort(-selection.probabilities[columns], kind="stable")][:most]
 
 
-def size_reported(s):
+def size_reported(selection):
     """Return the mean number of candidates selected in a resample, ΣΠ."""
-    return float(s.probabilities[candidates(s)].sum())
+    return float(selection.probabilities[candidates(selection)].sum())
 
 
-def size_selected(s):
+def size_selected(selection):
     """Count the candidates that reach the threshold, and those kept below it."""
-    columns = candidates(s)
-    selected = columns[s.support[columns]]
-    n_below = int((s.probabilities[selected] < s.threshold).sum())
+    columns = candidates(selection)
+    selected = columns[selection.support[columns]]
+    n_below = int((selection.probabilities[selected] < selection.threshold).sum())
     return len(selected) - n_below, n_below
 
 
-def promised(s, margin=""):
+def promised(selection, margin=""):
     """Write how many features a `Selection` has and what it promises, such as "7
     features selected; expected false selections ≤ 0.5".
 
     The text `margin` follows "selected".
     """
-    if not s.fit.converged:
+    if not selection.fit.converged:
         return "no answer: nothing is selected"
-    n_selected, n_below = size_selected(s)
-    noun = s.question.columns.feature
+    n_selected, n_below = size_selected(selection)
+    noun = selection.question.columns.feature
     if n_selected != 1:
         noun += "s"
     number = n_selected
     if n_selected == 0:
         number = "no"
     text = f"{number} {noun} selected{margin}"
-    if n_selected and np.isnan(s.pfer_bound):
+    if n_selected and np.isnan(selection.pfer_bound):
         text += "; no bound on false selections holds here"
     elif n_selected:
-        text += f"; expected false selections ≤ {s.pfer_bound:.2g}"
-        pfer = s.asked["pfer"]
+        text += f"; expected false selections ≤ {selection.pfer_bound:.2g}"
+        pfer = selection.asked["pfer"]
         if pfer is not None:
             text += f" (asked for {pfer:g})"
-        elif s.asked["q"] is s.asked["lambdas"] is None:
+        elif selection.asked["q"] is selection.asked["lambdas"] is None:
             text += " (default: 1)"
     if n_below:
         text += f"; {n_below} kept below the threshold"
@@ -120,31 +120,33 @@ def listed(names, most=4):
     return format_list(names, range(len(names)), most)
 
 
-def stability_words(s):
+def stability_words(selection):
     """Explain the stability index, in two digits; "" where there is none."""
-    if np.isnan(s.stability):
+    if np.isnan(selection.stability):
         return ""
     error = ""
-    if not np.isnan(s.stability_se):
-        error = f" ± {s.stability_se:.1g}"
+    if not np.isnan(selection.stability_se):
+        error = f" ± {selection.stability_se:.1g}"
     grade = "medium"
-    if s.stability < 0.4:
+    if selection.stability < 0.4:
         grade = "low"
-    if s.stability > 0.75:
+    if selection.stability > 0.75:
         grade = "high"
-    text = f"{s.stability:.2f}{error}: {grade} agreement of the lists of resamples"
+    text = (
+        f"{selection.stability:.2f}{error}: {grade} agreement of the lists of resamples"
+    )
     return f"{text} (0: as by chance, 1: all are the same; Nogueira et al. 2018)"
 
 
-def _table_sentences(s):
+def _table_sentences(selection):
     """Write sentences on the size of the table and the columns that were set aside."""
-    columns = s.question.columns
+    columns = selection.question.columns
     kinds = list(columns.kind)
     single = columns.where[columns.group < 0]
     n_copies = len(single) - len(np.unique(single))
-    n_rows = number_of(len(s.question.target.y), "row")
+    n_rows = number_of(len(selection.question.target.y), "row")
     n_columns = number_of(len(columns.names), "column")
-    n_candidates = f"{s.question.candidates.sum():,}"
+    n_candidates = f"{selection.question.candidates.sum():,}"
     selectable = f", of which {n_candidates} could be selected"
     if columns.groups:
         selectable = f"; {n_candidates} groups, a single column being one, could be"
@@ -194,6 +196,8 @@ def _model_name(target):
     """Name the model, with its article."""
     if target.baseline is not None and target.baseline.strata is not None:
         n_strata = len(np.unique(target.baseline.strata))
+        if target.is_conditional():
+            return f"a conditional logistic regression in {n_strata} matched sets,"
         return f"a stratified Cox model, one baseline in each of {n_strata} strata,"
     return _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
 
@@ -206,10 +210,24 @@ def _named_classes(target, most=1000):
     return f" of the classes {', '.join(names)}"
 
 
-def _model_sentences(s):
+def _penalty_name(selection):
+    """Name the penalty, with its article."""
+    prior = selection.question.prior
+    if selection.question.target.loss == "softmax":
+        if not selection.question.columns.groups:
+            return _OF_CLASSES
+        name = _OF_CLASSES.replace("feature's coefficients,", "group's coefficients,")
+        return name.replace("each class", "each column and class")
+    if isinstance(prior, ElasticNet) and selection.asked["prior"] is None:
+        l1_ratio = selection.asked["l1_ratio"]
+        return f"an elastic-net penalty (share of L1 {l1_ratio:g})"
+    return prior.plain.model or f"the penalty {type(prior.plain).__name__}"
+
+
+def _model_sentences(selection):
     """Write sentences on the model, its penalty and the scale of its columns."""
-    target = s.question.target
-    prior = s.question.prior
+    target = selection.question.target
+    prior = selection.question.prior
     baseline = target.baseline
     name = _model_name(target)
     if target.loss == "huber":
@@ -218,29 +236,20 @@ def _model_sentences(s):
         name += f" of {int(np.sum(baseline.event)):,} events"
     if target.classes is not None:
         name += _named_classes(target)
-    penalty = prior.plain.model or f"the penalty {type(prior.plain).__name__}"
-    if target.loss == "softmax":
-        penalty = _OF_CLASSES
-        if s.question.columns.groups:
-            penalty = penalty.replace(
-                "feature's coefficients,", "group's coefficients,"
-            )
-            penalty = penalty.replace("each class", "each column and class")
-    elif isinstance(prior, ElasticNet) and s.asked["prior"] is None:
-        penalty = f"an elastic-net penalty (share of L1 {s.asked['l1_ratio']:g})"
-    yield f"The model was {name} with {penalty}."
+    yield f"The model was {name} with {_penalty_name(selection)}."
     intercept = _BESIDE.get(target.loss, _INTERCEPT)
     if baseline is not None and baseline.strata is not None:
         intercept = f"centred again in each stratum; {intercept}"
     yield f"Columns were centred and scaled to unit norm, and {intercept}."
     if baseline is not None and baseline.entry is not None:
         yield "Each row was at risk from its entry on (left truncation)."
-    factors = prior.penalty_factor[s.question.candidates]
+    factors = prior.penalty_factor[selection.question.candidates]
     # factors that are all equal only change the unit of the penalty
     if np.ptp(factors) > 1e-12 * factors.max():
         extent = f"from {factors.min():.3g} to {factors.max():.3g}"
         yield f"Penalties were multiplied by factors {extent}."
-    if len(prior.randomize.nodes()[0]) > 1:
+    multipliers, _ = prior.randomize.nodes()
+    if len(multipliers) > 1:
         yield f"Penalties were multiplied at random, by {prior.randomize!r}."
     if target.rows.weight is not None:
         yield "Rows were weighted, in the standardisation of the columns, too."
@@ -278,22 +287,23 @@ def _law(law, n, unit="rows"):
     return f"counts of the {n:,} {unit} by the law {law!r}"
 
 
-def _method_sentences(s):
+def _method_sentences(selection):
     """Write sentences on the method: resampling, rVAMP, refits and decoys."""
-    target = s.question.target
-    law = _law(s.question.counts, len(target.rows.with_weight(target.y)))
+    target = selection.question.target
+    law = _law(selection.question.counts, len(target.rows.with_weight(target.y)))
     differs = "coefficient differs"
-    if s.question.columns.K > 1:
+    if selection.question.columns.K > 1:
         differs = "coefficients differ"
+    steps = number_of(int(selection.n_iter), "step")
     yield (
         "The selection probability Π of a feature is the probability that its"
         f" {differs} from zero in a resample ({law}). Π was computed by"
         " replicated vector approximate message passing (rVAMP; Takahashi and"
         " Kabashima, 2019), a deterministic iteration that approximates the"
         " distribution of the penalised estimate over all resamples"
-        f" ({number_of(int(s.n_iter), 'step')}, tolerance {s.question.tol:g})."
+        f" ({steps}, tolerance {selection.question.tol:g})."
     )
-    refined = s.refined
+    refined = selection.refined
     if refined is not None:
         failed = ""
         if refined.n_failed:
@@ -306,7 +316,7 @@ def _method_sentences(s):
             f" {_accuracy(refined)}; 95 % intervals of Π extend by 1.96 standard errors"
             " to each side."
         )
-    decoy_kind = s.asked["decoys"]
+    decoy_kind = selection.asked["decoys"]
     if decoy_kind:
         decoy = f"a decoy ({decoy_kind}; Barber and Candès, 2015)"
         yield (
@@ -330,53 +340,65 @@ _ASSUMPTIONS = {
 }
 
 
-def _choice_sentences(s):
-    """Write sentences on the penalty, the threshold, the selection and its bound."""
-    if not s.fit.converged:
-        yield f"No penalty gave an answer ({s.status}), and nothing was selected."
-        return
+def _scales(selection):
+    """Write the penalty in the units of other packages, in brackets, and how it was
+    chosen, or "".
+    """
     scales = []
-    for name, lam in s.lambda_scales.items():
+    for name, lam in selection.lambda_scales.items():
         if name.startswith(("glmnet", "scikit")):
             scales.append(f"{name} {lam:.4g}")
-    in_other_units = ""
+    text = ""
     if scales:
-        in_other_units = f" ({', '.join(scales)})"
-    if s.asked.get("by_cv"):
-        in_other_units += ", chosen by ten-fold cross-validation"
-    noun = s.question.columns.feature
-    size = f"{size_reported(s):.3g} {noun}s on average (the aim was q = {s.q:.3g})"
-    yield f"At the penalty λ = {s.lam:.4g}{in_other_units}, a resample selects {size}."
-    if s.status != "converged":
-        yield f"The request could not be met in full: {s.status}."
-    n_selected, n_below = size_selected(s)
+        text = f" ({', '.join(scales)})"
+    if selection.asked.get("by_cv"):
+        text += ", chosen by ten-fold cross-validation"
+    return text
+
+
+def _choice_sentences(selection):
+    """Write sentences on the penalty, the threshold, the selection and its bound."""
+    status = selection.status
+    if not selection.fit.converged:
+        yield f"No penalty gave an answer ({status}), and nothing was selected."
+        return
+    noun = selection.question.columns.feature
+    penalty = f"λ = {selection.lam:.4g}{_scales(selection)}"
+    size = f"{size_reported(selection):.3g} {noun}s on average"
+    aim = f"the aim was q = {selection.q:.3g}"
+    yield f"At the penalty {penalty}, a resample selects {size} ({aim})."
+    if status != "converged":
+        yield f"The request could not be met in full: {status}."
+    n_selected, n_below = size_selected(selection)
     text = f"selected no {noun}"
     if n_selected:
         text = f"selected {number_of(n_selected, noun)}"
     if n_below:
         text += f"; {n_below:,} below it were kept, which no bound covers"
-    yield f"The threshold Π ≥ {s.threshold:.3g} {text}."
-    if s.undecided is not None and s.undecided.any():
-        undecided = listed(s.question.columns.called(s.undecided), 8)
-        yield f"Within two standard errors of this threshold: {undecided}."
-    bound = _ASSUMPTIONS[s.asked["bound"]].format(f"{s.diagnostics.unit}s")
-    limit = f"at most {s.pfer_bound:.2g}, by {bound}"
-    if np.isnan(s.pfer_bound):
+    yield f"The threshold Π ≥ {selection.threshold:.3g} {text}."
+    if selection.undecided is not None and selection.undecided.any():
+        undecided = selection.question.columns.called(selection.undecided)
+        names = listed(undecided, 8)
+        yield f"Within two standard errors of this threshold: {names}."
+    unit = selection.diagnostics.unit
+    bound = _ASSUMPTIONS[selection.asked["bound"]].format(f"{unit}s")
+    limit = f"at most {selection.pfer_bound:.2g}, by {bound}"
+    if np.isnan(selection.pfer_bound):
         limit = "not bounded for these resamples"
     yield f"The expected number of false selections is {limit}."
-    words = stability_words(s)
+    words = stability_words(selection)
     if words:
         yield f"The stability index was {words.replace(':', ',', 1)}."
 
 
-def _reliability_sentences(s):
+def _reliability_sentences(selection):
     """Write sentences on the convergence and the reliability of the answer."""
-    diagnostics = s.diagnostics
-    converged = s.path.converged
+    diagnostics = selection.diagnostics
+    converged = selection.path.converged
     if len(converged) > 1 or not converged.all():
         n_converged = f"{converged.sum()} of {len(converged)} penalties"
         yield f"The iteration converged at {n_converged}."
-    if s.fit.converged:
+    if selection.fit.converged:
         grade = GRADES[diagnostics.reliability]
         spread = GRADES[diagnostics.spread_reliability]
         # only what a reason says, without its advice
@@ -419,7 +441,7 @@ def versions_used():
     }
 
 
-def methods_text(s, done=()):
+def methods_text(selection, done=()):
     """Write the methods paragraph of a paper, with every number of a `Selection`, and
     its references, as Markdown.
 
@@ -429,13 +451,13 @@ def methods_text(s, done=()):
     software = software.format(**versions_used())
     method = "stability selection (Meinshausen and Bühlmann, 2010)"
     sentences = [f"Features were selected by {method} with {software}."]
-    sentences += _table_sentences(s)
+    sentences += _table_sentences(selection)
     if done:
         sentences.append(f"The table had been prepared: {'; '.join(done)}.")
-    sentences += _model_sentences(s)
-    sentences += _method_sentences(s)
-    sentences += _choice_sentences(s)
-    sentences += _reliability_sentences(s)
+    sentences += _model_sentences(selection)
+    sentences += _method_sentences(selection)
+    sentences += _choice_sentences(selection)
+    sentences += _reliability_sentences(selection)
     text = " ".join(sentences)
     # a reference is listed if the text names its first author
     references = [line for line in _REFERENCES if line.split()[0] in text]
@@ -447,17 +469,19 @@ def _change(target):
     """Name the quantity that a coefficient changes."""
     if target.loss == "logistic" and target.classes is not None:
         return f"the log odds of {printable(target.classes[1], 30)}"
+    if target.is_conditional():
+        return "the log odds of the event"
     return _CHANGES.get(target.loss, "the target")
 
 
-def facts(s, name="", done=()):
+def facts(selection, name="", done=()):
     """Yield the settings and the results of a `Selection` as pairs of a label and a
     sentence.
 
     The table is called `name`; `done` are sentences about what was done to it before.
     """
-    target = s.question.target
-    columns = s.question.columns
+    target = selection.question.target
+    columns = selection.question.columns
     size = [number_of(len(target.y), "row"), number_of(len(columns.names), "feature")]
     if columns.groups:
         size.append(f"{number_of(len(columns.groups), 'group')} of several")
@@ -477,64 +501,66 @@ def facts(s, name="", done=()):
     unpenalised = columns.names[columns.kind == "covariate"]
     if len(unpenalised):
         yield "always in", listed([printable(label) for label in unpenalised])
-    if s.fit.converged:
-        yield from _facts_of_the_choice(s)
-    refits = s.refit_error or "none: rVAMP computes Π without them"
-    if s.refined is not None:
+    if selection.fit.converged:
+        yield from _facts_of_the_choice(selection)
+    refits = selection.refit_error or "none: rVAMP computes Π without them"
+    if selection.refined is not None:
         precision = " precision, the others until no coefficient changed its sign)"
-        refits = s.refined.status.replace(" precision)", precision)
+        refits = selection.refined.status.replace(" precision)", precision)
         refits += "; together with rVAMP, which computes Π without refits,"
-        refits += f" {_accuracy(s.refined)}; random seed 0"
+        refits += f" {_accuracy(selection.refined)}; random seed 0"
     yield "refits", refits
-    stability = stability_words(s)
+    stability = stability_words(selection)
     if stability:
         yield "stability", stability
 
 
-def _facts_of_the_choice(s):
+def _facts_of_the_choice(selection):
     """Yield penalty, threshold, resamples and bound, a label and a sentence each."""
-    target = s.question.target
+    target = selection.question.target
     package = "glmnet"
     parameter = "lambda"
     if target.loss == "survival":
         package = "scikit-survival"
         parameter = "alpha"
-    scale = s.lambda_scales.get(f"{package} {parameter}")
+    scale = selection.lambda_scales.get(f"{package} {parameter}")
     in_package = ""
     if scale is not None:
         in_package = f" ({parameter} {scale:.4g} in {package})"
-    if s.asked.get("by_cv"):
+    if selection.asked.get("by_cv"):
         in_package += " by cross-validation"
-    average = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
-    average += f" (aimed at: q = {s.q:.3g})"
-    penalty = f"λ = {s.lam:.5g}{in_package}; a resample selects {average}"
-    prior = type(s.question.prior.plain).__name__
+    noun = selection.question.columns.feature
+    average = f"{size_reported(selection):.3g} {noun}s on average"
+    average += f" (aimed at: q = {selection.q:.3g})"
+    penalty = f"λ = {selection.lam:.5g}{in_package}; a resample selects {average}"
+    prior = type(selection.question.prior.plain).__name__
     prior = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(prior, prior)
     yield "penalty", f"{prior}, {penalty}"
-    yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_threshold_reason(s)}"
-    resamples = _law(s.question.counts, len(target.rows.with_weight(target.y)))
-    if not np.isnan(s.pfer_bound):
+    reason = _threshold_reason(selection)
+    yield "threshold", f"selected if Π ≥ {selection.threshold:.3g}{reason}"
+    resamples = _law(selection.question.counts, len(target.rows.with_weight(target.y)))
+    if not np.isnan(selection.pfer_bound):
         resamples += "; the limit on false selections, pfer, needs independent"
-        resamples += f" {s.diagnostics.unit}s"
+        resamples += f" {selection.diagnostics.unit}s"
     yield "resamples", resamples
-    n_selected, _ = size_selected(s)
+    n_selected, _ = size_selected(selection)
     # half of the features false is too much to stay silent about
-    if n_selected and s.pfer_bound > n_selected / 2:
-        n_false = f"{min(s.pfer_bound, n_selected):.2g}"
+    if n_selected and selection.pfer_bound > n_selected / 2:
+        n_false = f"{min(selection.pfer_bound, n_selected):.2g}"
         share = f"on average {n_false} of {n_selected} selected may be false"
         yield "limit", f"{share}; ask for fewer, with pfer {n_selected / 10:.2g}"
 
 
-def _threshold_reason(s):
+def _threshold_reason(selection):
     """Explain a threshold that is neither the one given nor the default."""
-    given = s.asked["threshold"]
+    given = selection.asked["threshold"]
     default = error_control.DEFAULT_THRESHOLD
-    if given is None and s.threshold < default - 5e-4:
+    if given is None and selection.threshold < default - 5e-4:
         text = f", lowered from {default}: with few rows for so many features a"
         text += " resample selects few, and the limit on false selections holds, too"
         return text
     expected = given or default
-    if s.threshold > expected + 5e-4 and not np.isnan(s.pfer_bound):
+    if selection.threshold > expected + 5e-4 and not np.isnan(selection.pfer_bound):
         return f", raised from {expected:g} to keep the limit on false selections"
     return ""
 
@@ -562,9 +588,8 @@ def grades_of(diagnostics, refined):
     return text
 
 
-_NO_EFFECTS = {  # for each loss, row role or column role without effects: the remedy
+_NO_EFFECTS = {  # for each loss or kind of table without effects: the remedy
     "huber": "give loss='squared', whose standard errors allow for unequal noise",
-    "weight": "fit without sample_weight; where rows count trials give a row for each",
     "chunks": "give some of the columns, with the selected ones, as an array",
 }
 
@@ -577,8 +602,6 @@ def why_no_effects(question):
     causes = []
     if loss not in ("squared", "logistic", "poisson", "softmax", "survival"):
         causes.append(loss)
-    if question.target.rows.weight is not None:
-        causes.append("weight")
     if type(question.A) is not np.ndarray:
         causes.append("chunks")
     if question.prior.plain is not question.prior:
@@ -590,10 +613,11 @@ def why_no_effects(question):
     return f"no effects are known with {causes[0]}: {remedy}"
 
 
-def effects_text(s, effects):
+def effects_text(selection, effects):
     """Write a paragraph about the `Effects` of a `Selection`, as Markdown."""
     n_intervals = np.sum(effects.status == "interval")
-    change = f"the change of {_change(s.question.target)} per unit of its column"
+    quantity = _change(selection.question.target)
+    change = f"the change of {quantity} per unit of its column"
     if effects.ratio:
         change += f", and its exponential the {effects.ratio} ratio"
     how = "by a debiased Lasso, each as if it alone had no penalty"

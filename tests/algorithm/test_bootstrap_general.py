@@ -745,6 +745,34 @@ def test_every_refit_at_once_is_optimal(loss, monkeypatch):
         assert violation(A, y, 0.7 * k, 0 * k, c, x[b], loss) < 1e-9
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_where_a_refit_begins_moves_no_digit_and_saves_steps(loss, monkeypatch):
+    """`refit` alone: what `refitter` makes again without a guess hides a lost start."""
+    taken = []
+    step = batch_glm._newton_step
+
+    def watch(p, going, *rest):
+        taken.append(len(going))
+        return step(p, going, *rest)
+
+    monkeypatch.setattr(batch_glm, "_newton_step", watch)
+    A, y = problem(loss)
+    t = np.full(N, LAM)
+    t[0] = 0
+    table = unit_table(A, y, t, 0 * t, loss, delta=DELTA)
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(1, (6, M)) * 1.0
+    cold = refit(table, counts, np.ones((6, 1)))
+    cold_steps = sum(taken)
+    for start in (cold.x, rng.normal(size=cold.x.shape)):
+        taken.clear()
+        warm = refit(table, counts, np.ones((6, 1)), start=start)
+        assert warm.sure.all()
+        np.testing.assert_array_equal(warm.x, cold.x)
+        if start is cold.x:
+            assert sum(taken) < cold_steps / 2
+
+
 def test_copies_of_columns_are_left_to_the_loop():
     """Which of two copies is selected must not depend on the hint."""
     A, y = wide("squared")

@@ -5,18 +5,16 @@ what is asked of it, bad input.
 import numpy as np
 import pytest
 
-from rvamp_nb.algorithm.clusters import (
+from rvamp_nb.algorithm.cluster_channel import (
     FEW,
-    LARGEST,
     NODES,
     CavityInput,
-    _make_definite,
     at_quadrature,
     cluster_message,
     decorrelating_basis,
-    find_clusters,
     solve_lassos,
 )
+from rvamp_nb.algorithm.clusters import LARGEST, _make_definite, find_clusters
 from rvamp_nb.algorithm.densities import coefficient_interval, p1, p2
 from rvamp_nb.algorithm.energy import free_energy, stability_radius
 from rvamp_nb.algorithm.groups import BlockLayout

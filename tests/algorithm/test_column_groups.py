@@ -28,14 +28,9 @@ from rvamp_nb import (
     rvamp_path,
     stability_radius,
 )
-from rvamp_nb.algorithm import active, column_groups
-from rvamp_nb.algorithm.column_groups import (
-    P1InGroup,
-    length_law,
-    length_nodes,
-    one_each,
-    radial_moments,
-)
+from rvamp_nb.algorithm import active, group_channel
+from rvamp_nb.algorithm.column_groups import P1InGroup, one_each
+from rvamp_nb.algorithm.group_channel import length_law, length_nodes, radial_moments
 from rvamp_nb.algorithm.messages import Mixed, Natural, natural_to_moment
 from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.inference.turns import ExactByTurns
@@ -86,7 +81,7 @@ def test_more_nodes_change_nothing(k, monkeypatch):
     size = np.array([0.0, 0.3, 1.0, 1.0, 3.0, 30.0, 1e4, 2.0, 0.2]) * np.sqrt(k)
     noise = np.array([1.0, 1.0, 1e-3, 10.0, 1.0, 1.0, 1.0, 1e-12, 0.5])
     of = radial_moments(k, size, noise, 1.2 * np.sqrt(k) + 0 * size)
-    monkeypatch.setattr(column_groups, "RADII", 100)
+    monkeypatch.setattr(group_channel, "RADII", 100)
     more = radial_moments(k, size, noise, 1.2 * np.sqrt(k) + 0 * size)
     for one, two in zip(of, more):
         np.testing.assert_allclose(one, two, rtol=1e-8, atol=1e-11)

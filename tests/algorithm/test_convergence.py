@@ -30,7 +30,8 @@ from rvamp_nb.algorithm.resampling import (
     TwoPoint,
 )
 from rvamp_nb.algorithm.solver import A_SHORT_FIT, ConvergenceWarning, rvamp, rvamp_path
-from rvamp_nb.algorithm.step import initial_state, lambda_max_factor, step
+from rvamp_nb.algorithm.start import initial_state, lambda_max_factor
+from rvamp_nb.algorithm.step import step
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.select import penalty as search
@@ -375,7 +376,7 @@ def test_products_of_moves_give_the_least_squares_weights():
     moves[5] = moves[4] + 1e-5 * rng.normal(size=500)
     moves[1] *= 1e-2
     pairs = list(zip(np.eye(6, 500), moves))  # the point shows what each was given
-    point = iteration._combine(np.zeros(500), residual, pairs, np.ones(500), 0.0)
+    point = iteration.combine(np.zeros(500), residual, pairs, np.ones(500), 0.0)
     theirs = np.linalg.lstsq(moves.T, residual, rcond=1e-4)[0]
     np.testing.assert_allclose(-point[:6], theirs, rtol=1e-7)
 
@@ -777,7 +778,7 @@ def test_acceleration_weighs_all_blocks_of_a_message_alike():
     rng = np.random.default_rng(0)
     parts = lambda n: Natural(*np.exp(rng.normal(size=(3, n))))
     state = State(parts(3), parts(50))
-    weights = np.split(iteration._norm_weights(state), np.cumsum([3, 3, 3, 50, 50]))
+    weights = np.split(iteration.norm_weights(state), np.cumsum([3, 3, 3, 50, 50]))
     for block, w in enumerate(weights):
         message = state[block // 3]
         size = message.h if block % 3 == 1 else np.ones(len(w))

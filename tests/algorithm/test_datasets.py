@@ -18,7 +18,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rvamp_nb import datasets
+from rvamp_nb import datasets, rvamp
 from rvamp_nb.datasets import (
     choose_lambda,
     gaussian_design,
@@ -29,6 +29,7 @@ from rvamp_nb.datasets import (
     toy,
 )
 from rvamp_nb.tables.chunked import ChunkedTable
+from rvamp_nb.tables.standardize import unit_columns
 
 
 def assert_standard(A, y):
@@ -174,8 +175,23 @@ def test_data_frames_bring_their_names():
     frame = pd.DataFrame({"height": [1.0, 2, 4], "always": [3, 3, 3]})
     with pytest.warns(UserWarning, match="always"):
         A, y = standardize(frame, pd.Series([1, 2, 3]))
-    assert type(A) is np.ndarray and type(y) is np.ndarray
-    assert list(frame["height"]) == [1.0, 2, 4]
+    assert type(y) is np.ndarray and [*A.columns] == ["height", "always"]
+    assert list(frame["height"]) == [1.0, 2, 4] and not frame.attrs
+
+
+def test_a_frame_knows_what_was_done_to_it():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(5 + rng.normal(size=(30, 3)), columns=[*"abc"])
+    frame.index = frame.index + 7
+    frame["c"] = 2.0
+    with pytest.warns(UserWarning, match="constant"):
+        A, y = standardize(frame, frame["a"] * 3)
+    np.testing.assert_array_equal(A, unit_columns(frame.to_numpy())[0])
+    center, scale = (pd.Series(A.attrs[key]) for key in ("center", "scale"))
+    pd.testing.assert_frame_equal(A * scale + center, frame)
+    assert scale["c"] == 0 and [*A.index] == [*frame.index]
+    fit = rvamp(A, y, 0.1)
+    assert [*fit.names] == [*"abc"] and fit.Pi[0] > 0.9
 
 
 @pytest.mark.parametrize(

@@ -19,16 +19,14 @@ from rvamp_nb import (
     state_evolution,
 )
 from rvamp_nb.algorithm.column_groups import GroupLasso
-from rvamp_nb.algorithm.evolution import (
-    OrderParameters,
-    PiLaw,
-    Spectrum,
-    average_columns,
-    averaged_coupling,
-    spectrum_of,
-)
+from rvamp_nb.algorithm.evolution import PiLaw, Spectrum, spectrum_of
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.algorithm.messages import Natural
+from rvamp_nb.algorithm.order_parameters import (
+    OrderParameters,
+    average_columns,
+    averaged_coupling,
+)
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import (
     FixedFactor,
@@ -39,14 +37,8 @@ from rvamp_nb.algorithm.resampling import (
 )
 from rvamp_nb.datasets import standardize
 from rvamp_nb.select.error_control import pfer_bound
-from rvamp_nb.select.planning import (
-    Pilot,
-    _draw_study,
-    _solve_study,
-    genes,
-    pilot_of,
-    q_needed,
-)
+from rvamp_nb.select.pilots import draw_study, q_needed
+from rvamp_nb.select.planning import Pilot, _solve_study, genes, pilot_of
 
 PLACE = Path(__file__).parents[1] / "truth/evolution" / "make_evolution_truth.py"
 spec = importlib.util.spec_from_file_location("make_evolution_truth", PLACE)
@@ -327,7 +319,7 @@ def test_false_selections_are_those_of_null_features():
 def test_a_study_without_an_answer_has_no_numbers(monkeypatch):
     found = predict_study(100, 50, 5, 0.5).evolution
     lost = dataclasses.replace(found, converged=False)
-    monkeypatch.setattr("rvamp_nb.select.planning._at_size", lambda *_: lost)
+    monkeypatch.setattr("rvamp_nb.select.pilots.solve_at_size", lambda *_: lost)
     study = predict_study(100, 50, 5, 0.5)
     assert not study.converged
     assert np.isnan([study.true_selections, study.false_selections]).all()
@@ -365,7 +357,7 @@ def test_the_power_that_no_number_of_rows_exceeds(pfer, t):
     assert_allclose(q_needed(most, 20, t, alike=True), many.q, rtol=1e-6)
     rng, alone = np.random.default_rng(5), Pilot(np.empty((0, 100)), np.ones(100))
     few = many._replace(rows=600)
-    hits = np.array([_draw_study(alone, few, rng)[0] for _ in range(20)]) / 20
+    hits = np.array([draw_study(alone, few, rng)[0] for _ in range(20)]) / 20
     assert abs(hits.mean() - most) < 3 * hits.std(ddof=1) / np.sqrt(20)
 
 
@@ -373,7 +365,7 @@ def test_a_plan_that_no_number_of_rows_reaches_is_refused_at_once(monkeypatch):
     asked = dict(n_features=100, n_effects=4, size=0.6, threshold=0.75)
     assert plan_study(**asked, pfer=0.24).power >= 0.8
     never = lambda *given, **told: pytest.fail("it was searched for")
-    monkeypatch.setattr("rvamp_nb.select.planning.state_evolution", never)
+    monkeypatch.setattr("rvamp_nb.select.pilots.state_evolution", never)
     words = r"power = 0.8: at threshold 0.75 pfer = 0.1 lets .* q = 2.24 .* 4 effects"
     with pytest.raises(ValueError, match=words + r" need .* raise pfer above 0.236"):
         plan_study(**asked, pfer=0.1)
@@ -434,7 +426,7 @@ def test_a_plan_without_an_answer_says_so(monkeypatch):
     lost = lambda *given, **told: dataclasses.replace(
         state_evolution(*given, **told), converged=False
     )
-    monkeypatch.setattr("rvamp_nb.select.planning.state_evolution", lost)
+    monkeypatch.setattr("rvamp_nb.select.pilots.state_evolution", lost)
     with pytest.warns(UserWarning, match="at 400 rows state evolution has no answer"):
         assert np.isnan(plan_study(500, 5, 0.4, max_rows=400).power)
 
@@ -487,7 +479,7 @@ def test_a_plan_from_a_pilot_is_carried_out_by_refits():
     assert study.n_simulated >= 24 and 0.8 <= study.power < 0.81
     assert study.rows > 1.5 * plan_study(150, 5, 0.6, threshold=0.7).rows
     rng = np.random.default_rng(9)
-    hits = np.array([_draw_study(PILOT, study, rng)[0] for _ in range(24)]) / 5
+    hits = np.array([draw_study(PILOT, study, rng)[0] for _ in range(24)]) / 5
     se = np.hypot(hits.std(ddof=1) / np.sqrt(24), study.power_se)
     assert 0 < study.power_se < 0.08 and abs(hits.mean() - study.power) < 2 * se
 

@@ -15,6 +15,7 @@ from truth.trust.make_trust_truth import problem as table_problem
 from truth.trust.make_trust_truth import solve as solve_table
 
 import rvamp_nb.algorithm.lmmse
+from rvamp_nb.algorithm.damping import damp
 from rvamp_nb.algorithm.energy import (
     free_energy,
     likelihood_part,
@@ -23,7 +24,7 @@ from rvamp_nb.algorithm.energy import (
     stability_radius,
     variational,
 )
-from rvamp_nb.algorithm.iteration import damp, iterate
+from rvamp_nb.algorithm.iteration import iterate
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.algorithm.lmmse import couple
 from rvamp_nb.algorithm.messages import Moments, Natural

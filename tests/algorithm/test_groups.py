@@ -33,10 +33,11 @@ from rvamp_nb.algorithm.resampling import (
     Subsample,
 )
 from rvamp_nb.algorithm.solver import rvamp, rvamp_path
-from rvamp_nb.algorithm.step import initial_state
+from rvamp_nb.algorithm.start import initial_state
 from rvamp_nb.algorithm.weighted import WeightedLoss
 from rvamp_nb.inference.bootstrap import naive_bootstrap
-from rvamp_nb.inference.diagnostics import diagnose, row_influence
+from rvamp_nb.inference.diagnostics import diagnose
+from rvamp_nb.inference.row_shares import row_influence
 from rvamp_nb.select.estimator import StabilitySelection
 
 LAWS = [Poisson(0.5), Subsample(0.5), Discrete([0.5, 2], [0.3, 0.7])]

@@ -92,8 +92,8 @@ def test_half_the_spacing_says_the_same(law, name, beta, monkeypatch):
     y, incoming = grid_of_rows()
     loss, y = LOSSES[name], y * (5 if name == "poisson" else 1)
     ours, _ = sizes(loss, y, incoming, law, beta)
-    spacing = lattice._spacing
-    monkeypatch.setattr(lattice, "_spacing", lambda *given: spacing(*given) / 2)
+    spacing = lattice._find_spacing
+    monkeypatch.setattr(lattice, "_find_spacing", lambda *given: spacing(*given) / 2)
     monkeypatch.setattr(lattice, "_GAP", 0.6)
     fine, scales = sizes(loss, y, incoming, law, beta)
     worst = (abs(ours - fine) / scales).max()

@@ -21,7 +21,8 @@ from rvamp_nb.algorithm.resampling import (
     TwoPoint,
 )
 from rvamp_nb.algorithm.solver import rvamp
-from rvamp_nb.algorithm.step import initial_state, step
+from rvamp_nb.algorithm.start import initial_state
+from rvamp_nb.algorithm.step import step
 from rvamp_nb.datasets import gaussian_design, load_diabetes
 
 # No resampling: the plain Lasso -------------------------------------------------------

@@ -1,6 +1,6 @@
 """What halving and doubling a constant does, on nine tables of tests/truth/beyond.
 
-    python tests/bench/constants.py                # all constants of refinement
+    python tests/bench/constants.py                # all constants of both rooms
     python tests/bench/constants.py MADE_UP ...    # these
 
 By hand: five minutes. A line for each constant and factor, all in units of what the
@@ -17,8 +17,8 @@ from unittest.mock import patch
 import numpy as np
 from refinement import case, held
 
-import rvamp_nb.inference.refinement as room
 from rvamp_nb.algorithm.solver import rvamp
+from rvamp_nb.inference import levels, refinement
 from rvamp_nb.inference.refinement import refine
 
 NAMES = "outlier_08_half toeplitz_90_half breast_cancer_half riboflavin_50_half"
@@ -60,6 +60,7 @@ def main(names):
     as_it_is = measured(fits)
     print("as it is: cover", as_it_is[3].mean().round(3), flush=True)
     for name in names:
+        room = levels if hasattr(levels, name) else refinement
         value = getattr(room, name)
         for factor in (0.5, 2):
             with patch.object(room, name, scaled(value, factor)):

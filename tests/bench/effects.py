@@ -1,6 +1,8 @@
 """Do intervals for effects hold? python tests/bench/effects.py [--seeds 2] [riboflavin]
 python tests/bench/effects.py --sums --seeds 24 makes the columns that add up anew, and
 no more: 240 data sets each, and 600 where all columns can be estimated together.
+python tests/bench/effects.py --peers asks hidimstat alone, on the half that claims, one
+data set of each size, for effects and zeros.
 
 Tables of many kinds, in six sizes (four of them, tall, with a logistic loss); six
 effects on columns at random, of 5, with a logistic loss of 5 and 12 in turn; the
@@ -223,9 +225,27 @@ def remake_sums(seeds):
     ]
 
 
-def write(kinds, sums):
-    """Write both tables, a line for each of their rows."""
-    tables = {"kinds": kinds, "sums": sums}
+def remake_peers():
+    """The table of hidimstat's intervals of effects and zeros."""
+    from hidimstat import __version__
+
+    rows = []
+    for kind in tqdm(CLAIM[:-1], desc="peers"):  # all but riboflavin
+        held = {"effects": [], "zeros": []}
+        for M, N in SIZES:
+            _, A, y, x0 = study(kind, M, N, 0, False, None)
+            holds = peer_holds(A, y, x0)
+            held["effects"].extend(holds[x0 != 0])
+            held["zeros"].extend(holds[x0 == 0])
+        row = {"kind": kind, "hidimstat": __version__}
+        for name, values in held.items():
+            row |= {name: round(float(np.mean(values)), 3), f"n {name}": len(values)}
+        rows.append(row)
+    return rows
+
+
+def write(**tables):
+    """Write the tables, a line for each of their rows."""
     parts = []
     for name, rows in tables.items():
         lines = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in rows)
@@ -247,7 +267,7 @@ def refit_holds(A, y, x0, chosen):
 
 
 def peer_holds(A, y, x0):
-    """Whether hidimstat's desparsified Lasso holds each effect."""
+    """Whether hidimstat's desparsified Lasso holds each coefficient."""
     try:
         from hidimstat import DesparsifiedLasso
     except ImportError:
@@ -257,7 +277,7 @@ def peer_holds(A, y, x0):
     other.importance(X, y)
     ends = [getattr(other, f"confidence_bound_{end}_") for end in ("min", "max")]
     low, high = (np.ravel(end) * len(A) ** 0.5 for end in ends)
-    return ((low <= x0) & (x0 <= high))[x0 != 0]
+    return (low <= x0) & (x0 <= high)
 
 
 def held(fit, x0):
@@ -293,7 +313,8 @@ def of_kind(kind, sizes, seeds, logistic, riboflavin):
             if not logistic and fits[0].converged:
                 refits.extend(refit_holds(A, y, x0, fits[0].mean != 0))
             if not logistic and seed < 2:
-                peers.extend(peer_holds(A, y, x0))
+                holds = peer_holds(A, y, x0)
+                peers.extend(holds[x0 != 0] if len(holds) else holds)
     light, inside, x0, cut, estimate = map(np.array, seen.values())
     kept, true = light == "interval", x0 != 0
     share = lambda values: round(float(np.mean(values)), 3) if len(values) else None
@@ -323,19 +344,24 @@ def main():
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("riboflavin", nargs="?", help="riboflavin.RData")
     parser.add_argument("--sums", action="store_true", help="the sums alone")
+    parser.add_argument("--peers", action="store_true", help="hidimstat alone")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    last = json.loads(OUT.read_text())["kinds"] if OUT.exists() else []
+    last = json.loads(OUT.read_text()) if OUT.exists() else {}
+    if given.peers:
+        write(**last | {"peers": remake_peers()})
+        return
     sums = remake_sums(10 * given.seeds)
     if given.sums:
-        write(last, sums)
+        write(**last | {"sums": sums})
         return
     genes = None
     if given.riboflavin:
         from rvamp_nb.datasets import load_riboflavin
 
         genes = np.asarray(load_riboflavin(given.riboflavin)[0], dtype=float)
-    peers = {row["kind"]: row["peer"] for row in last if row["loss"] == "squared"}
+    squared = [row for row in last.get("kinds", []) if row["loss"] == "squared"]
+    peers = {row["kind"]: row["peer"] for row in squared}
     rows = []
     for half, kinds in {"choice": CHOICE, "claim": CLAIM}.items():
         for kind in tqdm(kinds, desc=half):
@@ -348,7 +374,7 @@ def main():
         for kind in tqdm(kinds, desc=f"logistic, {half}"):
             line = of_kind(kind, TALL, 2 * given.seeds, True, genes)  # of each size
             rows.append({"half": half, "loss": "logistic", **line})
-    write(rows, sums)
+    write(**last | {"kinds": rows, "sums": sums})
 
 
 if __name__ == "__main__":

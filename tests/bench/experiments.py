@@ -360,8 +360,9 @@ def plain_steps(problem, damping, state=None):
     """Algorithm 1 as it stands, without safeguards, from a state (None: the empty
     model's): every step but the first goes `damping` of the way.
     """
-    from rvamp_nb.algorithm.iteration import damp
-    from rvamp_nb.algorithm.step import initial_state, step
+    from rvamp_nb.algorithm.damping import damp
+    from rvamp_nb.algorithm.start import initial_state
+    from rvamp_nb.algorithm.step import step
 
     state, now = state or initial_state(problem), 1.0
     while True:
@@ -494,7 +495,7 @@ def problems_of_error():
 def one_error(kind, value, seed, A, y, refits):
     """A row of the table: the fit against refits."""
     from rvamp_nb import rvamp
-    from rvamp_nb.inference.diagnostics import row_influence
+    from rvamp_nb.inference.row_shares import row_influence
 
     lam = ERROR["penalty"] * COUNTS.mean * np.abs(A.T @ y).max()
     fit = rvamp(A, y, lam)
@@ -572,7 +573,7 @@ def fits():
     need no file.
     """
     from rvamp_nb import rvamp
-    from rvamp_nb.inference.diagnostics import row_influence
+    from rvamp_nb.inference.row_shares import row_influence
 
     for name in TRUTHS:
         fit = rvamp(*problem(name))

@@ -31,7 +31,7 @@ from designs import (  # noqa: E402
 from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
 from rvamp_nb.algorithm.resampling import FixedFactor, Subsample  # noqa: E402
 from rvamp_nb.algorithm.solver import rvamp  # noqa: E402
-from rvamp_nb.algorithm.step import lambda_max_factor  # noqa: E402
+from rvamp_nb.algorithm.start import lambda_max_factor  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 
 

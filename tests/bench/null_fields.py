@@ -56,7 +56,8 @@ sys.path[:0] = [str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 
 from rvamp_nb import StabilitySelection, datasets  # noqa: E402
-from rvamp_nb.inference.diagnostics import RED_OWN, largest_single_share, row_influence  # noqa: E402
+from rvamp_nb.inference.diagnostics import RED_OWN  # noqa: E402
+from rvamp_nb.inference.row_shares import largest_single_share, row_influence  # noqa: E402
 from rvamp_nb.select.error_control import gaussian_bound, resolve_error_control  # noqa: E402
 from rvamp_nb.select.penalty import tracking_search  # noqa: E402
 

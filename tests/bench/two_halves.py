@@ -32,7 +32,8 @@ from scipy.optimize import brentq  # noqa: E402
 from scipy.special import ndtr, ndtri  # noqa: E402
 
 from rvamp_nb import StabilitySelection, complementary_pairs  # noqa: E402
-from rvamp_nb.inference.diagnostics import RED_OWN, largest_single_share  # noqa: E402
+from rvamp_nb.inference.diagnostics import RED_OWN  # noqa: E402
+from rvamp_nb.inference.row_shares import largest_single_share  # noqa: E402
 from rvamp_nb.select.penalty import tracking_search  # noqa: E402
 
 KEPT = Path(__file__).parents[1] / "truth/control" / "two_halves.npz"

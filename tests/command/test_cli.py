@@ -591,7 +591,7 @@ BAD_TABLES = {  # text, target, what the line must name, what it must advise
     "three rows": ("a,y\n1,2\n" + MORE, "y", ["3 rows"], "at least 4"),
     "no such column": ("a,y\n1,2\n", "z", ["--target", "'z'", "'a', 'y'"], "only"),
     "other case": ("a,Y\n1,2\n2,3\n" + MORE, "y", ["--target", "'Y'"], "only"),
-    "semicolons": ("a;y\n1,5;2\n2;3\n", "y", ["commas"], "points"),
+    "semicolons": ("a;y\n1,5;2\n2;3\n", "y", ["'1,5' in line 2"], "--decimal ,"),
     "text": (
         "a,b,y\n1,x,2\n2,z,3\n1,2,4\n3,4,5\n",
         "y",
@@ -1315,8 +1315,10 @@ def test_files_as_people_have_them_give_one_answer(capsys):
     Path("data.csv").write_text("sep=;\n" + comma)
     said = refused(capsys, *QUICK.split(), "--out", "comma")
     assert "is not a number, but for a comma in " in said and "say --decimal ," in said
+    assert "to try, add --decimal ,; see" in said
     Path("data.csv").write_text(comma)
-    assert "--sep ';', and --decimal ," in refused(capsys, *QUICK.split())
+    main([*QUICK.split(), "--decimal", ",", "--out", "semicolons"])
+    assert rows("semicolons/data-selection.csv") == expected
 
 
 def test_a_name_that_may_be_meant_is_named(capsys, tmp_path):
@@ -2253,9 +2255,12 @@ def test_effects_of_classes_are_odds_ratios(capsys):
     np.testing.assert_allclose(found.odds_ratio, np.exp(found.estimate), rtol=1e-4)
 
 
-def test_effects_that_are_not_known_are_refused_and_nothing_is_written(capsys):
+def test_effects_that_are_not_known_leave_the_list(capsys):
     table()
-    assert exit_code([*QUICK.split(), "--effects", "--loss", "huber"]) == 2
-    error = capsys.readouterr().err
-    assert "data: no effects are known with huber: give loss='squared'" in error
-    assert not Path("rvamp-nb-out").exists()
+    assert exit_code([*QUICK.split(), "--effects", "--loss", "huber"]) == 3
+    reason = (
+        "no effects are written: no effects are known with huber: give loss='squared'"
+    )
+    assert reason in unwrapped(capsys.readouterr().out)
+    assert settings()["exit_code"] == 3 and "data-selection.csv" in listed()
+    assert not any("effects" in name for name in listed())

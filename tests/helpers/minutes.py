@@ -3,6 +3,7 @@
     python tests/helpers/minutes.py             every chapter: counted, and what it says
     python tests/helpers/minutes.py 31 36       these
     python tests/helpers/minutes.py --cells 31  its exported cells of more than 15 lines
+    python tests/helpers/minutes.py --shares 3  code of package and lesson, part III
 
 130 words of prose and 14 lines of code a minute, and 2 minutes for a displayed formula:
 the rate of somebody who reads to understand. Exported code, which the site folds, is
@@ -166,6 +167,17 @@ def exported_cells(nb):
             yield code_lines(cell.source), number, first
 
 
+def code_shares(nb):
+    """Count lines of code that are exported, and those that are the lesson's."""
+    exported = sum(lines for lines, _, _ in exported_cells(nb))
+    lesson = sum(
+        code_lines(cell.source)
+        for cell in nb.cells
+        if cell.cell_type == "code" and not is_exported(cell)
+    )
+    return exported, lesson
+
+
 def chosen(wanted):
     """(stem, notebook) of each chapter and room that was asked for."""
     for folder in "course", "workshop":
@@ -180,6 +192,13 @@ def long_cells(wanted):
         for lines, number, first in exported_cells(nb):
             if lines > LONG:
                 print(f"{stem:20} cell {number:3}  {lines:3} lines   {first}")
+
+
+def package_lines(wanted):
+    """Print how much of each chapter's code is the package's."""
+    for stem, nb in chosen(wanted):
+        exported, lesson = code_shares(nb)
+        print(f"{stem:20} {exported:4} exported, {lesson:4} of the lesson")
 
 
 def main(wanted):
@@ -202,5 +221,8 @@ def main(wanted):
 
 
 if __name__ == "__main__":
-    arguments = [argument for argument in sys.argv[1:] if argument != "--cells"]
-    (long_cells if "--cells" in sys.argv else main)(arguments)
+    wanted = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    of_option = {"--cells": long_cells, "--shares": package_lines}
+    options = [argument for argument in sys.argv[1:] if argument in of_option]
+    asked = of_option[options[0]] if options else main
+    asked(wanted)

@@ -30,13 +30,8 @@ from rvamp_nb.algorithm.weighted import WeightedLoss
 from rvamp_nb.datasets import gaussian_design, standardize
 from rvamp_nb.inference import conditioning as room
 from rvamp_nb.inference.batch_glm import penalised_fit
-from rvamp_nb.inference.conditioning import (
-    PerRowLoss,
-    condition_on_rows,
-    patterns,
-    row_scores,
-    split_law,
-)
+from rvamp_nb.inference.conditioning import condition_on_rows, row_scores
+from rvamp_nb.inference.patterns import PerRowLoss, patterns, split_law
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth/beyond"))
 import make_beyond_truth as refitted

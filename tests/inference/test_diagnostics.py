@@ -18,12 +18,11 @@ from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, Poisson, Subsample
 from rvamp_nb.datasets import standardize
 from rvamp_nb.inference import diagnostics as trust_module
-from rvamp_nb.inference.diagnostics import (
+from rvamp_nb.inference.diagnostics import diagnose, near_duplicate_rows
+from rvamp_nb.inference.row_shares import (
     column_effective_rows,
-    diagnose,
     largest_single_share,
     max_correlation,
-    near_duplicate_rows,
     row_influence,
 )
 from rvamp_nb.tables.chunked import ChunkedTable

@@ -6,6 +6,7 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.special import betaincinv
@@ -17,12 +18,16 @@ from rvamp_nb import (
     Logistic,
     NoResampling,
     PoissonLoss,
+    Squared,
     StabilitySelection,
+    WeightedLoss,
+    datasets,
     naive_bootstrap,
     rvamp,
 )
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import FixedFactor
+from rvamp_nb.inference import joint
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.inference.effects import (
     CAUTIOUS,
@@ -590,6 +595,80 @@ def test_too_few_counts_and_too_large_a_penalty_are_refused():
         debiased_effects(of_counts(A, few))
     with pytest.raises(ValueError, match="standard errors .* fit with a smaller lam"):
         debiased_effects(of_counts(A, y, 3.0))
+
+
+def test_weights_and_offsets_have_the_effects_of_a_model_without_a_penalty():
+    """Whatever the penalty; against least squares, and rows that are repeated."""
+    A, y, _ = problem(22, 90, 6)
+    rng = np.random.default_rng(22)
+    weight, offset = rng.integers(0, 3, size=90) * 1.0, rng.normal(size=90)
+    Z = np.column_stack([A, np.ones(90)])
+    by_hand = np.linalg.solve((Z.T * weight) @ Z, (Z.T * weight) @ (y - offset))
+    for lam in (0.5, 5.0):
+        loss = WeightedLoss(Squared(), weight, offset)
+        found = debiased_effects(plain(A, y, lam, likelihood=loss))
+        np.testing.assert_allclose(found.estimate, by_hand[:6], rtol=1e-6)
+        assert (found.status == "interval").all() and found.covariance.shape == (6, 6)
+    twice = np.repeat(np.arange(90), weight.astype(int))
+    labels = (y + rng.logistic(size=90) > 0) * 1.0
+    model = dict(likelihood=WeightedLoss(Logistic(), weight), intercept=True)
+    found = debiased_effects(plain(A, labels, 0.5, **model), 0.8)
+    each = joint.RowModel(A[twice], labels[twice], Logistic())
+    repeated = joint.joint_effects(each, twice)
+    np.testing.assert_allclose(found.estimate, repeated.estimate[:6], rtol=1e-3)
+    error = np.sqrt(np.diag(repeated.covariance))[:6]
+    assert np.all(found.se > error) and np.all(found.se < 1.1 * error)
+    assert found.level == 0.8
+
+
+def test_effects_per_unit_are_those_of_the_table_as_it_was():
+    rng = np.random.default_rng(25)
+    X = pd.DataFrame(rng.normal(size=(80, 3)) * [0.01, 1, 50], columns=[*"abc"])
+    y = X @ [200.0, 1, 0] + rng.normal(size=80)
+    A, centred = datasets.standardize(X, y)
+    scale = A.attrs["scale"]
+    Z = np.column_stack([X, np.ones(80)])
+    by_hand = np.linalg.lstsq(Z, y, rcond=None)[0]
+    every = WeightedLoss(Squared(), np.ones(80))
+    found = debiased_effects(plain(A, centred, 1.0, likelihood=every))
+    per_unit = found.per_unit(scale)
+    np.testing.assert_allclose(per_unit.estimate, by_hand[:3], rtol=1e-6)
+    np.testing.assert_allclose(np.diag(per_unit.covariance), per_unit.se**2)
+    t = found.estimate / found.ci_low
+    np.testing.assert_allclose(per_unit.estimate / per_unit.ci_low, t)
+    assert [*per_unit.summary().index] == [*"abc"]
+    assert np.isnan(found.per_unit([1, 0, 1]).estimate[1])
+    with pytest.raises(ValueError, match="scale"):
+        found.per_unit([1, -1, 1])
+
+
+def test_columns_without_an_effect_in_a_weighted_fit_have_a_reason():
+    A, y, _ = problem(23, 80, 7)
+    A[:, 3] = A[:, 0] - A[:, 1]
+    A[:, 4] = 1 / 9
+    A[:, 5] = np.where(np.arange(80) < 5, 0.4, 0)
+    labels = (y + A[:, 5] * 1e3 > 0) * 1.0
+    model = dict(likelihood=WeightedLoss(Logistic(), np.full(80, 2.0)), intercept=True)
+    fit = plain(A, labels, 0.5, **model)
+    found = debiased_effects(fit, names="abcdefg")
+    sums = {0: "adds up with b, d", 1: "adds up with a, d", 3: "adds up with a, b"}
+    assert {i: found.reasons[i] for i in sums} == sums
+    assert found.reasons[4] == "constant" and "separates" in found.reasons[5]
+    assert np.array_equal(found.status == "interval", np.arange(7) % 4 == 2)
+    assert np.array_equal(np.isnan(found.p_value), found.status == "none")
+
+
+def test_weighted_fits_without_effects_are_refused_by_name():
+    A, y, _ = problem(24, 40, 12)
+    halves = WeightedLoss(Squared(), np.ones(40))
+    with pytest.raises(
+        ValueError, match="40 rows for 12 columns, .*weights .* need 48"
+    ):
+        debiased_effects(plain(A, y, 1.0, likelihood=halves))
+    events = WeightedLoss(PoissonLoss(), None, y / 9)
+    fit = plain(A[:, :3], (y > 0) * 1.0, 0.1, likelihood=events, intercept=True)
+    with pytest.raises(ValueError, match="events with an offset.*loss='survival'"):
+        debiased_effects(fit)
 
 
 @pytest.mark.filterwarnings("ignore:nothing could be selected")

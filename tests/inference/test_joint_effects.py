@@ -226,16 +226,112 @@ def test_columns_that_add_up_are_found():
     assert [*found.adds_up[4]] == [0, 1] and not len(found.adds_up[2])
 
 
-def test_what_is_not_finite_or_biased_is_refused():
+def test_a_column_that_separates_rows_is_found_and_the_others_are_as_at_its_limit():
+    """Four rows of a level, all of one class: at the limit they say nothing else, so
+    that the other estimates are those without these rows and this column.
+    """
     rng = np.random.default_rng(10)
     A = rng.normal(size=(60, 4))
-    rare = A.copy()
-    rare[:, 2] = np.arange(60) < 4
-    y = ((rng.random(60) < 0.5) | (rare[:, 2] > 0)) * 1.0
-    names = ["a", "b", "site", "d", "intercept"]
-    with pytest.raises(ValueError, match="column site separates rows .* leave it out"):
-        joint_effects(RowModel(rare, y, Logistic()), np.arange(60), names=names)
+    A[:, 2] = np.arange(60) < 4
+    y = ((rng.random(60) < 0.5) | (A[:, 2] > 0)) * 1.0
+    found = joint_effects(RowModel(A, y, Logistic()), np.arange(60))
+    assert [*found.infinite[:4]] == [False, False, True, False]
+    rest = [0, 1, 3]
+    model = RowModel(A[4:, rest], y[4:], Logistic())
+    alone = joint_effects(model, np.arange(56))
+    # the rows of the level count in shares of 1 / 60
+    np.testing.assert_allclose(found.estimate[rest], alone.estimate[:3], atol=5e-4)
+    square = found.covariance[np.ix_(rest, rest)]
+    np.testing.assert_allclose(square, alone.covariance[:3, :3], rtol=0.01)
+
+
+def test_a_column_that_separates_rows_without_a_part_is_found_too():
+    rng = np.random.default_rng(12)
+    A = rng.normal(size=(90, 3))
+    A[:, 1] = (np.arange(90) < 30) - 1 / 3  # so that the intercept goes along
+    loss = Softmax(3)
+    chosen = rng.integers(3, size=90)
+    chosen[:30] = np.arange(30) % 2
+    chosen[0] = 2  # the only row of the level in this class
+    model = RowModel(A, loss.basis[chosen], loss)
+    found = joint_effects(model, np.arange(90))
+    by_column = found.infinite.reshape(4, 2).any(1)
+    assert [*by_column[:3]] == [False, True, False]
+    rest = np.arange(90) > 0
+    without = joint_effects(RowModel(A[rest], model.y[rest], loss), np.arange(89))
+    # its own bias, and what the intercept has to do with it, say nothing of the others
+    assert abs(found.bias - without.bias) < 0.03
+    clear = np.sqrt(np.diag(found.covariance))[[0, 1, 4, 5]]
+    moved = found.estimate - without.estimate
+    assert np.all(np.abs(moved[[0, 1, 4, 5]]) < clear)
+
+
+def test_weights_are_those_of_weighted_least_squares_and_a_weight_of_two_is_a_group():
+    """Errors are a little larger than those of a group of two, which may be two."""
+    rng = np.random.default_rng(13)
+    A, z = rng.normal(size=(40, 3)), rng.normal(size=40)
+    weight = rng.integers(1, 3, size=40)
+    model = RowModel(A, z, Squared(), weight=weight)
+    found = joint_effects(model, np.arange(40), False)
+    Z = np.column_stack([A, np.ones(40)])
+    by_hand = np.linalg.solve((Z.T * weight) @ Z, (Z.T * weight) @ z)
+    np.testing.assert_allclose(found.estimate, by_hand, atol=1e-8)
+    twice = np.repeat(np.arange(40), weight)
+    for loss, y in ((Squared(), z), (PoissonLoss(), rng.poisson(2, 40))):
+        one = joint_effects(RowModel(A, y, loss, 0.0, weight), np.arange(40), False)
+        doubled = RowModel(A[twice], y[twice], loss)
+        two = joint_effects(doubled, twice, False)
+        np.testing.assert_allclose(one.estimate, two.estimate, atol=1e-6)
+        ratio = np.diag(one.covariance) / np.diag(two.covariance)
+        assert np.all(ratio > 1) and np.all(ratio < 1.3)
+        np.testing.assert_allclose(one.freedom, two.freedom, rtol=1e-3)
+    A, time, event, strata, entry, _ = survival(14)
+    weight = rng.integers(1, 3, size=60)
+    twice = np.repeat(np.arange(60), weight)
+    model = CoxModel(A, time, event, 0.0, strata, entry, weight)
+    one = joint_effects(model, model.order)
+    data = [v[twice] for v in (A, time, event)]
+    model = CoxModel(*data, 0.0, strata[twice], entry[twice])
+    two = joint_effects(model, twice[model.order])
+    np.testing.assert_allclose(one.estimate, two.estimate, atol=1e-5)
+    ratio = np.diag(one.covariance) / np.diag(two.covariance)
+    assert np.all(ratio > 1) and np.all(ratio < 1.3)
+    np.testing.assert_allclose(one.freedom, two.freedom, rtol=1e-3)
+
+
+def test_errors_of_unequal_weights_lie_between_those_of_two_working_models():
+    """Half of the fit and the fit without a row, against least squares by hand."""
+    rng = np.random.default_rng(16)
+    A, y, weight = (
+        rng.normal(size=(30, 2)),
+        rng.normal(size=30),
+        np.exp(rng.normal(size=30)),
+    )
+    Z = np.column_stack([A, np.ones(30)])
+    W = np.linalg.inv((Z.T * weight) @ Z) @ (Z.T * weight)
+    left = 1 - np.einsum("mi,im->m", Z, W)
+    square = ((y - Z @ (W @ y)) / left) ** 2 * (1 + left) / 2
+    model = RowModel(A, y, Squared(), weight=weight)
+    found = joint_effects(model, np.arange(30), unbiased=False)
+    np.testing.assert_allclose(np.diag(found.covariance), W**2 @ square, rtol=1e-6)
+
+
+def test_neither_the_order_of_rows_nor_labels_change_an_effect():
+    rng = np.random.default_rng(15)
+    A, y = rng.normal(size=(260, 2)), (rng.random(260) < 0.4) * 1.0
+    groups = np.arange(260) % 130
+    names = rng.permutation(130)
+    order = rng.permutation(260)
+    for units, others in ((np.arange(260), np.arange(260)), (groups, names[groups])):
+        one = joint_effects(RowModel(A, y, Logistic()), units)
+        two = joint_effects(RowModel(A[order], y[order], Logistic()), others[order])
+        np.testing.assert_allclose(one.estimate, two.estimate, rtol=1e-6)
+        np.testing.assert_allclose(one.covariance, two.covariance, rtol=1e-5)
+
+
+def test_a_large_bias_is_refused():
+    rng = np.random.default_rng(10)
+    A = rng.normal(size=(60, 12))
     y = (rng.logistic(size=60) < 3 * A[:, 0]) * 1.0
-    A = np.column_stack([A, rng.normal(size=(60, 8))])
     with pytest.raises(ValueError, match="60 rows .* 13 coefficients .* most 30%"):
         joint_effects(RowModel(A, y, Logistic()), np.arange(60))

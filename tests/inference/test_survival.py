@@ -24,7 +24,8 @@ from rvamp_nb.algorithm.resampling import (
     Subsample,
 )
 from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
-from rvamp_nb.algorithm.step import WithIntercept, initial_state
+from rvamp_nb.algorithm.start import initial_state
+from rvamp_nb.algorithm.step import WithIntercept
 from rvamp_nb.algorithm.weighted import WeightedLoss
 from rvamp_nb.inference import batch_glm as refits_room
 from rvamp_nb.inference.bootstrap import naive_bootstrap

@@ -1,7 +1,7 @@
 """Scripts that no other test runs import what there is."""
 
 import ast
-import importlib
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -39,3 +39,14 @@ def test_a_script_imports_what_there_is(path):
         else:  # a library
             continue
         assert not missing, f"{node.module} has no {', '.join(sorted(missing))}"
+
+
+def test_mutations_of_the_chapters_are_in_their_place():
+    """What tests/bench/mutations.py plants; it is run on demand."""
+    spec = importlib.util.spec_from_file_location(
+        "mutations", TESTS / "bench" / "mutations.py"
+    )
+    mutations = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(mutations)
+    assert len(mutations.PICTURES) >= 12 and len(mutations.FORMULAS) >= 12
+    assert mutations.misplaced() == []

@@ -290,6 +290,51 @@ def test_exported_cells_are_short(path):
     assert [*too_long(notebook(path), path in WORKSHOP)] == []
 
 
+# chapters that have more lines of the package than of the lesson, and those that import
+# what a later chapter derives: to be taken off one by one
+HALF_PACKAGE = {"53_survival"}
+LOOK_AHEAD = {
+    "43_state_evolution",
+    "44_refinement",
+    "45_diagnostics",
+    "46_conditioning",
+    "47_clusters",
+    "48_two_halves",
+    "57_planning",
+}
+
+
+def is_half_package(nb):
+    """Whether a chapter has more exported lines than lines of its own."""
+    exported, lesson = minutes.code_shares(nb)
+    return exported > lesson
+
+
+def looks_ahead(path):
+    """Whether a chapter imports from a later one."""
+    later = [
+        number
+        for cell in cells(path, "code")
+        for number in re.findall(r"import .*# chapter (\d\.\d)", cell.source)
+    ]
+    return any(number > chapter_number(path) for number in later)
+
+
+def test_a_lesson_is_no_package_code():
+    """The plain lines that matter stand in the chapter, longer versions in the
+    workshop: python tests/helpers/minutes.py --shares
+    """
+    assert {p.stem for p in COURSE if is_half_package(notebook(p))} <= HALF_PACKAGE
+    assert {p.stem for p in COURSE if looks_ahead(p)} <= LOOK_AHEAD
+
+
+def test_package_code_in_a_lesson_is_found():
+    exported = new_code_cell("#| export\nx = 1\ny = 2")
+    lesson = [new_code_cell("z = 3\n# half"), new_code_cell("z = 4")]
+    assert is_half_package(new_notebook(cells=[exported, lesson[0]]))
+    assert not is_half_package(new_notebook(cells=[exported, *lesson]))
+
+
 def too_long_in(source):
     """What a plain module defines in more lines than a cell of the workshop may have:
     (lines, name).

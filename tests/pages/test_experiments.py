@@ -38,7 +38,7 @@ from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.problem import Problem
 from rvamp_nb.algorithm.resampling import Poisson, TwoPoint
 from rvamp_nb.algorithm.solver import rvamp
-from rvamp_nb.algorithm.step import initial_state
+from rvamp_nb.algorithm.start import initial_state
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 DCT, RIBOFLAVIN = TRUTHS

@@ -20,14 +20,17 @@ from rvamp_nb import (
     Ridge,
     StabilitySelection,
     debiased_effects,
+    naive_bootstrap,
     p1,
     p2,
     predict_study,
     refine,
     rvamp,
     rvamp_path,
+    softmax_fit,
 )
 from rvamp_nb.datasets import load_diabetes
+from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.effects import Effects
 from rvamp_nb.sketch import (
     BADGES,
@@ -335,7 +338,16 @@ def results():
     some = Effects(*(np.where(few, v, np.nan) for v in whole[:5]), whole.status)
     some = some._replace(status=np.where(few, "interval", "none"))
     none = some._replace(status=np.full(10, "none"))
+    labels = np.digitize(y, [-30, 30])
+    classes = softmax_fit(pd.DataFrame(A, columns=d.names[:10]), labels, lam=1.0)
+    left = np.exp(-y / 100)
+    times = dict(strata=np.arange(442) % 2)
+    baseline = BaselineHazard(left, np.arange(442) % 3 > 0, **times)
+    refits = naive_bootstrap(A, y, 60.0, n_resamples=40)
     return {
+        "classes": (classes, "converged", "green"),
+        "baseline": (baseline, "held fixed", "plain"),
+        "plain refits": (refits, "complete", "green"),
         "fit": (fit, "converged", "green"),
         "no answer": (short, "not converged", "red"),
         "without Π": (rvamp(A, y, prior=Ridge(1.0)), "converged", "green"),
@@ -352,7 +364,16 @@ def results():
 
 
 NAMES = "fit", "no answer", "without Π", "path", "no path", "refits", "interrupted"
-NAMES += "effects", "no effects", "some effects", "plan", "no plan"
+NAMES += (
+    "classes",
+    "baseline",
+    "plain refits",
+    "effects",
+    "no effects",
+    "some effects",
+    "plan",
+    "no plan",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -365,6 +386,34 @@ def test_a_result_is_a_line_and_a_page(results, name):
     assert text.startswith(f"{headline} {word}") and badge(word, colour) in page
     assert not NO_NUMBER.search(text.removeprefix(headline))
     assert page.count("<tr>") <= 9 and "<script" not in page
+
+
+def test_results_of_refits_classes_and_hazards_have_a_table(results):
+    for name, columns in {
+        "refits": ["mean", "sd", "Pi", "mean_se", "Pi_se"],
+        "plain refits": ["mean", "sd", "Pi", "mean_se", "Pi_se"],
+        "classes": [
+            "Pi",
+            *(f"{what} {k}" for k in range(3) for what in ("mean", "sd")),
+        ],
+        "baseline": ["events", "hazard"],
+    }.items():
+        result = results[name][0]
+        table = result.summary()
+        assert [*table.columns] == columns, name
+        if name != "baseline":
+            assert len(table) == 10
+            np.testing.assert_array_equal(table["Pi"], result.Pi)
+    classes, baseline = (results[name][0] for name in ("classes", "baseline"))
+    assert [*classes.summary().index] == [*load_diabetes().names[:10]]
+    assert "bmi" in classes._repr_html_()
+    refined = classes.refine(accuracy=0.2, progress=False)
+    assert [*refined.summary().columns][:2] == ["Pi", "Pi_se"]
+    by_hand = baseline.summary()
+    assert by_hand["events"].sum() == baseline.event.sum()
+    assert by_hand.index.names == ["stratum", "time"]
+    first = (baseline.strata == 1) & (baseline.time == by_hand.loc[1].index[0])
+    assert by_hand.loc[1]["hazard"].iloc[0] == baseline.hazard[first].mean()
 
 
 def test_a_page_has_the_numbers_to_the_digits_that_are_known(results):

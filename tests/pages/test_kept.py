@@ -134,7 +134,7 @@ HELD = """from IPython.display import display
 from rvamp_nb.widgets import _shown
 display(_shown(dict(n=1)))
 """
-FILMED = f"{RUNS}{HELD}film = print\nfilm(1)\n"
+FILMED = f"{RUNS}{HELD}sliders = print\nsliders(1)\n"
 
 
 def test_what_a_widget_shows_is_kept_for_the_site(repository, recall):

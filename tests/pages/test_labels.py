@@ -170,8 +170,8 @@ def test_the_functions_in_the_table_of_lines_exist():
     ]
     names = set(
         re.findall(
-            r"`(algorithm\.(?:step|iteration|solver|prior|likelihood|messages|coupling|lmmse)"
-            r"\.[\w.]+)`",
+            r"`(algorithm\.(?:start|step|iteration|solver|prior|likelihood|messages|coupling"
+            r"|lmmse)\.[\w.]+)`",
             table,
         )
     )

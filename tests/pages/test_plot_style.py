@@ -25,6 +25,7 @@ from rvamp_nb.plot_style import (
     LINES,
     MARKERS,
     SHADE,
+    read_picture,
     sliders,
     still,
     style,
@@ -230,6 +231,51 @@ def test_still_draws_once():
     seen = []
     still(lambda a: seen.append(a), a=3)
     assert seen == [3]
+
+
+def draw_all(k):
+    """One of each kind of what is read."""
+    _, (left, right) = plt.subplots(1, 2)
+    left.plot([1, 2], [3, k], color="#123456", label="named")
+    left.plot([1, 2], [3, 4])
+    left.errorbar([1, 2], [5, 6], [1, 1], label="with bars", fmt="o")
+    left.vlines([0, 1], 0, [2, k], label="sticks of two")
+    left.set(title="a title", xlabel="x", ylabel="y", yscale="log")
+    right.bar([1, 2], [3, k], label="bars")
+    right.scatter([1, 2], [3, k], label="dots")
+    right.stairs([3, k], label="steps")
+    right.imshow([[3, k]], label="picture")
+    right.set_xticks([1, 2], ["one", "two"])
+    right.text(0, 0, "here")
+
+
+def test_a_picture_is_read_back():
+    plt.close("all")
+    left, right = read_picture(draw_all, k=7)
+    assert left[:4] == ("a title", "x", "y", ("linear", "log"))
+    assert left.colours["named"] == "#123456"
+    expected = {
+        "named": [[1, 2], [3, 7]],
+        "with bars": [[1, 2], [5, 6]],
+        "sticks of two": [[[0, 0], [0, 2]], [[1, 0], [1, 7]]],
+        "bars": [[1, 2], [3, 7]],
+        "dots": [[1, 2], [3, 7]],
+        "steps": [3, 7],
+        "picture": [[3, 7]],
+    }
+    shows = left.shows | right.shows
+    assert {name: shows[name].tolist() for name in expected} == expected
+    assert right.ticks[0] == ["one", "two"] and right.texts == ["here"]
+    assert shows["line 0"].tolist() == [[1, 2], [3, 4]]
+    assert plt.get_fignums() == []
+
+
+def test_a_picture_that_is_open_is_left_open():
+    plt.close("all")
+    draw_all(2)
+    assert [panel.x for panel in read_picture()] == ["x", ""]
+    assert len(plt.get_fignums()) == 1
+    plt.close("all")
 
 
 def linear(colour):

@@ -11,15 +11,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import rgb_to_hsv
-from notebooks import COURSE, cells, chapter_number
+from notebooks import cells
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 import contents
-from translate import NOTEBOOKS, notebook_files, settings
+from translate import NOTEBOOKS, RUN_HERE, notebook_files, settings
 
 HUES = {"Red": 0, "Orange": 30, "Yellow": 60, "Green": 120, "Blue": 220, "Purple": 290}
-IN_THE_PAGE = r"^(?:film|diabetes_explorer|explore)\("  # controls that need no Python
 
 
 def readme():
@@ -89,15 +88,13 @@ def test_the_caption_names_the_colour_of_the_picture():
     assert colour == min(HUES, key=lambda name: abs(HUES[name] - hue))
 
 
-def test_it_names_the_chapters_whose_controls_move_on_the_site():
-    """`film` and the explorers bring JavaScript along; other sliders need Python."""
-    moving = [
-        chapter_number(path)
-        for path in COURSE
-        if any(re.search(IN_THE_PAGE, c.source, re.M) for c in cells(path, "code"))
-    ]
-    named = f"of chapters {', '.join(moving[:-1])} and {moving[-1]} move in the page"
-    assert named in readme()
+def test_it_says_which_chapters_run_on_the_site():
+    """All controls move there: tests/pages/test_films.py."""
+    assert RUN_HERE == ("course/1", "course/2", "course/3", "course/51")
+    assert (
+        "controls move in the page, and parts I to III and chapter 5.1 run there"
+        in (readme())
+    )
 
 
 def test_every_file_that_a_command_names_is_there(repository_files):

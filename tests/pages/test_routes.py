@@ -100,6 +100,14 @@ def test_the_one_page_comes_right_after_the_coupling(route):
     assert order[order.index("33_coupling") + 1] == "38_micro"
 
 
+@pytest.mark.parametrize("route", NAMES[:2])
+def test_an_evening_and_a_weekend_ask_for_no_installation(route):
+    asked = re.compile(r"\b(pip|install\w*|download\w*)\b", re.IGNORECASE)
+    for stop in of(route):
+        prose = [c.source for c in stop.cells if c.cell_type == "markdown"]
+        assert asked.findall("\n".join(prose)) == [], stop.stem
+
+
 def test_ten_and_twenty_questions_have_answers():
     page = cells(ROOT / "nbs" / "appendix" / "routes.ipynb", "markdown")
     asked = [cell.source for cell in page if re.match(r"\*\*\d+\.\*\* ", cell.source)]

@@ -17,20 +17,19 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
 import build
+import moving
 import offered
 import pages
 import reference
+from moving import FEWER, NEEDS_PYTHON, WIDGET
 from notebooks import COURSE, PATHS
 from translate import (
     CAPTIONS,
-    NEEDS_PYTHON,
     SECTIONS,
-    WIDGET,
     Translator,
     caption,
     directives,
     labels,
-    moves,
     notebook_files,
     page_name,
     settings,
@@ -66,6 +65,12 @@ def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(
     translator, stem, title
 ):
     page = translator.markdown("# Gaussians\n> One line.", stem)
+    runs = f'<a href="lite/notebooks/index.html?path={stem.partition("/")[2]}.ipynb">'
+    run = re.search(
+        r"\n{.run .no-search}\n(<a[^>]+>)Run this chapter</a> in .+\n", page
+    )
+    assert (run and run[1]) == (runs if stem.startswith("course/2") else None)
+    page = page.replace(run[0], "") if run else page
     assert page.startswith(
         f"# {title}\n\n{{.lead}}\nOne line.\n\n{{.download .no-search}}\n{{download}}"
         f"`Download this notebook <../../../nbs/{stem}.ipynb>`, or run it in ["
@@ -232,63 +237,60 @@ def widget(text, name="one"):
     return new_output("display_data", data=data)
 
 
-ALIVE = widget("<rvamp_nb.widgets.Explorer object>")
-DEAD = widget("VBox(children=(IntSlider(value=3),))", "two")
-
-
-@pytest.mark.parametrize("shown, alive", [(ALIVE, True), (DEAD, False)])
-def test_a_slider_that_needs_python_is_said_to(translator, shown, alive):
-    nb = new_notebook(cells=[new_code_cell("sliders(draw)", outputs=[shown])])
-    translator.notebook(nb, "course/24_messages")
-    assert [cell.source for cell in nb.cells] == ["sliders(draw)"] + [NEEDS_PYTHON] * (
-        not alive
-    )
-    assert nb.cells[0].outputs == [shown] * alive
+ONE = widget("<rvamp_nb.widgets.Explorer object>")
+TWO = widget("VBox(children=(IntSlider(value=3),))", "two")
+PLAIN = new_output("display_data", data={"text/plain": "3"})
 
 
 @pytest.mark.parametrize(
-    "data, alive",
+    "states, kept, notes",
     [
-        (DEAD.data, False),
-        (ALIVE.data, True),
-        ({WIDGET: {"model_id": "one"}}, True),
-        ({"text/plain": "3"}, False),
+        ([None, None], [PLAIN], [NEEDS_PYTHON] * 2),
+        ([{"n": 1}, None], [ONE, PLAIN], [NEEDS_PYTHON]),
+        ([{"n": 1}, {"table": {"fewer": False}}], [ONE, TWO, PLAIN], []),
+        ([None, {"table": {"fewer": True}}], [TWO, PLAIN], [NEEDS_PYTHON, FEWER]),
     ],
 )
-def test_what_moves_on_a_page_is_seen_by_its_output(data, alive):
-    assert moves(new_output("display_data", data=data)) == alive
+def test_what_does_not_move_or_less_is_said_to(translator, states, kept, notes):
+    """By a line below; a widget that does not move is left out."""
+    nb = new_notebook(cells=[new_code_cell("x", outputs=[ONE, TWO, PLAIN])])
+    held = [state and {"state": dict(state, _esm="a script")} for state in states]
+    moving.give_states(nb, held, "course/24_messages")
+    translator.notebook(nb, "course/24_messages")
+    assert [cell.source for cell in nb.cells] == ["x", *notes]
+    assert nb.cells[0].outputs == kept
 
 
 def test_a_page_carries_what_its_widgets_hold_and_nothing_of_others():
     """In the order in which its cells show them; a run that shows another number is
     another notebook.
     """
-    outputs = [[ALIVE, DEAD], [widget("<Film object>", "three")]]
+    outputs = [[ONE, TWO], [widget("<Film object>", "three")]]
     cells = [new_code_cell("x"), *(new_code_cell("x", outputs=o) for o in outputs)]
     nb = new_notebook(cells=cells)
-    held = [{"state": {"n": n, "_esm": "a script"}} for n in (1, 2)]
-    build.give_states(nb, held, "howto/one")
-    states = nb.metadata.widgets[build.STATE].state
+    first, last = [{"state": {"n": n, "_esm": "a script"}} for n in (1, 2)]
+    moving.give_states(nb, [first, None, last], "howto/one")
+    states = moving.held(nb)
     assert {k: held.state.n for k, held in states.items()} == {"one": 1, "three": 2}
     assert [*(held.state["_esm"] for held in states.values())] == ["a script", "one"]
     with pytest.raises(SystemExit, match="nbs/howto/one.ipynb shows other widgets"):
-        build.give_states(nb, [{"state": {}}], "howto/one")
+        moving.give_states(nb, [{"state": {}}], "howto/one")
 
 
 def test_a_build_stops_where_a_notebook_fails(tmp_path, monkeypatch, capfd):
     """And names what fails."""
     path = tmp_path / "nbs" / "one.ipynb"
     path.parent.mkdir()
-    nb = new_notebook(cells=[new_code_cell("1 / 0", outputs=[ALIVE])])
+    nb = new_notebook(cells=[new_code_cell("1 / 0", outputs=[ONE])])
     nbformat.write(nb, path)
     for name in ("conftest.py", "pyproject.toml", "settings.ini"):
         text = (build.ROOT / name).read_text(encoding="utf-8")
         (tmp_path / name).write_text(text, encoding="utf-8")
     helpers = (build.ROOT / "tests" / "helpers").as_posix()
     monkeypatch.setenv("PYTHONPATH", f"{build.ROOT}{os.pathsep}{helpers}")
-    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setattr(moving, "ROOT", tmp_path)
     with pytest.raises(SystemExit, match="a notebook fails"):
-        build.states_of({"one": path}, {"one": nb})
+        moving.states_of({"one": path}, {"one": nb})
     assert "ZeroDivisionError" in capfd.readouterr().out
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SUFFIXES = {".py", ".ipynb"}
 FILES = sorted(
     path.relative_to(ROOT).as_posix()
-    for folder in ("", "docs", "docs/pictures")
+    for folder in ("", "docs", "docs/pictures", "docs/teach")
     for path in (ROOT / folder).glob("[!.]*.py")
 ) + sorted(
     path.relative_to(ROOT).as_posix()

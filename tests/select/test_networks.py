@@ -10,9 +10,10 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from rvamp_nb import FixedFactor, Subsample, naive_bootstrap, neighbourhoods
+from rvamp_nb.select import edges as room
 from rvamp_nb.select import networks
+from rvamp_nb.select.edges import edges_of_halves, halves, neighbours, penalty_for
 from rvamp_nb.select.error_control import pfer_bound
-from rvamp_nb.select.networks import edges_of_halves, halves, neighbours, penalty_for
 from rvamp_nb.tables.standardize import unit_columns
 
 
@@ -65,7 +66,7 @@ def test_edges_against_the_naive_bootstrap():
 
 def test_the_standard_error_is_that_of_repetitions():
     lam, n = penalty_for(8.0, A, "and", 0), 20
-    each = [networks.edge_shares(A, lam, "and", n, seed, False) for seed in range(60)]
+    each = [room.edge_shares(A, lam, "and", n, seed, False) for seed in range(60)]
     Pi, se, *_ = map(np.array, zip(*each))
     play = np.abs(Pi.mean(0) - 0.5) < 0.35
     ratio = Pi.var(0)[play].mean() / (se**2).mean(0)[play].mean()
@@ -105,7 +106,7 @@ def test_units_and_signs_change_nothing():
 
 def test_pairs_depend_on_seed_and_number_only(monkeypatch):
     first = neighbourhoods(X, n_resamples=31)
-    monkeypatch.setattr(networks, "GRAMS_AT_ONCE", 1)
+    monkeypatch.setattr(room, "GRAMS_AT_ONCE", 1)
     second = neighbourhoods(X, n_resamples=32)
     assert first.n_resamples == second.n_resamples == 32
     assert (first.probabilities == second.probabilities).all()
@@ -147,7 +148,7 @@ def test_the_table_of_edges():
 
 
 def test_what_is_not_solved_is_named(monkeypatch):
-    monkeypatch.setattr(networks, "MOST_SWEEPS", 1)
+    monkeypatch.setattr(room, "MOST_SWEEPS", 1)
     found = neighbourhoods(X, pfer=3, n_resamples=40)
     assert (found.settled < 1).any()
     assert found.notes[0].startswith("regressions that were not solved in every half:")
@@ -209,7 +210,7 @@ def test_the_bound_is_kept_where_halves_select_more():
 def test_an_interrupt_keeps_the_halves_that_were_made(monkeypatch):
     whole = neighbourhoods(X, q=8, n_resamples=40)
     made, last = edges_of_halves, penalty_for(8.0, A, "and", 0)
-    monkeypatch.setattr(networks, "GRAMS_AT_ONCE", 10 * 12 * 80)  # ten pairs at once
+    monkeypatch.setattr(room, "GRAMS_AT_ONCE", 10 * 12 * 80)  # ten pairs at once
     monkeypatch.setattr(networks, "penalty_for", lambda *_: last)
 
     def interrupted_after(n):
@@ -217,13 +218,13 @@ def test_an_interrupt_keeps_the_halves_that_were_made(monkeypatch):
             yield from islice(made(*args), n)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(networks, "edges_of_halves", parts)
+        monkeypatch.setattr(room, "edges_of_halves", parts)
         return neighbourhoods(X, q=8, n_resamples=40)
 
     found = interrupted_after(1)
     assert found.n_resamples == 20
     assert found.notes[-1] == "interrupted: 20 of 40 halves were made"
-    monkeypatch.setattr(networks, "edges_of_halves", made)
+    monkeypatch.setattr(room, "edges_of_halves", made)
     same = neighbourhoods(X, q=8, n_resamples=20)
     np.testing.assert_array_equal(found.probabilities, same.probabilities)
     np.testing.assert_array_equal(found.standard_errors, same.standard_errors)

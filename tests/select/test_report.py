@@ -683,7 +683,7 @@ def test_a_full_disk_leaves_nothing_behind(plain, tmp_path, monkeypatch):
         ("softmax", {}, {}, True),
         ("squared", dict(column_groups={"g": [0, 1]}), {}, True),
         ("squared", {}, dict(groups=np.repeat(range(45), 2)), True),
-        ("logistic", {}, dict(n_trials=np.full(90, 3)), False),
+        ("logistic", {}, dict(n_trials=np.full(90, 3)), True),
     ],
 )
 def test_the_legend_points_to_effects_where_they_can_be_had(

@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.algorithm.likelihood import PoissonLoss, Squared
+from rvamp_nb.algorithm.likelihood import Logistic, PoissonLoss, Squared
 from rvamp_nb.inference.joint import CoxModel, RowModel, joint_effects, joint_test
 
 M = 160
+COX = dict(loss="survival")
 UNITS = np.array([0.1, 1, 10, 100, 1, 1])
 
 
@@ -77,6 +78,59 @@ def test_an_exposure_is_in_the_model(table):
     assert "rate_ratio" in found.summary()
 
 
+def test_weights_are_in_the_model(table):
+    """Rows without a weight are out of it, whatever they hold."""
+    X, z = table
+    y = z + np.random.default_rng(94).normal(size=M)
+    weight = 3.0 * (np.arange(M) % 4)
+    far = X.copy()
+    far[weight == 0] = 50
+    kept = weight > 0
+    s = selector(far, y, dict(sample_weight=weight))
+    found = s.debiased_effects(X.columns)
+    unit = weight[kept] / weight[kept].mean()
+    model = RowModel(X[kept].to_numpy() - 3, y[kept], Squared(), 0.0, unit)
+    same(found, joint_effects(model, np.arange(kept.sum()), unbiased=False))
+    y = times(z)
+    s = selector(far, y, dict(sample_weight=weight, strata=np.arange(M) % 2), **COX)
+    found = s.debiased_effects(X.columns)
+    data = X[kept].to_numpy(), y[kept, 1], y[kept, 0]
+    model = CoxModel(*data, strata=np.arange(M)[kept] % 2, weight=unit)
+    same(found, joint_effects(model, model.order), 1e-3)
+
+
+def test_trials_are_rows_that_are_drawn_together(table):
+    X, z = table
+    trials = np.random.default_rng(98).integers(1, 5, size=M)
+    y = np.random.default_rng(96).binomial(trials, 1 / (1 + np.exp(-z)))
+    found = selector(X, y, dict(n_trials=trials)).debiased_effects(X.columns)
+    row = np.repeat(np.arange(M), trials)
+    place = np.concatenate([np.arange(n) for n in trials])
+    each = RowModel(X.to_numpy()[row], (place < y[row]) * 1.0, Logistic())
+    repeated = joint_effects(each, row)
+    np.testing.assert_allclose(found.estimate, repeated.estimate[:6], rtol=1e-3)
+    error = np.sqrt(np.diag(repeated.covariance))[:6]
+    assert np.all(found.se > error) and np.all(found.se < 1.1 * error)
+    assert "odds_ratio" in found.summary()
+
+
+def test_a_level_without_a_class_has_a_reason_and_the_others_have_effects(table):
+    X, z = table
+    X = X.assign(site=(np.arange(M) < 12) * 1.0, ward=(np.arange(M) % 4 == 0) * 1.0)
+    rng = np.random.default_rng(97)
+    y = np.column_stack([z, -z, 0 * z + rng.normal(size=M)]).argmax(1)
+    y[:12] = np.arange(12) % 2
+    y = np.array(["high", "low", "mid"])[y]
+    s = selector(X, y)
+    found = s.debiased_effects(X.columns)
+    status = found.status.reshape(-1, 3)
+    none = (status == "none").all(axis=1)
+    assert [*found.names[::3][none]] == ["site, high"]
+    assert (status[~none] == "interval").all()
+    assert "separates rows by the target" in found.reasons[18]
+    assert "site" not in found.together and "a" in found.together
+
+
 def test_several_classes_have_an_effect_each(table):
     X, z = table
     rng = np.random.default_rng(87)
@@ -133,6 +187,15 @@ def test_what_is_not_determined_has_a_reason(table):
     assert "explained" in reasons["twice"] or "near copy" in reasons["twice"]
     assert reasons["a"] == reasons["b"] == ""
     assert np.all(np.isnan(found.estimate) == (found.status == "none"))
+
+
+def test_what_is_shown_names_the_price_of_its_loss(table):
+    X, z = table
+    weighted = selector(X, z, dict(sample_weight=np.arange(M) + 1.0))
+    assert "same rows a quarter hold" in weighted.debiased_effects("a").note
+    trials = dict(n_trials=np.full(M, 2))
+    binomial = selector(X, np.where(z > 0, 2, np.arange(M) % 3), trials)
+    assert "same rows half hold" in repr(binomial.debiased_effects("a"))
 
 
 def test_too_few_events_and_levels_outside_are_refused(table):

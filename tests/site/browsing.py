@@ -14,7 +14,7 @@ HOME = "/rvamp_nb/"  # under which the site is published
 PAGES = sorted(
     path.relative_to(SITE).as_posix()
     for path in SITE.rglob("*.html")
-    if "_static" not in path.parts
+    if not {"_static", "lite"} & {*path.parts}  # JupyterLite's are no pages of ours
 )
 WINDOW = {"width": 1400, "height": 900}  # in pixels: nothing is cut in it
 HANGS = 600_000  # milliseconds: a page is waited for, but what hangs must end

@@ -214,7 +214,7 @@ def test_a_page_leads_to_its_file_and_to_its_neighbours():
     made_of = {
         "37_densities": "nbs/course/37_densities.ipynb",
         "quickstart": "nbs/index.ipynb",
-        "api/rvamp_nb.p1": "nbs/course/37_densities.ipynb",
+        "api/rvamp_nb.p1": "nbs/workshop/densities.ipynb",
         "index": "docs/index.md",
         "course": "docs/course.md",
         "api": "docs/reference.txt",

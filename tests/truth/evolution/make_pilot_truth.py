@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb import plan_study, predict_study
-from rvamp_nb.select.planning import Pilot, _draw_study, _hidden_power, pilot_of
+from rvamp_nb.select.pilots import draw_study
+from rvamp_nb.select.planning import Pilot, _hidden_power, pilot_of
 
 HERE = Path(__file__).resolve().parent
 N, EFFECTS, SIZE, THRESHOLD = 200, 5, 0.5, 0.7
@@ -71,7 +72,7 @@ def power_of(design):
         asked = dict(threshold=THRESHOLD, pilot=truth, near=near)
         study = predict_study(rows, N, EFFECTS, SIZE, **asked)
         near = study if study.converged else None
-        hits = [_draw_study(truth, study, rng)[0] for _ in range(N_STUDIES)]
+        hits = [draw_study(truth, study, rng)[0] for _ in range(N_STUDIES)]
         share = np.array(hits) / EFFECTS
         power.append((share.mean(), share.std(ddof=1) / np.sqrt(N_STUDIES)))
     return np.array(power).T

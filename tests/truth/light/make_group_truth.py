@@ -24,7 +24,7 @@ import numpy as np
 
 from rvamp_nb import GroupLasso, Subsample, rvamp
 from rvamp_nb.algorithm.likelihood import LOSSES
-from rvamp_nb.inference import diagnostics
+from rvamp_nb.inference import row_shares
 
 HERE = Path(__file__).resolve().parent
 N_REFITS, AT_ONCE, TABLES = 4_000, 200, 6
@@ -288,9 +288,9 @@ def signs(number, seed, lam, Pi):
     fit = fitted(number, seed, lam)
     assert fit.converged, (number, seed)
     error = np.abs(fit.prior.of_groups(fit.Pi) - Pi).max()
-    noise = diagnostics._signs_of_noise(fit)
-    together = diagnostics._columns_together(fit) > 1
-    correlation = diagnostics.max_correlation(fit)[together].max()
+    noise = row_shares.signs_of_noise(fit)
+    together = row_shares.columns_together(fit) > 1
+    correlation = row_shares.max_correlation(fit)[together].max()
     shares = noise.share, noise.single_share, noise.group_share
     return error, noise.effective, *shares, correlation
 

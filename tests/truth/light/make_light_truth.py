@@ -42,11 +42,8 @@ from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
 from rvamp_nb.algorithm.resampling import Subsample  # noqa: E402
 from rvamp_nb.algorithm.solver import with_clusters  # noqa: E402
 from rvamp_nb.inference.conditioning import condition_on_rows  # noqa: E402
-from rvamp_nb.inference.diagnostics import (  # noqa: E402
-    column_effective_rows,
-    diagnose,
-    max_correlation,
-)
+from rvamp_nb.inference.diagnostics import diagnose  # noqa: E402
+from rvamp_nb.inference.row_shares import column_effective_rows, max_correlation  # noqa: E402
 
 IN_QUESTION = 0.01  # features above this, by refits or rVAMP, are looked at
 KEPT = 0.02  # and those above this are kept in signs.npz

@@ -18,7 +18,7 @@ import numpy as np
 
 from rvamp_nb import SpikeSlab, Subsample, rvamp
 from rvamp_nb.algorithm.likelihood import Squared
-from rvamp_nb.inference.diagnostics import row_influence
+from rvamp_nb.inference.row_shares import row_influence
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "bagging"))

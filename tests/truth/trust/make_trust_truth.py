@@ -32,7 +32,7 @@ from rvamp_nb.datasets import (
     random_dct,
     standardize,
 )
-from rvamp_nb.inference.diagnostics import largest_single_share, row_influence
+from rvamp_nb.inference.row_shares import largest_single_share, row_influence
 from rvamp_nb.tables.standardize import unit_columns
 
 HERE = Path(__file__).resolve().parent

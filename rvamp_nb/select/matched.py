@@ -1,0 +1,121 @@
+"""Recognise matched sets in a table: a case and its controls, one row each.
+
+>>> import pandas as pd
+>>> from rvamp_nb.select.matched import set_sizes
+>>> words = ["case", "control", "case", "control", "control"]
+>>> set_sizes(["s1", "s1", "s2", "s2", "s2"], words).to_dict("list")
+{'case': [1, 1], 'control': [1, 2]}
+"""
+
+from .readers import InputError, meant, np, pd, printable, quoted, text_column
+
+__all__ = ["set_sizes", "check_roles", "propose_sets", "rows_in_sets", "response"]
+__all__ += ["describe"]
+
+_FEWEST_SETS = 10
+# half of it would be met by chance by five cases in five sites (5!/5⁵ = .04), ten by
+# ten with 10!/10¹⁰ = .0004; twice of it would leave out studies of fifteen pairs
+
+
+def set_sizes(labels, words):
+    """Count the rows of each class in each set: a frame, one row a set, one column a
+    class. `labels` and `words` are the sets and the classes of the rows, (M,) each; a
+    row without one of them does not count.
+    """
+    labels = pd.Series(labels, dtype=object).to_numpy()
+    words = pd.Series(words, dtype=object).to_numpy()
+    return pd.crosstab(labels, words)
+
+
+def check_roles(ask):
+    """Raise an `InputError` for roles that matched sets have already."""
+    for role in ("time", "groups", "strata", "trials"):
+        if ask.matched is not None and vars(ask)[role] is not None:
+            problem = "compares a case with its own controls, and draws whole sets"
+            remedy = f"drop {ask.typed(role)}"
+            raise InputError(f"{ask.typed('matched')} {problem} of them: {remedy}")
+
+
+def propose_sets(ask, frame, values):
+    """List the features whose every value has one row of one of the target's two
+    classes, and rows of the other, as the names of matched sets have.
+
+    `frame` has the cells of the table, and `values` the same as numbers, nan where a
+    cell is none.
+    """
+    if ask.target is None or ask.matched is not None:
+        return []
+    words = text_column(frame[ask.target])
+    classes, n_rows = np.unique(words[words.notna()].astype(str), return_counts=True)
+    if len(classes) != 2 or n_rows.min() < _FEWEST_SETS:
+        return []
+    n_sets = n_rows.min()
+    numbers = values.drop(columns=ask.used)
+    spread = numbers.max() - numbers.min()
+    enough = spread.isna() | (spread >= n_sets - 1)
+    whole = (numbers % 1).fillna(0).eq(0).all()
+    found = []
+    for name in spread.index[enough & whole]:
+        labels = text_column(frame[name])
+        if labels.nunique() == n_sets and labels.notna().all():
+            sizes = set_sizes(labels, words)
+            if (sizes == 1).all().any() and (sizes > 0).all(axis=None):
+                found.append(name)
+    return found
+
+
+def rows_in_sets(ask, frame, stay):
+    """Return the rows, (M,) bool, among those that stay, whose set has a case and a
+    control, and notes about the others.
+
+    The case is the class that has one row in each set, or the one that was named, and
+    is kept in `ask.case`. Raises an `InputError` for other than two classes, for pairs
+    in which either may be the case, and for a set of several cases.
+    """
+    labels = text_column(frame[ask.matched]).where(stay)
+    sizes = set_sizes(labels, text_column(frame[ask.target]).where(stay))
+    classes = list(sizes)
+    problem = f"{ask.where}: '{printable(ask.target)}'"
+    if len(classes) != 2:
+        remedy = f"{ask.typed('matched')} needs two, cases and controls"
+        raise InputError(f"{problem} has the classes {quoted(classes)}: {remedy}")
+    most = sizes.max()
+    cases = list(most.index[most == most.min()])
+    if len(cases) > 1:  # pairs
+        cases = [word for word in cases if word.lower() in ("case", "1", "yes", "true")]
+    if ask.positive is not None:
+        cases = [str(ask.positive)]
+    if len(cases) != 1:
+        remedy = f"{ask.typed('positive')} says which one is the case"
+        raise InputError(f"{problem} is {quoted(classes)}: {remedy}")
+    case = cases[0]
+    if case not in classes:
+        problem += f" has no class '{printable(case)}', only {quoted(classes)}"
+        raise InputError(f"{problem}{meant(case, classes)}")
+    several = sizes.index[sizes[case] > 1]
+    if len(several):
+        problem += f" is '{printable(case)}' in {sizes.loc[several[0], case]} rows of"
+        problem += f" the set '{printable(several[0])}' of '{printable(ask.matched)}'"
+        remedy = "a set has one case: make sets of one case each"
+        raise InputError(f"{problem}: {remedy}")
+    ask.case = case
+    inside = labels.isin(sizes.index[(sizes > 0).all(axis=1)]).to_numpy()
+    n_alone = int((stay & ~inside).sum())
+    notes = []
+    if n_alone:
+        problem = f"their set in '{printable(ask.matched)}' has no case, or no control"
+        notes.append(f"{n_alone} of {len(stay)} rows left out: {problem}")
+    return stay & inside, notes
+
+
+def response(ask, frame):
+    """Return the target of survival times that are all equal: a case is the event."""
+    is_case = text_column(frame[ask.target]) == ask.case
+    return pd.DataFrame(dict(event=is_case, time=1.0)).to_records(index=False)
+
+
+def describe(ask, y):
+    """Describe the comparison in a sentence; y, (M,), has a field event."""
+    sets = f"{int(y['event'].sum())} sets in '{printable(ask.matched)}': the row"
+    sets += f" '{printable(ask.case)}' of each is compared with the others in it"
+    return f"{sets} (conditional logistic regression); ratios are odds ratios"

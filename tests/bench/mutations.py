@@ -1,0 +1,543 @@
+"""Does a chapter see a wrong picture, or a wrong formula? Mistakes that are planted.
+
+    python tests/bench/mutations.py              all of them
+    python tests/bench/mutations.py 31 37        those of some chapters
+
+Each mutation breaks one place of one cell of a chapter, the way a slip would. The
+chapter's own cells are then run in a copy of the repository (``::notebook``), exported
+ones included. A line for each says "seen" or "NOT SEEN"; the exit code is 1 where one
+was not. `misplaced` names those whose text is no longer there once; the suite asks it.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+
+from sabotages import copied, run  # noqa: E402
+
+
+class Mutation(NamedTuple):
+    chapter: str  # its file in nbs/course, without the ending
+    cell: str  # the id of the cell
+    what: str  # the mistake, in a few words
+    right: str  # a piece of the cell's text that is there exactly once
+    wrong: str  # what it becomes
+
+
+PICTURES = [
+    Mutation(
+        "11_tour",
+        "67df0228",
+        "the title has the other share",
+        "by_counting = p[x == 0].sum()",
+        "by_counting = p[x != 0].sum()",
+    ),
+    Mutation(
+        "11_tour",
+        "67df0228",
+        "the penalty is never doubled",
+        "for l in (lam, 2 * lam)",
+        "for l in (lam, lam)",
+    ),
+    Mutation(
+        "11_tour",
+        "a998f81b",
+        "both axes are swapped",
+        "ax.errorbar(truth, ours,",
+        "ax.errorbar(ours, truth,",
+    ),
+    Mutation(
+        "12_resampling",
+        "b29ad430",
+        "the Poisson bars do not follow the slider",
+        "stats.poisson.pmf(k, tau)",
+        "stats.poisson.pmf(k, 1)",
+    ),
+    Mutation(
+        "12_resampling",
+        "8d1c9dc8",
+        "the bound has half its slope",
+        "ax.plot([0, 1], [0, 1],",
+        "ax.plot([0, 1], [0, 0.5],",
+    ),
+    Mutation(
+        "13_datasets",
+        "fca01cb7",
+        "a linear axis in place of a logarithmic one",
+        "ax.semilogy(",
+        "ax.plot(",
+    ),
+    Mutation(
+        "13_datasets",
+        "547b9094",
+        "columns count as pairs with themselves",
+        "np.triu_indices(400, 1)",
+        "np.triu_indices(400, 0)",
+    ),
+    Mutation(
+        "14_bootstrap",
+        "043a39b5",
+        "error bars of twice as many refits",
+        "_share_error(part * n_resamples, n_resamples)",
+        "_share_error(part * n_resamples, 2 * n_resamples)",
+    ),
+    Mutation(
+        "14_bootstrap",
+        "11ae2c5f",
+        "error bars are variances",
+        "fit.Pi_se[top],",
+        "fit.Pi_se[top] ** 2,",
+    ),
+    Mutation(
+        "14_bootstrap",
+        "427d6383",
+        "a histogram of the values of another column",
+        "values = long.draws[:, 1]",
+        "values = long.draws[:, 2]",
+    ),
+    Mutation(
+        "21_replica",
+        "82fdb47b",
+        "the tilt is that of one copy less",
+        "prob * Z**n / (prob @ Z**n)",
+        "prob * Z ** (n - 1) / (prob @ Z ** (n - 1))",
+    ),
+    Mutation(
+        "21_replica",
+        "b7d283a8",
+        "the covariance of the title is a second moment",
+        "abs(x @ table @ x - (x @ alone) ** 2)",
+        "abs(x @ table @ x)",
+    ),
+    Mutation(
+        "21_replica",
+        "66ead3ac",
+        "both curves have each other's look and name",
+        'label=r"$\\mathcal{A}_n$", **LINES["p2"]',
+        'label=r"$\\mathcal{A}_n\\,/\\,\\Xi_n$ ", **LINES["p1"]',
+    ),
+    Mutation(
+        "22_augmented",
+        "4d601c59",
+        "the vertical line is the squared loss's under either loss",
+        "peak = centre[loss](c2, z2)",
+        'peak = centre["squared"](c2, z2)',
+    ),
+    Mutation(
+        "22_augmented",
+        "attract05",
+        "the mean is not squared in a title",
+        "cov = t @ density @ t - mean**2",
+        "cov = t @ density @ t - mean",
+    ),
+    Mutation(
+        "23_rs_gaussian",
+        "a0ca0288",
+        "the variance of the reweighted field has a square",
+        "normal(h / pull, chi_hat / pull)",
+        "normal(h / pull, chi_hat / pull**2)",
+    ),
+    Mutation(
+        "23_rs_gaussian",
+        "22f1ca6d",
+        "within and across change places in the title",
+        'f"within {diagonal - between:.2f}, across {between:.2f}"',
+        'f"within {between:.2f}, across {diagonal - between:.2f}"',
+    ),
+    Mutation(
+        "23_rs_gaussian",
+        "9e306766",
+        "the Gaussian leans the other way",
+        "np.exp(-square / 2 - inverse[0, 1]",
+        "np.exp(-square / 2 + inverse[0, 1]",
+    ),
+    Mutation(
+        "23_rs_gaussian",
+        "93cc0727",
+        "the names of the resamples are in another order",
+        "for c in counts[np.argsort(mean_c)]]",
+        "for c in counts]",
+    ),
+    Mutation(
+        "24_messages",
+        "a52317b2",
+        "the field that goes out has the wrong sign",
+        "m / v - h_in",
+        "m / v + h_in",
+    ),
+    Mutation(
+        "24_messages",
+        "digits07",
+        "both curves of errors are swapped",
+        "ax.semilogy(exponent, error[0],",
+        "ax.semilogy(exponent, error[1],",
+    ),
+    Mutation(
+        "25_one_posterior",
+        "pic25b",
+        "the bars of the penalties do not follow n",
+        "here.sum(1), color",
+        "tilt(0, law, log_z).sum(1), color",
+    ),
+    Mutation(
+        "31_prior",
+        "7bab064e",
+        "the left tail is moved the wrong way",
+        "(x + lam * np.sign(x) - h)",
+        "(x + lam - h)",
+    ),
+    Mutation(
+        "31_prior",
+        "285589d5",
+        "two panels show each other's numbers",
+        "(mean, Pi, var), (",
+        "(mean, var, Pi), (",
+    ),
+    Mutation(
+        "32_likelihood",
+        "56305b91",
+        "the right-hand curve is Poisson's under either law",
+        "gain(v, laws[law](tau))[1]",
+        "gain(v, Poisson(tau))[1]",
+    ),
+    Mutation(
+        "32_likelihood",
+        "0d167561",
+        "Huber's loss has twice the width that its label says",
+        "Huber(1.0), 0.0",
+        "Huber(2.0), 0.0",
+    ),
+    Mutation(
+        "33_coupling",
+        "f3e158de",
+        "what the others know is not taken out",
+        "return s / (1 - D1 * s), 1",
+        "return s, 1",
+    ),
+    Mutation(
+        "33_coupling",
+        "out10c",
+        "the bars put a column on half of the rest",
+        "bars.bar([0, 1], of_the_rest,",
+        "bars.bar([0, 1], of_the_rest / 2,",
+    ),
+    Mutation(
+        "35_until_it_stops",
+        "81ec18d4",
+        "both lines have each other's label",
+        '(False, "p1", "damped"),\n        (True,',
+        '(True, "p1", "damped"),\n        (False,',
+    ),
+    Mutation(
+        "35_until_it_stops",
+        "3ee119fb",
+        "δ is drawn over the change",
+        "return [s.change for s in steps if s], [s.delta for s in steps if s]",
+        "return [s.delta for s in steps if s], [s.change for s in steps if s]",
+    ),
+    Mutation(
+        "36_solver",
+        "da55b8fd",
+        "true features are grey",
+        "path.lams, path.Pi[~truth].T,",
+        "path.lams, path.Pi[truth].T,",
+    ),
+    Mutation(
+        "37_densities",
+        "x62top03",
+        "the Gaussian has the variance for a standard deviation",
+        "stats.norm(s3.mean, s3.var**0.5)",
+        "stats.norm(s3.mean, s3.var)",
+    ),
+    Mutation(
+        "37_densities",
+        "8fdde025",
+        "a Gaussian has no kurtosis",
+        '"kurtosis", 3)',
+        '"kurtosis", 0)',
+    ),
+    Mutation(
+        "37_densities",
+        "x62own03",
+        "the ellipse has the variance for a radius",
+        "k * np.linalg.cholesky(C) @ circle",
+        "k * C @ circle",
+    ),
+    Mutation(
+        "38_micro",
+        "26m00034",
+        "a histogram of those that are not zero only",
+        "height / len(refits.draws) / np.diff(edges)",
+        "height / len(kept) / np.diff(edges)",
+    ),
+]
+
+FORMULAS = [
+    Mutation(
+        "12_resampling",
+        "943cc590",
+        "the slope of the estimate forgets the fit",
+        "w = a * (y - a * fit(np.full(3, repeats), lam_total))",
+        "w = a * y",
+    ),
+    Mutation(
+        "12_resampling",
+        "e49a369f",
+        "Poisson counts have another mean",
+        "stats.poisson.pmf(grid, 1)",
+        "stats.poisson.pmf(grid, 1.05)",
+    ),
+    Mutation(
+        "13_datasets",
+        "78f338a0",
+        "the coefficients do not follow the columns' scale",
+        "return Dataset(B, y - y.mean(), norm * x0, names)",
+        "return Dataset(B, y - y.mean(), x0, names)",
+    ),
+    Mutation(
+        "14_bootstrap",
+        "67a3ce04",
+        "rows are multiplied by their counts, not by the roots",
+        "root = np.sqrt(counts[rows])",
+        "root = counts[rows]",
+    ),
+    Mutation(
+        "14_bootstrap",
+        "b14812af",
+        "the variance of the variance forgets the fourth moment's correction",
+        "fourth - var**2 * (n - 3) / (n - 1)",
+        "fourth + var**2 * (n - 3) / (n - 1)",
+    ),
+    Mutation(
+        "23_rs_gaussian",
+        "8ea0f3a4",
+        "the covariance of two copies has a factor 2",
+        "off_diagonal = chi_hat / (Q_hat * precision_of_sum)",
+        "off_diagonal = 2 * chi_hat / (Q_hat * precision_of_sum)",
+    ),
+    Mutation(
+        "23_rs_gaussian",
+        "43c86238",
+        "the log-partition function forgets a half",
+        "n * beta * h**2 / (2 * precision_of_sum)",
+        "n * beta * h**2 / precision_of_sum",
+    ),
+    Mutation(
+        "24_messages",
+        "bd9d38b6",
+        "the noise that goes out keeps what came in",
+        "var / chi**2 - chi_hat)",
+        "var / chi**2)",
+    ),
+    Mutation(
+        "24_messages",
+        "views07a",
+        "a moment view's noise is divided once",
+        "chi_hat / Q_hat**2)",
+        "chi_hat / Q_hat)",
+    ),
+    Mutation(
+        "31_prior",
+        "5e1ec7ed1",
+        "a probability forgets the other side",
+        "near + (not positive) * far, 1)",
+        "near + 0 * far, 1)",
+    ),
+    Mutation(
+        "31_prior",
+        "4c63bc34",
+        "a drawn penalty adds no variance",
+        "var + between",
+        "var",
+    ),
+    Mutation(
+        "31_prior",
+        "c5aee55e",
+        "log z is not halved",
+        "(up**2 + down**2) / (2 * Q)",
+        "(up**2 + down**2) / Q",
+    ),
+    Mutation(
+        "32_likelihood",
+        "a57609d9",
+        "the spread of a gain is not relative",
+        "w @ (g / mean - 1) ** 2",
+        "w @ (g - mean) ** 2",
+    ),
+    Mutation(
+        "32_likelihood",
+        "dca2664d",
+        "the logistic curvature has the wrong odds",
+        "np.where(f > 0, (1 - y) - q, q - y), q * p",
+        "np.where(f > 0, (1 - y) - q, q - y), q",
+    ),
+    Mutation(
+        "33_coupling",
+        "2e1aef97",
+        "others' noise is divided once",
+        "chi_hat = others / free**2",
+        "chi_hat = others / free",
+    ),
+    Mutation(
+        "33_coupling",
+        "ffb62b83",
+        "the pull's field has the other sign",
+        "V * u - solved.Ax",
+        "V * u + solved.Ax",
+    ),
+    Mutation(
+        "34_one_turn",
+        "881c9e7c",
+        "the start pulls coefficients away from the data",
+        "h = Q_hat * x - counts.mean * pull",
+        "h = Q_hat * x + counts.mean * pull",
+    ),
+    Mutation(
+        "34_one_turn",
+        "e06e2dc4",
+        "a variance is taken for a standard deviation",
+        "sigmas * np.sqrt(chi_hat)",
+        "sigmas * chi_hat",
+    ),
+    Mutation(
+        "34_one_turn",
+        "3474rn01",
+        "the rows receive what the prior should",
+        "x, u, coupled, State(coupled.to_prior, coupled.to_likelihood)",
+        "x, u, coupled, State(state.to_prior, coupled.to_likelihood)",
+    ),
+    Mutation(
+        "35_until_it_stops",
+        "e77decbf",
+        "damping keeps what it should leave",
+        "z[finite] + damping * (f[finite] - z[finite])",
+        "z[finite] + (1 - damping) * (f[finite] - z[finite])",
+    ),
+    Mutation(
+        "35_until_it_stops",
+        "3570and1",
+        "moves are added, not subtracted",
+        "- gamma @ (moves",
+        "+ gamma @ (moves",
+    ),
+    Mutation(
+        "35_until_it_stops",
+        "a7d10c05",
+        "a fainter message has a noise as if of all rows",
+        "chi_hat=factor**2 * chi_hat",
+        "chi_hat=factor * chi_hat",
+    ),
+    Mutation(
+        "36_solver",
+        "cc8165eb",
+        "the variance of the means is left out",
+        "[part.var + (part.mean - mixed_mean) ** 2 for part in parts]",
+        "[part.var for part in parts]",
+    ),
+    Mutation(
+        "37_densities",
+        "den37a",
+        "the recursion of the ramp's moments is off by one",
+        "(j - 1) * M[-2]",
+        "j * M[-2]",
+    ),
+    Mutation(
+        "37_densities",
+        "f1n1te01",
+        "the field has a variance for a standard deviation",
+        "h + np.sqrt(chi_hat) * xi[:, None]",
+        "h + chi_hat * xi[:, None]",
+    ),
+    Mutation(
+        "37_densities",
+        "den37d",
+        "the rows' noise is divided once",
+        "rows.chi_hat / rows.Q_hat**2",
+        "rows.chi_hat / rows.Q_hat",
+    ),
+    Mutation(
+        "38_micro",
+        "26m00016",
+        "the square of a gain is the gain",
+        "p * (c / (1 + c * Q_hat)) ** 2 for",
+        "p * (c / (1 + c * Q_hat)) for",
+    ),
+    Mutation(
+        "38_micro",
+        "26m00033",
+        "the density forgets the slope",
+        "return Q_hat * np.exp(",
+        "return np.exp(",
+    ),
+]
+MUTATIONS = PICTURES + FORMULAS
+
+
+def file_of(mutation, root=ROOT):
+    """Return the path of a mutation's chapter."""
+    return Path(root) / "nbs" / "course" / f"{mutation.chapter}.ipynb"
+
+
+def cell_of(mutation, nb):
+    """Return the cell of a mutation; None if it is gone."""
+    return next((cell for cell in nb.cells if cell.id == mutation.cell), None)
+
+
+def misplaced(root=ROOT):
+    """List the mutations whose text is not there exactly once in their cell."""
+    wrong = []
+    for mutation in MUTATIONS:
+        cell = cell_of(mutation, nbformat.read(file_of(mutation, root), 4))
+        if cell is None or cell.source.count(mutation.right) != 1:
+            wrong.append(mutation)
+    return wrong
+
+
+def is_seen(place, mutation):
+    """Run a chapter in a copy with one mutation: return whether it fails."""
+    path = file_of(mutation, place)
+    text = path.read_text(encoding="utf-8")
+    nb = nbformat.reads(text, 4)
+    cell = cell_of(mutation, nb)
+    cell.source = cell.source.replace(mutation.right, mutation.wrong)
+    nbformat.write(nb, path)
+    try:
+        passed, _, _ = run(place, [f"{path.relative_to(place)}::notebook"])
+        return not passed
+    finally:
+        path.write_text(text, encoding="utf-8")
+
+
+def main():
+    """Plant the mutations of some chapters, or all, and print which are seen."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="such as 31")
+    wanted = tuple(parser.parse_args().chapters)
+    stale = misplaced()
+    for mutation in stale:
+        print(f"{mutation.chapter} {mutation.cell}: the text is not there once")
+    todo = [m for m in MUTATIONS if m not in stale]
+    todo = [m for m in todo if not wanted or m.chapter.startswith(wanted)]
+    unseen = 0
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder).resolve()
+        copied(ROOT, place)
+        for mutation in todo:
+            seen = is_seen(place, mutation)
+            unseen += not seen
+            kind = "picture" if mutation in PICTURES else "formula"
+            verdict = "seen" if seen else "NOT SEEN"
+            print(f"{mutation.chapter}, {kind}, {mutation.what}: {verdict}", flush=True)
+    print(f"{len(todo) - unseen} of {len(todo)} mutations are seen")
+    sys.exit(bool(unseen or stale))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""For teachers, in a browser: the decks of slides (docs/teach/decks.py), the course as
+a book (docs/teach/book.py), and two routes that a reader needs nothing else for.
+"""
+
+import re
+import sys
+
+import pytest
+from browsing import PAGES, ROOT, SITE, listen
+
+sys.path.insert(0, str(ROOT / "docs"))
+from teach.book import count, pages_of, print_book
+from teach.decks import LENGTH, write_decks
+
+LECTURES = range(1, 13)
+SCREEN = {"width": 1280, "height": 720}
+LEAST = 0.6  # of its own size, for a formula that is too wide
+# What does not fit on each slide, in pixels, and the least scale of its formulas
+MEASURE = """() => [...document.querySelectorAll("section")].map(slide => {
+    const body = slide.querySelector(".body"), over = [
+        body.scrollHeight - body.clientHeight, slide.scrollHeight - slide.clientHeight,
+        body.scrollWidth - body.clientWidth, slide.scrollWidth - slide.clientWidth];
+    const scales = [...slide.querySelectorAll(".body .formula > svg")].map(svg =>
+        svg.getBoundingClientRect().width / svg.width.baseVal.value);
+    return [Math.max(...over), Math.min(1, ...scales)];
+})"""
+SHOW_ALL = """() => {
+    document.body.classList.remove("alone");
+    document.querySelector("main").style.transform = "none";
+}"""
+
+
+@pytest.fixture(scope="module")
+def decks(tmp_path_factory):
+    """A folder with the decks."""
+    out = tmp_path_factory.mktemp("decks")
+    write_decks(out)
+    return out
+
+
+@pytest.fixture
+def screen(browser):
+    """A tab of the size of a slide, and what it asks of the network."""
+    tab, asked = browser.new_page(viewport=SCREEN), []
+    tab.on("request", lambda request: asked.append(request.url))
+    yield tab, asked
+    tab.close()
+
+
+@pytest.mark.parametrize("number", LECTURES)
+def test_slides_fit_and_nothing_is_asked_of_the_network(decks, screen, number):
+    tab, asked = screen
+    file = decks / f"lecture-{number:02}.html"
+    assert file.stat().st_size < 2_000_000
+    tab.goto(file.as_uri())
+    tab.evaluate(SHOW_ALL)
+    for place, (over, scale) in enumerate(tab.evaluate(MEASURE), 1):
+        assert over <= 0, f"slide {place} is too full by {over} pixels"
+        assert scale >= LEAST, f"a formula of slide {place} is too wide: {scale:.2f}"
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    told = [int(m) for m in re.findall(r"<b>(\d+) minutes</b>", tab.content())]
+    assert sum(told) == LENGTH and min(told) >= 1
+
+
+def test_a_slide_that_is_too_full_is_noticed(decks, screen):
+    tab, _ = screen
+    tab.goto((decks / "lecture-03.html").as_uri())
+    tab.evaluate(SHOW_ALL)
+    tab.evaluate(
+        "document.querySelector('section p').textContent = 'word '.repeat(300)"
+    )
+    assert tab.evaluate(MEASURE)[0][0] > 0
+
+
+def test_keys_turn_slides_and_show_notes(decks, screen):
+    tab, _ = screen
+    tab.goto((decks / "lecture-03.html").as_uri())
+    shown = tab.locator("section:visible")
+    assert shown.count() == 1 and shown.get_attribute("id") == "1"
+    for key, place in (
+        ("ArrowRight", "2"),
+        (" ", "3"),
+        ("ArrowLeft", "2"),
+        ("Home", "1"),
+    ):
+        tab.keyboard.press(key)
+        assert tab.locator("section:visible").get_attribute("id") == place
+    assert not tab.locator("aside:visible").count()
+    tab.keyboard.press("n")
+    assert "minutes" in tab.locator("aside:visible").inner_text()
+    tab.keyboard.press("End")
+    tab.keyboard.press("ArrowRight")
+    assert tab.locator("section:visible h1").inner_text() == "Homework"
+
+
+def test_the_browser_prints_a_page_for_each_slide(decks, screen):
+    tab, _ = screen
+    tab.goto((decks / "lecture-03.html").as_uri())
+    slides = tab.locator("section").count()
+    printed = tab.pdf(prefer_css_page_size=True, print_background=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == slides
+
+
+@pytest.mark.parametrize("route, stops", [("An evening", 7), ("A weekend", 15)])
+def test_a_route_is_read_in_the_browser_alone(tab, address, route, stops):
+    """From the page of the routes each stop's end leads to the next one, without a
+    request to another place.
+    """
+    if "routes.html" not in PAGES:
+        pytest.skip("the site was built without routes")
+    asked = listen(tab, address)
+    tab.goto(f"{address}routes.html")
+    anchor = route.lower().replace(" ", "-")
+    tab.locator(f"#{anchor} ol a").first.click()
+    for number in range(1, stops + 1):
+        end = f"{route}, stop {number} of {stops}, ends here."
+        line = tab.locator("blockquote p", has_text=end)
+        assert line.count() == 1, end
+        assert tab.locator(".cell_output").count() > 0
+        line.locator("a").first.click()
+    assert tab.url.startswith(f"{address}routes.html#")
+    assert asked == []
+
+
+def test_the_book_has_its_chapters_in_order(tmp_path, monkeypatch):
+    pages = ["11_tour", "38_micro"]
+    monkeypatch.setattr(
+        "teach.book.pages_of", lambda site: {"I": pages[:1], "III": pages[1:]}
+    )
+    begins = print_book(SITE, tmp_path / "book.pdf")
+    printed = (tmp_path / "book.pdf").read_bytes()
+    assert begins["11_tour"] == 3 < begins["38_micro"] <= count(printed)
+    assert b"/Outlines" in printed
+
+
+def test_the_book_has_all_chapters_of_the_site():
+    parts = pages_of(SITE)
+    names = [page for pages in parts.values() for page in pages]
+    chapters = [name for name in names if re.match(r"\d\d_", name)]
+    assert chapters == [p[:-5] for p in PAGES if re.match(r"\d\d_", p)]
