@@ -668,8 +668,8 @@ def _start_with_large_table(question, q, lam):
     if has_few_in_play(question, q, Pi):
         found = in_play(question, q, lam, empty, tracking_search)
         if found:
-            lam, state, is_near = found
-            return _TrackingPrior(question, q, lam), state, is_near
+            lam, *rest = found
+            return _TrackingPrior(question, q, lam), *rest
     if state is None:
         return None
     return tracker, state, False
