@@ -11,7 +11,8 @@ from rvamp_nb.algorithm.likelihood import Logistic, Squared
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.problem import Breakdown, Problem
 from rvamp_nb.algorithm.resampling import Subsample
-from rvamp_nb.algorithm.step import factor_replies, initial_state
+from rvamp_nb.algorithm.start import initial_state
+from rvamp_nb.algorithm.step import factor_replies
 
 M, N = 40, 30
 

@@ -595,7 +595,7 @@ def imports_of(room):
 
 
 def test_the_bootstrap_shares_nothing_with_the_solver():
-    general = {"environment", "tables.chunked", "typing", "validation"}
+    general = {"environment", "sketch", "tables.chunked", "typing", "validation"}
     own = {"inference.batch_glm", "algorithm.resampling"}
     assert imports_of("inference.bootstrap") == general | own
     assert imports_of("inference.batch_glm") == imports_of("environment") == set()
