@@ -355,10 +355,11 @@ def on_the_site(boxes, shown, page, films):
 
     taken = {}
     for box in boxes:
-        if box.model_id in shown and not prints(box):
+        name = box.model_id  # a film closes its box
+        if name in shown and not prints(box):
             controls_of(box, page)
             if films:
-                taken[box.model_id] = filmed(box, page).model_id
+                taken[name] = filmed(box, page).model_id
     return taken
 
 
