@@ -348,8 +348,8 @@ def run_notebook(path, module=None, films=False):
 
 
 def on_the_site(boxes, shown, page, films):
-    """The names of the films of those boxes that are shown, by the names of the boxes;
-    none are taken without ``films``, but each must be possible.
+    """Return the names of the films of those boxes that are shown, by the names of
+    the boxes; none are taken without ``films``, but each must be possible.
     """
     from films import controls_of, filmed, prints
 

@@ -12,7 +12,7 @@ KERNEL = {"display_name": "python3", "language": "python", "name": "python3"}
 
 
 def contents():
-    """The text of contents.ipynb: a table for each part, or task, a row for each
+    """Write the text of contents.ipynb: a table for each part, or task, a row for each
     notebook.
     """
     parts = {name: {} for name in CAPTIONS.values()}

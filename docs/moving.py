@@ -20,20 +20,21 @@ FEWER = "{.needs-python}\nIn the notebook these controls have more values than h
 
 
 def view(output):
-    """The number of the widget that an output shows, or None."""
+    """Return the number of the widget that an output shows, or None."""
     return output.get("data", {}).get(WIDGET, {}).get("model_id")
 
 
 def views(nb):
-    """The numbers of the widgets that a notebook shows, in their order."""
+    """Return the numbers of the widgets that a notebook shows, in their order."""
     outputs = (out for cell in nb.cells for out in cell.get("outputs", ()))
     return [*filter(None, map(view, outputs))]
 
 
 def states_of(files, pages):
-    """{stem: what the widgets hold that move on its page, as a test has kept it}. Tests
-    leave films out (tests/helpers/films.py), whose pictures take longer than all else:
-    notebooks with films run here, and these are kept for the next build.
+    """Return {stem: what the widgets hold that move on its page, as a test kept it}.
+
+    Tests leave films out (tests/helpers/films.py), whose pictures take longer than all
+    else: notebooks with films run here, and these are kept for the next build.
     """
     paths = {stem: files[stem] for stem, nb in pages.items() if views(nb)}
     test = [sys.executable, "-m", "pytest", "-q", "--films", "-n", str(os.cpu_count())]
@@ -58,12 +59,12 @@ def give_states(nb, states, stem):
 
 
 def held(nb):
-    """{number: what a widget holds that moves on the page of a notebook}."""
+    """Return {number: what a widget holds that moves on the page of a notebook}."""
     return nb.metadata.get("widgets", {STATE: {"state": {}}})[STATE]["state"]
 
 
 def note(output, widgets):
-    """What stands below a widget that is still on the site, or has fewer values."""
+    """Return what stands below a widget that is still there, or has fewer values."""
     if view(output) is None:
         return None
     if view(output) not in widgets:

@@ -132,7 +132,7 @@ def caption(stem):
 
 
 def heading(stem):
-    """The heading under which a notebook is listed: its part, or a task."""
+    """Return the heading under which a notebook is listed: its part, or a task."""
     return HOW_TOS.get(page_name(stem), caption(stem))
 
 

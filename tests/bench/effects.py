@@ -226,7 +226,7 @@ def remake_sums(seeds):
 
 
 def remake_peers():
-    """The table of hidimstat's intervals of effects and zeros."""
+    """Make the table of hidimstat's intervals of effects and zeros."""
     from hidimstat import __version__
 
     rows = []
@@ -267,7 +267,7 @@ def refit_holds(A, y, x0, chosen):
 
 
 def peer_holds(A, y, x0):
-    """Whether hidimstat's desparsified Lasso holds each coefficient."""
+    """Check whether hidimstat's desparsified Lasso holds each coefficient."""
     try:
         from hidimstat import DesparsifiedLasso
     except ImportError:

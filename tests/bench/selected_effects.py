@@ -40,10 +40,11 @@ DESIGNS = {  # rows, columns, size of an effect on columns of unit norm
 
 
 def data_set(design, seed):
-    """A table, the effect of each coefficient in its units, the target, and the roles
-    of the rows.
+    """Draw a table, the effect of each coefficient in its units, the target, and
+    the roles of the rows.
     """
-    rng, (M, N, size) = np.random.default_rng([83, seed]), DESIGNS[design]
+    rng = np.random.default_rng([83, seed])
+    M, N, size = DESIGNS[design]
     X = rng.normal(size=(M, N))
     if design == "neighbours .5":
         for j in range(1, N):

@@ -85,7 +85,7 @@ def test_a_table_of_a_spreadsheet_with_decimal_commas_takes_two_tries(capsys):
 
 
 def pairs_and_more(n_sets=40, N=4, seed=0):
-    """Sets of a case and one to three controls: columns, cases, sets, in no order."""
+    """Draw sets of a case and one to three controls: columns, cases, sets, shuffled."""
     rng = np.random.default_rng(seed)
     sets = np.repeat(np.arange(n_sets), 2 + np.arange(n_sets) % 3)
     A = rng.normal(size=(n_sets, N))[sets] + rng.normal(size=(len(sets), N))
@@ -96,8 +96,8 @@ def pairs_and_more(n_sets=40, N=4, seed=0):
 
 
 def conditional_loss(b, A, case, sets, drawn):
-    """Minus the logarithm of the probability that the cases are the cases, in the sets
-    drawn, by its definition.
+    """Return minus the logarithm of the probability that the cases are the cases, in
+    the sets drawn, by its definition.
     """
     loss = 0.0
     for label in drawn:

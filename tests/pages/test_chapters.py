@@ -305,13 +305,13 @@ LOOK_AHEAD = {
 
 
 def is_half_package(nb):
-    """Whether a chapter has more exported lines than lines of its own."""
+    """Check whether a chapter has more exported lines than lines of its own."""
     exported, lesson = minutes.code_shares(nb)
     return exported > lesson
 
 
 def looks_ahead(path):
-    """Whether a chapter imports from a later one."""
+    """Check whether a chapter imports from a later one."""
     later = [
         number
         for cell in cells(path, "code")

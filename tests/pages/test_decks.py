@@ -45,7 +45,7 @@ def test_every_figure_of_a_slide_is_its_chapters():
 
 
 def shown(*sources, picture=None):
-    """The slides of a stop with these cells; code begins with a backslash."""
+    """Make the slides of a stop with these cells; code begins with a backslash."""
     cells = []
     for source in sources:
         if source.startswith("\\"):

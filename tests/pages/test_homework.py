@@ -20,7 +20,7 @@ LECTURES = range(1, 13)
 
 @pytest.fixture(scope="module")
 def homework(tmp_path_factory):
-    """The folder with all notebooks, and the points of each."""
+    """Make a folder with all notebooks, and the points of each."""
     out = tmp_path_factory.mktemp("homework")
     return out, write_homework(out)
 
@@ -30,14 +30,14 @@ def read(homework, lecture):
 
 
 def marks(nb, kind):
-    """The cells that nbgrader knows as solutions, or as grades."""
+    """List the cells that nbgrader knows as solutions, or as grades."""
     code = [cell for cell in nb.cells if "nbgrader" in cell.metadata]
     return [cell for cell in code if cell.metadata.nbgrader[kind]]
 
 
 def grade(homework, nb, answers, monkeypatch):
-    """The points of a student with these answers, and the verdicts, cell by cell as an
-    autograder runs them.
+    """Return the points of a student with these answers, and the verdicts, cell by
+    cell as an autograder runs them.
     """
     monkeypatch.syspath_prepend(str(homework[0]))
     names, points, verdicts = {}, 0, []
@@ -55,7 +55,7 @@ def grade(homework, nb, answers, monkeypatch):
 
 
 def answers():
-    """The right answers to the exercises of chapter 2.1, by brute force."""
+    """Work out the right answers to the exercises of chapter 2.1, by brute force."""
     A, y = toy()[:2]
     counts, chance = all_resamples(3, 3)
     x, cases = np.array([-0.5, 0, 0.5, 1, 1.5]), []

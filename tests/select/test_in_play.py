@@ -123,14 +123,14 @@ def test_the_answer_is_that_of_all_columns_from_the_start(name, monkeypatch):
 
 
 def independent(seed=1):
-    """Columns of which half a side would not be enough."""
+    """Draw columns of which half a side would not be enough."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(M, N))
     return X, 0.4 * X[:, :: N // 20].sum(1) + rng.normal(size=M)
 
 
 def noted(monkeypatch, name):
-    """What a function of `penalty` was given and returned, from now on."""
+    """Note what a function of `penalty` was given and returned, from now on."""
     calls, known = [], getattr(penalty, name)
 
     def call(*args):

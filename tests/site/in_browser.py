@@ -108,7 +108,7 @@ class WithPyodide(Handler):
 
 @contextmanager
 def served(home):
-    """The address of the site while it is served with Pyodide from a folder."""
+    """Give the address of the site while it is served with Pyodide from a folder."""
     handler = type("Here", (WithPyodide,), {"home": home})
     place = partial(handler, directory=str(SITE))
     server = ThreadingHTTPServer(("127.0.0.1", 0), place)

@@ -12,7 +12,7 @@ OPENS = 'href="lite/notebooks/index.html?path={}.ipynb"'
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A folder with the interpreter."""
+    """Make a folder with the interpreter."""
     try:
         return pyodide(tmp_path_factory.mktemp("pyodide"))
     except NotHere as reason:
@@ -21,7 +21,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def context(browser, chromium):
-    """A browser that finds no other place than this machine."""
+    """Open a browser that finds no other place than this machine."""
     options = dict(chromium, args=[*chromium["args"], ALONE])
     yield browser.browser_type.launch(**options).new_context()
 

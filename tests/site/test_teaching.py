@@ -33,7 +33,7 @@ SHOW_ALL = """() => {
 
 @pytest.fixture(scope="module")
 def decks(tmp_path_factory):
-    """A folder with the decks."""
+    """Make a folder with the decks."""
     out = tmp_path_factory.mktemp("decks")
     write_decks(out)
     return out
@@ -41,7 +41,7 @@ def decks(tmp_path_factory):
 
 @pytest.fixture
 def screen(browser):
-    """A tab of the size of a slide, and what it asks of the network."""
+    """Open a tab of the size of a slide, and what it asks of the network."""
     tab, asked = browser.new_page(viewport=SCREEN), []
     tab.on("request", lambda request: asked.append(request.url))
     yield tab, asked
