@@ -243,8 +243,9 @@ def summary_of(refits):
     from pandas import DataFrame
 
     columns = {"mean": refits.mean, "sd": np.sqrt(refits.var), "Pi": refits.Pi}
-    errors = {"mean_se": refits.mean_se, "Pi_se": refits.Pi_se}
-    return DataFrame({**columns, **errors})
+    columns["mean_se"] = refits.mean_se
+    columns["Pi_se"] = refits.Pi_se
+    return DataFrame(columns)
 
 
 def leading_moments(fit, Pi, error=None):

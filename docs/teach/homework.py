@@ -120,10 +120,24 @@ def address(link, home):
     return f"[{link[2]}]({page})"
 
 
+def nbgrader_mark(name, solution):
+    """Return what nbgrader notes in a cell: a student's solution, or its check."""
+    return {
+        "schema_version": 3,
+        "task": False,
+        "grade_id": name,
+        "solution": solution,
+        "grade": not solution,
+        "locked": not solution,
+    }
+
+
 def graded(name, asked, stars, head):
     """Return the cells of an exercise: what is asked, the answer, and its check."""
     names, wanted = head
-    waiting = ", ".join(["..."] * len(names)) + "," * (len(names) == 1)
+    waiting = ", ".join(["..."] * len(names))
+    if len(names) == 1:  # a tuple, too
+        waiting += ","
     listed = ", ".join(names)
     answer = f"# {wanted}\n# {listed}\nanswer_{name} = ({waiting})"
     chapter, _, number = name.partition("_")
@@ -132,11 +146,9 @@ def graded(name, asked, stars, head):
         f"verdict = check_{number}(*answer_{name})\n"
         'assert verdict == "Right.", verdict'
     )
-    mark = dict(schema_version=3, task=False)
-    given = mark | dict(grade=False, solution=True, locked=False)
-    given["grade_id"] = f"answer_{name}"
-    checked = mark | dict(grade=True, solution=False, locked=True, points=stars)
-    checked["grade_id"] = f"check_{name}"
+    given = nbgrader_mark(f"answer_{name}", solution=True)
+    checked = nbgrader_mark(f"check_{name}", solution=False)
+    checked["points"] = stars
     both = {"nbgrader": checked, "otter": {"tests": [f"q{name}"]}}
     return [
         new_markdown_cell(asked, id=f"asked-{name}"),
