@@ -242,7 +242,8 @@ class SelectionProblem:
     @property
     def intercept(self):
         """Check whether resamples refit an intercept (a squared loss centres once)."""
-        return self.target.loss not in ("squared", "softmax")  # whose A has them
+        has_own = self.target.loss in ("squared", "softmax")  # whose A has them
+        return self.target.intercept and not has_own
 
     def inside(self, prior):
         """Return the prior of all coefficients, an intercept's included."""
