@@ -638,8 +638,9 @@ def prepare_columns(
     unpenalised columns leave of it. `categories`, a dict or list of lists, says which
     columns are levels of one variable. `groups`, (N,) int, -1 for none, are never
     merged; `within`, a function of A, takes out of it what does not count; both may be
-    None. Without an `intercept` no column is centred. A ValueError for numbers that are not finite, for nothing that varies or can
-    be selected, and for covariates that no resample can fit.
+    None. Without an `intercept` no column is centred. A ValueError for numbers that are
+    not finite, for nothing that varies or can be selected, and for covariates that no
+    resample can fit.
     """
     A, center, scale, constant = _unit_columns(X, names, rows, within, intercept)
     factors = np.where(constant, 1.0, prior.penalty_factor)

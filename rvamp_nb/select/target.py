@@ -401,9 +401,9 @@ def read_target(y, loss, rows, counts, intercept=True):
     y, (M,), has numbers, or two classes of any kind; for survival, (M, 2 or 3), times,
     events and, where rows enter late, entries. `loss` is "auto", a name or an object.
     The law of counts is needed for the baseline hazard of survival times, one for each
-    stratum. For successes out of trials the target is their share. Without an `intercept`
-    neither the target nor an offset is centred. Raises a ValueError
-    where y and the loss do not suit each other.
+    stratum. For successes out of trials the target is their share. Without an
+    `intercept` neither the target nor an offset is centred. Raises a ValueError where y
+    and the loss do not suit each other.
     """
     if rows.trials is not None:
         y = _success_shares(y, loss, rows)
@@ -467,8 +467,8 @@ def _centred(y, name, weight, intercept):
     intercept.
 
     Returns the centred target, the level that was subtracted, and the scale of the
-    target: its standard deviation (the root of its mean square without an intercept), or a robust
-    one for the Huber loss.
+    target: its standard deviation (without an intercept the root of its mean square),
+    or a robust one for the Huber loss.
     """
     level = 0.0
     scale = 0.0
@@ -501,7 +501,8 @@ def _read_classes(y, rows, counts):
 def _offset_centred(rows, intercept=True, most=50):
     """Centre the offsets of rows, and return the rows and the change of the intercept.
 
-    Without an intercept offsets stay as they are. Raises a ValueError for offsets that spread over more than `most`.
+    Without an intercept offsets stay as they are. Raises a ValueError for offsets that
+    spread over more than `most`.
     """
     if rows.offset is None:
         return rows, 0.0
@@ -682,10 +683,10 @@ def _separating(side, open_, Z):
 def check_estimable(target, Z, names, counts, draws=20):
     """Check that no unpenalised columns separate the target.
 
-    Z, (M, k), has columns of unit norm, with names (k,); the intercept, if the model has
-    one, is added. Raises a ValueError where they separate the target in the table, or in more than a quarter
-    of so many resamples (`draws`) under a law of counts. Returns a warning where it is
-    more than one resample, or "".
+    Z, (M, k), has columns of unit norm, with names (k,); an intercept is added where
+    the model has one. Raises a ValueError where they separate the target in the table,
+    or in more than a quarter of so many resamples (`draws`) under a law of counts.
+    Returns a warning where it is more than one resample, or "".
     """
     # several classes: each against the rest
     if target.loss == "softmax" and Z.size:

@@ -199,7 +199,8 @@ def _model_name(target):
         if target.is_conditional():
             return f"a conditional logistic regression in {n_strata} matched sets,"
         return f"a stratified Cox model, one baseline in each of {n_strata} strata,"
-    return _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
+    name = _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
+    return name if target.intercept else f"{name} without an intercept"
 
 
 def _named_classes(target, most=1000):
@@ -243,7 +244,7 @@ def _model_sentences(selection):
     if target.intercept:
         yield f"Columns were centred and scaled to unit norm, and {intercept}."
     else:
-        yield "Columns were scaled to unit norm, not centred; there was no intercept."
+        yield "Columns were scaled to unit norm, and not centred."
     if baseline is not None and baseline.entry is not None:
         yield "Each row was at risk from its entry on (left truncation)."
     factors = prior.penalty_factor[selection.question.candidates]
