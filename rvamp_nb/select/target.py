@@ -342,6 +342,13 @@ class Target(NamedTuple):
     scale: float = 1.0  # of a y with a unit, to which an elastic net's square refers
     intercept: bool = True  # whether the model has one
 
+    @property
+    def refits_intercept(self):
+        """Whether each resample has an intercept of its own to fit."""
+        centred_once = self.loss == "squared"
+        in_table = self.loss == "softmax"  # whose A has columns for them
+        return self.intercept and not centred_once and not in_table
+
     def of_rows(self, counts):
         """Return the numbers and the law of counts of A's rows, K - 1 for each sample
         where there are K classes.
