@@ -329,7 +329,7 @@ def _settle(stream):
 # %% ../nbs/workshop/cli.ipynb #42db189d
 _ASK = "target time event entry positive id groups strata weights offset exposure"
 _ASK += " trials matched drop keep categorical missing na lod"
-_OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
+_OPTIONS = "loss threshold pfer q bound l1_ratio intercept accuracy n_resamples decoys"
 
 
 def _in_shell(option, value=None):

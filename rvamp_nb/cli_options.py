@@ -235,6 +235,7 @@ the question
       --time, logistic for a target with two classes, softmax for three to six words,
       else squared (default: %(default)s)
   --l1-ratio SHARE  1: Lasso; below it, elastic net: share of |b|, as in glmnet's alpha
+  --no-intercept  no intercept: neither the columns nor the target are centred
 its columns (* may come several times)
   --id COLUMN  names the rows, no feature
   --drop COLUMN  * is left out
@@ -294,6 +295,7 @@ _RULES = {  # of an option, beside its line in a table
     "--decimal": dict(type=_sign, default="."),
     "--loss": dict(default="auto"),
     "--l1-ratio": dict(type=_part, default=1.0),
+    "--no-intercept": dict(action="store_false", dest="intercept"),
     "--reference": dict(type=_pair),
     "--ordered": dict(type=_levels),
     "--group": dict(type=_group),

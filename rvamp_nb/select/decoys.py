@@ -23,10 +23,11 @@ def _comparable(question, asked):
     columns are unlike any decoy.
     """
     tied = any(values is not None for values in question.target.rows[:3])
-    tied |= question.columns.together
+    tied |= question.columns.together or not question.target.intercept
     covariates = "covariate" in question.columns.kind
     if tied or covariates or not isinstance(question.A, np.ndarray):
         need = "like noise only without groups, strata, weights and unpenalised columns"
+        need += ", with an intercept"
         raise ValueError(f"{asked}: they are {need}, and X must be in memory")
     A = question.A[:, question.candidates]
     return A / np.linalg.norm(A, axis=0) * len(A) ** 0.5

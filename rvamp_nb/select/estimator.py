@@ -346,6 +346,11 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         Such as TwoPoint(2, 0.5) or Weakness(0.5): each penalty times a random factor.
     penalty_factor : (N,) array or dict {column: factor}, optional
         Multiplies the penalty of each column; 0 means never penalised, always in.
+    intercept : bool
+        Whether the model has an intercept. Without one neither the columns nor the
+        target are centred, and columns are divided by the root of their sum of squares;
+        only a column of zeros is constant. Not for survival times, several classes and
+        `decoys`; no effects are known then.
     lambdas : (L,) array of numbers > 0, decreasing, "cv" or a pair, optional
         The path, followed in full to `tol`. By default there is none: the reported
         penalty is looked for. A pair is a package and its penalties, as in `lambda_
@@ -423,7 +428,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP or by the
         refits: no confidence interval of an effect, which was shrunk and selected.
     intercept_ : float, (K,) array for "softmax"
-        The mean intercept.
+        The mean intercept; 0 with `intercept=False`.
     stability_, stability_se_ : float
         How far the lists of single resamples agree (Nogueira, Sechidis and Brown 2018):
         1 where all are the same, 0 as by chance; its error by the refits (nan without).
@@ -490,6 +495,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         resampling: Literal["subsample", "poisson"] | CountLaw = "subsample",
         randomize: CountLaw | None = None,
         penalty_factor: ArrayLike | Mapping[Any, float] | None = None,
+        intercept: bool = True,
         lambdas: ArrayLike | str | tuple[str, ArrayLike] | None = None,
         n_lambdas: int | None = None,
         lambda_min_ratio: float | None = None,
@@ -515,6 +521,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         self.categories = categories
         self.column_groups = column_groups
         self.penalty_factor = penalty_factor
+        self.intercept = intercept
         self.lambda_min_ratio = lambda_min_ratio
         self.lambdas = lambdas
         self.n_lambdas = n_lambdas

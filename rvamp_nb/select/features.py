@@ -21,7 +21,13 @@ from ..algorithm.prior import Penalty
 from .readers import meant
 from ..tables.chunked import CHUNK_NUMBERS, chunk_axis, scale_rows
 from ..tables.dispatch import as_chunked
-from ..tables.standardize import along, less, project_out, weighted_unit_columns
+from rvamp_nb.tables.standardize import (
+    along,
+    less,
+    project_out,
+    scaled_columns,
+    weighted_unit_columns,
+)
 from ..validation import collected, format_list, kind_of
 
 # %% ../../nbs/workshop/features.ipynb #72000006
@@ -576,12 +582,13 @@ class Columns(NamedTuple):
             yield f"categories: {problem} (it distinguishes no levels): {remedy}"
 
 # %% ../../nbs/workshop/features.ipynb #72000031
-def _unit_columns(X, names, rows, within):
+def _unit_columns(X, names, rows, within, intercept):
     """Standardise the columns of X, (M, N), as `UnitColumns`; `within` is a function
-    that takes out of them what does not count, or None. A ValueError for a column that
-    is not finite, or if none varies.
+    that takes out of them what does not count, or None. Without an intercept they are
+    not centred. A ValueError for a column that is not finite, or if none varies.
     """
-    unit = weighted_unit_columns(X, rows.weight)
+    standardized = weighted_unit_columns if intercept else scaled_columns
+    unit = standardized(X, rows.weight)
     check_finite(X, unit.scale, names)
     if within is not None:
         A = within(unit.A)
@@ -613,7 +620,15 @@ def _merge_in_chunks(A, merged, turn, kept, row_weight):
 
 
 def prepare_columns(
-    X, names, prior, rows, counts, categories=None, groups=None, within=None
+    X,
+    names,
+    prior,
+    rows,
+    counts,
+    categories=None,
+    groups=None,
+    within=None,
+    intercept=True,
 ):
     """Standardise the columns of X and merge near copies; return the table A (M, n),
     the prior of its columns, and `Columns`.
@@ -623,10 +638,11 @@ def prepare_columns(
     unpenalised columns leave of it. `categories`, a dict or list of lists, says which
     columns are levels of one variable. `groups`, (N,) int, -1 for none, are never
     merged; `within`, a function of A, takes out of it what does not count; both may be
-    None. A ValueError for numbers that are not finite, for nothing that varies or can
-    be selected, and for covariates that no resample can fit.
+    None. Without an `intercept` no column is centred. A ValueError for numbers that are
+    not finite, for nothing that varies or can be selected, and for covariates that no
+    resample can fit.
     """
-    A, center, scale, constant = _unit_columns(X, names, rows, within)
+    A, center, scale, constant = _unit_columns(X, names, rows, within, intercept)
     factors = np.where(constant, 1.0, prior.penalty_factor)
     if not (factors[~constant] > 0).any():
         raise ValueError("penalty_factor must be above 0 for some column that varies")

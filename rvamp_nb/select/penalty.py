@@ -242,7 +242,7 @@ class SelectionProblem:
     @property
     def intercept(self):
         """Check whether resamples refit an intercept (a squared loss centres once)."""
-        return self.target.loss not in ("squared", "softmax")  # whose A has them
+        return self.target.refits_intercept
 
     def inside(self, prior):
         """Return the prior of all coefficients, an intercept's included."""

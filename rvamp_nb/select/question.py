@@ -155,7 +155,8 @@ def read_question(X, y, names, roles, asked):
     if isinstance(counts, Grouped):  # chapter 5.2
         reason = "groups: rows that are drawn together are turned into independent ones"
         check_in_memory(X, reason)
-    target = read_target(y, asked["loss"], rows, counts)
+    target = read_target(y, asked["loss"], rows, counts, bool(asked["intercept"]))
+    _check_intercept(asked, target)
     A, prior, columns = _read_columns(X, names, target, counts, asked)
     in_memory = chunk_axis(A) is None
     if in_memory:
@@ -186,6 +187,23 @@ def read_question(X, y, names, roles, asked):
     if in_memory:
         notes.append(_unlike_normal(question, asked["decoys"]))
     return question, [threshold, pfer, q], notes
+
+
+def _check_intercept(asked, target):
+    """Refuse an `intercept` that is no truth value, or False where that is not a model
+    of its own.
+    """
+    intercept = asked["intercept"]
+    if not isinstance(intercept, (bool, np.bool_)):
+        raise TypeError(f"intercept must be True or False, got {intercept!r}")
+    reasons = {
+        "survival": "Cox's model has no intercept anyway; leave intercept out",
+        "softmax": "each class has its own; take one class against the rest"
+        " (loss='logistic')",
+    }
+    if not intercept and target.loss in reasons:
+        both = f"intercept=False and loss={target.loss!r} are both given"
+        raise ValueError(f"{both}: {reasons[target.loss]}")
 
 
 def _find_separation(A, n_samples, names, target, counts, columns):
@@ -247,7 +265,15 @@ def _read_columns(X, names, target, counts, asked):
         within_strata = baseline.within_strata
     categories = asked["categories"]
     A, prior, columns = prepare_columns(
-        X, names, prior, rows, counts, categories, numbers, within_strata
+        X,
+        names,
+        prior,
+        rows,
+        counts,
+        categories,
+        numbers,
+        within_strata,
+        target.intercept,
     )
     if (columns.group >= 0).any():  # else nothing in a group varies
         A, prior, columns = feature_groups.in_groups(

@@ -524,6 +524,8 @@ def other_scales(question, lam):
         "survival": {"scikit-survival alpha": t + k},
     }
     scales.update(packages.get(target.loss, {}))
+    if not target.intercept:  # glmnet still divides columns by their deviations
+        scales.pop("glmnet lambda", None)
     return scales
 
 # %% ../../nbs/workshop/selection.ipynb #e16scale4

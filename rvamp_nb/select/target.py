@@ -340,6 +340,14 @@ class Target(NamedTuple):
     baseline: object = None  # of survival times
     note: str = ""  # a warning
     scale: float = 1.0  # of a y with a unit, to which an elastic net's square refers
+    intercept: bool = True  # whether the model has one
+
+    @property
+    def refits_intercept(self):
+        """Whether each resample has an intercept of its own to fit."""
+        centred_once = self.loss == "squared"
+        in_table = self.loss == "softmax"  # whose A has columns for them
+        return self.intercept and not centred_once and not in_table
 
     def of_rows(self, counts):
         """Return the numbers and the law of counts of A's rows, K - 1 for each sample
@@ -394,14 +402,15 @@ def _few_events(base, rows):
     return f"{'; '.join(problems)}: {remedy}"
 
 
-def read_target(y, loss, rows, counts):
+def read_target(y, loss, rows, counts, intercept=True):
     """Read the target y with its loss as a `Target`.
 
     y, (M,), has numbers, or two classes of any kind; for survival, (M, 2 or 3), times,
     events and, where rows enter late, entries. `loss` is "auto", a name or an object.
     The law of counts is needed for the baseline hazard of survival times, one for each
-    stratum. For successes out of trials the target is their share. Raises a ValueError
-    where y and the loss do not suit each other.
+    stratum. For successes out of trials the target is their share. Without an
+    `intercept` neither the target nor an offset is centred. Raises a ValueError where y
+    and the loss do not suit each other.
     """
     if rows.trials is not None:
         y = _success_shares(y, loss, rows)
@@ -430,17 +439,18 @@ def read_target(y, loss, rows, counts):
             problem = "y - offset is the same number in every row"
             raise ValueError(f"{problem}: there is nothing to explain")
     # the intercept takes the mean of the offsets
-    rows, level = _offset_centred(rows)
+    rows, level = _offset_centred(rows, intercept)
     scale = 1.0
     if name in LOCATION_LOSSES:
-        y, level, scale = _centred(y, name, rows.weight)
+        y, level, scale = _centred(y, name, rows.weight, intercept)
     if isinstance(loss, str) and name == "huber":
         likelihood = Huber(huber_delta(y, rows.weight))
     elif isinstance(loss, str) and name != "logistic":
         likelihood = LOSSES[name]()
     if rows.weight is not None or rows.offset is not None:
         likelihood = WeightedLoss(likelihood, rows.weight, rows.offset)
-    return Target(y, name, likelihood, rows, level, classes, note=note, scale=scale)
+    found = Target(y, name, likelihood, rows, level, classes, note=note, scale=scale)
+    return found._replace(intercept=intercept)
 
 
 def _read_survival(y, rows, counts):
@@ -459,20 +469,23 @@ def _read_survival(y, rows, counts):
     return Target(base.event, "survival", base.rows, rows, level, None, base, note)
 
 
-def _centred(y, name, weight):
-    """Centre a target by the mean, or by the median for the Huber loss.
+def _centred(y, name, weight, intercept):
+    """Centre a target by the mean, or by the median for the Huber loss; not without an
+    intercept.
 
     Returns the centred target, the level that was subtracted, and the scale of the
-    target: its standard deviation, or a robust one for the Huber loss.
+    target: its standard deviation (without an intercept the root of its mean square),
+    or a robust one for the Huber loss.
     """
+    level = 0.0
     scale = 0.0
-    if name == "huber":
+    if intercept and name == "huber":
         level = weighted_median(y, weight)
-        y = y - level
-        scale = robust_scale(y, weight)
-    else:
+    elif intercept:
         level = np.average(y, 0, weight)
-        y = y - level
+    y = y - level
+    if name == "huber":
+        scale = robust_scale(y, weight)
     # more than half of the rows may be equal
     if not scale > 0:
         scale = np.sqrt(np.average(y**2, 0, weight))
@@ -492,10 +505,11 @@ def _read_classes(y, rows, counts):
     return Target(loss.basis[index], "softmax", loss, rows, classes=classes)
 
 
-def _offset_centred(rows, most=50):
+def _offset_centred(rows, intercept=True, most=50):
     """Centre the offsets of rows, and return the rows and the change of the intercept.
 
-    Raises a ValueError for offsets that spread over more than `most`.
+    Without an intercept offsets stay as they are. Raises a ValueError for offsets that
+    spread over more than `most`.
     """
     if rows.offset is None:
         return rows, 0.0
@@ -505,7 +519,9 @@ def _offset_centred(rows, most=50):
         problem += ", and is added to what the features predict"
         remedy = "give the logarithm of the exposure, not the exposure"
         raise ValueError(f"{problem}: {remedy}")
-    middle = np.average(rows.offset, weights=rows.weight)
+    middle = 0.0
+    if intercept:
+        middle = np.average(rows.offset, weights=rows.weight)
     offset = rows.offset - middle
     # rows without a weight may have any offset, also one that overflows
     if rows.weight is not None:
@@ -658,7 +674,7 @@ def _separating(side, open_, Z):
     pulls = side[open_, None] * Z[open_]
     closed = Z[~open_]
     # the intercept alone separates where all rows are on one side
-    if Z.shape[1] == 1:
+    if Z.shape[1] == 1 and (Z == 1).all():
         return np.array([open_.all() and abs(side.sum()) == len(side)])
     solution = linprog(
         -pulls.sum(0),
@@ -674,10 +690,10 @@ def _separating(side, open_, Z):
 def check_estimable(target, Z, names, counts, draws=20):
     """Check that no unpenalised columns separate the target.
 
-    Z, (M, k), has columns of unit norm, with names (k,); an intercept is added. Raises
-    a ValueError where they separate the target in the table, or in more than a quarter
-    of so many resamples (`draws`) under a law of counts. Returns a warning where it is
-    more than one resample, or "".
+    Z, (M, k), has columns of unit norm, with names (k,); an intercept is added where
+    the model has one. Raises a ValueError where they separate the target in the table,
+    or in more than a quarter of so many resamples (`draws`) under a law of counts.
+    Returns a warning where it is more than one resample, or "".
     """
     # several classes: each against the rest
     if target.loss == "softmax" and Z.size:
@@ -697,7 +713,10 @@ def check_estimable(target, Z, names, counts, draws=20):
     ends = [0, 1] if target.loss == "logistic" else 0
     # rows between the ends pull to both sides, and never separate
     open_ = np.isin(y, ends)
-    Z = np.column_stack([np.sqrt(len(y)) * Z, np.ones(len(y))])
+    ones = np.ones((len(y), int(target.intercept)))
+    Z = np.column_stack([np.sqrt(len(y)) * Z, ones])
+    if not Z.size:
+        return ""
     in_table = _separating(side[weighs], open_[weighs], Z[weighs])
     in_draws = []
     for _ in range(draws):
@@ -709,7 +728,7 @@ def check_estimable(target, Z, names, counts, draws=20):
     if not in_table.any():
         where = f"{n_separated} of {draws} resamples"
         separating = np.any(in_draws, axis=0)
-    columns = format_list(names, np.flatnonzero(separating[:-1]))
+    columns = format_list(names, np.flatnonzero(separating[: len(names)]))
     note = f"{columns} is never penalised and separates y in {where}, as a level"
     note += " without events does: there it has no finite coefficient; drop it, merge"
     note += " its level with another, or penalise it"

@@ -199,7 +199,8 @@ def _model_name(target):
         if target.is_conditional():
             return f"a conditional logistic regression in {n_strata} matched sets,"
         return f"a stratified Cox model, one baseline in each of {n_strata} strata,"
-    return _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
+    name = _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
+    return name if target.intercept else f"{name} without an intercept"
 
 
 def _named_classes(target, most=1000):
@@ -240,7 +241,10 @@ def _model_sentences(selection):
     intercept = _BESIDE.get(target.loss, _INTERCEPT)
     if baseline is not None and baseline.strata is not None:
         intercept = f"centred again in each stratum; {intercept}"
-    yield f"Columns were centred and scaled to unit norm, and {intercept}."
+    if target.intercept:
+        yield f"Columns were centred and scaled to unit norm, and {intercept}."
+    else:
+        yield "Columns were scaled to unit norm, and not centred."
     if baseline is not None and baseline.entry is not None:
         yield "Each row was at risk from its entry on (left truncation)."
     factors = prior.penalty_factor[selection.question.candidates]
@@ -604,6 +608,8 @@ def why_no_effects(question):
         causes.append(loss)
     if type(question.A) is not np.ndarray:
         causes.append("chunks")
+    if not question.target.intercept:
+        causes.append("intercept=False")
     if question.prior.plain is not question.prior:
         causes.append(f"the prior {type(question.prior.plain).__name__}")
     if not causes:
