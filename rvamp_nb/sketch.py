@@ -240,16 +240,16 @@ def as_page(result, state, facts=(), order=(), columns=None, names=None):
     return f"<div>{page}</div>"
 
 
-def summary_of(refits):
-    """Make a data frame of mean, standard deviation and Π of the columns, with standard
-    errors, of a result of refits.
+def summary_of(refits, names=None):
+    """Make a data frame of mean, standard deviation and Π of the columns, by their
+    names or numbers, with standard errors, of a result of refits.
     """
     from pandas import DataFrame
 
     columns = {"mean": refits.mean, "sd": np.sqrt(refits.var), "Pi": refits.Pi}
     columns["mean_se"] = refits.mean_se
     columns["Pi_se"] = refits.Pi_se
-    return DataFrame(columns)
+    return DataFrame(columns, index=names)
 
 
 def moments_table(density) -> "DataFrame":

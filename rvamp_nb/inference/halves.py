@@ -275,7 +275,7 @@ class ComplementaryPairs:
         Returns
         -------
         DataFrame of N rows
-            Pi_both, Pi of one half, covariance and rho.
+            Covariance and rho, and, if the prior selects, Pi of one half and Pi_both.
 
         Examples
         --------
@@ -288,14 +288,17 @@ class ComplementaryPairs:
         """
         from pandas import DataFrame
 
-        columns = {"Pi_both": self.Pi_both, "Pi": self.fit.Pi}
-        columns["covariance"] = self.covariance
-        columns["rho"] = self.rho
-        return DataFrame(columns, index=self.fit.names)
+        columns = {"covariance": self.covariance, "rho": self.rho}
+        table = DataFrame(columns, index=self.fit.names)
+        if not self.fit.selects:
+            return table
+        return table.assign(Pi=self.fit.Pi, Pi_both=self.Pi_both)
 
     def _repr_html_(self):
         state = ("converged", "green") if self.converged else ("not converged", "red")
         columns = {"Π of both": (self.Pi_both, 0.01), "rho": (self.rho, 0.01)}
+        if not self.fit.selects:
+            del columns["Π of both"]
         order = np.argsort(-np.nan_to_num(self.Pi_both), kind="stable")
         return as_page(self, state, (), order, columns, self.fit.names)
 

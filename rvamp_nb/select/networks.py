@@ -180,7 +180,7 @@ class Network(NamedTuple):
         -------
         DataFrame of N rows
             How many selected edges a column has, the neighbour of its most probable
-            edge, and the probability of that with its standard error.
+            edge, if any half has one, and its probability with the standard error.
 
         Examples
         --------
@@ -195,8 +195,9 @@ class Network(NamedTuple):
 
         columns = {"edges": self.selected.sum(1)}
         nearest = self.probabilities.argmax(1)
-        columns["neighbour"] = self.names[nearest]
-        columns["probability"] = self.probabilities.max(1)
+        largest = self.probabilities.max(1)
+        columns["neighbour"] = np.where(largest > 0, self.names[nearest], "")
+        columns["probability"] = largest
         columns["se"] = self.standard_errors[np.arange(len(nearest)), nearest]
         return DataFrame(columns, index=self.names)
 
@@ -240,6 +241,8 @@ class Network(NamedTuple):
         if self.notes:
             state = ("with notes", "amber")
         facts = [("note", note) for note in self.notes]
+        if not len(table):
+            return as_page(self, state, facts)
         names = table["first"].astype(str) + " – " + table["second"].astype(str)
         return as_page(self, state, facts, np.arange(len(table)), columns, names)
 
