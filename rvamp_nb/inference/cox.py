@@ -343,12 +343,13 @@ def survival_target(y):
     "time", or if only the last holds nothing but 0 and 1. With entries (left
     truncation) there are three columns: event, start, stop, or, if only the last holds
     nothing but 0 and 1, start, stop, event. A TypeError or ValueError for anything
-    else, two columns without these names that both hold only 0 and 1, missing or
-    negative times, and a start that is not before its stop.
+    else, two columns without these names that both hold only 0 and 1 (but for a second
+    of equal times), missing or negative times, and a start that is not before its stop.
     """
     parts, named = _parts_of(y)
     coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in parts]
-    if all(coded) and len(parts) == 2 and not named:
+    varies = np.any(parts[-1] != parts[-1][:1])  # times of matched sets are all 1
+    if all(coded) and varies and len(parts) == 2 and not named:
         problem = "both columns hold only 0 and 1, and each could be the event"
         remedy = "call them 'event' and 'time', in a data frame or a structured array"
         raise ValueError(f"y: {problem}: {remedy}")
