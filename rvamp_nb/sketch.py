@@ -10,7 +10,7 @@ __all__ = ['BADGES', 'GRADES', 'IN_A_LINE', 'IN_A_TABLE', 'WIDE', 'HIGH', 'MOST_
 # %% ../nbs/workshop/sketch.ipynb #5ke7c403
 import re
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -252,7 +252,7 @@ def summary_of(refits, names=None):
     return DataFrame(columns, index=names)
 
 
-def moments_table(density) -> "DataFrame":
+def moments_table(density: Any) -> "DataFrame":
     """Show the coefficients in a table, a row for each, by its name or number.
 
     Returns
