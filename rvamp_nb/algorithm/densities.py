@@ -29,9 +29,12 @@ from ..validation import check_array, check_number, format_list
 
 # %% ../../nbs/workshop/densities.ipynb #l0cate01
 from functools import singledispatch
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..sketch import as_html, one_line
+from ..sketch import as_html, as_page, moments_table, one_line
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 
 class Selector(Protocol):
@@ -90,6 +93,8 @@ class _Moments:
             Always.
         """
         raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")
+
+    summary = moments_table
 
     def __repr__(self):
         return one_line(self)
@@ -458,6 +463,7 @@ class P1Clustered:
 
     __repr__ = _Moments.__repr__
     _repr_html_ = _Moments._repr_html_
+    summary = moments_table
 
     def _of(self, answers, inner):
         answers = np.array(answers, dtype=float)
@@ -801,6 +807,35 @@ class GroupNorm(NamedTuple):
         density = np.where(u < self.cut, 0.0, density * self.slope)
         return density.reshape(np.shape(x))
 
+    def summary(self) -> "DataFrame":
+        """Show Pi and the numbers that make the law in a table of one row.
+
+        Returns
+        -------
+        DataFrame
+            Pi, the share of resamples that select the group, and the attributes.
+
+        Examples
+        --------
+        >>> from rvamp_nb import GroupLasso, group_norm, rvamp
+        >>> from rvamp_nb.datasets import toy
+        >>> A, y, *_ = toy()
+        >>> law = group_norm(rvamp(A, y, prior=GroupLasso(0.6, [0])), 0)
+        >>> law.summary().round(2)["Pi"].tolist()
+        [0.36]
+        """
+        from pandas import DataFrame
+
+        table = DataFrame([self._asdict()])
+        table.insert(0, "Pi", 1 - float(self.cdf(0.0)))
+        return table
+
+    def __repr__(self):
+        return f"GroupNorm(Π {1 - self.cdf(0.0):.3f}; length of {self.k:g} columns)"
+
+    def _repr_html_(self):
+        return as_page(self, ("a density", "plain"))
+
 
 def group_norm(fit: Fit, name: str | int) -> GroupNorm:
     """Take the density of the length |x_g| of a group of coefficients across resamples
@@ -1116,6 +1151,8 @@ class P2:
             raise ValueError(f"predict: A_new is not on the scale of the fit; {remedy}")
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
+
+    summary = moments_table
 
     def __repr__(self):
         return one_line(self)
