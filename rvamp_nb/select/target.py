@@ -344,10 +344,8 @@ class Target(NamedTuple):
 
     @property
     def refits_intercept(self):
-        """Whether each resample has an intercept of its own to fit."""
-        centred_once = self.loss == "squared"
-        in_table = self.loss == "softmax"  # whose A has columns for them
-        return self.intercept and not centred_once and not in_table
+        """Flag of an intercept to fit in each resample; a squared loss centres once."""
+        return self.intercept and self.loss not in ("squared", "softmax")
 
     def of_rows(self, counts):
         """Return the numbers and the law of counts of A's rows, K - 1 for each sample
@@ -449,8 +447,8 @@ def read_target(y, loss, rows, counts, intercept=True):
         likelihood = LOSSES[name]()
     if rows.weight is not None or rows.offset is not None:
         likelihood = WeightedLoss(likelihood, rows.weight, rows.offset)
-    found = Target(y, name, likelihood, rows, level, classes, note=note, scale=scale)
-    return found._replace(intercept=intercept)
+    more = dict(note=note, scale=scale, intercept=intercept)
+    return Target(y, name, likelihood, rows, level, classes, **more)
 
 
 def _read_survival(y, rows, counts):
