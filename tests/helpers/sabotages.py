@@ -349,8 +349,8 @@ SABOTAGES = [
     Sabotage(
         "select/feature_groups.py",
         "row weights are forgotten in the basis",
-        "made, lost = orthonormal(as_weighed(seen, weight)[:, inside]",
-        "made, lost = orthonormal(seen[:, inside]",
+        "members = as_weighed(penalized, weight)[:, grouped]",
+        "members = penalized[:, grouped]",
         "tests/select/test_feature_groups.py::test_weights_and_groups_of_rows",
     ),
     Sabotage(
