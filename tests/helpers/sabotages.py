@@ -244,8 +244,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/group_channel.py",
         "the response forgets that directions are shared",
-        "bent = (k - 1) / k *",
-        "bent = (k - 1) / 1 *",
+        "shrinkage = (k - 1) / k *",
+        "shrinkage = (k - 1) / 1 *",
         "tests/algorithm/test_column_groups.py::test_the_mean_response_is_the_divergence_over_the_size",
     ),
     Sabotage(
