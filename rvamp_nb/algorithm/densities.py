@@ -144,7 +144,9 @@ class P1(_AtPoints):
 
     @cached_property
     def terms(self) -> tuple[Array, ...]:
-        """Q_hat + k, h, s and t; first and last for each penalty, (K, ...)."""
+        """Precisions Q = Q_hat + k, (K, ...), mean field h, its noise's standard
+        deviation s, and thresholds t, (K, ...), for K penalties.
+        """
         Q_hat, h, chi_hat = self.incoming
         thresholds = []
         precisions = []
@@ -178,8 +180,9 @@ class P1(_AtPoints):
         """
         Q, h, s, t = (_widen(term, extra) for term in self.terms)
         gap = Q * x + t * np.where(x < 0, -1, 1) - h
-        step = np.where(gap < 0, -np.inf, np.inf)
-        z = np.where(s > 0, gap / np.where(s > 0, s, 1), step)
+        s_or_1 = np.where(s > 0, s, 1)
+        without_noise = np.where(gap < 0, -np.inf, np.inf)
+        z = np.where(s > 0, gap / s_or_1, without_noise)
         return np.where((x < 0) & self.prior.positive, -np.inf, z)
 
     def below(self, x: Array, extra: int) -> Array:
@@ -244,7 +247,8 @@ class P1(_AtPoints):
 
     @np.errstate(under="ignore")
     def pdf(self, x: ArrayLike) -> Array:
-        """Compute the density beside the atom.
+        """Compute the density beside the atom: phi(z) dz/dx for the `distance` z(x),
+        averaged over the penalties.
 
         Parameters
         ----------
@@ -258,10 +262,13 @@ class P1(_AtPoints):
             noise.
         """
         x = np.asarray(x, dtype=float)
+        extra = x.ndim
+        # z rises by Q / s for each unit; without noise all is in atoms
         Q, _, s, _ = self.terms
-        slope = np.where(s > 0, Q / np.where(s > 0, s, 1), 0) / self.unit
-        heights = phi(self.distance(x / _widen(self.unit, x.ndim), x.ndim))
-        return np.tensordot(self.weights, _widen(slope, x.ndim) * heights, 1)
+        s_or_1 = np.where(s > 0, s, 1)
+        slope = np.where(s > 0, Q / s_or_1, 0) / self.unit
+        z = self.distance(x / _widen(self.unit, extra), extra)  # (K, ...)
+        return np.tensordot(self.weights, _widen(slope, extra) * phi(z), 1)
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Draw coefficients, exactly.

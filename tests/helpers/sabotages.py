@@ -845,8 +845,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "the heights of a density stay those of another unit",
-        "np.where(s > 0, Q / np.where(s > 0, s, 1), 0) / self.unit",
-        "np.where(s > 0, Q / np.where(s > 0, s, 1), 0)",
+        "np.where(s > 0, Q / s_or_1, 0) / self.unit",
+        "np.where(s > 0, Q / s_or_1, 0)",
         "tests/pages/test_by_name.py::test_a_density_in_another_unit_is_still_one",
     ),
     Sabotage(
