@@ -122,7 +122,8 @@ def _cosine_variance(k, mr, ratio):
     """Compute Var(ζ | r) of the cosine ζ of the angle between the field and its mean
     (`length-density`), for mr = m r and ratio = E[ζ | r] / mr.
     """
-    difference = 1 - (k - 1) * ratio - (mr * ratio) ** 2
+    mean_square = 1 - (k - 1) * ratio
+    difference = mean_square - (mr * ratio) ** 2
     # of narrow angles the difference has no digits
     narrow = (k - 1) / (2 * mr**2 + 1)
     return np.where(mr > 1e4, narrow, difference)

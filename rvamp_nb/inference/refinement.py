@@ -285,11 +285,9 @@ def _estimate_shares(samples):
     (`own-answer`).
     """
     columns, coefficients = _levels_of(samples)
-    levels = []
-    for x in coefficients:
-        selects = x.copy()
+    levels = [x.copy() for x in coefficients]
+    for selects in levels:
         selects.data[:] = 1
-        levels.append(selects)
     few, settled, exact = levels
     n_settled = settled.shape[0]
     by_rvamp = samples.analytic[0, columns]
@@ -487,8 +485,6 @@ class RefinedFit:
         columns of the fit, (n, N) each, with fewer and fewer rows.
     accuracy : float, or None
         What was asked for.
-    names : (N,) array of str, or None
-        What the columns of the fit are called.
 
     See Also
     --------
@@ -521,7 +517,6 @@ class RefinedFit:
     status: str
     levels: list[csc_array]
     accuracy: float | None
-    names: np.ndarray | None = None
 
     @property
     def draws(self) -> Array:
@@ -562,8 +557,7 @@ class RefinedFit:
         return count_interval(self.Pi, self.Pi_se, level)
 
     def summary(self) -> "DataFrame":
-        """Show the coefficients in a table, a row for each column, by its name or
-        number.
+        """Show the coefficients in a table, a row for each column.
 
         Returns
         -------
@@ -579,7 +573,7 @@ class RefinedFit:
         >>> print(found.summary()["Pi"][2].round(1))
         1.0
         """
-        return summary_of(self, self.names)
+        return summary_of(self)
 
     def any_selected(self, families: Sequence[Ints]) -> tuple[Array, Array]:
         """Estimate the shares of resamples that select any column of each family.
@@ -611,8 +605,7 @@ class RefinedFit:
 
     def _repr_html_(self):
         state = ("interrupted", "amber") if self.interrupted else ("complete", "green")
-        rows, columns = leading_moments(self, self.Pi, self.Pi_se)
-        return as_page(self, state, (), rows, columns, self.names)
+        return as_page(self, state, (), *leading_moments(self, self.Pi, self.Pi_se))
 
 
 def _status_of_sizes(samples, n, n_exact, error, accuracy, interrupted):
@@ -672,7 +665,6 @@ def _build_refined(samples, shares, accuracy, interrupted):
         status=_status_of_sizes(samples, n, n_exact, error, accuracy, interrupted),
         levels=[x.tocsc()[:, :N] for x in _levels_without_lost(samples)],
         accuracy=accuracy,
-        names=samples.fit.names,
     )
 
 

@@ -85,7 +85,8 @@ def _invert_wide(A, metric):
     return it and a bound on the condition number.
     """
     scale = metric.q**-0.5
-    inverse, condition = _invert_scaled_gram(half_gram(A, metric.D), scale)
+    gram = half_gram(A, metric.D)
+    inverse, condition = _invert_scaled_gram(gram, scale)
     return scale[:, None] * inverse * scale, condition
 
 
@@ -94,7 +95,8 @@ def _invert_narrow(A, metric):
     it and a bound on the condition number.
     """
     scale = metric.D**0.5
-    inverse, condition = _invert_scaled_gram(half_gram(A.T, 1 / metric.q), scale)
+    gram = half_gram(A.T, 1 / metric.q)
+    inverse, condition = _invert_scaled_gram(gram, scale)
     return scale[:, None] * inverse * (1 / scale), condition
 
 

@@ -152,7 +152,8 @@ def _group_prior(labels, factors):
     groups = groups_of(labels)
     sizes = groups.sizes[groups.index]
     # a group of k directions has sqrt(k) times the penalty
-    return GroupLasso(1.0, labels, factors * np.sqrt(sizes))
+    weights = factors * np.sqrt(sizes)
+    return GroupLasso(1.0, labels, weights)
 
 
 def _columns_with_labels(columns, labels, single, grouped, to_basis):

@@ -1188,8 +1188,8 @@ SABOTAGES = [
     Sabotage(
         "select/decoys.py",
         "the list ends one decoy late",
-        "behind[min(v, len(lead)) - 1]",
-        "behind[min(v, len(lead) - 1)]",
+        "decoy_leads[min(v, len(lead)) - 1]",
+        "decoy_leads[min(v, len(lead) - 1)]",
         "tests/select/test_decoys.py::test_who_is_kept_leads_before_the_vth_decoy",
     ),
     Sabotage(
