@@ -261,43 +261,64 @@ def read_picture(draw=None, **values):
     import matplotlib.pyplot as plt
 
     if draw is None:
-        return [_read(ax) for ax in plt.gcf().axes]
+        return [_read_axes(ax) for ax in plt.gcf().axes]
     before = set(plt.get_fignums())
     draw(**values)
     panels = []
     for k in set(plt.get_fignums()) - before:
-        panels += [_read(ax) for ax in plt.figure(k).axes]
+        panels += [_read_axes(ax) for ax in plt.figure(k).axes]
         plt.close(k)
     return panels
 
 
-def _read(ax):
-    """Read one pair of axes: `Panel`."""
+def _read_axes(ax):
+    """Read the `Panel` of one pair of axes: title; x and y, their labels; scales; what
+    the axes show, and in which colours, by label; labels of ticks; and texts.
+    """
     from matplotlib.colors import to_hex
 
     shows = {}
     colours = {}
     for artist in (*ax.lines, *ax.collections, *ax.patches, *ax.images, *ax.containers):
         kind, numbers, colour = _read_artist(artist)
-        name = str(artist.get_label())
-        if kind and name[:1] in ("", "_"):
-            name = f"{kind} {sum(key.startswith(kind) for key in shows)}"
-        if kind:
-            shows[name] = np.array(numbers)
+        if kind is None:
+            continue
+        name = _label_of(artist, kind, shows)
+        shows[name] = np.array(numbers)
         if colour is not None:
             colours[name] = to_hex(colour)
-    scales = ax.get_xscale(), ax.get_yscale()
-    title = "".join(ax.get_title(loc) for loc in ("left", "center", "right"))
-    words = title, ax.get_xlabel(), ax.get_ylabel()
-    ticks = ax.get_xticklabels(), ax.get_yticklabels()
-    ticks = tuple([label.get_text() for label in labels] for labels in ticks)
-    texts = [text.get_text() for text in ax.texts]
-    return Panel(*words, scales, shows, colours, ticks, texts)
+    return Panel(
+        title="".join(ax.get_title(loc) for loc in ("left", "center", "right")),
+        x=ax.get_xlabel(),
+        y=ax.get_ylabel(),
+        scales=(ax.get_xscale(), ax.get_yscale()),
+        shows=shows,
+        colours=colours,
+        ticks=(_words_of(ax.get_xticklabels()), _words_of(ax.get_yticklabels())),
+        texts=_words_of(ax.texts),
+    )
+
+
+def _label_of(artist, kind, shows):
+    """Return the label of an artist; without one its kind and a number that counts the
+    labels of this kind in `shows`, as in "line 0".
+    """
+    label = str(artist.get_label())
+    # matplotlib's own labels begin with _
+    if label[:1] not in ("", "_"):
+        return label
+    n_before = sum(key.startswith(kind) for key in shows)
+    return f"{kind} {n_before}"
+
+
+def _words_of(texts):
+    """List the words of matplotlib's texts."""
+    return [text.get_text() for text in texts]
 
 
 def _read_artist(artist):
-    """Return the kind, the numbers and the colour of what is drawn; None for what has
-    none.
+    """Return the kind of an artist ("line", "dots", ...), its numbers, as `Panel` has
+    them, and its colour; None for each that it does not have.
     """
     from matplotlib import collections, container, image, lines, patches
 

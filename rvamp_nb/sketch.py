@@ -4,16 +4,20 @@
 
 # %% auto #0
 __all__ = ['BADGES', 'GRADES', 'IN_A_LINE', 'IN_A_TABLE', 'WIDE', 'HIGH', 'MOST_DRAWN', 'plain_text', 'badge', 'graded',
-           'rows_of_html', 'rounded', 'digits', 'one_line', 'as_html', 'as_page', 'summary_of', 'leading_moments']
+           'rows_of_html', 'rounded', 'digits', 'one_line', 'as_html', 'as_page', 'summary_of', 'moments_table',
+           'leading_moments']
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c403
 import re
 from html import escape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .plot_style import COLOURS
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c413
 _DARK = COLOURS["truth"]
@@ -236,16 +240,44 @@ def as_page(result, state, facts=(), order=(), columns=None, names=None):
     return f"<div>{page}</div>"
 
 
-def summary_of(refits):
-    """Make a data frame of mean, standard deviation and Π of the columns, with standard
-    errors, of a result of refits.
+def summary_of(refits, names=None):
+    """Make a data frame of mean, standard deviation and Π of the columns, by their
+    names or numbers, with standard errors, of a result of refits.
     """
     from pandas import DataFrame
 
     columns = {"mean": refits.mean, "sd": np.sqrt(refits.var), "Pi": refits.Pi}
     columns["mean_se"] = refits.mean_se
     columns["Pi_se"] = refits.Pi_se
-    return DataFrame(columns)
+    return DataFrame(columns, index=names)
+
+
+def moments_table(density: Any) -> "DataFrame":
+    """Show the coefficients in a table, a row for each, by its name or number.
+
+    Returns
+    -------
+    DataFrame of n rows
+        Mean and standard deviation, and Pi if there is an atom at zero.
+
+    Examples
+    --------
+    >>> from rvamp_nb import p1, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> print(p1(rvamp(*toy()[:2], 0.6)).summary().round(2))
+       mean    sd    Pi
+    0  0.08  0.34  0.26
+    """
+    from pandas import DataFrame
+
+    columns = {"mean": density.mean, "sd": density.std}
+    if density.atom is not None:
+        columns["Pi"] = 1 - density.atom
+    index = None
+    if density.names is not None:
+        index = np.atleast_1d(density.names)
+    columns = {name: np.atleast_1d(values) for name, values in columns.items()}
+    return DataFrame(columns, index=index)
 
 
 def leading_moments(fit, Pi, error=None):

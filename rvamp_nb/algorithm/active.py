@@ -74,7 +74,9 @@ def _active_columns(problem, replies):
 
 # %% ../../nbs/workshop/active.ipynb #12000206
 def _small_problem(problem, state, replies, columns, gathered):
-    """Make the problem and state of M surrogates and active columns, or None."""
+    """Make the `Problem` and the `State` of M surrogates and the active columns; None
+    where the prior cannot be restricted to these or the surrogates are not finite.
+    """
     X, r, T = lmmse.stand_in_columns(gathered)
     prior = _restrict_prior(problem.prior, columns, problem.A.shape[1])
     if prior is None or not np.isfinite(X).all():
@@ -113,32 +115,55 @@ def _replace_entries(vectors, columns, new):
 
 
 def _collect_replies(replies, columns, gathered, small, last):
-    """Update the messages of the active columns, and the first pass with them."""
+    """Put the answer of the small problem into the whole one.
+
+    Parameters
+    ----------
+    replies : Replies
+        Moments and messages of all N columns and M rows, before the small problem.
+    columns : (k,) ints
+        The active columns.
+    gathered : FirstPass
+        Sums over the other columns, and the active ones as `A_S`, (M, k).
+    small : Problem
+        M surrogates of the other columns, followed by the active ones.
+    last : Step
+        The last step of the iteration on `small`.
+
+    Returns
+    -------
+    replies : Replies
+        With those of the active columns and the rows updated.
+    first_pass : FirstPass, or None
+        Sums over all columns, with the new messages. None, with the old replies, where
+        the active columns leave more than 2M coordinates without a positive precision.
+    """
+    # the surrogates' messages are fixed: they are part of the problem
     after_surrogates = slice(len(small.y), None)
-    active = step.factor_replies(small, last.state)
+    small_replies = step.factor_replies(small, last.state)
     try:
-        message = lmmse.at_most_2M(small.A, active.prior_message)
+        small_message = lmmse.at_most_2M(small.A, small_replies.prior_message)
     except np.linalg.LinAlgError:
         return replies, None
-    x = take_entries(active.x, after_surrogates)
-    message = take_entries(message, after_surrogates)
-    own = lmmse.first_pass(gathered.A_S, message.S, message.D, message.r, message.T)
+    x = take_entries(small_replies.x, after_surrogates)
+    message = take_entries(small_message, after_surrogates)
     ridge = replies.ridge.copy()
-    ridge[columns] = active.ridge[after_surrogates]
-    replies = replies._replace(
+    ridge[columns] = small_replies.ridge[after_surrogates]
+    updated = replies._replace(
         x=_replace_entries(replies.x, columns, x),
         prior_message=_replace_entries(replies.prior_message, columns, message),
         ridge=ridge,
-        u=active.u,
-        likelihood_message=active.likelihood_message,
+        u=small_replies.u,
+        likelihood_message=small_replies.likelihood_message,
     )
-    together = lmmse.FirstPass(
-        A_S=own.A_S,
-        H=gathered.H + own.H,
-        Ar=gathered.Ar + own.Ar,
-        noise=gathered.noise + own.noise,
+    active = lmmse.first_pass(gathered.A_S, message.S, message.D, message.r, message.T)
+    first_pass = lmmse.FirstPass(
+        A_S=active.A_S,
+        H=gathered.H + active.H,
+        Ar=gathered.Ar + active.Ar,
+        noise=gathered.noise + active.noise,
     )
-    return replies, together
+    return updated, first_pass
 
 # %% ../../nbs/workshop/active.ipynb #12000207
 def active_set_step(problem, state):
@@ -147,16 +172,17 @@ def active_set_step(problem, state):
     """
     with np.errstate(all="ignore"), step.threads(problem.A):
         replies = step.factor_replies(problem, state)
-        together = None
+        first_pass = None
         columns = _active_columns(problem, replies)
         if columns is not None:
-            replies, together = _iterate_first(problem, state, replies, columns)
-        return step.coupling_step(problem, state, replies, together)
+            replies, first_pass = _iterate_first(problem, state, replies, columns)
+        return step.coupling_step(problem, state, replies, first_pass)
 
 
 def _iterate_first(problem, state, replies, columns):
-    """Iterate on the active columns while the others keep their messages; return the
-    new replies and the first pass with them, or the old ones and None where that fails.
+    """Iterate on the active columns, (k,) ints, while the others keep their messages;
+    return the new `Replies` and the `FirstPass` with them, or the old replies and None
+    where the iteration fails.
     """
     active = np.isin(np.arange(problem.A.shape[1]), columns)
     message = replies.prior_message
@@ -164,10 +190,10 @@ def _iterate_first(problem, state, replies, columns):
     r = np.where(active, 0, message.r)
     T = np.where(active, 0, message.T)
     gathered = lmmse.first_pass(problem.A, active, D, r, T)
-    small = _small_problem(problem, state, replies, columns, gathered)
-    if small is None:
+    made = _small_problem(problem, state, replies, columns, gathered)
+    if made is None:
         return replies, None
-    small, start = small
+    small, start = made
     last = _iterate_few(small, start)
     if last is None:
         return replies, None

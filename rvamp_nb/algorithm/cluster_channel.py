@@ -120,16 +120,32 @@ def _face_responses(Q, cluster, k, on):
     H += np.where(on, k, 1.0)[:, :, None] * np.eye(d)
     return (np.linalg.inv(H) * both)[each]
 
+
+def _correct_signs(signs, x, pull, t, positive):
+    """Return signs, (n, d), that agree with the optimality conditions at the minimisers
+    x for given ones; pull = g - Qx, and t are the thresholds.
+
+    A coefficient whose x has not its sign becomes 0. One of 0 gets the sign of its
+    pull where that is beyond the threshold.
+    """
+    bound = t * (1 + 1e-9)
+    enters = (pull > bound) * 1.0
+    if not positive:
+        enters -= pull < -bound
+    stays = np.where(np.sign(x) == signs, signs, 0)
+    return np.where(signs != 0, stays, enters)
+
 # %% ../../nbs/course/47_clusters.ipynb #ea325715
 def solve_lassos(Q, cluster, g, t, k, positive=False):
     """Minimise x'Qx/2 - g'x + sum_i (t_i |x_i| + k_i x_i^2 / 2) for many fields g at
     once, under x >= 0 if positive.
 
-    g and the penalties t, k >= 0 are (n, d); Q, (B, d, d), are positive definite, and
+    An active set of signs, 1, -1 or 0 for each coefficient: solve the linear system for
+    given signs, correct those that contradict the optimality conditions, repeat. g and
+    the penalties t, k >= 0 are (n, d); Q, (B, d, d), are positive definite, and
     cluster, (n,), says which belongs to a field. Return x, (n, d), and the number that
     has not converged after 100 turns.
     """
-    down = 1.0 - positive  # whether coefficients may be negative
     size = g if positive else np.abs(g)
     # start with the coefficient that is farthest beyond its threshold
     beyond = size - t
@@ -138,22 +154,20 @@ def solve_lassos(Q, cluster, g, t, k, positive=False):
     x = np.empty_like(g)
     open_fields = np.arange(len(g))  # those whose signs are not settled
     for turn in range(100):
-        s = signs[open_fields]
+        old = signs[open_fields]
         c = cluster[open_fields]
+        thresholds = t[open_fields]
         # with fixed signs the minimum is that of a quadratic function
-        force = g[open_fields] - t[open_fields] * s
-        z = times(_face_responses(Q, c, k[open_fields], s != 0), force)
-        x[open_fields] = z
-        pull = g[open_fields] - times(Q[c], z)
-        bound = t[open_fields] * (1 + 1e-9)
-        enters = (pull > bound) - down * (pull < -bound)
-        stays = np.where(np.sign(z) == s, s, 0)
-        better = np.where(s != 0, stays, enters)
-        wrong = better != s
-        # one change a turn cannot cycle, all at once are faster
+        force = g[open_fields] - thresholds * old
+        minimiser = times(_face_responses(Q, c, k[open_fields], old != 0), force)
+        x[open_fields] = minimiser
+        pull = g[open_fields] - times(Q[c], minimiser)
+        corrected = _correct_signs(old, minimiser, pull, thresholds, positive)
+        wrong = corrected != old
+        # the first change alone cannot cycle, all at once are faster
         if turn >= ALL_AT_ONCE:
             wrong &= wrong.cumsum(1) == 1
-        signs[open_fields] = np.where(wrong, better, s)
+        signs[open_fields] = np.where(wrong, corrected, old)
         open_fields = open_fields[wrong.any(1)]
         if not len(open_fields):
             break

@@ -17,13 +17,13 @@ a b c [1. 0. 0.]
 import warnings
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 from scipy.special import ndtr, ndtri
 
-from ..sketch import as_html, one_line
+from ..sketch import as_html, as_page, moments_table, one_line
 from ..tables.standardize import project_out
 from ..typing import Array, ArrayLike, Bools, TableLike
 from ..validation import check_array, check_field
@@ -32,6 +32,9 @@ from .group_channel import GroupMoments, make_isotropic, radial_moments
 from .messages import Mixed, Moments, Natural, take_entries
 from .prior import Prior
 from .rectified import halved, phi
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 __all__ = [
     "ColumnGroups",
@@ -456,6 +459,37 @@ class OrthonormalGroups(NamedTuple):
         """
         return np.asarray(x) @ self.back
 
+    def summary(self) -> "DataFrame":
+        """Show the groups in a table, a row for each, by its label.
+
+        Returns
+        -------
+        DataFrame
+            How many of the new columns a group has.
+
+        Examples
+        --------
+        >>> from rvamp_nb import orthonormal_groups
+        >>> made = orthonormal_groups([[1, 1], [1, 0], [1, 2]], ["age", "dose"])
+        >>> made.summary()["columns"].to_dict()
+        {'age': 1, 'dose': 1}
+        """
+        from pandas import DataFrame
+
+        labels, sizes = np.unique(self.groups, return_counts=True)
+        return DataFrame({"columns": sizes}, index=labels)
+
+    def __repr__(self):
+        M, n = self.A.shape
+        many = f"{n} columns in {len(np.unique(self.groups))} groups"
+        return f"OrthonormalGroups({M} rows, {many})"
+
+    def _repr_html_(self):
+        table = self.summary()
+        columns = {"columns": (table["columns"].to_numpy(), 0.1)}
+        order = np.arange(len(table))
+        return as_page(self, ("orthonormal", "green"), (), order, columns, table.index)
+
 
 DEPENDENT = 1e-10  # of the largest singular value
 
@@ -700,6 +734,7 @@ class P1InGroup:
         return halved(low, high, q, below, steps=45)
 
     __repr__ = one_line
+    summary = moments_table
 
     def _repr_html_(self):
         return as_html(self, "p1")

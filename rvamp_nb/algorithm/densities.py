@@ -29,9 +29,12 @@ from ..validation import check_array, check_number, format_list
 
 # %% ../../nbs/workshop/densities.ipynb #l0cate01
 from functools import singledispatch
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..sketch import as_html, one_line
+from ..sketch import as_html, as_page, moments_table, one_line
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 
 class Selector(Protocol):
@@ -91,6 +94,8 @@ class _Moments:
         """
         raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")
 
+    summary = moments_table
+
     def __repr__(self):
         return one_line(self)
 
@@ -144,7 +149,9 @@ class P1(_AtPoints):
 
     @cached_property
     def terms(self) -> tuple[Array, ...]:
-        """Q_hat + k, h, s and t; first and last for each penalty, (K, ...)."""
+        """Precisions Q = Q_hat + k, (K, ...), mean field h, its noise's standard
+        deviation s, and thresholds t, (K, ...), for K penalties.
+        """
         Q_hat, h, chi_hat = self.incoming
         thresholds = []
         precisions = []
@@ -178,8 +185,9 @@ class P1(_AtPoints):
         """
         Q, h, s, t = (_widen(term, extra) for term in self.terms)
         gap = Q * x + t * np.where(x < 0, -1, 1) - h
-        step = np.where(gap < 0, -np.inf, np.inf)
-        z = np.where(s > 0, gap / np.where(s > 0, s, 1), step)
+        s_or_1 = np.where(s > 0, s, 1)
+        without_noise = np.where(gap < 0, -np.inf, np.inf)
+        z = np.where(s > 0, gap / s_or_1, without_noise)
         return np.where((x < 0) & self.prior.positive, -np.inf, z)
 
     def below(self, x: Array, extra: int) -> Array:
@@ -244,7 +252,8 @@ class P1(_AtPoints):
 
     @np.errstate(under="ignore")
     def pdf(self, x: ArrayLike) -> Array:
-        """Compute the density beside the atom.
+        """Compute the density beside the atom: phi(z) dz/dx for the `distance` z(x),
+        averaged over the penalties.
 
         Parameters
         ----------
@@ -258,10 +267,13 @@ class P1(_AtPoints):
             noise.
         """
         x = np.asarray(x, dtype=float)
+        extra = x.ndim
+        # z rises by Q / s for each unit; without noise all is in atoms
         Q, _, s, _ = self.terms
-        slope = np.where(s > 0, Q / np.where(s > 0, s, 1), 0) / self.unit
-        heights = phi(self.distance(x / _widen(self.unit, x.ndim), x.ndim))
-        return np.tensordot(self.weights, _widen(slope, x.ndim) * heights, 1)
+        s_or_1 = np.where(s > 0, s, 1)
+        slope = np.where(s > 0, Q / s_or_1, 0) / self.unit
+        z = self.distance(x / _widen(self.unit, extra), extra)  # (K, ...)
+        return np.tensordot(self.weights, _widen(slope, extra) * phi(z), 1)
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Draw coefficients, exactly.
@@ -458,6 +470,7 @@ class P1Clustered:
 
     __repr__ = _Moments.__repr__
     _repr_html_ = _Moments._repr_html_
+    summary = moments_table
 
     def _of(self, answers, inner):
         answers = np.array(answers, dtype=float)
@@ -801,6 +814,35 @@ class GroupNorm(NamedTuple):
         density = np.where(u < self.cut, 0.0, density * self.slope)
         return density.reshape(np.shape(x))
 
+    def summary(self) -> "DataFrame":
+        """Show Pi and the numbers that make the law in a table of one row.
+
+        Returns
+        -------
+        DataFrame
+            Pi, the share of resamples that select the group, and the attributes.
+
+        Examples
+        --------
+        >>> from rvamp_nb import GroupLasso, group_norm, rvamp
+        >>> from rvamp_nb.datasets import toy
+        >>> A, y, *_ = toy()
+        >>> law = group_norm(rvamp(A, y, prior=GroupLasso(0.6, [0])), 0)
+        >>> law.summary().round(2)["Pi"].tolist()
+        [0.36]
+        """
+        from pandas import DataFrame
+
+        table = DataFrame([self._asdict()])
+        table.insert(0, "Pi", 1 - float(self.cdf(0.0)))
+        return table
+
+    def __repr__(self):
+        return f"GroupNorm(Π {1 - self.cdf(0.0):.3f}; length of {self.k:g} columns)"
+
+    def _repr_html_(self):
+        return as_page(self, ("a density", "plain"))
+
 
 def group_norm(fit: Fit, name: str | int) -> GroupNorm:
     """Take the density of the length |x_g| of a group of coefficients across resamples
@@ -1116,6 +1158,8 @@ class P2:
             raise ValueError(f"predict: A_new is not on the scale of the fit; {remedy}")
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
+
+    summary = moments_table
 
     def __repr__(self):
         return one_line(self)

@@ -12,13 +12,14 @@ Evolution(converged in 16 turns; mse 0.6717, var 0.456, chi 0.9455)
 
 import warnings
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
 from ..environment import numpy_errors
 from ..interface import check_interface
+from ..sketch import as_page
 from ..typing import Array, ArrayLike
 from ..validation import check_array, check_number, check_size
 from . import order_parameters
@@ -28,6 +29,9 @@ from .order_parameters import ConstantSignal, GaussianSignal, OrderParameters
 from .prior import Laplace, Prior, check_prior
 from .resampling import CountLaw, Poisson, check_law
 from .solver import ConvergenceWarning
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 __all__ = [
     "Evolution",
@@ -355,6 +359,37 @@ class Evolution:
             The share with Pi >= threshold, in [0, 1].
         """
         return self.Pi_true.at_least(threshold)
+
+    def summary(self) -> "DataFrame":
+        """Show in a table how many features reach a threshold, a row for each.
+
+        Returns
+        -------
+        DataFrame of 6 rows
+            The shares of the true and of the null features with Pi >= threshold, by
+            `threshold`, from 0.5 to 1.
+
+        Examples
+        --------
+        >>> from rvamp_nb import ConstantSignal, state_evolution
+        >>> signal = ConstantSignal(size=3.0, density=0.1)
+        >>> found = state_evolution(0.5, 0.5, signal=signal, noise=1.0)
+        >>> found.summary().loc[0.5].round(4).to_dict()
+        {'true': 0.0717, 'null': 0.0006}
+        """
+        from pandas import DataFrame
+
+        threshold = np.linspace(0.5, 1, 6)
+        columns = {"threshold": threshold, "true": self.power(threshold)}
+        columns["null"] = self.Pi_null.at_least(threshold)
+        return DataFrame(columns).set_index("threshold")
+
+    def _repr_html_(self):
+        state = ("converged", "green") if self.converged else ("no answer", "red")
+        columns = {}
+        for name, values in self.summary().reset_index().items():
+            columns[name] = (values.to_numpy(), values.to_numpy() / 10 + 1e-300)
+        return as_page(self, state, (), np.arange(6), columns)
 
     def __repr__(self):
         numbers = f"mse {self.mse:.4g}, var {self.var:.4g}, chi {self.chi:.4g}"

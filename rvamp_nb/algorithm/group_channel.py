@@ -118,39 +118,50 @@ def noise_in(size, chi_hat, t):
     return np.where(s > 0, s, 1.0)
 
 
+def _cosine_variance(k, mr, ratio):
+    """Compute Var(ζ | r) of the cosine ζ of the angle between the field and its mean
+    (`length-density`), for mr = m r and ratio = E[ζ | r] / mr.
+    """
+    mean_square = 1 - (k - 1) * ratio
+    difference = mean_square - (mr * ratio) ** 2
+    # of narrow angles the difference has no digits
+    narrow = (k - 1) / (2 * mr**2 + 1)
+    return np.where(mr > 1e4, narrow, difference)
+
+# %% ../../nbs/course/58_column_groups.ipynb #c580001a
 @np.errstate(under="ignore")
 def radial_moments(k, size, chi_hat, t):
-    """Compute the `GroupMoments` of groups of k columns: `size` is the length of the
-    mean field, chi_hat the noise's variance in each direction, t the threshold; (G,).
+    """Compute the `GroupMoments` of groups of k columns, by the integrals over the
+    field's length in `group-answers` and `group-response` at Q_hat = 1.
+
+    `size` is the length of the mean field, chi_hat the noise's variance in each
+    direction, t the threshold; (G,) each.
     """
-    # lengths in units of the noise, around that of the mean field: r = m + u
-    s = noise_in(size, chi_hat, t)
-    m = size / s
-    cut = (t - size) / s
-    u, p, cosine = radii(k, m, cut)
-    z = m * (m + u)
-    on = u > cut
-    beyond = np.maximum(u - cut, 0)
-    along = z * cosine
-    mean = (p * beyond * along).sum(0)
-    # variance of the cosine; of narrow angles the difference has no digits
-    difference = 1 - (k - 1) * cosine - along**2
-    spread = np.where(z > 1e4, (k - 1) / (2 * z**2 + 1), difference)
-    var = (p * ((beyond * along - mean) ** 2 + beyond**2 * spread)).sum(0)
-    tangential = (p * beyond**2 * cosine).sum(0)
-    # the threshold shrinks the response in all directions but one
-    bent = (k - 1) / k * (p * on * t / s / np.maximum(m + u, 1e-300)).sum(0)
-    Pi = (p * on).sum(0)
-    off = (p * ~on).sum(0)
-    log_z = (p * beyond**2).sum(0) / 2
+    # lengths in units of the noise, at nodes (3 n, G): that of the field is r = m + u
+    noise = noise_in(size, chi_hat, t)
+    m = size / noise
+    cut = (t - size) / noise
+    u, p, ratio = radii(k, m, cut)
+    r = np.maximum(m + u, 1e-300)
+    mr = m * (m + u)
+    A = mr * ratio  # A(r), the mean cosine
+    e = np.maximum(u - cut, 0)  # length of the coefficients
+    selected = u > cut
+    mean = (p * e * A).sum(0)
+    var_cosine = _cosine_variance(k, mr, ratio)
+    radial = (p * ((e * A - mean) ** 2 + e**2 * var_cosine)).sum(0)
+    tangential = (p * e**2 * ratio).sum(0)
+    # across the field, in k - 1 of k directions, the threshold shrinks the response
+    shrinkage = (k - 1) / k * (p * selected * t / noise / r).sum(0)
+    Pi = (p * selected).sum(0)
     return GroupMoments(
-        mean=s * mean,
-        radial=chi_hat * var,
+        mean=noise * mean,
+        radial=chi_hat * radial,
         tangential=chi_hat * tangential,
-        rho=Pi - bent,
-        rho_bar=off + bent,
+        rho=Pi - shrinkage,
+        rho_bar=(p * ~selected).sum(0) + shrinkage,
         Pi=Pi,
-        log_z=s**2 * log_z,
+        log_z=noise**2 * ((p * e**2).sum(0) / 2),
     )
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800092

@@ -858,6 +858,29 @@ class Path:
         k = reached[np.argmin(np.abs(np.log(self.lams[reached] / lam)))]
         return float(self.lams[k]), self.states[k]
 
+    def summary(self) -> "DataFrame":
+        """Show the path in a table, a row for each penalty.
+
+        Returns
+        -------
+        DataFrame of L rows
+            How many columns are selected on average, the intercept, the steps, and how
+            the fit ended, by `lam`.
+
+        Examples
+        --------
+        >>> from rvamp_nb import rvamp_path
+        >>> from rvamp_nb.datasets import toy
+        >>> rvamp_path(*toy()[:2], [0.6, 0.3]).summary()["selected"].round(2).to_dict()
+        {0.6: 0.26, 0.3: 0.46}
+        """
+        from pandas import DataFrame, Index
+
+        columns = {"selected": self.Pi.sum(0), "intercept": self.intercept}
+        columns["n_iter"] = self.n_iter
+        columns["status"] = self.statuses
+        return DataFrame(columns, index=Index(self.lams, name="lam"))
+
     def __repr__(self):
         return f"Path({self.status}; {len(self.Pi)} coefficients)"
 

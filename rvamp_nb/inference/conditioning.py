@@ -13,7 +13,7 @@ before on the columns that matter (`solve_patterns`), and mixes the fits.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,9 +30,13 @@ from ..algorithm.row_blocks import noise_of_groups
 from ..algorithm.solver import Fit
 from ..algorithm.step import WithIntercept, relative_change
 from ..environment import numpy_errors
+from ..sketch import as_page, leading_moments
 from ..tables.chunked import pick_columns, with_ones
 from ..typing import Array, Ints
 from .patterns import PerRowLoss, patterns, sampling_units
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 __all__ = [
     "ConditionedFit",
@@ -257,6 +261,37 @@ class ConditionedFit:
     def base(self) -> Fit:
         """Return the fit without conditions."""
         return self.fit
+
+    def summary(self) -> "DataFrame":
+        """Show the coefficients in a table, a row for each column, by its name or
+        number.
+
+        Returns
+        -------
+        DataFrame of N rows
+            The mean and the standard deviation across resamples, Pi, and Pi_before, of
+            the fit as it was.
+
+        Examples
+        --------
+        >>> from rvamp_nb import condition_on_rows, datasets, rvamp
+        >>> d = datasets.load_diabetes()
+        >>> found = condition_on_rows(rvamp(d.A[:, :10], d.y, lam=60.0), rows=[3, 5])
+        >>> [*found.summary()]
+        ['mean', 'sd', 'Pi', 'Pi_before']
+        """
+        from pandas import DataFrame
+
+        columns = {"mean": self.mean, "sd": np.sqrt(self.var), "Pi": self.Pi}
+        columns["Pi_before"] = self.fit.Pi
+        return DataFrame(columns, index=self.fit.names)
+
+    def _repr_html_(self):
+        state = ("all settled", "green")
+        if self.left:
+            state = ("not all settled", "amber")
+        rows, columns = leading_moments(self, self.Pi)
+        return as_page(self, state, (), rows, columns, self.fit.names)
 
     def __repr__(self):
         solved = f"{len(self.parts)} patterns, {self.steps} steps on"

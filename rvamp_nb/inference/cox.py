@@ -276,23 +276,28 @@ def _seen_in_parts(died, at_risk, held, since, until, a):
     return seen
 
 
-def _of_units(groups, clock, deaths, risk):
-    """Add up deaths and risk of the rows of a group at the same time: n units.
+def _merge_ties(groups, clock, deaths, risk):
+    """Merge rows of one group at one time into a unit, with the sums of their deaths
+    and of their risk; groups, clock, deaths and risk are (M,) each.
 
-    Return the unit of each row, (M,); time, deaths and risk of each unit, and its place
-    in the order of its group's times, (n,) each; and a list of the units in the second,
-    third, ... place.
+    The n units are sorted by group, then by time. Return the unit of each row, (M,);
+    time, deaths and risk of each unit, and its place among its group's units, from 0,
+    (n,) each; and a list of the units in place 1, 2, ...
     """
-    times, when = np.unique(clock, return_inverse=True)
-    _, group = np.unique(groups, return_inverse=True)
-    key, row = np.unique(group * len(times) + when, return_inverse=True)
-    unit = key // len(times)  # a key is a group at a time
-    place = np.arange(len(key))
-    place -= np.searchsorted(unit, unit)
+    times, time_of_row = np.unique(clock, return_inverse=True)
+    _, group_of_row = np.unique(groups, return_inverse=True)
+    # one number for a group at a time
+    key_of_row = group_of_row * len(times) + time_of_row
+    keys, unit_of_row = np.unique(key_of_row, return_inverse=True)
+    time = times[keys % len(times)]
+    group = keys // len(times)
+    # groups are sorted, so that this finds the first unit of each one's group
+    first = np.searchsorted(group, group)
+    place = np.arange(len(keys)) - first
     later = [np.flatnonzero(place == p) for p in range(1, place.max() + 1)]
-    deaths = np.bincount(row, deaths)
-    risk = np.bincount(row, risk)
-    return row, times[key % len(times)], deaths, risk, place, later
+    unit_deaths = np.bincount(unit_of_row, deaths)
+    unit_risk = np.bincount(unit_of_row, risk)
+    return unit_of_row, time, unit_deaths, unit_risk, place, later
 
 # %% ../../nbs/course/53_survival.ipynb #s4518bbb
 def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
@@ -310,7 +315,7 @@ def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
         groups = np.tile(groups, 2)
         deaths = np.append(deaths, 0 * deaths)
         risk = np.append(risk, -risk)
-    row, clock, deaths, held, place, later = _of_units(groups, stop, deaths, risk)
+    row, clock, deaths, held, place, later = _merge_ties(groups, stop, deaths, risk)
     until = np.searchsorted(np.unique(clock[deaths > 0]), clock, "right")
     died = np.bincount(until, deaths, until.max() + 1)[1:]
     left = np.bincount(until, held, until.max() + 1)[1:]

@@ -15,7 +15,7 @@ green: no sign of trouble (varies as with 126 rows, one of which makes 4%)
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -34,6 +34,9 @@ from ..typing import Ints
 from ..validation import format_list
 from . import row_shares
 from .row_shares import COLUMNS_SEEN, ROWS_SEEN, ComparedRows, NoiseSigns
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 __all__ = [
     "AMBER_OWN",
@@ -196,6 +199,30 @@ class Diagnostics(NamedTuple):
             of_Pi = of_Pi.replace(": compare with refits", "")
         yield "reliability of Π", graded(self.reliability, of_Pi)
         yield "reliability of sd", graded(self.spread_reliability, of_sd)
+
+    def summary(self) -> "DataFrame":
+        """Show the two judgements in a table, a row for each.
+
+        Returns
+        -------
+        DataFrame of 2 rows
+            The reliability of "Pi" and of "sd", and the reasons, in words.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> found = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y).diagnostics_
+        >>> found.summary()["reliability"].to_dict()
+        {'Pi': 'green', 'sd': 'green'}
+        """
+        from pandas import DataFrame
+
+        rows = [
+            (self.reliability, "; ".join(self.reasons)),
+            (self.spread_reliability, "; ".join(self.spread_reasons)),
+        ]
+        return DataFrame(rows, index=["Pi", "sd"], columns=["reliability", "reasons"])
 
     def _repr_html_(self):
         return rows_of_html(self.html_rows())

@@ -11,6 +11,7 @@ __all__ = ['COLUMNS_AT_ONCE', 'TINY', 'ROW_NODES', 'CALLER', 'pair_covariance', 
 import warnings
 from dataclasses import dataclass, is_dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,8 +23,12 @@ from ..algorithm.resampling import Discrete
 from ..algorithm.solver import ConvergenceWarning, Fit
 from ..algorithm.step import Replies, coupling_step, message_to_coupling, threads
 from ..environment import numpy_errors
+from ..sketch import as_page
 from ..typing import Array, ArrayLike
 from ..validation import check_array, check_number, check_size
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0014
 def pair_covariance(answer, incoming, correlation, bends):
@@ -262,6 +267,40 @@ class ComplementaryPairs:
     rho: Array
     converged: bool
     n_iter: int
+
+    def summary(self) -> "DataFrame":
+        """Show the coefficients in a table, a row for each column, by its name or
+        number.
+
+        Returns
+        -------
+        DataFrame of N rows
+            Covariance and rho, and, if the prior selects, Pi of one half and Pi_both.
+
+        Examples
+        --------
+        >>> from rvamp_nb import Subsample, complementary_pairs, datasets, rvamp
+        >>> d = datasets.load_diabetes()
+        >>> fit = rvamp(d.A[:, :10], d.y, lam=60.0, counts=Subsample(0.5))
+        >>> table = complementary_pairs(fit).summary()
+        >>> table.loc[3, ["Pi_both", "Pi"]].round(2).tolist()
+        [0.84, 0.92]
+        """
+        from pandas import DataFrame
+
+        columns = {"covariance": self.covariance, "rho": self.rho}
+        table = DataFrame(columns, index=self.fit.names)
+        if not self.fit.selects:
+            return table
+        return table.assign(Pi=self.fit.Pi, Pi_both=self.Pi_both)
+
+    def _repr_html_(self):
+        state = ("converged", "green") if self.converged else ("not converged", "red")
+        columns = {"Π of both": (self.Pi_both, 0.01), "rho": (self.rho, 0.01)}
+        if not self.fit.selects:
+            del columns["Π of both"]
+        order = np.argsort(-np.nan_to_num(self.Pi_both), kind="stable")
+        return as_page(self, state, (), order, columns, self.fit.names)
 
     def __repr__(self):
         state = "converged" if self.converged else "not converged"

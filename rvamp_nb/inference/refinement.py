@@ -259,10 +259,10 @@ LEAST_ASKED = 0.25  # features at 1/2: of few in doubt less is asked
 class Shares(NamedTuple):
     """Π of n columns, by resamples and rVAMP."""
 
-    columns: np.ndarray
-    Pi: np.ndarray
-    square_error: np.ndarray
-    alone: LevelMean  # without rVAMP
+    columns: np.ndarray  # (n,) numbers
+    Pi: np.ndarray  # (n,)
+    square_error: np.ndarray  # (n,), that of Pi
+    alone: LevelMean  # Π without rVAMP
 
     def short(self, accuracy):
         """Compute by which factor the squared errors are too large for an accuracy; at
@@ -275,30 +275,38 @@ class Shares(NamedTuple):
 
 
 def _estimate_shares(samples):
-    """Compute the `Shares` of the resamples made so far: selection probabilities by
-    three levels, combined with rVAMP's if it has an answer.
+    """Compute the `Shares` of the resamples made so far.
+
+    Each level is 1 where a resample selects a column, otherwise 0: `few`, (n_1, n),
+    after a few turns; `settled`, (n_2, n), after many; `exact`, (n_3, n), in exact
+    refits; n_1 >= n_2 >= n_3. `level_mean` corrects the mean of the first, cheapest
+    level by the mean differences from each level to the next, on the resamples that
+    both have (`three-levels`). rVAMP's Π is combined with the result if there is one
+    (`own-answer`).
     """
-    columns, levels = _levels_of(samples)
-    for x in levels:  # from coefficients to whether they are selected
-        x.data[:] = 1
+    columns, coefficients = _levels_of(samples)
+    levels = [x.copy() for x in coefficients]
+    for selects in levels:
+        selects.data[:] = 1
     few, settled, exact = levels
-    n = settled.shape[0]
+    n_settled = settled.shape[0]
     by_rvamp = samples.analytic[0, columns]
-    guess = np.diff(settled.indptr) / n
+    guess = np.diff(settled.indptr) / n_settled
     if samples.known:
         guess = (guess + by_rvamp) / 2
-    unit = np.maximum(guess * (1 - guess), 0.5 / n)
+    # the variance of one resample, above 0 where none selects the column
+    unit = np.maximum(guess * (1 - guess), 0.5 / n_settled)
     alone = level_mean(few, settled, exact, unit)
     Pi = alone.value.copy()
-    error = alone.square_error.copy()
+    square_error = alone.square_error.copy()
     if samples.known:
         # rVAMP's error is estimated by itself for frequent and for rare features
-        for among in (guess > 0.5, guess <= 0.5):
-            selected = settled.astype(bool)[:, among].toarray()
-            Pi[among], error[among] = towards_rvamp(
-                Pi[among], error[among], by_rvamp[among], unit[among], selected
+        for part in (guess > 0.5, guess <= 0.5):
+            selected = settled.astype(bool)[:, part].toarray()
+            Pi[part], square_error[part] = towards_rvamp(
+                Pi[part], square_error[part], by_rvamp[part], unit[part], selected
             )
-    return Shares(columns, np.clip(Pi, 0, 1), error, alone)
+    return Shares(columns, np.clip(Pi, 0, 1), square_error, alone)
 
 
 def any_selected(levels, families):

@@ -70,32 +70,77 @@ IN_RANGE = 12  # digits before or behind the point, for numbers in 32 bits
 NARROW = 0.6  # columns beside rows, below which three passes are cheaper than two
 
 
+def _invert_scaled_gram(gram, scale):
+    """Invert I + Di(scale) G Di(scale), (k, k), for the lower triangle of a Gram matrix
+    G; return the inverse and the Frobenius norm, a bound on the condition number, for
+    no eigenvalue is below 1.
+    """
+    joint = scale[:, None] * mirrored(gram) * scale + np.eye(len(scale))
+    inverse, _ = inverse_and_root(joint)
+    return inverse, np.linalg.norm(joint)
+
+
+def _invert_wide(A, metric):
+    """Compute K^-1, (M, M), for K = Di(q) + A Di(D) A', scaled by q^-1/2 on both sides;
+    return it and a bound on the condition number.
+    """
+    scale = metric.q**-0.5
+    gram = half_gram(A, metric.D)
+    inverse, condition = _invert_scaled_gram(gram, scale)
+    return scale[:, None] * inverse * scale, condition
+
+
+def _invert_narrow(A, metric):
+    """Compute (I + Di(D) C)^-1, (n, n), for C = A' Di(1/q) A, scaled by D^1/2; return
+    it and a bound on the condition number.
+    """
+    scale = metric.D**0.5
+    gram = half_gram(A.T, 1 / metric.q)
+    inverse, condition = _invert_scaled_gram(gram, scale)
+    return scale[:, None] * inverse * (1 / scale), condition
+
+
+def _choose_dtype(condition, metric):
+    """Return float32, which takes half the time, where its digits suffice for this
+    condition number and the sizes of the precisions; otherwise float64.
+    """
+    sizes = np.abs(np.log10(np.concatenate(metric)))
+    if condition < WORST and sizes.max() < IN_RANGE:
+        return np.float32
+    return np.float64
+
+
 class FrozenCoupling:
-    """The coupling under a metric that stays: A'u and u, (b, n) and (b, M), from what
-    prior and rows send, r (b, n) and h_2u (b, M). A is an array (M, n), of which a twin
-    under another metric has the copies, or a `SparseBlock`.
+    """The coupling of rows and columns under a metric that stays fixed, for b resamples
+    at a time.
+
+    From the messages r, (b, n), of the prior and h_2u, (b, M), of the rows it computes
+    the pulls u = K^-1 (h_2u - A r), K = Di(q) + A Di(D) A', and A'u. K^-1 is computed
+    once. A narrow table has an n x n system instead, with the same answer:
+    A'u = (I + C Di(D))^-1 A' Di(1/q) (h_2u - A r), C = A' Di(1/q) A.
+
+    Parameters
+    ----------
+    A : (M, n) array, or SparseBlock
+        Columns of the table.
+    metric : Metric
+        D, (n,), and q, (M,), enter K: the prior's width and the rows' precision. Q,
+        (n,), and V, (M,), are the precisions of the replies to them.
+    dtype : float32 or float64, optional
+        Of all products; by default chosen by the condition number.
+    twin : FrozenCoupling, optional
+        One with the same A and dtype under another metric: its copies of A are shared.
     """
 
     def __init__(self, A, metric, dtype=None, twin=None):
         M, n = A.shape
         self.wide = n > NARROW * M
-        # the smaller of the two systems, of rows or of columns
         if self.wide:
-            root = metric.q**-0.5
-            gram = half_gram(A, metric.D)
+            inner, self.condition = _invert_wide(A, metric)
         else:
-            root = metric.D**0.5
-            gram = half_gram(A.T, 1 / metric.q)
-        # scaled like this, no eigenvalue is below 1
-        joint = root[:, None] * mirrored(gram) * root + np.eye(len(root))
-        inverse, _ = inverse_and_root(joint)
-        inner = root[:, None] * inverse * (root if self.wide else 1 / root)
-        self.condition = np.linalg.norm(joint)
-        # half the digits take half the time, where they suffice
+            inner, self.condition = _invert_narrow(A, metric)
         if dtype is None:
-            sizes = np.abs(np.log10(np.concatenate(metric)))
-            in_32_bits = self.condition < WORST and sizes.max() < IN_RANGE
-            dtype = np.float32 if in_32_bits else np.float64
+            dtype = _choose_dtype(self.condition, metric)
         self.dtype = dtype
         if twin is None:
             sparse = isinstance(A, SparseBlock)
@@ -121,10 +166,10 @@ class FrozenCoupling:
         if self.wide:
             u = gap @ self.inner
             return u @ self.A, u
-        gap /= self.metric.q
-        pull = (gap @ self.A) @ self.inner
-        gap -= (pull * self.metric.D) @ self.At / self.metric.q
-        return pull, gap
+        u = gap / self.metric.q  # as if D were 0
+        Atu = (u @ self.A) @ self.inner
+        u -= (Atu * self.metric.D) @ self.At / self.metric.q
+        return Atu, u
 
 # %% ../../nbs/workshop/turns.ipynb #7e000014
 NEWTON = 2  # steps a turn; they go on in the next one
@@ -133,7 +178,7 @@ LONG_STEP = 0.1  # of a fit, relative to 1 + |f|: Newton's is not trusted
 
 
 class Batch(NamedTuple):
-    """Some resamples on their way."""
+    """Messages and fits of b resamples between two turns."""
 
     counts: np.ndarray  # (b, M), times weights
     t: "np.ndarray | None"  # thresholds, (b, n), or (n,) where all are the same

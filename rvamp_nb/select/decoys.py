@@ -151,19 +151,18 @@ def _normal_decoys(A, R, rng):
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000014
 def keep_before(lead, v):
-    """Return which features lead, (p,) bool, by more than the v-th decoy that does."""
+    """Return which features lead, (p,) bool, by more than the v-th decoy that leads; by
+    how much a feature leads is `lead`, (p,), below 0 where its decoy does.
+    """
     if not v:
         return np.zeros(len(lead), dtype=bool)
-    behind = -np.sort(np.minimum(lead, 0))  # the largest first
-    return lead > behind[min(v, len(lead)) - 1]
+    decoy_leads = -np.sort(np.minimum(lead, 0))  # the largest first, 0 of features
+    return lead > decoy_leads[min(v, len(lead)) - 1]
 
 
-def share_kept(question, pfer, covariance, n_draws, seed):
-    """Compute in which share of n_draws tables of decoys each of N columns is kept,
-    (N,).
-
-    A draw keeps at most pfer noise features on average. A ValueError names the argument
-    that will not do, or says that no penalty converged.
+def _check_choices(pfer, covariance, n_draws):
+    """Check the arguments of `share_kept`; return pfer as a float, or raise a
+    ValueError.
     """
     pfer = check_number("decoys", "pfer", pfer, 0)
     if check_size("decoys", "n_draws", n_draws) % 2 == 0:
@@ -172,15 +171,31 @@ def share_kept(question, pfer, covariance, n_draws, seed):
     if covariance not in COVARIANCES:
         names = ", ".join(map(repr, COVARIANCES))
         raise ValueError(f"covariance must be one of {names}, got {covariance!r}")
-    A = _comparable(question, "decoys")
+    return pfer
+
+
+def share_kept(question, pfer, covariance, n_draws, seed):
+    """Draw n_draws tables of decoys; return the share of them against which each of N
+    columns is kept, (N,), 0 for columns that are no candidates.
+
+    A draw keeps at most pfer noise features on average: those that lead before the v-th
+    decoy, where v is one of the two integers beside pfer, with mean pfer. A ValueError
+    names the argument that will not do, or says that no penalty converged.
+    """
+    pfer = _check_choices(pfer, covariance, n_draws)
+    A = _comparable(question, "decoys")  # (M, p), the p candidates
     rng = np.random.default_rng([79, 21, seed])
-    draw = _normal_decoys(A, COVARIANCES[covariance](A), rng)
-    kept = 0
+    draw_decoys = _normal_decoys(A, COVARIANCES[covariance](A), rng)
+    n_pairs = A.shape[1]
+    times_kept = np.zeros(n_pairs, dtype=int)
     for _ in range(n_draws):
-        lead = _lead(question, draw(), A.shape[1] / 4)  # the top alone counts
+        # only the largest leads count: a resample selects a quarter of the pairs
+        lead = _lead(question, draw_decoys(), n_pairs / 4)
         if np.isnan(lead).any():
             raise ValueError("decoys: no penalty converged beside them: raise max_iter")
-        kept = kept + keep_before(lead, int(pfer + rng.uniform()))
+        v = int(pfer + rng.uniform())
+        times_kept += keep_before(lead, v)
+    # of the candidates, of A's columns, and of the N that these stand for
     shares = np.zeros(len(question.columns.first))
-    shares[question.candidates] = kept / n_draws
+    shares[question.candidates] = times_kept / n_draws
     return shares[question.columns.where]

@@ -92,7 +92,9 @@ def group_numbers(groups, names, factors):
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000009
 def _first_places(values, wanted):
-    """Find the first place of each wanted number among values, where it is; (n,)."""
+    """Find the first place of each of the wanted numbers, (n,), among values, which
+    hold it; (n,) ints.
+    """
     different, first = np.unique(values, return_index=True)
     return first[np.searchsorted(different, wanted)]
 
@@ -107,44 +109,64 @@ def _check_group_sizes(groups, names):
 
 
 def in_groups(A, prior, columns, names, weight):
-    """Make the columns of each group orthonormal; return the table (M, n), its prior
-    and its `Columns`.
+    """Make the columns of each group orthonormal; return the new table, (M, n), its
+    `GroupLasso` and its `Columns`.
 
-    Columns of no group come first. The others are orthonormal under row weights, (M,)
-    or None, once unpenalised columns are projected out. A TypeError for a table in
-    chunks, a ValueError for a group that is too large.
+    Columns of no group come first, as they are. A basis of each group with its name in
+    `names` follows: orthonormal under row weights, (M,) or None, once unpenalised
+    columns are projected out. A TypeError for a table in chunks, a ValueError for a
+    group that is too large.
     """
     check_in_memory(A, "column_groups: the columns of a group are made orthonormal")
+    # columns of A, by number: those of no group, and those in one
     group = columns.group[columns.first]
-    alone = np.flatnonzero(group < 0)
-    inside = np.flatnonzero(group >= 0)
-    groups = group[inside]
-    _check_group_sizes(groups, names)
-    seen = A
-    kept = np.flatnonzero(prior.is_unpenalized())
-    if len(kept):
-        seen = project_out(A, kept, weight)
-    made, lost = orthonormal(as_weighed(seen, weight)[:, inside], groups)
-    made_columns = (made.back @ A[:, inside].T).T
+    single = np.flatnonzero(group < 0)
+    grouped = np.flatnonzero(group >= 0)
+    _check_group_sizes(group[grouped], names)
 
-    # a column alone is a group of its own, with a negative number
-    labels = np.append(-1 - alone, made.groups)
-    first = inside[_first_places(groups, made.groups)]
-    factors = prior.penalty_factor[np.append(alone, first)]
-    by_group = groups_of(labels)
-    sizes = by_group.sizes[by_group.index]
+    penalized = A
+    unpenalized = np.flatnonzero(prior.is_unpenalized())
+    if len(unpenalized):
+        penalized = project_out(A, unpenalized, weight)
+    members = as_weighed(penalized, weight)[:, grouped]
+    orthonormalised, reduced = orthonormal(members, group[grouped])
+    group_of_basis = orthonormalised.groups
+    to_basis = orthonormalised.back  # a row for each new column, by old ones
+    bases = (to_basis @ A[:, grouped].T).T
+    new_A = np.hstack([A[:, single], bases])
+
+    # a single column is a group of its own, with a negative number
+    labels = np.append(-1 - single, group_of_basis)
+    first_members = grouped[_first_places(group[grouped], group_of_basis)]
+    factors = prior.penalty_factor[np.append(single, first_members)]
+    new_prior = _group_prior(labels, factors)
+
+    dependent = tuple(names[g] for g in reduced)
+    named = columns._replace(groups=tuple(names), dependent=dependent)
+    new_columns = _columns_with_labels(named, labels, single, grouped, to_basis)
+    return new_A, new_prior, new_columns
+
+
+def _group_prior(labels, factors):
+    """Make the `GroupLasso` of columns with group labels and penalty factors, (n,)."""
+    groups = groups_of(labels)
+    sizes = groups.sizes[groups.index]
     # a group of k directions has sqrt(k) times the penalty
-    prior = GroupLasso(1.0, labels, factors * np.sqrt(sizes))
+    weights = factors * np.sqrt(sizes)
+    return GroupLasso(1.0, labels, weights)
+
+
+def _columns_with_labels(columns, labels, single, grouped, to_basis):
+    """Rebuild the `Columns` of a table for new columns with group labels, (n,): first
+    the old ones numbered `single`, then the bases of the old ones numbered `grouped`.
+    """
+    # rows of `turn` are the coefficients of A's columns
     turn = columns.turn.tocsr()
-    turn = vstack([turn[alone], made.back @ turn[inside]]).tocsc()
-    label = np.where(columns.group >= 0, columns.group, -1 - columns.where)
-    columns = columns._replace(
-        where=_first_places(labels, label),
-        turn=turn,
-        groups=tuple(names),
-        dependent=tuple(names[g] for g in lost),
+    new_turn = vstack([turn[single], to_basis @ turn[grouped]]).tocsc()
+    label_of_feature = np.where(columns.group >= 0, columns.group, -1 - columns.where)
+    return columns._replace(
+        where=_first_places(labels, label_of_feature), turn=new_turn
     )
-    return np.hstack([A[:, alone], made_columns]), prior, columns
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000016
 def in_classes(A, prior, columns, basis):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from ..plot_style import COLOURS
+from ..sketch import as_page
 from ..tables.chunked import check_in_memory
 from ..tables.standardize import unit_columns
 from ..typing import Array, Bools, Ints, TableLike
@@ -172,6 +173,34 @@ class Network(NamedTuple):
         order = np.argsort(-Pi, kind="stable")
         return pd.DataFrame(table).iloc[order].reset_index(drop=True)
 
+    def summary(self) -> "DataFrame":
+        """Show the columns in a table, a row for each, by its name.
+
+        Returns
+        -------
+        DataFrame of N rows
+            How many selected edges a column has, the neighbour of its most probable
+            edge, if any half has one, and its probability with the standard error.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rvamp_nb import neighbourhoods
+        >>> X = np.random.default_rng(0).normal(size=(80, 6))
+        >>> X[:, 1] += X[:, 0]
+        >>> neighbourhoods(X, n_resamples=100).summary()["neighbour"].iloc[0]
+        'x1'
+        """
+        from pandas import DataFrame
+
+        columns = {"edges": self.selected.sum(1)}
+        nearest = self.probabilities.argmax(1)
+        largest = self.probabilities.max(1)
+        columns["neighbour"] = np.where(largest > 0, self.names[nearest], "")
+        columns["probability"] = largest
+        columns["se"] = self.standard_errors[np.arange(len(nearest)), nearest]
+        return DataFrame(columns, index=self.names)
+
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the nodes on a circle, neighbours near each other, and their edges:
         selected (blue), undecided (dashed), and others above a half (grey).
@@ -203,6 +232,19 @@ class Network(NamedTuple):
             f"{len(self.names)} columns, {n_edges} edges at Π >= {self.threshold:.3g}"
         )
         return f"Network({size}, at most {self.pfer:.3g} false on average)"
+
+    def _repr_html_(self):
+        table = self.edges
+        columns = {"Π": (table["probability"].to_numpy(), 0.01)}
+        columns["±"] = (table["se"].to_numpy(), 0.01)
+        state = ("complete", "green")
+        if self.notes:
+            state = ("with notes", "amber")
+        facts = [("note", note) for note in self.notes]
+        if not len(table):
+            return as_page(self, state, facts)
+        names = table["first"].astype(str) + " – " + table["second"].astype(str)
+        return as_page(self, state, facts, np.arange(len(table)), columns, names)
 
 
 MOST_NAMED = 60  # nodes in a picture, of more no names are written

@@ -15,7 +15,7 @@ Study(114 rows: 4.03 of 5 effects, 0.02 false)
 import warnings
 from contextlib import suppress
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from ..validation import check_array, check_number, check_size, format_list
 from . import pilots
 from .error_control import BOUNDS, resolve_error_control
 from .pilots import BY_HALVES, PLAN_THRESHOLDS
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 __all__ = [
     "LOCAL_LOSS",
@@ -109,6 +112,27 @@ class Study(NamedTuple):
     def power(self) -> float:
         """Expected share of the true features that is selected."""
         return self.true_selections / self.n_effects
+
+    def summary(self) -> "DataFrame":
+        """Show the study in a table of one row, to be put below others.
+
+        Returns
+        -------
+        DataFrame
+            The power, and the attributes that are numbers.
+
+        Examples
+        --------
+        >>> from rvamp_nb import predict_study
+        >>> study = predict_study(200, n_features=500, n_effects=10, size=0.5)
+        >>> study.summary()[["rows", "power"]].round(2).values.tolist()
+        [[200.0, 0.66]]
+        """
+        from pandas import DataFrame
+
+        table = DataFrame([self._asdict()]).drop(columns="evolution")
+        table.insert(0, "power", self.power)
+        return table
 
     def __repr__(self):
         kept = f"{self.true_selections:.3g} of {self.n_effects} effects"

@@ -72,16 +72,20 @@ def _spread_of_classes(selection, X):
 
 
 def _deviations_by_p2(selection, X):
-    """Return how far linear predictors are from their means at the nodes of a Gaussian
-    with the covariance of p̄₂: a function of a slice of rows, and the nodes' weights.
+    """Make a function that computes how far linear predictors are from their means at B
+    nodes of a Gaussian with the covariance of p̄₂; return it and the nodes' weights,
+    (B,).
+
+    The function takes a slice of m rows of X, (M, N). Its values are (m, B), or (m, K,
+    B) for K classes.
     """
     columns = selection.question.columns
     if columns.basis is None:
-        root = spread(selection.fit, columns, X)[:, None]
-        nodes, weights = gauss_nodes(31)  # exact for polynomials up to degree 61
-        nodes = nodes[None]
+        root = spread(selection.fit, columns, X)[:, None]  # (M, 1)
+        points, weights = gauss_nodes(31)  # exact for polynomials up to degree 61
+        nodes = points[None]  # (1, B)
     else:
-        root = _spread_of_classes(selection, X)
+        root = _spread_of_classes(selection, X)  # (M, K, d); nodes are (d, B)
         nodes, weights = normal_nodes(columns.basis.shape[1])
 
     def deviations(rows):
@@ -91,25 +95,29 @@ def _deviations_by_p2(selection, X):
 
 
 def _deviations_of_refits(selection, X):
-    """Return how far the linear predictor of each refit is from the refits' average: a
-    function of a slice of rows, and the refits' weights.
+    """Make a function that computes how far the linear predictor of each of B refits is
+    from the refits' average; return it and the refits' weights, (B,).
+
+    The function takes a slice of m rows of X, (M, N), so that no array has as many
+    numbers as rows times refits. Its values are (m, B), or (m, K, B) for K classes.
     """
     refined = selection.refined
     columns = selection.question.columns
-    # columns that no refit has selected add nothing
-    selected = np.diff(refined.sparse_draws.indptr) > 0
-    selected = columns.by_class(selected).reshape(len(columns.names), -1).any(1)
-    draws = refined.sparse_draws[:, np.repeat(selected, columns.K)].toarray().T
-    draws = columns.by_class(draws)  # (n, B) or (n, K, B)
-    center = columns.center[selected]
-    level = refined.intercepts.T + np.tensordot(center, draws, 1)
+    draws = refined.sparse_draws  # (B, N K): K coefficients for each feature
+    # features that no refit has selected add nothing
+    drawn = np.diff(draws.indptr) > 0  # (N K,)
+    selected = drawn.reshape(-1, columns.K).any(1)  # (N,), n of them True
+    of_selected = draws[:, np.repeat(selected, columns.K)].toarray()  # (B, n K)
+    coefficients = columns.by_class(of_selected.T)  # (n, B) or (n, K, B)
+    center = columns.center[selected]  # (n,)
+    # intercepts of the centred columns, (B,) or (K, B)
+    level = refined.intercepts.T + np.tensordot(center, coefficients, 1)
     weights = np.full(refined.n_resamples, 1 / refined.n_resamples)
 
     def deviations(rows):
-        centred = X[rows][:, selected] - center
-        predictors = np.tensordot(centred, draws, 1) + level
-        predictors -= predictors.mean(-1, keepdims=True)
-        return predictors
+        centred = X[rows][:, selected] - center  # (m, n)
+        predictors = np.tensordot(centred, coefficients, 1) + level
+        return predictors - predictors.mean(-1, keepdims=True)
 
     return deviations, weights
 

@@ -77,8 +77,11 @@ def _bytes(thing):
 
 
 def _at_block(raw, lines, of_chunk, cut, shared):
-    """Compute work for a chunk (or for some of its lines), where the chunk lives;
-    return the exception where it fails.
+    """Compute the answer of `work` for a chunk, or for some of its lines, where the
+    chunk lives; return the exception where it fails.
+
+    `raw` is the chunk, `of_chunk` its options, `cut` its parts of the arrays, and
+    `shared` what all chunks receive.
     """
     of_chunk, cut, shared = _laid_anew((of_chunk, cut, shared))
     axis, chunk_size, common, work, whole = shared
@@ -92,7 +95,9 @@ def _at_block(raw, lines, of_chunk, cut, shared):
 
 
 def _together(answers):
-    """Join answers of neighbouring chunks, without changing them."""
+    """Join the answers of neighbouring chunks, without changing them; return the first
+    exception, if any.
+    """
     for answer in answers:
         if isinstance(answer, Exception):
             return answer
@@ -178,20 +183,30 @@ class DaskTable(ChunkedTable):
         return self[j]
 
     def _ask(self, work, cut, whole, wanted=None):
+        """Run `map_chunks` where the chunks live, on all lines or those wanted.
+
+        `work` is called as work(X, *parts, *whole) for each chunk X: of each array in
+        `cut` it receives the part of its own columns (rows), of `whole` everything.
+        `wanted` are ascending numbers of columns (rows); None for all. A chunk that
+        cannot be read is a ChunkError; what `work` raises is raised as it is.
+        """
         dask = the_dask()
         n_bytes = _bytes((cut, whole, wanted))
         self.sent += n_bytes
         settings = {}
+        # vectors are part of the graph: a cluster would warn of its size in each pass
         limit = dask.config.get(GRAPH_WARNING, None)  # None: no cluster would warn
         if limit:
             settings[GRAPH_WARNING] = dask.utils.parse_bytes(limit) + 2 * n_bytes
         try:
             with threadpool_limits(1, "blas"), dask.config.set(settings):
-                answer = self._graph(work, cut, whole, wanted)
-                (answer,) = dask.compute(answer, retries=RETRIES)
+                delayed = self._graph(work, cut, whole, wanted)
+                (answer,) = dask.compute(delayed, retries=RETRIES)
         except Exception:
             self._check_chunks()
             raise
+        # an error of `work` is returned by its task: raised there, it would be tried
+        # again, and taken for that of a chunk
         if isinstance(answer, Exception):
             raise answer
         self.received += _bytes(answer)

@@ -244,8 +244,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/group_channel.py",
         "the response forgets that directions are shared",
-        "bent = (k - 1) / k *",
-        "bent = (k - 1) / 1 *",
+        "shrinkage = (k - 1) / k *",
+        "shrinkage = (k - 1) / 1 *",
         "tests/algorithm/test_column_groups.py::test_the_mean_response_is_the_divergence_over_the_size",
     ),
     Sabotage(
@@ -349,8 +349,8 @@ SABOTAGES = [
     Sabotage(
         "select/feature_groups.py",
         "row weights are forgotten in the basis",
-        "made, lost = orthonormal(as_weighed(seen, weight)[:, inside]",
-        "made, lost = orthonormal(seen[:, inside]",
+        "members = as_weighed(penalized, weight)[:, grouped]",
+        "members = penalized[:, grouped]",
         "tests/select/test_feature_groups.py::test_weights_and_groups_of_rows",
     ),
     Sabotage(
@@ -845,8 +845,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "the heights of a density stay those of another unit",
-        "np.where(s > 0, Q / np.where(s > 0, s, 1), 0) / self.unit",
-        "np.where(s > 0, Q / np.where(s > 0, s, 1), 0)",
+        "np.where(s > 0, Q / s_or_1, 0) / self.unit",
+        "np.where(s > 0, Q / s_or_1, 0)",
         "tests/pages/test_by_name.py::test_a_density_in_another_unit_is_still_one",
     ),
     Sabotage(
@@ -1188,8 +1188,8 @@ SABOTAGES = [
     Sabotage(
         "select/decoys.py",
         "the list ends one decoy late",
-        "behind[min(v, len(lead)) - 1]",
-        "behind[min(v, len(lead) - 1)]",
+        "decoy_leads[min(v, len(lead)) - 1]",
+        "decoy_leads[min(v, len(lead) - 1)]",
         "tests/select/test_decoys.py::test_who_is_kept_leads_before_the_vth_decoy",
     ),
     Sabotage(

@@ -803,6 +803,13 @@ def test_targets_in_all_forms():
         np.testing.assert_array_equal(got[0], time)
         np.testing.assert_array_equal(got[1], event)
         assert got[0].dtype == got[1].dtype == float and len(got) == 2
+    equal = survival_target(np.column_stack([event, np.ones(20)]))  # matched sets
+    np.testing.assert_array_equal(equal, [np.ones(20), event])
+    # both hold only 0 and 1: the names say which is which
+    early = event
+    for seen in (event[::-1], np.zeros(20)):
+        got = survival_target(pd.DataFrame({"event": seen, "time": early}))
+        np.testing.assert_array_equal(got, [early, seen])
     start = time / 2
     late = np.zeros(20, [("entry", float), ("time", float), ("event", bool)])
     late["entry"], late["time"], late["event"] = start, time, event
@@ -835,6 +842,8 @@ def test_targets_in_all_forms():
         (np.column_stack([np.arange(5) % 2 + 1, np.arange(5)]), "codes 1, 2: y == 2"),
         (np.column_stack([np.ones(5), -np.ones(5)]), "time must be >= 0"),
         (np.column_stack([np.ones(5), np.full(5, np.nan)]), "time"),
+        (np.column_stack([np.arange(4) % 2, np.arange(4) // 2]), "call them 'event'"),
+        (np.column_stack([np.ones(4), np.arange(4) % 2]), "call them 'event'"),
         (np.ones(5), "structured"),
         (np.ones((5, 4)), "structured"),
     ],
