@@ -348,11 +348,18 @@ def survival_target(y):
     "time", or if only the last holds nothing but 0 and 1. With entries (left
     truncation) there are three columns: event, start, stop, or, if only the last holds
     nothing but 0 and 1, start, stop, event. A TypeError or ValueError for anything
-    else, missing or negative times, and a start that is not before its stop.
+    else, two columns without these names that both hold only 0 and 1 (but for a second
+    of equal times), missing or negative times, and a start that is not before its stop.
     """
-    parts = _parts_of(y)
+    parts, named = _parts_of(y)
     coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in parts]
-    if coded[-1] and not (coded[0] and np.any(parts[0])):  # all start at 0
+    varies = np.any(parts[-1] != parts[-1][:1])  # times of matched sets are all 1
+    if all(coded) and varies and len(parts) == 2 and not named:
+        problem = "both columns hold only 0 and 1, and each could be the event"
+        remedy = "call them 'event' and 'time', in a data frame or a structured array"
+        raise ValueError(f"y: {problem}: {remedy}")
+    # all start at 0
+    if coded[-1] and not named and not (coded[0] and np.any(parts[0])):
         parts = parts[-1:] + parts[:-1]
     event = np.asarray(parts[0])
     if event.dtype.kind == "O":
@@ -373,10 +380,11 @@ _FIELDS = ("event", "time"), ("event", "start", "stop"), ("event", "entry", "tim
 
 def _parts_of(y):
     """Return the columns of survival data y, a list of (M,) arrays: event and time, or
-    event, start and stop, by their names if they have these. A TypeError for any other
-    number of columns.
+    event, start and stop, by their names if they have these; and whether they do. A
+    TypeError for any other number of columns.
     """
     names = []
+    named = False
     if "frame" in kind_of(y):
         names = list(y.columns)
     elif isinstance(y, np.ndarray) and y.dtype.names:
@@ -384,6 +392,7 @@ def _parts_of(y):
     for fields in _FIELDS:
         if set(fields) == set(names):
             names = fields
+            named = True
     parts = [np.asarray(y[name]) for name in names]
     if not parts:
         parts = list(np.transpose(np.atleast_1d(y)))
@@ -392,7 +401,7 @@ def _parts_of(y):
         given = f"{type(y).__name__} of shape {np.shape(y)}"
         rest = f"or event, start and stop; got {given}"
         raise TypeError(f"y for survival must be {form}, {rest}")
-    return parts
+    return parts, named
 
 
 def _check_entry(entry, time):

@@ -485,6 +485,8 @@ class RefinedFit:
         columns of the fit, (n, N) each, with fewer and fewer rows.
     accuracy : float, or None
         What was asked for.
+    names : (N,) array of str, or None
+        What the columns of the fit are called.
 
     See Also
     --------
@@ -517,6 +519,7 @@ class RefinedFit:
     status: str
     levels: list[csc_array]
     accuracy: float | None
+    names: np.ndarray | None = None
 
     @property
     def draws(self) -> Array:
@@ -557,7 +560,8 @@ class RefinedFit:
         return count_interval(self.Pi, self.Pi_se, level)
 
     def summary(self) -> "DataFrame":
-        """Show the coefficients in a table, a row for each column.
+        """Show the coefficients in a table, a row for each column, by its name or
+        number.
 
         Returns
         -------
@@ -573,7 +577,7 @@ class RefinedFit:
         >>> print(found.summary()["Pi"][2].round(1))
         1.0
         """
-        return summary_of(self)
+        return summary_of(self, self.names)
 
     def any_selected(self, families: Sequence[Ints]) -> tuple[Array, Array]:
         """Estimate the shares of resamples that select any column of each family.
@@ -605,7 +609,8 @@ class RefinedFit:
 
     def _repr_html_(self):
         state = ("interrupted", "amber") if self.interrupted else ("complete", "green")
-        return as_page(self, state, (), *leading_moments(self, self.Pi, self.Pi_se))
+        rows, columns = leading_moments(self, self.Pi, self.Pi_se)
+        return as_page(self, state, (), rows, columns, self.names)
 
 
 def _status_of_sizes(samples, n, n_exact, error, accuracy, interrupted):
@@ -665,6 +670,7 @@ def _build_refined(samples, shares, accuracy, interrupted):
         status=_status_of_sizes(samples, n, n_exact, error, accuracy, interrupted),
         levels=[x.tocsc()[:, :N] for x in _levels_without_lost(samples)],
         accuracy=accuracy,
+        names=samples.fit.names,
     )
 
 
