@@ -303,8 +303,8 @@ def _label_of(artist, kind, shows):
     """Return the label of an artist; without one its kind and a number that counts the
     labels of this kind in `shows`, as in "line 0".
     """
-    label = str(artist.get_label())
-    # matplotlib's own labels begin with _
+    # matplotlib's own labels begin with _; some of version 3.8 are None
+    label = artist.get_label() or ""
     if label[:1] not in ("", "_"):
         return label
     n_before = sum(key.startswith(kind) for key in shows)
