@@ -19,7 +19,6 @@ from scipy.spatial import cKDTree
 
 from ..algorithm.prior import Penalty
 from .readers import meant
-from ..tables import standardize
 from ..tables.chunked import CHUNK_NUMBERS, chunk_axis, scale_rows
 from ..tables.dispatch import as_chunked
 from ..tables.standardize import along, less, project_out, weighted_unit_columns
@@ -582,10 +581,7 @@ def _unit_columns(X, names, rows, within, intercept):
     that takes out of them what does not count, or None. Without an intercept they are
     not centred. A ValueError for a column that is not finite, or if none varies.
     """
-    if intercept:
-        unit = weighted_unit_columns(X, rows.weight)
-    else:
-        unit = standardize.scaled_columns(X, rows.weight)
+    unit = weighted_unit_columns(X, rows.weight, centred=intercept)
     check_finite(X, unit.scale, names)
     if within is not None:
         A = within(unit.A)

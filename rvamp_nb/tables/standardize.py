@@ -116,12 +116,15 @@ class UnitColumns(NamedTuple):
 
 
 @np.errstate(all="ignore")  # of what is not finite, the caller speaks
-def weighted_unit_columns(X, weight):
+def weighted_unit_columns(X, weight, centred=True):
     """Centre and scale columns, (M, N), to sum 0 and sum of squares 1 under weights
     (M,), or None; return `UnitColumns`.
 
     A row without weight becomes 0. A column is constant if it is so in the others.
+    Columns that are not to be `centred` are scaled only, by `scaled_columns`.
     """
+    if not centred:
+        return scaled_columns(X, weight)
     in_chunks = isinstance(X, ChunkedTable)
     A, scale, constant = unit_columns(X)
     center = A.center if in_chunks else X.mean(0)
