@@ -100,7 +100,7 @@ IN_A_TABLE = 6
 
 
 class _Coefficient(NamedTuple):
-    """What is shown of a coefficient's density."""
+    """A coefficient's density in numbers, as it is shown."""
 
     name: str
     Pi: float | None  # None for a Gaussian

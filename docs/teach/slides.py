@@ -212,8 +212,8 @@ class Reader:
         is_posed = self.posed is not None
         if is_posed:
             slide = self.slides[self.posed]
-            said = f"{slide.body}\n\n{text}"
-            self.slides[self.posed] = slide._replace(body=said)
+            body = f"{slide.body}\n\n{text}"
+            self.slides[self.posed] = slide._replace(body=body)
         self.slides += equations(self.heading, text, is_posed)
 
 
@@ -224,11 +224,11 @@ def finish(slide):
     if slide.kind != "problem":
         return slide
     parts = [part for part in slide.body.split("\n\n") if "$$" not in part]
-    said = [sentence for part in parts for sentence in sentences(part)]
+    points = [sentence for part in parts for sentence in sentences(part)]
     if slide.printed:
-        said = [re.sub(":$", ".", sentence) for sentence in said]
-    said = [sentence for sentence in said if sentence.endswith(ENDS)] or said
-    shown, rest = split_at(said, WORDS)
+        points = [re.sub(":$", ".", sentence) for sentence in points]
+    points = [sentence for sentence in points if sentence.endswith(ENDS)] or points
+    shown, rest = split_at(points, WORDS)
     notes, _ = split_at(sentences(rest), NOTES)
     return slide._replace(body=shown, notes=notes)
 

@@ -632,7 +632,7 @@ def _polish(p, b, used, z, f):
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000018
 class _Optimality(NamedTuple):
-    """How far b refits are from the optimality (Karush-Kuhn-Tucker) conditions."""
+    """Distances of b refits from the optimality (Karush-Kuhn-Tucker) conditions."""
 
     violators: tuple  # (refits, columns) that should enter
     met: np.ndarray  # (b,) bool: refits that are surely solved

@@ -372,7 +372,7 @@ def _judge_signs(signs):
 
 
 class _Units(NamedTuple):
-    """What a resample draws."""
+    """Units that a resample draws: rows, or groups of rows."""
 
     kind: str  # "row" or "group"
     names: Sequence  # of the units that are drawn

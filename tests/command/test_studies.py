@@ -39,8 +39,8 @@ def tried(line, capsys):
         main(line)
     except SystemExit as stop:
         code = stop.code
-    said = " ".join(capsys.readouterr().err.split())
-    return code, shlex.split(said.partition("to try, add ")[2].partition("; see")[0])
+    screen = " ".join(capsys.readouterr().err.split())
+    return code, shlex.split(screen.partition("to try, add ")[2].partition("; see")[0])
 
 
 @pytest.mark.parametrize("name", STUDIES)
