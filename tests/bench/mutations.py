@@ -3,13 +3,15 @@
     python tests/bench/mutations.py              all of them
     python tests/bench/mutations.py 31 37        those of some chapters
 
-Each mutation breaks one place of one cell of a chapter, the way a slip would. The
-chapter's own cells are then run in a copy of the repository (``::notebook``), exported
-ones included. A line for each says "seen" or "NOT SEEN"; the exit code is 1 where one
-was not. `misplaced` names those whose text is no longer there once; the suite asks it.
+Each mutation breaks one place of one cell of a chapter, the way a slip would, and the
+module, too, if the cell is exported. The chapter alone is then run in a copy of the
+repository, where it passed before. A line for each says "seen" or "NOT SEEN"; the exit
+code is 1 where one was not. `misplaced` names those whose text is no longer there once;
+the suite asks it.
 """
 
 import argparse
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
 from sabotages import copied, run  # noqa: E402
+
+EXPORTS_TO = re.compile(r"#\| default_exp ([\w.]+)")
 
 
 class Mutation(NamedTuple):
@@ -1082,19 +1086,44 @@ def misplaced(root=ROOT):
     return wrong
 
 
+def planted(place, mutation):
+    """Plant a mutation in a copy, in the module, too, if its cell is exported: return
+    the texts that were there, by their paths.
+    """
+    path = file_of(mutation, place)
+    before = {path: path.read_text(encoding="utf-8")}
+    nb = nbformat.reads(before[path], 4)
+    cell = cell_of(mutation, nb)
+    right = cell.source
+    cell.source = right.replace(mutation.right, mutation.wrong)
+    if right.startswith("#| export"):
+        name = EXPORTS_TO.search(before[path])[1].replace(".", "/")
+        module = Path(place) / "rvamp_nb" / f"{name}.py"
+        before[module] = module.read_text(encoding="utf-8")
+        code, broken = (text.split("\n", 1)[1].strip() for text in (right, cell.source))
+        if before[module].count(code) != 1:
+            sys.exit(f"{path.name}, {cell.id}: {name} does not hold this cell once")
+        module.write_text(before[module].replace(code, broken), encoding="utf-8")
+    nbformat.write(nb, path)
+    return before
+
+
+def passes(place, chapter):
+    """Run a chapter of a copy: return whether it passes. It stops where none is run."""
+    passed, failed, said = run(place, [f"nbs/course/{chapter}.ipynb"])
+    if not (passed or failed):
+        sys.exit(f"{chapter} was not run:\n{said}")
+    return passed
+
+
 def is_seen(place, mutation):
     """Run a chapter in a copy with one mutation: return whether it fails."""
-    path = file_of(mutation, place)
-    text = path.read_text(encoding="utf-8")
-    nb = nbformat.reads(text, 4)
-    cell = cell_of(mutation, nb)
-    cell.source = cell.source.replace(mutation.right, mutation.wrong)
-    nbformat.write(nb, path)
+    before = planted(place, mutation)
     try:
-        passed, _, _ = run(place, [f"{path.relative_to(place)}::notebook"])
-        return not passed
+        return not passes(place, mutation.chapter)
     finally:
-        path.write_text(text, encoding="utf-8")
+        for path, text in before.items():
+            path.write_text(text, encoding="utf-8")
 
 
 def main():
@@ -1107,11 +1136,16 @@ def main():
         print(f"{mutation.chapter} {mutation.cell}: the text is not there once")
     todo = [m for m in MUTATIONS if m not in stale]
     todo = [m for m in todo if not wanted or m.chapter.startswith(wanted)]
+    todo.sort(key=lambda m: m.chapter)
+    whole = set()
     unseen = 0
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder).resolve()
         copied(ROOT, place)
         for mutation in todo:
+            if mutation.chapter not in whole and not passes(place, mutation.chapter):
+                sys.exit(f"{mutation.chapter} fails before anything is planted")
+            whole.add(mutation.chapter)
             seen = is_seen(place, mutation)
             unseen += not seen
             kind = "picture" if mutation in OF_PICTURES else "formula"
