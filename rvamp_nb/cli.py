@@ -76,8 +76,10 @@ def _all_warnings(table, warned):
         if "if it stands for a gap" not in sentence:  # the table names the option
             sentences.append(sentence)
     if any(str(name)[0] in "=+-@" for name in table.X):
-        formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
-        sentences.append(f"{formula}: let it import the column 'feature' as text")
+        sentences.append(
+            "a spreadsheet takes names that begin with =, +, - or @ for formulas: let"
+            " it import the column 'feature' as text"
+        )
     return sentences
 
 # %% ../nbs/workshop/cli.ipynb #575d4ea5
@@ -205,8 +207,10 @@ def _saved(name, contents, out):
     try:
         _reports.write_files(out, {name + end: data for end, data in contents.items()})
     except OSError as e:
-        problem = f"the files cannot be written to {printable(out)} ({e.strerror})"
-        raise _Unwritten(f"{problem}: choose another folder with --out") from None
+        raise _Unwritten(
+            f"the files cannot be written to {printable(out)} ({e.strerror}): choose"
+            " another folder with --out"
+        ) from None
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
@@ -224,8 +228,9 @@ def _reported(s, folder, done):
             reason = e.strerror
         if "choose" not in reason:
             reason += ": choose another folder with --report"
-        problem = f"the report cannot be written to {printable(folder)}"
-        raise _Unwritten(f"{problem}: {reason}") from None
+        raise _Unwritten(
+            f"the report cannot be written to {printable(folder)}: {reason}"
+        ) from None
     return f"report: {printable(folder, 1000)}"
 
 # %% ../nbs/workshop/cli.ipynb #0ef4d875
@@ -251,8 +256,9 @@ def _source(args, frame):
     if name is None:
         name = _own_name(args, target)
     if len(os.fsencode(name)) > 240:
-        problem = f"'{printable(name)}' is too long a name"
-        raise InputError(f"{problem}: choose one with --name")
+        raise InputError(
+            f"'{printable(name)}' is too long a name: choose one with --name"
+        )
     file = "pipe"
     if os.path.isfile(args.file):
         file = os.path.relpath(os.path.realpath(args.file), os.path.realpath(args.out))
@@ -274,10 +280,11 @@ def _check_place(folder, option, names=()):
         problem = f"cannot write to {printable(folder)} ({e.strerror})"
     else:
         if taken:
-            remedy = "choose another folder (--out FOLDER) or name (--name NAME), or"
-            remedy += " let --force replace the files"
-            problem = f"{printable(taken[0])} is there"
-            raise InputError(f"argument {option}: {problem}: {remedy}")
+            raise InputError(
+                f"argument {option}: {printable(taken[0])} is there: choose another"
+                " folder (--out FOLDER) or name (--name NAME), or let --force replace"
+                " the files"
+            )
         if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
             return
         if not nearest.is_dir():
@@ -356,14 +363,14 @@ def _some(args, names):
 def _request(args):
     """Read the question of the user, the table, and the estimator's options."""
     if args.lam is not None and (args.pfer is not None or args.q is not None):
-        problem = "the penalty settles how many features are selected, so --pfer and"
-        remedy = "--q have no say: drop them, or --lam"
-        raise InputError(f"argument --lam: {problem} {remedy}")
+        raise InputError(
+            "argument --lam: the penalty settles how many features are selected, so"
+            " --pfer and --q have no say: drop them, or --lam"
+        )
     if args.loss == "survival" and args.time is None:
         raise InputError("argument --loss: survival needs --time and --event")
     if args.exposure is not None and args.loss != "poisson":
-        remedy = "is of counts: say --loss poisson, too"
-        raise InputError(f"argument --exposure: {remedy}")
+        raise InputError("argument --exposure: is of counts: say --loss poisson, too")
     asked = _some(args, _ASK)
     asked["reference"] = dict(args.reference)
     asked["ordered"] = dict(args.ordered)
@@ -424,15 +431,19 @@ def _groups(args, table):
     """
     levels = table.options.get("categories", {})
     if args.group_levels and not levels:
-        problem = "no column has several levels: name some with --categorical"
-        raise InputError(f"argument --group-levels: {problem}")
+        raise InputError(
+            "argument --group-levels: no column has several levels: name some with"
+            " --categorical"
+        )
     groups = {}
     if args.group_levels:
         groups.update(levels)
     for name, members in args.group:
         if name in groups:
-            problem = f"there are two groups {name!r}: call one by another name"
-            raise InputError(f"argument --group: {problem}")
+            raise InputError(
+                f"argument --group: there are two groups {name!r}: call one by another"
+                " name"
+            )
         groups[name] = []
         for member in members:
             groups[name] += table.categories.get(member, [member])
@@ -447,8 +458,7 @@ def _announce(options, many=5000):
     seen = LazyModule("rvamp_nb.environment").is_interactive
     if most > many and options["n_resamples"] is None and not seen():
         price = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits"
-        remedy = "--resamples N makes N, and ctrl-C keeps those made"
-        _complain(f"{price}; {remedy}", 0)
+        _complain(f"{price}; --resamples N makes N, and ctrl-C keeps those made", 0)
 
 
 def _run(argv):
@@ -468,8 +478,10 @@ def _run(argv):
     try:
         import matplotlib  # noqa: F401
     except ValueError as e:
-        problem = f"MPLBACKEND: {printable(str(e).split(';')[0], 200)}"
-        raise InputError(f"environment variable {problem}: unset it") from None
+        raise InputError(
+            f"environment variable MPLBACKEND: {printable(str(e).split(';')[0], 200)}:"
+            " unset it"
+        ) from None
     source, table, options = _request(args) if args.command else _embedded()
     files = []
     if not args.force:
@@ -545,8 +557,9 @@ def _pilot(path, drop):
     values, _ = readers.to_numeric(table.drop(columns=drop))
     whole = values.notna().all() & (values.nunique() > 1)
     if whole.sum() < 2:
-        problem = "a pilot has two columns of numbers, or more"
-        raise InputError(f"{printable(path)}: {problem}")
+        raise InputError(
+            f"{printable(path)}: a pilot has two columns of numbers, or more"
+        )
     return values.loc[:, whole].to_numpy(), list(values.columns[~whole])
 
 
@@ -555,15 +568,17 @@ def _planned(args):
     the exit code.
     """
     if args.drop and not args.pilot:
-        remedy = "give it with --pilot FILE"
-        raise InputError(f"argument --drop: it is for a pilot: {remedy}")
+        raise InputError(
+            "argument --drop: it is for a pilot: give it with --pilot FILE"
+        )
     X = None
     left = None
     if args.pilot:
         X, left = _pilot(args.pilot, args.drop)
     elif args.features is None:
-        problem = "--features is needed"
-        raise InputError(f"{problem}: how many are measured (or --pilot FILE)")
+        raise InputError(
+            "--features is needed: how many are measured (or --pilot FILE)"
+        )
     args.features = args.features or X.shape[1]
     question = args.features, args.effects, args.size, args.noise
     promise = _some(args, "pfer bound columns_per_feature")

@@ -29,12 +29,12 @@ def check_number(owner, name, value, low, high=np.inf, closed=""):
     if not (low < number < high or at_end):
         left = "[" if "[" in closed else "("
         right = "]" if "]" in closed else ")"
-        interval = f"{left}{low:g}, {high:g}{right}"
-        raise ValueError(f"{owner}: {name} must lie in {interval}, got {value!r}")
+        raise ValueError(
+            f"{owner}: {name} must lie in {left}{low:g}, {high:g}{right}, got {value!r}"
+        )
     if np.isfinite(number) and number and not 1e-150 < abs(number) < 1e150:
         size = "small" if abs(number) < 1 else "large"
-        remedy = "change the unit"
-        raise ValueError(f"{owner}: {name} = {value!r} is too {size}: {remedy}")
+        raise ValueError(f"{owner}: {name} = {value!r} is too {size}: change the unit")
     return number
 
 
@@ -111,24 +111,30 @@ def check_array(name, value, shape=None, low=None, **rules):
     if value is None:
         raise TypeError(f"{name} is None; pass a number or an array of numbers")
     if kind_of(value) == "sparse":
-        remedy = f"pass a dense array, for example {name}.toarray()"
-        raise TypeError(f"{name} is sparse; {remedy}")
+        raise TypeError(
+            f"{name} is sparse; pass a dense array, for example {name}.toarray()"
+        )
     if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
-        remedy = "drop or fill the masked entries first"
-        raise ValueError(f"{name} is a masked array with entries masked; {remedy}")
+        raise ValueError(
+            f"{name} is a masked array with entries masked; drop or fill the masked"
+            " entries first"
+        )
     value = collected(value)
     kinds = getattr(value, "dtypes", getattr(value, "dtype", ()))
     if isinstance(kinds, (np.dtype, type)):
         kinds = [kinds]
     for kind in np.atleast_1d(kinds):
         if str(kind).lower().startswith(("date", "time", "duration")):
-            remedy = "turn them into numbers first, for example into days"
-            raise TypeError(f"{name} must hold real numbers only, not dates; {remedy}")
+            raise TypeError(
+                f"{name} must hold real numbers only, not dates; turn them into numbers"
+                " first, for example into days"
+            )
     try:
         value = np.asarray(value)
     except ValueError:
-        problem = "rectangular; its rows have different lengths"
-        raise ValueError(f"{name} must be {problem}") from None
+        raise ValueError(
+            f"{name} must be rectangular; its rows have different lengths"
+        ) from None
     numeric = value.dtype.kind in "biufO"
     if value.dtype.kind == "O":
         wrong = (str, bytes, np.datetime64, np.timedelta64)
@@ -137,15 +143,19 @@ def check_array(name, value, shape=None, low=None, **rules):
         with suppress(TypeError, ValueError, OverflowError):
             value = np.asarray(value, dtype=float)
     if value.dtype != float:
-        remedy = "turn text, dates or complex numbers into numbers first"
-        raise TypeError(f"{name} must hold real numbers only; {remedy}")
+        raise TypeError(
+            f"{name} must hold real numbers only; turn text, dates or complex numbers"
+            " into numbers first"
+        )
     finite = np.isfinite(value)
     if not finite.all():
         if not value.ndim:
             raise ValueError(f"{name} must be a finite number, got {value}")
         first = np.argwhere(~finite)[0].tolist()
-        problem = f"NaN or infinite values, the first at {first}"
-        raise ValueError(f"{name} has {problem}; drop or fill them first")
+        raise ValueError(
+            f"{name} has NaN or infinite values, the first at {first}; drop or fill"
+            " them first"
+        )
     if shape is not None:
         _check_shape(name, value, shape, rules.get("of", "row"))
     if low is not None:
@@ -187,8 +197,9 @@ def _check_values(
             problem += f": {remedy}"
         raise ValueError(problem)
     if some and not v.any():
-        problem = f"and all {v.size} are 0"
-        raise ValueError(f"{name} must be >= 0 and not all zero, {problem}")
+        raise ValueError(
+            f"{name} must be >= 0 and not all zero, and all {v.size} are 0"
+        )
 
 # %% ../nbs/workshop/validation.ipynb #19418845
 def format_list(names, which, most=4):

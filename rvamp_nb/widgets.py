@@ -76,8 +76,9 @@ def _message_on_scale(fit, shown, unit):
     """Return the message behind p̄₁ of each coefficient, (n, 3), on its scale."""
     message = np.array(p1(fit, shown).incoming)
     if not (message[2] > 0).all():
-        problem = "counts and penalties do not vary: no density to draw"
-        raise ValueError(f"explore: {problem}")
+        raise ValueError(
+            "explore: counts and penalties do not vary: no density to draw"
+        )
     scale = unit + np.zeros(len(shown))
     return (message / [scale**2, scale, scale**2]).T
 
@@ -229,8 +230,9 @@ def _columns(shown, names, fit):
             raise ValueError(message)
     numbers = located(fit, numbers).at  # an IndexError for a number of no column
     if len(set(numbers)) < max(len(numbers), 2):
-        rule = "must name two columns or more, each once"
-        raise ValueError(f"explore: shown {rule}, got {shown}")
+        raise ValueError(
+            f"explore: shown must name two columns or more, each once, got {shown}"
+        )
     return numbers
 
 
@@ -316,8 +318,9 @@ def _explore_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress
     if refits is not None:
         refits = np.asarray(refits, dtype=float)
         if refits.shape[1:] != shown.shape:
-            shape = f"have shape (B, {len(shown)}), got {refits.shape}"
-            raise ValueError(f"explore: refits must {shape}")
+            raise ValueError(
+                f"explore: refits must have shape (B, {len(shown)}), got {refits.shape}"
+            )
         table["refits"] = refits_for_the_page([start], [refits * unit])
     return _shown(dict(table, panels=panels, lead=0, pair=[0, 1]))
 
@@ -327,8 +330,10 @@ def _check_explorable(fit):
     if not fit.converged:
         raise ValueError(f"explore: fit has not converged: {fit.status}")
     if fit.column_clusters:
-        remedy = "fit without column_clusters=..., or look at p1(fit, i).cdf"
-        raise ValueError(f"explore: fit has columns in clusters: {remedy}")
+        raise ValueError(
+            "explore: fit has columns in clusters: fit without column_clusters=..., or"
+            " look at p1(fit, i).cdf"
+        )
     if not isinstance(fit.prior, Penalty):
         raise TypeError(f"explore: there is no penalty to move in {fit.prior!r:.60}")
 
@@ -384,8 +389,10 @@ def film(box):
     names = [knob.description for knob in knobs]
     places = list(map(_places, knobs))
     if prod(map(len, places)) > 60:
-        fewer = f"give fewer values for {' or '.join(names)}"
-        raise ValueError(f"film: box has more than 60 settings; {fewer}")
+        raise ValueError(
+            "film: box has more than 60 settings; give fewer values for"
+            f" {' or '.join(names)}"
+        )
     start = tuple(knob.value for knob in knobs)
     first = _pixels(out.outputs, "the start")
     out.outputs = ()  # what is closed is still kept with a page

@@ -92,11 +92,10 @@ def group_labels(groups):
         if all(isinstance(label, kind) for label in labels.flat):
             labels = np.array(labels.tolist())
     if labels.ndim != 1 or not labels.size or labels.dtype.kind not in "iuU":
-        labels_or_dict = (
-            "a label (texts or whole numbers, not both) for each column, "
-            "or a dict of lists of columns"
+        raise ValueError(
+            "groups must be a label (texts or whole numbers, not both) for each column,"
+            f" or a dict of lists of columns, got {groups!r:.60}"
         )
-        raise ValueError(f"groups must be {labels_or_dict}, got {groups!r:.60}")
     return labels
 
 
@@ -109,13 +108,16 @@ def _labels_by_name(groups):
         numbers = np.array(columns)
         are_whole = numbers.ndim == 1 and numbers.size and numbers.dtype.kind in "iu"
         if not are_whole or numbers.min() < 0 or len(set(columns)) < len(numbers):
-            rule = "must be a list of numbers from 0 on, one at least and each once"
-            raise ValueError(f"groups[{name!r}] {rule}, got {columns!r:.60}")
+            raise ValueError(
+                f"groups[{name!r}] must be a list of numbers from 0 on, one at least"
+                f" and each once, got {columns!r:.60}"
+            )
         for i in numbers.tolist():
             if i in label:
-                both = f"groups: column {i} is in {label[i]!r} and in {name!r}"
-                remedy = "duplicate it in the table, and give each group one of the two"
-                raise ValueError(f"{both}: {remedy}")
+                raise ValueError(
+                    f"groups: column {i} is in {label[i]!r} and in {name!r}: duplicate"
+                    " it in the table, and give each group one of the two"
+                )
             label[i] = name
     # all columns have labels if the numbers are 0 to their count; else one is missing,
     # or a number is too large
@@ -139,9 +141,10 @@ def _group_weights(weights, labels):
     groups = groups_of(labels)
     sizes = groups.sizes
     if sizes.max() > MOST_MEMBERS:
-        largest = f"{groups.names[sizes.argmax()]} has {sizes.max()}"
-        limit = f"groups hold at most {MOST_MEMBERS} columns"
-        raise ValueError(f"{limit}, {largest}: cut it")
+        raise ValueError(
+            f"groups hold at most {MOST_MEMBERS} columns,"
+            f" {groups.names[sizes.argmax()]} has {sizes.max()}: cut it"
+        )
     if weights is None:
         return np.sqrt(sizes[groups.index])
     weights = np.array(check_array("weights", weights))
@@ -150,8 +153,10 @@ def _group_weights(weights, labels):
         means = np.bincount(groups.index, weights) / sizes
         is_valid = np.allclose(weights, means[groups.index], rtol=1e-12, atol=0)
     if not is_valid:
-        rule = "one number >= 0 for each column, the same within a group"
-        raise ValueError(f"weights must be {rule}, got {weights!r:.60}")
+        raise ValueError(
+            "weights must be one number >= 0 for each column, the same within a group,"
+            f" got {weights!r:.60}"
+        )
     return weights
 
 
@@ -258,8 +263,10 @@ class GroupLasso(Prior):
     def check(self, N: int, beta: float) -> None:
         """See `Prior.check`."""
         if len(self.groups) != N:
-            sizes = f"groups has {len(self.groups)} columns, A has {N}"
-            raise ValueError(f"GroupLasso: {sizes}: give each column of A its group")
+            raise ValueError(
+                f"GroupLasso: groups has {len(self.groups)} columns, A has {N}: give"
+                " each column of A its group"
+            )
         if np.isfinite(beta):
             raise ValueError(f"GroupLasso is for beta = inf, got beta = {beta:g}")
 
@@ -481,8 +488,10 @@ class OrthonormalGroups(NamedTuple):
 
     def __repr__(self):
         M, n = self.A.shape
-        many = f"{n} columns in {len(np.unique(self.groups))} groups"
-        return f"OrthonormalGroups({M} rows, {many})"
+        return (
+            f"OrthonormalGroups({M} rows, {n} columns in {len(np.unique(self.groups))}"
+            " groups)"
+        )
 
     def _repr_html_(self):
         table = self.summary()

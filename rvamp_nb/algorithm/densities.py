@@ -671,9 +671,10 @@ def p1(
     if np.isinf(beta) and type(prior).inner is not Prior.inner:
         return P1Numeric(prior, incoming, size, names)
     method = "inner" if np.isinf(beta) else "log_density(x)"
-    remedy = f"give it a method {method}, or look at fit.mean and fit.var"
-    question = f"the prior {type(prior).__name__} at beta = {beta:g}"
-    raise TypeError(f"p1 is not written for {question}: {remedy}")
+    raise TypeError(
+        f"p1 is not written for the prior {type(prior).__name__} at beta = {beta:g}:"
+        f" give it a method {method}, or look at fit.mean and fit.var"
+    )
 
 # %% ../../nbs/workshop/densities.ipynb #6a0d50c5
 class Located(NamedTuple):
@@ -692,8 +693,10 @@ def located(source, which):
     holds a fit registers a method here. TypeError, ValueError, IndexError: it is no
     fit, or has no such coefficients.
     """
-    sources = "a Fit, from rvamp, or a fitted StabilitySelection"
-    raise TypeError(f"fit must be {sources}, got {source!r:.60}")
+    raise TypeError(
+        "fit must be a Fit, from rvamp, or a fitted StabilitySelection, got"
+        f" {source!r:.60}"
+    )
 
 # %% ../../nbs/workshop/densities.ipynb #6a0d5reg
 @located.register(Fit)
@@ -714,8 +717,9 @@ def _chosen(fit, rows):
         if rows.dtype.kind in "UO":
             remedy = "names are known to the estimator: p1(selector, 'bmi'), and to a"
             remedy += " fit of a DataFrame"
-        rule = f"coefficients of a Fit are chosen by integers, got {rows.dtype}"
-        raise TypeError(f"{rule}; {remedy}")
+        raise TypeError(
+            f"coefficients of a Fit are chosen by integers, got {rows.dtype}; {remedy}"
+        )
     if rows.ndim > 1:
         raise ValueError(f"coefficients are chosen by a vector, got shape {rows.shape}")
     if ((rows < -N) | (rows >= N)).any():
@@ -734,8 +738,10 @@ def _numbers_of(names, wanted):
         found = np.flatnonzero(names == str(name))
         if len(found) != 1:
             known = format_list(names, range(len(names)), 8)
-            what = f"the fit has {len(found)} columns called {name!s}, of {known}"
-            raise ValueError(f"{what}: give a name that is there once, or a number")
+            raise ValueError(
+                f"the fit has {len(found)} columns called {name!s}, of {known}: give a"
+                " name that is there once, or a number"
+            )
         numbers.append(found[0])
     return np.array(numbers, dtype=int).reshape(np.shape(wanted))
 
@@ -992,8 +998,10 @@ def _covariances(fit, F):
     M, N = A.shape
     n = len(F)
     if chunk_axis(A) is not None and F.ndim == 1 and n * n > M * N:
-        size = f"{n} x {n} numbers, more than the table in blocks has ({M} x {N})"
-        raise ValueError(f"p2 of {n} coefficients is {size}: choose rows")
+        raise ValueError(
+            f"p2 of {n} coefficients is {n} x {n} numbers, more than the table in"
+            f" blocks has ({M} x {N}): choose rows"
+        )
     prior = fit.last.prior_message
     likelihood = fit.last.likelihood_message
     if fit.column_clusters:  # both are turned to the clusters' own coordinates
@@ -1154,8 +1162,10 @@ class P2:
             Of an estimator, whose `linear_predictor` it is.
         """
         if np.any(self.unit != 1):
-            remedy = "use linear_predictor(A_new, return_std=True) of the estimator"
-            raise ValueError(f"predict: A_new is not on the scale of the fit; {remedy}")
+            raise ValueError(
+                "predict: A_new is not on the scale of the fit; use"
+                " linear_predictor(A_new, return_std=True) of the estimator"
+            )
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
 

@@ -599,14 +599,18 @@ def group_loss(loss, counts, A, y, beta):
     row_blocks.check_rows_in_memory(A)
     largest = np.bincount(counts.index).max()
     if largest > LARGEST_GROUP:
-        limit = f"blocks of more than {LARGEST_GROUP} do not fit; give smaller groups"
-        raise ValueError(f"counts: a group has {largest} rows, and {limit}")
+        raise ValueError(
+            f"counts: a group has {largest} rows, and blocks of more than"
+            f" {LARGEST_GROUP} do not fit; give smaller groups"
+        )
     n = len(counts.index)
     if n != len(y):
         raise ValueError(f"counts: groups has {n} labels, but y has {len(y)} rows")
     if largest == 1:
         return loss
     if np.isfinite(beta) and not isinstance(loss, Squared):
-        rule = f"{type(loss).__name__} with groups of rows is for beta = inf"
-        raise ValueError(f"{rule}, got {beta:g}: leave it out, or take Squared(sigma)")
+        raise ValueError(
+            f"{type(loss).__name__} with groups of rows is for beta = inf, got"
+            f" {beta:g}: leave it out, or take Squared(sigma)"
+        )
     return GroupedLoss(loss, counts.index, A)

@@ -317,12 +317,16 @@ def _check_can_condition(fit):
     beta, or under a prior that does not select. A TypeError or ValueError.
     """
     if not isinstance(fit, Fit):
-        source = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
-        raise TypeError(f"{OWNER}: fit must be {source}, got {fit!r:.60}")
+        raise TypeError(
+            f"{OWNER}: fit must be a Fit, from rvamp (of a fitted selector:"
+            f" selector.fit_), got {fit!r:.60}"
+        )
     p = fit.problem
     if fit.last is None or not fit.converged:
-        problem = "the fit has not converged, and there is no fixed point to start from"
-        raise ValueError(f"{OWNER}: {problem} ({fit.status})")
+        raise ValueError(
+            f"{OWNER}: the fit has not converged, and there is no fixed point to start"
+            f" from ({fit.status})"
+        )
     if isinstance(p.likelihood, PerRowLoss):
         raise TypeError(f"{OWNER}: the fit is one of a pattern: give the whole one")
     if np.isfinite(p.beta):
@@ -341,21 +345,24 @@ def _read_rows(fit, rows, columns):
     unit, _ = sampling_units(fit.problem.counts, len(fit.problem.y))
     G = unit.max() + 1
     if G < MIN_ROWS:
-        problem = f"{G} rows are too few, at least {MIN_ROWS} are needed"
-        remedy = "enumerate the resamples (naive_bootstrap)"
-        raise ValueError(f"{OWNER}: {problem}; {remedy}")
+        raise ValueError(
+            f"{OWNER}: {G} rows are too few, at least {MIN_ROWS} are needed; enumerate"
+            " the resamples (naive_bootstrap)"
+        )
     if np.iterable(rows) and not isinstance(rows, str):
         return clusters.check_indices("condition_on_rows: rows", rows, G)
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)):
-        kinds = "a whole number or a list of row numbers"
-        raise ValueError(f"condition_on_rows: rows must be {kinds}, got {rows!r}")
+        raise ValueError(
+            "condition_on_rows: rows must be a whole number or a list of row numbers,"
+            f" got {rows!r}"
+        )
     if not 0 <= rows <= G:
         raise ValueError(f"{OWNER}: rows must lie between 0 and {G}, got {rows}")
     if rows > MAX_CHOSEN_ROWS:
-        problem = (
-            f"rows = {rows} are up to {2**rows:,} fits; name the rows (rows=[...])"
+        raise ValueError(
+            f"condition_on_rows: rows = {rows} are up to {2**rows:,} fits; name the"
+            " rows (rows=[...]) if that is meant"
         )
-        raise ValueError(f"condition_on_rows: {problem} if that is meant")
     return np.argsort(-row_scores(fit, columns), kind="stable")[:rows]
 
 

@@ -172,8 +172,10 @@ class Diagnostics(NamedTuple):
         text = f"{self.reliability}: {'; '.join(self.reasons) or 'no sign of trouble'}"
         if np.isnan(self.effective_rows):
             return text
-        rows = f"varies as with {self.effective_rows:.0f} {self.unit}s"
-        return f"{text} ({rows}, one of which makes {self.largest_share:.0%})"
+        return (
+            f"{text} (varies as with {self.effective_rows:.0f} {self.unit}s, one of"
+            f" which makes {self.largest_share:.0%})"
+        )
 
     def __repr__(self):
         Pi = GRADES[self.reliability]

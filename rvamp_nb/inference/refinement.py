@@ -229,8 +229,10 @@ def _levels_without_lost(samples):
     """
     lost = np.isnan(samples.exact @ np.ones(samples.N + 1))
     if np.sum(~lost) < max(3, len(lost) / 2):  # those that arrive are no fair sample
-        arrived = f"{np.sum(~lost)} of {len(lost)} refits have reached their optimality"
-        raise ValueError(f"refine: {arrived} conditions: {_REMEDY}")
+        raise ValueError(
+            f"refine: {np.sum(~lost)} of {len(lost)} refits have reached their"
+            f" optimality conditions: {_REMEDY}"
+        )
     levels = (samples.exact,) * 3
     if samples.turns:
         levels = samples.few, samples.settled, samples.exact

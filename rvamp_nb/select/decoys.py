@@ -26,9 +26,10 @@ def _comparable(question, asked):
     tied |= question.columns.together or not question.target.intercept
     covariates = "covariate" in question.columns.kind
     if tied or covariates or not isinstance(question.A, np.ndarray):
-        need = "like noise only without groups, strata, weights and unpenalised columns"
-        need += ", with an intercept"
-        raise ValueError(f"{asked}: they are {need}, and X must be in memory")
+        raise ValueError(
+            f"{asked}: they are like noise only without groups, strata, weights and"
+            " unpenalised columns, with an intercept, and X must be in memory"
+        )
     A = question.A[:, question.candidates]
     return A / np.linalg.norm(A, axis=0) * len(A) ** 0.5
 
@@ -166,8 +167,10 @@ def _check_choices(pfer, covariance, n_draws):
     """
     pfer = check_number("decoys", "pfer", pfer, 0)
     if check_size("decoys", "n_draws", n_draws) % 2 == 0:
-        reason = "with an even number half of the draws keep more than is promised"
-        raise ValueError(f"decoys: n_draws must be odd, got {n_draws}: {reason}")
+        raise ValueError(
+            f"decoys: n_draws must be odd, got {n_draws}: with an even number half of"
+            " the draws keep more than is promised"
+        )
     if covariance not in COVARIANCES:
         names = ", ".join(map(repr, COVARIANCES))
         raise ValueError(f"covariance must be one of {names}, got {covariance!r}")

@@ -68,10 +68,11 @@ def why_no_joint_fit(question):
         n -= question.columns.K - 1
     if rows >= joint.ROWS_EACH * n:
         return ""
-    what = f"{seen} for {n} coefficients, of which each needs {joint.ROWS_EACH}"
-    remedy = "leave columns out; or select on one half of the rows, and ask for effects"
-    remedy += " of a table of the selected columns on the other half"
-    return f"no effects are known with {what}: {remedy}"
+    return (
+        f"no effects are known with {seen} for {n} coefficients, of which each needs"
+        f" {joint.ROWS_EACH}: leave columns out; or select on one half of the rows, and"
+        " ask for effects of a table of the selected columns on the other half"
+    )
 
 
 def _columns_inside(question):

@@ -31,9 +31,10 @@ def check_roles(ask):
     """Raise an `InputError` for roles that matched sets have already."""
     for role in ("time", "groups", "strata", "trials"):
         if ask.matched is not None and vars(ask)[role] is not None:
-            problem = "compares a case with its own controls, and draws whole sets"
-            remedy = f"drop {ask.typed(role)}"
-            raise InputError(f"{ask.typed('matched')} {problem} of them: {remedy}")
+            raise InputError(
+                f"{ask.typed('matched')} compares a case with its own controls, and"
+                f" draws whole sets of them: drop {ask.typed(role)}"
+            )
 
 
 def propose_sets(ask, frame, values):
@@ -77,8 +78,10 @@ def rows_in_sets(ask, frame, stay):
     classes = list(sizes)
     problem = f"{ask.where}: '{printable(ask.target)}'"
     if len(classes) != 2:
-        remedy = f"{ask.typed('matched')} needs two, cases and controls"
-        raise InputError(f"{problem} has the classes {quoted(classes)}: {remedy}")
+        raise InputError(
+            f"{problem} has the classes {quoted(classes)}: {ask.typed('matched')} needs"
+            " two, cases and controls"
+        )
     most = sizes.max()
     cases = list(most.index[most == most.min()])
     if len(cases) > 1:  # pairs
@@ -86,8 +89,10 @@ def rows_in_sets(ask, frame, stay):
     if ask.positive is not None:
         cases = [str(ask.positive)]
     if len(cases) != 1:
-        remedy = f"{ask.typed('positive')} says which one is the case"
-        raise InputError(f"{problem} is {quoted(classes)}: {remedy}")
+        raise InputError(
+            f"{problem} is {quoted(classes)}: {ask.typed('positive')} says which one is"
+            " the case"
+        )
     case = cases[0]
     if case not in classes:
         problem += f" has no class '{printable(case)}', only {quoted(classes)}"
@@ -96,8 +101,7 @@ def rows_in_sets(ask, frame, stay):
     if len(several):
         problem += f" is '{printable(case)}' in {sizes.loc[several[0], case]} rows of"
         problem += f" the set '{printable(several[0])}' of '{printable(ask.matched)}'"
-        remedy = "a set has one case: make sets of one case each"
-        raise InputError(f"{problem}: {remedy}")
+        raise InputError(f"{problem}: a set has one case: make sets of one case each")
     ask.case = case
     inside = labels.isin(sizes.index[(sizes > 0).all(axis=1)]).to_numpy()
     n_alone = int((stay & ~inside).sum())
@@ -116,6 +120,8 @@ def response(ask, frame):
 
 def describe(ask, y):
     """Describe the comparison in a sentence; y, (M,), has a field event."""
-    sets = f"{int(y['event'].sum())} sets in '{printable(ask.matched)}': the row"
-    sets += f" '{printable(ask.case)}' of each is compared with the others in it"
-    return f"{sets} (conditional logistic regression); ratios are odds ratios"
+    return (
+        f"{int(y['event'].sum())} sets in '{printable(ask.matched)}': the row"
+        f" '{printable(ask.case)}' of each is compared with the others in it"
+        " (conditional logistic regression); ratios are odds ratios"
+    )

@@ -47,16 +47,20 @@ def read_nodes(X):
     check_in_memory(X, reason, "give some of its columns as an array")
     A = check_array("X", X)
     if A.ndim != 2 or len(A) < 4:
-        rule = "a table of four rows or more"
-        raise ValueError(f"neighbourhoods: X must be {rule}, got shape {A.shape}")
+        raise ValueError(
+            "neighbourhoods: X must be a table of four rows or more, got shape"
+            f" {A.shape}"
+        )
     if names is None:
         names = [f"x{i}" for i in range(A.shape[1])]
     A, _, constant = unit_columns(A)
     representative = np.where(constant, -1, near_copies(A))
     nodes = np.flatnonzero(representative == np.arange(len(representative)))
     if len(nodes) < 3:
-        rule = "a network needs three columns that vary and are no copies"
-        raise ValueError(f"neighbourhoods: {rule}, X has {len(nodes)} of them")
+        raise ValueError(
+            "neighbourhoods: a network needs three columns that vary and are no copies,"
+            f" X has {len(nodes)} of them"
+        )
     return A[:, nodes], np.array(names), representative
 
 
@@ -228,10 +232,10 @@ class Network(NamedTuple):
 
     def __repr__(self):
         n_edges = int(self.edges.selected.sum())
-        size = (
-            f"{len(self.names)} columns, {n_edges} edges at Π >= {self.threshold:.3g}"
+        return (
+            f"Network({len(self.names)} columns, {n_edges} edges at Π >="
+            f" {self.threshold:.3g}, at most {self.pfer:.3g} false on average)"
         )
-        return f"Network({size}, at most {self.pfer:.3g} false on average)"
 
     def _repr_html_(self):
         table = self.edges

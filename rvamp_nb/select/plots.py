@@ -520,8 +520,10 @@ def plot_pair(selection, first, second, ax=None):
     which = np.array([_one_column(selection, first), _one_column(selection, second)])
     columns = selection.question.columns
     if columns.K > 1:
-        problem = "it draws one coefficient of a feature, which has one for each class"
-        raise ValueError(f"plot_pair: {problem}; see plot_density")
+        raise ValueError(
+            "plot_pair: it draws one coefficient of a feature, which has one for each"
+            " class; see plot_density"
+        )
     if which[0] == which[1]:
         raise ValueError(f"plot_pair: {first!r} and {second!r} are the same column")
     ax = _new_axes(ax, 5.6, 5)

@@ -327,8 +327,10 @@ class Results:
         for i, name in zip(at, called):
             first = called[np.argmax(at == i)]
             if name != first:
-                both = f"{first} and {name} are near copies, taken as one column"
-                raise ValueError(f"explore: {both}: name one of them")
+                raise ValueError(
+                    f"explore: {first} and {name} are near copies, taken as one column:"
+                    " name one of them"
+                )
         names = columns.names[columns.first]
         unit = columns.unit[columns.first]
         names[at] = called

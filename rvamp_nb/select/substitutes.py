@@ -100,9 +100,10 @@ def family_probabilities(selection, families=None):
 
     if selection.refined is None:
         cause = f" ({selection.refit_error})" if selection.refit_error else ""
-        problem = "there are no refits, whose lists are counted here"
-        remedy = f"fit with n_resamples=200{cause}"
-        raise ValueError(f"family_probabilities: {problem}: {remedy}")
+        raise ValueError(
+            "family_probabilities: there are no refits, whose lists are counted here:"
+            f" fit with n_resamples=200{cause}"
+        )
     columns = selection.question.columns
     labels = []
     rows = []

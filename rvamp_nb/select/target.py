@@ -95,8 +95,10 @@ def row_roles(
         problem = f"groups holds {units} different labels"
         if groups is None:
             problem = f"{units} rows"
-        remedy = "halves are drawn of them, and there must be 4 at least"
-        raise ValueError(f"{problem}, of those that weigh something: {remedy}")
+        raise ValueError(
+            f"{problem}, of those that weigh something: halves are drawn of them, and"
+            " there must be 4 at least"
+        )
     return rows
 
 
@@ -111,8 +113,10 @@ def _row_values(name, values, M):
     else:
         values = check_array(name, values)
     if values.shape not in ((M,), (M, 1)):
-        problem = f"one entry for each of the {M} rows of X"
-        raise ValueError(f"{name} must hold {problem}, got shape {values.shape}")
+        raise ValueError(
+            f"{name} must hold one entry for each of the {M} rows of X, got shape"
+            f" {values.shape}"
+        )
     return values.reshape(M)
 
 
@@ -129,8 +133,10 @@ def count_law(resampling, rows):
         law = dict(subsample=Subsample(0.5), poisson=Poisson(0.5)).get(law)
     methods = ("nodes", "draw", "mean", "var")
     if isinstance(law, type) or lacking(law, methods):
-        kinds = "'subsample', 'poisson' or a law of counts such as Subsample(0.5)"
-        raise ValueError(f"resampling must be {kinds}, got {resampling!r}")
+        raise ValueError(
+            "resampling must be 'subsample', 'poisson' or a law of counts such as"
+            f" Subsample(0.5), got {resampling!r}"
+        )
     laws.check_law("resampling", law, methods)
     if rows.strata is not None and not rows.are_matched():
         law = Stratified(law, rows.strata)
@@ -171,9 +177,10 @@ def check_rows(X, y, **roles):
     X.
     """
     if len(shape_of(X)) == 1 and len(shape_of(y)) == 2 and y.shape[1] > 1:
-        problem = "X has one column and no second dimension"
-        problem += f", y has {y.shape[1]} columns: are they swapped?"
-        raise ValueError(f"{problem} Call fit(X, y), the table first")
+        raise ValueError(
+            f"X has one column and no second dimension, y has {y.shape[1]} columns: are"
+            " they swapped? Call fit(X, y), the table first"
+        )
     notes = []
     index = _labels_of(X)
     if index is None:
@@ -186,14 +193,17 @@ def check_rows(X, y, **roles):
         if not unlike:
             continue
         if set(index) == set(labels):
-            problem = f"{name} has the row labels of X in another order"
-            remedy = f"give {name}.loc[X.index], or {name}.to_numpy() if the position"
-            raise ValueError(f"{problem}: {remedy} says which row is which")
+            raise ValueError(
+                f"{name} has the row labels of X in another order: give"
+                f" {name}.loc[X.index], or {name}.to_numpy() if the position says which"
+                " row is which"
+            )
         label, label_of_X = unlike[0]
         pair = f"({label} where X has {label_of_X})"
-        problem = f"{name} has other row labels than X {pair}"
-        remedy = f"{name}.to_numpy() says that this is meant"
-        notes.append(f"{problem}, and rows are taken by their position; {remedy}")
+        notes.append(
+            f"{name} has other row labels than X {pair}, and rows are taken by their"
+            f" position; {name}.to_numpy() says that this is meant"
+        )
     return notes
 
 
@@ -243,8 +253,10 @@ def loss_name(loss):
         kinds += " or a loss such as Huber(2.0)"
         raise ValueError(f"loss must be {kinds}, got {loss!r}")
     if isinstance(loss, Squared) and loss.sigma != 1:
-        reason = "sigma would only rescale the penalty, which is searched for"
-        raise ValueError(f"loss=Squared({loss.sigma:g}): {reason}; leave it at 1")
+        raise ValueError(
+            f"loss=Squared({loss.sigma:g}): sigma would only rescale the penalty, which"
+            " is searched for; leave it at 1"
+        )
     if LOSSES.get(loss.name) is type(loss):
         return loss.name
     return type(loss).__name__
@@ -290,8 +302,10 @@ def _note_of_shares(y):
     """
     for n in range(2, 31):
         if np.allclose(y * n, np.rint(y * n), 0, 1e-9):
-            note = f"y holds shares k / {n} and is taken as an amount"
-            return f"{note}: loss='squared' says that this is meant; {TRIALS}"
+            return (
+                f"y holds shares k / {n} and is taken as an amount: loss='squared' says"
+                f" that this is meant; {TRIALS}"
+            )
     return ""
 
 # %% ../../nbs/workshop/target.ipynb #71000010
@@ -323,9 +337,10 @@ def huber_delta(y, weight=None):
     scale = robust_scale(y, weight)
     if scale > 0:
         return float(1.35 * scale)  # as in scikit-learn
-    problem = "the median distance of y from its median, which is 0 (more than half of"
-    problem += " the rows are equal): give loss=Huber(delta)"
-    raise ValueError(f"loss='huber' takes its scale from {problem}")
+    raise ValueError(
+        "loss='huber' takes its scale from the median distance of y from its median,"
+        " which is 0 (more than half of the rows are equal): give loss=Huber(delta)"
+    )
 
 # %% ../../nbs/workshop/target.ipynb #71000013
 class Target(NamedTuple):
@@ -392,9 +407,11 @@ def _few_events(base, rows):
         if len(affected):
             problems.append(f"strata {format_list(names, affected)} {sentence}")
     if thinned and base.mean_at_risk < 5:
-        compared = f"{base.mean_at_risk:.1f} {compared_with} on average"
-        problem = f"in a resample a death is compared with {compared}, where rVAMP"
-        problems.append(f"{problem} alone is rough (Π may be off by 0.1 and more)")
+        problems.append(
+            f"in a resample a death is compared with {base.mean_at_risk:.1f}"
+            f" {compared_with} on average, where rVAMP alone is rough (Π may be off by"
+            " 0.1 and more)"
+        )
     if not problems:
         return ""
     return f"{'; '.join(problems)}: {remedy}"
@@ -434,8 +451,10 @@ def read_target(y, loss, rows, counts, intercept=True):
         y = y - rows.offset
         rows = rows._replace(offset=None)
         if np.ptp(rows.with_weight(y)) == 0:
-            problem = "y - offset is the same number in every row"
-            raise ValueError(f"{problem}: there is nothing to explain")
+            raise ValueError(
+                "y - offset is the same number in every row: there is nothing to"
+                " explain"
+            )
     # the intercept takes the mean of the offsets
     rows, level = _offset_centred(rows, intercept)
     scale = 1.0
@@ -461,8 +480,10 @@ def _read_survival(y, rows, counts):
     # without anyone else at risk, the residuals at zero coefficients vanish
     left = base.event - whole.hazard * np.exp(base.offset)
     if np.abs(left[base.sample_weight > 0]).max() < 1e-9:
-        problem = "all that are at risk at a death die at that time"
-        raise ValueError(f"y: {problem}, and no death is compared with anyone")
+        raise ValueError(
+            "y: all that are at risk at a death die at that time, and no death is"
+            " compared with anyone"
+        )
     note = _few_events(base, rows)
     return Target(base.event, "survival", base.rows, rows, level, None, base, note)
 
@@ -495,9 +516,10 @@ def _read_classes(y, rows, counts):
     roles = dict(groups=rows.groups, sample_weight=rows.weight, offset=rows.offset)
     for name, values in roles.items():
         if values is not None:
-            problem = f"{name} and loss='softmax' (several classes) are both given"
-            remedy = "leave it out, or take one class against the rest"
-            raise ValueError(f"{problem}: {remedy} (loss='logistic')")
+            raise ValueError(
+                f"{name} and loss='softmax' (several classes) are both given: leave it"
+                " out, or take one class against the rest (loss='logistic')"
+            )
     classes, index = check_classes(y, counts, len(y), "strata=y to fit")
     loss = Softmax(len(classes))
     return Target(loss.basis[index], "softmax", loss, rows, classes=classes)
@@ -513,10 +535,11 @@ def _offset_centred(rows, intercept=True, most=50):
         return rows, 0.0
     counted = rows.with_weight(rows.offset)
     if np.ptp(counted) > most:
-        problem = f"offset goes from {counted.min():g} to {counted.max():g}"
-        problem += ", and is added to what the features predict"
-        remedy = "give the logarithm of the exposure, not the exposure"
-        raise ValueError(f"{problem}: {remedy}")
+        raise ValueError(
+            f"offset goes from {counted.min():g} to {counted.max():g}, and is added to"
+            " what the features predict: give the logarithm of the exposure, not the"
+            " exposure"
+        )
     middle = 0.0
     if intercept:
         middle = np.average(rows.offset, weights=rows.weight)
@@ -533,9 +556,10 @@ def check_column(y):
     """
     field_names = isinstance(y, np.ndarray) and y.dtype.names
     if field_names:
-        problem = f"structured (fields {', '.join(field_names)}), as survival times are"
-        remedy = "say loss='survival' if that is what they are"
-        raise ValueError(f"y is {problem}: {remedy}")
+        raise ValueError(
+            f"y is structured (fields {', '.join(field_names)}), as survival times are:"
+            " say loss='survival' if that is what they are"
+        )
     if np.ma.is_masked(y):
         raise ValueError("y is a masked array with entries masked: drop these rows")
     try:
@@ -595,24 +619,29 @@ def _numbers(name, y, rows):
     this name is "poisson", and numbers too large or too close to each other to square.
     """
     if y.dtype.kind not in "biuf":
-        problem = f"y holds {len(np.unique(y))} different labels"
-        remedy = f"text is taken for classes, 2 to {MOST_CLASSES} of them, where loss"
-        remedy += " is 'auto' (merge rare ones; numbers written as text: convert them"
-        raise ValueError(f"{problem}: {remedy} first); got {y[:3]} ...")
+        raise ValueError(
+            f"y holds {len(np.unique(y))} different labels: text is taken for classes,"
+            f" 2 to {MOST_CLASSES} of them, where loss is 'auto' (merge rare ones;"
+            f" numbers written as text: convert them first); got {y[:3]} ..."
+        )
     y = y.astype(float)
     counted = rows.with_weight(y)
     if np.ptp(counted) == 0:
-        problem = f"y is constant ({counted[0]:g} in every row)"
-        raise ValueError(f"{problem}: there is nothing to explain")
+        raise ValueError(
+            f"y is constant ({counted[0]:g} in every row): there is nothing to explain"
+        )
     if name == "poisson" and counted.min() < 0:
-        problem = f"counts >= 0 in y, the smallest is {counted.min():g}"
-        raise ValueError(f"loss='poisson' needs {problem}")
+        raise ValueError(
+            f"loss='poisson' needs counts >= 0 in y, the smallest is {counted.min():g}"
+        )
     # the loss squares residuals: they must neither overflow nor vanish
     with np.errstate(all="ignore"):
         farthest = np.abs(counted - counted.mean()).max()
     if not 1e-100 < farthest < 1e100:
-        problem = f"y differs from its mean by up to {farthest:.0e}, too much or too"
-        raise ValueError(f"{problem} little to be squared: change its unit")
+        raise ValueError(
+            f"y differs from its mean by up to {farthest:.0e}, too much or too little"
+            " to be squared: change its unit"
+        )
     return y
 
 
@@ -623,23 +652,25 @@ def _success_shares(y, loss, rows):
     trials, and where all rows but one have only successes, or only failures.
     """
     if loss != "auto" and loss_name(loss) != "logistic":
-        problem = "of successes out of trials the loss is 'logistic' (or 'auto')"
-        problem += f", got {loss_name(loss)!r}"
-        remedy = "leave n_trials out, or the loss; of counts that have an exposure give"
-        raise ValueError(f"n_trials: {problem}: {remedy} offset=np.log(it)")
+        raise ValueError(
+            "n_trials: of successes out of trials the loss is 'logistic' (or 'auto'),"
+            f" got {loss_name(loss)!r}: leave n_trials out, or the loss; of counts that"
+            " have an exposure give offset=np.log(it)"
+        )
     remedy = "with n_trials it counts successes (n_trials * share)"
     y = check_array("y", _numbers_or_names(y), low=0, whole=True, remedy=remedy)
     if (y > rows.trials).any():
         i = np.argmax(y > rows.trials)
-        problem = f"{y[i]:g} of {rows.trials[i]:g} in row {i} (counted from 0)"
-        remedy = "drop or mend the row"
-        raise ValueError(f"y must be at most n_trials, got {problem}: {remedy}")
+        raise ValueError(
+            f"y must be at most n_trials, got {y[i]:g} of {rows.trials[i]:g} in row {i}"
+            " (counted from 0): drop or mend the row"
+        )
     share = y / rows.trials
     counted = rows.with_weight(share)
     if min(np.sum(counted > 0), np.sum(counted < 1)) < 2:
-        problem = "successes, or failures, in one row at most, which many resamples"
         raise ValueError(
-            f"y and n_trials hold {problem} miss: there is nothing to explain"
+            "y and n_trials hold successes, or failures, in one row at most, which many"
+            " resamples miss: there is nothing to explain"
         )
     return share
 
@@ -655,8 +686,9 @@ def _coded(y, rows):
         problem = f"y has {len(classes)} {noun}: {classes[:5]}"
         if len(classes) > 2:
             problem += f"; 3 to {MOST_CLASSES} together are for loss='softmax'"
-        need = "the logistic loss needs a target with two classes"
-        raise ValueError(f"{need}, {problem}")
+        raise ValueError(
+            f"the logistic loss needs a target with two classes, {problem}"
+        )
     if min(np.bincount(rows.with_weight(codes), minlength=2)) < 2:
         raise ValueError("one of y's classes has one row, which many resamples miss")
     return codes.astype(float), classes
@@ -755,9 +787,10 @@ def suspected(target, names, chosen, X):
         y = target.baseline.time
         ends = _ends_of_intervals(names)
         if ends:
-            problem = "may be the ends of intervals, and are features here"
-            mend = "drop them, and give y as event, start and stop"
-            yield f"{format_list(names, ends)} {problem}: {mend}"
+            yield (
+                f"{format_list(names, ends)} may be the ends of intervals, and are"
+                " features here: drop them, and give y as event, start and stop"
+            )
     y = rows.with_weight(y)
     X = rows.with_weight(X)
     y = y.reshape(len(y), -1)

@@ -132,10 +132,10 @@ def stability_words(selection):
         grade = "low"
     if selection.stability > 0.75:
         grade = "high"
-    text = (
+    return (
         f"{selection.stability:.2f}{error}: {grade} agreement of the lists of resamples"
+        " (0: as by chance, 1: all are the same; Nogueira et al. 2018)"
     )
-    return f"{text} (0: as by chance, 1: all are the same; Nogueira et al. 2018)"
 
 
 def _table_sentences(selection):
@@ -153,8 +153,10 @@ def _table_sentences(selection):
         selectable += " selected as wholes"
     yield f"The table had {n_rows} and {n_columns}{selectable}."
     if columns.dependent:
-        groups = f"{listed(columns.dependent, 8)} are linearly dependent"
-        yield f"The columns of {groups}; the penalty counts what they span."
+        yield (
+            f"The columns of {listed(columns.dependent, 8)} are linearly dependent; the"
+            " penalty counts what they span."
+        )
     unpenalised = columns.names[columns.kind == "covariate"]
     if len(unpenalised):
         yield f"Kept in every model without a penalty were: {listed(unpenalised, 8)}."
@@ -250,8 +252,10 @@ def _model_sentences(selection):
     factors = prior.penalty_factor[selection.question.candidates]
     # factors that are all equal only change the unit of the penalty
     if np.ptp(factors) > 1e-12 * factors.max():
-        extent = f"from {factors.min():.3g} to {factors.max():.3g}"
-        yield f"Penalties were multiplied by factors {extent}."
+        yield (
+            f"Penalties were multiplied by factors from {factors.min():.3g} to"
+            f" {factors.max():.3g}."
+        )
     multipliers, _ = prior.randomize.nodes()
     if len(multipliers) > 1:
         yield f"Penalties were multiplied at random, by {prior.randomize!r}."
@@ -286,8 +290,10 @@ def _law(law, n, unit="rows"):
         share = "half" if law.tau == 0.5 else f"a share of {law.tau:g}"
         return f"{share} of the {n:,} {unit}, drawn without replacement"
     if law_class == "Poisson":
-        draws = f"a Poisson number of times (mean {law.tau:g})"
-        return f"each of the {n:,} {unit} taken {draws}"
+        return (
+            f"each of the {n:,} {unit} taken a Poisson number of times (mean"
+            f" {law.tau:g})"
+        )
     return f"counts of the {n:,} {unit} by the law {law!r}"
 
 
@@ -322,9 +328,9 @@ def _method_sentences(selection):
         )
     decoy_kind = selection.asked["decoys"]
     if decoy_kind:
-        decoy = f"a decoy ({decoy_kind}; Barber and Candès, 2015)"
         yield (
-            f"For q-values, which take noise as exchangeable, each feature met {decoy}."
+            "For q-values, which take noise as exchangeable, each feature met a decoy"
+            f" ({decoy_kind}; Barber and Candès, 2015)."
         )
     yield (
         "Coefficients are shrunken: means and standard deviations over resamples on the"
@@ -367,10 +373,11 @@ def _choice_sentences(selection):
         yield f"No penalty gave an answer ({status}), and nothing was selected."
         return
     noun = selection.question.columns.feature
-    penalty = f"λ = {selection.lam:.4g}{_scales(selection)}"
-    size = f"{size_reported(selection):.3g} {noun}s on average"
-    aim = f"the aim was q = {selection.q:.3g}"
-    yield f"At the penalty {penalty}, a resample selects {size} ({aim})."
+    yield (
+        f"At the penalty λ = {selection.lam:.4g}{_scales(selection)}, a resample"
+        f" selects {size_reported(selection):.3g} {noun}s on average (the aim was q ="
+        f" {selection.q:.3g})."
+    )
     if status != "converged":
         yield f"The request could not be met in full: {status}."
     n_selected, n_below = size_selected(selection)
@@ -400,15 +407,19 @@ def _reliability_sentences(selection):
     diagnostics = selection.diagnostics
     converged = selection.path.converged
     if len(converged) > 1 or not converged.all():
-        n_converged = f"{converged.sum()} of {len(converged)} penalties"
-        yield f"The iteration converged at {n_converged}."
+        yield (
+            f"The iteration converged at {converged.sum()} of {len(converged)}"
+            " penalties."
+        )
     if selection.fit.converged:
         grade = GRADES[diagnostics.reliability]
         spread = GRADES[diagnostics.spread_reliability]
         # only what a reason says, without its advice
         reasons = [text.partition(": ")[0] for text in diagnostics.reasons]
-        size = f"{diagnostics.effective_rows:.0f} {diagnostics.unit}s"
-        reasons.append(f"the result varies as with {size}")
+        reasons.append(
+            f"the result varies as with {diagnostics.effective_rows:.0f}"
+            f" {diagnostics.unit}s"
+        )
         yield f"The package rates the reliability of Π by rVAMP alone as {grade}"
         yield f"({'; '.join(reasons)}), and that of standard deviations as {spread}."
     if diagnostics.repeated:

@@ -164,10 +164,11 @@ class DaskTable(ChunkedTable):
             given = type(source).__name__
             raise TypeError(f"DaskTable takes a dask.array, not {given}")
         if np.isnan(source.shape).any():
-            problem = "the chunks of A do not know how long they are"
-            remedy = "call A.compute_chunk_sizes() first"
-            of_frame = "of a data frame: frame.to_dask_array(lengths=True)"
-            raise ValueError(f"{problem}: {remedy} ({of_frame})")
+            raise ValueError(
+                "the chunks of A do not know how long they are: call"
+                " A.compute_chunk_sizes() first (of a data frame:"
+                " frame.to_dask_array(lengths=True))"
+            )
         source = _whole_lines(source, self.axis)
         lengths = np.array(source.chunks[self.axis])
         self.chunks = list(source.to_delayed().ravel()[lengths > 0])
@@ -244,5 +245,6 @@ class DaskTable(ChunkedTable):
             try:
                 dask.compute(look(chunk), retries=RETRIES)
             except Exception as problem:
-                reason = f"{type(problem).__name__}: {problem}"
-                raise self._not_read(k, reason) from problem
+                raise self._not_read(
+                    k, f"{type(problem).__name__}: {problem}"
+                ) from problem
