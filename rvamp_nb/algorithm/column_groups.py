@@ -15,7 +15,7 @@ a b c [1. 0. 0.]
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,10 +23,10 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 from scipy.special import ndtr, ndtri
 
-from ..sketch import as_html, as_page, moments_table, one_line
+from ..sketch import ShownDensity, as_page
 from ..tables.standardize import project_out
 from ..typing import Array, ArrayLike, Bools, TableLike
-from ..validation import check_array, check_field
+from ..validation import check_array, check_field, check_shares
 from . import group_channel
 from .group_channel import GroupMoments, make_isotropic, radial_moments
 from .messages import Mixed, Moments, Natural, take_entries
@@ -592,7 +592,7 @@ def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class P1InGroup:
+class P1InGroup(ShownDensity):
     """Hold p̄₁ of some columns whose groups answer together, an atom at zero and a
     density, as `p1` returns it. All arrays are () or (n,); results have that shape,
     followed by the argument's.
@@ -702,9 +702,7 @@ class P1InGroup:
 
     def quantile(self, q: ArrayLike) -> Array:
         """See `P1.quantile`: exactly 0 on the atom."""
-        q = np.asarray(q, dtype=float)
-        if not ((q > 0) & (q < 1)).all():
-            raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
+        q = check_shares(q)
         # where the atom is larger than that, all quantiles are 0: nothing to search
         largest_share = np.max(np.maximum(q, 1 - q), initial=0)
         is_searched = np.ravel(self.atom) <= largest_share
@@ -714,17 +712,10 @@ class P1InGroup:
         return quantiles.reshape(np.shape(self.h) + q.shape)
 
     def _chosen(self, which):
-        return P1InGroup(
-            unit=np.ravel(self.unit)[which],
-            Q_hat=np.ravel(self.Q_hat)[which],
-            h=np.ravel(self.h)[which],
-            rest=np.ravel(self.rest)[which],
-            s=np.ravel(self.s)[which],
-            t=np.ravel(self.t)[which],
-            k=np.ravel(self.k)[which],
-            atom=np.ravel(self.atom)[which],
-            moments=self.moments,
-        )
+        chosen = {}
+        for name in ("unit", "Q_hat", "h", "rest", "s", "t", "k", "atom"):
+            chosen[name] = np.ravel(vars(self)[name])[which]
+        return replace(self, **chosen)
 
     def _quantiles(self, q):
         """Find quantiles q of each column by bisection, (n, number of q)."""
@@ -741,9 +732,3 @@ class P1InGroup:
             return self._average(x, lambda z, _: ndtr(z))
 
         return halved(low, high, q, below, steps=45)
-
-    __repr__ = one_line
-    summary = moments_table
-
-    def _repr_html_(self):
-        return as_html(self, "p1")

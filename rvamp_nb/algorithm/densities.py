@@ -25,13 +25,13 @@ from .solver import Fit
 from ..interface import check_interface
 from ..tables.chunked import chunk_axis, with_ones
 from ..typing import Array, ArrayLike
-from ..validation import check_array, check_number, format_list
+from ..validation import check_array, check_number, check_shares, format_list
 
 # %% ../../nbs/workshop/densities.ipynb #l0cate01
 from functools import singledispatch
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..sketch import as_html, as_page, moments_table, one_line
+from ..sketch import ShownDensity, as_page
 
 if TYPE_CHECKING:  # not loaded for a signature
     from pandas import DataFrame
@@ -55,9 +55,9 @@ def _soft(field, t, positive=False):
     return np.sign(field) * np.maximum(np.abs(field) - t, 0)
 
 # %% ../../nbs/workshop/densities.ipynb #h5mv
-class _Moments:
+class _Moments(ShownDensity):
     """Mean and variance of a coefficient, drawn from the posterior of a random
-    resample, in the unit that it is asked for in; and how it is shown.
+    resample, in the unit that it is asked for in.
     """
 
     unit = 1.0
@@ -93,14 +93,6 @@ class _Moments:
             Always.
         """
         raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")
-
-    summary = moments_table
-
-    def __repr__(self):
-        return one_line(self)
-
-    def _repr_html_(self):
-        return as_html(self, "p1")
 
 # %% ../../nbs/workshop/densities.ipynb #h5p1
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,9 +234,7 @@ class P1(_AtPoints):
         array
             Coordinates' shape, then that of q.
         """
-        q = np.asarray(q, dtype=float)
-        if not ((q > 0) & (q < 1)).all():
-            raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
+        q = check_shares(q)
         Q, h, s, t = (_widen(term, q.ndim) for term in self.terms)
         ends = _soft(h + s * ndtri(q), t, self.prior.positive) / Q
         x = halved(ends.min(0), ends.max(0), q, lambda x: self.below(x, q.ndim))
@@ -390,9 +380,7 @@ class P1Numeric(_AtPoints):
 
     def quantile(self, q: ArrayLike) -> Array:
         """See `P1.quantile`."""
-        q = np.asarray(q, dtype=float)
-        if not ((q > 0) & (q < 1)).all():
-            raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
+        q = check_shares(q)
         noise = ndtri(q).reshape((-1,) + (1,) * np.ndim(self.incoming.h))
         fields = self._field(noise)
         ends = []
@@ -435,7 +423,7 @@ def _by_nearest(v, x):
 
 # %% ../../nbs/workshop/densities.ipynb #13b10ck1
 @dataclass(frozen=True, eq=False, repr=False)
-class P1Clustered:
+class P1Clustered(ShownDensity):
     """Hold p̄₁ of some coefficients of which some are in blocks of columns, as `p1`
     returns it.
 
@@ -467,10 +455,6 @@ class P1Clustered:
     alone: P1
     inside: Array
     points: Array
-
-    __repr__ = _Moments.__repr__
-    _repr_html_ = _Moments._repr_html_
-    summary = moments_table
 
     def _of(self, answers, inner):
         answers = np.array(answers, dtype=float)
@@ -1024,7 +1008,7 @@ def _new_rows(fit, A_new):
     return A_new
 
 # %% ../../nbs/workshop/densities.ipynb #30db549c
-class P2:
+class P2(ShownDensity):
     """Hold p̄₂ (`eq:approximate_two`), a Gaussian over coefficients that move together,
     as `p2` returns it. The covariances are computed when one is first asked for.
 
@@ -1054,6 +1038,7 @@ class P2:
     """
 
     atom = None  # a Gaussian has none
+    _role = "p2"
 
     def __init__(
         self,
@@ -1168,14 +1153,6 @@ class P2:
             )
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
-
-    summary = moments_table
-
-    def __repr__(self):
-        return one_line(self)
-
-    def _repr_html_(self):
-        return as_html(self, "p2")
 
 # %% ../../nbs/workshop/densities.ipynb #114beb3f
 def p2(fit: Fit | Selector, rows: ArrayLike | None = None) -> P2:
