@@ -54,19 +54,20 @@ def _fitted(name, table, options, with_effects):
     effects = None
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
     try:
-        s = estimator.fit(table.X, table.y, **table.rows).selection_
+        selection = estimator.fit(table.X, table.y, **table.rows).selection_
     except (ValueError, TypeError) as e:
         problem = str(e).replace("n_trials", "--trials")
         raise InputError(f"{printable(name)}: {problem}") from None
-    if with_effects and s.fit.converged:
+    if with_effects and selection.fit.converged:
         try:
             effects = estimator.debiased_effects()
         except ValueError as e:  # the list is good without them
             warnings.warn(f"no effects are written: {e}", stacklevel=2)
-    if table.classes and s.question.target.classes is not None:
-        target = s.question.target._replace(classes=np.array(table.classes))
-        s = replace(s, question=replace(s.question, target=target))
-    return s, effects
+    if table.classes and selection.question.target.classes is not None:
+        target = selection.question.target._replace(classes=np.array(table.classes))
+        question = replace(selection.question, target=target)
+        selection = replace(selection, question=question)
+    return selection, effects
 
 
 def _all_warnings(table, warned):
@@ -94,20 +95,20 @@ _TITLES = {  # end of a file: what it holds
 }
 
 
-def _contents(s, args, source, table, warned, effects):
+def _contents(selection, args, source, table, warned, effects):
     """Make the files of an answer: return {end of the name: bytes}, and the exit code.
 
     Texts about what fails are added to the list `warned`; effects may be None.
     """
-    made = _reports.report_files(s, [])
+    made = _reports.report_files(selection, [])
     contents = {"-selection.csv": made["table.csv"]}
     if effects is not None:
         rows = effects.summary().rename_axis("feature")
         contents["-effects.csv"] = _reports.csv_file(rows)
-    stopped = s.interrupted
+    stopped = selection.interrupted
     missing = []
     try:
-        for title, make in _extras(s, args.path, effects).items():
+        for title, make in _extras(selection, args.path, effects).items():
             try:
                 contents.update(make())
             except Exception as e:  # such as fonts that matplotlib does not find
@@ -115,9 +116,9 @@ def _contents(s, args, source, table, warned, effects):
     except KeyboardInterrupt:
         stopped = True
     warned += missing
-    without_effects = args.effects and effects is None and s.fit.converged
-    code = 3 if missing or without_effects else _code(s, stopped)
-    columns = s.question.columns
+    without_effects = args.effects and effects is None and selection.fit.converged
+    code = 3 if missing or without_effects else _code(selection, stopped)
+    columns = selection.question.columns
     prepared = dict(
         rows_left_out=table.left_out,
         gaps_filled=table.filled,
@@ -134,25 +135,25 @@ def _contents(s, args, source, table, warned, effects):
     return contents, code
 
 
-def _extras(s, with_path, effects):
+def _extras(selection, with_path, effects):
     """Return functions that make the optional files, {title: function}; a function
     returns {end of the name: bytes}.
     """
     ends = {"bars": "-selection.png"}
     if with_path:
         ends["path"] = "-path.png"
-    if s.interrupted or not s.fit.converged:
+    if selection.interrupted or not selection.fit.converged:
         ends = {}
 
     def path():
-        return {"-path.csv": _reports.csv_file(_reports.path_table(s))}
+        return {"-path.csv": _reports.csv_file(_reports.path_table(selection))}
 
     def pictures():
-        files = _reports.picture_files(s, list(ends), ["png"])
+        files = _reports.picture_files(selection, list(ends), ["png"])
         return {end: files[f"{name}.png"] for name, end in ends.items()}
 
     def picture_of_effects():
-        files = _reports.effects_files(s, effects, ["png"])
+        files = _reports.effects_files(selection, effects, ["png"])
         return {"-effects.png": files["effects.png"]}
 
     extras = {}
@@ -164,14 +165,14 @@ def _extras(s, with_path, effects):
     return extras
 
 
-def _by_lines(s, table):
+def _by_lines(selection, table):
     """Return a `Selection` whose diagnostics name rows by their lines in the file, and
     by their ids, if any.
     """
-    diagnostics = s.diagnostics
+    diagnostics = selection.diagnostics
     lines = table.X.index
     if not lines.name:
-        return s
+        return selection
 
     def few(rows):
         return ", ".join(map(str, rows[:4]))
@@ -188,7 +189,7 @@ def _by_lines(s, table):
         for i, reason in enumerate(reasons):
             if reason.startswith(begin):
                 reasons[i] = place + reason.removeprefix(begin)
-    return replace(s, diagnostics=diagnostics._replace(reasons=tuple(reasons)))
+    return replace(selection, diagnostics=diagnostics._replace(reasons=tuple(reasons)))
 
 # %% ../nbs/workshop/cli.ipynb #59200d3a
 def _saved(name, contents, out):
@@ -218,14 +219,12 @@ def _saved(name, contents, out):
     return [f"{title}: {printable(file, 1000)}" for file, title in titles.items()]
 
 
-def _reported(s, folder, done):
+def _reported(selection, folder, done):
     """Write the report. Returns the line that names it."""
     try:
-        _reports.write_report(s, folder, done)
+        _reports.write_report(selection, folder, done)
     except Exception as e:
-        reason = str(e) or type(e).__name__
-        if isinstance(e, OSError) and e.strerror:
-            reason = e.strerror
+        reason = readers.reason_of(e)
         if "choose" not in reason:
             reason += ": choose another folder with --report"
         raise _Unwritten(
@@ -297,15 +296,19 @@ class _Unwritten(Exception):
     """The files, or the report, could not be written."""
 
 
-def _code(s, stopped):
+def _code(selection, stopped):
     """Return the exit code that an answer deserves."""
     if stopped:
         return 130
-    if not s.fit.converged:
+    if not selection.fit.converged:
         return 4
-    doubtful = s.refined is None or s.status != "converged" or s.diagnostics.repeated
-    red = doubtful and s.diagnostics.reliability == "red"
-    return 3 if s.refit_error or red else 0
+    doubtful = (
+        selection.refined is None
+        or selection.status != "converged"
+        or selection.diagnostics.repeated
+    )
+    red = doubtful and selection.diagnostics.reliability == "red"
+    return 3 if selection.refit_error or red else 0
 
 
 def _complain(text, code):
@@ -450,13 +453,13 @@ def _groups(args, table):
     return groups
 
 # %% ../nbs/workshop/cli.ipynb #04ec9a33
-def _announce(options, many=5000):
+def _announce(options):
     """Print one line about many refits, before they are made, where nobody sees
     a bar.
     """
     most = 0.25 / options.get("accuracy", 0.5) ** 2
     seen = LazyModule("rvamp_nb.environment").is_interactive
-    if most > many and options["n_resamples"] is None and not seen():
+    if most > 5000 and options["n_resamples"] is None and not seen():
         price = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits"
         _complain(f"{price}; --resamples N makes N, and ctrl-C keeps those made", 0)
 
@@ -491,11 +494,11 @@ def _run(argv):
         _check_place(args.report, "--report")
     _announce(options)
     with _collected_warnings() as warned:
-        s, effects = _fitted(source["name"], table, options, args.effects)
+        selection, effects = _fitted(source["name"], table, options, args.effects)
     warned = _all_warnings(table, warned)
-    s = _by_lines(s, table)
-    contents, code = _contents(s, args, source, table, warned, effects)
-    lines = _reports.console(s, source["name"], table.notes, warned)
+    selection = _by_lines(selection, table)
+    contents, code = _contents(selection, args, source, table, warned, effects)
+    lines = _reports.console(selection, source["name"], table.notes, warned)
     if effects is not None:
         lines.append("")
         lines += _reports.effects_lines(effects)
@@ -504,7 +507,7 @@ def _run(argv):
         lines.append("")
         lines += saved
         if args.report is not None and code != 130:
-            lines.append(_reported(s, args.report, table.notes))
+            lines.append(_reported(selection, args.report, table.notes))
     finally:
         _show("\n".join(lines))
     if code == 130:
@@ -623,18 +626,18 @@ def _as_json(args, study, sizes, left, code):
 
 
 _PLAN = """\
-{s.rows} rows find {s.true_selections:.3g} of {s.n_effects} effects\
- (power {s.power:.2f}) among {s.n_features} features on average;
-an effect changes the target by {s.size:g} per standard deviation of {of};
-without the effects the target has the standard deviation {s.noise:g}.
-Analyse them with --threshold {s.threshold:.3g} --pfer {s.pfer:.3g};
-a resample, half of the rows, then selects q = {s.q:.3g} features.
-False selections on average: {s.pfer:.2g} at most, by the limit,\
- and {s.false_selections:.2g} expected here."""
+{study.rows} rows find {study.true_selections:.3g} of {study.n_effects} effects\
+ (power {study.power:.2f}) among {study.n_features} features on average;
+an effect changes the target by {study.size:g} per standard deviation of {of};
+without the effects the target has the standard deviation {study.noise:g}.
+Analyse them with --threshold {study.threshold:.3g} --pfer {study.pfer:.3g};
+a resample, half of the rows, then selects q = {study.q:.3g} features.
+False selections on average: {study.pfer:.2g} at most, by the limit,\
+ and {study.false_selections:.2g} expected here."""
 
 _LIKE_THE_PILOT = """\
-power {s.power:.2f} ± {s.power_se:.2f} (share of the effects that are found),\
- in {s.n_simulated} simulated studies
+power {study.power:.2f} ± {study.power_se:.2f} (share of the effects that are found),\
+ in {study.n_simulated} simulated studies
 Features are correlated as in the pilot; one that is correlated with an
 effect may be selected in its place, and counts as false."""
 
@@ -657,9 +660,9 @@ def _as_table(args, study, sizes, left, code):
     of = "its feature"
     if columns > 1:
         of += f",\nthe length of the coefficients of {columns} columns"
-    lines.append(_PLAN.format(s=study, of=of))
+    lines.append(_PLAN.format(study=study, of=of))
     if args.pilot:
-        lines.append(_LIKE_THE_PILOT.format(s=study))
+        lines.append(_LIKE_THE_PILOT.format(study=study))
         if left:
             names = ", ".join(map(printable, left[:8]))
             if len(left) > 8:

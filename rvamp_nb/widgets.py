@@ -136,7 +136,7 @@ def explorer_table(fits, start, shown, names, unit=1.0):
     )
 
 # %% ../nbs/workshop/widgets.ipynb #x62step1
-def with_steps(table, fit, shown, unit=1.0, most=40):
+def with_steps(table, fit, shown, unit=1.0):
     """Add the steps of the iteration, from the empty model until the fit's tolerance,
     to the dict of the page: the message and the moments of each.
     """
@@ -149,7 +149,7 @@ def with_steps(table, fit, shown, unit=1.0, most=40):
             moments = np.array([x.mean[shown] * unit, x.var[shown] * unit**2]).T
             steps.append(np.hstack([message, moments]))
             deltas.append(float(step.delta))
-            if len(steps) == most or max(step.change, step.delta) < fit.tol:
+            if len(steps) == 40 or max(step.change, step.delta) < fit.tol:
                 break
     return dict(table, steps=_packed(steps), deltas=deltas)
 
@@ -236,7 +236,7 @@ def _columns(shown, names, fit):
     return numbers
 
 
-def _along(fit, bar, ratio=1.2, below=12, above=11):
+def _along(fit, bar):
     """Return fits at penalties around a fit's, in even ratios, and the place of its
     own.
     """
@@ -245,8 +245,8 @@ def _along(fit, bar, ratio=1.2, below=12, above=11):
         penalties = [fit.problem.prior.scaled(step**k) for k in range(1, n + 1)]
         return _chain(fit, [dict(prior=penalty) for penalty in penalties], bar)
 
-    smaller = at_penalties(1 / ratio, below)
-    larger = at_penalties(ratio, above)
+    smaller = at_penalties(1 / 1.2, 12)
+    larger = at_penalties(1.2, 11)
     return smaller[::-1] + [fit] + larger, len(smaller)
 
 # %% ../nbs/workshop/widgets.ipynb #x62expl3
@@ -287,11 +287,6 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
     >>> type(widget).__name__
     'Explorer'
     """
-    raise TypeError(f"explore: fit must be a Fit or an estimator, got {fit!r:.60}")
-
-
-@explore.register(Fit)
-def _explore_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True):
     _check_explorable(fit)
     if names is None:
         names = [f"x{i}" for i in range(len(fit.mean))]
@@ -326,7 +321,9 @@ def _explore_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress
 
 
 def _check_explorable(fit):
-    """Refuse (TypeError, ValueError) a fit that has no penalty or p̄₁ to move."""
+    """Refuse (TypeError, ValueError) what is no fit, or has nothing to move."""
+    if not isinstance(fit, Fit):
+        raise TypeError(f"explore: fit must be a Fit or an estimator, got {fit!r:.60}")
     if not fit.converged:
         raise ValueError(f"explore: fit has not converged: {fit.status}")
     if fit.column_clusters:

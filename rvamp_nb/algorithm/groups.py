@@ -443,10 +443,10 @@ def _average_counts(p, by_count, X):
     return GroupAnswer(mean, chi, slack, Q_hat, inverse @ noise @ inverse)
 
 
-def _inverse_response(chi, faintest=1e-10):
+def _inverse_response(chi):
     """Invert chi; a direction without response gets a small one, to stay finite."""
     values, E = np.linalg.eigh(chi)
-    values = np.maximum(values, faintest * values[:, -1:] + 1e-100)
+    values = np.maximum(values, 1e-10 * values[:, -1:] + 1e-100)
     return (E / values[:, None]) @ transposed(E)
 
 

@@ -367,10 +367,11 @@ def work_limit(problem, max_iter):
     return WORK.get() + WORK_A_STEP * n_rows * max_iter
 
 
-def _is_stuck(rows, window=300):
+def _is_stuck(rows):
     """Return whether the larger of change and delta has not fallen by a tenth in the
-    last `window` rows of the trace.
+    last 300 rows of the trace.
     """
+    window = 300
     if len(rows) <= window:
         return False
     errors = np.nan_to_num([max(row[:2]) for row in rows], nan=np.inf)

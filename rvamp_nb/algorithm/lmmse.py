@@ -722,13 +722,13 @@ def couple_both(prior, rows, A, gathered=None):
     return couple_rows(rows, A, prior, gathered)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000113
-def stand_in_columns(gathered, smallest=1e-12):
+def stand_in_columns(gathered):
     """Replace many columns, a `FirstPass` all in R, by M columns (`stand-in-columns`):
     return X (M, M), and their message with D = 1, r and T (M,). Directions of H below
-    the `smallest` share of its largest are taken as if they had that share.
+    1e-12 of its largest are taken as if they had that share.
     """
     values, V = np.linalg.eigh(gathered.H)  # reads the lower triangle
-    root = np.sqrt(np.maximum(values, smallest * values[-1]))
+    root = np.sqrt(np.maximum(values, 1e-12 * values[-1]))
     inward = (V / root).T
     noise = inward @ mirrored(gathered.noise) @ inward.T
     # a rotation makes the noise of the new columns independent

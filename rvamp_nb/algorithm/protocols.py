@@ -89,7 +89,7 @@ def _check_answers(loss, y, f, counts, beta):
         _check_parts(f"{owner}.message", zip(names, arrays), f.shape)
 
 
-def check_derivatives(loss, y, counts, beta, h=1e-4):
+def check_derivatives(loss, y, counts, beta):
     """Refuse (TypeError, ValueError) a loss that is not convex, that returns messages
     that are not finite, or whose slope and curvature are not the derivatives of its
     value, by differences of step h.
@@ -103,6 +103,7 @@ def check_derivatives(loss, y, counts, beta, h=1e-4):
     y = np.repeat([low, middle, high], 3)
     f = np.tile([-0.7, 0.3, 1.1], 3)  # off the round numbers, at which corners are
     _check_answers(loss, y, f, counts, beta)
+    h = 1e-4
     slope, curvature = loss.derivatives(y, f)
     slope_up, _ = loss.derivatives(y, f + h)
     slope_down, _ = loss.derivatives(y, f - h)

@@ -496,16 +496,16 @@ def _read_rows_seen(A, seen, rng):
     return ComparedRows(products, columns, lambda: values, len(varying))
 
 
-def near_duplicate_rows(A, level=0.01):
+def near_duplicate_rows(A):
     """Find groups of rows that are closer to each other than independent rows come by
     chance (`too-close`, `tail`): repeated samples of one unit, or copies. Return a list
     of int arrays, row numbers, increasing, two or more in each.
 
     A, (M, N) floats or ChunkedTable, has columns on one scale; those that do not vary
     are left out. Of more than 1,000 rows so many are looked at, drawn at random. In
-    about a share `level` of all tables at most independent rows are taken for repeated
-    ones.
+    about 1 % of all tables at most independent rows are taken for repeated ones.
     """
+    level = 0.01
     rng = np.random.default_rng(0)
     seen = np.sort(rng.permutation(len(A))[:ROWS_SEEN])
     if len(seen) <= 2:

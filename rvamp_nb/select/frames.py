@@ -653,10 +653,11 @@ _ABOVE = 0.1  # a high one is so many widths of the others above them
 # half of it names 999 beside amounts up to 950, twice of it none beside 850
 
 
-def _far_values(values, names, block=4096):
+def _far_values(values, names):
     """Yield a few equal numbers far from the rest of a column: the column's name, the
     number, how many rows have it, and the ends of the rest.
     """
+    block = 4096  # columns at a time, for less memory
     for start in range(0, values.shape[1], block):
         part = np.sort(values[:, start : start + block], axis=0)
         widest = np.fmax.reduce(np.diff(part, axis=0), axis=0)

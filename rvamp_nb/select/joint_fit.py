@@ -137,14 +137,13 @@ def effects_of_joint_fit(s, shown, copies, level):
     if K > 1:
         classes = s.question.target.classes
         names = [f"{name}, {label}" for name in names for label in classes]
-    M = len(s.question.target.rows.with_weight(s.question.target.y))
     return dict(
         **joint.intervals(*chosen, is_single, level),
         level=level,
         names=np.array(names, dtype=object),
         reasons=list(np.repeat(reasons, K)),
         selected=np.repeat(s.support[shown], K),
-        sd=np.repeat(columns.scale[shown] / np.sqrt(M), K),
+        sd=np.repeat(columns.scale[shown] / np.sqrt(s.question.target.n_rows), K),
         together=_tests_together(s.question, found, shown),
     )
 

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['np', 'pd', 'GAP_WORDS', 'InputError', 'in_python', 'printable', 'quoted', 'plural', 'meant', 'LazyModule',
-           'read_frame', 'reading', 'check_names', 'cell_label', 'text_column', 'to_numeric', 'as_pandas',
+           'read_frame', 'reason_of', 'reading', 'check_names', 'cell_label', 'text_column', 'to_numeric', 'as_pandas',
            'lies_on_its_side', 'joined']
 
 # %% ../../nbs/workshop/readers.ipynb #rd000004
@@ -57,13 +57,13 @@ def plural(noun, number):
     return noun if number == 1 else f"{noun}s"
 
 
-def meant(name, names, most=100_000):
+def meant(name, names):
     """Suggest one of the names for a name that is unknown, as the end of a sentence.
 
-    Among more than `most` names only the letters' case may differ.
+    Among more than 100,000 names only the letters' case may differ.
     """
     spellings = {other.lower(): other for other in names}
-    candidates = spellings if len(spellings) <= most else [name.lower()]
+    candidates = spellings if len(spellings) <= 100_000 else [name.lower()]
     for close in get_close_matches(name.lower(), candidates):
         if close in spellings:
             return f" (did you mean '{printable(spellings[close])}'?)"
@@ -130,6 +130,13 @@ def read_frame(
     return frame
 
 
+def reason_of(error):
+    """Return the words of an error, without the name of a file, or its class."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
 @contextmanager
 def reading(where, remedy):
     """Raise any error of a library that reads a file as an InputError of one line."""
@@ -138,10 +145,7 @@ def reading(where, remedy):
     except InputError:
         raise
     except Exception as e:  # each library, and each version, has errors of its own
-        reason = str(e) or type(e).__name__
-        if isinstance(e, OSError) and e.strerror:
-            reason = e.strerror
-        reason = printable(" ".join(reason.split()), 100)
+        reason = printable(" ".join(reason_of(e).split()), 100)
         raise InputError(f"cannot read {where} ({reason}): {remedy}") from None
 
 

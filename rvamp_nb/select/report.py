@@ -268,7 +268,7 @@ def settings(selection):
         equivalent_refits = selection.refined.equivalent_refits
     return {
         "version": rvamp_nb.__version__,
-        "n_rows": len(target.rows.with_weight(target.y)),
+        "n_rows": target.n_rows,
         "classes": classes,
         "n_groups": _n_labels(target.rows, target.rows.groups),
         "n_strata": _n_labels(target.rows, target.rows.strata),

@@ -358,6 +358,11 @@ class Target(NamedTuple):
     intercept: bool = True  # whether the model has one
 
     @property
+    def n_rows(self):
+        """Number of rows with a weight above 0."""
+        return len(self.rows.with_weight(self.y))
+
+    @property
     def refits_intercept(self):
         """Flag of an intercept to fit in each resample; a squared loss centres once."""
         return self.intercept and self.loss not in ("squared", "softmax")
@@ -525,16 +530,16 @@ def _read_classes(y, rows, counts):
     return Target(loss.basis[index], "softmax", loss, rows, classes=classes)
 
 
-def _offset_centred(rows, intercept=True, most=50):
+def _offset_centred(rows, intercept=True):
     """Centre the offsets of rows, and return the rows and the change of the intercept.
 
     Without an intercept offsets stay as they are. Raises a ValueError for offsets that
-    spread over more than `most`.
+    spread over more than 50.
     """
     if rows.offset is None:
         return rows, 0.0
     counted = rows.with_weight(rows.offset)
-    if np.ptp(counted) > most:
+    if np.ptp(counted) > 50:
         raise ValueError(
             f"offset goes from {counted.min():g} to {counted.max():g}, and is added to"
             " what the features predict: give the logarithm of the exposure, not the"

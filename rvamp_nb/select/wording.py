@@ -300,7 +300,7 @@ def _law(law, n, unit="rows"):
 def _method_sentences(selection):
     """Write sentences on the method: resampling, rVAMP, refits and decoys."""
     target = selection.question.target
-    law = _law(selection.question.counts, len(target.rows.with_weight(target.y)))
+    law = _law(selection.question.counts, target.n_rows)
     differs = "coefficient differs"
     if selection.question.columns.K > 1:
         differs = "coefficients differ"
@@ -553,7 +553,7 @@ def _facts_of_the_choice(selection):
     yield "penalty", f"{prior}, {penalty}"
     reason = _threshold_reason(selection)
     yield "threshold", f"selected if Π ≥ {selection.threshold:.3g}{reason}"
-    resamples = _law(selection.question.counts, len(target.rows.with_weight(target.y)))
+    resamples = _law(selection.question.counts, target.n_rows)
     if not np.isnan(selection.pfer_bound):
         resamples += "; the limit on false selections, pfer, needs independent"
         resamples += f" {selection.diagnostics.unit}s"
