@@ -17,7 +17,7 @@ a b c [1. 0. 0.]
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -25,16 +25,13 @@ from scipy.special import ndtr, ndtri
 
 from ..sketch import ShownDensity, as_page
 from ..tables.standardize import project_out
-from ..typing import Array, ArrayLike, Bools, TableLike
+from ..typing import Array, ArrayLike, Bools, DataFrame, TableLike
 from ..validation import check_array, check_field, check_shares
 from . import group_channel
 from .group_channel import GroupMoments, make_isotropic, radial_moments
 from .messages import Mixed, Moments, Natural, take_entries
 from .prior import Prior
 from .rectified import halved, phi
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = [
     "ColumnGroups",

@@ -24,17 +24,14 @@ from .rectified import halved, phi
 from .solver import Fit
 from ..interface import check_interface
 from ..tables.chunked import chunk_axis, with_ones
-from ..typing import Array, ArrayLike
+from ..typing import Array, ArrayLike, DataFrame
 from ..validation import check_array, check_number, check_shares, format_list
 
 # %% ../../nbs/workshop/densities.ipynb #l0cate01
 from functools import singledispatch
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ..sketch import ShownDensity, as_page
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 
 class Selector(Protocol):

@@ -12,7 +12,7 @@ Evolution(converged in 16 turns; mse 0.6717, var 0.456, chi 0.9455)
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from ..environment import numpy_errors
 from ..interface import check_interface
 from ..sketch import as_page
-from ..typing import Array, ArrayLike
+from ..typing import Array, ArrayLike, DataFrame
 from ..validation import check_array, check_number, check_size
 from . import order_parameters
 from .column_groups import GroupLasso
@@ -29,9 +29,6 @@ from .order_parameters import ConstantSignal, GaussianSignal, OrderParameters
 from .prior import Laplace, Prior, check_prior
 from .resampling import CountLaw, Poisson, check_law
 from .solver import ConvergenceWarning
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = [
     "Evolution",

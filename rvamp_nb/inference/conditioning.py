@@ -13,7 +13,7 @@ before on the columns that matter (`solve_patterns`), and mixes the fits.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,11 +32,8 @@ from ..algorithm.step import WithIntercept, relative_change
 from ..environment import numpy_errors
 from ..sketch import as_page, leading_moments
 from ..tables.chunked import pick_columns, with_ones
-from ..typing import Array, Ints
+from ..typing import Array, DataFrame, Ints
 from .patterns import PerRowLoss, patterns, sampling_units
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = [
     "ConditionedFit",

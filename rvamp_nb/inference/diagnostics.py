@@ -15,7 +15,7 @@ green: no sign of trouble (varies as with 126 rows, one of which makes 4%)
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -30,13 +30,10 @@ from ..algorithm.solver import Fit
 from ..sketch import GRADES, graded, rows_of_html
 from ..tables.chunked import ChunkedTable, SparseBlock, chunk_axis
 from ..tables.standardize import unit_columns
-from ..typing import Ints
+from ..typing import DataFrame, Ints
 from ..validation import format_list
 from . import row_shares
 from .row_shares import COLUMNS_SEEN, ROWS_SEEN, ComparedRows, NoiseSigns
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = [
     "AMBER_OWN",

@@ -12,7 +12,7 @@ probability of each edge, its standard error, and a picture.
 Network(9 columns, 1 edges at Π >= 0.771, at most 1 false on average)
 """
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -20,15 +20,11 @@ from ..plot_style import COLOURS
 from ..sketch import as_page
 from ..tables.chunked import check_in_memory
 from ..tables.standardize import unit_columns
-from ..typing import Array, Bools, Ints, TableLike
+from ..typing import Array, Axes, Bools, DataFrame, Ints, TableLike
 from ..validation import check_array, check_size, format_list, kind_of
 from .edges import edge_shares, penalty_for
 from .error_control import pfer_bound, resolve_error_control
 from .features import column_names, near_copies, read_X
-
-if TYPE_CHECKING:  # none of these is loaded for a signature
-    from matplotlib.axes import Axes
-    from pandas import DataFrame
 
 __all__ = ["MOST_NAMED", "Network", "draw_network", "neighbourhoods", "read_nodes"]
 

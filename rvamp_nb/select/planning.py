@@ -15,7 +15,7 @@ Study(114 rows: 4.03 of 5 effects, 0.02 false)
 import warnings
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,11 @@ from ..algorithm.solver import ConvergenceWarning
 from ..datasets import standardize
 from ..environment import progress_bar
 from ..sketch import as_page
-from ..typing import Array, ArrayLike
+from ..typing import Array, ArrayLike, DataFrame
 from ..validation import check_array, check_number, check_size, format_list
 from . import pilots
 from .error_control import BOUNDS, resolve_error_control
 from .pilots import BY_HALVES, PLAN_THRESHOLDS
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = [
     "LOCAL_LOSS",

@@ -30,14 +30,11 @@ from .. import widgets
 from ..algorithm.densities import located
 from ..environment import numpy_errors
 from ..tables.chunked import chunk_axis
-from ..typing import Array, Bools, FilePath
+from ..typing import Array, Axes, Bools, DataFrame, FilePath
 from . import plots, report, substitutes
 from .decoys import share_kept
 
 if TYPE_CHECKING:  # none of these is loaded for a signature
-    from matplotlib.axes import Axes
-    from pandas import DataFrame
-
     from ..inference.effects import Effects
     from ..inference.refinement import RefinedFit
 
