@@ -975,10 +975,9 @@ def _collect_path(lams, points):
     )
 
 # %% ../../nbs/workshop/solver.ipynb #ca9d13d7
-# what the losses of a path may take, beside one fit's: so much of one for each penalty.
-# The most hostile path of 40 penalties (tests/bench/budget.py, seed 262) ends after
+A_SHORT_FIT = 0.05  # of one fit's work: what each penalty of a path adds to the limit
+# the most hostile path of 40 penalties (tests/bench/budget.py, seed 262) ends after
 # 8.0 s, with half as much after 5.7, with twice as much after 11.8; without, after 13
-A_SHORT_FIT = 0.05
 
 
 @numpy_errors(under="ignore")

@@ -51,10 +51,10 @@ __all__ = [
     "solve_patterns",
 ]
 
-# The relative change at which a pattern has settled. Halved and doubled, 120 rows of
-# the breast cancer data take 1.15 and .8 of the time; Pi is off by 4e-4 and 1.1e-3 at
-# most, for 1e-3 as it is: what conditioning moves there is .03.
-PATTERN_TOL = 1.5e-2
+PATTERN_TOL = 1.5e-2  # relative change at which a pattern has settled
+# Halved and doubled, 120 rows of the breast cancer data take 1.15 and .8 of the time;
+# Pi is off by 4e-4 and 1.1e-3 at most, for 1e-3 as it is: what conditioning moves there
+# is .03.
 MOST_STEPS = 100  # before it is given up
 
 
