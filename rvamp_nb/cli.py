@@ -337,8 +337,10 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
-_ASK = "target time event entry positive id groups strata weights offset exposure"
-_ASK += " trials matched drop keep categorical missing na lod"
+_ASK = (
+    "target time event entry positive id groups strata weights offset exposure trials"
+    " matched drop keep categorical missing na lod"
+)
 _OPTIONS = "loss threshold pfer q bound l1_ratio intercept accuracy n_resamples decoys"
 
 

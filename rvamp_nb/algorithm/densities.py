@@ -696,8 +696,10 @@ def _chosen(fit, rows):
     if rows.dtype.kind not in "iu":
         remedy = "np.flatnonzero of a mask"
         if rows.dtype.kind in "UO":
-            remedy = "names are known to the estimator: p1(selector, 'bmi'), and to a"
-            remedy += " fit of a DataFrame"
+            remedy = (
+                "names are known to the estimator: p1(selector, 'bmi'), and to a fit of"
+                " a DataFrame"
+            )
         raise TypeError(
             f"coefficients of a Fit are chosen by integers, got {rows.dtype}; {remedy}"
         )

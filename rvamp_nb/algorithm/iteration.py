@@ -346,8 +346,10 @@ def _describe_limit(last, max_iter, tol):
         return f"iteration limit: no step could be taken in {max_iter} attempts"
     problem = f"the messages still change by {last.change:.1e}"
     if last.change < tol:
-        problem = "the messages have settled, but the two factors' means or variances"
-        problem += f" still differ by {last.delta:.1e} (delta)"
+        problem = (
+            "the messages have settled, but the two factors' means or variances still"
+            f" differ by {last.delta:.1e} (delta)"
+        )
     return f"iteration limit: after {max_iter} steps {problem}, tol is {tol:.0e}"
 
 

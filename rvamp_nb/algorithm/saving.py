@@ -99,8 +99,10 @@ def unwritten_named(path):
     try:
         yield
     except OSError as e:
-        remedy = "nothing was changed there; it takes a folder that is there, that you"
-        remedy += " may write to, and with room on its disk"
+        remedy = (
+            "nothing was changed there; it takes a folder that is there, that you may"
+            " write to, and with room on its disk"
+        )
         reason = e.strerror or e
         raise OSError(e.errno, f"{reason}; {remedy}", str(path)) from e
 

@@ -166,8 +166,10 @@ def _judge_loaded(path, header, change):
     if converged == header["converged"]:
         return converged, header["status"]
     outcome = "converged" if converged else "not converged"
-    status = f"{outcome}: {path} says otherwise, but one step from its messages"
-    status += f" changes them by {change:.1e}, tol is {tol:.0e}"
+    status = (
+        f"{outcome}: {path} says otherwise, but one step from its messages changes them"
+        f" by {change:.1e}, tol is {tol:.0e}"
+    )
     return converged, status
 
 # %% ../../nbs/workshop/solver.ipynb #4c3650d9
@@ -420,9 +422,11 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None, limit=None):
     if route:
         status += f", {route}"
     if not converged:
-        status = f"not converged ({result.failure}). What to try: raise lam or"
-        status += " max_iter; look for duplicated columns and for rows far from all"
-        status += " others; standardise A"
+        status = (
+            f"not converged ({result.failure}). What to try: raise lam or max_iter;"
+            " look for duplicated columns and for rows far from all others; standardise"
+            " A"
+        )
     return Fit(
         problem, result.last, converged, n_iter, status, result.trace, tol, result.lost
     )
@@ -561,8 +565,10 @@ def _warn_uncentred(A, y):
     columns = np.flatnonzero(uncentred & raw)
     if len(columns):
         j = columns[0]
-        fault = f"y has mean {mean:.3g}, column {j} of A mean {means[j]:.3g} and length"
-        fault += f" {lengths[j]:.3g}, and there is no intercept to make up for it"
+        fault = (
+            f"y has mean {mean:.3g}, column {j} of A mean {means[j]:.3g} and length"
+            f" {lengths[j]:.3g}, and there is no intercept to make up for it"
+        )
         remedy = "give intercept=True, or what datasets.standardize(A, y) returns"
         warnings.warn(f"{fault}: {remedy}", UserWarning, stacklevel=6)
 

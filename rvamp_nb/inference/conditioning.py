@@ -291,8 +291,10 @@ class ConditionedFit:
         return as_page(self, state, (), rows, columns, self.fit.names)
 
     def __repr__(self):
-        solved = f"{len(self.parts)} patterns, {self.steps} steps on"
-        solved += f" {len(self.columns)} of {len(self.Pi)} columns"
+        solved = (
+            f"{len(self.parts)} patterns, {self.steps} steps on {len(self.columns)} of"
+            f" {len(self.Pi)} columns"
+        )
         words = [f"rows {self.rows.tolist()}", solved]
         n = len(self.fit.column_clusters)
         if n:

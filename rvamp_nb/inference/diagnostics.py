@@ -253,8 +253,9 @@ def _signs_of_the_rows(unit, effective, largest, share, single_share):
     of the row with the largest share, and single_share its share in a single feature.
     """
     if share > RED_SHARE:
-        problem = f"{unit} {largest} alone makes {share:.0%} of the variation over"
-        problem += " resamples"
+        problem = (
+            f"{unit} {largest} alone makes {share:.0%} of the variation over resamples"
+        )
         yield "red", f"{problem}: look at it, and compare with refits"
     if effective < AMBER_ROWS:
         grade = "red" if effective < RED_ROWS else "amber"
@@ -305,9 +306,9 @@ def _signs_of_the_table(twins, names, repeated, M, called):
             groups = f" ({len(repeated)} such groups)"
         grade = "red" if share > RED_REPEATS else "amber"
         problem = (
-            f"rows {format_list(called, repeated[0])} look like repeated samples of"
+            f"rows {format_list(called, repeated[0])} look like repeated samples of one"
+            f" unit{groups}"
         )
-        problem += f" one unit{groups}"
         reason = "the bound on false selections needs independent rows"
         remedy = "draw whole units (groups), or keep one of each"
         yield grade, f"{problem}: {reason}; {remedy}"

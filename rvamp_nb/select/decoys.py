@@ -66,8 +66,10 @@ def against_decoys(question, kind):
     # the largest eigenvalue of noise of this shape lies near (1 + its root)^2
     noise_level = (A.shape[1] / len(A)) ** 0.5
     if kind == "permuted" and largest > 1.2 * (1 + noise_level) ** 2:
-        note = "the columns follow a common factor, permuted decoys do not, and"
-        note += " q-values may be far too small: take decoys='gaussian'"
+        note = (
+            "the columns follow a common factor, permuted decoys do not, and q-values"
+            " may be far too small: take decoys='gaussian'"
+        )
         warnings.warn(note, ReliabilityWarning, stacklevel=5)
     rng = np.random.default_rng([79, 18])  # from 0 a table may have been drawn itself
     decoys = error_control.DECOYS[kind](A, rng)

@@ -113,9 +113,11 @@ def _features(ask, file):
             problem = f"has no column '{printable(name)}', only {quoted(names)}"
             near = readers.meant(name, names)
             if not near and readers.lies_on_its_side(file):
-                near = f": do features stand in its rows? {ask.typed('transpose')}"
-                near += f" turns it; if '{printable(name)}' is in a second file, add"
-                near += f" {ask.typed('join')} FILE {ask.typed('on')} COLUMN"
+                near = (
+                    f": do features stand in its rows? {ask.typed('transpose')} turns"
+                    f" it; if '{printable(name)}' is in a second file, add"
+                    f" {ask.typed('join')} FILE {ask.typed('on')} COLUMN"
+                )
             problem += near
             if columns.issuperset(name.split(",")):
                 problem = f"has several columns '{printable(name)}': repeat the option"
@@ -168,14 +170,20 @@ def _remedies(ask):
     drop = ask.typed("drop")
     categorical = ask.typed("categorical")
     median = ask.typed("missing", "median")
-    word = f"{categorical} codes categories as 0/1 columns, {drop} leaves a column out,"
-    word += f" {ask.typed('na')} names what stands for a gap"
+    word = (
+        f"{categorical} codes categories as 0/1 columns, {drop} leaves a column out,"
+        f" {ask.typed('na')} names what stands for a gap"
+    )
     comma = f"say {ask.typed('decimal', ',')} if it is the decimal mark, or mend it"
-    limit = "write the limit itself, or half of it where the value is below (as a"
-    limit += " gap it would be filled with a middle value, not a low one)"
+    limit = (
+        "write the limit itself, or half of it where the value is below (as a gap it"
+        " would be filled with a middle value, not a low one)"
+    )
     exposure = f"an {ask.typed('exposure')} is: mend it, or leave out the row"
-    gap = f"fill it in, or let {median} do it, or {ask.typed('missing', 'drop')}"
-    gap += f" leave out the row, or {drop} the column"
+    gap = (
+        f"fill it in, or let {median} do it, or {ask.typed('missing', 'drop')} leave"
+        f" out the row, or {drop} the column"
+    )
     return {
         _TEXT: word,
         _COMMAS: comma,
@@ -605,8 +613,10 @@ def _repeated_units(ask, file):
             problem = f"'{printable(name)}' has {len(times)} values only"
             yield f"{problem}: if they name kinds, such as sites, {code} codes them"
             continue
-        problem = f"{(times > 1).sum()} of the values of '{printable(name)}' come more"
-        problem += " than once: rows of one patient are not independent"
+        problem = (
+            f"{(times > 1).sum()} of the values of '{printable(name)}' come more than"
+            " once: rows of one patient are not independent"
+        )
         remedy = f"{ask.typed('groups')} {printable(name)} draws whole patients"
         if name != ask.id:
             remedy += f" (if they name kinds, such as sites, {code})"

@@ -99,8 +99,10 @@ def rows_in_sets(ask, frame, stay):
         raise InputError(f"{problem}{meant(case, classes)}")
     several = sizes.index[sizes[case] > 1]
     if len(several):
-        problem += f" is '{printable(case)}' in {sizes.loc[several[0], case]} rows of"
-        problem += f" the set '{printable(several[0])}' of '{printable(ask.matched)}'"
+        problem += (
+            f" is '{printable(case)}' in {sizes.loc[several[0], case]} rows of the set"
+            f" '{printable(several[0])}' of '{printable(ask.matched)}'"
+        )
         raise InputError(f"{problem}: a set has one case: make sets of one case each")
     ask.case = case
     inside = labels.isin(sizes.index[(sizes > 0).all(axis=1)]).to_numpy()

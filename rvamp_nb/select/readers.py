@@ -112,8 +112,10 @@ def read_frame(
     """
     formats = "CSV (UTF-8), TSV or Parquet (with rvamp-nb[parquet]), also in gzip"
     where = printable(path)
-    remedy = f"give the path of {formats}, or say how it is coded,"
-    remedy += f" such as {typed('encoding', 'latin-1')}"
+    remedy = (
+        f"give the path of {formats}, or say how it is coded, such as"
+        f" {typed('encoding', 'latin-1')}"
+    )
     with reading(where, remedy):
         data = Path(path).read_bytes()
         sha256 = hashlib.sha256(data).hexdigest()
@@ -469,11 +471,15 @@ def joined(frame, other, on, *, names, missing="error", typed=in_python):
     other_key = other_key or key
     for table, column, name in zip((frame, other), (key, other_key), names):
         if column not in table:
-            problem = f"{name} has no column '{printable(column)}', only"
-            problem += f" {quoted(list(table))}{meant(column, table)}"
+            problem = (
+                f"{name} has no column '{printable(column)}', only"
+                f" {quoted(list(table))}{meant(column, table)}"
+            )
             if table is other and lies_on_its_side(table):
-                problem += f": if features stand in its rows, give {name} first, with"
-                problem += f" {typed('transpose')}, and {typed('join')} {names[0]}"
+                problem += (
+                    f": if features stand in its rows, give {name} first, with"
+                    f" {typed('transpose')}, and {typed('join')} {names[0]}"
+                )
             raise InputError(f"argument {typed('on')}: {problem}")
         labels.append(table[column].map(cell_label))
     ids, known = labels

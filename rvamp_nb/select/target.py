@@ -234,8 +234,10 @@ def label_rows(text, X):
     return re.sub(r"row (\d+) \(counted from 0\)", label, text)
 
 # %% ../../nbs/workshop/target.ipynb #71000008
-TRIALS = "of successes out of trials give the successes as y, the trials of each row"
-TRIALS += " as n_trials to fit"
+TRIALS = (
+    "of successes out of trials give the successes as y, the trials of each row as"
+    " n_trials to fit"
+)
 _EXPOSED = " (offset=np.log(exposure), where rows were exposed to chance unequally)"
 LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 
@@ -281,17 +283,21 @@ def _suggested(y, has_offset=False):
     if kind not in "iuf" or not is_whole:
         return "squared", ""
     if 2 < len(values) <= min(10, len(y) // 3):
-        note = f"y holds {len(values)} different whole numbers"
-        note += f" ({format_list(values, range(len(values)))}) and is taken as an"
-        note += " amount: loss='squared' says that this is meant, loss='poisson' that"
-        note += f" they are counts{_EXPOSED}, loss='softmax' that they are names of"
-        note += " classes (two to six)"
+        note = (
+            f"y holds {len(values)} different whole numbers"
+            f" ({format_list(values, range(len(values)))}) and is taken as an amount:"
+            " loss='squared' says that this is meant, loss='poisson' that they are"
+            f" counts{_EXPOSED}, loss='softmax' that they are names of classes (two to"
+            " six)"
+        )
         return "squared", note
     # amounts in whole numbers seldom begin at 0 or 1, and ranks do not repeat
     from_low = y.min() in (0, 1) or (has_offset and y.min() >= 0)
     if from_low and 2 < len(values) < len(y):
-        note = f"y holds whole numbers from {y.min():g} to {y.max():g} and is taken as"
-        note += f" an amount: loss='poisson' says that they are counts{_EXPOSED}"
+        note = (
+            f"y holds whole numbers from {y.min():g} to {y.max():g} and is taken as an"
+            f" amount: loss='poisson' says that they are counts{_EXPOSED}"
+        )
         return "squared", f"{note}, loss='squared' that this is meant"
     return "squared", ""
 
@@ -397,8 +403,10 @@ def _few_events(base, rows):
     if strata is None:
         strata = 0 * base.time
         compared_with = "rows"
-        remedy = "a death is compared with those who have entered and not left: check"
-        remedy += " the entries, or take more rows"
+        remedy = (
+            "a death is compared with those who have entered and not left: check the"
+            " entries, or take more rows"
+        )
     weighs = base.sample_weight > 0
     names, codes = np.unique(strata[weighs], return_inverse=True)
     events = np.bincount(codes, base.event[weighs])
@@ -764,12 +772,16 @@ def check_estimable(target, Z, names, counts, draws=20):
         where = f"{n_separated} of {draws} resamples"
         separating = np.any(in_draws, axis=0)
     columns = format_list(names, np.flatnonzero(separating[: len(names)]))
-    note = f"{columns} is never penalised and separates y in {where}, as a level"
-    note += " without events does: there it has no finite coefficient; drop it, merge"
-    note += " its level with another, or penalise it"
+    note = (
+        f"{columns} is never penalised and separates y in {where}, as a level without"
+        " events does: there it has no finite coefficient; drop it, merge its level"
+        " with another, or penalise it"
+    )
     if not columns:
-        note = f"y is the same in all rows, or 0, in {where}: there the intercept has"
-        note += " no finite value; more events are needed, or strata that keep them in"
+        note = (
+            f"y is the same in all rows, or 0, in {where}: there the intercept has no"
+            " finite value; more events are needed, or strata that keep them in"
+        )
     if in_table.any() or n_separated > draws // 4:
         raise ValueError(note)
     return note if n_separated > 1 else ""

@@ -149,8 +149,10 @@ def _table_sentences(selection):
     n_candidates = f"{selection.question.candidates.sum():,}"
     selectable = f", of which {n_candidates} could be selected"
     if columns.groups:
-        selectable = f"; {n_candidates} groups, a single column being one, could be"
-        selectable += " selected as wholes"
+        selectable = (
+            f"; {n_candidates} groups, a single column being one, could be selected as"
+            " wholes"
+        )
     yield f"The table had {n_rows} and {n_columns}{selectable}."
     if columns.dependent:
         yield (
@@ -188,9 +190,9 @@ _BESIDE = {
     "softmax": "an unpenalised intercept of each class was refitted in every resample",
 }
 _INTERCEPT = "an unpenalised intercept was refitted in every resample"
-_OF_CLASSES = "a penalty of the length of each feature's coefficients, one for each"
-_OF_CLASSES += (
-    " class (group Lasso; Yuan and Lin, 2006; Simon, Friedman and Hastie, 2013)"
+_OF_CLASSES = (
+    "a penalty of the length of each feature's coefficients, one for each class (group"
+    " Lasso; Yuan and Lin, 2006; Simon, Friedman and Hastie, 2013)"
 )
 
 
@@ -522,8 +524,10 @@ def facts(selection, name="", done=()):
     if selection.refined is not None:
         precision = " precision, the others until no coefficient changed its sign)"
         refits = selection.refined.status.replace(" precision)", precision)
-        refits += "; together with rVAMP, which computes Π without refits,"
-        refits += f" {_accuracy(selection.refined)}; random seed 0"
+        refits += (
+            "; together with rVAMP, which computes Π without refits,"
+            f" {_accuracy(selection.refined)}; random seed 0"
+        )
     yield "refits", refits
     stability = stability_words(selection)
     if stability:
@@ -545,8 +549,10 @@ def _facts_of_the_choice(selection):
     if selection.asked.get("by_cv"):
         in_package += " by cross-validation"
     noun = selection.question.columns.feature
-    average = f"{size_reported(selection):.3g} {noun}s on average"
-    average += f" (aimed at: q = {selection.q:.3g})"
+    average = (
+        f"{size_reported(selection):.3g} {noun}s on average (aimed at: q ="
+        f" {selection.q:.3g})"
+    )
     penalty = f"λ = {selection.lam:.5g}{in_package}; a resample selects {average}"
     prior = type(selection.question.prior.plain).__name__
     prior = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(prior, prior)
@@ -555,8 +561,10 @@ def _facts_of_the_choice(selection):
     yield "threshold", f"selected if Π ≥ {selection.threshold:.3g}{reason}"
     resamples = _law(selection.question.counts, target.n_rows)
     if not np.isnan(selection.pfer_bound):
-        resamples += "; the limit on false selections, pfer, needs independent"
-        resamples += f" {selection.diagnostics.unit}s"
+        resamples += (
+            "; the limit on false selections, pfer, needs independent"
+            f" {selection.diagnostics.unit}s"
+        )
     yield "resamples", resamples
     n_selected, _ = size_selected(selection)
     # half of the features false is too much to stay silent about
@@ -571,9 +579,10 @@ def _threshold_reason(selection):
     given = selection.asked["threshold"]
     default = error_control.DEFAULT_THRESHOLD
     if given is None and selection.threshold < default - 5e-4:
-        text = f", lowered from {default}: with few rows for so many features a"
-        text += " resample selects few, and the limit on false selections holds, too"
-        return text
+        return (
+            f", lowered from {default}: with few rows for so many features a resample"
+            " selects few, and the limit on false selections holds, too"
+        )
     expected = given or default
     if selection.threshold > expected + 5e-4 and not np.isnan(selection.pfer_bound):
         return f", raised from {expected:g} to keep the limit on false selections"

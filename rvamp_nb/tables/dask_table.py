@@ -37,8 +37,10 @@ def _whole_lines(source, axis):
         chunks = '("auto", -1)'
     dask = the_dask()
     size = dask.utils.format_bytes(source.nbytes)
-    text = f"the chunks of A cut its {lines}: each pass moves up to {size} between"
-    text += f" workers; once is enough: A.rechunk({chunks}).persist(), or store A in"
+    text = (
+        f"the chunks of A cut its {lines}: each pass moves up to {size} between"
+        f" workers; once is enough: A.rechunk({chunks}).persist(), or store A in"
+    )
     warn(f"{text} such chunks", stacklevel=2)
     limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
     widest = max(1, limit // (source.shape[1 - axis] * source.dtype.itemsize))
