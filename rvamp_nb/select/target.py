@@ -707,18 +707,18 @@ def _coded(y, rows):
     return codes.astype(float), classes
 
 # %% ../../nbs/workshop/target.ipynb #71sep002
-def _separating(side, open_, Z):
+def _separating(side, at_end, Z):
     """Find the columns of Z, (m, k), that separate the rows, (k,) bool.
 
     A combination of columns separates if its signs are those of `side`, or 0, in the
     open rows, and if it is 0 in the others. The linear program looks for one with
     bounded coefficients.
     """
-    pulls = side[open_, None] * Z[open_]
-    closed = Z[~open_]
+    pulls = side[at_end, None] * Z[at_end]
+    closed = Z[~at_end]
     # the intercept alone separates where all rows are on one side
     if Z.shape[1] == 1 and (Z == 1).all():
-        return np.array([open_.all() and abs(side.sum()) == len(side)])
+        return np.array([at_end.all() and abs(side.sum()) == len(side)])
     solution = linprog(
         -pulls.sum(0),
         A_ub=-pulls,
@@ -755,16 +755,16 @@ def check_estimable(target, Z, names, counts, draws=20):
     side = np.where(y > 0, 1.0, -1.0)
     ends = [0, 1] if target.loss == "logistic" else 0
     # rows between the ends pull to both sides, and never separate
-    open_ = np.isin(y, ends)
+    at_end = np.isin(y, ends)
     ones = np.ones((len(y), int(target.intercept)))
     Z = np.column_stack([np.sqrt(len(y)) * Z, ones])
     if not Z.size:
         return ""
-    in_table = _separating(side[weighs], open_[weighs], Z[weighs])
+    in_table = _separating(side[weighs], at_end[weighs], Z[weighs])
     in_draws = []
     for _ in range(draws):
         rows = weighs & (counts.draw(len(y), rng) > 0)
-        in_draws.append(_separating(side[rows], open_[rows], Z[rows]))
+        in_draws.append(_separating(side[rows], at_end[rows], Z[rows]))
     n_separated = int(np.any(in_draws, axis=1).sum())
     where = "the table"
     separating = in_table
