@@ -239,10 +239,10 @@ def _signs_of_the_path(fit, path_failed, q_reached):
         penalty = "a penalty at or above the reported one: compare with refits"
         yield "red", f"{failed} {penalty}, or ask for fewer features (a smaller q)"
     if not q_reached:
-        problem = "the path of penalties ends before q features are selected on average"
         yield (
             "red",
-            f"{problem}: fewer are reported than asked for; ask for a smaller q",
+            "the path of penalties ends before q features are selected on average:"
+            " fewer are reported than asked for; ask for a smaller q",
         )
 
 
@@ -261,8 +261,7 @@ def _signs_of_the_rows(unit, effective, largest, share, single_share):
         grade = "red" if effective < RED_ROWS else "amber"
         problem = f"a few {unit}s make most of the variation, as if there were"
         units = f"{unit}s" if effective >= 1.5 else unit
-        number = f"{effective:.0f} {units}"
-        yield grade, f"{problem} {number} in all: compare with refits"
+        yield grade, f"{problem} {effective:.0f} {units} in all: compare with refits"
     if single_share > AMBER_OWN:
         grade = "red" if single_share > RED_OWN else "amber"
         problem = f"some features depend on one {unit}, up to {single_share:.0%}"
@@ -287,8 +286,11 @@ def _signs_of_the_groups(unit, single_share, size, partner, names):
         closest = predicted[np.argmax(partner[predicted])]
         groups = format_list(names, predicted)
         problem = f"{groups} can be predicted from other columns in play"
-        worst = f"a canonical correlation of up to {partner[closest]:.2f}"
-        yield "amber", f"{problem} ({worst}): {remedy}"
+        yield (
+            "amber",
+            f"{problem} (a canonical correlation of up to {partner[closest]:.2f}):"
+            f" {remedy}",
+        )
 
 
 def _signs_of_the_table(twins, names, repeated, M, called):
@@ -309,9 +311,11 @@ def _signs_of_the_table(twins, names, repeated, M, called):
             f"rows {format_list(called, repeated[0])} look like repeated samples of one"
             f" unit{groups}"
         )
-        reason = "the bound on false selections needs independent rows"
-        remedy = "draw whole units (groups), or keep one of each"
-        yield grade, f"{problem}: {reason}; {remedy}"
+        yield (
+            grade,
+            f"{problem}: the bound on false selections needs independent rows; draw"
+            " whole units (groups), or keep one of each",
+        )
     if twins:
         more = ""
         if len(twins) > 1:
@@ -351,10 +355,12 @@ def _signs_of_the_spreads(Pi, rows, partner, share, names):
 def _signs_of_a_slab(fit, effective):
     """Yield grade and reason where a spike-and-slab fit varies as with few rows."""
     if isinstance(fit.prior, SpikeSlab) and effective < SLAB_ROWS:
-        problem = f"under a spike and a slab a fit varies as with {effective:.0f} rows"
-        limit = f"fewer than {SLAB_ROWS}: its standard deviations across resamples may"
-        remedy = "be off by more than a factor of two: count all supports of each one"
-        yield "red", f"{problem}, {limit} {remedy}"
+        yield (
+            "red",
+            f"under a spike and a slab a fit varies as with {effective:.0f} rows, fewer"
+            f" than {SLAB_ROWS}: its standard deviations across resamples may be off by"
+            " more than a factor of two: count all supports of each one",
+        )
 
 
 def _judge_signs(signs):

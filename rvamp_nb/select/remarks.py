@@ -38,8 +38,11 @@ def remarks_on(selection):
     if not answered:
         yield f"nothing is selected: {selection.status}", ReliabilityWarning
     elif selection.status != "converged":
-        false = f"expected false selections ≤ {selection.pfer_bound:.2g}"
-        yield f"{selection.status}; {false}", UserWarning
+        yield (
+            f"{selection.status}; expected false selections ≤"
+            f" {selection.pfer_bound:.2g}",
+            UserWarning,
+        )
     if answered:
         yield from _remarks(selection)
     if diagnostics.reliability == "red" and answered and selection.refined is None:

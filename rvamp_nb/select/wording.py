@@ -513,8 +513,11 @@ def facts(selection, name="", done=()):
     model = model.removeprefix("regression with ")
     if target.classes is not None:
         model += _named_classes(target, 30)
-    meaning = f"a coefficient is the change of {_change(target)} per unit of its column"
-    yield "model", f"{model}; {meaning}"
+    yield (
+        "model",
+        f"{model}; a coefficient is the change of {_change(target)} per unit of its"
+        " column",
+    )
     unpenalised = columns.names[columns.kind == "covariate"]
     if len(unpenalised):
         yield "always in", listed([printable(label) for label in unpenalised])
@@ -569,9 +572,11 @@ def _facts_of_the_choice(selection):
     n_selected, _ = size_selected(selection)
     # half of the features false is too much to stay silent about
     if n_selected and selection.pfer_bound > n_selected / 2:
-        n_false = f"{min(selection.pfer_bound, n_selected):.2g}"
-        share = f"on average {n_false} of {n_selected} selected may be false"
-        yield "limit", f"{share}; ask for fewer, with pfer {n_selected / 10:.2g}"
+        yield (
+            "limit",
+            f"on average {min(selection.pfer_bound, n_selected):.2g} of {n_selected}"
+            f" selected may be false; ask for fewer, with pfer {n_selected / 10:.2g}",
+        )
 
 
 def _threshold_reason(selection):
