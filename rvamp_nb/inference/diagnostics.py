@@ -233,11 +233,16 @@ def _signs_of_the_path(fit, path_failed, q_reached):
     """
     failed = "rVAMP has not converged at"
     if not fit.converged:
-        penalty = f"the reported penalty ({fit.status})"
-        yield "red", f"{failed} {penalty}: select nothing from it"
+        yield (
+            "red",
+            f"{failed} the reported penalty ({fit.status}): select nothing from it",
+        )
     if path_failed:
-        penalty = "a penalty at or above the reported one: compare with refits"
-        yield "red", f"{failed} {penalty}, or ask for fewer features (a smaller q)"
+        yield (
+            "red",
+            f"{failed} a penalty at or above the reported one: compare with refits, or"
+            " ask for fewer features (a smaller q)",
+        )
     if not q_reached:
         yield (
             "red",
@@ -277,19 +282,19 @@ def _signs_of_the_groups(unit, single_share, size, partner, names):
     """
     remedy = "Π may be off by more than 0.05: compare with refits"
     if single_share > GROUP_OWN:
-        problem = (
-            f"some groups of columns depend on one {unit}, up to {single_share:.0%}"
+        yield (
+            "amber",
+            f"some groups of columns depend on one {unit}, up to {single_share:.0%} of"
+            f" their variation: {remedy}",
         )
-        yield "amber", f"{problem} of their variation: {remedy}"
     predicted = np.flatnonzero((size > 1) & (partner > GROUP_CORRELATION))
     if len(predicted):
         closest = predicted[np.argmax(partner[predicted])]
         groups = format_list(names, predicted)
-        problem = f"{groups} can be predicted from other columns in play"
         yield (
             "amber",
-            f"{problem} (a canonical correlation of up to {partner[closest]:.2f}):"
-            f" {remedy}",
+            f"{groups} can be predicted from other columns in play (a canonical"
+            f" correlation of up to {partner[closest]:.2f}): {remedy}",
         )
 
 
@@ -307,23 +312,21 @@ def _signs_of_the_table(twins, names, repeated, M, called):
         if len(repeated) > 1:
             groups = f" ({len(repeated)} such groups)"
         grade = "red" if share > RED_REPEATS else "amber"
-        problem = (
-            f"rows {format_list(called, repeated[0])} look like repeated samples of one"
-            f" unit{groups}"
-        )
         yield (
             grade,
-            f"{problem}: the bound on false selections needs independent rows; draw"
+            f"rows {format_list(called, repeated[0])} look like repeated samples of one"
+            f" unit{groups}: the bound on false selections needs independent rows; draw"
             " whole units (groups), or keep one of each",
         )
     if twins:
         more = ""
         if len(twins) > 1:
             more = " (and there are more of the kind)"
-        problem = (
-            f"columns {format_list(names, twins[0])} are the same up to sign{more}"
+        yield (
+            "amber",
+            f"columns {format_list(names, twins[0])} are the same up to sign{more}:"
+            " taken as one, each has its probability",
         )
-        yield "amber", f"{problem}: taken as one, each has its probability"
 
 
 def _signs_of_the_spreads(Pi, rows, partner, share, names):

@@ -726,9 +726,11 @@ def _warnings(ask, frame, values, gaps, table, file):
     """
     yield from _repeated_units(ask, file)
     for name in matched.propose_sets(ask, frame, values):
-        problem = f"each value of '{printable(name)}' has one row of one class: if it"
-        remedy = f"{ask.typed('matched', name)} compares each case with its own set"
-        yield f"{problem} names matched sets, {remedy}"
+        yield (
+            f"each value of '{printable(name)}' has one row of one class: if it names"
+            f" matched sets, {ask.typed('matched', name)} compares each case with its"
+            " own set"
+        )
     yield from _undeclared_gaps(ask, frame, values, gaps)
     if ask.target is not None and ask.positive is None:
         warning = order_lost(f"'{printable(ask.target)}'", frame[ask.target].dtype)
@@ -737,8 +739,10 @@ def _warnings(ask, frame, values, gaps, table, file):
     for name, columns in table.categories.items():
         if not columns:
             level = printable(table.references[name])
-            problem = f"'{printable(name)}' has one level, '{level}'"
-            yield f"{problem}: nothing to code, no feature"
+            yield (
+                f"'{printable(name)}' has one level, '{level}': nothing to code, no"
+                " feature"
+            )
     # whole numbers without repetition may just count the rows
     X = table.X
     M = len(frame)
@@ -749,8 +753,10 @@ def _warnings(ask, frame, values, gaps, table, file):
 
     numbers = [name for name in X.columns[spans] if counts_rows(X[name])]
     if numbers:
-        remedy = f"is it an {ask.typed('id')}, or to {ask.typed('drop')}?"
-        yield f"{quoted(numbers)} numbers the rows, and is a feature: {remedy}"
+        yield (
+            f"{quoted(numbers)} numbers the rows, and is a feature: is it an"
+            f" {ask.typed('id')}, or to {ask.typed('drop')}?"
+        )
     levels = [column for family in table.categories.values() for column in family]
     ones = X[levels].sum()
     rare = list(ones.index[np.minimum(ones, M - ones) < 5])

@@ -33,8 +33,11 @@ def remarks_on(selection):
     answered = selection.fit.converged
     diagnostics = selection.diagnostics
     if selection.refit_error:
-        text = "no refits were made, and the probabilities are rVAMP's alone"
-        yield f"{text}: {selection.refit_error}", ReliabilityWarning
+        yield (
+            "no refits were made, and the probabilities are rVAMP's alone:"
+            f" {selection.refit_error}",
+            ReliabilityWarning,
+        )
     if not answered:
         yield f"nothing is selected: {selection.status}", ReliabilityWarning
     elif selection.status != "converged":
@@ -46,13 +49,18 @@ def remarks_on(selection):
     if answered:
         yield from _remarks(selection)
     if diagnostics.reliability == "red" and answered and selection.refined is None:
-        why = f"its reliability is poor: {'; '.join(diagnostics.reasons)}"
-        text = f"do not trust this answer without refits (see refine): {why}"
-        yield text, ReliabilityWarning
+        yield (
+            "do not trust this answer without refits (see refine): its reliability is"
+            f" poor: {'; '.join(diagnostics.reasons)}",
+            ReliabilityWarning,
+        )
     for group in diagnostics.duplicates[:3]:
         names = format_list(selection.question.columns.names, group)
-        text = "are the same up to sign and the last digits: taken as one, each is"
-        yield f"columns {names} {text} given its probability", UserWarning
+        yield (
+            f"columns {names} are the same up to sign and the last digits: taken as"
+            " one, each is given its probability",
+            UserWarning,
+        )
 
 
 def _remarks(selection):
