@@ -9,8 +9,14 @@
 
 from .readers import InputError, meant, np, pd, printable, quoted, text_column
 
-__all__ = ["set_sizes", "check_roles", "propose_sets", "rows_in_sets", "response"]
-__all__ += ["describe"]
+__all__ = [
+    "check_roles",
+    "describe",
+    "propose_sets",
+    "response",
+    "rows_in_sets",
+    "set_sizes",
+]
 
 _FEWEST_SETS = 10
 # half of it would be met by chance by five cases in five sites (5!/5⁵ = .04), ten by
@@ -29,8 +35,10 @@ def set_sizes(labels, words):
 
 def check_roles(ask):
     """Raise an `InputError` for roles that matched sets have already."""
+    if ask.matched is None:
+        return
     for role in ("time", "groups", "strata", "trials"):
-        if ask.matched is not None and vars(ask)[role] is not None:
+        if vars(ask)[role] is not None:
             raise InputError(
                 f"{ask.typed('matched')} compares a case with its own controls, and"
                 f" draws whole sets of them: drop {ask.typed(role)}"
