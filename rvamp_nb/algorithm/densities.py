@@ -52,7 +52,7 @@ def _soft(field, t, positive=False):
     return np.sign(field) * np.maximum(np.abs(field) - t, 0)
 
 # %% ../../nbs/workshop/densities.ipynb #h5mv
-class _Moments(ShownDensity):
+class _Moments:
     """Mean and variance of a coefficient, drawn from the posterior of a random
     resample, in the unit that it is asked for in.
     """
@@ -104,7 +104,7 @@ class _AtPoints(_Moments):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class P1(_AtPoints):
+class P1(_AtPoints, ShownDensity):
     """Hold p̄₁ of some coefficients at beta = inf (`eq:approximate_one`), an atom at
     zero and a density, as `p1` returns it. Results have the shape of the coordinates,
     () or (n,), followed by the argument's.
@@ -289,7 +289,7 @@ class P1(_AtPoints):
 
 # %% ../../nbs/workshop/densities.ipynb #p1num001
 @dataclass(frozen=True, eq=False, repr=False)
-class P1Numeric(_AtPoints):
+class P1Numeric(_AtPoints, ShownDensity):
     """Hold p̄₁ of some coefficients at beta = inf under a prior that is known by its
     method `inner`, as `p1` returns it: numerically, to about nine digits.
 
@@ -526,7 +526,7 @@ def _inner_pdf(prior, incoming, beta, x, xi):
 
 # %% ../../nbs/workshop/densities.ipynb #5a2ef957
 @dataclass(frozen=True, eq=False, repr=False)
-class P1Posterior(_Moments):
+class P1Posterior(_Moments, ShownDensity):
     """Hold p̄₁ of some coefficients at finite beta (`eq:approximate_one`), posteriors
     averaged over resamples, as `p1` returns it.
 
