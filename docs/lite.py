@@ -30,6 +30,7 @@ SECOND = """\
 import tqdm
 
 tqdm.tqdm.monitor_interval = 0  # there are no threads here"""
+IDS = "first", "next"  # of these two cells
 OF_THE_WHEEL = "setup.py settings.ini pyproject.toml README.md LICENSE".split()
 KERNEL = {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}
 EXTENSION = "@jupyterlite/pyodide-kernel-extension"
@@ -87,7 +88,8 @@ def chapter(path, first):
         if cell.cell_type == "code":
             cell.outputs = []
             cell.execution_count = None
-    nb.cells[1:1] = [new_code_cell(first, id="first"), new_code_cell(SECOND, id="next")]
+    own = zip((first, SECOND), IDS)
+    nb.cells[1:1] = [new_code_cell(source, id=name) for source, name in own]
     nb.metadata["kernelspec"] = KERNEL
     return nb
 
