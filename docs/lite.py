@@ -37,7 +37,7 @@ EXTENSION = "@jupyterlite/pyodide-kernel-extension"
 SCHEMA = f"extensions/{EXTENSION}/static/schema/kernel.v0.schema.json"
 
 
-def build(paths):
+def build(paths, out=LITE):
     """Build JupyterLite with the notebooks at these paths, if there are any."""
     if not paths:
         return
@@ -50,9 +50,9 @@ def build(paths):
             nbformat.write(chapter(path, first), here / "files" / path.name)
         command = [sys.executable, "-m", "jupyterlite_core", "build"]
         command += ["--apps", "notebooks", "--contents", "files", "--no-sourcemaps"]
-        command += ["--lite-dir", here, "--output-dir", LITE]
+        command += ["--lite-dir", here, "--output-dir", out]
         subprocess.run(command, cwd=here, check=True, stdout=subprocess.DEVNULL)
-    say_where_pyodide_is()
+    say_where_pyodide_is(out)
 
 
 def put_wheels(folder):
@@ -94,13 +94,13 @@ def chapter(path, first):
     return nb
 
 
-def say_where_pyodide_is():
+def say_where_pyodide_is(folder):
     """Write into the settings that Pyodide is at its default address, but of the
     version that the tests run; nothing else is fetched from elsewhere.
     """
-    schema = (LITE / SCHEMA).read_text(encoding="utf-8")
+    schema = (folder / SCHEMA).read_text(encoding="utf-8")
     address = re.search(r'https://[^"]+/v([\d.]+)/full/pyodide.js', schema)
-    file = LITE / "jupyter-lite.json"
+    file = folder / "jupyter-lite.json"
     text = json.loads(file.read_text(encoding="utf-8"))
     config = text["jupyter-config-data"]
     config["exposeAppInBrowser"] = True

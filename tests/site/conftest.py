@@ -50,9 +50,15 @@ def address():
     server.server_close()
 
 
+@pytest.fixture(scope="module")
+def window(browser):
+    """Open a window whose tabs share what one of them has fetched."""
+    with browser.new_context() as window:
+        window.set_default_timeout(HANGS)
+        yield window
+
+
 @pytest.fixture
-def tab(browser):
-    tab = browser.new_page()
-    tab.set_default_timeout(HANGS)
-    yield tab
-    tab.close()
+def tab(window):
+    with window.new_page() as tab:
+        yield tab
