@@ -1,12 +1,11 @@
 """One browser and one server for all of them."""
 
-import shutil
 import threading
 from functools import partial
 from http.server import ThreadingHTTPServer
 
 import pytest
-from browsing import HANGS, PAGES, SITE, Handler
+from browsing import HANGS, PAGES, SITE, Handler, find_chromium
 
 OPTIONS = [
     "--no-sandbox",
@@ -23,8 +22,7 @@ OPTIONS = [
 @pytest.fixture(scope="session")
 def chromium():
     """How to start the browser."""
-    names = "chromium", "chromium-browser", "google-chrome"
-    found = next(filter(None, map(shutil.which, names)), None)
+    found = find_chromium()
     if found is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     return {"executable_path": found, "args": OPTIONS}

@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
 import nbformat
-from browsing import HANGS, ROOT, SITE, Handler
+from browsing import HANGS, ROOT, SITE, Handler, find_chromium
 from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(ROOT / "docs"))
@@ -219,9 +219,7 @@ def main(wanted):
     names = changed()
     if wanted:
         names = [name for name in chapters() if name.startswith(tuple(wanted))]
-    options = dict(
-        executable_path=shutil.which("chromium"), args=["--no-sandbox", ALONE]
-    )
+    options = dict(executable_path=find_chromium(), args=["--no-sandbox", ALONE])
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         home = pyodide(Path(folder))
         with served(home) as address:
