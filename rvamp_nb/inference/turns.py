@@ -110,6 +110,28 @@ def _choose_dtype(condition, metric):
     return np.float64
 
 
+class _InDirections:
+    """The right factor kron(X, I_d) of a product, of X, (m, n), without its zeros."""
+
+    __array_ufunc__ = None  # arrays leave the product to this class
+
+    def __init__(self, X, d):
+        self.X = X
+        self.d = d
+        self.shape = tuple(d * np.array(X.shape))
+
+    def __rmatmul__(self, v):
+        m, n = self.X.shape
+        apart = v.reshape(-1, m, self.d).swapaxes(1, 2).reshape(-1, m)
+        product = (apart @ self.X).reshape(-1, self.d, n)
+        return product.swapaxes(1, 2).reshape(-1, n * self.d)
+
+
+def _factor(X, d):
+    """Return what multiplies as kron(X, I_d): for d = 1, X itself."""
+    return X if d == 1 else _InDirections(X, d)
+
+
 class FrozenCoupling:
     """The coupling of rows and columns under a metric that stays fixed, for b resamples
     at a time.
@@ -130,27 +152,33 @@ class FrozenCoupling:
         Of all products; by default chosen by the condition number.
     twin : FrozenCoupling, optional
         One with the same A and dtype under another metric: its copies of A are shared.
+    d : int
+        A is kron(X, I_d), and the metric is the same for the d rows and columns of an
+        entry of X: products and inverse are those of X.
     """
 
-    def __init__(self, A, metric, dtype=None, twin=None):
+    def __init__(self, A, metric, dtype=None, twin=None, d=1):
+        if d > 1:
+            A = A[::d, ::d]
+        one = Metric._make(values[::d] for values in metric)
         M, n = A.shape
         self.wide = n > NARROW * M
         if self.wide:
-            inner, self.condition = _invert_wide(A, metric)
+            inner, self.condition = _invert_wide(A, one)
         else:
-            inner, self.condition = _invert_narrow(A, metric)
+            inner, self.condition = _invert_narrow(A, one)
         if dtype is None:
             dtype = _choose_dtype(self.condition, metric)
         self.dtype = dtype
         if twin is None:
             sparse = isinstance(A, SparseBlock)
             cast = SparseBlock.astype if sparse else np.ascontiguousarray
-            self.A = cast(A, dtype)
-            self.At = cast(A.T, dtype)
+            self.A = _factor(cast(A, dtype), d)
+            self.At = _factor(cast(A.T, dtype), d)
         else:
             self.A = twin.A
             self.At = twin.At
-        self.inner = self._cast(inner)
+        self.inner = _factor(self._cast(inner), d)
         self.metric = Metric._make(map(self._cast, metric))
         self.free = self._cast(1 + metric.D * metric.Q)  # 1 / (1 - rho)
         self.stiff = self._cast(metric.V + metric.q)  # 1 / chi_u
@@ -412,16 +440,19 @@ class Turns:
         A = block_of(p.A, with_ones)
 
         metric = rvamp_metric(fit, with_ones)
-        metric = metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))
+        d = 1
+        if loss.joint:  # the rows of a sample, and the columns of a feature, are alike
+            d = loss.basis.shape[1]
+            metric = Metric._make(map(loss.pooled, metric))
         to_prior, to_rows = (message.alone() for message in fit.last.state)
         largest = [np.abs(v).max() + 1e-300 for v in (p.y, to_prior.h, to_rows.h)]
         # 32-bit numbers would overflow or vanish
         if np.abs(np.log10(largest)).max() > IN_RANGE:
             dtype = np.float64
-        self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
+        self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype, d=d)
         self.dtype = self.one_coupling.dtype
         twin = self.one_coupling
-        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin)
+        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin, d)
         prior = fit.prior.of_columns(columns, N)
         y = self._cast(p.y)
         self.factors = Factors(prior, len(columns), loss, y, self._cast(offset))
