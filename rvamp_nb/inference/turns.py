@@ -319,25 +319,30 @@ def class_fits(loss, y, omega, cV, f):
     """
     B = loss.basis.astype(omega.dtype)
     d = B.shape[1]
-    # classes first: sums over them are sums of long vectors
-    scores = B @ f.reshape(-1, d).T
-    target = B @ (omega + cV * y).reshape(-1, d).T
     v = cV[:, ::d].ravel()
+    drawn = np.flatnonzero(v)  # the fits of all other samples are their messages
+    v = v[drawn]
+    fits = (omega + cV * y).reshape(-1, d)
+    # classes first: sums over them are sums of long vectors
+    target = B @ fits[drawn].T
+    scores = B @ f.reshape(-1, d)[drawn].T
     for _ in range(NEWTON):
         count_work(scores.size)
         p = np.exp(scores - scores.max(0))
         p /= p.sum(0)
         vp = v * p
         inverse = 1 / (1 + vp)
-        step = inverse * (target - scores - vp)
-        share = inverse * vp
-        step += share * ((p * step).sum(0) / (1 - (share * p).sum(0)))
+        gap = target - scores - vp
+        p *= inverse
+        gap += vp * ((p * gap).sum(0) / p.sum(0))
+        step = inverse * gap
         scores += step
     near = (np.abs(step) <= LONG_STEP * (1 + np.abs(scores))).all(0)
     if not near.all():
         far = target[:, ~near].T
         scores[:, ~near] = softmax_prox(far, v[~near, None]).T
-    return (scores.T @ B).reshape(omega.shape)
+    fits[drawn] = scores.T @ B
+    return fits.reshape(omega.shape)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001a
 FIRST_LEVEL = 4  # turns of the first level
