@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
-           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling',
-           'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns',
-           'OneCurvature']
+           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'InDirections',
+           'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns',
+           'ExactByTurns', 'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -110,8 +110,8 @@ def _choose_dtype(condition, metric):
     return np.float64
 
 
-class _InDirections:
-    """The right factor kron(X, I_d) of a product, of X, (m, n), without its zeros."""
+class InDirections:
+    """The table kron(X, I_d), of X, (m, n), as the right factor of a product."""
 
     __array_ufunc__ = None  # arrays leave the product to this class
 
@@ -127,9 +127,8 @@ class _InDirections:
         return product.swapaxes(1, 2).reshape(-1, n * self.d)
 
 
-def _factor(X, d):
-    """Return what multiplies as kron(X, I_d): for d = 1, X itself."""
-    return X if d == 1 else _InDirections(X, d)
+def _as_factor(X, d):
+    return X if d == 1 else InDirections(X, d)
 
 
 class FrozenCoupling:
@@ -143,8 +142,9 @@ class FrozenCoupling:
 
     Parameters
     ----------
-    A : (M, n) array, or SparseBlock
-        Columns of the table.
+    A : (M, n) array, SparseBlock or InDirections
+        Columns of the table. With one of `InDirections` the metric is the same for all
+        d rows, and columns, of an entry of X: products and inverse are those of X.
     metric : Metric
         D, (n,), and q, (M,), enter K: the prior's width and the rows' precision. Q,
         (n,), and V, (M,), are the precisions of the replies to them.
@@ -152,14 +152,13 @@ class FrozenCoupling:
         Of all products; by default chosen by the condition number.
     twin : FrozenCoupling, optional
         One with the same A and dtype under another metric: its copies of A are shared.
-    d : int
-        A is kron(X, I_d), and the metric is the same for the d rows and columns of an
-        entry of X: products and inverse are those of X.
     """
 
-    def __init__(self, A, metric, dtype=None, twin=None, d=1):
-        if d > 1:
-            A = A[::d, ::d]
+    def __init__(self, A, metric, dtype=None, twin=None):
+        d = 1
+        if isinstance(A, InDirections):
+            d = A.d
+            A = A.X
         one = Metric._make(values[::d] for values in metric)
         M, n = A.shape
         self.wide = n > NARROW * M
@@ -173,12 +172,12 @@ class FrozenCoupling:
         if twin is None:
             sparse = isinstance(A, SparseBlock)
             cast = SparseBlock.astype if sparse else np.ascontiguousarray
-            self.A = _factor(cast(A, dtype), d)
-            self.At = _factor(cast(A.T, dtype), d)
+            self.A = _as_factor(cast(A, dtype), d)
+            self.At = _as_factor(cast(A.T, dtype), d)
         else:
             self.A = twin.A
             self.At = twin.At
-        self.inner = _factor(self._cast(inner), d)
+        self.inner = _as_factor(self._cast(inner), d)
         self.metric = Metric._make(map(self._cast, metric))
         self.free = self._cast(1 + metric.D * metric.Q)  # 1 / (1 - rho)
         self.stiff = self._cast(metric.V + metric.q)  # 1 / chi_u
@@ -445,19 +444,19 @@ class Turns:
         A = block_of(p.A, with_ones)
 
         metric = rvamp_metric(fit, with_ones)
-        d = 1
         if loss.joint:  # the rows of a sample, and the columns of a feature, are alike
-            d = loss.basis.shape[1]
             metric = Metric._make(map(loss.pooled, metric))
+            d = loss.basis.shape[1]
+            A = InDirections(A[::d, ::d], d)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
         largest = [np.abs(v).max() + 1e-300 for v in (p.y, to_prior.h, to_rows.h)]
         # 32-bit numbers would overflow or vanish
         if np.abs(np.log10(largest)).max() > IN_RANGE:
             dtype = np.float64
-        self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype, d=d)
+        self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
         self.dtype = self.one_coupling.dtype
         twin = self.one_coupling
-        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin, d)
+        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin)
         prior = fit.prior.of_columns(columns, N)
         y = self._cast(p.y)
         self.factors = Factors(prior, len(columns), loss, y, self._cast(offset))
