@@ -444,8 +444,9 @@ class Turns:
         A = block_of(p.A, with_ones)
 
         metric = rvamp_metric(fit, with_ones)
-        if loss.joint:  # the rows of a sample, and the columns of a feature, are alike
-            metric = Metric._make(map(loss.pooled, metric))
+        # of several classes the rows of a sample, and a feature's columns, are alike
+        metric = Metric._make(map(loss.pooled, metric))
+        if loss.joint:
             d = loss.basis.shape[1]
             A = InDirections(A[::d, ::d], d)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
