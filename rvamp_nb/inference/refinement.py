@@ -404,7 +404,7 @@ def work_of_levels(samples):
         return np.array([LONG_REFIT, 1.0, 1.0])
     coupling = samples.turns.one_coupling
     M, n = coupling.A.shape
-    k = len(coupling.inner)
+    k = coupling.inner.shape[0]
     in_products = M * n * (3 - coupling.wide) + k * k
     turn = in_products + NUMBER * (M + n)
     if not isinstance(samples.turns.factors.loss, Squared):

@@ -1671,7 +1671,7 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the rows of a sample have metrics of their own",
-        "metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))",
+        "Metric._make(map(loss.pooled, metric))",
         "metric",
         "tests/inference/test_several_classes.py::test_a_refit_by_turns_is_exact",
     ),
