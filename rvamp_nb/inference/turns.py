@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
-           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'InDirections',
+           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'KroneckerFactor',
            'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns',
            'ExactByTurns', 'OneCurvature']
 
@@ -110,7 +110,7 @@ def _choose_dtype(condition, metric):
     return np.float64
 
 
-class InDirections:
+class KroneckerFactor:
     """The table kron(X, I_d), of X, (m, n), as the right factor of a product."""
 
     __array_ufunc__ = None  # arrays leave the product to this class
@@ -128,7 +128,7 @@ class InDirections:
 
 
 def _as_factor(X, d):
-    return X if d == 1 else InDirections(X, d)
+    return X if d == 1 else KroneckerFactor(X, d)
 
 
 class FrozenCoupling:
@@ -142,8 +142,8 @@ class FrozenCoupling:
 
     Parameters
     ----------
-    A : (M, n) array, SparseBlock or InDirections
-        Columns of the table. With one of `InDirections` the metric is the same for all
+    A : (M, n) array, SparseBlock or KroneckerFactor
+        Columns of the table. With one of `KroneckerFactor` the metric is the same for all
         d rows, and columns, of an entry of X: products and inverse are those of X.
     metric : Metric
         D, (n,), and q, (M,), enter K: the prior's width and the rows' precision. Q,
@@ -156,7 +156,7 @@ class FrozenCoupling:
 
     def __init__(self, A, metric, dtype=None, twin=None):
         d = 1
-        if isinstance(A, InDirections):
+        if isinstance(A, KroneckerFactor):
             d = A.d
             A = A.X
         one = Metric._make(values[::d] for values in metric)
@@ -448,7 +448,7 @@ class Turns:
         metric = Metric._make(map(loss.pooled, metric))
         if loss.joint:
             d = loss.basis.shape[1]
-            A = InDirections(A[::d, ::d], d)
+            A = KroneckerFactor(A[::d, ::d], d)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
         largest = [np.abs(v).max() + 1e-300 for v in (p.y, to_prior.h, to_rows.h)]
         # 32-bit numbers would overflow or vanish
