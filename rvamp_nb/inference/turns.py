@@ -143,8 +143,8 @@ class FrozenCoupling:
     Parameters
     ----------
     A : (M, n) array, SparseBlock or KroneckerFactor
-        Columns of the table. With one of `KroneckerFactor` the metric is the same for all
-        d rows, and columns, of an entry of X: products and inverse are those of X.
+        Columns of the table. With a `KroneckerFactor` the metric is the same for all d
+        rows, and columns, of an entry of X: products and inverse are those of X.
     metric : Metric
         D, (n,), and q, (M,), enter K: the prior's width and the rows' precision. Q,
         (n,), and V, (M,), are the precisions of the replies to them.
@@ -627,14 +627,17 @@ class OneCurvature:
         joint = np.eye(len(H)) + scale[:, None] * H * scale
         # (diag(Q) + H)^-1
         self.inner = scale[:, None] * inverse_and_root(joint)[0] * scale
-        self.scores = X * -(weight * slope)[:, None]
+        scores = X * -(weight * slope)[:, None]
+        # sums of many rows need the digits of 32 bits, in units of the largest
+        self.unit = np.abs(scores).max() + 1e-300
+        self.scores = np.asarray(scores / self.unit, dtype=np.float32)
 
     def levels(self, counts, factor, settle):
         """Compute the coefficients of resamples, (b, n + 1 with an intercept); return
         them twice, as its callers expect two levels of accuracy.
         """
         Q = self.Q
-        pull = counts @ self.scores
+        pull = self.unit * (counts.astype(np.float32) @ self.scores).astype(float)
         tolerance = STANDS * np.abs(pull).max()
         h = Q * self.x + pull
         pull = self.pull + pull
