@@ -27,6 +27,7 @@ from ..inference.effects import Effects, debiased_effects, left_out_predictions
 from ..inference.refinement import refine
 from ..inference.refits import refitter
 from . import error_control, joint_fit, penalty
+from .by_refits import is_by_refits, search_by_refits
 from .decoys import against_decoys
 from .features import chosen_columns
 from .penalty import SelectionProblem, coarse_path, empty_model, search
@@ -343,7 +344,9 @@ def search_for_promise(question, promise, asked):
     pfer were both passed and `mb-bound` cannot keep both.
     """
     size = np.inf if _one_penalty(asked) else promise[2]
-    result = search(question, path_options(asked), size)
+    result = search_by_refits(question, size, asked)
+    if result is None:
+        result = search(question, path_options(asked), size)
     answer = result[2]
     share = 0.0
     if asked["bound"] == "gaussian" and answer.fit.converged:
@@ -454,7 +457,9 @@ def diagnose_selection(question, path, answer, q, repeated):
         columns.where[features],
         columns.labels(features),
         path_failed=_path_failed(path, answer),
-        q_reached=bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q),
+        q_reached=bool(
+            is_by_refits(fit) or not fit.converged or question.size(fit.Pi) >= 0.99 * q
+        ),
         rows=_repeated_rows(question.target, repeated),
         called=question.target.rows.labels,
     )
