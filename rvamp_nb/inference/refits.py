@@ -311,52 +311,43 @@ def is_thin(A):
 
 
 def _refit_sparse(fit, counts, factor, start=None):
-    """Refit b resamples of a sparse table under the squared loss, one after the other;
-    return sparse coefficients, (b, n), intercept included.
+    """Refit b resamples of a sparse table under the squared loss; return sparse
+    coefficients, (b, n), intercept included, nan where that fails.
 
-    Rows matter by the products of a few columns with each other: those that are not 0
-    in the sparse start, and then those that violate their optimality condition.
+    Each begins with the columns that are not 0 in the sparse start, and takes in those
+    that violate their optimality condition.
     """
     A = block_of(fit.problem.A, np.arange(fit.problem.A.shape[1]))
     weight, options = plain_loss(fit.problem.likelihood)
     y = fit.problem.y - options["offset"]
     t, k = penalty_terms(fit, slice(None))
-    t = np.broadcast_to(factor * t, (len(counts), len(t)))
-    k = np.broadcast_to(factor * k, t.shape)
-    refitted = []
+    x = np.zeros((len(counts), len(t)))
+    factor = np.broadcast_to(factor, x.shape)
     for b, c in enumerate(counts * weight):
-        inside = t[b] == 0
+        inside = t == 0
         if start is not None:
             inside[start[[b]].indices] = True
-        refitted.append(_refit_by_products(A, y, c, t[b], k[b], inside))
-    return csr_array(refitted)
-
-
-def _refit_by_products(A, y, counts, t, k, inside):
-    """Refit one resample with counts, (M,), and penalties t and k, (n,), from the
-    columns `inside`, (n,) bool, on; return coefficients, (n,), nan where that fails.
-    """
-    x = np.zeros(len(t))
-    while True:
-        columns = np.flatnonzero(inside)
-        X = SparseBlock(A.S[:, columns], A.a, A.b[columns])
-        # as few rows as columns, with the same products of columns
-        values, turn = np.linalg.eigh(X.T.gram(counts))
-        kept = values > 1e-13 * values.max(initial=0)
-        root = np.sqrt(values[kept])
-        turn = turn[:, kept].T
-        target = turn @ (X.T @ (counts * y)) / root
-        few = root[:, None] * turn, target, t[columns], k[columns], np.ones(len(root))
-        try:
-            x[columns] = penalised_fit(*few)
-        except RuntimeError:
-            return np.full(len(x), np.nan)
-        excess = np.abs((counts * (y - X @ x[columns])) @ A) - t * (1 + 1e-7)
-        excess[inside] = 0
-        worst = np.argsort(-excess)[: MOST_ADDED + len(columns)]
-        if not excess[worst[0]] > 0:
-            return x
-        inside[worst[excess[worst] > 0]] = True
+        excess = np.ones(1)
+        while excess.any():
+            columns = np.flatnonzero(inside)
+            X = SparseBlock(A.S[:, columns], A.a, A.b[columns])
+            # as few rows as columns, with the same products of columns
+            values, turn = np.linalg.eigh(X.T.gram(c))
+            root = np.sqrt(values.clip(1e-300 + 1e-13 * values.max(initial=0)))
+            few = root[:, None] * turn.T
+            target = turn.T @ (X.T @ (c * y)) / root
+            penalties = factor[b, columns] * [t[columns], k[columns]]
+            try:
+                x[b, columns] = penalised_fit(few, target, *penalties, root**0)
+            except RuntimeError:
+                x[b] = np.nan
+                break
+            excess = np.abs((c * (y - X @ x[b, columns])) @ A)
+            excess -= (1 + 1e-7) * factor[b] * t
+            excess[inside | (excess < 0)] = 0
+            worst = np.argsort(-excess)[: MOST_ADDED + len(columns)]
+            inside[worst] |= excess[worst] > 0
+    return csr_array(x)
 
 # %% ../../nbs/workshop/refits.ipynb #l0ng0002
 AT_ONCE = 5e6  # counts in memory

@@ -19,7 +19,6 @@ False
 import numpy as np
 
 from ..algorithm.active import DiagonalStep
-from ..algorithm.problem import Breakdown
 from ..algorithm.solver import Fit
 from ..inference import refinement
 from ..inference.refits import is_thin
@@ -40,8 +39,8 @@ __all__ = ["is_by_refits", "refits_are_cheaper", "search_by_refits"]
 # of the shorter side, a step costs so many products of matrices; a search takes so many
 # steps. Half or twice moves the border between both ways, where they cost the same
 PRODUCTS_A_STEP = 6
-STEPS = 4
-PILOT = 100  # refits by which the penalty is corrected
+STEPS_A_SEARCH = 4
+PILOTS = 100  # refits by which the penalty is corrected
 # half or twice: ΣΠ is right to 1.4 or .7 times as much
 MOST_CORRECTIONS = 3
 
@@ -65,7 +64,7 @@ def refits_are_cheaper(question, asked):
     turn = 2 * A.source.nnz + refinement.NUMBER * sum(A.shape)
     a_refit = refinement.DRAW + refinement.FIRST_LEVEL * turn
     a_step = PRODUCTS_A_STEP * min(A.shape) ** 3
-    return wanted * a_refit < STEPS * a_step
+    return wanted * a_refit < STEPS_A_SEARCH * a_step
 
 
 def search_by_refits(question, q, asked):
@@ -83,29 +82,17 @@ def search_by_refits(question, q, asked):
     take = DiagonalStep(empty.A)
     tracker = TrackingPrior(question, q, lam)
     for _ in range(MOST_CORRECTIONS):
-        state = run_cheaply(empty._replace(prior=question.inside(tracker)), take)
-        if state is None:
+        last = run_cheaply(empty._replace(prior=question.inside(tracker)), take)
+        if last is None or last.change > FIRST_TOL:
             return None
         prior = question.inside(question.prior.scaled(tracker.lam))
         problem = empty._replace(prior=prior, counts=question.of_one)
-        try:
-            last = take(problem, state)
-        except Breakdown:
-            return None
-        fit = Fit(problem, last, last.change < FIRST_TOL, 1, "", None, FIRST_TOL)
-        if not fit.converged:
-            return None
-        sizes = _pilot_sizes(question, fit)
-        error = np.std(sizes) / np.sqrt(PILOT)
-        if abs(sizes.mean() - q) < 2 * error:
+        fit = Fit(problem, last, True, 1, "converged", None, FIRST_TOL)
+        samples = refinement.Samples(fit, None, 0)
+        samples.grow((0, PILOTS, PILOTS), False)
+        sizes = question.size((samples.settled != 0).T[:-1])
+        if abs(sizes.mean() - q) < 2 * np.std(sizes) / np.sqrt(PILOTS):
             break
         tracker.goal *= q / sizes.mean()
     choice = PenaltyChoice(tracker.lam, fit, "converged", 1)
     return question, path_of_one(tracker.lam, fit), choice
-
-
-def _pilot_sizes(question, fit):
-    """Count the candidates that each of the first refits selects, (PILOT,)."""
-    samples = refinement.Samples(fit, None, 0)
-    samples.grow((0, PILOT, PILOT), False)
-    return question.size((samples.settled != 0).T[:-1])

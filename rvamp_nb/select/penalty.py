@@ -625,7 +625,7 @@ CHEAP_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `S
 
 def run_cheaply(problem, take):
     """Run a problem with a moving penalty by the cheaper step `take`; return the
-    messages at which it settles, or None where it does not.
+    `Step` at which it settles, or None where it does not.
     """
 
     def enough(changes):
@@ -635,7 +635,7 @@ def run_cheaply(problem, take):
 
     last, changes = follow(problem, None, enough, take)
     if last and changes[-1] < SETTLED:
-        return last.new
+        return last
     return None
 
 
@@ -664,16 +664,14 @@ def _start_with_large_table(question, q, lam):
     empty, _ = empty_model(question)
     tracker = TrackingPrior(question, q, lam)
     problem = empty._replace(prior=question.inside(tracker))
-    state = run_cheaply(problem, DiagonalStep(empty.A))
-    Pi = None if state is None else tracker.Pi
+    last = run_cheaply(problem, DiagonalStep(empty.A))
+    Pi = tracker.Pi if last else None
     if has_few_in_play(question, q, Pi):
         found = in_play(question, q, lam, empty, tracking_search)
         if found:
             lam, *rest = found
             return TrackingPrior(question, q, lam), *rest
-    if state is None:
-        return None
-    return tracker, state, False
+    return last and (tracker, last.new, False)
 
 
 def _find_start(question, q, lam):
@@ -686,11 +684,11 @@ def _find_start(question, q, lam):
     if start:
         return start
     tracker = TrackingPrior(question, q, lam)
-    state = _start_with_rows_alike(question, tracker)
-    if state is None:
-        # a run that did not settle has moved the penalty
-        tracker = TrackingPrior(question, q, lam)
-    return tracker, state, False
+    last = _start_with_rows_alike(question, tracker)
+    if last:
+        return tracker, last.new, False
+    # a run that did not settle has moved the penalty
+    return TrackingPrior(question, q, lam), None, False
 
 # %% ../../nbs/workshop/penalty.ipynb #73search9
 def _approach(search, state):
