@@ -39,8 +39,7 @@ from .conditioning import ConditionedFit, active_set
 from .cox import BaselineHazard
 from .levels import LevelMean, centred_sums, count_interval, level_mean, towards_rvamp
 from .refits import AT_ONCE, SIDE, in_turn, refitter
-from .sparse_refits import DiagonalTurns
-from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
+from .turns import FIRST_LEVEL, DiagonalTurns, ExactByTurns, OneCurvature, Turns
 
 if TYPE_CHECKING:  # not loaded for a signature
     from pandas import DataFrame

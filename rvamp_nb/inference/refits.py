@@ -23,8 +23,8 @@ from ..environment import is_interactive
 from .batch_glm import GAP, penalised_fit, refit, unit_table
 from .cox import cox_fits
 from ..interface import check_interface
-from ..tables.chunked import DENSE_FROM_SHARE, ChunkedTable, SparseBlock
-from ..tables.chunked import block_of, is_sparse
+from ..tables import chunked
+from ..tables.chunked import ChunkedTable, SparseBlock, block_of, is_sparse
 
 # %% ../../nbs/workshop/refits.ipynb #74000017
 def row_loss(likelihood):
@@ -307,7 +307,7 @@ def _refit_chunked(fit, likely, counts, factor, start=None):
 
 def is_thin(A):
     """Return whether a table is sparse, and stays so where it is read as one block."""
-    return is_sparse(A) and A.source.nnz <= DENSE_FROM_SHARE * np.prod(A.shape)
+    return is_sparse(A) and A.source.nnz <= chunked.DENSE_FROM_SHARE * np.prod(A.shape)
 
 
 def _refit_sparse(fit, counts, factor, start=None):
@@ -327,7 +327,9 @@ def _refit_sparse(fit, counts, factor, start=None):
         inside = t == 0
         if start is not None:
             inside[start[[b]].indices] = True
-        excess = np.ones(1)
+        if not inside.any():
+            inside[np.argmax(np.abs((c * y) @ A) / t)] = True
+        excess = t
         while excess.any():
             columns = np.flatnonzero(inside)
             X = SparseBlock(A.S[:, columns], A.a, A.b[columns])

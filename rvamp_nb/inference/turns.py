@@ -7,7 +7,7 @@ __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORS
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
            'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling',
            'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns',
-           'OneCurvature']
+           'OneCurvature', 'DiagonalTurns']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -615,3 +615,30 @@ class OneCurvature:
             if np.abs(gap).max() < tolerance:
                 break
         return x, x
+
+# %% ../../nbs/workshop/turns.ipynb #7e0d1a02
+class DiagonalTurns(Turns):
+    """Resamples of a fit that a `DiagonalStep` has found, by products with the table
+    alone (`diagonal-turn`); in 32 bits.
+    """
+
+    def _freeze(self, A, metric, dtype):
+        """See `Turns._freeze`: one metric is both, and no matrix is inverted."""
+        self.dtype = np.float32
+        self.A = A.astype(self.dtype)
+        self.At = self.A.T
+        self.metric = Metric._make(map(self._cast, metric))
+        self.one_coupling = self.rvamp_coupling = self
+
+    @np.errstate(all="ignore")  # of what runs away
+    def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
+        """See `Turns.run`; no turn is damped less than those in rVAMP's metric."""
+        Q, _, V, _ = self.metric
+        damping = min(damping, OWN_DAMPING)
+        for _ in range(turns):
+            x = self.factors.of_prior(batch, Q)
+            u, f = self.factors.of_rows(batch, V)
+            h = batch.h + damping * (Q * x + u @ self.A - batch.h)
+            x = self.factors.of_prior(batch._replace(h=h), Q)
+            batch = batch._replace(h=h, h_u=V * u - x @ self.At, f=f)
+        return batch

@@ -8,11 +8,10 @@ and the penalty is corrected until refits select q columns on average.
 >>> import numpy as np
 >>> from scipy import sparse
 >>> from rvamp_nb import StabilitySelection
->>> from rvamp_nb.select.by_refits import is_by_refits
 >>> X = sparse.random_array((300, 60), density=0.05, rng=0, format="csc")
 >>> y = X[:, :3] @ np.ones(3) + np.random.default_rng(1).normal(size=300) / 9
 >>> s = StabilitySelection(verbose=0).fit(X, y)
->>> is_by_refits(s.fit_)  # a step of so small a table costs little
+ of so small a table costs little
 False
 """
 
@@ -34,20 +33,15 @@ from .penalty import (
 )
 from .question import path_options
 
-__all__ = ["is_by_refits", "refits_are_cheaper", "search_by_refits"]
+__all__ = ["refits_are_cheaper", "search_by_refits"]
 
 # of the shorter side, a step costs so many products of matrices; a search takes so many
 # steps. Half or twice moves the border between both ways, where they cost the same
 PRODUCTS_A_STEP = 6
 STEPS_A_SEARCH = 4
-PILOTS = 100  # refits by which the penalty is corrected
+CORRECTED_BY = 100  # refits by which the penalty is corrected
 # half or twice: ΣΠ is right to 1.4 or .7 times as much
 MOST_CORRECTIONS = 3
-
-
-def is_by_refits(fit):
-    """Return whether a fit is where a `DiagonalStep` settled, so that refits decide."""
-    return fit.last is not None and fit.last.coupled is None
 
 
 def refits_are_cheaper(question, asked):
@@ -71,7 +65,7 @@ def search_by_refits(question, q, asked):
     """Search for the penalty at which refits select q columns on average.
 
     Return question, `Path` of one penalty and `PenaltyChoice` as `search` does, with a
-    fit that `is_by_refits`; None where that does not pay, or does not settle.
+    fit by diagonal steps; None where that does not pay, or does not settle.
     """
     if not refits_are_cheaper(question, asked):
         return None
@@ -89,9 +83,9 @@ def search_by_refits(question, q, asked):
         problem = empty._replace(prior=prior, counts=question.of_one)
         fit = Fit(problem, last, True, 1, "converged", None, FIRST_TOL)
         samples = refinement.Samples(fit, None, 0)
-        samples.grow((0, PILOTS, PILOTS), False)
+        samples.grow((0, CORRECTED_BY, CORRECTED_BY), False)
         sizes = question.size((samples.settled != 0).T[:-1])
-        if abs(sizes.mean() - q) < 2 * np.std(sizes) / np.sqrt(PILOTS):
+        if abs(sizes.mean() - q) < 2 * np.std(sizes) / np.sqrt(CORRECTED_BY):
             break
         tracker.goal *= q / sizes.mean()
     choice = PenaltyChoice(tracker.lam, fit, "converged", 1)

@@ -550,7 +550,7 @@ class Results:
         """
         s = self._known
         fit = s.question.projected(s.fit)
-        return substitutes.substitutes(fit, s.question.columns, s.support)
+        return substitutes.substitutes(fit, s.question.columns, s.support, s.refined)
 
     @property
     def _known(self):
