@@ -79,9 +79,10 @@ def _control(name, spec):
         return w.Dropdown(options=spec, **look)
     four = isinstance(spec, tuple) and len(spec) == 4
     if not (four and spec[0] <= spec[3] <= spec[1] and spec[2] > 0):
-        forms = "(lo, hi, step, start) with lo <= start <= hi, a list of choices"
-        problem = f"control {name!r} is {spec!r}"
-        raise ValueError(f"{problem}: give {forms}, True, False, or a widget")
+        raise ValueError(
+            f"control {name!r} is {spec!r}: give (lo, hi, step, start) with lo <= start"
+            " <= hi, a list of choices, True, False, or a widget"
+        )
     look["min"], look["max"], look["step"], look["value"] = spec
     look["continuous_update"] = False
     if all(isinstance(s, int) for s in spec):

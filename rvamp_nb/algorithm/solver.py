@@ -77,8 +77,10 @@ def save_fit(fit: "Fit", path: FilePath) -> None:
     wanted = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
     check_interface("save_fit: fit", fit, ["last"], wanted)
     if fit.column_clusters:
-        fault = "has columns in clusters: save the one without, and name them again"
-        raise TypeError(f"save_fit: the fit {fault}")
+        raise TypeError(
+            "save_fit: the fit has columns in clusters: save the one without, and name"
+            " them again"
+        )
     if fit.last is None:
         raise TypeError("save_fit: the fit has no messages: no step could be taken")
     write_fit(
@@ -144,8 +146,10 @@ def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
     try:
         last = take_step(problem, state)
     except (Breakdown, np.linalg.LinAlgError) as error:
-        fault = "its messages allow no step: it was damaged, save the fit again"
-        raise FileError(f"{path}: {fault} ({error})") from error
+        raise FileError(
+            f"{path}: its messages allow no step: it was damaged, save the fit again"
+            f" ({error})"
+        ) from error
     row = last.change, last.delta, 1.0, last.n_clipped, "loaded"
     trace = np.array([row], dtype=iteration.TRACE).view(np.recarray)
     change = max(last.change, last.delta)
@@ -162,8 +166,10 @@ def _judge_loaded(path, header, change):
     if converged == header["converged"]:
         return converged, header["status"]
     outcome = "converged" if converged else "not converged"
-    status = f"{outcome}: {path} says otherwise, but one step from its messages"
-    status += f" changes them by {change:.1e}, tol is {tol:.0e}"
+    status = (
+        f"{outcome}: {path} says otherwise, but one step from its messages changes them"
+        f" by {change:.1e}, tol is {tol:.0e}"
+    )
     return converged, status
 
 # %% ../../nbs/workshop/solver.ipynb #4c3650d9
@@ -416,9 +422,11 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None, limit=None):
     if route:
         status += f", {route}"
     if not converged:
-        status = f"not converged ({result.failure}). What to try: raise lam or"
-        status += " max_iter; look for duplicated columns and for rows far from all"
-        status += " others; standardise A"
+        status = (
+            f"not converged ({result.failure}). What to try: raise lam or max_iter;"
+            " look for duplicated columns and for rows far from all others; standardise"
+            " A"
+        )
     return Fit(
         problem, result.last, converged, n_iter, status, result.trace, tol, result.lost
     )
@@ -461,8 +469,10 @@ def _check_stored(A):
     sizes = A.sizes[0]
     wrong = np.flatnonzero(~np.isfinite(sizes))
     if len(wrong):
-        first = f"the first in column {wrong[0]}; drop or fill them first"
-        raise ValueError(f"A has NaN or infinite values, {first}")
+        raise ValueError(
+            f"A has NaN or infinite values, the first in column {wrong[0]}; drop or"
+            " fill them first"
+        )
     _check_scale("A", sizes, 1e15)  # acceleration remembers in 32 bits
 
 
@@ -470,8 +480,10 @@ def _check_scale(name, values, most=1e70):
     """Refuse (ValueError) an array whose numbers have fourth powers beyond doubles."""
     size = max(values.max(), -values.min())
     if size and not 1 / most < size < most:
-        fault = f"numbers of size {size:.0e}: products of four overflow, or vanish"
-        raise ValueError(f"{name} has {fault}; give {name} (and lam) in other units")
+        raise ValueError(
+            f"{name} has numbers of size {size:.0e}: products of four overflow, or"
+            f" vanish; give {name} (and lam) in other units"
+        )
 
 # %% ../../nbs/workshop/solver.ipynb #f94b1703
 def _make_prior(lam, prior, N, beta):
@@ -479,8 +491,10 @@ def _make_prior(lam, prior, N, beta):
     at beta.
     """
     if (lam is None) == (prior is None):
-        remedy = "choose_lambda(A, y) finds a lam by cross-validation"
-        raise TypeError(f"give lam or prior=Laplace(...), one of the two; {remedy}")
+        raise TypeError(
+            "give lam or prior=Laplace(...), one of the two; choose_lambda(A, y) finds"
+            " a lam by cross-validation"
+        )
     if prior is None:
         prior = Laplace(lam)
     check_prior(prior)
@@ -551,8 +565,10 @@ def _warn_uncentred(A, y):
     columns = np.flatnonzero(uncentred & raw)
     if len(columns):
         j = columns[0]
-        fault = f"y has mean {mean:.3g}, column {j} of A mean {means[j]:.3g} and length"
-        fault += f" {lengths[j]:.3g}, and there is no intercept to make up for it"
+        fault = (
+            f"y has mean {mean:.3g}, column {j} of A mean {means[j]:.3g} and length"
+            f" {lengths[j]:.3g}, and there is no intercept to make up for it"
+        )
         remedy = "give intercept=True, or what datasets.standardize(A, y) returns"
         warnings.warn(f"{fault}: {remedy}", UserWarning, stacklevel=6)
 
@@ -595,18 +611,24 @@ def _warm_state(warm_start, problem):
     if isinstance(warm_start, Fit):
         state = warm_start.messages
     if not isinstance(state, State):
-        rule = "warm_start must be a Fit with messages, or a State"
-        raise TypeError(f"{rule}, got {type(warm_start).__name__}")
+        raise TypeError(
+            "warm_start must be a Fit with messages, or a State, got"
+            f" {type(warm_start).__name__}"
+        )
     # clusters of columns are no part of a start: `with_clusters` makes them anew
     state = state._replace(to_prior=state.to_prior.alone())
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
     if shape != problem.A.shape:
-        fault = f"warm_start is for a problem of shape {shape}"
-        raise ValueError(f"{fault}, A has shape {problem.A.shape}")
+        raise ValueError(
+            f"warm_start is for a problem of shape {shape}, A has shape"
+            f" {problem.A.shape}"
+        )
     to_likelihood = problem.likelihood.initial_message(state.to_likelihood)
     if not (problem.likelihood.layout or isinstance(to_likelihood, Natural)):
-        fault = "warm_start is for rows in groups, and counts has no groups"
-        raise ValueError(f"{fault}: give it Grouped(law, groups)")
+        raise ValueError(
+            "warm_start is for rows in groups, and counts has no groups: give it"
+            " Grouped(law, groups)"
+        )
     return state._replace(to_likelihood=to_likelihood)
 
 
@@ -780,9 +802,10 @@ def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
     least = check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
     top = lambda_max_factor(problem)
     if top == 0:
-        causes = "y is zero or orthogonal to A; or a prior without a threshold"
-        fault = f"every penalty empties the model, or none ({causes})"
-        raise ValueError(f"{fault}: give lams")
+        raise ValueError(
+            "every penalty empties the model, or none (y is zero or orthogonal to A; or"
+            " a prior without a threshold): give lams"
+        )
     return top * np.geomspace(1, least, n_lambdas)
 
 # %% ../../nbs/workshop/solver.ipynb #75a55acf
@@ -958,10 +981,9 @@ def _collect_path(lams, points):
     )
 
 # %% ../../nbs/workshop/solver.ipynb #ca9d13d7
-# what the losses of a path may take, beside one fit's: so much of one for each penalty.
-# The most hostile path of 40 penalties (tests/bench/budget.py, seed 262) ends after
+A_SHORT_FIT = 0.05  # of one fit's work: what each penalty of a path adds to the limit
+# the most hostile path of 40 penalties (tests/bench/budget.py, seed 262) ends after
 # 8.0 s, with half as much after 5.7, with twice as much after 11.8; without, after 13
-A_SHORT_FIT = 0.05
 
 
 @numpy_errors(under="ignore")
@@ -1037,8 +1059,10 @@ def rvamp_path(
     """
     problem = _problem(A, y, None, prior, likelihood, counts, beta, intercept)
     if problem.prior.scaled(1.0) is None:
-        rule = "a path needs a prior with a penalty to vary, such as Laplace(1.0)"
-        raise TypeError(f"{rule}, not {type(prior).__name__}")
+        raise TypeError(
+            "a path needs a prior with a penalty to vary, such as Laplace(1.0), not"
+            f" {type(prior).__name__}"
+        )
     options = _check_steering(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
     N = problem.A.shape[1] - intercept

@@ -766,6 +766,69 @@ def _solve_drawn(p, likely, start):
     return solution._replace(f=f)
 
 
+def _solve_from_products(p, b, inside, start):
+    """Solve refit b of the squared loss on its columns `inside`, (n,) bool, from their
+    products with each other and with the target: return its coefficients, (n,), from
+    `start` on, and whether no other guess finds others.
+
+    As few rows as columns and target, those of the triangular factor of the products,
+    have the same ones.
+    """
+    columns = np.flatnonzero(inside)
+    rows = np.flatnonzero(p.counts[b])
+    root_count = np.sqrt(p.counts[b, rows])
+    drawn = np.empty((len(columns) + 1, len(rows)))
+    for i, column in enumerate(columns):
+        np.take(p.X[column], rows, out=drawn[i], mode="clip")
+    drawn[-1] = p.y[b, rows]
+    drawn *= root_count
+    root, failed = dpotrf(drawn @ drawn.T, lower=1, clean=1)
+    if failed:  # columns that depend on each other
+        return start, False
+    one = slice(b, b + 1)
+    few = p.of_refits(one).of_columns(columns)
+    ones = np.ones((1, len(root)))
+    few = few._replace(X=root[:-1], y=root[-1:], counts=ones)
+    solution = _solve_on_all(few, inside[columns], start[columns])
+    x = np.zeros(len(inside))
+    x[columns] = solution.x[0]
+    return x, solution.sure[0]
+
+
+def _solve_by_products(p, likely, start):
+    """Return the `_Solution` of refits of the squared loss, each solved from products
+    of columns that are not 0 at the start, (b, n), or `likely`, (n,) bool, and then of
+    those that violate their condition.
+    """
+    always = (p.t[0] == 0) & (p.lowest < 0)
+    inside = always | (start != 0)
+    inside[~start.any(1)] |= likely
+    x = start.copy()
+    f = np.zeros(p.counts.shape)
+    sure = np.zeros(len(x), dtype=bool)
+    gap = np.zeros(len(x))
+    going = np.arange(len(x))
+    for _ in range(_ROUNDS):
+        for b in going:
+            x[b], sure[b] = _solve_from_products(p, b, inside[b], x[b])
+        w = np.flatnonzero(inside[going].any(0))
+        z = x[np.ix_(going, w)]
+        f[going] = z @ p.X[w]
+        some = p.of_refits(going)
+        optimality = _check_optimality(some, w, z, f[going], always[w] | (z != 0))
+        gap[going] = optimality.gap
+        refits, columns = optimality.violators
+        inside[going[refits], columns] = True
+        again = np.zeros(len(going), dtype=bool)
+        again[refits] = True
+        again &= sure[going]
+        sure[going] &= optimality.met
+        going = going[again]
+        if not len(going):
+            break
+    return _Solution(x, f, sure, gap)
+
+
 def _solve_in_batches(p, likely, start):
     """Yield the `_Solution` of any number of refits, in batches that fit into memory.
 
@@ -778,12 +841,15 @@ def _solve_in_batches(p, likely, start):
         start = _start_together(p, likely)
     start = np.broadcast_to(start, p.t.shape)
     numbers_each = max(M * min(M, n), n, 1)
-    batch_size = int(np.clip(_MEMORY // numbers_each, 1, b))
     solve = _solve_on_all
+    if M >= LONG and p.loss.name == "squared" and likely is not None:
+        numbers_each = M
+        solve = _solve_by_products
     # a copy of the drawn rows pays in a long table with many that are not drawn
-    if M >= LONG and np.count_nonzero(p.counts) < 0.75 * p.counts.size:
-        batch_size = 1
+    elif M >= LONG and np.count_nonzero(p.counts) < 0.75 * p.counts.size:
+        numbers_each = _MEMORY
         solve = _solve_drawn
+    batch_size = int(np.clip(_MEMORY // numbers_each, 1, b))
     for i in range(0, b, batch_size):
         batch = slice(i, i + batch_size)
         yield solve(p.of_refits(batch), likely, start[batch])

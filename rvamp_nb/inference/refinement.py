@@ -18,7 +18,7 @@ RefinedFit(200 refits (60 to full precision), standard error ≤ 0.025)
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, vstack
@@ -32,7 +32,7 @@ from ..algorithm.step import threads
 from ..environment import numpy_errors, progress_bar
 from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import ChunkedTable
-from ..typing import Array, Ints, renamed
+from ..typing import Array, DataFrame, Ints, renamed
 from ..validation import check_number, check_size
 from .batch_glm import LONG
 from .conditioning import ConditionedFit, active_set
@@ -40,9 +40,6 @@ from .cox import BaselineHazard
 from .levels import LevelMean, centred_sums, count_interval, level_mean, towards_rvamp
 from .refits import AT_ONCE, SIDE, in_turn, refitter
 from .turns import FIRST_LEVEL, DiagonalTurns, ExactByTurns, OneCurvature, Turns
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = [
     "ASKED",
@@ -232,8 +229,10 @@ def _levels_without_lost(samples):
     """
     lost = np.isnan(samples.exact @ np.ones(samples.N + 1))
     if np.sum(~lost) < max(3, len(lost) / 2):  # those that arrive are no fair sample
-        arrived = f"{np.sum(~lost)} of {len(lost)} refits have reached their optimality"
-        raise ValueError(f"refine: {arrived} conditions: {_REMEDY}")
+        raise ValueError(
+            f"refine: {np.sum(~lost)} of {len(lost)} refits have reached their"
+            f" optimality conditions: {_REMEDY}"
+        )
     levels = (samples.exact,) * 3
     if samples.turns:
         levels = samples.few, samples.settled, samples.exact
@@ -412,7 +411,7 @@ def work_of_levels(samples):
     if samples.diagonal:
         in_products = 2 * coupling.A.S.nnz
     else:
-        k = len(coupling.inner)
+        k = coupling.inner.shape[0]
         in_products = M * n * (3 - coupling.wide) + k * k
     turn = in_products + NUMBER * (M + n)
     if not isinstance(samples.turns.factors.loss, Squared):

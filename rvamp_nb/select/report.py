@@ -269,7 +269,7 @@ def settings(selection):
         equivalent_refits = selection.refined.equivalent_refits
     return {
         "version": rvamp_nb.__version__,
-        "n_rows": len(target.rows.with_weight(target.y)),
+        "n_rows": target.n_rows,
         "classes": classes,
         "n_groups": _n_labels(target.rows, target.rows.groups),
         "n_strata": _n_labels(target.rows, target.rows.strata),
@@ -680,13 +680,17 @@ def write_report(selection, folder, done=()):
 def _check_folder(folder):
     """Return a folder as a Path; refuse what is no path, or a file's path."""
     if isinstance(folder, str) and not folder:
-        remedy = "name a folder, such as 'report'; '.' is the working folder"
-        raise ValueError(f"report: folder is {folder!r}: {remedy}")
+        raise ValueError(
+            f"report: folder is {folder!r}: name a folder, such as 'report'; '.' is the"
+            " working folder"
+        )
     try:
         folder = Path(folder)
     except TypeError:
-        expected = "the path of a folder, such as 'report'"
-        raise TypeError(f"report: folder must be {expected}, got {folder!r}") from None
+        raise TypeError(
+            "report: folder must be the path of a folder, such as 'report', got"
+            f" {folder!r}"
+        ) from None
     # the folder need not exist, but what does exist of its path must be a folder
     parent = folder
     while not parent.exists():
@@ -707,8 +711,10 @@ def _refuse_other_reports(folder, question):
         owner = "the report of another question"
         if earlier is None:
             owner = "no report"
-        problem = f"{folder} holds {existing[0]}, which is part of {owner}"
-        raise FileExistsError(f"{problem}: move it away, or choose another folder")
+        raise FileExistsError(
+            f"{folder} holds {existing[0]}, which is part of {owner}: move it away, or"
+            " choose another folder"
+        )
 
 
 def write_files(folder, files):

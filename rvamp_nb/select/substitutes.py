@@ -18,18 +18,18 @@ from ..tables.chunked import read_small
 from ..validation import format_list
 
 # %% ../../nbs/workshop/substitutes.ipynb #c0b966ba
-def shared_signal(fit, features, least=0.2, alike=0.3, most=200, draws=None):
+def shared_signal(fit, features, alike=0.3, draws=None):
     """Find for some features the others that replace them in resamples, by p̄₂ or by
     the coefficients of refits, draws (b, n) sparse: return {feature: others, the
     strongest first}, numbers of the columns of A.
 
     Another replaces a feature if the correlation of their contributions across
-    resamples is below minus `least`, and that of their columns at least `alike`, up to
-    sign. Only the `most` features that are selected most often are searched.
+    resamples is below -0.2, and that of their columns at least `alike`, up to sign.
+    Only the 200 features that are selected most often are searched.
     """
     A = fit.problem.A
     features = np.asarray(features, dtype=int)
-    searched = np.argsort(-fit.Pi, kind="stable")[:most]
+    searched = np.argsort(-fit.Pi, kind="stable")[:200]
     searched = searched[fit.Pi[searched] > MATTERS]
     numbers = np.union1d(features, searched)
     small = read_small(A, len(numbers) ** 2)
@@ -47,7 +47,7 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200, draws=None):
     others = {}
     rows = compared[numbers.searchsorted(features)]
     for i, correlations in zip(features.tolist(), rows):
-        n_others = np.sum(correlations < -least)
+        n_others = np.sum(correlations < -0.2)
         strongest = np.argsort(correlations)[:n_others]
         others[i] = numbers[strongest].tolist()
     return others
@@ -107,9 +107,10 @@ def family_probabilities(selection, families=None):
 
     if selection.refined is None:
         cause = f" ({selection.refit_error})" if selection.refit_error else ""
-        problem = "there are no refits, whose lists are counted here"
-        remedy = f"fit with n_resamples=200{cause}"
-        raise ValueError(f"family_probabilities: {problem}: {remedy}")
+        raise ValueError(
+            "family_probabilities: there are no refits, whose lists are counted here:"
+            f" fit with n_resamples=200{cause}"
+        )
     columns = selection.question.columns
     labels = []
     rows = []
