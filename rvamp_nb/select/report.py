@@ -343,7 +343,7 @@ def headline(selection):
     if selection.status != "converged":
         text = f"not all that was asked for: {text}"
     if selection.by_refits:
-        text += "; by refits, for steps of rVAMP would cost more"
+        text += "; by refits, which cost less here than steps of rVAMP"
     if selection.diagnostics.repeated and unreliable:
         return f"{text}, if rows were independent, but some look like repeats"
     if selection.refined is None:
