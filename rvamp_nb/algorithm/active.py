@@ -201,7 +201,8 @@ def _iterate_first(problem, state, replies, columns):
     return _collect_replies(replies, columns, gathered, small, last)
 
 
-# as large as the square of the shorter side, that a step holds: measured 5 to 7
+# as large as the square of the shorter side, that a step holds at least: products of
+# rows, their inverse and its root, noise twice, and the root of their sum
 MATRICES = 6
 
 

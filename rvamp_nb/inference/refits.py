@@ -237,7 +237,7 @@ def penalty_terms(fit, columns):
 
 # %% ../../nbs/workshop/refits.ipynb #74000007
 MOST_ADDED = 20  # columns that may enter a refit at once, beside as many as it has
-# half or twice: the same answers; 1.1 and 1 times the time without a start
+# half or twice: the same refits, in more or fewer rounds
 MOST_HELD = 2**25  # numbers that refits of a table in chunks may hold: 256 MB
 ALMOST = 0.95  # a column that pulls so much of its penalty comes in with those missed
 
@@ -329,7 +329,7 @@ def _refit_sparse(fit, counts, factor, start=None):
             inside[start[[b]].indices] = True
         if not inside.any():
             inside[np.argmax(np.abs((c * y) @ A) / t)] = True
-        excess = t
+        excess = np.ones(1)
         while excess.any():
             columns = np.flatnonzero(inside)
             X = SparseBlock(A.S[:, columns], A.a, A.b[columns])

@@ -11,7 +11,7 @@ and the penalty is corrected until refits select q columns on average.
 >>> X = sparse.random_array((300, 60), density=0.05, rng=0, format="csc")
 >>> y = X[:, :3] @ np.ones(3) + np.random.default_rng(1).normal(size=300) / 9
 >>> s = StabilitySelection(verbose=0).fit(X, y)
- of so small a table costs little
+>>> s.selection_.by_refits  # steps on so small a table cost little
 False
 """
 
