@@ -7,7 +7,7 @@ __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORS
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
            'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'KroneckerFactor',
            'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns',
-           'ExactByTurns', 'OneCurvature']
+           'ExactByTurns', 'OneCurvature', 'DiagonalTurns']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -454,10 +454,7 @@ class Turns:
         # 32-bit numbers would overflow or vanish
         if np.abs(np.log10(largest)).max() > IN_RANGE:
             dtype = np.float64
-        self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
-        self.dtype = self.one_coupling.dtype
-        twin = self.one_coupling
-        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin)
+        self._freeze(A, metric, dtype)
         prior = fit.prior.of_columns(columns, N)
         y = self._cast(p.y)
         self.factors = Factors(prior, len(columns), loss, y, self._cast(offset))
@@ -468,6 +465,12 @@ class Turns:
         self.start = [self._cast(v) for v in start]
         self.baselines = OwnBaselines(baseline, self.dtype) if baseline else None
         self.taken = 0  # turns of all batches
+
+    def _freeze(self, A, metric, dtype):
+        """Set the couplings of both metrics and the type of their numbers."""
+        twin = self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
+        self.dtype = twin.dtype
+        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin)
 
     def _cast(self, v):
         return np.asarray(v, dtype=self.dtype)
@@ -651,3 +654,30 @@ class OneCurvature:
             if np.abs(gap).max() < tolerance:
                 break
         return x, x
+
+# %% ../../nbs/workshop/turns.ipynb #7e0d1a02
+class DiagonalTurns(Turns):
+    """Resamples of a fit that a `DiagonalStep` has found, by products with the table
+    alone (`diagonal-turn`); in 32 bits.
+    """
+
+    def _freeze(self, A, metric, dtype):
+        """See `Turns._freeze`: one metric is both, and no matrix is inverted."""
+        self.dtype = np.float32
+        self.A = A.astype(self.dtype)
+        self.At = self.A.T
+        self.metric = Metric._make(map(self._cast, metric))
+        self.one_coupling = self.rvamp_coupling = self
+
+    @np.errstate(all="ignore")  # of what runs away
+    def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
+        """See `Turns.run`; no turn is damped less than those in rVAMP's metric."""
+        Q, _, V, _ = self.metric
+        damping = min(damping, OWN_DAMPING)
+        for _ in range(turns):
+            x = self.factors.of_prior(batch, Q)
+            u, f = self.factors.of_rows(batch, V)
+            h = batch.h + damping * (Q * x + u @ self.A - batch.h)
+            x = self.factors.of_prior(batch._replace(h=h), Q)
+            batch = batch._replace(h=h, h_u=V * u - x @ self.At, f=f)
+        return batch

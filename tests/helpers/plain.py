@@ -32,6 +32,7 @@ PLAIN = {
     "inference.refit_losses": "14_bootstrap",
     "inference.survival": "53_survival",
     "interface": "31_prior",
+    "select.by_refits": "54_stability",
     "select.estimator": "54_stability",
     "select.html": "54_stability",
     "select.joint_fit": "56_effects",

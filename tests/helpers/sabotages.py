@@ -880,7 +880,7 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "a density of what has not converged",
-        'if not s.fit.converged:\n        raise ValueError(f"nothing converged, there',
+        'if not fit.converged:\n        raise ValueError(f"nothing converged, there',
         'if False:\n        raise ValueError(f"nothing converged, there',
         "tests/pages/test_by_name.py::test_without_an_answer_there_is_no_density",
     ),
