@@ -56,14 +56,22 @@ class Handler(SimpleHTTPRequestHandler):
         pass
 
 
+KEPT_AWAY = "net::ERR_BLOCKED_BY_CLIENT"
+
+
 def listen(tab, start):
-    """The list to which every complaint of ``tab`` will be added; a request is at
-    home if its address begins with ``start``.
+    """The list to which every complaint of ``tab`` will be added, but of what
+    `leave_formulas` keeps away; a request is at home if its address begins with
+    ``start``.
     """
     complaints = []
     tab.on(
         "console",
-        lambda message: message.type == "error" and complaints.append(message.text),
+        lambda message: (
+            message.type != "error"
+            or KEPT_AWAY in message.text
+            or complaints.append(message.text)
+        ),
     )
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     # what the browser gives up when the page is left is no complaint: a file that
@@ -71,7 +79,7 @@ def listen(tab, start):
     tab.on(
         "requestfailed",
         lambda request: (
-            request.failure == "net::ERR_ABORTED"
+            request.failure in ("net::ERR_ABORTED", KEPT_AWAY)
             or complaints.append(f"failed: {request.url}")
         ),
     )
