@@ -56,7 +56,7 @@ class Handler(SimpleHTTPRequestHandler):
         pass
 
 
-KEPT_AWAY = "net::ERR_BLOCKED_BY_CLIENT"
+KEPT_AWAY = "inspector"  # who stopped a request
 
 
 def listen(tab, start):
@@ -67,11 +67,7 @@ def listen(tab, start):
     complaints = []
     tab.on(
         "console",
-        lambda message: (
-            message.type != "error"
-            or KEPT_AWAY in message.text
-            or complaints.append(message.text)
-        ),
+        lambda message: message.type == "error" and complaints.append(message.text),
     )
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     # what the browser gives up when the page is left is no complaint: a file that
