@@ -150,8 +150,10 @@ class BaggedPredictor(Results):
         """
         check_is_fitted(self)
         if self.classes_ is not None and return_std:
-            remedy = "use predict_proba or linear_predictor"
-            raise ValueError(f"return_std: a class has no standard deviation; {remedy}")
+            raise ValueError(
+                "return_std: a class has no standard deviation; use predict_proba or"
+                " linear_predictor"
+            )
         if self.classes_ is not None:
             return self.classes_[self.predict_proba(X).argmax(1)]
         loss = self.selection_.question.target.likelihood.plain
