@@ -304,8 +304,10 @@ class ConditionedFit:
         return f"ConditionedFit({'; '.join(words)})"
 
 
-MIN_ROWS = 8  # rows, or groups of rows
+MIN_ROWS = 8  # rows, or groups of rows; these have 70 halves, to be enumerated
+# half: 6 halves; twice: 12,870
 MAX_CHOSEN_ROWS = 8  # rows that are chosen without being named: each doubles the work
+# 256 fits; half: 16, twice: 65,536
 
 
 OWNER = "condition_on_rows"
