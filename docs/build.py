@@ -6,12 +6,14 @@
 Notebooks come with the outputs of the repository; what a widget holds that moves
 without Python is kept by tests (tests/helpers/kept.py). All are translated
 (translate.py), joined by a landing page and an API reference (pages.py), and handed to
-Sphinx, for which every warning is an error. The site serves its scripts (package.json).
+Sphinx, for which every warning is an error. Beside it JupyterLite (lite.py) and slides
+(teach/decks.py) are made. The site serves its scripts (package.json).
 """
 
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.modules.setdefault("rfc3987_syntax", None)  # three seconds for nothing
@@ -74,12 +76,16 @@ def main(wanted):
     folders = [BUILD / "pages", BUILD / "html"]
     places = ["-c", DOCS, "-d", BUILD / "doctrees"]  # not into the site
     command = [sys.executable, "-m", "sphinx", *options, *places, *folders]
-    if subprocess.call(command):
-        sys.exit("the site was not built: see the warnings above")
+    run_here = [files[stem] for stem in pages if stem.startswith(RUN_HERE)]
+    with ThreadPoolExecutor() as beside:  # Sphinx takes one core
+        lab = beside.submit(lite.build, run_here, BUILD / "html/lite")
+        decks = beside.submit(write_decks, BUILD / "html/_static/decks")
+        if subprocess.call(command):
+            sys.exit("the site was not built: see the warnings above")
+        lab.result()
+        decks.result()
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.move(BUILD / "html", SITE)
-    write_decks(SITE / "_static/decks")
-    lite.build([files[stem] for stem in pages if stem.startswith(RUN_HERE)])
     print(f"{len([*SITE.rglob('*.html')])} pages in {SITE.relative_to(ROOT)}/")
 
 

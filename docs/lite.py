@@ -30,13 +30,14 @@ SECOND = """\
 import tqdm
 
 tqdm.tqdm.monitor_interval = 0  # there are no threads here"""
+IDS = "first", "next"  # of these two cells
 OF_THE_WHEEL = "setup.py settings.ini pyproject.toml README.md LICENSE".split()
 KERNEL = {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}
 EXTENSION = "@jupyterlite/pyodide-kernel-extension"
 SCHEMA = f"extensions/{EXTENSION}/static/schema/kernel.v0.schema.json"
 
 
-def build(paths):
+def build(paths, out=LITE):
     """Build JupyterLite with the notebooks at these paths, if there are any."""
     if not paths:
         return
@@ -49,9 +50,9 @@ def build(paths):
             nbformat.write(chapter(path, first), here / "files" / path.name)
         command = [sys.executable, "-m", "jupyterlite_core", "build"]
         command += ["--apps", "notebooks", "--contents", "files", "--no-sourcemaps"]
-        command += ["--lite-dir", here, "--output-dir", LITE]
+        command += ["--lite-dir", here, "--output-dir", out]
         subprocess.run(command, cwd=here, check=True, stdout=subprocess.DEVNULL)
-    say_where_pyodide_is()
+    say_where_pyodide_is(out)
 
 
 def put_wheels(folder):
@@ -87,18 +88,19 @@ def chapter(path, first):
         if cell.cell_type == "code":
             cell.outputs = []
             cell.execution_count = None
-    nb.cells[1:1] = [new_code_cell(first, id="first"), new_code_cell(SECOND, id="next")]
+    own = zip((first, SECOND), IDS)
+    nb.cells[1:1] = [new_code_cell(source, id=name) for source, name in own]
     nb.metadata["kernelspec"] = KERNEL
     return nb
 
 
-def say_where_pyodide_is():
+def say_where_pyodide_is(folder):
     """Write into the settings that Pyodide is at its default address, but of the
     version that the tests run; nothing else is fetched from elsewhere.
     """
-    schema = (LITE / SCHEMA).read_text(encoding="utf-8")
+    schema = (folder / SCHEMA).read_text(encoding="utf-8")
     address = re.search(r'https://[^"]+/v([\d.]+)/full/pyodide.js', schema)
-    file = LITE / "jupyter-lite.json"
+    file = folder / "jupyter-lite.json"
     text = json.loads(file.read_text(encoding="utf-8"))
     config = text["jupyter-config-data"]
     config["exposeAppInBrowser"] = True

@@ -396,7 +396,8 @@ def film(box):
     for widget in children:
         widget.close()
     box.close()
-    pictures = _take_pictures(knobs, out, product(*places), {start: first})
+    taken = _take_pictures(knobs, out, _neighbours(places), {start: first})
+    pictures = [taken[setting] for setting in product(*places)]
     _check_moves(pictures, names, places)
     table = dict(
         base=_frame(first),
@@ -411,20 +412,31 @@ def film(box):
     return _shown(table, "film.js")
 
 
-def _take_pictures(knobs, out, settings, taken):
-    """Move the controls to each of the settings; return the pictures in the output,
-    (H, W, 3) each, but for those that are `taken`, by setting.
+def _neighbours(places):
+    """List all settings so that one control moves from each to the next: there is a
+    drawing for each control that moves.
     """
-    pictures = []
+    settings = [()]
+    for values in places:
+        longer = []
+        for setting in settings:
+            longer += [(*setting, value) for value in values]
+            values = values[::-1]
+        settings = longer
+    return settings
+
+
+def _take_pictures(knobs, out, settings, taken):
+    """Move the controls to each of the settings; return {setting: the picture in the
+    output}, (H, W, 3) each, with those that are `taken`.
+    """
     for setting in settings:
         for knob, value in zip(knobs, setting):
             knob.value = value
-        picture = taken.get(setting)
-        if picture is None:
+        if setting not in taken:
             parts = [f"{knob.description} = {knob.value}" for knob in knobs]
-            picture = _pixels(out.outputs, ", ".join(parts))
-        pictures.append(picture)
-    return pictures
+            taken[setting] = _pixels(out.outputs, ", ".join(parts))
+    return taken
 
 
 def _places(knob):

@@ -28,7 +28,7 @@ from ..tables.standardize import project_out
 from ..typing import Array, ArrayLike, Bools, DataFrame, TableLike
 from ..validation import check_array, check_field, check_shares
 from . import group_channel
-from .group_channel import GroupMoments, make_isotropic, radial_moments
+from .group_channel import GroupMoments, make_isotropic, radial_moments, radial_share
 from .messages import Mixed, Moments, Natural, take_entries
 from .prior import Prior
 from .rectified import halved, phi
@@ -84,10 +84,13 @@ def group_labels(groups):
     """
     if isinstance(groups, dict):
         return _labels_by_name(groups)
-    labels = np.array(groups, dtype=object)  # where 1 and "1" are two labels
-    for kind in (str, (int, np.integer)):
-        if all(isinstance(label, kind) for label in labels.flat):
-            labels = np.array(labels.tolist())
+    if isinstance(groups, np.ndarray) and groups.dtype != object:
+        labels = np.array(groups)
+    else:
+        labels = np.array(groups, dtype=object)  # where 1 and "1" are two labels
+        for kind in (str, (int, np.integer)):
+            if all(isinstance(label, kind) for label in labels.flat):
+                labels = np.array(labels.tolist())
     if labels.ndim != 1 or not labels.size or labels.dtype.kind not in "iuU":
         raise ValueError(
             "groups must be a label (texts or whole numbers, not both) for each column,"
@@ -350,8 +353,9 @@ class GroupLasso(Prior):
 
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
         """See `Prior.Pi`: of each column's group."""
-        groups, _, _ = self.in_groups(incoming)
-        return np.minimum(groups.Pi, 1)[self.column_groups.index]
+        k, length, chi_hat, t, _ = self.fields(incoming)
+        share = radial_share(k, length, chi_hat, t)
+        return np.minimum(share, 1)[self.column_groups.index]
 
     def log_partition(self, incoming: Natural, beta: float = np.inf) -> Array:
         """See `Prior.log_partition`: each column has an equal share of its group's."""

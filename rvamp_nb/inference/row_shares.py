@@ -18,7 +18,7 @@ from ..algorithm.groups import GroupedLoss  # chapter 5.2
 from ..algorithm.lmmse import map_chunks
 from ..algorithm.problem import MATTERS
 from ..algorithm.row_blocks import noise_of_groups  # chapter 5.2
-from ..tables.chunked import chunk_axis, pick_columns
+from ..tables.chunked import SparseBlock, chunk_axis, pick_columns
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b
 def _sum_parts(parts, doubt):
@@ -42,11 +42,14 @@ def _sum_in_two_passes(A, doubt, var):
     """
 
     def of_columns(X, var):
-        parts = X[:, :] ** 2 * var[:, None]
-        return (parts.max(0)[:, None],), (parts.sum(0),)
+        squares = X**2
+        if isinstance(X, SparseBlock):
+            return (squares.largest(var)[:, None],), (var @ squares,)
+        squares *= var[:, None]
+        return (squares.max(0)[:, None],), (squares.sum(0),)
 
     def of_rows(X, var):
-        return (var * (X[:, :] ** 2 @ weight),), ()
+        return (var * (X**2 @ weight),), ()
 
     # a row's shares need the totals of all rows, so the chunks are read twice
     (largest,), (total,) = A.map_chunks(of_columns, (var,))
@@ -193,7 +196,14 @@ def _size_moments(X):
     """Compute the largest absolute entry of each column of X, (M, n), and the sums of
     squares and fourth powers in units of it, (3, n).
     """
-    sizes = np.abs(X[:, :])
+    if isinstance(X, SparseBlock):
+        squares = X**2
+        ones = np.ones(len(X))
+        largest = squares.largest(ones)
+        unit = np.where(largest > 0, largest, 1)
+        of_powers = ones @ squares / unit, ones @ squares**2 / unit**2
+        return np.array([np.sqrt(largest), *of_powers])
+    sizes = np.abs(X)
     largest = sizes.max(0)
     # in units of the largest no power overflows or vanishes
     sizes /= np.where(largest > 0, largest, 1)
@@ -270,7 +280,9 @@ def max_correlation(fit):
         return partner
 
     def gram(X):
-        return (), (X[:, :].T @ X[:, :],)
+        if isinstance(X, SparseBlock):
+            return (), (X.T.gram(np.ones(len(X))),)
+        return (), (X.T @ X,)
 
     _, (products,) = map_chunks(pick_columns(A, play), gram)
     length = np.sqrt(products.diagonal())

@@ -126,7 +126,8 @@ def summary_table(selection, families=None):
     }
     values.update(_by_class(selection, coefficients, "_"))
     fit = selection.question.projected(selection.fit)
-    values["shares_signal_with"] = substitutes(fit, columns, selection.support)
+    found = substitutes(fit, columns, selection.support, refined)
+    values["shares_signal_with"] = found
     values["duplicates"] = duplicates(columns)
     values["status"] = decisions(selection)
     table = _ordered(selection, values)
@@ -341,6 +342,8 @@ def headline(selection):
         text += f", a high limit for {n_selected}"
     if selection.status != "converged":
         text = f"not all that was asked for: {text}"
+    if selection.by_refits:
+        text += "; by refits, which cost less here than steps of rVAMP"
     if selection.diagnostics.repeated and unreliable:
         return f"{text}, if rows were independent, but some look like repeats"
     if selection.refined is None:

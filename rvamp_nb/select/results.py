@@ -551,7 +551,8 @@ class Results:
         answer = self._known
         columns = answer.question.columns
         fit = answer.question.projected(answer.fit)
-        return substitutes.substitutes(fit, columns, answer.support)
+        refined = answer.refined
+        return substitutes.substitutes(fit, columns, answer.support, refined)
 
     @property
     def _known(self):

@@ -315,6 +315,8 @@ def _method_sentences(selection):
         " distribution of the penalised estimate over all resamples"
         f" ({steps}, tolerance {selection.question.tol:g})."
     )
+    if selection.by_refits:
+        yield "Its coupling was taken as diagonal, and refits corrected the penalty."
     refined = selection.refined
     if refined is not None:
         failed = ""

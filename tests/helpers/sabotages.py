@@ -880,7 +880,7 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "a density of what has not converged",
-        'if not s.fit.converged:\n        raise ValueError(f"nothing converged, there',
+        'if not fit.converged:\n        raise ValueError(f"nothing converged, there',
         'if False:\n        raise ValueError(f"nothing converged, there',
         "tests/pages/test_by_name.py::test_without_an_answer_there_is_no_density",
     ),
@@ -1671,7 +1671,7 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the rows of a sample have metrics of their own",
-        "metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))",
+        "Metric._make(map(loss.pooled, metric))",
         "metric",
         "tests/inference/test_several_classes.py::test_a_refit_by_turns_is_exact",
     ),

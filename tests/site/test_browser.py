@@ -14,6 +14,7 @@ from browsing import (
     SITE,
     WINDOW,
     found_pages,
+    leave_formulas,
     listen,
     use_every_control,
     weigh,
@@ -84,6 +85,7 @@ PRINTS = {"plot_style": 1}  # a control of text, which needs Python
 
 @pytest.mark.parametrize("name", sorted(name for name, n in SHOWN.items() if n))
 def test_every_control_moves_on_its_page(tab, address, name):
+    leave_formulas(tab)
     tab.goto(f"{address}{name}.html")
     tab.evaluate(SETTLED)
     assert move_sliders(tab) == SHOWN[name] - PRINTS.get(name, 0)

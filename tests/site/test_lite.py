@@ -1,13 +1,29 @@
-"""Two chapters run in a browser from top to bottom, with their assertions, without
-network; in_browser.py runs all of them.
+"""Chapters run in a browser from top to bottom, with their assertions, without network.
+In in_browser.txt stand all of them, each with a hash of the code that ran; here runs
+what has changed since, and one more.
 """
 
+import hashlib
+
+import in_browser
 import pytest
-from browsing import SITE
-from in_browser import ALONE, NotHere, pyodide, run, served
-from translate import RUN_HERE, notebook_files, page_name
+from browsing import ROOT, SITE
+from in_browser import ALONE, NotHere, changed, chapters, pyodide, run, served
+from translate import notebook_files, page_name
 
 OPENS = 'href="lite/notebooks/index.html?path={}.ipynb"'
+
+
+def one_of(names):
+    """Name one chapter by the text of the package: after a change of it another."""
+    rooms = sorted((ROOT / "rvamp_nb").rglob("*.py"))
+    text = b"".join(room.read_bytes() for room in rooms)
+    return names[int(hashlib.sha256(text).hexdigest(), 16) % len(names)]
+
+
+def to_run():
+    """Name the chapters that run in this test."""
+    return sorted({*changed(), one_of([*chapters()])})
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +32,7 @@ def home(tmp_path_factory):
     try:
         return pyodide(tmp_path_factory.mktemp("pyodide"))
     except NotHere as reason:
+        assert changed() == [], f"changed since they ran, and not to be run: {reason}"
         pytest.skip(f"Pyodide cannot be had: {reason}")
 
 
@@ -26,7 +43,7 @@ def context(browser, chromium):
     yield browser.browser_type.launch(**options).new_context()
 
 
-@pytest.mark.parametrize("name", ["11_tour", "25_one_posterior"])
+@pytest.mark.parametrize("name", to_run())
 def test_a_chapter_runs_in_the_browser(context, home, name):
     with served(home) as address:
         found = run(context, address, name)
@@ -41,8 +58,7 @@ def test_pages_open_the_chapters_that_run_and_no_others():
         page = (SITE / f"{name}.html").read_text(encoding="utf-8")
         if OPENS.format(name) in page:
             opened.add(name)
-    asked = {page_name(s) for s in notebook_files() if s.startswith(RUN_HERE)}
-    assert opened == files == asked and len(files) == 18
+    assert opened == files == {*chapters()} and len(files) == 18
 
 
 def test_nothing_is_fetched_from_elsewhere_but_pyodide():
@@ -50,3 +66,20 @@ def test_nothing_is_fetched_from_elsewhere_but_pyodide():
     text = (SITE / "lite/jupyter-lite.json").read_text(encoding="utf-8")
     assert text.count("https://") == text.count("/v0.27.7/full/pyodide.js") == 1
     assert '"disablePyPIFallback": true' in text
+
+
+def test_a_chapter_with_other_code_is_named(tmp_path, monkeypatch):
+    """Other words are no change; a chapter that failed is kept no longer."""
+    runs = tmp_path / "runs.txt"
+    monkeypatch.setattr(in_browser, "RUNS", runs)
+    runs.write_text("")
+    found = dict(cells=3, ran=3, figure=1, figure_busy=1, end=2, busy=2, error=None)
+    for name in chapters():
+        in_browser.keep(name, found)
+    assert changed() == [] and len(in_browser.kept()) == 18
+    lines = runs.read_text(encoding="utf-8")
+    runs.write_text(lines.replace(in_browser.kept()["31_prior"].split()[1], "0" * 16))
+    assert changed() == ["31_prior"]
+    in_browser.keep("31_prior", found)
+    in_browser.keep("24_messages", dict(found, error="AssertionError: "))
+    assert changed() == ["24_messages"]

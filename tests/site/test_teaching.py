@@ -11,8 +11,9 @@ from browsing import PAGES, ROOT, SITE, listen
 
 sys.path.insert(0, str(ROOT / "docs"))
 from teach.book import count, pages_of, sheets_of
-from teach.decks import LENGTH, write_decks
+from teach.decks import LENGTH
 
+DECKS = SITE / "_static/decks"
 LECTURES = range(1, 13)
 SCREEN = {"width": 1280, "height": 720}
 LEAST = 0.6  # of its own size, for a formula that is too wide
@@ -31,14 +32,6 @@ SHOW_ALL = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def decks(tmp_path_factory):
-    """Make a folder with the decks."""
-    out = tmp_path_factory.mktemp("decks")
-    write_decks(out)
-    return out
-
-
 @pytest.fixture
 def screen(browser):
     """Open a tab of the size of a slide, and what it asks of the network."""
@@ -49,9 +42,9 @@ def screen(browser):
 
 
 @pytest.mark.parametrize("number", LECTURES)
-def test_slides_fit_and_nothing_is_asked_of_the_network(decks, screen, number):
+def test_slides_fit_and_nothing_is_asked_of_the_network(screen, number):
     tab, asked = screen
-    file = decks / f"lecture-{number:02}.html"
+    file = DECKS / f"lecture-{number:02}.html"
     assert file.stat().st_size < 2_000_000
     tab.goto(file.as_uri())
     tab.evaluate(SHOW_ALL)
@@ -63,9 +56,9 @@ def test_slides_fit_and_nothing_is_asked_of_the_network(decks, screen, number):
     assert sum(told) == LENGTH and min(told) >= 1
 
 
-def test_a_slide_that_is_too_full_is_noticed(decks, screen):
+def test_a_slide_that_is_too_full_is_noticed(screen):
     tab, _ = screen
-    tab.goto((decks / "lecture-03.html").as_uri())
+    tab.goto((DECKS / "lecture-03.html").as_uri())
     tab.evaluate(SHOW_ALL)
     tab.evaluate(
         "document.querySelector('section p').textContent = 'word '.repeat(300)"
@@ -73,9 +66,9 @@ def test_a_slide_that_is_too_full_is_noticed(decks, screen):
     assert tab.evaluate(MEASURE)[0][0] > 0
 
 
-def test_keys_turn_slides_and_show_notes(decks, screen):
+def test_keys_turn_slides_and_show_notes(screen):
     tab, _ = screen
-    tab.goto((decks / "lecture-03.html").as_uri())
+    tab.goto((DECKS / "lecture-03.html").as_uri())
     shown = tab.locator("section:visible")
     assert shown.count() == 1 and shown.get_attribute("id") == "1"
     for key, place in (
@@ -94,9 +87,9 @@ def test_keys_turn_slides_and_show_notes(decks, screen):
     assert tab.locator("section:visible h1").inner_text() == "Homework"
 
 
-def test_the_browser_prints_a_page_for_each_slide(decks, screen):
+def test_the_browser_prints_a_page_for_each_slide(screen):
     tab, _ = screen
-    tab.goto((decks / "lecture-03.html").as_uri())
+    tab.goto((DECKS / "lecture-03.html").as_uri())
     slides = tab.locator("section").count()
     printed = tab.pdf(prefer_css_page_size=True, print_background=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == slides

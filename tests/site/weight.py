@@ -7,10 +7,9 @@ import sys
 import threading
 from functools import partial
 from http.server import ThreadingHTTPServer
-from shutil import which
 from statistics import median
 
-from browsing import SITE, Handler, weigh
+from browsing import SITE, Handler, find_chromium, weigh
 from playwright.sync_api import sync_playwright
 
 PAGES = ["index", "37_densities", "api/rvamp_nb.p1", "select_features_in_a_csv", "api"]
@@ -28,7 +27,7 @@ def main(names):
     home = f"http://127.0.0.1:{server.server_port}/"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=which("chromium"), args=["--no-sandbox"]
+            executable_path=find_chromium(), args=["--no-sandbox"]
         )
         for name in names:
             found = []
