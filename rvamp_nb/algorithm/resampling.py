@@ -87,10 +87,9 @@ class _Tau:
         """
         n = int(self.tau * _size_of(self, "M", M) + 1e-9)
         if n < 1:
-            name = type(self).__name__
             raise ValueError(
-                f"{name}: tau = {self.tau:g} of M = {M} rows is no row at all; take tau"
-                f" of at least {1 / M:.3g}"
+                f"{type(self).__name__}: tau = {self.tau:g} of M = {M} rows is no row"
+                f" at all; take tau of at least {1 / M:.3g}"
             )
         return n
 

@@ -982,8 +982,9 @@ def _collect_path(lams, points):
     of_all = _PathPoint._make(zip(*(points + missing)))
     status = f"{sum(of_all.converged)} of {len(lams)} penalties converged"
     if missing:
-        last = lams[n_reached - 1]
-        status += f"; stopped early at lam = {last:.3g}, after 3 failures"
+        status += (
+            f"; stopped early at lam = {lams[n_reached - 1]:.3g}, after 3 failures"
+        )
     if not all(of_all.converged):
         # four frames up is the line that called `rvamp_path`
         warnings.warn(status, ConvergenceWarning, stacklevel=4)

@@ -325,8 +325,9 @@ def _check_can_condition(fit):
         raise ValueError(f"{OWNER}: beta must be inf, got beta = {p.beta:g}")
     if not isinstance(fit.prior, Penalty) or not fit.selects:
         priors = "Laplace, ElasticNet with an l1_ratio above 0, or NonNegative"
-        given = type(fit.prior).__name__
-        raise TypeError(f"{OWNER}: the prior must select ({priors}), got {given}")
+        raise TypeError(
+            f"{OWNER}: the prior must select ({priors}), got {type(fit.prior).__name__}"
+        )
 
 
 def _read_rows(fit, rows, columns):

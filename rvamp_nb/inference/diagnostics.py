@@ -175,9 +175,10 @@ class Diagnostics(NamedTuple):
         )
 
     def __repr__(self):
-        Pi = GRADES[self.reliability]
-        sd = GRADES[self.spread_reliability]
-        return f"{type(self).__name__}(reliability of Π {Pi}, of sd {sd})"
+        return (
+            f"{type(self).__name__}(reliability of Π {GRADES[self.reliability]}, of sd"
+            f" {GRADES[self.spread_reliability]})"
+        )
 
     def html_rows(self, whose: str = "") -> Iterator[tuple[str, str]]:
         """Yield the two judgements as rows for `rows_of_html`.
@@ -290,11 +291,10 @@ def _signs_of_the_groups(unit, single_share, size, partner, names):
     predicted = np.flatnonzero((size > 1) & (partner > GROUP_CORRELATION))
     if len(predicted):
         closest = predicted[np.argmax(partner[predicted])]
-        groups = format_list(names, predicted)
         yield (
             "amber",
-            f"{groups} can be predicted from other columns in play (a canonical"
-            f" correlation of up to {partner[closest]:.2f}): {remedy}",
+            f"{format_list(names, predicted)} can be predicted from other columns in"
+            f" play (a canonical correlation of up to {partner[closest]:.2f}): {remedy}",
         )
 
 
