@@ -10,14 +10,12 @@ __all__ = ['BADGES', 'GRADES', 'IN_A_LINE', 'IN_A_TABLE', 'WIDE', 'HIGH', 'MOST_
 # %% ../nbs/workshop/sketch.ipynb #5ke7c403
 import re
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .plot_style import COLOURS
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
+from .typing import DataFrame
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c413
 _DARK = COLOURS["truth"]

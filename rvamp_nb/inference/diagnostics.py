@@ -175,10 +175,9 @@ class Diagnostics(NamedTuple):
         )
 
     def __repr__(self):
-        return (
-            f"{type(self).__name__}(reliability of Π {GRADES[self.reliability]}, of sd"
-            f" {GRADES[self.spread_reliability]})"
-        )
+        Pi = GRADES[self.reliability]
+        sd = GRADES[self.spread_reliability]
+        return f"{type(self).__name__}(reliability of Π {Pi}, of sd {sd})"
 
     def html_rows(self, whose: str = "") -> Iterator[tuple[str, str]]:
         """Yield the two judgements as rows for `rows_of_html`.
@@ -294,7 +293,8 @@ def _signs_of_the_groups(unit, single_share, size, partner, names):
         yield (
             "amber",
             f"{format_list(names, predicted)} can be predicted from other columns in"
-            f" play (a canonical correlation of up to {partner[closest]:.2f}): {remedy}",
+            f" play (a canonical correlation of up to {partner[closest]:.2f}):"
+            f" {remedy}",
         )
 
 
