@@ -1,9 +1,9 @@
 """Grade the reliability of a fit: green, amber or red, without a refit.
 
-Chapter 4.5 derives the numbers (`row_shares`) and shows how the limits were chosen.
-`diagnose` collects all signs of trouble, each with a remedy, for the selection
-probabilities and for the standard deviations. The grade is that of the worst sign.
-`near_duplicate_rows` finds samples that repeat each other.
+Chapter 4.5 derives the numbers (`row_shares`, `row_distances`) and shows how the limits
+were chosen. `diagnose` collects all signs of trouble, each with a remedy, for the
+selection probabilities and for the standard deviations. The grade is that of the worst
+sign. `near_duplicate_rows` finds samples that repeat each other.
 
 >>> import numpy as np
 >>> from rvamp_nb import datasets, rvamp
@@ -32,8 +32,9 @@ from ..tables.chunked import ChunkedTable, SparseBlock, chunk_axis
 from ..tables.standardize import unit_columns
 from ..typing import DataFrame, Ints
 from ..validation import format_list
-from . import row_shares
-from .row_shares import COLUMNS_SEEN, ROWS_SEEN, ComparedRows, NoiseSigns
+from . import row_distances, row_shares
+from .row_distances import COLUMNS_SEEN, ROWS_SEEN, ComparedRows
+from .row_shares import NoiseSigns
 
 __all__ = [
     "AMBER_OWN",
@@ -480,7 +481,7 @@ def _read_rows_seen(A, seen, rng):
     """
     if chunk_axis(A) != 1:
         rows = seen if len(seen) < len(A) else slice(None)  # all without a copy
-        return row_shares.prepare_rows(_take_varying(A[rows])[0], rng)
+        return row_distances.prepare_rows(_take_varying(A[rows])[0], rng)
 
     def gram(X, weight):
         return (), (half_gram(X, weight),)
@@ -525,11 +526,13 @@ def near_duplicate_rows(A):
     for i, size in enumerate(sizes):  # in place: products become squared distances
         apart[i] = size + sizes - 2 * apart[i]
     pairs = squareform(apart, checks=False)
-    closest = row_shares.closest_by_tail(pairs, level)
+    closest = row_distances.closest_by_tail(pairs, level)
     slack = 1e-9 * rows.N
     if pairs.min() >= closest - slack:  # as in most tables: no need of the bound
         return []
-    near = apart < min(row_shares.closest_by_chance(rows, level, rng), closest) - slack
+    near = (
+        apart < min(row_distances.closest_by_chance(rows, level, rng), closest) - slack
+    )
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
     _, group = connected_components(csr_array(near & near.T), directed=False)
     return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]

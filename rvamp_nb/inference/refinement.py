@@ -34,9 +34,9 @@ from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, DataFrame, Ints, renamed
 from ..validation import check_number, check_size
+from .baseline import BaselineHazard
 from .batch_glm import LONG
 from .conditioning import ConditionedFit, active_set
-from .cox import BaselineHazard
 from .levels import LevelMean, centred_sums, count_interval, level_mean, towards_rvamp
 from .refits import AT_ONCE, SIDE, in_turn, refitter
 from .turns import FIRST_LEVEL, DiagonalTurns, ExactByTurns, OneCurvature, Turns

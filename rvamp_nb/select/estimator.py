@@ -32,7 +32,7 @@ from ..algorithm.resampling import CountLaw
 from ..algorithm.solver import Fit
 from ..algorithm.step import threads
 from ..environment import numpy_errors
-from ..inference.cox import BaselineHazard, survival_target
+from ..inference.baseline import BaselineHazard, survival_target
 from ..inference.diagnostics import Diagnostics, near_duplicate_rows
 from ..inference.refinement import RefinedFit
 from ..tables.chunked import ChunkedTable

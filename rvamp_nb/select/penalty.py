@@ -35,7 +35,7 @@ from ..algorithm.resampling import FixedFactor, check_law, law_of_one
 from ..algorithm.solver import ConvergenceWarning, Path, rvamp, rvamp_path
 from ..algorithm.start import initial_state, lambda_max_factor
 from ..environment import progress_bar
-from ..inference.cox import MovingBaseline
+from ..inference.baseline import MovingBaseline
 from .error_control import resolve_error_control
 from .features import Columns, check_named
 from .in_play import FEW_FROM, has_few_in_play, in_play, is_plain

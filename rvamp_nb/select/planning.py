@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ..algorithm.column_groups import GroupLasso
 from ..algorithm.evolution import Evolution, Spectrum
 from ..algorithm.solver import ConvergenceWarning
 from ..datasets import standardize
@@ -217,7 +218,8 @@ def predict_study(
         n_features, rows / 6, threshold, pfer, bound=bound
     )
     start = near and near.evolution
-    answer = pilots.solve_at_size(question, q, start, spectrum, BY_HALVES, columns)
+    model = spectrum, BY_HALVES, columns, GroupLasso
+    answer = pilots.solve_at_size(question, q, start, *model)
     true = np.nan
     false = np.nan
     if answer.converged:

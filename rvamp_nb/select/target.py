@@ -19,7 +19,7 @@ from ..algorithm import resampling as laws
 from ..algorithm.likelihood import LOSSES, Huber, Logistic, Loss, Squared
 from ..algorithm.resampling import Grouped, Poisson, Stratified, Subsample
 from ..algorithm.weighted import WeightedLoss
-from ..inference.cox import BaselineHazard
+from ..inference.baseline import BaselineHazard
 from ..inference.several_classes import MOST_CLASSES, Softmax, check_classes
 from ..interface import lacking
 from ..validation import check_array, format_list, kind_of, shape_of

@@ -1691,7 +1691,7 @@ SABOTAGES = [
         "::test_the_baseline_goes_along_with_the_messages",
     ),
     Sabotage(
-        "inference/cox.py",
+        "inference/baseline.py",
         "a baseline that goes along stays where it is",
         "        self.base = self.base.updated(u)\n",
         "",
@@ -1774,7 +1774,7 @@ SABOTAGES = [
         "tests/inference/test_survival.py::test_a_risk_that_rises_by_powers_of_ten",
     ),
     Sabotage(
-        "inference/cox.py",
+        "inference/baseline.py",
         "the frozen baselines see columns that differ between strata",
         'return within_strata(check_array("A", A), self.strata, self.sample_weight)',
         "return A",

@@ -33,8 +33,8 @@ from rvamp_nb import (
     datasets,
     rvamp,
 )
+from rvamp_nb.algorithm.cluster_channel import field_of
 from rvamp_nb.inference import turns as room
-from rvamp_nb.inference.levels import field_of
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.inference.several_classes import Softmax
