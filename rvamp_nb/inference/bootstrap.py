@@ -172,8 +172,10 @@ def _check_penalties(A, lam, factor, intercept):
     number.
     """
     if lam is None or isinstance(lam, (bool, np.bool_)):
-        hint = "give a number > 0, for example datasets.choose_lambda(A, y)"
-        raise TypeError(f"lam is {lam!r}; {hint}")
+        raise TypeError(
+            f"lam is {lam!r}; give a number > 0, for example datasets.choose_lambda(A,"
+            " y)"
+        )
     hint = "for columns without a penalty give a penalty_factor of 0"
     lam = _each_column("lam", lam, A.shape[1], above=True, remedy=hint)
     if factor is None:
@@ -183,9 +185,10 @@ def _check_penalties(A, lam, factor, intercept):
     # on one scale, so that the rank does not depend on units
     free = free / np.maximum(np.abs(free).max(0, initial=0), 1e-300)
     if free.size and np.linalg.matrix_rank(free) < free.shape[1]:
-        columns = f"the {free.shape[1]} unpenalised columns (with the intercept)"
-        problem = f"are linearly dependent or more than the {len(A)} rows"
-        raise ValueError(f"{columns} {problem}: drop some, or penalise them")
+        raise ValueError(
+            f"the {free.shape[1]} unpenalised columns (with the intercept) are linearly"
+            f" dependent or more than the {len(A)} rows: drop some, or penalise them"
+        )
     return lam * factor
 
 # %% ../../nbs/course/14_bootstrap.ipynb #9765a1dd
@@ -341,8 +344,10 @@ class Refits(NamedTuple):
         return as_page(self, ("complete", "green"), (), *columns)
 
     def __repr__(self):
-        many = f"{self.n_resamples:,} resamples, {len(self.mean)} coefficients"
-        return f"Refits({many}, {np.sum(self.Pi):.1f} selected on average)"
+        return (
+            f"Refits({self.n_resamples:,} resamples, {len(self.mean)} coefficients,"
+            f" {np.sum(self.Pi):.1f} selected on average)"
+        )
 
 # %% ../../nbs/course/14_bootstrap.ipynb #43724863
 def _as_refits(plan, n, spread, selected, draws):
