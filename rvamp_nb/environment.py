@@ -1,4 +1,4 @@
-"""Progress bars, NumPy's error state, optional dependencies.
+"""Progress bars, NumPy's error state, threads, optional dependencies.
 
 Work that takes longer than two seconds shows a progress bar. Results go to stdout, so
 that they can be piped; progress goes to stderr, and only where that is a terminal or a
@@ -32,7 +32,13 @@ from importlib import import_module
 
 import numpy as np
 
-__all__ = ["is_interactive", "progress_bar", "numpy_errors", "import_extra"]
+__all__ = [
+    "is_interactive",
+    "progress_bar",
+    "numpy_errors",
+    "one_thread",
+    "import_extra",
+]
 
 
 def is_interactive(stream=None):
@@ -89,6 +95,19 @@ def numpy_errors(**how):
         yield
     finally:
         np.seterr(**before)
+
+
+@cache
+def _libraries():
+    """Find the libraries that have threads, once: a search takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def one_thread():
+    """Limit NumPy and SciPy to one thread inside a `with`."""
+    return _libraries().limit(limits=1)
 
 
 def import_extra(module, extra):
