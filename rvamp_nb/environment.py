@@ -36,7 +36,7 @@ __all__ = [
     "is_interactive",
     "progress_bar",
     "numpy_errors",
-    "one_thread",
+    "threaded_libraries",
     "import_extra",
 ]
 
@@ -98,16 +98,13 @@ def numpy_errors(**how):
 
 
 @cache
-def _libraries():
-    """Find the libraries that have threads, once: a search takes milliseconds."""
+def threaded_libraries():
+    """Find the libraries that have threads, once: a search takes milliseconds. Inside
+    `with threaded_libraries().limit(limits=1)` each has one.
+    """
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-def one_thread():
-    """Limit NumPy and SciPy to one thread inside a `with`."""
-    return _libraries().limit(limits=1)
 
 
 def import_extra(module, extra):
