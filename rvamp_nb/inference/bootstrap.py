@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..algorithm.resampling import CountLaw, Poisson, TwoPoint, check_law, drawn
-from ..environment import numpy_errors, progress_bar
+from ..environment import numpy_errors, progress_bar, threaded_libraries
 from . import batch_glm, refit_losses
 from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import check_in_memory
@@ -245,7 +244,7 @@ def _chunk(plan, likely, numbers):
     """Refit the resamples in numbers on one thread; return coefficients, (b, n), and
     weighted residuals, (b, M). likely, (n,) bool, hints at selected columns.
     """
-    with threadpool_limits(1):
+    with threaded_libraries().limit(limits=1):
         counts, factor = _draws(plan, numbers)
         x, u, sure, _ = batch_glm.refit(plan.model.table, counts, factor, likely)
         # refits that the batch has not solved for sure are solved one by one
