@@ -547,7 +547,6 @@ def main(argv=None):
         raise SystemExit(code)
 
 # %% ../nbs/workshop/cli.ipynb #6ce657c9
-_SHARES = (0.25, 0.5, 0.75, 1, 1.5, 2)  # sizes that are shown, as parts of the answer
 _PLAN_FIELDS = "rows true_selections power false_selections lam converged"
 
 
@@ -602,7 +601,7 @@ def _planned(args):
             raise InputError(e) from None
         promise["threshold"] = study.threshold
         if not args.pilot:
-            for share in _SHARES:
+            for share in (0.25, 0.5, 0.75, 1, 1.5, 2):  # of the rows that are needed
                 rows = max(int(study.rows * share), 4)
                 sizes.append(rvamp_nb.predict_study(rows, *question, **promise))
     code = 0 if study.power >= args.power else 4

@@ -266,8 +266,12 @@ class Subsample(_Tau):
         if M >= MANY:
             # a coin for each row, and then corrections at random: quick, and all
             # subsets stay equally probable
-            least = int(np.ceil(256 * missing / M))  # a float would convert the coins
-            is_drawn = rng.integers(256, size=M, dtype=np.uint8) < least
+            if self.tau == 0.5:  # a bit is a coin
+                bits = np.frombuffer(rng.bytes(M // 8 + 1), dtype=np.uint8)
+                is_drawn = np.unpackbits(bits, count=M).view(bool)
+            else:
+                least = int(np.ceil(256 * missing / M))  # no float: coins stay bytes
+                is_drawn = rng.integers(256, size=M, dtype=np.uint8) < least
             missing -= np.count_nonzero(is_drawn)  # below 0: so many too many
             among = np.flatnonzero(is_drawn == (missing < 0))
         is_drawn[rng.choice(among, abs(missing), replace=False)] = missing > 0

@@ -27,7 +27,7 @@ from ..algorithm.messages import Natural, coordinates, from_coordinates
 from ..algorithm.prior import Penalty
 from ..algorithm.problem import NEGLIGIBLE, Breakdown
 from ..algorithm.row_blocks import noise_of_groups
-from ..algorithm.solver import Fit
+from ..algorithm.solver import Fit, check_settled
 from ..algorithm.step import WithIntercept, relative_change
 from ..environment import numpy_errors
 from ..sketch import as_page, leading_moments
@@ -315,17 +315,8 @@ def _check_can_condition(fit):
     """Refuse a fit that cannot be conditioned: not converged, of a pattern, at a finite
     beta, or under a prior that does not select. A TypeError or ValueError.
     """
-    if not isinstance(fit, Fit):
-        raise TypeError(
-            f"{OWNER}: fit must be a Fit, from rvamp (of a fitted selector:"
-            f" selector.fit_), got {fit!r:.60}"
-        )
+    check_settled(OWNER, fit)
     p = fit.problem
-    if fit.last is None or not fit.converged:
-        raise ValueError(
-            f"{OWNER}: the fit has not converged, and there is no fixed point to start"
-            f" from ({fit.status})"
-        )
     if isinstance(p.likelihood, PerRowLoss):
         raise TypeError(f"{OWNER}: the fit is one of a pattern: give the whole one")
     if np.isfinite(p.beta):

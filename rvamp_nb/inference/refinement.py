@@ -394,7 +394,7 @@ TO_SETTLE = 25  # turns that cost as much as settling
 TO_REFIT = 30  # as a refit that begins there
 COLD = 150  # as a refit that does not
 BY_PRODUCTS = 40_000_000  # a refit from products of a few columns, beside a turn
-LONG_REFIT = 30.0  # times a resample with one curvature
+LONG_REFIT = 10.0  # times a resample with one curvature
 # Half or twice, the errors on nine tables move by 7 % in the middle; at most, up to 1.7
 # for settling and 1.2 for the others. With COLD a chunked table takes 4 % fewer or 5 %
 # more resamples, with LONG_REFIT one of 5,500 rows .7 and 1.2 of the time.

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
-           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'InDirections',
+           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'KroneckerFactor',
            'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns',
            'ExactByTurns', 'OneCurvature', 'DiagonalTurns']
 
@@ -110,7 +110,7 @@ def _choose_dtype(condition, metric):
     return np.float64
 
 
-class InDirections:
+class KroneckerFactor:
     """The table kron(X, I_d), of X, (m, n), as the right factor of a product."""
 
     __array_ufunc__ = None  # arrays leave the product to this class
@@ -128,7 +128,7 @@ class InDirections:
 
 
 def _as_factor(X, d):
-    return X if d == 1 else InDirections(X, d)
+    return X if d == 1 else KroneckerFactor(X, d)
 
 
 class FrozenCoupling:
@@ -142,9 +142,9 @@ class FrozenCoupling:
 
     Parameters
     ----------
-    A : (M, n) array, SparseBlock or InDirections
-        Columns of the table. With one of `InDirections` the metric is the same for all
-        d rows, and columns, of an entry of X: products and inverse are those of X.
+    A : (M, n) array, SparseBlock or KroneckerFactor
+        Columns of the table. With a `KroneckerFactor` the metric is the same for all d
+        rows, and columns, of an entry of X: products and inverse are those of X.
     metric : Metric
         D, (n,), and q, (M,), enter K: the prior's width and the rows' precision. Q,
         (n,), and V, (M,), are the precisions of the replies to them.
@@ -156,7 +156,7 @@ class FrozenCoupling:
 
     def __init__(self, A, metric, dtype=None, twin=None):
         d = 1
-        if isinstance(A, InDirections):
+        if isinstance(A, KroneckerFactor):
             d = A.d
             A = A.X
         one = Metric._make(values[::d] for values in metric)
@@ -448,7 +448,7 @@ class Turns:
         metric = Metric._make(map(loss.pooled, metric))
         if loss.joint:
             d = loss.basis.shape[1]
-            A = InDirections(A[::d, ::d], d)
+            A = KroneckerFactor(A[::d, ::d], d)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
         largest = [np.abs(v).max() + 1e-300 for v in (p.y, to_prior.h, to_rows.h)]
         # 32-bit numbers would overflow or vanish
@@ -630,14 +630,17 @@ class OneCurvature:
         joint = np.eye(len(H)) + scale[:, None] * H * scale
         # (diag(Q) + H)^-1
         self.inner = scale[:, None] * inverse_and_root(joint)[0] * scale
-        self.scores = X * -(weight * slope)[:, None]
+        scores = X * -(weight * slope)[:, None]
+        # sums of many rows need the digits of 32 bits, in units of the largest
+        self.unit = np.abs(scores).max() + 1e-300
+        self.scores = np.asarray(scores / self.unit, dtype=np.float32)
 
     def levels(self, counts, factor, settle):
         """Compute the coefficients of resamples, (b, n + 1 with an intercept); return
         them twice, as its callers expect two levels of accuracy.
         """
         Q = self.Q
-        pull = counts @ self.scores
+        pull = self.unit * (counts.astype(np.float32) @ self.scores).astype(float)
         tolerance = STANDS * np.abs(pull).max()
         h = Q * self.x + pull
         pull = self.pull + pull

@@ -28,7 +28,13 @@ import numpy as np
 from ..algorithm.resampling import Grouped, drawn
 from ..inference.refits import check_refittable
 from ..tables.chunked import check_in_memory, chunk_axis
-from ..validation import check_array, check_number, check_size, format_list
+from ..validation import (
+    check_array,
+    check_choice,
+    check_number,
+    check_size,
+    format_list,
+)
 from . import feature_groups
 from .error_control import BOUNDS, DECOYS
 from .features import by_name, prepare_columns
@@ -75,14 +81,8 @@ def check_options(asked, default):
             check_number(owner, name, value, *allowed)
         elif isinstance(allowed, int):
             check_size(owner, name, value, allowed)
-        elif str(value) not in allowed:
-            choices = [repr(choice) for choice in allowed]
-            if optional:
-                choices.append("None")
-            raise ValueError(
-                f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}, got"
-                f" {value!r}"
-            )
+        else:
+            check_choice(name, value, allowed, optional)
     if asked["n_resamples"]:  # fewer have no standard error
         check_size(owner, "n_resamples", asked["n_resamples"], least=10)
 

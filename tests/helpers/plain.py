@@ -29,6 +29,7 @@ PLAIN = {
     "inference.diagnostics": "45_diagnostics",
     "inference.joint": "56_effects",
     "inference.refinement": "44_refinement",
+    "inference.refit_losses": "14_bootstrap",
     "inference.survival": "53_survival",
     "interface": "31_prior",
     "select.by_refits": "54_stability",

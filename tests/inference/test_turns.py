@@ -39,7 +39,12 @@ from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.inference.survival import survival_fit
-from rvamp_nb.inference.turns import FrozenCoupling, InDirections, OneCurvature, Turns
+from rvamp_nb.inference.turns import (
+    FrozenCoupling,
+    KroneckerFactor,
+    OneCurvature,
+    Turns,
+)
 from rvamp_nb.tables.chunked import SparseBlock
 
 HALF, B = Subsample(0.5), 12
@@ -497,7 +502,7 @@ def test_a_table_in_directions_couples_as_its_kronecker_product(shape):
     sizes = n, n, M, M
     metric = room.Metric(*(np.repeat(rng.uniform(0.5, 2, k), d) for k in sizes))
     h, r = rng.normal(size=(b, M * d)), rng.normal(size=(b, n * d))
-    quick = FrozenCoupling(InDirections(X, d), metric, np.float64)
+    quick = FrozenCoupling(KroneckerFactor(X, d), metric, np.float64)
     whole = FrozenCoupling(np.kron(X, np.eye(d)), metric, np.float64)
     for one, two in zip(quick(h, r), whole(h, r)):
         np.testing.assert_allclose(one, two, atol=1e-12)

@@ -56,9 +56,13 @@ class Handler(SimpleHTTPRequestHandler):
         pass
 
 
+KEPT_AWAY = "inspector"  # who stopped a request
+
+
 def listen(tab, start):
-    """The list to which every complaint of ``tab`` will be added; a request is at
-    home if its address begins with ``start``.
+    """The list to which every complaint of ``tab`` will be added, but of what
+    `leave_formulas` keeps away; a request is at home if its address begins with
+    ``start``.
     """
     complaints = []
     tab.on(
@@ -71,7 +75,7 @@ def listen(tab, start):
     tab.on(
         "requestfailed",
         lambda request: (
-            request.failure == "net::ERR_ABORTED"
+            request.failure in ("net::ERR_ABORTED", KEPT_AWAY)
             or complaints.append(f"failed: {request.url}")
         ),
     )

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from browsing import PAGES, ROOT, SITE, listen
+from browsing import PAGES, ROOT, SITE, leave_formulas, listen
 
 sys.path.insert(0, str(ROOT / "docs"))
 from teach.book import count, pages_of, sheets_of
@@ -102,6 +102,7 @@ def test_a_route_is_read_in_the_browser_alone(tab, address, route, stops):
     """
     if "routes.html" not in PAGES:
         pytest.skip("the site was built without routes")
+    leave_formulas(tab)
     asked = listen(tab, address)
     tab.goto(f"{address}routes.html")
     anchor = route.lower().replace(" ", "-")
