@@ -368,7 +368,8 @@ def row(name, threads):
     chosen = np.asarray(refits[by]() != 0).mean(0)
     whole = PATHS / halves * theirs[-1] if paths else np.nan
     found, worth = s.refined_, s.refined_.equivalent_refits
-    way = f"{s.n_iter_} steps, {found.n_resamples} refits, {found.n_exact} exact"
+    steps = "no" if s.selection_.by_refits else s.n_iter_
+    way = f"{steps} steps, {found.n_resamples} refits, {found.n_exact} exact"
     numbers = both / (worth * each[by]), both / whole, alone / whole, both, way, worth
     return name, *numbers, 1e3 * each[by], by, s.q_, question.size(chosen)
 
