@@ -89,6 +89,11 @@ def kept():
     return {line.split()[0]: line for line in lines if re.match(r"\d\d_", line)}
 
 
+def seconds(line):
+    """Return the seconds of the processor to the first figure and to the end."""
+    return [int(number) for number in re.findall(r"\( *(\d+)\)", line)]
+
+
 def changed():
     """Name the chapters that have other code than when they ran in the browser."""
     lines = kept()
