@@ -54,19 +54,20 @@ def _fitted(name, table, options, with_effects):
     effects = None
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
     try:
-        s = estimator.fit(table.X, table.y, **table.rows).selection_
+        selection = estimator.fit(table.X, table.y, **table.rows).selection_
     except (ValueError, TypeError) as e:
         problem = str(e).replace("n_trials", "--trials")
         raise InputError(f"{printable(name)}: {problem}") from None
-    if with_effects and s.fit.converged:
+    if with_effects and selection.fit.converged:
         try:
             effects = estimator.debiased_effects()
         except ValueError as e:  # the list is good without them
             warnings.warn(f"no effects are written: {e}", stacklevel=2)
-    if table.classes and s.question.target.classes is not None:
-        target = s.question.target._replace(classes=np.array(table.classes))
-        s = replace(s, question=replace(s.question, target=target))
-    return s, effects
+    if table.classes and selection.question.target.classes is not None:
+        target = selection.question.target._replace(classes=np.array(table.classes))
+        question = replace(selection.question, target=target)
+        selection = replace(selection, question=question)
+    return selection, effects
 
 
 def _all_warnings(table, warned):
@@ -76,8 +77,10 @@ def _all_warnings(table, warned):
         if "if it stands for a gap" not in sentence:  # the table names the option
             sentences.append(sentence)
     if any(str(name)[0] in "=+-@" for name in table.X):
-        formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
-        sentences.append(f"{formula}: let it import the column 'feature' as text")
+        sentences.append(
+            "a spreadsheet takes names that begin with =, +, - or @ for formulas: let"
+            " it import the column 'feature' as text"
+        )
     return sentences
 
 # %% ../nbs/workshop/cli.ipynb #575d4ea5
@@ -92,20 +95,20 @@ _TITLES = {  # end of a file: what it holds
 }
 
 
-def _contents(s, args, source, table, warned, effects):
+def _contents(selection, args, source, table, warned, effects):
     """Make the files of an answer: return {end of the name: bytes}, and the exit code.
 
     Texts about what fails are added to the list `warned`; effects may be None.
     """
-    made = _reports.report_files(s, [])
+    made = _reports.report_files(selection, [])
     contents = {"-selection.csv": made["table.csv"]}
     if effects is not None:
         rows = effects.summary().rename_axis("feature")
         contents["-effects.csv"] = _reports.csv_file(rows)
-    stopped = s.interrupted
+    stopped = selection.interrupted
     missing = []
     try:
-        for title, make in _extras(s, args.path, effects).items():
+        for title, make in _extras(selection, args.path, effects).items():
             try:
                 contents.update(make())
             except Exception as e:  # such as fonts that matplotlib does not find
@@ -113,9 +116,9 @@ def _contents(s, args, source, table, warned, effects):
     except KeyboardInterrupt:
         stopped = True
     warned += missing
-    without_effects = args.effects and effects is None and s.fit.converged
-    code = 3 if missing or without_effects else _code(s, stopped)
-    columns = s.question.columns
+    without_effects = args.effects and effects is None and selection.fit.converged
+    code = 3 if missing or without_effects else _code(selection, stopped)
+    columns = selection.question.columns
     prepared = dict(
         rows_left_out=table.left_out,
         gaps_filled=table.filled,
@@ -132,25 +135,25 @@ def _contents(s, args, source, table, warned, effects):
     return contents, code
 
 
-def _extras(s, with_path, effects):
+def _extras(selection, with_path, effects):
     """Return functions that make the optional files, {title: function}; a function
     returns {end of the name: bytes}.
     """
     ends = {"bars": "-selection.png"}
     if with_path:
         ends["path"] = "-path.png"
-    if s.interrupted or not s.fit.converged:
+    if selection.interrupted or not selection.fit.converged:
         ends = {}
 
     def path():
-        return {"-path.csv": _reports.csv_file(_reports.path_table(s))}
+        return {"-path.csv": _reports.csv_file(_reports.path_table(selection))}
 
     def pictures():
-        files = _reports.picture_files(s, list(ends), ["png"])
+        files = _reports.picture_files(selection, list(ends), ["png"])
         return {end: files[f"{name}.png"] for name, end in ends.items()}
 
     def picture_of_effects():
-        files = _reports.effects_files(s, effects, ["png"])
+        files = _reports.effects_files(selection, effects, ["png"])
         return {"-effects.png": files["effects.png"]}
 
     extras = {}
@@ -162,14 +165,14 @@ def _extras(s, with_path, effects):
     return extras
 
 
-def _by_lines(s, table):
+def _by_lines(selection, table):
     """Return a `Selection` whose diagnostics name rows by their lines in the file, and
     by their ids, if any.
     """
-    diagnostics = s.diagnostics
+    diagnostics = selection.diagnostics
     lines = table.X.index
     if not lines.name:
-        return s
+        return selection
 
     def few(rows):
         return ", ".join(map(str, rows[:4]))
@@ -186,7 +189,7 @@ def _by_lines(s, table):
         for i, reason in enumerate(reasons):
             if reason.startswith(begin):
                 reasons[i] = place + reason.removeprefix(begin)
-    return replace(s, diagnostics=diagnostics._replace(reasons=tuple(reasons)))
+    return replace(selection, diagnostics=diagnostics._replace(reasons=tuple(reasons)))
 
 # %% ../nbs/workshop/cli.ipynb #59200d3a
 def _saved(name, contents, out):
@@ -205,8 +208,10 @@ def _saved(name, contents, out):
     try:
         _reports.write_files(out, {name + end: data for end, data in contents.items()})
     except OSError as e:
-        problem = f"the files cannot be written to {printable(out)} ({e.strerror})"
-        raise _Unwritten(f"{problem}: choose another folder with --out") from None
+        raise _Unwritten(
+            f"the files cannot be written to {printable(out)} ({e.strerror}): choose"
+            " another folder with --out"
+        ) from None
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
@@ -214,18 +219,17 @@ def _saved(name, contents, out):
     return [f"{title}: {printable(file, 1000)}" for file, title in titles.items()]
 
 
-def _reported(s, folder, done):
+def _reported(selection, folder, done):
     """Write the report. Returns the line that names it."""
     try:
-        _reports.write_report(s, folder, done)
+        _reports.write_report(selection, folder, done)
     except Exception as e:
-        reason = str(e) or type(e).__name__
-        if isinstance(e, OSError) and e.strerror:
-            reason = e.strerror
+        reason = readers.reason_of(e)
         if "choose" not in reason:
             reason += ": choose another folder with --report"
-        problem = f"the report cannot be written to {printable(folder)}"
-        raise _Unwritten(f"{problem}: {reason}") from None
+        raise _Unwritten(
+            f"the report cannot be written to {printable(folder)}: {reason}"
+        ) from None
     return f"report: {printable(folder, 1000)}"
 
 # %% ../nbs/workshop/cli.ipynb #0ef4d875
@@ -251,8 +255,9 @@ def _source(args, frame):
     if name is None:
         name = _own_name(args, target)
     if len(os.fsencode(name)) > 240:
-        problem = f"'{printable(name)}' is too long a name"
-        raise InputError(f"{problem}: choose one with --name")
+        raise InputError(
+            f"'{printable(name)}' is too long a name: choose one with --name"
+        )
     file = "pipe"
     if os.path.isfile(args.file):
         file = os.path.relpath(os.path.realpath(args.file), os.path.realpath(args.out))
@@ -274,10 +279,11 @@ def _check_place(folder, option, names=()):
         problem = f"cannot write to {printable(folder)} ({e.strerror})"
     else:
         if taken:
-            remedy = "choose another folder (--out FOLDER) or name (--name NAME), or"
-            remedy += " let --force replace the files"
-            problem = f"{printable(taken[0])} is there"
-            raise InputError(f"argument {option}: {problem}: {remedy}")
+            raise InputError(
+                f"argument {option}: {printable(taken[0])} is there: choose another"
+                " folder (--out FOLDER) or name (--name NAME), or let --force replace"
+                " the files"
+            )
         if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
             return
         if not nearest.is_dir():
@@ -290,15 +296,19 @@ class _Unwritten(Exception):
     """The files, or the report, could not be written."""
 
 
-def _code(s, stopped):
+def _code(selection, stopped):
     """Return the exit code that an answer deserves."""
     if stopped:
         return 130
-    if not s.fit.converged:
+    if not selection.fit.converged:
         return 4
-    doubtful = s.refined is None or s.status != "converged" or s.diagnostics.repeated
-    red = doubtful and s.diagnostics.reliability == "red"
-    return 3 if s.refit_error or red else 0
+    doubtful = (
+        selection.refined is None
+        or selection.status != "converged"
+        or selection.diagnostics.repeated
+    )
+    red = doubtful and selection.diagnostics.reliability == "red"
+    return 3 if selection.refit_error or red else 0
 
 
 def _complain(text, code):
@@ -327,8 +337,10 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
-_ASK = "target time event entry positive id groups strata weights offset exposure"
-_ASK += " trials matched drop keep categorical missing na lod"
+_ASK = (
+    "target time event entry positive id groups strata weights offset exposure trials"
+    " matched drop keep categorical missing na lod"
+)
 _OPTIONS = "loss threshold pfer q bound l1_ratio intercept accuracy n_resamples decoys"
 
 
@@ -356,14 +368,14 @@ def _some(args, names):
 def _request(args):
     """Read the question of the user, the table, and the estimator's options."""
     if args.lam is not None and (args.pfer is not None or args.q is not None):
-        problem = "the penalty settles how many features are selected, so --pfer and"
-        remedy = "--q have no say: drop them, or --lam"
-        raise InputError(f"argument --lam: {problem} {remedy}")
+        raise InputError(
+            "argument --lam: the penalty settles how many features are selected, so"
+            " --pfer and --q have no say: drop them, or --lam"
+        )
     if args.loss == "survival" and args.time is None:
         raise InputError("argument --loss: survival needs --time and --event")
     if args.exposure is not None and args.loss != "poisson":
-        remedy = "is of counts: say --loss poisson, too"
-        raise InputError(f"argument --exposure: {remedy}")
+        raise InputError("argument --exposure: is of counts: say --loss poisson, too")
     asked = _some(args, _ASK)
     asked["reference"] = dict(args.reference)
     asked["ordered"] = dict(args.ordered)
@@ -424,31 +436,34 @@ def _groups(args, table):
     """
     levels = table.options.get("categories", {})
     if args.group_levels and not levels:
-        problem = "no column has several levels: name some with --categorical"
-        raise InputError(f"argument --group-levels: {problem}")
+        raise InputError(
+            "argument --group-levels: no column has several levels: name some with"
+            " --categorical"
+        )
     groups = {}
     if args.group_levels:
         groups.update(levels)
     for name, members in args.group:
         if name in groups:
-            problem = f"there are two groups {name!r}: call one by another name"
-            raise InputError(f"argument --group: {problem}")
+            raise InputError(
+                f"argument --group: there are two groups {name!r}: call one by another"
+                " name"
+            )
         groups[name] = []
         for member in members:
             groups[name] += table.categories.get(member, [member])
     return groups
 
 # %% ../nbs/workshop/cli.ipynb #04ec9a33
-def _announce(options, many=5000):
+def _announce(options):
     """Print one line about many refits, before they are made, where nobody sees
     a bar.
     """
     most = 0.25 / options.get("accuracy", 0.5) ** 2
     seen = LazyModule("rvamp_nb.environment").is_interactive
-    if most > many and options["n_resamples"] is None and not seen():
+    if most > 5000 and options["n_resamples"] is None and not seen():
         price = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits"
-        remedy = "--resamples N makes N, and ctrl-C keeps those made"
-        _complain(f"{price}; {remedy}", 0)
+        _complain(f"{price}; --resamples N makes N, and ctrl-C keeps those made", 0)
 
 
 def _run(argv):
@@ -468,8 +483,10 @@ def _run(argv):
     try:
         import matplotlib  # noqa: F401
     except ValueError as e:
-        problem = f"MPLBACKEND: {printable(str(e).split(';')[0], 200)}"
-        raise InputError(f"environment variable {problem}: unset it") from None
+        raise InputError(
+            f"environment variable MPLBACKEND: {printable(str(e).split(';')[0], 200)}:"
+            " unset it"
+        ) from None
     source, table, options = _request(args) if args.command else _embedded()
     files = []
     if not args.force:
@@ -479,11 +496,11 @@ def _run(argv):
         _check_place(args.report, "--report")
     _announce(options)
     with _collected_warnings() as warned:
-        s, effects = _fitted(source["name"], table, options, args.effects)
+        selection, effects = _fitted(source["name"], table, options, args.effects)
     warned = _all_warnings(table, warned)
-    s = _by_lines(s, table)
-    contents, code = _contents(s, args, source, table, warned, effects)
-    lines = _reports.console(s, source["name"], table.notes, warned)
+    selection = _by_lines(selection, table)
+    contents, code = _contents(selection, args, source, table, warned, effects)
+    lines = _reports.console(selection, source["name"], table.notes, warned)
     if effects is not None:
         lines.append("")
         lines += _reports.effects_lines(effects)
@@ -492,7 +509,7 @@ def _run(argv):
         lines.append("")
         lines += saved
         if args.report is not None and code != 130:
-            lines.append(_reported(s, args.report, table.notes))
+            lines.append(_reported(selection, args.report, table.notes))
     finally:
         _show("\n".join(lines))
     if code == 130:
@@ -530,7 +547,6 @@ def main(argv=None):
         raise SystemExit(code)
 
 # %% ../nbs/workshop/cli.ipynb #6ce657c9
-_SHARES = (0.25, 0.5, 0.75, 1, 1.5, 2)  # sizes that are shown, as parts of the answer
 _PLAN_FIELDS = "rows true_selections power false_selections lam converged"
 
 
@@ -545,8 +561,9 @@ def _pilot(path, drop):
     values, _ = readers.to_numeric(table.drop(columns=drop))
     whole = values.notna().all() & (values.nunique() > 1)
     if whole.sum() < 2:
-        problem = "a pilot has two columns of numbers, or more"
-        raise InputError(f"{printable(path)}: {problem}")
+        raise InputError(
+            f"{printable(path)}: a pilot has two columns of numbers, or more"
+        )
     return values.loc[:, whole].to_numpy(), list(values.columns[~whole])
 
 
@@ -555,15 +572,17 @@ def _planned(args):
     the exit code.
     """
     if args.drop and not args.pilot:
-        remedy = "give it with --pilot FILE"
-        raise InputError(f"argument --drop: it is for a pilot: {remedy}")
+        raise InputError(
+            "argument --drop: it is for a pilot: give it with --pilot FILE"
+        )
     X = None
     left = None
     if args.pilot:
         X, left = _pilot(args.pilot, args.drop)
     elif args.features is None:
-        problem = "--features is needed"
-        raise InputError(f"{problem}: how many are measured (or --pilot FILE)")
+        raise InputError(
+            "--features is needed: how many are measured (or --pilot FILE)"
+        )
     args.features = args.features or X.shape[1]
     question = args.features, args.effects, args.size, args.noise
     promise = _some(args, "pfer bound columns_per_feature")
@@ -582,7 +601,7 @@ def _planned(args):
             raise InputError(e) from None
         promise["threshold"] = study.threshold
         if not args.pilot:
-            for share in _SHARES:
+            for share in (0.25, 0.5, 0.75, 1, 1.5, 2):  # of the rows that are needed
                 rows = max(int(study.rows * share), 4)
                 sizes.append(rvamp_nb.predict_study(rows, *question, **promise))
     code = 0 if study.power >= args.power else 4
@@ -608,18 +627,18 @@ def _as_json(args, study, sizes, left, code):
 
 
 _PLAN = """\
-{s.rows} rows find {s.true_selections:.3g} of {s.n_effects} effects\
- (power {s.power:.2f}) among {s.n_features} features on average;
-an effect changes the target by {s.size:g} per standard deviation of {of};
-without the effects the target has the standard deviation {s.noise:g}.
-Analyse them with --threshold {s.threshold:.3g} --pfer {s.pfer:.3g};
-a resample, half of the rows, then selects q = {s.q:.3g} features.
-False selections on average: {s.pfer:.2g} at most, by the limit,\
- and {s.false_selections:.2g} expected here."""
+{study.rows} rows find {study.true_selections:.3g} of {study.n_effects} effects\
+ (power {study.power:.2f}) among {study.n_features} features on average;
+an effect changes the target by {study.size:g} per standard deviation of {of};
+without the effects the target has the standard deviation {study.noise:g}.
+Analyse them with --threshold {study.threshold:.3g} --pfer {study.pfer:.3g};
+a resample, half of the rows, then selects q = {study.q:.3g} features.
+False selections on average: {study.pfer:.2g} at most, by the limit,\
+ and {study.false_selections:.2g} expected here."""
 
 _LIKE_THE_PILOT = """\
-power {s.power:.2f} ± {s.power_se:.2f} (share of the effects that are found),\
- in {s.n_simulated} simulated studies
+power {study.power:.2f} ± {study.power_se:.2f} (share of the effects that are found),\
+ in {study.n_simulated} simulated studies
 Features are correlated as in the pilot; one that is correlated with an
 effect may be selected in its place, and counts as false."""
 
@@ -642,9 +661,9 @@ def _as_table(args, study, sizes, left, code):
     of = "its feature"
     if columns > 1:
         of += f",\nthe length of the coefficients of {columns} columns"
-    lines.append(_PLAN.format(s=study, of=of))
+    lines.append(_PLAN.format(study=study, of=of))
     if args.pilot:
-        lines.append(_LIKE_THE_PILOT.format(s=study))
+        lines.append(_LIKE_THE_PILOT.format(study=study))
         if left:
             names = ", ".join(map(printable, left[:8]))
             if len(left) > 8:

@@ -86,24 +86,28 @@ def _refits(text):
     """Read a number of refits."""
     n_refits = _count(text)
     if 0 < n_refits < 10:
-        problem = "refits are too few to estimate from: give 0, or 10 and more"
-        raise _refusal(text, problem)
+        raise _refusal(
+            text, "refits are too few to estimate from: give 0, or 10 and more"
+        )
     return n_refits
 
 
 def _base(text):
     """Read what the names of files begin with."""
     if not text or Path(text).name != text or not text.isprintable():
-        problem = "cannot be part of a file's name: give a word, and no folders"
-        raise _refusal(text, problem)
+        raise _refusal(
+            text, "cannot be part of a file's name: give a word, and no folders"
+        )
     return text
 
 
 def _folder(text):
     """Read the path of a folder."""
     if not text.strip():
-        problem = "names no folder: give a name, such as report (. is the working"
-        raise _refusal(text, f"{problem} folder)")
+        raise _refusal(
+            text,
+            "names no folder: give a name, such as report (. is the working folder)",
+        )
     return Path(text)
 
 
@@ -148,8 +152,7 @@ def _levels(text):
     column, _, levels = text.partition("=")
     levels = levels.split("<")
     if len(levels) < 2 or not all(levels):
-        problem = "is not 'COLUMN=LOWEST<...<HIGHEST', in quotation marks"
-        raise _refusal(text, problem)
+        raise _refusal(text, "is not 'COLUMN=LOWEST<...<HIGHEST', in quotation marks")
     return column, levels
 
 

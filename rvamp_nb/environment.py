@@ -96,5 +96,6 @@ def import_extra(module, extra):
     try:
         return import_module(module)
     except ImportError as problem:
-        remedy = f"pip install 'rvamp-nb[{extra}]'"
-        raise ImportError(f"{module} is needed here: {remedy}") from problem
+        raise ImportError(
+            f"{module} is needed here: pip install 'rvamp-nb[{extra}]'"
+        ) from problem

@@ -36,5 +36,7 @@ def check_interface(name, value, parts, wanted, kind=object):
         raise TypeError(f"{name} must be {wanted}, got {value!r}")
     missing = lacking(value, parts)
     if missing:
-        lacks = f"it has no {' and no '.join(missing)}"
-        raise TypeError(f"{name} must be {wanted}, got {value!r}: {lacks}")
+        raise TypeError(
+            f"{name} must be {wanted}, got {value!r}: it has no"
+            f" {' and no '.join(missing)}"
+        )

@@ -79,9 +79,10 @@ def _control(name, spec):
         return w.Dropdown(options=spec, **look)
     four = isinstance(spec, tuple) and len(spec) == 4
     if not (four and spec[0] <= spec[3] <= spec[1] and spec[2] > 0):
-        forms = "(lo, hi, step, start) with lo <= start <= hi, a list of choices"
-        problem = f"control {name!r} is {spec!r}"
-        raise ValueError(f"{problem}: give {forms}, True, False, or a widget")
+        raise ValueError(
+            f"control {name!r} is {spec!r}: give (lo, hi, step, start) with lo <= start"
+            " <= hi, a list of choices, True, False, or a widget"
+        )
     look["min"], look["max"], look["step"], look["value"] = spec
     look["continuous_update"] = False
     if all(isinstance(s, int) for s in spec):
@@ -235,13 +236,16 @@ class Panel(NamedTuple):
     shows : dict
         What is drawn, by its label, without one as "line 0", "line 1", ...: x and y of
         a line or of dots, (2, n); places and heights of bars, (2, n); ends of sticks,
-        (n, 2, 2); heights of stairs, (n,); the numbers of an image, (m, n).
+        (n, 2, 2); heights of stairs, (n,); the outline of an area, (2, n); the numbers
+        of an image or a mesh, (m, n); tail and head of an arrow, (2, 2).
     colours : dict
-        Of each line and of dots, as in "#a94800".
+        Of all but images and meshes, as in "#a94800"; of bars and dots, of the first.
     ticks : tuple of lists of str
         Labels of the ticks of both axes, where they were given.
     texts : list of str
         What is written into it.
+    limits : tuple of pairs of float
+        Where both axes begin and end.
     """
 
     title: str
@@ -252,6 +256,7 @@ class Panel(NamedTuple):
     colours: dict
     ticks: tuple
     texts: list
+    limits: tuple
 
 
 def read_picture(draw=None, **values):
@@ -279,7 +284,7 @@ def _read_axes(ax):
 
     shows = {}
     colours = {}
-    for artist in (*ax.lines, *ax.collections, *ax.patches, *ax.images, *ax.containers):
+    for artist in ax.get_children() + ax.containers:
         kind, numbers, colour = _read_artist(artist)
         if kind is None:
             continue
@@ -296,6 +301,7 @@ def _read_axes(ax):
         colours=colours,
         ticks=(_words_of(ax.get_xticklabels()), _words_of(ax.get_yticklabels())),
         texts=_words_of(ax.texts),
+        limits=(ax.get_xlim(), ax.get_ylim()),
     )
 
 
@@ -320,22 +326,31 @@ def _read_artist(artist):
     """Return the kind of an artist ("line", "dots", ...), its numbers, as `Panel` has
     them, and its colour; None for each that it does not have.
     """
-    from matplotlib import collections, container, image, lines, patches
+    from matplotlib import collections, container, image, lines, patches, text
 
     if isinstance(artist, lines.Line2D):
         return "line", artist.get_data(), artist.get_color()
     if isinstance(artist, collections.PathCollection):
         dots = artist.get_offsets().T
-        return "dots", dots, None
+        return "dots", dots, artist.get_facecolor()[0]
+    if isinstance(artist, collections.PolyCollection):
+        outlines = [path.vertices for path in artist.get_paths()]
+        return "area", np.concatenate(outlines).T, artist.get_facecolor()[0]
+    if isinstance(artist, collections.QuadMesh):
+        return "mesh", artist.get_array(), None
     if isinstance(artist, collections.LineCollection):
         return "sticks", artist.get_segments(), artist.get_color()[0]
     if isinstance(artist, patches.StepPatch):
-        return "stairs", artist.get_data().values, None
+        return "stairs", artist.get_data().values, artist.get_facecolor()
     if isinstance(artist, image.AxesImage):
         return "image", artist.get_array(), None
     if isinstance(artist, container.BarContainer):
         places = [bar.get_x() + bar.get_width() / 2 for bar in artist]
-        return "bars", [places, [bar.get_height() for bar in artist]], None
+        heights = [bar.get_height() for bar in artist]
+        return "bars", [places, heights], artist[0].get_facecolor()
     if isinstance(artist, container.ErrorbarContainer):
         return "errors", artist[0].get_data(), artist[0].get_color()
+    if isinstance(artist, text.Annotation) and artist.arrow_patch:
+        arrow = artist.arrow_patch.get_edgecolor()
+        return "arrow", [artist.xyann, artist.xy], arrow
     return None, None, None

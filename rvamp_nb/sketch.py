@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['BADGES', 'GRADES', 'IN_A_LINE', 'IN_A_TABLE', 'WIDE', 'HIGH', 'MOST_DRAWN', 'plain_text', 'badge', 'graded',
            'rows_of_html', 'rounded', 'digits', 'one_line', 'as_html', 'as_page', 'summary_of', 'moments_table',
-           'leading_moments']
+           'ShownDensity', 'leading_moments']
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c403
 import re
@@ -278,6 +278,17 @@ def moments_table(density: Any) -> "DataFrame":
         index = np.atleast_1d(density.names)
     columns = {name: np.atleast_1d(values) for name, values in columns.items()}
     return DataFrame(columns, index=index)
+
+
+class ShownDensity:
+    """A density that is shown as text at a prompt and as a table in a notebook."""
+
+    _role = "p1"  # the name of its colour
+    summary = moments_table
+    __repr__ = one_line
+
+    def _repr_html_(self):
+        return as_html(self, self._role)
 
 
 def leading_moments(fit, Pi, error=None):

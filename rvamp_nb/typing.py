@@ -7,6 +7,7 @@
 `TableLike`         an array, a data frame, a sparse matrix, a `ChunkedTable` or a
                     Dask array: no type covers these without loading their libraries
 `FilePath`          text, or a path
+`Axes`, `DataFrame` those of matplotlib and of pandas, which no signature loads
 ==================  ================================================================
 
 Shapes are no part of these types: NumPy's annotations hardly know them. Shapes stand in
@@ -34,13 +35,25 @@ from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
 import numpy as np
 
-__all__ = ["Array", "ArrayLike", "Bools", "FilePath", "Ints", "TableLike", "renamed"]
+__all__ = [
+    "Array",
+    "ArrayLike",
+    "Axes",
+    "Bools",
+    "DataFrame",
+    "FilePath",
+    "Ints",
+    "TableLike",
+    "renamed",
+]
 
 
 FilePath = str | PathLike[str]
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
     from numpy.typing import ArrayLike as ArrayLike
     from numpy.typing import NDArray
+    from pandas import DataFrame as DataFrame
 
     Array = NDArray[np.float64]
     Bools = NDArray[np.bool_]
@@ -48,6 +61,7 @@ if TYPE_CHECKING:
     TableLike = Any  # of the libraries that have tables none is loaded for a signature
 else:  # the same, under a name that a printed signature shows
     ArrayLike, TableLike = (NewType(n, object) for n in ("ArrayLike", "TableLike"))
+    Axes, DataFrame = (NewType(n, object) for n in ("Axes", "DataFrame"))
     Array, Bools, Ints = (NewType(n, np.ndarray) for n in ("Array", "Bools", "Ints"))
 
 

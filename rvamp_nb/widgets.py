@@ -76,8 +76,9 @@ def _message_on_scale(fit, shown, unit):
     """Return the message behind p̄₁ of each coefficient, (n, 3), on its scale."""
     message = np.array(p1(fit, shown).incoming)
     if not (message[2] > 0).all():
-        problem = "counts and penalties do not vary: no density to draw"
-        raise ValueError(f"explore: {problem}")
+        raise ValueError(
+            "explore: counts and penalties do not vary: no density to draw"
+        )
     scale = unit + np.zeros(len(shown))
     return (message / [scale**2, scale, scale**2]).T
 
@@ -135,7 +136,7 @@ def explorer_table(fits, start, shown, names, unit=1.0):
     )
 
 # %% ../nbs/workshop/widgets.ipynb #x62step1
-def with_steps(table, fit, shown, unit=1.0, most=40):
+def with_steps(table, fit, shown, unit=1.0):
     """Add the steps of the iteration, from the empty model until the fit's tolerance,
     to the dict of the page: the message and the moments of each.
     """
@@ -148,7 +149,7 @@ def with_steps(table, fit, shown, unit=1.0, most=40):
             moments = np.array([x.mean[shown] * unit, x.var[shown] * unit**2]).T
             steps.append(np.hstack([message, moments]))
             deltas.append(float(step.delta))
-            if len(steps) == most or max(step.change, step.delta) < fit.tol:
+            if len(steps) == 40 or max(step.change, step.delta) < fit.tol:
                 break
     return dict(table, steps=_packed(steps), deltas=deltas)
 
@@ -229,12 +230,13 @@ def _columns(shown, names, fit):
             raise ValueError(message)
     numbers = located(fit, numbers).at  # an IndexError for a number of no column
     if len(set(numbers)) < max(len(numbers), 2):
-        rule = "must name two columns or more, each once"
-        raise ValueError(f"explore: shown {rule}, got {shown}")
+        raise ValueError(
+            f"explore: shown must name two columns or more, each once, got {shown}"
+        )
     return numbers
 
 
-def _along(fit, bar, ratio=1.2, below=12, above=11):
+def _along(fit, bar):
     """Return fits at penalties around a fit's, in even ratios, and the place of its
     own.
     """
@@ -243,8 +245,8 @@ def _along(fit, bar, ratio=1.2, below=12, above=11):
         penalties = [fit.problem.prior.scaled(step**k) for k in range(1, n + 1)]
         return _chain(fit, [dict(prior=penalty) for penalty in penalties], bar)
 
-    smaller = at_penalties(1 / ratio, below)
-    larger = at_penalties(ratio, above)
+    smaller = at_penalties(1 / 1.2, 12)
+    larger = at_penalties(1.2, 11)
     return smaller[::-1] + [fit] + larger, len(smaller)
 
 # %% ../nbs/workshop/widgets.ipynb #x62expl3
@@ -285,11 +287,6 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
     >>> type(widget).__name__
     'Explorer'
     """
-    raise TypeError(f"explore: fit must be a Fit or an estimator, got {fit!r:.60}")
-
-
-@explore.register(Fit)
-def _explore_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True):
     _check_explorable(fit)
     if names is None:
         names = [f"x{i}" for i in range(len(fit.mean))]
@@ -316,19 +313,24 @@ def _explore_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress
     if refits is not None:
         refits = np.asarray(refits, dtype=float)
         if refits.shape[1:] != shown.shape:
-            shape = f"have shape (B, {len(shown)}), got {refits.shape}"
-            raise ValueError(f"explore: refits must {shape}")
+            raise ValueError(
+                f"explore: refits must have shape (B, {len(shown)}), got {refits.shape}"
+            )
         table["refits"] = refits_for_the_page([start], [refits * unit])
     return _shown(dict(table, panels=panels, lead=0, pair=[0, 1]))
 
 
 def _check_explorable(fit):
-    """Refuse (TypeError, ValueError) a fit that has no penalty or p̄₁ to move."""
+    """Refuse (TypeError, ValueError) what is no fit, or has nothing to move."""
+    if not isinstance(fit, Fit):
+        raise TypeError(f"explore: fit must be a Fit or an estimator, got {fit!r:.60}")
     if not fit.converged:
         raise ValueError(f"explore: fit has not converged: {fit.status}")
     if fit.column_clusters:
-        remedy = "fit without column_clusters=..., or look at p1(fit, i).cdf"
-        raise ValueError(f"explore: fit has columns in clusters: {remedy}")
+        raise ValueError(
+            "explore: fit has columns in clusters: fit without column_clusters=..., or"
+            " look at p1(fit, i).cdf"
+        )
     if not isinstance(fit.prior, Penalty):
         raise TypeError(f"explore: there is no penalty to move in {fit.prior!r:.60}")
 
@@ -384,8 +386,10 @@ def film(box):
     names = [knob.description for knob in knobs]
     places = list(map(_places, knobs))
     if prod(map(len, places)) > 60:
-        fewer = f"give fewer values for {' or '.join(names)}"
-        raise ValueError(f"film: box has more than 60 settings; {fewer}")
+        raise ValueError(
+            "film: box has more than 60 settings; give fewer values for"
+            f" {' or '.join(names)}"
+        )
     start = tuple(knob.value for knob in knobs)
     first = _pixels(out.outputs, "the start")
     out.outputs = ()  # what is closed is still kept with a page

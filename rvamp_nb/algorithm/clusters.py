@@ -307,8 +307,10 @@ def check_indices(name, indices, n):
     are_whole = numbers.ndim == 1 and numbers.dtype.kind in "iu" and not has_bools
     inside = are_whole and np.isin(numbers, np.arange(n)).all()
     if not inside or len(np.unique(numbers)) < len(numbers):
-        rule = f"a list of numbers from 0 to {n - 1}, each once"
-        raise ValueError(f"{name} must be {rule}, got {indices!r}")
+        raise ValueError(
+            f"{name} must be a list of numbers from 0 to {n - 1}, each once, got"
+            f" {indices!r}"
+        )
     return numbers.astype(int)
 
 
@@ -326,8 +328,10 @@ def check_clusters(clusters, problem, N):
     prior = problem.prior
     selects = np.any(prior.split()[0]) and np.isinf(problem.beta)
     if len(checked) and not selects:
-        rule = "a penalty that selects, such as Laplace(0.1), at beta = inf"
-        raise TypeError(f"column_clusters are for {rule}")
+        raise TypeError(
+            "column_clusters are for a penalty that selects, such as Laplace(0.1), at"
+            " beta = inf"
+        )
     return checked
 
 
@@ -343,9 +347,10 @@ def _check_lists(clusters, A, N):
     check_indices("column_clusters together", together, N)
     largest = max(map(len, checked), default=0)
     if largest > WIDEST:
-        remedy = "give the closest of them"
-        rule = f"a cluster holds at most {WIDEST} columns"
-        raise ValueError(f"{rule}, got one of {largest}; {remedy}")
+        raise ValueError(
+            f"a cluster holds at most {WIDEST} columns, got one of {largest}; give the"
+            " closest of them"
+        )
     if checked:
         reason = "column_clusters: a step turns the columns of the table"
         check_in_memory(A, reason, "give an array, or []")

@@ -15,26 +15,23 @@ a b c [1. 0. 0.]
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 from scipy.special import ndtr, ndtri
 
-from ..sketch import as_html, as_page, moments_table, one_line
+from ..sketch import ShownDensity, as_page
 from ..tables.standardize import project_out
-from ..typing import Array, ArrayLike, Bools, TableLike
-from ..validation import check_array, check_field
+from ..typing import Array, ArrayLike, Bools, DataFrame, TableLike
+from ..validation import check_array, check_field, check_shares
 from . import group_channel
-from .group_channel import GroupMoments, make_isotropic, radial_moments
+from .group_channel import GroupMoments, make_isotropic, radial_moments, radial_share
 from .messages import Mixed, Moments, Natural, take_entries
 from .prior import Prior
 from .rectified import halved, phi
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = [
     "ColumnGroups",
@@ -87,16 +84,18 @@ def group_labels(groups):
     """
     if isinstance(groups, dict):
         return _labels_by_name(groups)
-    labels = np.array(groups, dtype=object)  # where 1 and "1" are two labels
-    for kind in (str, (int, np.integer)):
-        if all(isinstance(label, kind) for label in labels.flat):
-            labels = np.array(labels.tolist())
+    if isinstance(groups, np.ndarray) and groups.dtype != object:
+        labels = np.array(groups)
+    else:
+        labels = np.array(groups, dtype=object)  # where 1 and "1" are two labels
+        for kind in (str, (int, np.integer)):
+            if all(isinstance(label, kind) for label in labels.flat):
+                labels = np.array(labels.tolist())
     if labels.ndim != 1 or not labels.size or labels.dtype.kind not in "iuU":
-        labels_or_dict = (
-            "a label (texts or whole numbers, not both) for each column, "
-            "or a dict of lists of columns"
+        raise ValueError(
+            "groups must be a label (texts or whole numbers, not both) for each column,"
+            f" or a dict of lists of columns, got {groups!r:.60}"
         )
-        raise ValueError(f"groups must be {labels_or_dict}, got {groups!r:.60}")
     return labels
 
 
@@ -109,13 +108,16 @@ def _labels_by_name(groups):
         numbers = np.array(columns)
         are_whole = numbers.ndim == 1 and numbers.size and numbers.dtype.kind in "iu"
         if not are_whole or numbers.min() < 0 or len(set(columns)) < len(numbers):
-            rule = "must be a list of numbers from 0 on, one at least and each once"
-            raise ValueError(f"groups[{name!r}] {rule}, got {columns!r:.60}")
+            raise ValueError(
+                f"groups[{name!r}] must be a list of numbers from 0 on, one at least"
+                f" and each once, got {columns!r:.60}"
+            )
         for i in numbers.tolist():
             if i in label:
-                both = f"groups: column {i} is in {label[i]!r} and in {name!r}"
-                remedy = "duplicate it in the table, and give each group one of the two"
-                raise ValueError(f"{both}: {remedy}")
+                raise ValueError(
+                    f"groups: column {i} is in {label[i]!r} and in {name!r}: duplicate"
+                    " it in the table, and give each group one of the two"
+                )
             label[i] = name
     # all columns have labels if the numbers are 0 to their count; else one is missing,
     # or a number is too large
@@ -139,9 +141,10 @@ def _group_weights(weights, labels):
     groups = groups_of(labels)
     sizes = groups.sizes
     if sizes.max() > MOST_MEMBERS:
-        largest = f"{groups.names[sizes.argmax()]} has {sizes.max()}"
-        limit = f"groups hold at most {MOST_MEMBERS} columns"
-        raise ValueError(f"{limit}, {largest}: cut it")
+        raise ValueError(
+            f"groups hold at most {MOST_MEMBERS} columns,"
+            f" {groups.names[sizes.argmax()]} has {sizes.max()}: cut it"
+        )
     if weights is None:
         return np.sqrt(sizes[groups.index])
     weights = np.array(check_array("weights", weights))
@@ -150,8 +153,10 @@ def _group_weights(weights, labels):
         means = np.bincount(groups.index, weights) / sizes
         is_valid = np.allclose(weights, means[groups.index], rtol=1e-12, atol=0)
     if not is_valid:
-        rule = "one number >= 0 for each column, the same within a group"
-        raise ValueError(f"weights must be {rule}, got {weights!r:.60}")
+        raise ValueError(
+            "weights must be one number >= 0 for each column, the same within a group,"
+            f" got {weights!r:.60}"
+        )
     return weights
 
 
@@ -258,8 +263,10 @@ class GroupLasso(Prior):
     def check(self, N: int, beta: float) -> None:
         """See `Prior.check`."""
         if len(self.groups) != N:
-            sizes = f"groups has {len(self.groups)} columns, A has {N}"
-            raise ValueError(f"GroupLasso: {sizes}: give each column of A its group")
+            raise ValueError(
+                f"GroupLasso: groups has {len(self.groups)} columns, A has {N}: give"
+                " each column of A its group"
+            )
         if np.isfinite(beta):
             raise ValueError(f"GroupLasso is for beta = inf, got beta = {beta:g}")
 
@@ -346,8 +353,9 @@ class GroupLasso(Prior):
 
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
         """See `Prior.Pi`: of each column's group."""
-        groups, _, _ = self.in_groups(incoming)
-        return np.minimum(groups.Pi, 1)[self.column_groups.index]
+        k, length, chi_hat, t, _ = self.fields(incoming)
+        share = radial_share(k, length, chi_hat, t)
+        return np.minimum(share, 1)[self.column_groups.index]
 
     def log_partition(self, incoming: Natural, beta: float = np.inf) -> Array:
         """See `Prior.log_partition`: each column has an equal share of its group's."""
@@ -481,8 +489,10 @@ class OrthonormalGroups(NamedTuple):
 
     def __repr__(self):
         M, n = self.A.shape
-        many = f"{n} columns in {len(np.unique(self.groups))} groups"
-        return f"OrthonormalGroups({M} rows, {many})"
+        return (
+            f"OrthonormalGroups({M} rows, {n} columns in {len(np.unique(self.groups))}"
+            " groups)"
+        )
 
     def _repr_html_(self):
         table = self.summary()
@@ -583,7 +593,7 @@ def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class P1InGroup:
+class P1InGroup(ShownDensity):
     """Hold p̄₁ of some columns whose groups answer together, an atom at zero and a
     density, as `p1` returns it. All arrays are () or (n,); results have that shape,
     followed by the argument's.
@@ -693,9 +703,7 @@ class P1InGroup:
 
     def quantile(self, q: ArrayLike) -> Array:
         """See `P1.quantile`: exactly 0 on the atom."""
-        q = np.asarray(q, dtype=float)
-        if not ((q > 0) & (q < 1)).all():
-            raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
+        q = check_shares(q)
         # where the atom is larger than that, all quantiles are 0: nothing to search
         largest_share = np.max(np.maximum(q, 1 - q), initial=0)
         is_searched = np.ravel(self.atom) <= largest_share
@@ -705,17 +713,10 @@ class P1InGroup:
         return quantiles.reshape(np.shape(self.h) + q.shape)
 
     def _chosen(self, which):
-        return P1InGroup(
-            unit=np.ravel(self.unit)[which],
-            Q_hat=np.ravel(self.Q_hat)[which],
-            h=np.ravel(self.h)[which],
-            rest=np.ravel(self.rest)[which],
-            s=np.ravel(self.s)[which],
-            t=np.ravel(self.t)[which],
-            k=np.ravel(self.k)[which],
-            atom=np.ravel(self.atom)[which],
-            moments=self.moments,
-        )
+        chosen = {}
+        for name in ("unit", "Q_hat", "h", "rest", "s", "t", "k", "atom"):
+            chosen[name] = np.ravel(vars(self)[name])[which]
+        return replace(self, **chosen)
 
     def _quantiles(self, q):
         """Find quantiles q of each column by bisection, (n, number of q)."""
@@ -732,9 +733,3 @@ class P1InGroup:
             return self._average(x, lambda z, _: ndtr(z))
 
         return halved(low, high, q, below, steps=45)
-
-    __repr__ = one_line
-    summary = moments_table
-
-    def _repr_html_(self):
-        return as_html(self, "p1")

@@ -24,17 +24,14 @@ from .rectified import halved, phi
 from .solver import Fit
 from ..interface import check_interface
 from ..tables.chunked import chunk_axis, with_ones
-from ..typing import Array, ArrayLike
-from ..validation import check_array, check_number, format_list
+from ..typing import Array, ArrayLike, DataFrame
+from ..validation import check_array, check_number, check_shares, format_list
 
 # %% ../../nbs/workshop/densities.ipynb #l0cate01
 from functools import singledispatch
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from ..sketch import as_html, as_page, moments_table, one_line
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
+from ..sketch import ShownDensity, as_page
 
 
 class Selector(Protocol):
@@ -57,7 +54,7 @@ def _soft(field, t, positive=False):
 # %% ../../nbs/workshop/densities.ipynb #h5mv
 class _Moments:
     """Mean and variance of a coefficient, drawn from the posterior of a random
-    resample, in the unit that it is asked for in; and how it is shown.
+    resample, in the unit that it is asked for in.
     """
 
     unit = 1.0
@@ -94,14 +91,6 @@ class _Moments:
         """
         raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")
 
-    summary = moments_table
-
-    def __repr__(self):
-        return one_line(self)
-
-    def _repr_html_(self):
-        return as_html(self, "p1")
-
 # %% ../../nbs/workshop/densities.ipynb #h5p1
 @dataclass(frozen=True, eq=False, repr=False)
 class _AtPoints(_Moments):
@@ -115,7 +104,7 @@ class _AtPoints(_Moments):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class P1(_AtPoints):
+class P1(_AtPoints, ShownDensity):
     """Hold p̄₁ of some coefficients at beta = inf (`eq:approximate_one`), an atom at
     zero and a density, as `p1` returns it. Results have the shape of the coordinates,
     () or (n,), followed by the argument's.
@@ -242,9 +231,7 @@ class P1(_AtPoints):
         array
             Coordinates' shape, then that of q.
         """
-        q = np.asarray(q, dtype=float)
-        if not ((q > 0) & (q < 1)).all():
-            raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
+        q = check_shares(q)
         Q, h, s, t = (_widen(term, q.ndim) for term in self.terms)
         ends = _soft(h + s * ndtri(q), t, self.prior.positive) / Q
         x = halved(ends.min(0), ends.max(0), q, lambda x: self.below(x, q.ndim))
@@ -302,7 +289,7 @@ class P1(_AtPoints):
 
 # %% ../../nbs/workshop/densities.ipynb #p1num001
 @dataclass(frozen=True, eq=False, repr=False)
-class P1Numeric(_AtPoints):
+class P1Numeric(_AtPoints, ShownDensity):
     """Hold p̄₁ of some coefficients at beta = inf under a prior that is known by its
     method `inner`, as `p1` returns it: numerically, to about nine digits.
 
@@ -390,9 +377,7 @@ class P1Numeric(_AtPoints):
 
     def quantile(self, q: ArrayLike) -> Array:
         """See `P1.quantile`."""
-        q = np.asarray(q, dtype=float)
-        if not ((q > 0) & (q < 1)).all():
-            raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
+        q = check_shares(q)
         noise = ndtri(q).reshape((-1,) + (1,) * np.ndim(self.incoming.h))
         fields = self._field(noise)
         ends = []
@@ -435,7 +420,7 @@ def _by_nearest(v, x):
 
 # %% ../../nbs/workshop/densities.ipynb #13b10ck1
 @dataclass(frozen=True, eq=False, repr=False)
-class P1Clustered:
+class P1Clustered(ShownDensity):
     """Hold p̄₁ of some coefficients of which some are in blocks of columns, as `p1`
     returns it.
 
@@ -467,10 +452,6 @@ class P1Clustered:
     alone: P1
     inside: Array
     points: Array
-
-    __repr__ = _Moments.__repr__
-    _repr_html_ = _Moments._repr_html_
-    summary = moments_table
 
     def _of(self, answers, inner):
         answers = np.array(answers, dtype=float)
@@ -545,7 +526,7 @@ def _inner_pdf(prior, incoming, beta, x, xi):
 
 # %% ../../nbs/workshop/densities.ipynb #5a2ef957
 @dataclass(frozen=True, eq=False, repr=False)
-class P1Posterior(_Moments):
+class P1Posterior(_Moments, ShownDensity):
     """Hold p̄₁ of some coefficients at finite beta (`eq:approximate_one`), posteriors
     averaged over resamples, as `p1` returns it.
 
@@ -671,9 +652,10 @@ def p1(
     if np.isinf(beta) and type(prior).inner is not Prior.inner:
         return P1Numeric(prior, incoming, size, names)
     method = "inner" if np.isinf(beta) else "log_density(x)"
-    remedy = f"give it a method {method}, or look at fit.mean and fit.var"
-    question = f"the prior {type(prior).__name__} at beta = {beta:g}"
-    raise TypeError(f"p1 is not written for {question}: {remedy}")
+    raise TypeError(
+        f"p1 is not written for the prior {type(prior).__name__} at beta = {beta:g}:"
+        f" give it a method {method}, or look at fit.mean and fit.var"
+    )
 
 # %% ../../nbs/workshop/densities.ipynb #6a0d50c5
 class Located(NamedTuple):
@@ -692,8 +674,10 @@ def located(source, which):
     holds a fit registers a method here. TypeError, ValueError, IndexError: it is no
     fit, or has no such coefficients.
     """
-    sources = "a Fit, from rvamp, or a fitted StabilitySelection"
-    raise TypeError(f"fit must be {sources}, got {source!r:.60}")
+    raise TypeError(
+        "fit must be a Fit, from rvamp, or a fitted StabilitySelection, got"
+        f" {source!r:.60}"
+    )
 
 # %% ../../nbs/workshop/densities.ipynb #6a0d5reg
 @located.register(Fit)
@@ -712,10 +696,13 @@ def _chosen(fit, rows):
     if rows.dtype.kind not in "iu":
         remedy = "np.flatnonzero of a mask"
         if rows.dtype.kind in "UO":
-            remedy = "names are known to the estimator: p1(selector, 'bmi'), and to a"
-            remedy += " fit of a DataFrame"
-        rule = f"coefficients of a Fit are chosen by integers, got {rows.dtype}"
-        raise TypeError(f"{rule}; {remedy}")
+            remedy = (
+                "names are known to the estimator: p1(selector, 'bmi'), and to a fit of"
+                " a DataFrame"
+            )
+        raise TypeError(
+            f"coefficients of a Fit are chosen by integers, got {rows.dtype}; {remedy}"
+        )
     if rows.ndim > 1:
         raise ValueError(f"coefficients are chosen by a vector, got shape {rows.shape}")
     if ((rows < -N) | (rows >= N)).any():
@@ -734,8 +721,10 @@ def _numbers_of(names, wanted):
         found = np.flatnonzero(names == str(name))
         if len(found) != 1:
             known = format_list(names, range(len(names)), 8)
-            what = f"the fit has {len(found)} columns called {name!s}, of {known}"
-            raise ValueError(f"{what}: give a name that is there once, or a number")
+            raise ValueError(
+                f"the fit has {len(found)} columns called {name!s}, of {known}: give a"
+                " name that is there once, or a number"
+            )
         numbers.append(found[0])
     return np.array(numbers, dtype=int).reshape(np.shape(wanted))
 
@@ -992,8 +981,10 @@ def _covariances(fit, F):
     M, N = A.shape
     n = len(F)
     if chunk_axis(A) is not None and F.ndim == 1 and n * n > M * N:
-        size = f"{n} x {n} numbers, more than the table in blocks has ({M} x {N})"
-        raise ValueError(f"p2 of {n} coefficients is {size}: choose rows")
+        raise ValueError(
+            f"p2 of {n} coefficients is {n} x {n} numbers, more than the table in"
+            f" blocks has ({M} x {N}): choose rows"
+        )
     prior = fit.last.prior_message
     likelihood = fit.last.likelihood_message
     if fit.column_clusters:  # both are turned to the clusters' own coordinates
@@ -1016,7 +1007,7 @@ def _new_rows(fit, A_new):
     return A_new
 
 # %% ../../nbs/workshop/densities.ipynb #30db549c
-class P2:
+class P2(ShownDensity):
     """Hold p̄₂ (`eq:approximate_two`), a Gaussian over coefficients that move together,
     as `p2` returns it. The covariances are computed when one is first asked for.
 
@@ -1046,6 +1037,7 @@ class P2:
     """
 
     atom = None  # a Gaussian has none
+    _role = "p2"
 
     def __init__(
         self,
@@ -1154,18 +1146,12 @@ class P2:
             Of an estimator, whose `linear_predictor` it is.
         """
         if np.any(self.unit != 1):
-            remedy = "use linear_predictor(A_new, return_std=True) of the estimator"
-            raise ValueError(f"predict: A_new is not on the scale of the fit; {remedy}")
+            raise ValueError(
+                "predict: A_new is not on the scale of the fit; use"
+                " linear_predictor(A_new, return_std=True) of the estimator"
+            )
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
-
-    summary = moments_table
-
-    def __repr__(self):
-        return one_line(self)
-
-    def _repr_html_(self):
-        return as_html(self, "p2")
 
 # %% ../../nbs/workshop/densities.ipynb #114beb3f
 def p2(fit: Fit | Selector, rows: ArrayLike | None = None) -> P2:

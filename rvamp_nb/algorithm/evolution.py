@@ -12,7 +12,7 @@ Evolution(converged in 16 turns; mse 0.6717, var 0.456, chi 0.9455)
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from ..environment import numpy_errors
 from ..interface import check_interface
 from ..sketch import as_page
-from ..typing import Array, ArrayLike
+from ..typing import Array, ArrayLike, DataFrame
 from ..validation import check_array, check_number, check_size
 from . import order_parameters
 from .column_groups import GroupLasso
@@ -29,9 +29,6 @@ from .order_parameters import ConstantSignal, GaussianSignal, OrderParameters
 from .prior import Laplace, Prior, check_prior
 from .resampling import CountLaw, Poisson, check_law
 from .solver import ConvergenceWarning
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = [
     "Evolution",
@@ -392,8 +389,10 @@ class Evolution:
         return as_page(self, state, (), np.arange(6), columns)
 
     def __repr__(self):
-        numbers = f"mse {self.mse:.4g}, var {self.var:.4g}, chi {self.chi:.4g}"
-        return f"Evolution({self.status}; {numbers})"
+        return (
+            f"Evolution({self.status}; mse {self.mse:.4g}, var {self.var:.4g}, chi"
+            f" {self.chi:.4g})"
+        )
 
 
 @numpy_errors(all="ignore")  # of what is not finite, the status speaks
@@ -521,8 +520,10 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
     example = "a law such as ConstantSignal(1, 0.1)"
     check_interface("signal", signal, ("nodes",), example)
     if not isinstance(likelihood, (Squared, Huber, Logistic, PoissonLoss)):
-        losses = "Squared, Huber, Logistic or PoissonLoss"
-        raise TypeError(f"likelihood must be {losses}, not {likelihood!r}")
+        raise TypeError(
+            "likelihood must be Squared, Huber, Logistic or PoissonLoss, not"
+            f" {likelihood!r}"
+        )
     if isinstance(likelihood, (Squared, Huber)):
         if noise is None:
             raise ValueError("noise is needed: the standard deviation of y - A x_0")
@@ -550,8 +551,10 @@ def _describe_status(converged, n, change):
         return f"converged in {n} turns"
     if not np.isfinite(change):
         return f"broke down at turn {n}: try a larger penalty"
-    moved = f"the last of {n} turns changed by {change:.1e}"
-    return f"not converged: {moved}; raise max_iter, or give a start nearby"
+    return (
+        f"not converged: the last of {n} turns changed by {change:.1e}; raise max_iter,"
+        " or give a start nearby"
+    )
 
 
 def _make_design(ratio, spectrum):
@@ -578,8 +581,10 @@ def _read_prior(lam, prior, beta, selected):
     check_prior(prior)
     if isinstance(prior, GroupLasso):
         if np.ptp(prior.column_groups.index):  # more than one group
-            remedy = "groups=[0] * k for features of k columns each"
-            raise ValueError(f"prior: one group stands for all: {remedy}")
+            raise ValueError(
+                "prior: one group stands for all: groups=[0] * k for features of k"
+                " columns each"
+            )
     elif any(np.ndim(value) for value in vars(prior).values()):
         raise ValueError("prior must be the same for all columns: numbers, not vectors")
     prior.check(order_parameters.columns_of(prior), beta)

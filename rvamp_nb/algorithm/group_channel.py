@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['RADII', 'REACH', 'FAINT_NOISE', 'bessel_pair', 'length_law', 'length_nodes', 'radii', 'GroupMoments', 'noise_in',
-           'radial_moments', 'make_isotropic', 'field_of_value']
+           'radial_moments', 'radial_share', 'make_isotropic', 'field_of_value']
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800005
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +64,7 @@ def length_law(k, m, u):
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800013
 RADII = 24  # nodes of a panel
+_place_nodes = cache(np.polynomial.legendre.leggauss)
 REACH = 8.5  # how far the panels go, in standard deviations
 
 
@@ -70,7 +72,7 @@ def length_nodes(k, m, cut, n=RADII):
     """Place nodes u = r - m with their widths, (3 n, G) each, for averages over the
     length r: three panels, between both ends, the middle and a cut, (G,) each.
     """
-    x, w = np.polynomial.legendre.leggauss(n)
+    x, w = _place_nodes(n)
     middle = (k - 1) / (np.sqrt(m**2 + k) + m)
     low = np.maximum(middle - REACH, -m)
     high = middle + REACH
@@ -163,6 +165,20 @@ def radial_moments(k, size, chi_hat, t):
         Pi=Pi,
         log_z=noise**2 * ((p * e**2).sum(0) / 2),
     )
+
+# %% ../../nbs/course/58_column_groups.ipynb #c580001c
+@np.errstate(under="ignore")
+def radial_share(k, size, chi_hat, t):
+    """Compute Π alone, (G,), as `radial_moments`: from lengths above the threshold."""
+    noise = noise_in(size, chi_hat, t)
+    m = size / noise
+    cut = (t - size) / noise
+    u, w = length_nodes(k, m, cut)
+    selected = u > cut
+    k, m, p = np.broadcast_arrays(k, m, 0.0 * u)
+    p = p.copy()
+    p[selected], _ = length_law(k[selected], m[selected], u[selected])
+    return (p * w).sum(0)
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800092
 def make_isotropic(sent, message, mean):

@@ -443,10 +443,10 @@ def _average_counts(p, by_count, X):
     return GroupAnswer(mean, chi, slack, Q_hat, inverse @ noise @ inverse)
 
 
-def _inverse_response(chi, faintest=1e-10):
+def _inverse_response(chi):
     """Invert chi; a direction without response gets a small one, to stay finite."""
     values, E = np.linalg.eigh(chi)
-    values = np.maximum(values, faintest * values[:, -1:] + 1e-100)
+    values = np.maximum(values, 1e-10 * values[:, -1:] + 1e-100)
     return (E / values[:, None]) @ transposed(E)
 
 
@@ -599,14 +599,18 @@ def group_loss(loss, counts, A, y, beta):
     row_blocks.check_rows_in_memory(A)
     largest = np.bincount(counts.index).max()
     if largest > LARGEST_GROUP:
-        limit = f"blocks of more than {LARGEST_GROUP} do not fit; give smaller groups"
-        raise ValueError(f"counts: a group has {largest} rows, and {limit}")
+        raise ValueError(
+            f"counts: a group has {largest} rows, and blocks of more than"
+            f" {LARGEST_GROUP} do not fit; give smaller groups"
+        )
     n = len(counts.index)
     if n != len(y):
         raise ValueError(f"counts: groups has {n} labels, but y has {len(y)} rows")
     if largest == 1:
         return loss
     if np.isfinite(beta) and not isinstance(loss, Squared):
-        rule = f"{type(loss).__name__} with groups of rows is for beta = inf"
-        raise ValueError(f"{rule}, got {beta:g}: leave it out, or take Squared(sigma)")
+        raise ValueError(
+            f"{type(loss).__name__} with groups of rows is for beta = inf, got"
+            f" {beta:g}: leave it out, or take Squared(sigma)"
+        )
     return GroupedLoss(loss, counts.index, A)

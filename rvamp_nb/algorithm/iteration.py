@@ -265,10 +265,9 @@ def _first_state(problem, state):
     return _cap_claims(problem, initial_state(problem), most)
 
 
-# of `WORK`, for each step: of a small table some 1,000 steps use up the limit. Of two
-# hostile ones (tests/bench/budget.py) that end without an answer in any case, half as
-# much takes 30 and 12 s, this 12 and 12, twice as much 6 and 5
-ONE_STEP = 20_000
+ONE_STEP = 20_000  # of `WORK`: of a small table some 1,000 steps use up the limit
+# two hostile tables (tests/bench/budget.py) that end without an answer in any case do
+# so after 12 and 12 s; with half as much after 30 and 12, with twice after 6 and 5
 
 
 def _try_step(take, problem, state):
@@ -347,16 +346,17 @@ def _describe_limit(last, max_iter, tol):
         return f"iteration limit: no step could be taken in {max_iter} attempts"
     problem = f"the messages still change by {last.change:.1e}"
     if last.change < tol:
-        problem = "the messages have settled, but the two factors' means or variances"
-        problem += f" still differ by {last.delta:.1e} (delta)"
+        problem = (
+            "the messages have settled, but the two factors' means or variances still"
+            f" differ by {last.delta:.1e} (delta)"
+        )
     return f"iteration limit: after {max_iter} steps {problem}, tol is {tol:.0e}"
 
 
-# of `WORK`, for a row in a step, and what is added to the rows of each table: with half
-# or twice that many rows, three hostile tables that end without an answer do so after
-# 850 or 1,790 steps on average, now after 1,200
-WORK_A_STEP = 300
-SOME_ROWS = 100
+WORK_A_STEP = 300  # of `WORK`, for a row in a step
+SOME_ROWS = 100  # that are added to those of each table
+# three hostile tables that end without an answer do so after 1,200 steps on average;
+# with half as many rows after 850, with twice after 1,790
 
 
 def work_limit(problem, max_iter):
@@ -367,10 +367,11 @@ def work_limit(problem, max_iter):
     return WORK.get() + WORK_A_STEP * n_rows * max_iter
 
 
-def _is_stuck(rows, window=300):
+def _is_stuck(rows):
     """Return whether the larger of change and delta has not fallen by a tenth in the
-    last `window` rows of the trace.
+    last 300 rows of the trace.
     """
+    window = 300
     if len(rows) <= window:
         return False
     errors = np.nan_to_num([max(row[:2]) for row in rows], nan=np.inf)

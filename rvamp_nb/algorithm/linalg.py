@@ -41,8 +41,10 @@ def inverse_and_root(K):
         return K, K
     factor, info = dpotrf(K[::-1, ::-1], lower=0, overwrite_a=1)
     if info or not np.isfinite(factor.diagonal()).all():
-        remedy = "look for a Q_hat below zero or a NaN in the messages"
-        raise LinAlgError(f"the joint precision is not positive definite: {remedy}")
+        raise LinAlgError(
+            "the joint precision is not positive definite: look for a Q_hat below zero"
+            " or a NaN in the messages"
+        )
     root, _ = dtrtri(factor, lower=0, overwrite_c=1)
     inverse, _ = dlauum(root, lower=0)  # the root times its transpose
     return mirrored(inverse[::-1, ::-1]), np.asfortranarray(root[::-1, ::-1])

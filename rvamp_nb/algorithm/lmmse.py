@@ -666,8 +666,10 @@ def at_most_2M(A, prior):
     move = S[order[limit:]]
     Q_hat = prior.Q_hat[move]
     if not np.all(Q_hat > 0):
-        fault = f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0"
-        raise LinAlgError(f"{fault}: the data cannot hold them; damp more")
+        raise LinAlgError(
+            f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0: the"
+            " data cannot hold them; damp more"
+        )
     moved = natural_to_moment((Q_hat, prior.h[move], prior.chi_hat[move]))
     # a copy: the caller's message is not changed
     message = prior._make([view.copy() for view in prior])
@@ -694,9 +696,10 @@ def couple(A, prior_message, likelihood_message, gathered=None):
     for name, side, message, size in sides:
         shapes = {np.shape(view) for view in message}
         if shapes != {(size,)}:
-            fault = f"arrays of shape {sorted(shapes)}, but A is {M} x {N}"
-            remedy = f"give one number for each {side}, shape ({size},)"
-            raise ValueError(f"{name}_message has {fault}: {remedy}")
+            raise ValueError(
+                f"{name}_message has arrays of shape {sorted(shapes)}, but A is {M} x"
+                f" {N}: give one number for each {side}, shape ({size},)"
+            )
     if is_wide(A):
         prior = at_most_2M(A, prior)
         solved = _solve_wide(A, prior, rows, gathered)
@@ -719,13 +722,13 @@ def couple_both(prior, rows, A, gathered=None):
     return couple_rows(rows, A, prior, gathered)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000113
-def stand_in_columns(gathered, smallest=1e-12):
+def stand_in_columns(gathered):
     """Replace many columns, a `FirstPass` all in R, by M columns (`stand-in-columns`):
     return X (M, M), and their message with D = 1, r and T (M,). Directions of H below
-    the `smallest` share of its largest are taken as if they had that share.
+    1e-12 of its largest are taken as if they had that share.
     """
     values, V = np.linalg.eigh(gathered.H)  # reads the lower triangle
-    root = np.sqrt(np.maximum(values, smallest * values[-1]))
+    root = np.sqrt(np.maximum(values, 1e-12 * values[-1]))
     inward = (V / root).T
     noise = inward @ mirrored(gathered.noise) @ inward.T
     # a rotation makes the noise of the new columns independent

@@ -30,8 +30,10 @@ def _check_parts(owner, named, *shapes):
     """
     for name, values in named:
         if np.shape(values) not in shapes or not np.isfinite(values).all():
-            rule = f"it must be finite numbers of shape {shapes[0]}"
-            raise ValueError(f"{owner} returns {name} = {values!r:.70}: {rule}")
+            raise ValueError(
+                f"{owner} returns {name} = {values!r:.70}: it must be finite numbers of"
+                f" shape {shapes[0]}"
+            )
 
 
 def _check_convex(loss, y, reach, beta):
@@ -57,15 +59,16 @@ def _check_convex(loss, y, reach, beta):
     name = type(loss).__name__
     i = np.argmin(curvature)
     if curvature[i] < -1e-6 * np.abs(curvature).max():
-        point = f"{curvature[i]:.4g} at y = {y[i]:.6g}, f = {f[i]:.6g}"
         raise ValueError(
-            f"likelihood: {name} is not convex (curvature {point}): its fit need not "
-            "be unique, and resamples jump between fits; take a convex loss, such as "
-            "Huber"
+            f"likelihood: {name} is not convex (curvature {curvature[i]:.4g} at y ="
+            f" {y[i]:.6g}, f = {f[i]:.6g}): its fit need not be unique, and resamples"
+            " jump between fits; take a convex loss, such as Huber"
         )
     if np.isinf(beta) and not curvature.any():
-        remedy = "smooth its corners over a short length, as Huber does"
-        raise ValueError(f"likelihood: {name} has the curvature 0 everywhere: {remedy}")
+        raise ValueError(
+            f"likelihood: {name} has the curvature 0 everywhere: smooth its corners"
+            " over a short length, as Huber does"
+        )
 
 
 def _check_answers(loss, y, f, counts, beta):
@@ -75,8 +78,10 @@ def _check_answers(loss, y, f, counts, beta):
     owner = f"likelihood: {type(loss).__name__}"
     pair = loss.derivatives(y, f)
     if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
-        rule = "the first and the second derivative of the loss in f"
-        raise TypeError(f"{owner}.derivatives must return {rule}, got {pair!r:.70}")
+        raise TypeError(
+            f"{owner}.derivatives must return the first and the second derivative of"
+            f" the loss in f, got {pair!r:.70}"
+        )
     _check_parts(f"{owner}.derivatives", zip(("slope", "curvature"), pair), f.shape)
     _check_parts(f"{owner}.value", [("the loss", loss.value(y, f))], f.shape)
     answers = loss.message(y, Natural(1 + 0 * f, -f, 1 + 0 * f), counts, beta)
@@ -84,7 +89,7 @@ def _check_answers(loss, y, f, counts, beta):
         _check_parts(f"{owner}.message", zip(names, arrays), f.shape)
 
 
-def check_derivatives(loss, y, counts, beta, h=1e-4):
+def check_derivatives(loss, y, counts, beta):
     """Refuse (TypeError, ValueError) a loss that is not convex, that returns messages
     that are not finite, or whose slope and curvature are not the derivatives of its
     value, by differences of step h.
@@ -98,6 +103,7 @@ def check_derivatives(loss, y, counts, beta, h=1e-4):
     y = np.repeat([low, middle, high], 3)
     f = np.tile([-0.7, 0.3, 1.1], 3)  # off the round numbers, at which corners are
     _check_answers(loss, y, f, counts, beta)
+    h = 1e-4
     slope, curvature = loss.derivatives(y, f)
     slope_up, _ = loss.derivatives(y, f + h)
     slope_down, _ = loss.derivatives(y, f - h)
@@ -152,10 +158,10 @@ def check_response(prior, scale, Q_hat, beta):
     falls = np.argwhere(rise < -rounding)
     if len(falls):
         k, i = falls[0]
-        fields = f"{field[k, i]:.4g} and {field[k + 1, i]:.4g}"
         raise ValueError(
             f"{owner} returns a mean that falls by {-rise[k, i]:.4g} between the fields"
-            f" {fields} (Q_hat = {Q_hat[i]:.4g}), which it does under no prior: mend it"
+            f" {field[k, i]:.4g} and {field[k + 1, i]:.4g} (Q_hat = {Q_hat[i]:.4g}),"
+            " which it does under no prior: mend it"
         )
     excess = rise - (1 + 1e-6) * np.diff(field, axis=0) / Q_hat
     if np.isfinite(beta) or (excess <= rounding).all():

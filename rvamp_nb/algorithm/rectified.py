@@ -18,12 +18,13 @@ def phi(x):
 FAR = -5.0  # beyond this the tail's moments come from their ratios
 
 
-def tail_moments(a, depth=20):
+def tail_moments(a):
     """Compute mean and mean square of z under exp(a z - z^2/2), z > 0, for a <= FAR.
 
     The ratio of a moment to the one before it follows from the next ratio, so the
-    recursion starts `depth` ratios further, at about their limit.
+    recursion starts some ratios further, at about their limit.
     """
+    depth = 20  # an error of 2e-13 at a = -5; half: 2e-8, twice: rounding alone
     ratio = 1 / (np.sqrt(depth) - a)
     for k in range(depth, 0, -1):
         next_ratio = ratio

@@ -88,8 +88,10 @@ class _Tau:
         n = int(self.tau * _size_of(self, "M", M) + 1e-9)
         if n < 1:
             name = type(self).__name__
-            problem = f"tau = {self.tau:g} of M = {M} rows is no row at all"
-            raise ValueError(f"{name}: {problem}; take tau of at least {1 / M:.3g}")
+            raise ValueError(
+                f"{name}: tau = {self.tau:g} of M = {M} rows is no row at all; take tau"
+                f" of at least {1 / M:.3g}"
+            )
         return n
 
 # %% ../../nbs/workshop/resampling.ipynb #51b944c0
@@ -126,8 +128,10 @@ class Multinomial(_Tau):
 
     def nodes(self) -> tuple[Array, Array]:
         """Refuse it: a TypeError that names the independent law to use instead."""
-        remedy = f"use Poisson(tau={self.tau:g}), their limit, in the solver"
-        raise TypeError(f"Multinomial counts are not independent across rows; {remedy}")
+        raise TypeError(
+            "Multinomial counts are not independent across rows; use"
+            f" Poisson(tau={self.tau:g}), their limit, in the solver"
+        )
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
         """See `Poisson.draw`: floats that sum to `drawn(M)`."""
@@ -262,8 +266,12 @@ class Subsample(_Tau):
         if M >= MANY:
             # a coin for each row, and then corrections at random: quick, and all
             # subsets stay equally probable
-            least = int(np.ceil(256 * missing / M))  # a float would convert the coins
-            is_drawn = rng.integers(256, size=M, dtype=np.uint8) < least
+            if self.tau == 0.5:  # a bit is a coin
+                bits = np.frombuffer(rng.bytes(M // 8 + 1), dtype=np.uint8)
+                is_drawn = np.unpackbits(bits, count=M).view(bool)
+            else:
+                least = int(np.ceil(256 * missing / M))  # no float: coins stay bytes
+                is_drawn = rng.integers(256, size=M, dtype=np.uint8) < least
             missing -= np.count_nonzero(is_drawn)  # below 0: so many too many
             among = np.flatnonzero(is_drawn == (missing < 0))
         is_drawn[rng.choice(among, abs(missing), replace=False)] = missing > 0
@@ -643,8 +651,10 @@ def check_law(name, law, needs=("draw",), positive=False):
     for moment, stated, value in comparisons:
         # "not ... <=" refuses NaN, too
         if not abs(stated - value) <= 1e-3 * (value + mean**2):
-            fault = f"{moment} = {stated}, but its nodes have {value:.6g}"
-            raise ValueError(f"{name}: {law!r} has {fault}: make them agree")
+            raise ValueError(
+                f"{name}: {law!r} has {moment} = {stated}, but its nodes have"
+                f" {value:.6g}: make them agree"
+            )
     # the package's own laws are tested
     if "draw" in needs and type(law) not in _INDEPENDENT + _FIXED_TOTAL:
         _check_draws(name, law, c, w / w.sum())
@@ -701,9 +711,11 @@ class _Tied:
         owner = type(self).__name__
         check_law(f"{owner}: law", self.law)
         if isinstance(self.law, (Grouped, type(self))):
-            remedy = "groups with strata are Grouped(Stratified(law, strata), groups)"
-            wanted = f"a plain law such as Subsample(0.5), not {self.law!r}"
-            raise TypeError(f"{owner}: law must be {wanted}; {remedy}")
+            raise TypeError(
+                f"{owner}: law must be a plain law such as Subsample(0.5), not"
+                f" {self.law!r}; groups with strata are Grouped(Stratified(law,"
+                " strata), groups)"
+            )
         names, index = _labels(f"{owner}: {self.kind}", vars(self)[self.kind])
         vars(self).update(names=names, index=index)
 
@@ -714,8 +726,10 @@ class _Tied:
     def _check_rows(self, M):
         """Refuse another number of rows than of labels."""
         if M != len(self.index):
-            fault = f"has {len(self.index)} labels, but there are {M} rows"
-            raise ValueError(f"{type(self).__name__}: {self.kind} {fault}")
+            raise ValueError(
+                f"{type(self).__name__}: {self.kind} has {len(self.index)} labels, but"
+                f" there are {M} rows"
+            )
 
     def __repr__(self):
         k = len(self.names)
@@ -848,16 +862,20 @@ class Stratified(_Tied):
             try:
                 yield ask(m)
             except ValueError as error:
-                what = f"stratum {name} has too few rows, {m}: {error}"
-                raise ValueError(f"{what}; or merge it with another stratum") from None
+                raise ValueError(
+                    f"stratum {name} has too few rows, {m}: {error}; or merge it with"
+                    " another stratum"
+                ) from None
 
 # %% ../../nbs/workshop/resampling.ipynb #g0100005
 def _labels(owner, labels):
     """Return the different labels, sorted, and the number of each row's label, (M,)."""
     labels = np.asarray(labels)
     if labels.ndim != 1 or not labels.size:
-        rule = "one label for each row, shape (M,)"
-        raise ValueError(f"{owner} must be {rule}, got shape {labels.shape}")
+        raise ValueError(
+            f"{owner} must be one label for each row, shape (M,), got shape"
+            f" {labels.shape}"
+        )
     missing = labels != labels  # NaN differs from itself
     if labels.dtype == object:
         missing = missing | np.array([label is None for label in labels])
@@ -888,8 +906,9 @@ def _of_groups(groups, strata):
         row = astray[0]
         name = groups.names[group[row]]
         a, b = strata.names[[stratum_of_group[group[row]], stratum[row]]]
-        fault = f"group {name} has rows in the strata {a} and {b}"
-        rule = "a group is drawn as a whole, so its rows need one stratum"
-        raise ValueError(f"Grouped: {fault}; {rule}")
+        raise ValueError(
+            f"Grouped: group {name} has rows in the strata {a} and {b}; a group is"
+            " drawn as a whole, so its rows need one stratum"
+        )
     is_present = np.isin(np.arange(len(stratum_of_group)), present)
     return Stratified(strata.law, strata.names[stratum_of_group], is_present)

@@ -132,13 +132,14 @@ def wide_blocks(A, prior, rows, layout):
 def tall_blocks(A, prior, rows, layout):
     """Solve the coupling in the N x N form; yield the same as `wide_blocks`."""
     tall = lmmse.tall_form(A, prior, rows)
-    cov_x = tall.covariance(prior)
+    # of all rows at once: one large product in place of one for each group
+    half_t = A @ tall.Sigma_x
+    half_noise = A @ tall.covariance(prior)
     for m in layout.members:
-        X = A[m]
-        X_T = transposed(X)
-        t = X @ tall.Sigma_x @ X_T
+        X_T = transposed(A[m])
+        t = half_t[m] @ X_T
         own_noise = (t * rows.chi_hat[m][:, None]) @ t
-        others_noise = X @ cov_x @ X_T - own_noise
+        others_noise = half_noise[m] @ X_T - own_noise
         # the difference may have lost its digits: negative eigenvalues are rounding
         values, E = np.linalg.eigh(symmetric(others_noise))
         E = E * np.sqrt(np.maximum(values, 0))[:, None]

@@ -99,8 +99,10 @@ def unwritten_named(path):
     try:
         yield
     except OSError as e:
-        remedy = "nothing was changed there; it takes a folder that is there, that you"
-        remedy += " may write to, and with room on its disk"
+        remedy = (
+            "nothing was changed there; it takes a folder that is there, that you may"
+            " write to, and with room on its disk"
+        )
         reason = e.strerror or e
         raise OSError(e.errno, f"{reason}; {remedy}", str(path)) from e
 
@@ -206,9 +208,9 @@ def check_same(path, there, problem, names):
     others = [name for name in sorted(names) if not same(digests[name], saved[name])]
     if others:
         parts = " and ".join(others)
-        remedy = "choose another file, or give what it was made with"
         raise ValueError(
-            f"{path} is of another problem, with another {parts}: {remedy}"
+            f"{path} is of another problem, with another {parts}: choose another file,"
+            " or give what it was made with"
         )
 
 # %% ../../nbs/workshop/saving.ipynb #8700011a
@@ -306,8 +308,10 @@ def read(path):
                 raise ValueError("its members are compressed, np.savez's are plain")
             header = json.loads(file["header"].item())
             if header["format"] != FORMAT:
-                version = f"by rvamp_nb {header['rvamp_nb']}: read it with that"
-                raise FileError(f"{path} was written in another format, {version}")
+                raise FileError(
+                    f"{path} was written in another format, by rvamp_nb"
+                    f" {header['rvamp_nb']}: read it with that"
+                )
             _check_header(header)
             M, N = header["shape"]
             state = _state(file, M, N)
@@ -316,9 +320,10 @@ def read(path):
     except Exception as e:
         if isinstance(e, FileError) or isinstance(e, OSError) and e.filename:
             raise  # it has its words already, or the file could not be opened
-        cause = "it was cut off or damaged, or is no file of this version of rvamp_nb"
-        reason = f"{type(e).__name__}: {e}"
-        raise FileError(f"{path} cannot be read: {cause} ({reason})") from e
+        raise FileError(
+            f"{path} cannot be read: it was cut off or damaged, or is no file of this"
+            f" version of rvamp_nb ({type(e).__name__}: {e})"
+        ) from e
     return header, state
 
 
@@ -372,15 +377,17 @@ def saved_settings(path, given):
                 raise ValueError(f"{name} has shape {array.shape}, not ({N},)")
         check_number("the settings", "beta", settings["beta"], 0, closed="]")
     except (AttributeError, KeyError, TypeError, ValueError) as e:
-        remedy = "has settings that make no fit: it was damaged, save the fit again"
-        raise FileError(f"{path} {remedy} ({type(e).__name__}: {e})") from e
+        raise FileError(
+            f"{path} has settings that make no fit: it was damaged, save the fit again"
+            f" ({type(e).__name__}: {e})"
+        ) from e
     settings.update(given)
     for name in ("prior", "likelihood", "counts"):
         if isinstance(settings[name], (dict, type(None))):
-            remedy = (
-                f"is not in the file: give it, {name}=..., as it was given to rvamp"
+            raise TypeError(
+                f"the {name} of the fit in {path} is not in the file: give it,"
+                f" {name}=..., as it was given to rvamp"
             )
-            raise TypeError(f"the {name} of the fit in {path} {remedy}")
     return header, state, settings
 
 

@@ -133,12 +133,17 @@ def factor_replies(problem, state):
     return Replies(x, u, message, likelihood_message, ridge, data_precision, n_clipped)
 
 # %% ../../nbs/workshop/step.ipynb #a7d10c09
+def _check_finite(side, fields, message):
+    """Raise a `Breakdown` that names what in a message is not finite."""
+    for name, values in zip(fields, message):
+        if not np.isfinite(values).all():
+            raise Breakdown(f"{name}_{side} is not finite")
+
+
 def _couple(A, replies, gathered):
     """Solve the coupling with the small ridge; raise a `Breakdown` where it fails."""
     prior = replies.prior_message
-    for name, values in zip(Mixed._fields, prior):
-        if not np.isfinite(values).all():
-            raise Breakdown(f"{name}_2x is not finite")
+    _check_finite("2x", Mixed._fields, prior)
     prior = prior._replace(Q_hat=prior.Q_hat + replies.ridge)
     try:
         return couple_both(prior, replies.likelihood_message, A, gathered)
@@ -198,10 +203,8 @@ def _add_ridge(to_prior, old, replies):
 # %% ../../nbs/workshop/step.ipynb #12000601
 def check_state(state):
     """Raise a `Breakdown` if a message is not finite or a precision not positive."""
-    for block, message in zip(("1x", "1u"), state):
-        for name, values in zip(Natural._fields, message):
-            if not np.isfinite(values).all():
-                raise Breakdown(f"{name}_{block} is not finite")
+    for side, message in zip(("1x", "1u"), state):
+        _check_finite(side, Natural._fields, message)
     prior, rows = state
     if not (prior.Q_hat[prior.diagonal] > 0).all():
         raise Breakdown("Q_hat_1x is not positive")
@@ -292,18 +295,20 @@ class WithIntercept(Prior):
 
     def threshold(self):
         """See `Prior.threshold`: 0 at the end."""
-        return np.append(np.broadcast_to(self.prior.threshold(), self.n), 0.0)
+        return self._with_last(self.prior.threshold(), 0.0)
 
     def is_unpenalized(self):
         """See `Prior.is_unpenalized`."""
-        return np.append(np.broadcast_to(self.prior.is_unpenalized(), self.n), True)
+        return self._with_last(self.prior.is_unpenalized(), True)
 
     def split(self):
         """See `Prior.split`: 0 at the end."""
         t, k = self.prior.split()
-        t = np.append(np.broadcast_to(t, self.n), 0.0)
-        k = np.append(np.broadcast_to(k, self.n), 0.0)
-        return t, k
+        return self._with_last(t, 0.0), self._with_last(k, 0.0)
+
+    def _with_last(self, values, last):
+        """Return numbers of all columns, and that of the intercept behind them."""
+        return np.append(np.broadcast_to(values, self.n), last)
 
     def scaled(self, factor):
         """See `Prior.scaled`."""

@@ -163,8 +163,9 @@ class WeightedLoss(_Weighted, Loss):
         offset = self.offset
         for name, values in (("sample_weight", weight), ("offset", offset)):
             if values is not None and values.shape != (M,):
-                fault = f"{len(values)} numbers of {name} for {M} rows of y"
-                raise ValueError(f"WeightedLoss: {fault}")
+                raise ValueError(
+                    f"WeightedLoss: {len(values)} numbers of {name} for {M} rows of y"
+                )
         if weight is None:
             weight = np.ones(M)
         if offset is None:

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from ..algorithm.resampling import CountLaw, Poisson, TwoPoint, check_law, drawn
 from ..environment import numpy_errors, progress_bar
-from . import batch_glm
+from . import batch_glm, refit_losses
 from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import check_in_memory
 from ..typing import Array, ArrayLike, renamed
@@ -97,7 +97,7 @@ def _one_refit(plan, counts, factor):
     options = model.options
     t = model.t * factor
     k = model.k * factor
-    loss = batch_glm.RefitLoss(options["loss"], options["delta"], options["offset"])
+    loss = refit_losses.RefitLoss(options["loss"], options["delta"], options["offset"])
     if model.is_lasso:
         x = weighted_lasso(model.A, model.y - options["offset"], t, counts)
     else:
@@ -509,7 +509,7 @@ def naive_bootstrap(
     flags = dict(positive=positive, intercept=intercept)
     l1_ratio, delta = _check_plan(seed, n_jobs, l1_ratio, delta, **flags)
     lam = _check_penalties(A, lam, penalty_factor, intercept)
-    batch_glm.check_target(loss, y if sample_weight is None else y[weight > 0])
+    refit_losses.check_target(loss, y if sample_weight is None else y[weight > 0])
     options = dict(loss=loss, delta=delta, offset=offset)
     model = _model(A, y, lam, l1_ratio, positive, intercept, **options)
     plan = _Plan(model, (M, N), counts, randomize, weight, seed)

@@ -13,7 +13,7 @@ before on the columns that matter (`solve_patterns`), and mixes the fits.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,16 +27,13 @@ from ..algorithm.messages import Natural, coordinates, from_coordinates
 from ..algorithm.prior import Penalty
 from ..algorithm.problem import NEGLIGIBLE, Breakdown
 from ..algorithm.row_blocks import noise_of_groups
-from ..algorithm.solver import Fit
+from ..algorithm.solver import Fit, check_settled
 from ..algorithm.step import WithIntercept, relative_change
 from ..environment import numpy_errors
 from ..sketch import as_page, leading_moments
 from ..tables.chunked import pick_columns, with_ones
-from ..typing import Array, Ints
+from ..typing import Array, DataFrame, Ints
 from .patterns import PerRowLoss, patterns, sampling_units
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = [
     "ConditionedFit",
@@ -54,10 +51,10 @@ __all__ = [
     "solve_patterns",
 ]
 
-# The relative change at which a pattern has settled. Halved and doubled, 120 rows of
-# the breast cancer data take 1.15 and .8 of the time; Pi is off by 4e-4 and 1.1e-3 at
-# most, for 1e-3 as it is: what conditioning moves there is .03.
-PATTERN_TOL = 1.5e-2
+PATTERN_TOL = 1.5e-2  # relative change at which a pattern has settled
+# Halved and doubled, 120 rows of the breast cancer data take 1.15 and .8 of the time;
+# Pi is off by 4e-4 and 1.1e-3 at most, for 1e-3 as it is: what conditioning moves there
+# is .03.
 MOST_STEPS = 100  # before it is given up
 
 
@@ -294,8 +291,10 @@ class ConditionedFit:
         return as_page(self, state, (), rows, columns, self.fit.names)
 
     def __repr__(self):
-        solved = f"{len(self.parts)} patterns, {self.steps} steps on"
-        solved += f" {len(self.columns)} of {len(self.Pi)} columns"
+        solved = (
+            f"{len(self.parts)} patterns, {self.steps} steps on {len(self.columns)} of"
+            f" {len(self.Pi)} columns"
+        )
         words = [f"rows {self.rows.tolist()}", solved]
         n = len(self.fit.column_clusters)
         if n:
@@ -316,13 +315,8 @@ def _check_can_condition(fit):
     """Refuse a fit that cannot be conditioned: not converged, of a pattern, at a finite
     beta, or under a prior that does not select. A TypeError or ValueError.
     """
-    if not isinstance(fit, Fit):
-        source = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
-        raise TypeError(f"{OWNER}: fit must be {source}, got {fit!r:.60}")
+    check_settled(OWNER, fit)
     p = fit.problem
-    if fit.last is None or not fit.converged:
-        problem = "the fit has not converged, and there is no fixed point to start from"
-        raise ValueError(f"{OWNER}: {problem} ({fit.status})")
     if isinstance(p.likelihood, PerRowLoss):
         raise TypeError(f"{OWNER}: the fit is one of a pattern: give the whole one")
     if np.isfinite(p.beta):
@@ -341,21 +335,24 @@ def _read_rows(fit, rows, columns):
     unit, _ = sampling_units(fit.problem.counts, len(fit.problem.y))
     G = unit.max() + 1
     if G < MIN_ROWS:
-        problem = f"{G} rows are too few, at least {MIN_ROWS} are needed"
-        remedy = "enumerate the resamples (naive_bootstrap)"
-        raise ValueError(f"{OWNER}: {problem}; {remedy}")
+        raise ValueError(
+            f"{OWNER}: {G} rows are too few, at least {MIN_ROWS} are needed; enumerate"
+            " the resamples (naive_bootstrap)"
+        )
     if np.iterable(rows) and not isinstance(rows, str):
         return clusters.check_indices("condition_on_rows: rows", rows, G)
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)):
-        kinds = "a whole number or a list of row numbers"
-        raise ValueError(f"condition_on_rows: rows must be {kinds}, got {rows!r}")
+        raise ValueError(
+            "condition_on_rows: rows must be a whole number or a list of row numbers,"
+            f" got {rows!r}"
+        )
     if not 0 <= rows <= G:
         raise ValueError(f"{OWNER}: rows must lie between 0 and {G}, got {rows}")
     if rows > MAX_CHOSEN_ROWS:
-        problem = (
-            f"rows = {rows} are up to {2**rows:,} fits; name the rows (rows=[...])"
+        raise ValueError(
+            f"condition_on_rows: rows = {rows} are up to {2**rows:,} fits; name the"
+            " rows (rows=[...]) if that is meant"
         )
-        raise ValueError(f"condition_on_rows: {problem} if that is meant")
     return np.argsort(-row_scores(fit, columns), kind="stable")[:rows]
 
 

@@ -1,9 +1,9 @@
 """Grade the reliability of a fit: green, amber or red, without a refit.
 
-Chapter 4.5 derives the numbers (`row_shares`) and shows how the limits were chosen.
-`diagnose` collects all signs of trouble, each with a remedy, for the selection
-probabilities and for the standard deviations. The grade is that of the worst sign.
-`near_duplicate_rows` finds samples that repeat each other.
+Chapter 4.5 derives the numbers (`row_shares`, `row_distances`) and shows how the limits
+were chosen. `diagnose` collects all signs of trouble, each with a remedy, for the
+selection probabilities and for the standard deviations. The grade is that of the worst
+sign. `near_duplicate_rows` finds samples that repeat each other.
 
 >>> import numpy as np
 >>> from rvamp_nb import datasets, rvamp
@@ -15,7 +15,7 @@ green: no sign of trouble (varies as with 126 rows, one of which makes 4%)
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -30,13 +30,11 @@ from ..algorithm.solver import Fit
 from ..sketch import GRADES, graded, rows_of_html
 from ..tables.chunked import ChunkedTable, SparseBlock, chunk_axis
 from ..tables.standardize import unit_columns
-from ..typing import Ints
+from ..typing import DataFrame, Ints
 from ..validation import format_list
-from . import row_shares
-from .row_shares import COLUMNS_SEEN, ROWS_SEEN, ComparedRows, NoiseSigns
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
+from . import row_distances, row_shares
+from .row_distances import COLUMNS_SEEN, ROWS_SEEN, ComparedRows
+from .row_shares import NoiseSigns
 
 __all__ = [
     "AMBER_OWN",
@@ -172,8 +170,10 @@ class Diagnostics(NamedTuple):
         text = f"{self.reliability}: {'; '.join(self.reasons) or 'no sign of trouble'}"
         if np.isnan(self.effective_rows):
             return text
-        rows = f"varies as with {self.effective_rows:.0f} {self.unit}s"
-        return f"{text} ({rows}, one of which makes {self.largest_share:.0%})"
+        return (
+            f"{text} (varies as with {self.effective_rows:.0f} {self.unit}s, one of"
+            f" which makes {self.largest_share:.0%})"
+        )
 
     def __repr__(self):
         Pi = GRADES[self.reliability]
@@ -234,16 +234,21 @@ def _signs_of_the_path(fit, path_failed, q_reached):
     """
     failed = "rVAMP has not converged at"
     if not fit.converged:
-        penalty = f"the reported penalty ({fit.status})"
-        yield "red", f"{failed} {penalty}: select nothing from it"
-    if path_failed:
-        penalty = "a penalty at or above the reported one: compare with refits"
-        yield "red", f"{failed} {penalty}, or ask for fewer features (a smaller q)"
-    if not q_reached:
-        problem = "the path of penalties ends before q features are selected on average"
         yield (
             "red",
-            f"{problem}: fewer are reported than asked for; ask for a smaller q",
+            f"{failed} the reported penalty ({fit.status}): select nothing from it",
+        )
+    if path_failed:
+        yield (
+            "red",
+            f"{failed} a penalty at or above the reported one: compare with refits, or"
+            " ask for fewer features (a smaller q)",
+        )
+    if not q_reached:
+        yield (
+            "red",
+            "the path of penalties ends before q features are selected on average:"
+            " fewer are reported than asked for; ask for a smaller q",
         )
 
 
@@ -254,15 +259,15 @@ def _signs_of_the_rows(unit, effective, largest, share, single_share):
     of the row with the largest share, and single_share its share in a single feature.
     """
     if share > RED_SHARE:
-        problem = f"{unit} {largest} alone makes {share:.0%} of the variation over"
-        problem += " resamples"
+        problem = (
+            f"{unit} {largest} alone makes {share:.0%} of the variation over resamples"
+        )
         yield "red", f"{problem}: look at it, and compare with refits"
     if effective < AMBER_ROWS:
         grade = "red" if effective < RED_ROWS else "amber"
         problem = f"a few {unit}s make most of the variation, as if there were"
         units = f"{unit}s" if effective >= 1.5 else unit
-        number = f"{effective:.0f} {units}"
-        yield grade, f"{problem} {number} in all: compare with refits"
+        yield grade, f"{problem} {effective:.0f} {units} in all: compare with refits"
     if single_share > AMBER_OWN:
         grade = "red" if single_share > RED_OWN else "amber"
         problem = f"some features depend on one {unit}, up to {single_share:.0%}"
@@ -278,17 +283,20 @@ def _signs_of_the_groups(unit, single_share, size, partner, names):
     """
     remedy = "Π may be off by more than 0.05: compare with refits"
     if single_share > GROUP_OWN:
-        problem = (
-            f"some groups of columns depend on one {unit}, up to {single_share:.0%}"
+        yield (
+            "amber",
+            f"some groups of columns depend on one {unit}, up to {single_share:.0%} of"
+            f" their variation: {remedy}",
         )
-        yield "amber", f"{problem} of their variation: {remedy}"
     predicted = np.flatnonzero((size > 1) & (partner > GROUP_CORRELATION))
     if len(predicted):
         closest = predicted[np.argmax(partner[predicted])]
         groups = format_list(names, predicted)
-        problem = f"{groups} can be predicted from other columns in play"
-        worst = f"a canonical correlation of up to {partner[closest]:.2f}"
-        yield "amber", f"{problem} ({worst}): {remedy}"
+        yield (
+            "amber",
+            f"{groups} can be predicted from other columns in play (a canonical"
+            f" correlation of up to {partner[closest]:.2f}): {remedy}",
+        )
 
 
 def _signs_of_the_table(twins, names, repeated, M, called):
@@ -305,21 +313,21 @@ def _signs_of_the_table(twins, names, repeated, M, called):
         if len(repeated) > 1:
             groups = f" ({len(repeated)} such groups)"
         grade = "red" if share > RED_REPEATS else "amber"
-        problem = (
-            f"rows {format_list(called, repeated[0])} look like repeated samples of"
+        yield (
+            grade,
+            f"rows {format_list(called, repeated[0])} look like repeated samples of one"
+            f" unit{groups}: the bound on false selections needs independent rows; draw"
+            " whole units (groups), or keep one of each",
         )
-        problem += f" one unit{groups}"
-        reason = "the bound on false selections needs independent rows"
-        remedy = "draw whole units (groups), or keep one of each"
-        yield grade, f"{problem}: {reason}; {remedy}"
     if twins:
         more = ""
         if len(twins) > 1:
             more = " (and there are more of the kind)"
-        problem = (
-            f"columns {format_list(names, twins[0])} are the same up to sign{more}"
+        yield (
+            "amber",
+            f"columns {format_list(names, twins[0])} are the same up to sign{more}:"
+            " taken as one, each has its probability",
         )
-        yield "amber", f"{problem}: taken as one, each has its probability"
 
 
 def _signs_of_the_spreads(Pi, rows, partner, share, names):
@@ -351,10 +359,12 @@ def _signs_of_the_spreads(Pi, rows, partner, share, names):
 def _signs_of_a_slab(fit, effective):
     """Yield grade and reason where a spike-and-slab fit varies as with few rows."""
     if isinstance(fit.prior, SpikeSlab) and effective < SLAB_ROWS:
-        problem = f"under a spike and a slab a fit varies as with {effective:.0f} rows"
-        limit = f"fewer than {SLAB_ROWS}: its standard deviations across resamples may"
-        remedy = "be off by more than a factor of two: count all supports of each one"
-        yield "red", f"{problem}, {limit} {remedy}"
+        yield (
+            "red",
+            f"under a spike and a slab a fit varies as with {effective:.0f} rows, fewer"
+            f" than {SLAB_ROWS}: its standard deviations across resamples may be off by"
+            " more than a factor of two: count all supports of each one",
+        )
 
 
 def _judge_signs(signs):
@@ -471,7 +481,7 @@ def _read_rows_seen(A, seen, rng):
     """
     if chunk_axis(A) != 1:
         rows = seen if len(seen) < len(A) else slice(None)  # all without a copy
-        return row_shares.prepare_rows(_take_varying(A[rows])[0], rng)
+        return row_distances.prepare_rows(_take_varying(A[rows])[0], rng)
 
     def gram(X, weight):
         return (), (half_gram(X, weight),)
@@ -494,16 +504,16 @@ def _read_rows_seen(A, seen, rng):
     return ComparedRows(products, columns, lambda: values, len(varying))
 
 
-def near_duplicate_rows(A, level=0.01):
+def near_duplicate_rows(A):
     """Find groups of rows that are closer to each other than independent rows come by
     chance (`too-close`, `tail`): repeated samples of one unit, or copies. Return a list
     of int arrays, row numbers, increasing, two or more in each.
 
     A, (M, N) floats or ChunkedTable, has columns on one scale; those that do not vary
     are left out. Of more than 1,000 rows so many are looked at, drawn at random. In
-    about a share `level` of all tables at most independent rows are taken for repeated
-    ones.
+    about 1 % of all tables at most independent rows are taken for repeated ones.
     """
+    level = 0.01
     rng = np.random.default_rng(0)
     seen = np.sort(rng.permutation(len(A))[:ROWS_SEEN])
     if len(seen) <= 2:
@@ -516,11 +526,13 @@ def near_duplicate_rows(A, level=0.01):
     for i, size in enumerate(sizes):  # in place: products become squared distances
         apart[i] = size + sizes - 2 * apart[i]
     pairs = squareform(apart, checks=False)
-    closest = row_shares.closest_by_tail(pairs, level)
+    closest = row_distances.closest_by_tail(pairs, level)
     slack = 1e-9 * rows.N
     if pairs.min() >= closest - slack:  # as in most tables: no need of the bound
         return []
-    near = apart < min(row_shares.closest_by_chance(rows, level, rng), closest) - slack
+    near = (
+        apart < min(row_distances.closest_by_chance(rows, level, rng), closest) - slack
+    )
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
     _, group = connected_components(csr_array(near & near.T), directed=False)
     return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import betaincinv, comb
 from scipy.stats import t as student
 
-from ..algorithm.cluster_channel import moment_view, residual_response
+from ..algorithm.cluster_channel import field_of, moment_view, residual_response
 from ..algorithm.likelihood import FAINTEST, Logistic, Loss, PoissonLoss, Squared
 from ..algorithm.prior import Penalty
 from ..algorithm.resampling import FixedFactor, NoResampling
@@ -30,7 +30,6 @@ from ..algorithm.weighted import WeightedLoss
 from .diagnostics import ReliabilityWarning
 from .forest import plot_effects
 from .joint import RowModel, intervals, joint_effects, why_none
-from .levels import field_of
 from ..sketch import as_page
 from ..typing import Array, ArrayLike, Bools, Ints
 from ..validation import check_array, check_number, format_list

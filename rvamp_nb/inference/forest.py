@@ -31,8 +31,10 @@ def common_unit(effects, per=None):
             per = "sd" if wide else "unit"
     units = {"unit": 1.0, "sd": effects.sd}
     if units.get(per) is None:
-        choices = "'unit', or 'sd' for the effects of a selector"
-        raise ValueError(f"plot: per must be {choices}, got {per!r}")
+        raise ValueError(
+            "plot: per must be 'unit', or 'sd' for the effects of a selector, got"
+            f" {per!r}"
+        )
     return per, units[per]
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t08

@@ -20,7 +20,7 @@ from ..algorithm.messages import Natural
 from ..algorithm.prior import field_nodes
 from ..algorithm.problem import State
 from ..algorithm.resampling import Discrete
-from ..algorithm.solver import ConvergenceWarning, Fit
+from ..algorithm.solver import ConvergenceWarning, Fit, check_settled
 from ..algorithm.step import Replies, coupling_step, message_to_coupling, threads
 from ..environment import numpy_errors
 from ..sketch import as_page
@@ -209,13 +209,8 @@ def joint_law(counts, joint=None):
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0038
 def _check_fit(fit):
     """Refuse a fit that has not converged, or that treats rows or columns together."""
-    if not isinstance(fit, Fit):
-        expected = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
-        raise TypeError(f"{CALLER}: fit must be {expected}, got {fit!r:.60}")
+    check_settled(CALLER, fit)
     loss = fit.problem.likelihood
-    if fit.last is None or not fit.converged:
-        problem = "the fit has not converged, and there is no fixed point to start from"
-        raise ValueError(f"{CALLER}: {problem} ({fit.status})")
     groups = fit.prior.column_groups
     refused = {
         "columns in groups; fit without GroupLasso": groups is not None,

@@ -382,12 +382,11 @@ def _bias_share(model, x, K, bias, finite):
     # noise alone makes the denominator n on average, and no share is known of less
     share = float(pull @ bias[finite]) / max(x @ pull, len(x), 1)
     if not abs(share) <= MOST_BIAS:
-        what = f"without a penalty {len(model.A)} rows make the effects of {model.n}"
-        size = (
-            f"coefficients {share:.0%} too large (at most {MOST_BIAS:.0%} either way)"
+        raise ValueError(
+            f"debiased_effects: without a penalty {len(model.A)} rows make the effects"
+            f" of {model.n} coefficients {share:.0%} too large (at most {MOST_BIAS:.0%}"
+            " either way): leave columns out, or take more rows"
         )
-        remedy = "leave columns out, or take more rows"
-        raise ValueError(f"debiased_effects: {what} {size}: {remedy}")
     return share
 
 

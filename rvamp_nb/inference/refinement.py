@@ -18,7 +18,7 @@ RefinedFit(200 refits (60 to full precision), standard error ≤ 0.025)
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, vstack
@@ -32,21 +32,19 @@ from ..algorithm.step import threads
 from ..environment import numpy_errors, progress_bar
 from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import ChunkedTable
-from ..typing import Array, Ints, renamed
+from ..typing import Array, DataFrame, Ints, renamed
 from ..validation import check_number, check_size
+from .baseline import BaselineHazard
 from .batch_glm import LONG
 from .conditioning import ConditionedFit, active_set
-from .cox import BaselineHazard
 from .levels import LevelMean, centred_sums, count_interval, level_mean, towards_rvamp
 from .refits import AT_ONCE, SIDE, in_turn, refitter
-from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
+from .turns import FIRST_LEVEL, DiagonalTurns, ExactByTurns, OneCurvature, Turns
 
 __all__ = [
     "ASKED",
     "A_REFIT",
+    "BY_PRODUCTS",
     "COLD",
     "DRAW",
     "DRAWN_AT_ONCE",
@@ -130,13 +128,13 @@ class Samples:
         self.seed = seed
         self.N = len(fit.mean)
         self.known = analytic is not None
-        if self.known:
-            self.analytic = analytic
+        self.analytic = analytic if self.known else np.zeros((3, self.N))
+        # a fit by diagonal steps has no coupling, and rare columns cost little
+        self.diagonal = fit.converged and fit.last.coupled is None
+        self.kept = np.arange(self.N)
+        if self.known and not self.diagonal:
             self.kept = active_set(fit)
-        else:
-            self.analytic = np.zeros((3, self.N))
-            self.kept = np.arange(self.N)
-        self.long = len(fit.problem.y) >= LONG
+        self.long = len(fit.problem.y) >= LONG and not self.diagonal
         self.turns = None
         # what has no exact refit is refitted by turns until it does not move
         try:
@@ -145,7 +143,9 @@ class Samples:
             if not fit.converged or baseline is not None:
                 raise
             self.refit = ExactByTurns(fit)
-        if fit.converged and self.long:
+        if self.diagonal:
+            self.turns = DiagonalTurns(fit, self.kept)
+        elif fit.converged and self.long:
             self.turns = OneCurvature(fit, self.kept)
         elif fit.converged:
             self.turns = Turns(fit, self.kept, baseline=baseline)
@@ -229,8 +229,10 @@ def _levels_without_lost(samples):
     """
     lost = np.isnan(samples.exact @ np.ones(samples.N + 1))
     if np.sum(~lost) < max(3, len(lost) / 2):  # those that arrive are no fair sample
-        arrived = f"{np.sum(~lost)} of {len(lost)} refits have reached their optimality"
-        raise ValueError(f"refine: {arrived} conditions: {_REMEDY}")
+        raise ValueError(
+            f"refine: {np.sum(~lost)} of {len(lost)} refits have reached their"
+            f" optimality conditions: {_REMEDY}"
+        )
     levels = (samples.exact,) * 3
     if samples.turns:
         levels = samples.few, samples.settled, samples.exact
@@ -391,7 +393,8 @@ A_REFIT = 2_000_000  # a refit, beside its turns
 TO_SETTLE = 25  # turns that cost as much as settling
 TO_REFIT = 30  # as a refit that begins there
 COLD = 150  # as a refit that does not
-LONG_REFIT = 30.0  # times a resample with one curvature
+BY_PRODUCTS = 40_000_000  # a refit from products of a few columns, beside a turn
+LONG_REFIT = 10.0  # times a resample with one curvature
 # Half or twice, the errors on nine tables move by 7 % in the middle; at most, up to 1.7
 # for settling and 1.2 for the others. With COLD a chunked table takes 4 % fewer or 5 %
 # more resamples, with LONG_REFIT one of 5,500 rows .7 and 1.2 of the time.
@@ -405,13 +408,18 @@ def work_of_levels(samples):
         return np.array([LONG_REFIT, 1.0, 1.0])
     coupling = samples.turns.one_coupling
     M, n = coupling.A.shape
-    k = len(coupling.inner)
-    in_products = M * n * (3 - coupling.wide) + k * k
+    if samples.diagonal:
+        in_products = 2 * coupling.A.S.nnz
+    else:
+        k = coupling.inner.shape[0]
+        in_products = M * n * (3 - coupling.wide) + k * k
     turn = in_products + NUMBER * (M + n)
     if not isinstance(samples.turns.factors.loss, Squared):
         turn += NEWTON_ROW * M
     cold = isinstance(samples.fit.problem.A, ChunkedTable)
     exact = DRAW + A_REFIT + (COLD if cold else TO_REFIT) * turn
+    if samples.diagonal:
+        exact = DRAW + BY_PRODUCTS + turn
     return np.array([exact, TO_SETTLE * turn, DRAW + FIRST_LEVEL * turn])
 
 

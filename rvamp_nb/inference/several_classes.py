@@ -53,8 +53,12 @@ def softmax_pulls(B, y, omega, c, V):
     `omega`, (..., d), are predictions without the sample, V, (..., d, d), is how far
     they respond to its pulls, and c is its count. If the messages diverge, so may u.
     """
-    u = np.zeros(omega.shape)
     I = np.eye(B.shape[1])
+    u = np.zeros(omega.shape)
+    if omega.ndim == V.ndim:  # many of each sample: linear around that of their mean
+        middle = omega.mean(0)
+        u, C = softmax_pulls(B, y, middle, c, V)
+        u = u - times(np.linalg.solve(I + C @ V, C), omega - middle)
     for _ in range(200):
         _, slope, curvature = softmax_terms(B, y, omega + times(V, u))
         gap = u + c * slope

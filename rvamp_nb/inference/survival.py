@@ -32,7 +32,7 @@ from ..algorithm.solver import ConvergenceWarning, Fit, rvamp
 from ..environment import numpy_errors
 from ..typing import ArrayLike, TableLike
 from ..validation import check_number, check_size
-from .cox import BaselineHazard, MovingBaseline
+from .baseline import BaselineHazard, MovingBaseline
 
 __all__ = ["simulated_survival", "survival_fit"]
 

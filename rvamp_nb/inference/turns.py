@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
-           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling',
-           'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns',
-           'OneCurvature']
+           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'KroneckerFactor',
+           'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns',
+           'ExactByTurns', 'OneCurvature', 'DiagonalTurns']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -110,6 +110,27 @@ def _choose_dtype(condition, metric):
     return np.float64
 
 
+class KroneckerFactor:
+    """The table kron(X, I_d), of X, (m, n), as the right factor of a product."""
+
+    __array_ufunc__ = None  # arrays leave the product to this class
+
+    def __init__(self, X, d):
+        self.X = X
+        self.d = d
+        self.shape = tuple(d * np.array(X.shape))
+
+    def __rmatmul__(self, v):
+        m, n = self.X.shape
+        apart = v.reshape(-1, m, self.d).swapaxes(1, 2).reshape(-1, m)
+        product = (apart @ self.X).reshape(-1, self.d, n)
+        return product.swapaxes(1, 2).reshape(-1, n * self.d)
+
+
+def _as_factor(X, d):
+    return X if d == 1 else KroneckerFactor(X, d)
+
+
 class FrozenCoupling:
     """The coupling of rows and columns under a metric that stays fixed, for b resamples
     at a time.
@@ -121,8 +142,9 @@ class FrozenCoupling:
 
     Parameters
     ----------
-    A : (M, n) array, or SparseBlock
-        Columns of the table.
+    A : (M, n) array, SparseBlock or KroneckerFactor
+        Columns of the table. With a `KroneckerFactor` the metric is the same for all d
+        rows, and columns, of an entry of X: products and inverse are those of X.
     metric : Metric
         D, (n,), and q, (M,), enter K: the prior's width and the rows' precision. Q,
         (n,), and V, (M,), are the precisions of the replies to them.
@@ -133,24 +155,29 @@ class FrozenCoupling:
     """
 
     def __init__(self, A, metric, dtype=None, twin=None):
+        d = 1
+        if isinstance(A, KroneckerFactor):
+            d = A.d
+            A = A.X
+        one = Metric._make(values[::d] for values in metric)
         M, n = A.shape
         self.wide = n > NARROW * M
         if self.wide:
-            inner, self.condition = _invert_wide(A, metric)
+            inner, self.condition = _invert_wide(A, one)
         else:
-            inner, self.condition = _invert_narrow(A, metric)
+            inner, self.condition = _invert_narrow(A, one)
         if dtype is None:
             dtype = _choose_dtype(self.condition, metric)
         self.dtype = dtype
         if twin is None:
             sparse = isinstance(A, SparseBlock)
             cast = SparseBlock.astype if sparse else np.ascontiguousarray
-            self.A = cast(A, dtype)
-            self.At = cast(A.T, dtype)
+            self.A = _as_factor(cast(A, dtype), d)
+            self.At = _as_factor(cast(A.T, dtype), d)
         else:
             self.A = twin.A
             self.At = twin.At
-        self.inner = self._cast(inner)
+        self.inner = _as_factor(self._cast(inner), d)
         self.metric = Metric._make(map(self._cast, metric))
         self.free = self._cast(1 + metric.D * metric.Q)  # 1 / (1 - rho)
         self.stiff = self._cast(metric.V + metric.q)  # 1 / chi_u
@@ -291,25 +318,30 @@ def class_fits(loss, y, omega, cV, f):
     """
     B = loss.basis.astype(omega.dtype)
     d = B.shape[1]
-    # classes first: sums over them are sums of long vectors
-    scores = B @ f.reshape(-1, d).T
-    target = B @ (omega + cV * y).reshape(-1, d).T
     v = cV[:, ::d].ravel()
+    drawn = np.flatnonzero(v)  # the fits of all other samples are their messages
+    v = v[drawn]
+    fits = (omega + cV * y).reshape(-1, d)
+    # classes first: sums over them are sums of long vectors
+    target = B @ fits[drawn].T
+    scores = B @ f.reshape(-1, d)[drawn].T
     for _ in range(NEWTON):
         count_work(scores.size)
         p = np.exp(scores - scores.max(0))
         p /= p.sum(0)
         vp = v * p
         inverse = 1 / (1 + vp)
-        step = inverse * (target - scores - vp)
-        share = inverse * vp
-        step += share * ((p * step).sum(0) / (1 - (share * p).sum(0)))
+        gap = target - scores - vp
+        p *= inverse
+        gap += vp * ((p * gap).sum(0) / p.sum(0))
+        step = inverse * gap
         scores += step
     near = (np.abs(step) <= LONG_STEP * (1 + np.abs(scores))).all(0)
     if not near.all():
         far = target[:, ~near].T
         scores[:, ~near] = softmax_prox(far, v[~near, None]).T
-    return (scores.T @ B).reshape(omega.shape)
+    fits[drawn] = scores.T @ B
+    return fits.reshape(omega.shape)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001a
 FIRST_LEVEL = 4  # turns of the first level
@@ -412,16 +444,17 @@ class Turns:
         A = block_of(p.A, with_ones)
 
         metric = rvamp_metric(fit, with_ones)
-        metric = metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))
+        # of several classes the rows of a sample, and a feature's columns, are alike
+        metric = Metric._make(map(loss.pooled, metric))
+        if loss.joint:
+            d = loss.basis.shape[1]
+            A = KroneckerFactor(A[::d, ::d], d)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
         largest = [np.abs(v).max() + 1e-300 for v in (p.y, to_prior.h, to_rows.h)]
         # 32-bit numbers would overflow or vanish
         if np.abs(np.log10(largest)).max() > IN_RANGE:
             dtype = np.float64
-        self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
-        self.dtype = self.one_coupling.dtype
-        twin = self.one_coupling
-        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin)
+        self._freeze(A, metric, dtype)
         prior = fit.prior.of_columns(columns, N)
         y = self._cast(p.y)
         self.factors = Factors(prior, len(columns), loss, y, self._cast(offset))
@@ -432,6 +465,12 @@ class Turns:
         self.start = [self._cast(v) for v in start]
         self.baselines = OwnBaselines(baseline, self.dtype) if baseline else None
         self.taken = 0  # turns of all batches
+
+    def _freeze(self, A, metric, dtype):
+        """Set the couplings of both metrics and the type of their numbers."""
+        twin = self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
+        self.dtype = twin.dtype
+        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin)
 
     def _cast(self, v):
         return np.asarray(v, dtype=self.dtype)
@@ -591,14 +630,17 @@ class OneCurvature:
         joint = np.eye(len(H)) + scale[:, None] * H * scale
         # (diag(Q) + H)^-1
         self.inner = scale[:, None] * inverse_and_root(joint)[0] * scale
-        self.scores = X * -(weight * slope)[:, None]
+        scores = X * -(weight * slope)[:, None]
+        # sums of many rows need the digits of 32 bits, in units of the largest
+        self.unit = np.abs(scores).max() + 1e-300
+        self.scores = np.asarray(scores / self.unit, dtype=np.float32)
 
     def levels(self, counts, factor, settle):
         """Compute the coefficients of resamples, (b, n + 1 with an intercept); return
         them twice, as its callers expect two levels of accuracy.
         """
         Q = self.Q
-        pull = counts @ self.scores
+        pull = self.unit * (counts.astype(np.float32) @ self.scores).astype(float)
         tolerance = STANDS * np.abs(pull).max()
         h = Q * self.x + pull
         pull = self.pull + pull
@@ -612,3 +654,30 @@ class OneCurvature:
             if np.abs(gap).max() < tolerance:
                 break
         return x, x
+
+# %% ../../nbs/workshop/turns.ipynb #7e0d1a02
+class DiagonalTurns(Turns):
+    """Resamples of a fit that a `DiagonalStep` has found, by products with the table
+    alone (`diagonal-turn`); in 32 bits.
+    """
+
+    def _freeze(self, A, metric, dtype):
+        """See `Turns._freeze`: one metric is both, and no matrix is inverted."""
+        self.dtype = np.float32
+        self.A = A.astype(self.dtype)
+        self.At = self.A.T
+        self.metric = Metric._make(map(self._cast, metric))
+        self.one_coupling = self.rvamp_coupling = self
+
+    @np.errstate(all="ignore")  # of what runs away
+    def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
+        """See `Turns.run`; no turn is damped less than those in rVAMP's metric."""
+        Q, _, V, _ = self.metric
+        damping = min(damping, OWN_DAMPING)
+        for _ in range(turns):
+            x = self.factors.of_prior(batch, Q)
+            u, f = self.factors.of_rows(batch, V)
+            h = batch.h + damping * (Q * x + u @ self.A - batch.h)
+            x = self.factors.of_prior(batch._replace(h=h), Q)
+            batch = batch._replace(h=h, h_u=V * u - x @ self.At, f=f)
+        return batch

@@ -15,7 +15,7 @@ from ..inference.diagnostics import ReliabilityWarning
 from . import error_control
 from .penalty import search
 from ..tables.standardize import unit_columns
-from ..validation import check_number, check_size
+from ..validation import check_choice, check_number, check_size
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000006
 def _comparable(question, asked):
@@ -26,9 +26,10 @@ def _comparable(question, asked):
     tied |= question.columns.together or not question.target.intercept
     covariates = "covariate" in question.columns.kind
     if tied or covariates or not isinstance(question.A, np.ndarray):
-        need = "like noise only without groups, strata, weights and unpenalised columns"
-        need += ", with an intercept"
-        raise ValueError(f"{asked}: they are {need}, and X must be in memory")
+        raise ValueError(
+            f"{asked}: they are like noise only without groups, strata, weights and"
+            " unpenalised columns, with an intercept, and X must be in memory"
+        )
     A = question.A[:, question.candidates]
     return A / np.linalg.norm(A, axis=0) * len(A) ** 0.5
 
@@ -65,8 +66,10 @@ def against_decoys(question, kind):
     # the largest eigenvalue of noise of this shape lies near (1 + its root)^2
     noise_level = (A.shape[1] / len(A)) ** 0.5
     if kind == "permuted" and largest > 1.2 * (1 + noise_level) ** 2:
-        note = "the columns follow a common factor, permuted decoys do not, and"
-        note += " q-values may be far too small: take decoys='gaussian'"
+        note = (
+            "the columns follow a common factor, permuted decoys do not, and q-values"
+            " may be far too small: take decoys='gaussian'"
+        )
         warnings.warn(note, ReliabilityWarning, stacklevel=5)
     rng = np.random.default_rng([79, 18])  # from 0 a table may have been drawn itself
     decoys = error_control.DECOYS[kind](A, rng)
@@ -166,11 +169,11 @@ def _check_choices(pfer, covariance, n_draws):
     """
     pfer = check_number("decoys", "pfer", pfer, 0)
     if check_size("decoys", "n_draws", n_draws) % 2 == 0:
-        reason = "with an even number half of the draws keep more than is promised"
-        raise ValueError(f"decoys: n_draws must be odd, got {n_draws}: {reason}")
-    if covariance not in COVARIANCES:
-        names = ", ".join(map(repr, COVARIANCES))
-        raise ValueError(f"covariance must be one of {names}, got {covariance!r}")
+        raise ValueError(
+            f"decoys: n_draws must be odd, got {n_draws}: with an even number half of"
+            " the draws keep more than is promised"
+        )
+    check_choice("covariance", covariance, COVARIANCES)
     return pfer
 
 

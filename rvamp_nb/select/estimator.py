@@ -32,7 +32,7 @@ from ..algorithm.resampling import CountLaw
 from ..algorithm.solver import Fit
 from ..algorithm.step import threads
 from ..environment import numpy_errors
-from ..inference.cox import BaselineHazard, survival_target
+from ..inference.baseline import BaselineHazard, survival_target
 from ..inference.diagnostics import Diagnostics, near_duplicate_rows
 from ..inference.refinement import RefinedFit
 from ..tables.chunked import ChunkedTable
@@ -150,8 +150,10 @@ class BaggedPredictor(Results):
         """
         check_is_fitted(self)
         if self.classes_ is not None and return_std:
-            remedy = "use predict_proba or linear_predictor"
-            raise ValueError(f"return_std: a class has no standard deviation; {remedy}")
+            raise ValueError(
+                "return_std: a class has no standard deviation; use predict_proba or"
+                " linear_predictor"
+            )
         if self.classes_ is not None:
             return self.classes_[self.predict_proba(X).argmax(1)]
         loss = self.selection_.question.target.likelihood.plain

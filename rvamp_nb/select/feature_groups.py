@@ -27,8 +27,10 @@ def read_groups(given, names, categories):
     """
     if isinstance(given, str) and given == "categories":
         if not categories:
-            remedy = "say in `categories` which columns are levels of one variable"
-            raise ValueError(f"column_groups='categories': there are none; {remedy}")
+            raise ValueError(
+                "column_groups='categories': there are none; say in `categories` which"
+                " columns are levels of one variable"
+            )
         if isinstance(categories, dict):
             return categories
         return {f"{columns[0]} …": columns for columns in categories}
@@ -64,17 +66,23 @@ def _check_labels(given, names):
             raise TypeError(f"column_groups must be {kinds}, got {given!r:.60}")
     if kind_of(given) == "series" and set(given.index) == set(names):
         if list(given.index) != list(names):
-            problem = "column_groups has the columns of X in another order"
-            raise ValueError(f"{problem}: give column_groups[X.columns]")
+            raise ValueError(
+                "column_groups has the columns of X in another order: give"
+                " column_groups[X.columns]"
+            )
     if len(labels) != len(names):
-        problem = f"{len(labels)} labels, and X has {len(names)} columns"
-        raise ValueError(f"column_groups must be {kinds}; there are {problem}")
+        raise ValueError(
+            f"column_groups must be {kinds}; there are {len(labels)} labels, and X has"
+            f" {len(names)} columns"
+        )
     first = {}
     for label in labels:
         other = first.setdefault(str(label), label)
         if other != label:
-            problem = f"{other!r} and {label!r} would be one group"
-            raise ValueError(f"column_groups: {problem}: give all labels one kind")
+            raise ValueError(
+                f"column_groups: {other!r} and {label!r} would be one group: give all"
+                " labels one kind"
+            )
     return labels
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000007
@@ -86,8 +94,10 @@ def group_numbers(groups, names, factors):
     number = family_of(groups, names, "column_groups")
     for k, name in enumerate(groups):
         if np.ptp(factors[number == k]) > 0:
-            problem = f"the columns of group {name!r} have different factors"
-            raise ValueError(f"penalty_factor: {problem}; a group has one for all")
+            raise ValueError(
+                f"penalty_factor: the columns of group {name!r} have different factors;"
+                " a group has one for all"
+            )
     return number
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000009
@@ -104,8 +114,10 @@ def _check_group_sizes(groups, names):
     most = column_groups.MOST_MEMBERS
     for g, size in enumerate(np.bincount(groups)):
         if size > most:
-            problem = f"at most {most} columns, {names[g]!r} has {size}"
-            raise ValueError(f"column_groups: a group has {problem}; cut it")
+            raise ValueError(
+                f"column_groups: a group has at most {most} columns, {names[g]!r} has"
+                f" {size}; cut it"
+            )
 
 
 def in_groups(A, prior, columns, names, weight):

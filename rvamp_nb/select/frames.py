@@ -63,31 +63,35 @@ def _check_roles(ask):
     typed = ask.typed
     for name, levels in ask.ordered.items():
         if len(set(levels)) < max(2, len(levels)):
-            problem = f"'{printable(name)}' needs two levels at least, each once,"
-            problem += f" the lowest first, not {quoted(levels)}"
-            raise InputError(f"{typed('ordered')}: {problem}")
+            raise InputError(
+                f"{typed('ordered')}: '{printable(name)}' needs two levels at least,"
+                f" each once, the lowest first, not {quoted(levels)}"
+            )
     survival = f"{typed('time')} and {typed('event')}"
     if (ask.time is None) != (ask.event is None):
         raise InputError(f"{survival} go together: a time needs to know how it ended")
     if ask.entry is not None and ask.time is None:
-        problem = "is for survival: it goes with"
-        raise InputError(f"{typed('entry')} {problem} {survival}")
+        raise InputError(f"{typed('entry')} is for survival: it goes with {survival}")
     if ask.positive is not None and (ask.target is None or ask.trials is not None):
-        purpose = f"a class of {typed('target')}"
-        others = f"a time ({typed('event', 'COLUMN=WORD')}) or for {typed('trials')}"
-        raise InputError(f"{typed('positive')} is for {purpose}, not for {others}")
+        raise InputError(
+            f"{typed('positive')} is for a class of {typed('target')}, not for a time"
+            f" ({typed('event', 'COLUMN=WORD')}) or for {typed('trials')}"
+        )
     if ask.exposure is not None and ask.offset is not None:
-        options = f"{typed('exposure')} (its logarithm is an offset), {typed('offset')}"
-        raise InputError(f"{options}: give one column of the two, or of their sum")
+        raise InputError(
+            f"{typed('exposure')} (its logarithm is an offset), {typed('offset')}: give"
+            " one column of the two, or of their sum"
+        )
     matched.check_roles(ask)
     if (ask.target is None) == (ask.time is None):
         raise InputError(f"say what to explain: {typed('target')}, or {survival}")
     if ask.missing not in ("error", "median", "drop"):
-        problem = f"is error, median or drop, not '{printable(ask.missing)}'"
-        raise InputError(f"{typed('missing')} {problem}")
+        raise InputError(
+            f"{typed('missing')} is error, median or drop, not"
+            f" '{printable(ask.missing)}'"
+        )
     if ask.lod not in _LOD:
-        problem = f"is limit or half, not '{printable(ask.lod)}'"
-        raise InputError(f"{typed('lod')} {problem}")
+        raise InputError(f"{typed('lod')} is limit or half, not '{printable(ask.lod)}'")
     for name in ask.reference.keys() - set(ask.categorical):
         remedy = f"is not categorical: name it with {typed('categorical')}"
         remedy += readers.meant(name, ask.categorical)
@@ -109,21 +113,27 @@ def _features(ask, file):
             problem = f"has no column '{printable(name)}', only {quoted(names)}"
             near = readers.meant(name, names)
             if not near and readers.lies_on_its_side(file):
-                near = f": do features stand in its rows? {ask.typed('transpose')}"
-                near += f" turns it; if '{printable(name)}' is in a second file, add"
-                near += f" {ask.typed('join')} FILE {ask.typed('on')} COLUMN"
+                near = (
+                    f": do features stand in its rows? {ask.typed('transpose')} turns"
+                    f" it; if '{printable(name)}' is in a second file, add"
+                    f" {ask.typed('join')} FILE {ask.typed('on')} COLUMN"
+                )
             problem += near
             if columns.issuperset(name.split(",")):
                 problem = f"has several columns '{printable(name)}': repeat the option"
             raise InputError(f"argument {ask.typed(min(roles))}: {ask.where} {problem}")
         if len(roles) > 1 and not any(roles <= allowed for allowed in _TOGETHER):
             clash = " and ".join(map(ask.typed, sorted(roles)))
-            problem = f"'{printable(name)}' cannot have the roles {clash} at once"
-            raise InputError(f"{ask.where}: {problem}: drop one of them")
+            raise InputError(
+                f"{ask.where}: '{printable(name)}' cannot have the roles {clash} at"
+                " once: drop one of them"
+            )
     features = [name for name in names if ask.roles.get(name, _FEATURE) & _FEATURE]
     if not features:
-        problem = f"the target '{printable(ask.target or ask.time)}' is the only column"
-        raise InputError(f"{ask.where}: {problem}: add at least one feature")
+        raise InputError(
+            f"{ask.where}: the target '{printable(ask.target or ask.time)}' is the only"
+            " column: add at least one feature"
+        )
     return features
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30efe
@@ -160,14 +170,20 @@ def _remedies(ask):
     drop = ask.typed("drop")
     categorical = ask.typed("categorical")
     median = ask.typed("missing", "median")
-    word = f"{categorical} codes categories as 0/1 columns, {drop} leaves a column out,"
-    word += f" {ask.typed('na')} names what stands for a gap"
+    word = (
+        f"{categorical} codes categories as 0/1 columns, {drop} leaves a column out,"
+        f" {ask.typed('na')} names what stands for a gap"
+    )
     comma = f"say {ask.typed('decimal', ',')} if it is the decimal mark, or mend it"
-    limit = "write the limit itself, or half of it where the value is below (as a"
-    limit += " gap it would be filled with a middle value, not a low one)"
+    limit = (
+        "write the limit itself, or half of it where the value is below (as a gap it"
+        " would be filled with a middle value, not a low one)"
+    )
     exposure = f"an {ask.typed('exposure')} is: mend it, or leave out the row"
-    gap = f"fill it in, or let {median} do it, or {ask.typed('missing', 'drop')}"
-    gap += f" leave out the row, or {drop} the column"
+    gap = (
+        f"fill it in, or let {median} do it, or {ask.typed('missing', 'drop')} leave"
+        f" out the row, or {drop} the column"
+    )
     return {
         _TEXT: word,
         _COMMAS: comma,
@@ -306,8 +322,10 @@ def _rows_left(ask, frame, values, gaps, features):
         problem = f"'{printable(ask.entry)}' is not before '{printable(ask.time)}' in"
         rows = f"{late.sum()} of {len(late)} rows"
         if 2 * late.sum() > len(late):
-            remedy = f"are {ask.typed('entry')} and {ask.typed('time')} swapped?"
-            raise InputError(f"{ask.where}: {problem} {rows}: {remedy}")
+            raise InputError(
+                f"{ask.where}: {problem} {rows}: are {ask.typed('entry')} and"
+                f" {ask.typed('time')} swapped?"
+            )
         if late.any():
             labels = frame[ask.id] if ask.id is not None else frame.index.to_series()
             named = (
@@ -378,8 +396,10 @@ def _dummies(ask, frame, values, gaps, features):
             continue
         labels = readers.text_column(frame[name]).mask(gaps[name])
         if labels.nunique() == len(labels):
-            problem = f"'{printable(name)}' has another level in every row"
-            raise InputError(f"{ask.where}: {problem}: is it an {ask.typed('id')}?")
+            raise InputError(
+                f"{ask.where}: '{printable(name)}' has another level in every row: is"
+                f" it an {ask.typed('id')}?"
+            )
         n_filled[name] = int(labels.isna().sum())
         labels = labels.fillna(labels.mode()[0])
         code = _steps if name in ask.ordered else _contrasts
@@ -391,8 +411,10 @@ def _dummies(ask, frame, values, gaps, features):
         raise InputError(f"{ask.where}: each category has one level: add a feature")
     repeated, times = Counter(order).most_common(1)[0]
     if times > 1:
-        problem = f"a level of a category and a column are '{printable(repeated)}'"
-        raise InputError(f"{ask.where}: {problem}: rename the column")
+        raise InputError(
+            f"{ask.where}: a level of a category and a column are"
+            f" '{printable(repeated)}': rename the column"
+        )
     if references:
         X = pd.concat(parts, axis=1)[order]
     categories = {name: tuple(families[name]) for name in references}
@@ -417,9 +439,10 @@ def _response(ask, frame, values):
         classes = sorted(set(words))
         odd = [word for word in classes if word.lower() in readers.GAP_WORDS]
         if odd and len(classes) > 2:
-            problem = f"'{printable(ask.target)}' has '{odd[0]}' beside its classes"
-            remedy = f"{ask.typed('na', odd[0])} makes it a gap"
-            raise InputError(f"{ask.where}: {problem}: {remedy}")
+            raise InputError(
+                f"{ask.where}: '{printable(ask.target)}' has '{odd[0]}' beside its"
+                f" classes: {ask.typed('na', odd[0])} makes it a gap"
+            )
         return np.array(words)
     fields = {"event": _events(ask, _texts(frame[ask.event]))}
     if ask.entry is not None:
@@ -435,17 +458,20 @@ def _events(ask, words):
         known = _SEEN.union(_NOT_SEEN)
         odd = [word for word in different if word.lower() not in known]
         if odd:
-            problem = f"'{printable(odd[0])}' in '{printable(ask.event)}' is neither 1"
-            problem += " nor 0, dead nor alive, yes nor no, true nor false"
-            remedy = f"{ask.typed('event', f'{ask.event}=WORD')} says which of"
-            remedy += f" {quoted(different)} means that the event was seen"
-            remedy += f" ({ask.typed('na')} names what stands for a gap)"
-            raise InputError(f"{ask.where}: {problem}: {remedy}")
+            raise InputError(
+                f"{ask.where}: '{printable(odd[0])}' in '{printable(ask.event)}' is"
+                " neither 1 nor 0, dead nor alive, yes nor no, true nor false:"
+                f" {ask.typed('event', f'{ask.event}=WORD')} says which of"
+                f" {quoted(different)} means that the event was seen ({ask.typed('na')}"
+                " names what stands for a gap)"
+            )
         return [word.lower() in _SEEN for word in words]
     if ask.seen not in different:
-        problem = f"'{printable(ask.event)}' has no '{printable(ask.seen)}', only"
-        problem += f" {quoted(different)}{readers.meant(ask.seen, different)}"
-        raise InputError(f"argument {ask.typed('event')}: {problem}")
+        raise InputError(
+            f"argument {ask.typed('event')}: '{printable(ask.event)}' has no"
+            f" '{printable(ask.seen)}', only"
+            f" {quoted(different)}{readers.meant(ask.seen, different)}"
+        )
     return [word == ask.seen for word in words]
 
 
@@ -454,9 +480,10 @@ def _one_class(ask, words):
     classes = sorted(set(words))
     yes = str(ask.positive)
     if yes not in classes:
-        problem = f"'{printable(ask.target)}' has no class '{printable(yes)}', only"
-        problem += f" {quoted(classes)}{readers.meant(yes, classes)}"
-        raise InputError(f"argument {ask.typed('positive')}: {problem}")
+        raise InputError(
+            f"argument {ask.typed('positive')}: '{printable(ask.target)}' has no class"
+            f" '{printable(yes)}', only {quoted(classes)}{readers.meant(yes, classes)}"
+        )
     no = classes[classes[0] == yes] if len(classes) == 2 else "the rest"
     return (np.array(words) == yes).astype(float), (no, yes)
 
@@ -475,10 +502,11 @@ def order_lost(name, kind):
     order = _order_of(kind)
     if len(order) < 3:
         return ""
-    problem = f"{name} has ordered levels ({quoted(order)}), and is taken as classes"
-    remedy = "to keep it ask step by step (1 from a level on, 0 below"
-    remedy += " it), or number the levels as an amount, with loss='squared'"
-    return f"{problem} without an order: {remedy}"
+    return (
+        f"{name} has ordered levels ({quoted(order)}), and is taken as classes without"
+        " an order: to keep it ask step by step (1 from a level on, 0 below it), or"
+        " number the levels as an amount, with loss='squared'"
+    )
 
 
 def _contrasts(ask, labels, order):
@@ -493,9 +521,11 @@ def _contrasts(ask, labels, order):
     default = ordered[0] if ordered else labels.mode()[0]
     reference = str(ask.reference.get(name, default))
     if reference not in levels:
-        problem = f"'{printable(name)}' has no level '{printable(reference)}', only"
-        problem += f" {quoted(levels)}{readers.meant(reference, levels)}"
-        raise InputError(f"{ask.typed('reference')}: {problem}")
+        raise InputError(
+            f"{ask.typed('reference')}: '{printable(name)}' has no level"
+            f" '{printable(reference)}', only"
+            f" {quoted(levels)}{readers.meant(reference, levels)}"
+        )
     coded = pd.get_dummies(labels, prefix=name, prefix_sep="=", dtype=float)
     return coded.drop(columns=f"{name}={reference}"), reference
 
@@ -509,9 +539,10 @@ def _steps(ask, labels, _):
     levels = ask.ordered[name]
     unknown = sorted(set(labels).difference(levels))
     if unknown:
-        problem = f"'{printable(name)}' has {quoted(unknown)} beside {quoted(levels)}"
-        remedy = "name all levels, the lowest first"
-        raise InputError(f"{ask.typed('ordered')}: {problem}: {remedy}")
+        raise InputError(
+            f"{ask.typed('ordered')}: '{printable(name)}' has {quoted(unknown)} beside"
+            f" {quoted(levels)}: name all levels, the lowest first"
+        )
     present = [level for level in levels if level in set(labels)]
     coded = {}
     for level in present[1:]:
@@ -551,8 +582,10 @@ def _describe_changes(ask, table):
         against = f"compared with '{printable(level)}'"
         if name in ask.ordered:
             against = f"steps from one level to the next above '{printable(level)}'"
-        coded = f"{n_columns} {readers.plural('column', n_columns)} of 0 and 1"
-        yield f"'{printable(name)}' became {coded}, {against}"
+        yield (
+            f"'{printable(name)}' became {n_columns}"
+            f" {readers.plural('column', n_columns)} of 0 and 1, {against}"
+        )
     if ask.keep:
         yield f"always in the model, without a penalty: {quoted(ask.keep, None)}"
     left_out = list(ask.drop)
@@ -580,8 +613,10 @@ def _repeated_units(ask, file):
             problem = f"'{printable(name)}' has {len(times)} values only"
             yield f"{problem}: if they name kinds, such as sites, {code} codes them"
             continue
-        problem = f"{(times > 1).sum()} of the values of '{printable(name)}' come more"
-        problem += " than once: rows of one patient are not independent"
+        problem = (
+            f"{(times > 1).sum()} of the values of '{printable(name)}' come more than"
+            " once: rows of one patient are not independent"
+        )
         remedy = f"{ask.typed('groups')} {printable(name)} draws whole patients"
         if name != ask.id:
             remedy += f" (if they name kinds, such as sites, {code})"
@@ -598,8 +633,10 @@ def _undeclared_gaps(ask, frame, values, gaps):
         words = readers.text_column(frame[name]).mask(gaps[name])
         words = words[words.str.lower().isin(readers.GAP_WORDS)]
         for word, n_rows in words.value_counts().items():
-            level = f"'{word}' is a level of '{printable(name)}'"
-            yield f"{level}, {n_rows} times: {remedy(word)}"
+            yield (
+                f"'{word}' is a level of '{printable(name)}', {n_rows} times:"
+                f" {remedy(word)}"
+            )
     amounts = values.drop(columns=ask.categorical)
     for number, sentence in far_numbers(amounts.to_numpy(), list(amounts)):
         yield f"{sentence}: {remedy(number)}"
@@ -626,10 +663,11 @@ _ABOVE = 0.1  # a high one is so many widths of the others above them
 # half of it names 999 beside amounts up to 950, twice of it none beside 850
 
 
-def _far_values(values, names, block=4096):
+def _far_values(values, names):
     """Yield a few equal numbers far from the rest of a column: the column's name, the
     number, how many rows have it, and the ends of the rest.
     """
+    block = 4096  # columns at a time, for less memory
     for start in range(0, values.shape[1], block):
         part = np.sort(values[:, start : start + block], axis=0)
         widest = np.fmax.reduce(np.diff(part, axis=0), axis=0)
@@ -688,9 +726,11 @@ def _warnings(ask, frame, values, gaps, table, file):
     """
     yield from _repeated_units(ask, file)
     for name in matched.propose_sets(ask, frame, values):
-        problem = f"each value of '{printable(name)}' has one row of one class: if it"
-        remedy = f"{ask.typed('matched', name)} compares each case with its own set"
-        yield f"{problem} names matched sets, {remedy}"
+        yield (
+            f"each value of '{printable(name)}' has one row of one class: if it names"
+            f" matched sets, {ask.typed('matched', name)} compares each case with its"
+            " own set"
+        )
     yield from _undeclared_gaps(ask, frame, values, gaps)
     if ask.target is not None and ask.positive is None:
         warning = order_lost(f"'{printable(ask.target)}'", frame[ask.target].dtype)
@@ -699,8 +739,10 @@ def _warnings(ask, frame, values, gaps, table, file):
     for name, columns in table.categories.items():
         if not columns:
             level = printable(table.references[name])
-            problem = f"'{printable(name)}' has one level, '{level}'"
-            yield f"{problem}: nothing to code, no feature"
+            yield (
+                f"'{printable(name)}' has one level, '{level}': nothing to code, no"
+                " feature"
+            )
     # whole numbers without repetition may just count the rows
     X = table.X
     M = len(frame)
@@ -711,8 +753,10 @@ def _warnings(ask, frame, values, gaps, table, file):
 
     numbers = [name for name in X.columns[spans] if counts_rows(X[name])]
     if numbers:
-        remedy = f"is it an {ask.typed('id')}, or to {ask.typed('drop')}?"
-        yield f"{quoted(numbers)} numbers the rows, and is a feature: {remedy}"
+        yield (
+            f"{quoted(numbers)} numbers the rows, and is a feature: is it an"
+            f" {ask.typed('id')}, or to {ask.typed('drop')}?"
+        )
     levels = [column for family in table.categories.values() for column in family]
     ones = X[levels].sum()
     rare = list(ones.index[np.minimum(ones, M - ones) < 5])

@@ -108,8 +108,10 @@ def _leaders_html(selection, leaders):
     table = rows_of_html(_feature_rows(selection, leaders), heads)
     names = selection.question.columns.names
     name = plain_text(repr(printable(names[leaders[0]])))
-    text = f"<code>selector.plot_density({name})</code> draws a coefficient;"
-    text += f" <code>selector.summary()</code> has all {len(names):,};"
+    text = (
+        f"<code>selector.plot_density({name})</code> draws a coefficient;"
+        f" <code>selector.summary()</code> has all {len(names):,};"
+    )
     return [table, f"{text} {meaning} over resamples, and shrunken."]
 
 

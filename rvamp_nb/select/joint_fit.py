@@ -68,10 +68,11 @@ def why_no_joint_fit(question):
         n -= question.columns.K - 1
     if rows >= joint.ROWS_EACH * n:
         return ""
-    what = f"{seen} for {n} coefficients, of which each needs {joint.ROWS_EACH}"
-    remedy = "leave columns out; or select on one half of the rows, and ask for effects"
-    remedy += " of a table of the selected columns on the other half"
-    return f"no effects are known with {what}: {remedy}"
+    return (
+        f"no effects are known with {seen} for {n} coefficients, of which each needs"
+        f" {joint.ROWS_EACH}: leave columns out; or select on one half of the rows, and"
+        " ask for effects of a table of the selected columns on the other half"
+    )
 
 
 def _columns_inside(question):
@@ -118,40 +119,41 @@ def fit_jointly(question):
     return joint_effects(model, units, target.loss == "logistic", to)
 
 
-def effects_of_joint_fit(s, shown, copies, level):
+def effects_of_joint_fit(selection, shown, copies, level):
     """Return fields of the `Effects` of features of a `Selection`, numbered `shown`,
     (n,), a row for each class; `copies`, (n,), are the names of near copies. A
     ValueError for a level outside (0, 1).
     """
     level = check_number("debiased_effects", "level", level, 0, 1)
-    columns = s.question.columns
-    found = s.joint_effects
+    columns = selection.question.columns
+    found = selection.joint_effects
     K = columns.K
     numbers = columns.numbers(shown)
-    reasons = [_reason_of_column(s, *pair) for pair in zip(copies, shown)]
+    reasons = [_reason_of_column(selection, *pair) for pair in zip(copies, shown)]
     is_single = np.repeat([not reason for reason in reasons], K).astype(bool)
     covariance = found.covariance[np.ix_(numbers, numbers)]
     chosen = found.estimate[numbers], covariance, found.freedom[numbers]
     names = columns.names[shown]
     if K > 1:
-        classes = s.question.target.classes
+        classes = selection.question.target.classes
         names = [f"{name}, {label}" for name in names for label in classes]
-    M = len(s.question.target.rows.with_weight(s.question.target.y))
     return dict(
         **joint.intervals(*chosen, is_single, level),
         level=level,
         names=np.array(names, dtype=object),
         reasons=list(np.repeat(reasons, K)),
-        selected=np.repeat(s.support[shown], K),
-        sd=np.repeat(columns.scale[shown] / np.sqrt(M), K),
-        together=_tests_together(s.question, found, shown),
+        selected=np.repeat(selection.support[shown], K),
+        sd=np.repeat(
+            columns.scale[shown] / np.sqrt(selection.question.target.n_rows), K
+        ),
+        together=_tests_together(selection.question, found, shown),
     )
 
 
-def _reason_of_column(s, copies, i):
+def _reason_of_column(selection, copies, i):
     """Return the reason why column i of the table has no interval, or ""."""
-    columns = s.question.columns
-    found = s.joint_effects
+    columns = selection.question.columns
+    found = selection.joint_effects
     if columns.kind[i] in IDLE:
         return IDLE[columns.kind[i]]
     if copies:
@@ -159,9 +161,9 @@ def _reason_of_column(s, copies, i):
     group = columns.group[i]
     if group >= 0 and columns.groups[group] in columns.dependent:
         return "adds up with columns of its group"
-    inside = np.flatnonzero(_columns_inside(s.question))
+    inside = np.flatnonzero(_columns_inside(selection.question))
     names = columns.names[columns.first[inside]]
-    for j in _made_of(s.question, columns.numbers(i)):
+    for j in _made_of(selection.question, columns.numbers(i)):
         reason = joint.why_none(found, j, names)
         if reason:
             return reason

@@ -9,8 +9,14 @@
 
 from .readers import InputError, meant, np, pd, printable, quoted, text_column
 
-__all__ = ["set_sizes", "check_roles", "propose_sets", "rows_in_sets", "response"]
-__all__ += ["describe"]
+__all__ = [
+    "check_roles",
+    "describe",
+    "propose_sets",
+    "response",
+    "rows_in_sets",
+    "set_sizes",
+]
 
 _FEWEST_SETS = 10
 # half of it would be met by chance by five cases in five sites (5!/5⁵ = .04), ten by
@@ -29,11 +35,14 @@ def set_sizes(labels, words):
 
 def check_roles(ask):
     """Raise an `InputError` for roles that matched sets have already."""
+    if ask.matched is None:
+        return
     for role in ("time", "groups", "strata", "trials"):
-        if ask.matched is not None and vars(ask)[role] is not None:
-            problem = "compares a case with its own controls, and draws whole sets"
-            remedy = f"drop {ask.typed(role)}"
-            raise InputError(f"{ask.typed('matched')} {problem} of them: {remedy}")
+        if vars(ask)[role] is not None:
+            raise InputError(
+                f"{ask.typed('matched')} compares a case with its own controls, and"
+                f" draws whole sets of them: drop {ask.typed(role)}"
+            )
 
 
 def propose_sets(ask, frame, values):
@@ -77,8 +86,10 @@ def rows_in_sets(ask, frame, stay):
     classes = list(sizes)
     problem = f"{ask.where}: '{printable(ask.target)}'"
     if len(classes) != 2:
-        remedy = f"{ask.typed('matched')} needs two, cases and controls"
-        raise InputError(f"{problem} has the classes {quoted(classes)}: {remedy}")
+        raise InputError(
+            f"{problem} has the classes {quoted(classes)}: {ask.typed('matched')} needs"
+            " two, cases and controls"
+        )
     most = sizes.max()
     cases = list(most.index[most == most.min()])
     if len(cases) > 1:  # pairs
@@ -86,18 +97,21 @@ def rows_in_sets(ask, frame, stay):
     if ask.positive is not None:
         cases = [str(ask.positive)]
     if len(cases) != 1:
-        remedy = f"{ask.typed('positive')} says which one is the case"
-        raise InputError(f"{problem} is {quoted(classes)}: {remedy}")
+        raise InputError(
+            f"{problem} is {quoted(classes)}: {ask.typed('positive')} says which one is"
+            " the case"
+        )
     case = cases[0]
     if case not in classes:
         problem += f" has no class '{printable(case)}', only {quoted(classes)}"
         raise InputError(f"{problem}{meant(case, classes)}")
     several = sizes.index[sizes[case] > 1]
     if len(several):
-        problem += f" is '{printable(case)}' in {sizes.loc[several[0], case]} rows of"
-        problem += f" the set '{printable(several[0])}' of '{printable(ask.matched)}'"
-        remedy = "a set has one case: make sets of one case each"
-        raise InputError(f"{problem}: {remedy}")
+        problem += (
+            f" is '{printable(case)}' in {sizes.loc[several[0], case]} rows of the set"
+            f" '{printable(several[0])}' of '{printable(ask.matched)}'"
+        )
+        raise InputError(f"{problem}: a set has one case: make sets of one case each")
     ask.case = case
     inside = labels.isin(sizes.index[(sizes > 0).all(axis=1)]).to_numpy()
     n_alone = int((stay & ~inside).sum())
@@ -116,6 +130,8 @@ def response(ask, frame):
 
 def describe(ask, y):
     """Describe the comparison in a sentence; y, (M,), has a field event."""
-    sets = f"{int(y['event'].sum())} sets in '{printable(ask.matched)}': the row"
-    sets += f" '{printable(ask.case)}' of each is compared with the others in it"
-    return f"{sets} (conditional logistic regression); ratios are odds ratios"
+    return (
+        f"{int(y['event'].sum())} sets in '{printable(ask.matched)}': the row"
+        f" '{printable(ask.case)}' of each is compared with the others in it"
+        " (conditional logistic regression); ratios are odds ratios"
+    )

@@ -12,7 +12,7 @@ probability of each edge, its standard error, and a picture.
 Network(9 columns, 1 edges at Π >= 0.771, at most 1 false on average)
 """
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -20,15 +20,11 @@ from ..plot_style import COLOURS
 from ..sketch import as_page
 from ..tables.chunked import check_in_memory
 from ..tables.standardize import unit_columns
-from ..typing import Array, Bools, Ints, TableLike
-from ..validation import check_array, check_size, format_list, kind_of
+from ..typing import Array, Axes, Bools, DataFrame, Ints, TableLike
+from ..validation import check_array, check_choice, check_size, format_list, kind_of
 from .edges import edge_shares, penalty_for
 from .error_control import pfer_bound, resolve_error_control
 from .features import column_names, near_copies, read_X
-
-if TYPE_CHECKING:  # none of these is loaded for a signature
-    from matplotlib.axes import Axes
-    from pandas import DataFrame
 
 __all__ = ["MOST_NAMED", "Network", "draw_network", "neighbourhoods", "read_nodes"]
 
@@ -47,16 +43,20 @@ def read_nodes(X):
     check_in_memory(X, reason, "give some of its columns as an array")
     A = check_array("X", X)
     if A.ndim != 2 or len(A) < 4:
-        rule = "a table of four rows or more"
-        raise ValueError(f"neighbourhoods: X must be {rule}, got shape {A.shape}")
+        raise ValueError(
+            "neighbourhoods: X must be a table of four rows or more, got shape"
+            f" {A.shape}"
+        )
     if names is None:
         names = [f"x{i}" for i in range(A.shape[1])]
     A, _, constant = unit_columns(A)
     representative = np.where(constant, -1, near_copies(A))
     nodes = np.flatnonzero(representative == np.arange(len(representative)))
     if len(nodes) < 3:
-        rule = "a network needs three columns that vary and are no copies"
-        raise ValueError(f"neighbourhoods: {rule}, X has {len(nodes)} of them")
+        raise ValueError(
+            "neighbourhoods: a network needs three columns that vary and are no copies,"
+            f" X has {len(nodes)} of them"
+        )
     return A[:, nodes], np.array(names), representative
 
 
@@ -228,10 +228,10 @@ class Network(NamedTuple):
 
     def __repr__(self):
         n_edges = int(self.edges.selected.sum())
-        size = (
-            f"{len(self.names)} columns, {n_edges} edges at Π >= {self.threshold:.3g}"
+        return (
+            f"Network({len(self.names)} columns, {n_edges} edges at Π >="
+            f" {self.threshold:.3g}, at most {self.pfer:.3g} false on average)"
         )
-        return f"Network({size}, at most {self.pfer:.3g} false on average)"
 
     def _repr_html_(self):
         table = self.edges
@@ -373,8 +373,7 @@ def neighbourhoods(
     >>> neighbourhoods(X, n_resamples=100).selected[4].nonzero()[0]
     array([3])
     """
-    if rule not in ("and", "or"):
-        raise ValueError(f"neighbourhoods: rule must be 'and' or 'or', got {rule!r}")
+    check_choice("neighbourhoods: rule", rule, ("and", "or"))
     n = -(-check_size("neighbourhoods", "n_resamples", n_resamples, least=4) // 2)
     check_size("neighbourhoods", "seed", seed, least=0)
     A, names, stands = read_nodes(X)

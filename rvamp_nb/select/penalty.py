@@ -6,8 +6,9 @@
 __all__ = ['SEARCH_FITS', 'PATH_RATIO', 'COARSE_TOL', 'LOWEST', 'BELOW_EMPTY', 'SIZE_SLOPE', 'FLATTEST', 'STEEPEST',
            'STALL_STEPS', 'TOO_FAR', 'SETTLED', 'TRACKING_TOL', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS', 'LOOK_STEPS',
            'ALIKE_FROM', 'CHEAP_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'ScaledPrior', 'SelectionProblem',
-           'resolved_target', 'coarse_path', 'empty_model', 'next_penalty', 'continue_fit', 'tracking_search',
-           'PenaltyChoice', 'penalty_at_size', 'search']
+           'resolved_target', 'coarse_path', 'empty_model', 'TrackingPrior', 'guess_penalty', 'next_penalty',
+           'continue_fit', 'run_cheaply', 'tracking_search', 'PenaltyChoice', 'path_of_one', 'penalty_at_size',
+           'search']
 
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
@@ -34,7 +35,7 @@ from ..algorithm.resampling import FixedFactor, check_law, law_of_one
 from ..algorithm.solver import ConvergenceWarning, Path, rvamp, rvamp_path
 from ..algorithm.start import initial_state, lambda_max_factor
 from ..environment import progress_bar
-from ..inference.cox import MovingBaseline
+from ..inference.baseline import MovingBaseline
 from .error_control import resolve_error_control
 from .features import Columns, check_named
 from .in_play import FEW_FROM, has_few_in_play, in_play, is_plain
@@ -415,7 +416,7 @@ SIZE_SLOPE = 1.5  # ΣΠ falls with this power of the penalty, or so
 FLATTEST, STEEPEST = 0.05, 20.0  # as far as a measured one is believed
 
 
-class _TrackingPrior(Prior):
+class TrackingPrior(Prior):
     """A penalty that goes along with the fields: in them it selects q, or nearly."""
 
     def __init__(self, question, q, lam):
@@ -467,7 +468,7 @@ class _TrackingPrior(Prior):
         return prior_at(x).moments(incoming, beta)
 
 
-def _guess_penalty(question, q):
+def guess_penalty(question, q):
     """Estimate the penalty at which q are selected from the fields of the empty model.
 
     Returns 0 where no penalty on the strides selects so many.
@@ -563,7 +564,7 @@ class _Search(NamedTuple):
 
     question: SelectionProblem
     q: float
-    tracker: _TrackingPrior
+    tracker: TrackingPrior
     before: int  # steps that the question had taken when it began
     bar: Iterator  # of progress; each fit takes one of it
 
@@ -622,9 +623,9 @@ ALIKE_FROM = 3e7  # M N^2 from which on rows answer alike at first
 CHEAP_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `SETTLED`
 
 
-def _run_cheaply(problem, take):
+def run_cheaply(problem, take):
     """Run a problem with a moving penalty by the cheaper step `take`; return the
-    messages at which it settles, or None where it does not.
+    `Step` at which it settles, or None where it does not.
     """
 
     def enough(changes):
@@ -634,13 +635,13 @@ def _run_cheaply(problem, take):
 
     last, changes = follow(problem, None, enough, take)
     if last and changes[-1] < SETTLED:
-        return last.new
+        return last
     return None
 
 
 def _start_with_rows_alike(question, tracker):
     """Run a moving penalty on the step in which all rows answer alike, as
-    `_run_cheaply`; return None where that does not pay, too.
+    `run_cheaply`; return None where that does not pay, too.
     """
     A = question.A
     wide = is_wide(A) or chunk_axis(A) == 0
@@ -651,7 +652,7 @@ def _start_with_rows_alike(question, tracker):
     if not bend.all():  # a loss that is linear in parts
         return None
     take = partial(step.step, gathered=alike_rows(problem.A, bend))
-    return _run_cheaply(problem._replace(prior=question.inside(tracker)), take)
+    return run_cheaply(problem._replace(prior=question.inside(tracker)), take)
 
 
 def _start_with_large_table(question, q, lam):
@@ -661,18 +662,16 @@ def _start_with_large_table(question, q, lam):
     if min(question.A.shape) < FEW_FROM or not is_plain(question):
         return None
     empty, _ = empty_model(question)
-    tracker = _TrackingPrior(question, q, lam)
+    tracker = TrackingPrior(question, q, lam)
     problem = empty._replace(prior=question.inside(tracker))
-    state = _run_cheaply(problem, DiagonalStep(empty.A))
-    Pi = None if state is None else tracker.Pi
+    last = run_cheaply(problem, DiagonalStep(empty.A))
+    Pi = tracker.Pi if last else None
     if has_few_in_play(question, q, Pi):
         found = in_play(question, q, lam, empty, tracking_search)
         if found:
             lam, *rest = found
-            return _TrackingPrior(question, q, lam), *rest
-    if state is None:
-        return None
-    return tracker, state, False
+            return TrackingPrior(question, q, lam), *rest
+    return last and (tracker, last.new, False)
 
 
 def _find_start(question, q, lam):
@@ -684,12 +683,12 @@ def _find_start(question, q, lam):
     start = _start_with_large_table(question, q, lam)
     if start:
         return start
-    tracker = _TrackingPrior(question, q, lam)
-    state = _start_with_rows_alike(question, tracker)
-    if state is None:
-        # a run that did not settle has moved the penalty
-        tracker = _TrackingPrior(question, q, lam)
-    return tracker, state, False
+    tracker = TrackingPrior(question, q, lam)
+    last = _start_with_rows_alike(question, tracker)
+    if last:
+        return tracker, last.new, False
+    # a run that did not settle has moved the penalty
+    return TrackingPrior(question, q, lam), None, False
 
 # %% ../../nbs/workshop/penalty.ipynb #73search9
 def _approach(search, state):
@@ -721,13 +720,13 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     Path. Return None where the search fails, or selects another number.
     """
     if not lam:
-        lam = _guess_penalty(question, q)
+        lam = guess_penalty(question, q)
     if not lam:
         return None
     lowest = LOWEST * lam
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
-    tracker = _TrackingPrior(question, q, lam)
+    tracker = TrackingPrior(question, q, lam)
     begun = None
     is_near = False
     if not (state or rough or moving):
@@ -785,7 +784,7 @@ def _finish_search(search, question, lam, state):
         if not fit.converged:
             return None
         if CLOSE_TO_Q * q <= question.size(fit.Pi) <= q:
-            return _path_of_one(lam, fit), search.choose(lam, fit)
+            return path_of_one(lam, fit), search.choose(lam, fit)
         state = fit.messages
         seen.append((np.log(lam), search.tracker.beyond(fit.Pi)))
         lam = float(np.exp(next_penalty(seen)))
@@ -804,7 +803,7 @@ class PenaltyChoice(NamedTuple):
     n_iter: int  # steps of the search, those of the path it leaves apart
 
 # %% ../../nbs/workshop/penalty.ipynb #73000014
-def _path_of_one(lam, fit):
+def path_of_one(lam, fit):
     """Return the `Path` of a single penalty; its steps count with the search."""
     return Path(
         lams=np.array([lam]),

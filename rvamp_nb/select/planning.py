@@ -15,23 +15,21 @@ Study(114 rows: 4.03 of 5 effects, 0.02 false)
 import warnings
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ..algorithm.column_groups import GroupLasso
 from ..algorithm.evolution import Evolution, Spectrum
 from ..algorithm.solver import ConvergenceWarning
 from ..datasets import standardize
 from ..environment import progress_bar
 from ..sketch import as_page
-from ..typing import Array, ArrayLike
+from ..typing import Array, ArrayLike, DataFrame
 from ..validation import check_array, check_number, check_size, format_list
 from . import pilots
 from .error_control import BOUNDS, resolve_error_control
 from .pilots import BY_HALVES, PLAN_THRESHOLDS
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = [
     "LOCAL_LOSS",
@@ -135,8 +133,10 @@ class Study(NamedTuple):
         return table
 
     def __repr__(self):
-        kept = f"{self.true_selections:.3g} of {self.n_effects} effects"
-        return f"Study({self.rows} rows: {kept}, {self.false_selections:.2g} false)"
+        return (
+            f"Study({self.rows} rows: {self.true_selections:.3g} of {self.n_effects}"
+            f" effects, {self.false_selections:.2g} false)"
+        )
 
     def _repr_html_(self):
         state = ("converged", "green") if self.converged else ("no answer", "red")
@@ -218,7 +218,8 @@ def predict_study(
         n_features, rows / 6, threshold, pfer, bound=bound
     )
     start = near and near.evolution
-    answer = pilots.solve_at_size(question, q, start, spectrum, BY_HALVES, columns)
+    model = spectrum, BY_HALVES, columns, GroupLasso
+    answer = pilots.solve_at_size(question, q, start, *model)
     true = np.nan
     false = np.nan
     if answer.converged:
@@ -255,19 +256,24 @@ def _check_columns_per_feature(columns, pilot):
     """Check the number of columns a feature has: one if there is a pilot."""
     columns = check_size("plan_study", "columns_per_feature", columns)
     if columns > MOST_COLUMNS:
-        most = f"at most {MOST_COLUMNS}, got {columns}"
-        raise ValueError(f"plan_study: columns_per_feature must be {most}")
+        raise ValueError(
+            f"plan_study: columns_per_feature must be at most {MOST_COLUMNS}, got"
+            f" {columns}"
+        )
     if columns > 1 and pilot is not None:
-        remedy = "leave out pilot, or columns_per_feature"
-        raise ValueError(f"plan_study: a pilot has features of one column: {remedy}")
+        raise ValueError(
+            "plan_study: a pilot has features of one column: leave out pilot, or"
+            " columns_per_feature"
+        )
     return columns
 
 
 def _check_pilot(pilot, n_features):
     """Check that the pilot has as many features."""
     if not isinstance(pilot, Pilot):
-        kind = "a Pilot (pilot_of makes one)"
-        raise TypeError(f"pilot must be {kind}, not {pilot!r:.60}")
+        raise TypeError(
+            f"pilot must be a Pilot (pilot_of makes one), not {pilot!r:.60}"
+        )
     loadings = check_array("pilot: loadings", pilot.loadings, ("k", "N"))
     rules = dict(shape=loadings.shape[1:], low=0, above=True, of="feature")
     noise_var = check_array("pilot: noise_var", pilot.noise_var, **rules)
@@ -284,8 +290,9 @@ def _check_promise(power, pfer, max_rows, n_studies):
     pfer = check_number("plan_study", "pfer", pfer, 0)
     n_studies = check_size("plan_study", "n_studies", n_studies, least=0)
     if 0 < n_studies < 8:
-        least = f"0, or at least 8, got {n_studies}"
-        raise ValueError(f"plan_study: n_studies must be {least}")
+        raise ValueError(
+            f"plan_study: n_studies must be 0, or at least 8, got {n_studies}"
+        )
     return power, pfer, check_size("plan_study", "max_rows", max_rows, least=32)
 
 
@@ -363,12 +370,12 @@ def _hidden_power(study, pilot):
 
 def _describe_neighbours(study, pilot, error):
     """Write the warning that the pilot's features correlate beyond its factors."""
-    what = f"the pilot's features correlate beyond its {len(pilot.loadings)} factors"
-    chain = f"as neighbours at {pilot.neighbours:.2f} would"
-    unseen = "and it has too few rows to show which"
-    power = f"the power may be {max(study.power - error, 0):.2f}, not {study.power:.2f}"
-    remedy = "plan for groups of columns, or take a longer pilot"
-    return f"plan_study: {what}, {chain}, {unseen}: {power}; {remedy}"
+    return (
+        f"plan_study: the pilot's features correlate beyond its {len(pilot.loadings)}"
+        f" factors, as neighbours at {pilot.neighbours:.2f} would, and it has too few"
+        f" rows to show which: the power may be {max(study.power - error, 0):.2f}, not"
+        f" {study.power:.2f}; plan for groups of columns, or take a longer pilot"
+    )
 
 
 def plan_study(
@@ -548,13 +555,15 @@ def pilot_of(X):
     """
     X = check_array("pilot", X)
     if X.ndim != 2 or len(X) < 4 or X.shape[1] < 2:
-        size = "4 rows and 2 columns, or more"
-        raise ValueError(f"pilot must have {size}, not {X.shape}")
+        raise ValueError(
+            f"pilot must have 4 rows and 2 columns, or more, not {X.shape}"
+        )
     constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if len(constant):
         names = format_list(range(X.shape[1]), constant)
-        what = f"columns {names} (from 0) are constant"
-        raise ValueError(f"pilot: {what}: leave them out")
+        raise ValueError(
+            f"pilot: columns {names} (from 0) are constant: leave them out"
+        )
     A = standardize(X)[0]
     M, N = A.shape
     _, s, V = np.linalg.svd(A, full_matrices=False)

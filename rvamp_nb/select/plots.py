@@ -180,15 +180,15 @@ def _name_lines(ax, names, x, ends, colours):
 _ROUND = np.outer(10.0 ** np.arange(-4, 6), (1, 2, 3, 5, 7)).ravel()
 
 
-def _ticks_apart(ax, ticks, least=0.075):
-    """Return the numbers of the ticks that are a share `least` of the logarithmic axis
-    apart, and can be read.
+def _ticks_apart(ax, ticks):
+    """Return the numbers of the ticks that are 7.5 % of the logarithmic axis apart, and
+    can be read.
     """
     left, right = np.log(ax.get_xlim())
     places = (np.log(ticks) - left) / (right - left)
     kept = []
     for k in np.argsort(places):
-        if not kept or places[k] - places[kept[-1]] >= least:
+        if not kept or places[k] - places[kept[-1]] >= 0.075:
             kept.append(k)
     return kept
 
@@ -268,11 +268,11 @@ def _find_heights(values, edges):
     return counts / len(values) / np.diff(edges)
 
 
-def _make_bins(low, high, bins=36):
+def _make_bins(low, high):
     """Make bins from low <= 0 to high >= 0, of one width; return their edges, one of
     which is 0.
     """
-    width = (high - low) / bins
+    width = (high - low) / 36
     first = np.floor(low / width)
     last = np.ceil(high / width)
     return np.arange(first, last + 1) * width
@@ -329,8 +329,7 @@ def _draw_ridges(selection, ax, which):
     """
     columns = selection.question.columns
     target = selection.question.target
-    n_rows = len(target.rows.with_weight(target.y))
-    sd = np.repeat(columns.scale[which] / n_rows**0.5, columns.K)
+    sd = np.repeat(columns.scale[which] / target.n_rows**0.5, columns.K)
     law = p1(selection, _names(selection, which))
     law = replace(law, unit=law.unit * sd)
     draws = None
@@ -520,8 +519,10 @@ def plot_pair(selection, first, second, ax=None):
     which = np.array([_one_column(selection, first), _one_column(selection, second)])
     columns = selection.question.columns
     if columns.K > 1:
-        problem = "it draws one coefficient of a feature, which has one for each class"
-        raise ValueError(f"plot_pair: {problem}; see plot_density")
+        raise ValueError(
+            "plot_pair: it draws one coefficient of a feature, which has one for each"
+            " class; see plot_density"
+        )
     if which[0] == which[1]:
         raise ValueError(f"plot_pair: {first!r} and {second!r} are the same column")
     ax = _new_axes(ax, 5.6, 5)

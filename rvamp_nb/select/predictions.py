@@ -157,8 +157,10 @@ def out_of_bag(selection):
     """
     message = selection.fit.last.state.to_likelihood
     if not isinstance(message, Natural):
-        need = "rows that are drawn one by one, not of `groups`"
-        raise ValueError(f"out-of-bag predictions are those of {need}")
+        raise ValueError(
+            "out-of-bag predictions are those of rows that are drawn one by one, not of"
+            " `groups`"
+        )
     return selection.question.target.level - message.h
 
 
@@ -168,16 +170,19 @@ def half_width(selection, level):
     """
     target = selection.question.target
     if not target.likelihood.plain.shifts:
-        losses = f"one of y - f, {' or '.join(LOCATION_LOSSES)}, not {target.loss} (of"
-        losses += " your own one with shifts = True)"
-        raise ValueError(f"predict_interval: the loss must be {losses}")
+        raise ValueError(
+            "predict_interval: the loss must be one of y - f,"
+            f" {' or '.join(LOCATION_LOSSES)}, not {target.loss} (of your own one with"
+            " shifts = True)"
+        )
     level = check_number("predict_interval", "level", level, 0, 1)
     errors = np.abs(target.y + target.level - out_of_bag(selection))
     errors = target.rows.with_weight(errors)
     n = len(errors)
     k = int(np.ceil(level * (n + 1)))
     if k > n:
-        problem = f"level = {level:g} needs more than {n} rows"
-        remedy = f"with these it is at most {n / (n + 1):.3f}"
-        raise ValueError(f"predict_interval: {problem}; {remedy}")
+        raise ValueError(
+            f"predict_interval: level = {level:g} needs more than {n} rows; with these"
+            f" it is at most {n / (n + 1):.3f}"
+        )
     return np.sort(errors)[k - 1]

@@ -28,7 +28,13 @@ import numpy as np
 from ..algorithm.resampling import Grouped, drawn
 from ..inference.refits import check_refittable
 from ..tables.chunked import check_in_memory, chunk_axis
-from ..validation import check_array, check_number, check_size, format_list
+from ..validation import (
+    check_array,
+    check_choice,
+    check_number,
+    check_size,
+    format_list,
+)
 from . import feature_groups
 from .error_control import BOUNDS, DECOYS
 from .features import by_name, prepare_columns
@@ -75,12 +81,8 @@ def check_options(asked, default):
             check_number(owner, name, value, *allowed)
         elif isinstance(allowed, int):
             check_size(owner, name, value, allowed)
-        elif str(value) not in allowed:
-            choices = [repr(choice) for choice in allowed]
-            if optional:
-                choices.append("None")
-            alternatives = f"{', '.join(choices[:-1])} or {choices[-1]}"
-            raise ValueError(f"{name} must be {alternatives}, got {value!r}")
+        else:
+            check_choice(name, value, allowed, optional)
     if asked["n_resamples"]:  # fewer have no standard error
         check_size(owner, "n_resamples", asked["n_resamples"], least=10)
 
@@ -97,8 +99,9 @@ def path_options(asked):
     if lambdas is not None:
         lambdas = check_array("lambdas", lambdas, ("K",), 0, above=True, of="penalty")
         if (np.diff(lambdas) >= 0).any():
-            remedy = "sort them, the largest first"
-            raise ValueError(f"lambdas must be decreasing, each once: {remedy}")
+            raise ValueError(
+                "lambdas must be decreasing, each once: sort them, the largest first"
+            )
     elif n_lambdas is None and ratio is None:
         return None
     if n_lambdas is None:
@@ -202,8 +205,10 @@ def _check_intercept(asked, target):
         " (loss='logistic')",
     }
     if not intercept and target.loss in reasons:
-        both = f"intercept=False and loss={target.loss!r} are both given"
-        raise ValueError(f"{both}: {reasons[target.loss]}")
+        raise ValueError(
+            f"intercept=False and loss={target.loss!r} are both given:"
+            f" {reasons[target.loss]}"
+        )
 
 
 def _find_separation(A, n_samples, names, target, counts, columns):
@@ -291,5 +296,7 @@ def _check_plain(asked, other, purpose):
     defaults = {"prior": None, "l1_ratio": 1, "randomize": None, "decoys": None}
     for name, default in defaults.items():
         if asked[name] != default:
-            both = f"{name} and {other} are both given"
-            raise ValueError(f"{both}: {name} is for {purpose}; drop one of them")
+            raise ValueError(
+                f"{name} and {other} are both given: {name} is for {purpose}; drop one"
+                " of them"
+            )

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['np', 'pd', 'GAP_WORDS', 'InputError', 'in_python', 'printable', 'quoted', 'plural', 'meant', 'LazyModule',
-           'read_frame', 'reading', 'check_names', 'cell_label', 'text_column', 'to_numeric', 'as_pandas',
+           'read_frame', 'reason_of', 'reading', 'check_names', 'cell_label', 'text_column', 'to_numeric', 'as_pandas',
            'lies_on_its_side', 'joined']
 
 # %% ../../nbs/workshop/readers.ipynb #rd000004
@@ -57,13 +57,13 @@ def plural(noun, number):
     return noun if number == 1 else f"{noun}s"
 
 
-def meant(name, names, most=100_000):
+def meant(name, names):
     """Suggest one of the names for a name that is unknown, as the end of a sentence.
 
-    Among more than `most` names only the letters' case may differ.
+    Among more than 100,000 names only the letters' case may differ.
     """
     spellings = {other.lower(): other for other in names}
-    candidates = spellings if len(spellings) <= most else [name.lower()]
+    candidates = spellings if len(spellings) <= 100_000 else [name.lower()]
     for close in get_close_matches(name.lower(), candidates):
         if close in spellings:
             return f" (did you mean '{printable(spellings[close])}'?)"
@@ -112,8 +112,10 @@ def read_frame(
     """
     formats = "CSV (UTF-8), TSV or Parquet (with rvamp-nb[parquet]), also in gzip"
     where = printable(path)
-    remedy = f"give the path of {formats}, or say how it is coded,"
-    remedy += f" such as {typed('encoding', 'latin-1')}"
+    remedy = (
+        f"give the path of {formats}, or say how it is coded, such as"
+        f" {typed('encoding', 'latin-1')}"
+    )
     with reading(where, remedy):
         data = Path(path).read_bytes()
         sha256 = hashlib.sha256(data).hexdigest()
@@ -130,6 +132,13 @@ def read_frame(
     return frame
 
 
+def reason_of(error):
+    """Return the words of an error, without the name of a file, or its class."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
 @contextmanager
 def reading(where, remedy):
     """Raise any error of a library that reads a file as an InputError of one line."""
@@ -138,10 +147,7 @@ def reading(where, remedy):
     except InputError:
         raise
     except Exception as e:  # each library, and each version, has errors of its own
-        reason = str(e) or type(e).__name__
-        if isinstance(e, OSError) and e.strerror:
-            reason = e.strerror
-        reason = printable(" ".join(reason.split()), 100)
+        reason = printable(" ".join(reason_of(e).split()), 100)
         raise InputError(f"cannot read {where} ({reason}): {remedy}") from None
 
 
@@ -192,10 +198,11 @@ def _head(where, text, sep, decimal):
         if not np.isnan(numbers).all():  # a row of numbers: the comment has the names
             return n_above_comment, sep
         if len(cells) > 1:
-            problem = f"line {n_above_comment + 1} begins with #, line {n_above + 1}"
-            problem += " has as many cells"
-            remedy = "delete the one that does not hold the names of the columns"
-            raise InputError(f"{where}: {problem}: {remedy}")
+            raise InputError(
+                f"{where}: line {n_above_comment + 1} begins with #, line {n_above + 1}"
+                " has as many cells: delete the one that does not hold the names of the"
+                " columns"
+            )
     return n_above, sep
 
 
@@ -228,23 +235,28 @@ def _lines(where, text, sep, decimal, typed):
         lines.readline()
     rows = [(n_above + line, cells) for line, cells in _rows(lines, sep)]
     if not rows:
-        remedy = "it must begin with the names of the columns"
-        raise InputError(f"{where} is empty: {remedy}")
+        raise InputError(
+            f"{where} is empty: it must begin with the names of the columns"
+        )
     names = rows[0][1]
     cells = [row for _, row in rows[1:]]
     if "|" in names[0] and len(names) == 1:
-        remedy = f"save the table with commas or tabs there, or say {typed('sep', '|')}"
-        raise InputError(f"{where}: bars stand between the columns: {remedy}")
+        raise InputError(
+            f"{where}: bars stand between the columns: save the table with commas or"
+            f" tabs there, or say {typed('sep', '|')}"
+        )
     if len(cells) > 1 and all(len(row) == len(names) + 1 for row in cells):
-        problem = "each line has one value more than the first has names: give the row"
-        problem += " names, which R's write.table leaves without one, a name, as id"
-        remedy = "(decimal commas need quotes; no separator may end a line)"
-        raise InputError(f"{where}: {problem} {remedy}")
+        raise InputError(
+            f"{where}: each line has one value more than the first has names: give the"
+            " row names, which R's write.table leaves without one, a name, as id"
+            " (decimal commas need quotes; no separator may end a line)"
+        )
     for line, row in rows:
         if len(row) != len(names):
-            problem = f"{len(row)} values for {len(names)} columns: mend that line"
-            remedy = "(text that holds commas needs quotes)"
-            raise InputError(f"{where}, line {line}: {problem} {remedy}")
+            raise InputError(
+                f"{where}, line {line}: {len(row)} values for {len(names)} columns:"
+                " mend that line (text that holds commas needs quotes)"
+            )
     check_names(where, names)
     cells = np.array(cells, dtype=object).reshape(-1, len(names))
     if decimal != ".":
@@ -256,13 +268,16 @@ def _lines(where, text, sep, decimal, typed):
 def check_names(where, names):
     """Refuse a column without a name, and a name that two columns have."""
     if "" in names:
-        problem = f"column {names.index('') + 1} has no name"
-        remedy = "give it one, or delete it if it holds row numbers"
-        raise InputError(f"{where}: {problem}: {remedy}")
+        raise InputError(
+            f"{where}: column {names.index('') + 1} has no name: give it one, or delete"
+            " it if it holds row numbers"
+        )
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        problem = f"{times} columns are named '{printable(name)}'"
-        raise InputError(f"{where}: {problem}: rename all but one")
+        raise InputError(
+            f"{where}: {times} columns are named '{printable(name)}': rename all but"
+            " one"
+        )
 
 # %% ../../nbs/workshop/readers.ipynb #d2864a6f
 # among numbers, in lower case
@@ -330,8 +345,10 @@ def _limit_of(cell, measured, lod):
     if lod == "limit" or not below:
         return limit
     if limit <= 0:
-        problem = f"half of the limit in '{printable(cell)}' lies above it"
-        raise InputError(f"lod: {problem}: take the limit itself (lod limit)")
+        raise InputError(
+            f"lod: half of the limit in '{printable(cell)}' lies above it: take the"
+            " limit itself (lod limit)"
+        )
     return limit / 2
 
 
@@ -454,24 +471,31 @@ def joined(frame, other, on, *, names, missing="error", typed=in_python):
     other_key = other_key or key
     for table, column, name in zip((frame, other), (key, other_key), names):
         if column not in table:
-            problem = f"{name} has no column '{printable(column)}', only"
-            problem += f" {quoted(list(table))}{meant(column, table)}"
+            problem = (
+                f"{name} has no column '{printable(column)}', only"
+                f" {quoted(list(table))}{meant(column, table)}"
+            )
             if table is other and lies_on_its_side(table):
-                problem += f": if features stand in its rows, give {name} first, with"
-                problem += f" {typed('transpose')}, and {typed('join')} {names[0]}"
+                problem += (
+                    f": if features stand in its rows, give {name} first, with"
+                    f" {typed('transpose')}, and {typed('join')} {names[0]}"
+                )
             raise InputError(f"argument {typed('on')}: {problem}")
         labels.append(table[column].map(cell_label))
     ids, known = labels
     both = [name for name in other if name in frame and name != other_key]
     if both:
-        problem = f"{quoted(both)} is in {names[0]} and in {names[1]}"
-        raise InputError(f"{problem}: rename or delete it in one of them")
+        raise InputError(
+            f"{quoted(both)} is in {names[0]} and in {names[1]}: rename or delete it in"
+            " one of them"
+        )
     twice = list(known[known.duplicated()].dropna().unique())
     if twice:
-        problem = f"{len(twice)} {plural('id', len(twice))} of {names[1]} have several"
-        problem += f" rows ({quoted(twice)}), which would double those of {names[0]}"
-        remedy = f"leave one of each, or give {names[1]} first and {typed('join')}"
-        raise InputError(f"{problem}: {remedy} {names[0]}")
+        raise InputError(
+            f"{len(twice)} {plural('id', len(twice))} of {names[1]} have several rows"
+            f" ({quoted(twice)}), which would double those of {names[0]}: leave one of"
+            f" each, or give {names[1]} first and {typed('join')} {names[0]}"
+        )
     matched = ids.isin(known.dropna())
     lost = list(ids[~matched].map(str).unique())
     unused = list(known[~known.isin(ids)].map(str).unique())
@@ -481,12 +505,16 @@ def joined(frame, other, on, *, names, missing="error", typed=in_python):
         problem = f"{len(alone)} {plural('id', len(alone))} of {here} {verb} not in"
         notes.append(f"{problem} {there}, and not used: {quoted(alone)}")
     if not matched.any():
-        remedy = f"ids of {names[1]} are {quoted(unused, 4)}: is it another column?"
-        raise InputError(f"argument {typed('on')}: {notes[0]}; {remedy}")
+        raise InputError(
+            f"argument {typed('on')}: {notes[0]}; ids of {names[1]} are"
+            f" {quoted(unused, 4)}: is it another column?"
+        )
     if lost and missing == "error":
         problem = notes[0].replace(", and not used", "")
-        remedy = f"{typed('missing', 'drop')} leaves out their rows"
-        raise InputError(f"{problem}: {remedy} ({(~matched).sum()} of {len(frame)})")
+        raise InputError(
+            f"{problem}: {typed('missing', 'drop')} leaves out their rows"
+            f" ({(~matched).sum()} of {len(frame)})"
+        )
     rows = other.set_axis(known, axis=0).drop(columns=other_key).loc[ids[matched]]
     rows = rows.set_axis(frame.index[matched], axis=0)
     notes = [note for note in notes if not note.startswith("0 ")]

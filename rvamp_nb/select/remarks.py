@@ -28,79 +28,90 @@ from .target import suspected
 __all__ = ["remarks_on"]
 
 
-def remarks_on(found):
+def remarks_on(selection):
     """List warnings about the answer, as (text, kind)."""
-    answered = found.fit.converged
-    diagnostics = found.diagnostics
-    if found.refit_error:
-        text = "no refits were made, and the probabilities are rVAMP's alone"
-        yield f"{text}: {found.refit_error}", ReliabilityWarning
+    answered = selection.fit.converged
+    diagnostics = selection.diagnostics
+    if selection.refit_error:
+        yield (
+            "no refits were made, and the probabilities are rVAMP's alone:"
+            f" {selection.refit_error}",
+            ReliabilityWarning,
+        )
     if not answered:
-        yield f"nothing is selected: {found.status}", ReliabilityWarning
-    elif found.status != "converged":
-        false = f"expected false selections ≤ {found.pfer_bound:.2g}"
-        yield f"{found.status}; {false}", UserWarning
+        yield f"nothing is selected: {selection.status}", ReliabilityWarning
+    elif selection.status != "converged":
+        yield (
+            f"{selection.status}; expected false selections ≤"
+            f" {selection.pfer_bound:.2g}",
+            UserWarning,
+        )
     if answered:
-        yield from _remarks(found)
-    if diagnostics.reliability == "red" and answered and found.refined is None:
-        why = f"its reliability is poor: {'; '.join(diagnostics.reasons)}"
-        text = f"do not trust this answer without refits (see refine): {why}"
-        yield text, ReliabilityWarning
+        yield from _remarks(selection)
+    if diagnostics.reliability == "red" and answered and selection.refined is None:
+        yield (
+            "do not trust this answer without refits (see refine): its reliability is"
+            f" poor: {'; '.join(diagnostics.reasons)}",
+            ReliabilityWarning,
+        )
     for group in diagnostics.duplicates[:3]:
-        names = format_list(found.question.columns.names, group)
-        text = "are the same up to sign and the last digits: taken as one, each is"
-        yield f"columns {names} {text} given its probability", UserWarning
+        names = format_list(selection.question.columns.names, group)
+        yield (
+            f"columns {names} are the same up to sign and the last digits: taken as"
+            " one, each is given its probability",
+            UserWarning,
+        )
 
 
-def _remarks(found):
+def _remarks(selection):
     """List warnings about features that may leak the target, and about an answer in
     which nothing could be selected, as (text, kind).
     """
-    question = found.question
+    question = selection.question
     columns = question.columns
-    chosen = np.flatnonzero(found.support & (columns.group < 0))
+    chosen = np.flatnonzero(selection.support & (columns.group < 0))
     values = question.A[:, columns.where[chosen]]
     # with several classes a sample is several rows: the first has the table's values
     values = values[:: len(values) // len(question.target.y)]
     for text in suspected(question.target, columns.names, chosen, values):
         yield text, UserWarning
     # where pfer is not met, the status says what to do
-    searched = found.asked["lambdas"] is None and found.status == "converged"
-    if searched and _is_shared_out(found):
-        yield _nothing_selected(found), UserWarning
+    searched = selection.asked["lambdas"] is None and selection.status == "converged"
+    if searched and _is_shared_out(selection):
+        yield _nothing_selected(selection), UserWarning
 
 
-def _strong_ones(found):
+def _strong_ones(selection):
     """Return Π of the candidates that stand out from the noise."""
-    stands_out = _stands_out(found.fit) & found.question.candidates
-    return found.fit.Pi[stands_out]
+    stands_out = _stands_out(selection.fit) & selection.question.candidates
+    return selection.fit.Pi[stands_out]
 
 
-def _is_shared_out(found):
+def _is_shared_out(selection):
     """Return True if so many equally strong features share the q places that none can
     reach the threshold.
     """
-    columns = found.question.columns
-    Pi = found.probabilities[columns.first][found.question.candidates]
-    strong = _strong_ones(found)
+    columns = selection.question.columns
+    Pi = selection.probabilities[columns.first][selection.question.candidates]
+    strong = _strong_ones(selection)
     # the mean of their Π is at most q divided by their number
-    highest = max(Pi.max(), found.q / max(len(strong), 1))
+    highest = max(Pi.max(), selection.q / max(len(strong), 1))
     # of unequal features the strongest may have more than its share
     alike = 2 * strong.sum() ** 2 > len(strong) * (strong @ strong)
-    return highest < found.threshold and alike
+    return highest < selection.threshold and alike
 
 
-def _nothing_selected(found):
+def _nothing_selected(selection):
     """Write the warning that nothing could be selected, with numbers and a remedy."""
-    n_strong = len(_strong_ones(found))
-    share = found.q / max(n_strong, 1)
-    places = f"{found.question.columns.feature} has"
+    n_strong = len(_strong_ones(selection))
+    share = selection.q / max(n_strong, 1)
+    places = f"{selection.question.columns.feature} has"
     if n_strong > 1:
-        places = f"{found.question.columns.feature}s share"
+        places = f"{selection.question.columns.feature}s share"
     return (
         f"nothing could be selected here: {n_strong} strong {places} q ="
-        f" {found.q:.3g} places in each resample, a mean Π of at most {share:.2g},"
-        f" and the threshold is {found.threshold:.3g}; raise q or pfer, or lower"
+        f" {selection.q:.3g} places in each resample, a mean Π of at most {share:.2g},"
+        f" and the threshold is {selection.threshold:.3g}; raise q or pfer, or lower"
         " the threshold"
     )
 

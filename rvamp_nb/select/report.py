@@ -126,7 +126,8 @@ def summary_table(selection, families=None):
     }
     values.update(_by_class(selection, coefficients, "_"))
     fit = selection.question.projected(selection.fit)
-    values["shares_signal_with"] = substitutes(fit, columns, selection.support)
+    found = substitutes(fit, columns, selection.support, refined)
+    values["shares_signal_with"] = found
     values["duplicates"] = duplicates(columns)
     values["status"] = decisions(selection)
     table = _ordered(selection, values)
@@ -268,7 +269,7 @@ def settings(selection):
         equivalent_refits = selection.refined.equivalent_refits
     return {
         "version": rvamp_nb.__version__,
-        "n_rows": len(target.rows.with_weight(target.y)),
+        "n_rows": target.n_rows,
         "classes": classes,
         "n_groups": _n_labels(target.rows, target.rows.groups),
         "n_strata": _n_labels(target.rows, target.rows.strata),
@@ -341,6 +342,8 @@ def headline(selection):
         text += f", a high limit for {n_selected}"
     if selection.status != "converged":
         text = f"not all that was asked for: {text}"
+    if selection.by_refits:
+        text += "; by refits, which cost less here than steps of rVAMP"
     if selection.diagnostics.repeated and unreliable:
         return f"{text}, if rows were independent, but some look like repeats"
     if selection.refined is None:
@@ -677,13 +680,17 @@ def write_report(selection, folder, done=()):
 def _check_folder(folder):
     """Return a folder as a Path; refuse what is no path, or a file's path."""
     if isinstance(folder, str) and not folder:
-        remedy = "name a folder, such as 'report'; '.' is the working folder"
-        raise ValueError(f"report: folder is {folder!r}: {remedy}")
+        raise ValueError(
+            f"report: folder is {folder!r}: name a folder, such as 'report'; '.' is the"
+            " working folder"
+        )
     try:
         folder = Path(folder)
     except TypeError:
-        expected = "the path of a folder, such as 'report'"
-        raise TypeError(f"report: folder must be {expected}, got {folder!r}") from None
+        raise TypeError(
+            "report: folder must be the path of a folder, such as 'report', got"
+            f" {folder!r}"
+        ) from None
     # the folder need not exist, but what does exist of its path must be a folder
     parent = folder
     while not parent.exists():
@@ -704,8 +711,10 @@ def _refuse_other_reports(folder, question):
         owner = "the report of another question"
         if earlier is None:
             owner = "no report"
-        problem = f"{folder} holds {existing[0]}, which is part of {owner}"
-        raise FileExistsError(f"{problem}: move it away, or choose another folder")
+        raise FileExistsError(
+            f"{folder} holds {existing[0]}, which is part of {owner}: move it away, or"
+            " choose another folder"
+        )
 
 
 def write_files(folder, files):

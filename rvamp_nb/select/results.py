@@ -30,14 +30,11 @@ from .. import widgets
 from ..algorithm.densities import located
 from ..environment import numpy_errors
 from ..tables.chunked import chunk_axis
-from ..typing import Array, Bools, FilePath
+from ..typing import Array, Axes, Bools, DataFrame, FilePath
 from . import plots, report, substitutes
 from .decoys import share_kept
 
 if TYPE_CHECKING:  # none of these is loaded for a signature
-    from matplotlib.axes import Axes
-    from pandas import DataFrame
-
     from ..inference.effects import Effects
     from ..inference.refinement import RefinedFit
 
@@ -323,17 +320,20 @@ class Results:
             once = np.unique(columns.where[leaders], return_index=True)[1]
             shown = leaders[np.sort(once)]
         chosen = located(self._known, shown)
-        at, called = map(np.atleast_1d, (chosen.at, chosen.names))
-        for i, name in zip(at, called):
-            first = called[np.argmax(at == i)]
+        numbers = np.atleast_1d(chosen.at)
+        called = np.atleast_1d(chosen.names)
+        for i, name in zip(numbers, called):
+            first = called[np.argmax(numbers == i)]
             if name != first:
-                both = f"{first} and {name} are near copies, taken as one column"
-                raise ValueError(f"explore: {both}: name one of them")
+                raise ValueError(
+                    f"explore: {first} and {name} are near copies, taken as one column:"
+                    " name one of them"
+                )
         names = columns.names[columns.first]
         unit = columns.unit[columns.first]
-        names[at] = called
-        unit[at] = chosen.unit
-        return widgets.explore(fit, names, shown=at, unit=unit)
+        names[numbers] = called
+        unit[numbers] = chosen.unit
+        return widgets.explore(fit, names, shown=numbers, unit=unit)
 
     def report(self, folder: FilePath, done: Sequence[str] = ()) -> list[File]:
         """Write a page for a paper: methods, settings, tables and pictures.
@@ -548,9 +548,11 @@ class Results:
         >>> s.substitutes()[2]
         'x8'
         """
-        s = self._known
-        fit = s.question.projected(s.fit)
-        return substitutes.substitutes(fit, s.question.columns, s.support)
+        answer = self._known
+        columns = answer.question.columns
+        fit = answer.question.projected(answer.fit)
+        refined = answer.refined
+        return substitutes.substitutes(fit, columns, answer.support, refined)
 
     @property
     def _known(self):

@@ -27,6 +27,7 @@ from ..inference.effects import Effects, debiased_effects, left_out_predictions
 from ..inference.refinement import refine
 from ..inference.refits import refitter
 from . import error_control, joint_fit, penalty
+from .by_refits import search_by_refits
 from .decoys import against_decoys
 from .features import chosen_columns
 from .penalty import SelectionProblem, coarse_path, empty_model, search
@@ -95,6 +96,20 @@ class Selection:
         if path_options(self.asked):
             return summarize_path(self.question, self.path)
         return summarize_path(self.question, coarse_path(self.question, self.q), self)
+
+    @property
+    def by_refits(self):
+        """Whether refits found the penalty, and rVAMP has taken no step."""
+        return self.fit.converged and self.fit.last.coupled is None
+
+    @cached_property
+    def coupled_fit(self):
+        """Return the solver's fit with densities: where refits gave the answer, rVAMP
+        takes its steps when somebody first asks.
+        """
+        if self.by_refits:
+            return self.question.solve(self.lam, self.fit.messages)
+        return self.fit
 
     @cached_property
     def effects_fit(self):
@@ -343,7 +358,9 @@ def search_for_promise(question, promise, asked):
     pfer were both passed and `mb-bound` cannot keep both.
     """
     size = np.inf if _one_penalty(asked) else promise[2]
-    result = search(question, path_options(asked), size)
+    result = search_by_refits(question, size, asked)
+    if result is None:
+        result = search(question, path_options(asked), size)
     answer = result[2]
     share = 0.0
     if asked["bound"] == "gaussian" and answer.fit.converged:
@@ -376,7 +393,7 @@ def least_pfer(s):
         return None
     candidates = question.candidates[question.columns.where]
     entries = np.full(len(candidates), np.nan)
-    if asked["q"] is not None or _one_penalty(asked):
+    if asked["q"] is not None or _one_penalty(asked) or s.by_refits:
         for i in np.flatnonzero(candidates & (s.probabilities > 0.5)):
             Pi = min(s.probabilities[i], _SURE)
             entries[i] = _bound_of(question, asked, Pi, s.q)
@@ -454,7 +471,9 @@ def diagnose_selection(question, path, answer, q, repeated):
         columns.where[features],
         columns.labels(features),
         path_failed=_path_failed(path, answer),
-        q_reached=bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q),
+        q_reached=not fit.converged
+        or fit.last.coupled is None  # refits reach it
+        or bool(question.size(fit.Pi) >= 0.99 * q),
         rows=_repeated_rows(question.target, repeated),
         called=question.target.rows.labels,
     )
@@ -765,7 +784,8 @@ def _located_columns(s, which):
 
     Raises a ValueError where nothing converged.
     """
-    if not s.fit.converged:
+    fit = s.coupled_fit
+    if not fit.converged:
         raise ValueError(f"nothing converged, there is no density: {s.status}")
     columns = s.question.columns
     turn = columns.turn
@@ -782,8 +802,8 @@ def _located_columns(s, which):
     unit = columns.unit[j]
     # a coefficient of a group combines several of A
     if columns.together:
-        return Located(s.fit, where, unit, names, turn.T.tocsr()[np.ravel(j)])
-    return Located(s.fit, where, turn.data[j] * unit, names)  # one number each
+        return Located(fit, where, unit, names, turn.T.tocsr()[np.ravel(j)])
+    return Located(fit, where, turn.data[j] * unit, names)  # one number each
 
 # %% ../../nbs/workshop/selection.ipynb #83eff004
 RISEN = 1.25  # times the smallest error, where the walk ends

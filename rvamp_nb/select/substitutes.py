@@ -18,23 +18,27 @@ from ..tables.chunked import read_small
 from ..validation import format_list
 
 # %% ../../nbs/workshop/substitutes.ipynb #c0b966ba
-def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
-    """Find for some features the others that replace them in resamples (p̄₂): return
-    {feature: others, the strongest first}, numbers of the columns of A.
+def shared_signal(fit, features, alike=0.3, draws=None):
+    """Find for some features the others that replace them in resamples, by p̄₂ or by
+    the coefficients of refits, draws (b, n) sparse: return {feature: others, the
+    strongest first}, numbers of the columns of A.
 
     Another replaces a feature if the correlation of their contributions across
-    resamples is below minus `least`, and that of their columns at least `alike`, up to
-    sign. Only the `most` features that are selected most often are searched.
+    resamples is below -0.2, and that of their columns at least `alike`, up to sign.
+    Only the 200 features that are selected most often are searched.
     """
     A = fit.problem.A
     features = np.asarray(features, dtype=int)
-    searched = np.argsort(-fit.Pi, kind="stable")[:most]
+    searched = np.argsort(-fit.Pi, kind="stable")[:200]
     searched = searched[fit.Pi[searched] > MATTERS]
     numbers = np.union1d(features, searched)
     small = read_small(A, len(numbers) ** 2)
     if small is not A:
         fit = replace(fit, problem=fit.problem._replace(A=small))
-    covariance = p2(fit, numbers).covariance
+    if draws is None:
+        covariance = p2(fit, numbers).covariance
+    else:
+        covariance = np.cov(draws[:, numbers].toarray().T)
     sd = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     # columns have length one, so products are correlations
     of_columns = A[:, numbers].T @ A[:, numbers]
@@ -43,7 +47,7 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
     others = {}
     rows = compared[numbers.searchsorted(features)]
     for i, correlations in zip(features.tolist(), rows):
-        n_others = np.sum(correlations < -least)
+        n_others = np.sum(correlations < -0.2)
         strongest = np.argsort(correlations)[:n_others]
         others[i] = numbers[strongest].tolist()
     return others
@@ -62,17 +66,20 @@ def duplicates(columns):
     return notes
 
 
-def substitutes(fit, columns, support):
+def substitutes(fit, columns, support, refined=None):
     """Name the features that share their signal with each selected feature, (N,) list
-    of str.
+    of str; where refits gave the answer, by these, a `RefinedFit`.
     """
     notes = [""] * len(support)
     chosen = np.flatnonzero(support)
+    draws = None
+    if refined and fit.last.coupled is None:
+        draws = refined.sparse_draws[:, columns.first]
     if not fit.converged or not len(chosen) or columns.together:
         return notes
     where = columns.where
     family = columns.family
-    others = shared_signal(fit, np.unique(where[chosen]))
+    others = shared_signal(fit, np.unique(where[chosen]), draws=draws)
     for i in chosen:
         names = []
         # levels of one variable always replace each other
@@ -100,9 +107,10 @@ def family_probabilities(selection, families=None):
 
     if selection.refined is None:
         cause = f" ({selection.refit_error})" if selection.refit_error else ""
-        problem = "there are no refits, whose lists are counted here"
-        remedy = f"fit with n_resamples=200{cause}"
-        raise ValueError(f"family_probabilities: {problem}: {remedy}")
+        raise ValueError(
+            "family_probabilities: there are no refits, whose lists are counted here:"
+            f" fit with n_resamples=200{cause}"
+        )
     columns = selection.question.columns
     labels = []
     rows = []

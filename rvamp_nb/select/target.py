@@ -19,7 +19,7 @@ from ..algorithm import resampling as laws
 from ..algorithm.likelihood import LOSSES, Huber, Logistic, Loss, Squared
 from ..algorithm.resampling import Grouped, Poisson, Stratified, Subsample
 from ..algorithm.weighted import WeightedLoss
-from ..inference.cox import BaselineHazard
+from ..inference.baseline import BaselineHazard
 from ..inference.several_classes import MOST_CLASSES, Softmax, check_classes
 from ..interface import lacking
 from ..validation import check_array, format_list, kind_of, shape_of
@@ -95,8 +95,10 @@ def row_roles(
         problem = f"groups holds {units} different labels"
         if groups is None:
             problem = f"{units} rows"
-        remedy = "halves are drawn of them, and there must be 4 at least"
-        raise ValueError(f"{problem}, of those that weigh something: {remedy}")
+        raise ValueError(
+            f"{problem}, of those that weigh something: halves are drawn of them, and"
+            " there must be 4 at least"
+        )
     return rows
 
 
@@ -111,8 +113,10 @@ def _row_values(name, values, M):
     else:
         values = check_array(name, values)
     if values.shape not in ((M,), (M, 1)):
-        problem = f"one entry for each of the {M} rows of X"
-        raise ValueError(f"{name} must hold {problem}, got shape {values.shape}")
+        raise ValueError(
+            f"{name} must hold one entry for each of the {M} rows of X, got shape"
+            f" {values.shape}"
+        )
     return values.reshape(M)
 
 
@@ -129,8 +133,10 @@ def count_law(resampling, rows):
         law = dict(subsample=Subsample(0.5), poisson=Poisson(0.5)).get(law)
     methods = ("nodes", "draw", "mean", "var")
     if isinstance(law, type) or lacking(law, methods):
-        kinds = "'subsample', 'poisson' or a law of counts such as Subsample(0.5)"
-        raise ValueError(f"resampling must be {kinds}, got {resampling!r}")
+        raise ValueError(
+            "resampling must be 'subsample', 'poisson' or a law of counts such as"
+            f" Subsample(0.5), got {resampling!r}"
+        )
     laws.check_law("resampling", law, methods)
     if rows.strata is not None and not rows.are_matched():
         law = Stratified(law, rows.strata)
@@ -171,9 +177,10 @@ def check_rows(X, y, **roles):
     X.
     """
     if len(shape_of(X)) == 1 and len(shape_of(y)) == 2 and y.shape[1] > 1:
-        problem = "X has one column and no second dimension"
-        problem += f", y has {y.shape[1]} columns: are they swapped?"
-        raise ValueError(f"{problem} Call fit(X, y), the table first")
+        raise ValueError(
+            f"X has one column and no second dimension, y has {y.shape[1]} columns: are"
+            " they swapped? Call fit(X, y), the table first"
+        )
     notes = []
     index = _labels_of(X)
     if index is None:
@@ -186,14 +193,17 @@ def check_rows(X, y, **roles):
         if not unlike:
             continue
         if set(index) == set(labels):
-            problem = f"{name} has the row labels of X in another order"
-            remedy = f"give {name}.loc[X.index], or {name}.to_numpy() if the position"
-            raise ValueError(f"{problem}: {remedy} says which row is which")
+            raise ValueError(
+                f"{name} has the row labels of X in another order: give"
+                f" {name}.loc[X.index], or {name}.to_numpy() if the position says which"
+                " row is which"
+            )
         label, label_of_X = unlike[0]
         pair = f"({label} where X has {label_of_X})"
-        problem = f"{name} has other row labels than X {pair}"
-        remedy = f"{name}.to_numpy() says that this is meant"
-        notes.append(f"{problem}, and rows are taken by their position; {remedy}")
+        notes.append(
+            f"{name} has other row labels than X {pair}, and rows are taken by their"
+            f" position; {name}.to_numpy() says that this is meant"
+        )
     return notes
 
 
@@ -224,8 +234,10 @@ def label_rows(text, X):
     return re.sub(r"row (\d+) \(counted from 0\)", label, text)
 
 # %% ../../nbs/workshop/target.ipynb #71000008
-TRIALS = "of successes out of trials give the successes as y, the trials of each row"
-TRIALS += " as n_trials to fit"
+TRIALS = (
+    "of successes out of trials give the successes as y, the trials of each row as"
+    " n_trials to fit"
+)
 _EXPOSED = " (offset=np.log(exposure), where rows were exposed to chance unequally)"
 LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 
@@ -243,8 +255,10 @@ def loss_name(loss):
         kinds += " or a loss such as Huber(2.0)"
         raise ValueError(f"loss must be {kinds}, got {loss!r}")
     if isinstance(loss, Squared) and loss.sigma != 1:
-        reason = "sigma would only rescale the penalty, which is searched for"
-        raise ValueError(f"loss=Squared({loss.sigma:g}): {reason}; leave it at 1")
+        raise ValueError(
+            f"loss=Squared({loss.sigma:g}): sigma would only rescale the penalty, which"
+            " is searched for; leave it at 1"
+        )
     if LOSSES.get(loss.name) is type(loss):
         return loss.name
     return type(loss).__name__
@@ -269,17 +283,21 @@ def _suggested(y, has_offset=False):
     if kind not in "iuf" or not is_whole:
         return "squared", ""
     if 2 < len(values) <= min(10, len(y) // 3):
-        note = f"y holds {len(values)} different whole numbers"
-        note += f" ({format_list(values, range(len(values)))}) and is taken as an"
-        note += " amount: loss='squared' says that this is meant, loss='poisson' that"
-        note += f" they are counts{_EXPOSED}, loss='softmax' that they are names of"
-        note += " classes (two to six)"
+        note = (
+            f"y holds {len(values)} different whole numbers"
+            f" ({format_list(values, range(len(values)))}) and is taken as an amount:"
+            " loss='squared' says that this is meant, loss='poisson' that they are"
+            f" counts{_EXPOSED}, loss='softmax' that they are names of classes (two to"
+            " six)"
+        )
         return "squared", note
     # amounts in whole numbers seldom begin at 0 or 1, and ranks do not repeat
     from_low = y.min() in (0, 1) or (has_offset and y.min() >= 0)
     if from_low and 2 < len(values) < len(y):
-        note = f"y holds whole numbers from {y.min():g} to {y.max():g} and is taken as"
-        note += f" an amount: loss='poisson' says that they are counts{_EXPOSED}"
+        note = (
+            f"y holds whole numbers from {y.min():g} to {y.max():g} and is taken as an"
+            f" amount: loss='poisson' says that they are counts{_EXPOSED}"
+        )
         return "squared", f"{note}, loss='squared' that this is meant"
     return "squared", ""
 
@@ -290,8 +308,10 @@ def _note_of_shares(y):
     """
     for n in range(2, 31):
         if np.allclose(y * n, np.rint(y * n), 0, 1e-9):
-            note = f"y holds shares k / {n} and is taken as an amount"
-            return f"{note}: loss='squared' says that this is meant; {TRIALS}"
+            return (
+                f"y holds shares k / {n} and is taken as an amount: loss='squared' says"
+                f" that this is meant; {TRIALS}"
+            )
     return ""
 
 # %% ../../nbs/workshop/target.ipynb #71000010
@@ -323,9 +343,10 @@ def huber_delta(y, weight=None):
     scale = robust_scale(y, weight)
     if scale > 0:
         return float(1.35 * scale)  # as in scikit-learn
-    problem = "the median distance of y from its median, which is 0 (more than half of"
-    problem += " the rows are equal): give loss=Huber(delta)"
-    raise ValueError(f"loss='huber' takes its scale from {problem}")
+    raise ValueError(
+        "loss='huber' takes its scale from the median distance of y from its median,"
+        " which is 0 (more than half of the rows are equal): give loss=Huber(delta)"
+    )
 
 # %% ../../nbs/workshop/target.ipynb #71000013
 class Target(NamedTuple):
@@ -341,6 +362,11 @@ class Target(NamedTuple):
     note: str = ""  # a warning
     scale: float = 1.0  # of a y with a unit, to which an elastic net's square refers
     intercept: bool = True  # whether the model has one
+
+    @property
+    def n_rows(self):
+        """Number of rows with a weight above 0."""
+        return len(self.rows.with_weight(self.y))
 
     @property
     def refits_intercept(self):
@@ -377,8 +403,10 @@ def _few_events(base, rows):
     if strata is None:
         strata = 0 * base.time
         compared_with = "rows"
-        remedy = "a death is compared with those who have entered and not left: check"
-        remedy += " the entries, or take more rows"
+        remedy = (
+            "a death is compared with those who have entered and not left: check the"
+            " entries, or take more rows"
+        )
     weighs = base.sample_weight > 0
     names, codes = np.unique(strata[weighs], return_inverse=True)
     events = np.bincount(codes, base.event[weighs])
@@ -392,9 +420,11 @@ def _few_events(base, rows):
         if len(affected):
             problems.append(f"strata {format_list(names, affected)} {sentence}")
     if thinned and base.mean_at_risk < 5:
-        compared = f"{base.mean_at_risk:.1f} {compared_with} on average"
-        problem = f"in a resample a death is compared with {compared}, where rVAMP"
-        problems.append(f"{problem} alone is rough (Π may be off by 0.1 and more)")
+        problems.append(
+            f"in a resample a death is compared with {base.mean_at_risk:.1f}"
+            f" {compared_with} on average, where rVAMP alone is rough (Π may be off by"
+            " 0.1 and more)"
+        )
     if not problems:
         return ""
     return f"{'; '.join(problems)}: {remedy}"
@@ -434,8 +464,10 @@ def read_target(y, loss, rows, counts, intercept=True):
         y = y - rows.offset
         rows = rows._replace(offset=None)
         if np.ptp(rows.with_weight(y)) == 0:
-            problem = "y - offset is the same number in every row"
-            raise ValueError(f"{problem}: there is nothing to explain")
+            raise ValueError(
+                "y - offset is the same number in every row: there is nothing to"
+                " explain"
+            )
     # the intercept takes the mean of the offsets
     rows, level = _offset_centred(rows, intercept)
     scale = 1.0
@@ -461,8 +493,10 @@ def _read_survival(y, rows, counts):
     # without anyone else at risk, the residuals at zero coefficients vanish
     left = base.event - whole.hazard * np.exp(base.offset)
     if np.abs(left[base.sample_weight > 0]).max() < 1e-9:
-        problem = "all that are at risk at a death die at that time"
-        raise ValueError(f"y: {problem}, and no death is compared with anyone")
+        raise ValueError(
+            "y: all that are at risk at a death die at that time, and no death is"
+            " compared with anyone"
+        )
     note = _few_events(base, rows)
     return Target(base.event, "survival", base.rows, rows, level, None, base, note)
 
@@ -495,28 +529,30 @@ def _read_classes(y, rows, counts):
     roles = dict(groups=rows.groups, sample_weight=rows.weight, offset=rows.offset)
     for name, values in roles.items():
         if values is not None:
-            problem = f"{name} and loss='softmax' (several classes) are both given"
-            remedy = "leave it out, or take one class against the rest"
-            raise ValueError(f"{problem}: {remedy} (loss='logistic')")
+            raise ValueError(
+                f"{name} and loss='softmax' (several classes) are both given: leave it"
+                " out, or take one class against the rest (loss='logistic')"
+            )
     classes, index = check_classes(y, counts, len(y), "strata=y to fit")
     loss = Softmax(len(classes))
     return Target(loss.basis[index], "softmax", loss, rows, classes=classes)
 
 
-def _offset_centred(rows, intercept=True, most=50):
+def _offset_centred(rows, intercept=True):
     """Centre the offsets of rows, and return the rows and the change of the intercept.
 
     Without an intercept offsets stay as they are. Raises a ValueError for offsets that
-    spread over more than `most`.
+    spread over more than 50.
     """
     if rows.offset is None:
         return rows, 0.0
     counted = rows.with_weight(rows.offset)
-    if np.ptp(counted) > most:
-        problem = f"offset goes from {counted.min():g} to {counted.max():g}"
-        problem += ", and is added to what the features predict"
-        remedy = "give the logarithm of the exposure, not the exposure"
-        raise ValueError(f"{problem}: {remedy}")
+    if np.ptp(counted) > 50:
+        raise ValueError(
+            f"offset goes from {counted.min():g} to {counted.max():g}, and is added to"
+            " what the features predict: give the logarithm of the exposure, not the"
+            " exposure"
+        )
     middle = 0.0
     if intercept:
         middle = np.average(rows.offset, weights=rows.weight)
@@ -533,9 +569,10 @@ def check_column(y):
     """
     field_names = isinstance(y, np.ndarray) and y.dtype.names
     if field_names:
-        problem = f"structured (fields {', '.join(field_names)}), as survival times are"
-        remedy = "say loss='survival' if that is what they are"
-        raise ValueError(f"y is {problem}: {remedy}")
+        raise ValueError(
+            f"y is structured (fields {', '.join(field_names)}), as survival times are:"
+            " say loss='survival' if that is what they are"
+        )
     if np.ma.is_masked(y):
         raise ValueError("y is a masked array with entries masked: drop these rows")
     try:
@@ -595,24 +632,29 @@ def _numbers(name, y, rows):
     this name is "poisson", and numbers too large or too close to each other to square.
     """
     if y.dtype.kind not in "biuf":
-        problem = f"y holds {len(np.unique(y))} different labels"
-        remedy = f"text is taken for classes, 2 to {MOST_CLASSES} of them, where loss"
-        remedy += " is 'auto' (merge rare ones; numbers written as text: convert them"
-        raise ValueError(f"{problem}: {remedy} first); got {y[:3]} ...")
+        raise ValueError(
+            f"y holds {len(np.unique(y))} different labels: text is taken for classes,"
+            f" 2 to {MOST_CLASSES} of them, where loss is 'auto' (merge rare ones;"
+            f" numbers written as text: convert them first); got {y[:3]} ..."
+        )
     y = y.astype(float)
     counted = rows.with_weight(y)
     if np.ptp(counted) == 0:
-        problem = f"y is constant ({counted[0]:g} in every row)"
-        raise ValueError(f"{problem}: there is nothing to explain")
+        raise ValueError(
+            f"y is constant ({counted[0]:g} in every row): there is nothing to explain"
+        )
     if name == "poisson" and counted.min() < 0:
-        problem = f"counts >= 0 in y, the smallest is {counted.min():g}"
-        raise ValueError(f"loss='poisson' needs {problem}")
+        raise ValueError(
+            f"loss='poisson' needs counts >= 0 in y, the smallest is {counted.min():g}"
+        )
     # the loss squares residuals: they must neither overflow nor vanish
     with np.errstate(all="ignore"):
         farthest = np.abs(counted - counted.mean()).max()
     if not 1e-100 < farthest < 1e100:
-        problem = f"y differs from its mean by up to {farthest:.0e}, too much or too"
-        raise ValueError(f"{problem} little to be squared: change its unit")
+        raise ValueError(
+            f"y differs from its mean by up to {farthest:.0e}, too much or too little"
+            " to be squared: change its unit"
+        )
     return y
 
 
@@ -623,23 +665,25 @@ def _success_shares(y, loss, rows):
     trials, and where all rows but one have only successes, or only failures.
     """
     if loss != "auto" and loss_name(loss) != "logistic":
-        problem = "of successes out of trials the loss is 'logistic' (or 'auto')"
-        problem += f", got {loss_name(loss)!r}"
-        remedy = "leave n_trials out, or the loss; of counts that have an exposure give"
-        raise ValueError(f"n_trials: {problem}: {remedy} offset=np.log(it)")
+        raise ValueError(
+            "n_trials: of successes out of trials the loss is 'logistic' (or 'auto'),"
+            f" got {loss_name(loss)!r}: leave n_trials out, or the loss; of counts that"
+            " have an exposure give offset=np.log(it)"
+        )
     remedy = "with n_trials it counts successes (n_trials * share)"
     y = check_array("y", _numbers_or_names(y), low=0, whole=True, remedy=remedy)
     if (y > rows.trials).any():
         i = np.argmax(y > rows.trials)
-        problem = f"{y[i]:g} of {rows.trials[i]:g} in row {i} (counted from 0)"
-        remedy = "drop or mend the row"
-        raise ValueError(f"y must be at most n_trials, got {problem}: {remedy}")
+        raise ValueError(
+            f"y must be at most n_trials, got {y[i]:g} of {rows.trials[i]:g} in row {i}"
+            " (counted from 0): drop or mend the row"
+        )
     share = y / rows.trials
     counted = rows.with_weight(share)
     if min(np.sum(counted > 0), np.sum(counted < 1)) < 2:
-        problem = "successes, or failures, in one row at most, which many resamples"
         raise ValueError(
-            f"y and n_trials hold {problem} miss: there is nothing to explain"
+            "y and n_trials hold successes, or failures, in one row at most, which many"
+            " resamples miss: there is nothing to explain"
         )
     return share
 
@@ -655,25 +699,26 @@ def _coded(y, rows):
         problem = f"y has {len(classes)} {noun}: {classes[:5]}"
         if len(classes) > 2:
             problem += f"; 3 to {MOST_CLASSES} together are for loss='softmax'"
-        need = "the logistic loss needs a target with two classes"
-        raise ValueError(f"{need}, {problem}")
+        raise ValueError(
+            f"the logistic loss needs a target with two classes, {problem}"
+        )
     if min(np.bincount(rows.with_weight(codes), minlength=2)) < 2:
         raise ValueError("one of y's classes has one row, which many resamples miss")
     return codes.astype(float), classes
 
 # %% ../../nbs/workshop/target.ipynb #71sep002
-def _separating(side, open_, Z):
+def _separating(side, at_end, Z):
     """Find the columns of Z, (m, k), that separate the rows, (k,) bool.
 
     A combination of columns separates if its signs are those of `side`, or 0, in the
     open rows, and if it is 0 in the others. The linear program looks for one with
     bounded coefficients.
     """
-    pulls = side[open_, None] * Z[open_]
-    closed = Z[~open_]
+    pulls = side[at_end, None] * Z[at_end]
+    closed = Z[~at_end]
     # the intercept alone separates where all rows are on one side
     if Z.shape[1] == 1 and (Z == 1).all():
-        return np.array([open_.all() and abs(side.sum()) == len(side)])
+        return np.array([at_end.all() and abs(side.sum()) == len(side)])
     solution = linprog(
         -pulls.sum(0),
         A_ub=-pulls,
@@ -710,16 +755,16 @@ def check_estimable(target, Z, names, counts, draws=20):
     side = np.where(y > 0, 1.0, -1.0)
     ends = [0, 1] if target.loss == "logistic" else 0
     # rows between the ends pull to both sides, and never separate
-    open_ = np.isin(y, ends)
+    at_end = np.isin(y, ends)
     ones = np.ones((len(y), int(target.intercept)))
     Z = np.column_stack([np.sqrt(len(y)) * Z, ones])
     if not Z.size:
         return ""
-    in_table = _separating(side[weighs], open_[weighs], Z[weighs])
+    in_table = _separating(side[weighs], at_end[weighs], Z[weighs])
     in_draws = []
     for _ in range(draws):
         rows = weighs & (counts.draw(len(y), rng) > 0)
-        in_draws.append(_separating(side[rows], open_[rows], Z[rows]))
+        in_draws.append(_separating(side[rows], at_end[rows], Z[rows]))
     n_separated = int(np.any(in_draws, axis=1).sum())
     where = "the table"
     separating = in_table
@@ -727,12 +772,16 @@ def check_estimable(target, Z, names, counts, draws=20):
         where = f"{n_separated} of {draws} resamples"
         separating = np.any(in_draws, axis=0)
     columns = format_list(names, np.flatnonzero(separating[: len(names)]))
-    note = f"{columns} is never penalised and separates y in {where}, as a level"
-    note += " without events does: there it has no finite coefficient; drop it, merge"
-    note += " its level with another, or penalise it"
+    note = (
+        f"{columns} is never penalised and separates y in {where}, as a level without"
+        " events does: there it has no finite coefficient; drop it, merge its level"
+        " with another, or penalise it"
+    )
     if not columns:
-        note = f"y is the same in all rows, or 0, in {where}: there the intercept has"
-        note += " no finite value; more events are needed, or strata that keep them in"
+        note = (
+            f"y is the same in all rows, or 0, in {where}: there the intercept has no"
+            " finite value; more events are needed, or strata that keep them in"
+        )
     if in_table.any() or n_separated > draws // 4:
         raise ValueError(note)
     return note if n_separated > 1 else ""
@@ -755,9 +804,10 @@ def suspected(target, names, chosen, X):
         y = target.baseline.time
         ends = _ends_of_intervals(names)
         if ends:
-            problem = "may be the ends of intervals, and are features here"
-            mend = "drop them, and give y as event, start and stop"
-            yield f"{format_list(names, ends)} {problem}: {mend}"
+            yield (
+                f"{format_list(names, ends)} may be the ends of intervals, and are"
+                " features here: drop them, and give y as event, start and stop"
+            )
     y = rows.with_weight(y)
     X = rows.with_weight(X)
     y = y.reshape(len(y), -1)

@@ -132,10 +132,10 @@ def stability_words(selection):
         grade = "low"
     if selection.stability > 0.75:
         grade = "high"
-    text = (
+    return (
         f"{selection.stability:.2f}{error}: {grade} agreement of the lists of resamples"
+        " (0: as by chance, 1: all are the same; Nogueira et al. 2018)"
     )
-    return f"{text} (0: as by chance, 1: all are the same; Nogueira et al. 2018)"
 
 
 def _table_sentences(selection):
@@ -149,12 +149,16 @@ def _table_sentences(selection):
     n_candidates = f"{selection.question.candidates.sum():,}"
     selectable = f", of which {n_candidates} could be selected"
     if columns.groups:
-        selectable = f"; {n_candidates} groups, a single column being one, could be"
-        selectable += " selected as wholes"
+        selectable = (
+            f"; {n_candidates} groups, a single column being one, could be selected as"
+            " wholes"
+        )
     yield f"The table had {n_rows} and {n_columns}{selectable}."
     if columns.dependent:
-        groups = f"{listed(columns.dependent, 8)} are linearly dependent"
-        yield f"The columns of {groups}; the penalty counts what they span."
+        yield (
+            f"The columns of {listed(columns.dependent, 8)} are linearly dependent; the"
+            " penalty counts what they span."
+        )
     unpenalised = columns.names[columns.kind == "covariate"]
     if len(unpenalised):
         yield f"Kept in every model without a penalty were: {listed(unpenalised, 8)}."
@@ -186,9 +190,9 @@ _BESIDE = {
     "softmax": "an unpenalised intercept of each class was refitted in every resample",
 }
 _INTERCEPT = "an unpenalised intercept was refitted in every resample"
-_OF_CLASSES = "a penalty of the length of each feature's coefficients, one for each"
-_OF_CLASSES += (
-    " class (group Lasso; Yuan and Lin, 2006; Simon, Friedman and Hastie, 2013)"
+_OF_CLASSES = (
+    "a penalty of the length of each feature's coefficients, one for each class (group"
+    " Lasso; Yuan and Lin, 2006; Simon, Friedman and Hastie, 2013)"
 )
 
 
@@ -250,8 +254,10 @@ def _model_sentences(selection):
     factors = prior.penalty_factor[selection.question.candidates]
     # factors that are all equal only change the unit of the penalty
     if np.ptp(factors) > 1e-12 * factors.max():
-        extent = f"from {factors.min():.3g} to {factors.max():.3g}"
-        yield f"Penalties were multiplied by factors {extent}."
+        yield (
+            f"Penalties were multiplied by factors from {factors.min():.3g} to"
+            f" {factors.max():.3g}."
+        )
     multipliers, _ = prior.randomize.nodes()
     if len(multipliers) > 1:
         yield f"Penalties were multiplied at random, by {prior.randomize!r}."
@@ -286,15 +292,17 @@ def _law(law, n, unit="rows"):
         share = "half" if law.tau == 0.5 else f"a share of {law.tau:g}"
         return f"{share} of the {n:,} {unit}, drawn without replacement"
     if law_class == "Poisson":
-        draws = f"a Poisson number of times (mean {law.tau:g})"
-        return f"each of the {n:,} {unit} taken {draws}"
+        return (
+            f"each of the {n:,} {unit} taken a Poisson number of times (mean"
+            f" {law.tau:g})"
+        )
     return f"counts of the {n:,} {unit} by the law {law!r}"
 
 
 def _method_sentences(selection):
     """Write sentences on the method: resampling, rVAMP, refits and decoys."""
     target = selection.question.target
-    law = _law(selection.question.counts, len(target.rows.with_weight(target.y)))
+    law = _law(selection.question.counts, target.n_rows)
     differs = "coefficient differs"
     if selection.question.columns.K > 1:
         differs = "coefficients differ"
@@ -307,6 +315,8 @@ def _method_sentences(selection):
         " distribution of the penalised estimate over all resamples"
         f" ({steps}, tolerance {selection.question.tol:g})."
     )
+    if selection.by_refits:
+        yield "Its coupling was taken as diagonal, and refits corrected the penalty."
     refined = selection.refined
     if refined is not None:
         failed = ""
@@ -322,9 +332,9 @@ def _method_sentences(selection):
         )
     decoy_kind = selection.asked["decoys"]
     if decoy_kind:
-        decoy = f"a decoy ({decoy_kind}; Barber and Candès, 2015)"
         yield (
-            f"For q-values, which take noise as exchangeable, each feature met {decoy}."
+            "For q-values, which take noise as exchangeable, each feature met a decoy"
+            f" ({decoy_kind}; Barber and Candès, 2015)."
         )
     yield (
         "Coefficients are shrunken: means and standard deviations over resamples on the"
@@ -367,10 +377,11 @@ def _choice_sentences(selection):
         yield f"No penalty gave an answer ({status}), and nothing was selected."
         return
     noun = selection.question.columns.feature
-    penalty = f"λ = {selection.lam:.4g}{_scales(selection)}"
-    size = f"{size_reported(selection):.3g} {noun}s on average"
-    aim = f"the aim was q = {selection.q:.3g}"
-    yield f"At the penalty {penalty}, a resample selects {size} ({aim})."
+    yield (
+        f"At the penalty λ = {selection.lam:.4g}{_scales(selection)}, a resample"
+        f" selects {size_reported(selection):.3g} {noun}s on average (the aim was q ="
+        f" {selection.q:.3g})."
+    )
     if status != "converged":
         yield f"The request could not be met in full: {status}."
     n_selected, n_below = size_selected(selection)
@@ -400,15 +411,19 @@ def _reliability_sentences(selection):
     diagnostics = selection.diagnostics
     converged = selection.path.converged
     if len(converged) > 1 or not converged.all():
-        n_converged = f"{converged.sum()} of {len(converged)} penalties"
-        yield f"The iteration converged at {n_converged}."
+        yield (
+            f"The iteration converged at {converged.sum()} of {len(converged)}"
+            " penalties."
+        )
     if selection.fit.converged:
         grade = GRADES[diagnostics.reliability]
         spread = GRADES[diagnostics.spread_reliability]
         # only what a reason says, without its advice
         reasons = [text.partition(": ")[0] for text in diagnostics.reasons]
-        size = f"{diagnostics.effective_rows:.0f} {diagnostics.unit}s"
-        reasons.append(f"the result varies as with {size}")
+        reasons.append(
+            f"the result varies as with {diagnostics.effective_rows:.0f}"
+            f" {diagnostics.unit}s"
+        )
         yield f"The package rates the reliability of Π by rVAMP alone as {grade}"
         yield f"({'; '.join(reasons)}), and that of standard deviations as {spread}."
     if diagnostics.repeated:
@@ -500,8 +515,11 @@ def facts(selection, name="", done=()):
     model = model.removeprefix("regression with ")
     if target.classes is not None:
         model += _named_classes(target, 30)
-    meaning = f"a coefficient is the change of {_change(target)} per unit of its column"
-    yield "model", f"{model}; {meaning}"
+    yield (
+        "model",
+        f"{model}; a coefficient is the change of {_change(target)} per unit of its"
+        " column",
+    )
     unpenalised = columns.names[columns.kind == "covariate"]
     if len(unpenalised):
         yield "always in", listed([printable(label) for label in unpenalised])
@@ -511,8 +529,10 @@ def facts(selection, name="", done=()):
     if selection.refined is not None:
         precision = " precision, the others until no coefficient changed its sign)"
         refits = selection.refined.status.replace(" precision)", precision)
-        refits += "; together with rVAMP, which computes Π without refits,"
-        refits += f" {_accuracy(selection.refined)}; random seed 0"
+        refits += (
+            "; together with rVAMP, which computes Π without refits,"
+            f" {_accuracy(selection.refined)}; random seed 0"
+        )
     yield "refits", refits
     stability = stability_words(selection)
     if stability:
@@ -534,25 +554,31 @@ def _facts_of_the_choice(selection):
     if selection.asked.get("by_cv"):
         in_package += " by cross-validation"
     noun = selection.question.columns.feature
-    average = f"{size_reported(selection):.3g} {noun}s on average"
-    average += f" (aimed at: q = {selection.q:.3g})"
+    average = (
+        f"{size_reported(selection):.3g} {noun}s on average (aimed at: q ="
+        f" {selection.q:.3g})"
+    )
     penalty = f"λ = {selection.lam:.5g}{in_package}; a resample selects {average}"
     prior = type(selection.question.prior.plain).__name__
     prior = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(prior, prior)
     yield "penalty", f"{prior}, {penalty}"
     reason = _threshold_reason(selection)
     yield "threshold", f"selected if Π ≥ {selection.threshold:.3g}{reason}"
-    resamples = _law(selection.question.counts, len(target.rows.with_weight(target.y)))
+    resamples = _law(selection.question.counts, target.n_rows)
     if not np.isnan(selection.pfer_bound):
-        resamples += "; the limit on false selections, pfer, needs independent"
-        resamples += f" {selection.diagnostics.unit}s"
+        resamples += (
+            "; the limit on false selections, pfer, needs independent"
+            f" {selection.diagnostics.unit}s"
+        )
     yield "resamples", resamples
     n_selected, _ = size_selected(selection)
     # half of the features false is too much to stay silent about
     if n_selected and selection.pfer_bound > n_selected / 2:
-        n_false = f"{min(selection.pfer_bound, n_selected):.2g}"
-        share = f"on average {n_false} of {n_selected} selected may be false"
-        yield "limit", f"{share}; ask for fewer, with pfer {n_selected / 10:.2g}"
+        yield (
+            "limit",
+            f"on average {min(selection.pfer_bound, n_selected):.2g} of {n_selected}"
+            f" selected may be false; ask for fewer, with pfer {n_selected / 10:.2g}",
+        )
 
 
 def _threshold_reason(selection):
@@ -560,9 +586,10 @@ def _threshold_reason(selection):
     given = selection.asked["threshold"]
     default = error_control.DEFAULT_THRESHOLD
     if given is None and selection.threshold < default - 5e-4:
-        text = f", lowered from {default}: with few rows for so many features a"
-        text += " resample selects few, and the limit on false selections holds, too"
-        return text
+        return (
+            f", lowered from {default}: with few rows for so many features a resample"
+            " selects few, and the limit on false selections holds, too"
+        )
     expected = given or default
     if selection.threshold > expected + 5e-4 and not np.isnan(selection.pfer_bound):
         return f", raised from {expected:g} to keep the limit on false selections"

@@ -78,7 +78,7 @@ class SparseBlock:
     def __pow__(self, two):
         """Square its numbers: a chunk again."""
         cross = sparse.diags(2 * self.a) @ self.S @ sparse.diags(self.b)
-        return SparseBlock(self.S.multiply(self.S) - cross, -(self.a**2), self.b**2)
+        return SparseBlock(self.S.multiply(self.S) - cross, self.a**2, -(self.b**2))
 
     def __getitem__(self, which):
         """Return some rows and columns, as an array."""
@@ -88,6 +88,19 @@ class SparseBlock:
         S = self.S[:, np.atleast_1d(j)][np.atleast_1d(i)]
         dense = S.toarray() - np.outer(self.a[i], self.b[j])
         return dense.reshape(i.shape + j.shape)
+
+    def largest(self, weights):
+        """Return the largest number of each column, (n,), rows being multiplied by
+        weights, (m,) >= 0, of a chunk of squares. A column's zeros, which few rows
+        lack, have the largest weight.
+        """
+        S = sparse.csc_array(self.S, copy=True)
+        entries = S.tocoo(copy=False)
+        S.data = S.data - self.a[entries.row] * self.b[entries.col]
+        S.data *= weights[entries.row]
+        of_zeros = -self.b * np.max(self.a * weights)
+        of_zeros[np.diff(S.indptr) == len(self)] = 0
+        return np.maximum(S.max(0).toarray().ravel(), of_zeros)
 
     def gram(self, weights):
         """Compute X Di(weights) X', (m, m), for weights (n,)."""

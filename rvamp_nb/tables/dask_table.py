@@ -37,8 +37,10 @@ def _whole_lines(source, axis):
         chunks = '("auto", -1)'
     dask = the_dask()
     size = dask.utils.format_bytes(source.nbytes)
-    text = f"the chunks of A cut its {lines}: each pass moves up to {size} between"
-    text += f" workers; once is enough: A.rechunk({chunks}).persist(), or store A in"
+    text = (
+        f"the chunks of A cut its {lines}: each pass moves up to {size} between"
+        f" workers; once is enough: A.rechunk({chunks}).persist(), or store A in"
+    )
     warn(f"{text} such chunks", stacklevel=2)
     limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
     widest = max(1, limit // (source.shape[1 - axis] * source.dtype.itemsize))
@@ -164,10 +166,11 @@ class DaskTable(ChunkedTable):
             given = type(source).__name__
             raise TypeError(f"DaskTable takes a dask.array, not {given}")
         if np.isnan(source.shape).any():
-            problem = "the chunks of A do not know how long they are"
-            remedy = "call A.compute_chunk_sizes() first"
-            of_frame = "of a data frame: frame.to_dask_array(lengths=True)"
-            raise ValueError(f"{problem}: {remedy} ({of_frame})")
+            raise ValueError(
+                "the chunks of A do not know how long they are: call"
+                " A.compute_chunk_sizes() first (of a data frame:"
+                " frame.to_dask_array(lengths=True))"
+            )
         source = _whole_lines(source, self.axis)
         lengths = np.array(source.chunks[self.axis])
         self.chunks = list(source.to_delayed().ravel()[lengths > 0])
@@ -244,5 +247,6 @@ class DaskTable(ChunkedTable):
             try:
                 dask.compute(look(chunk), retries=RETRIES)
             except Exception as problem:
-                reason = f"{type(problem).__name__}: {problem}"
-                raise self._not_read(k, reason) from problem
+                raise self._not_read(
+                    k, f"{type(problem).__name__}: {problem}"
+                ) from problem

@@ -44,8 +44,9 @@ def as_chunked(A):
             elif A.format in ("csr", "csc", "bsr"):
                 A.check_format()
         except ValueError as problem:
-            damage = f"the sparse table is damaged ({problem}): make it again"
-            raise ValueError(damage) from None
+            raise ValueError(
+                f"the sparse table is damaged ({problem}): make it again"
+            ) from None
         return ChunkedTable(A)
     if not isinstance(A, np.ndarray) or isinstance(A, np.ma.MaskedArray):
         return None

@@ -90,8 +90,10 @@ def _of_chunks(A):
     of the constant ones.
     """
     if A.intercept or A.row_scale is not None:
-        problem = "a column of ones is put behind it, or its rows are multiplied"
-        raise ValueError(f"standardise A before {problem}")
+        raise ValueError(
+            "standardise A before a column of ones is put behind it, or its rows are"
+            " multiplied"
+        )
     M = len(A)
     raw = A.with_options(center=None, scale=None)
     with np.errstate(all="ignore"):  # NaN and infinite numbers are seen in the norms

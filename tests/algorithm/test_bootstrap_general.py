@@ -1220,3 +1220,39 @@ def test_one_far_target_of_huber_leaves_the_others_their_digits(monkeypatch):
         found.append(x)
     np.testing.assert_allclose(found[1], found[0], atol=1e-5)
     assert len(steps) < 150
+
+
+@pytest.mark.parametrize("law", [Subsample(0.5), Poisson(1.0)], ids=repr)
+def test_many_rows_are_refitted_from_products_of_few_columns(law, monkeypatch):
+    """Whatever is guessed, the answers are those of one refit at a time; what cannot be
+    told apart is not sure.
+    """
+    rng = np.random.default_rng(3)
+    M, N, b = 400, 30, 9
+    A = rng.normal(size=(M, N)) + 0.5 * rng.normal(size=(M, 1))
+    A[:, -1] = 1  # an intercept
+    y = A[:, :4] @ [3.0, -2.0, 1.0, 1.0] + 2 * rng.normal(size=M)
+    t = np.append(np.full(N - 2, 30.0), [5.0, 0.0])
+    k = 2.0 * (np.arange(N) % 5 == 0)
+    counts = np.array([law.draw(M, rng) for _ in range(b)])
+    factor = rng.choice([1.0, 2.0], (b, N))
+    exact = [penalised_fit(A, y, t * f, k * f, c) for c, f in zip(counts, factor)]
+    taken, products = [], batch_glm._solve_from_products
+
+    def watch(p, b, inside, start):
+        taken.append(inside.sum())
+        return products(p, b, inside, start)
+
+    monkeypatch.setattr(batch_glm, "LONG", 100)
+    monkeypatch.setattr(batch_glm, "_solve_from_products", watch)
+    wrong = np.arange(N) % 7 == 3
+    starts = None, np.array(exact) * (rng.random((b, N)) < 0.7)
+    for start in starts:
+        x, _, sure, _ = refit(unit_table(A, y, t, k), counts, factor, wrong, start)
+        assert sure.all() and b < len(taken) and max(taken) < N
+        np.testing.assert_allclose(x, exact, atol=1e-11)
+        taken.clear()
+    A[:, 1] = A[:, 0]
+    copies = np.arange(N) < 2
+    _, _, sure, _ = refit(unit_table(A, y, t, 0 * k), counts, np.ones((b, 1)), copies)
+    assert not sure.any()

@@ -30,7 +30,12 @@ from rvamp_nb import (
 )
 from rvamp_nb.algorithm import active, group_channel
 from rvamp_nb.algorithm.column_groups import P1InGroup, one_each
-from rvamp_nb.algorithm.group_channel import length_law, length_nodes, radial_moments
+from rvamp_nb.algorithm.group_channel import (
+    length_law,
+    length_nodes,
+    radial_moments,
+    radial_share,
+)
 from rvamp_nb.algorithm.messages import Mixed, Natural, natural_to_moment
 from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.inference.turns import ExactByTurns
@@ -85,6 +90,8 @@ def test_more_nodes_change_nothing(k, monkeypatch):
     more = radial_moments(k, size, noise, 1.2 * np.sqrt(k) + 0 * size)
     for one, two in zip(of, more):
         np.testing.assert_allclose(one, two, rtol=1e-8, atol=1e-11)
+    share = radial_share(k, size, noise, 1.2 * np.sqrt(k) + 0 * size)
+    np.testing.assert_allclose(share, of.Pi, rtol=1e-13)
     np.testing.assert_allclose(of.rho + of.rho_bar, 1, atol=1e-11)
     isotropic = (of.radial + (k - 1) * of.tangential) / k
     assert (isotropic >= noise * of.rho**2 * (1 - 1e-8)).all()

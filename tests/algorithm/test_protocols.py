@@ -39,7 +39,7 @@ from rvamp_nb.algorithm.messages import Moments
 from rvamp_nb.algorithm.problem import Problem
 from rvamp_nb.algorithm.protocols import check_derivatives, check_moments
 from rvamp_nb.algorithm.resampling import check_law
-from rvamp_nb.inference.batch_glm import REFITTED
+from rvamp_nb.inference.refit_losses import REFITTED
 
 rng = np.random.default_rng(65)
 A = rng.normal(size=(30, 6)) / 5

@@ -24,10 +24,10 @@ def test_a_table_of_ratios(table, capsys):
         speed.print_tables(table, speed.Threads(True))
 
 
-@pytest.mark.parametrize("table", "ate")
-def test_stability_selection_over_refits(table, capsys):
+@pytest.mark.parametrize("word", ["wide", "small", "tall", "survival", "classes"])
+def test_stability_selection_over_refits(word, capsys):
     with capsys.disabled(), speed.Threads(True).limit():
-        selection.print_tables(table, speed.Threads(True))
+        selection.print_table([word], speed.Threads(True))
 
 
 def test_what_a_posterior_costs(capsys):

@@ -3,13 +3,15 @@
     python tests/bench/mutations.py              all of them
     python tests/bench/mutations.py 31 37        those of some chapters
 
-Each mutation breaks one place of one cell of a chapter, the way a slip would. The
-chapter's own cells are then run in a copy of the repository (``::notebook``), exported
-ones included. A line for each says "seen" or "NOT SEEN"; the exit code is 1 where one
-was not. `misplaced` names those whose text is no longer there once; the suite asks it.
+Each mutation breaks one place of one cell of a chapter, the way a slip would, and the
+module, too, if the cell is exported. The chapter alone is then run in a copy of the
+repository, where it passed before. A line for each says "seen" or "NOT SEEN"; the exit
+code is 1 where one was not. `misplaced` names those whose text is no longer there once;
+the suite asks it.
 """
 
 import argparse
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
 from sabotages import copied, run  # noqa: E402
+
+EXPORTS_TO = re.compile(r"#\| default_exp ([\w.]+)")
 
 
 class Mutation(NamedTuple):
@@ -491,7 +495,575 @@ FORMULAS = [
         "return np.exp(",
     ),
 ]
-MUTATIONS = PICTURES + FORMULAS
+# Planted on 2026-11-30 by somebody who had written none of the checks, one of each kind
+# in every chapter at least.
+PICTURES_BY_OTHERS = [
+    Mutation(
+        "11_tour",
+        "9e4e01c4",
+        "the mean line is the mean of the selected only",
+        "ax.axvline(mean, color",
+        "ax.axvline(mean / Pi, color",
+    ),
+    Mutation(
+        "12_resampling",
+        "real12c",
+        "the shares are those of B's resamples",
+        "rng.choice(thirds[0], 147)",
+        "rng.choice(thirds[1], 147)",
+    ),
+    Mutation(
+        "12_resampling",
+        "round002",
+        "what is expected does not follow the slider",
+        "refits * shares_after(refits), refits * prob",
+        "refits * shares_after(refits), 40 * prob",
+    ),
+    Mutation(
+        "13_datasets",
+        "a5d13609",
+        "both tables have each other's name",
+        'yticklabels=["diabetes", "random DCT"]',
+        'yticklabels=["random DCT", "diabetes"]',
+    ),
+    Mutation(
+        "14_bootstrap",
+        "427d6383",
+        "the note has the share that is not zero",
+        "{np.mean(values == 0):.0%}",
+        "{np.mean(values != 0):.0%}",
+    ),
+    Mutation(
+        "21_replica",
+        "82fdb47b",
+        "the outlines are not in the order of the bars",
+        'prob[order], label="p(c)"',
+        'prob, label="p(c)"',
+    ),
+    Mutation(
+        "21_replica",
+        "wynn04",
+        "both panels have each other's title",
+        '("polynomial", "rational")',
+        '("rational", "polynomial")',
+    ),
+    Mutation(
+        "22_augmented",
+        "4d601c59",
+        "the right-hand curve does not follow β",
+        "path_heights, sizes[beta, loss]",
+        "path_heights, sizes[1, loss]",
+    ),
+    Mutation(
+        "23_rs_gaussian",
+        "93cc0727",
+        "the dots have the sizes of other resamples",
+        "22 * weights[row]",
+        "22 * weights[k]",
+    ),
+    Mutation(
+        "24_messages",
+        "08c8ba8f",
+        "the title has the variance for the standard deviation",
+        "{m:+.2f} ± {np.sqrt(v):.2f}",
+        "{m:+.2f} ± {v:.2f}",
+    ),
+    Mutation(
+        "25_one_posterior",
+        "pic25b",
+        "the tilted density is that of one penalty",
+        "here.sum(0) / step",
+        "here[0] / step",
+    ),
+    Mutation(
+        "31_prior",
+        "7bab064e",
+        "only one side is shaded as selected",
+        "where=np.abs(grid) > lam",
+        "where=grid > lam",
+    ),
+    Mutation(
+        "31_prior",
+        "2a0174a4",
+        "the panel of β = 1 draws β = inf",
+        "Laplace(1.0, FixedFactor()), 1.0)",
+        "Laplace(1.0, FixedFactor()), np.inf)",
+    ),
+    Mutation(
+        "32_likelihood",
+        "lik32a",
+        "the pulls that are written forget the count",
+        "{c * (y[1] - f) + 0.0:+.2f}",
+        "{(y[1] - f) + 0.0:+.2f}",
+    ),
+    Mutation(
+        "32_likelihood",
+        "56305b91",
+        "the line at c = τ forgets the count below",
+        "tau / (1 + tau * V),\n        color",
+        "tau / (1 + V),\n        color",
+    ),
+    Mutation(
+        "33_coupling",
+        "f3e158de",
+        "the square stands on the other curve",
+        'one(D1, D2)[0], "s"',
+        'one(D1, D2)[1], "s"',
+    ),
+    Mutation(
+        "34_one_turn",
+        "a7d10d03",
+        "the arrows have each other's number",
+        '((0.09, "->", "2"), (-0.09, "<-", "1"))',
+        '((0.09, "->", "1"), (-0.09, "<-", "2"))',
+    ),
+    Mutation(
+        "35_until_it_stops",
+        "a7d10d06",
+        "the paper's δ and ours are swapped",
+        "paper, ours, moved = both",
+        "ours, paper, moved = both",
+    ),
+    Mutation(
+        "36_solver",
+        "sol36b",
+        "error bars of half as many refits",
+        "np.sqrt(2 * 300)",
+        "np.sqrt(300)",
+    ),
+    Mutation(
+        "37_densities",
+        "4a1f1bdc",
+        "all titles have the Π of one column",
+        "(Π = {fit.Pi[j]:.2f})",
+        "(Π = {fit.Pi[i]:.2f})",
+    ),
+    Mutation(
+        "37_densities",
+        "a4405707",
+        "variances are drawn as second moments",
+        "lambda m: m.var + m.mean**2",
+        "lambda m: m.var",
+    ),
+    Mutation(
+        "38_micro",
+        "26m00034",
+        "the title has rVAMP's number twice",
+        "refits {1 - refits.Pi[i]:.2f}",
+        "refits {1 - larger.Pi[i]:.2f}",
+    ),
+    Mutation(
+        "41_experiments",
+        "f6875dca",
+        "both titles have rVAMP's error",
+        "error_of_Pi(Pi, exact, 100_000)",
+        "error_of_Pi(ours, exact, 100_000)",
+    ),
+    Mutation(
+        "42_free_energy",
+        "ecb68e25",
+        "a bar has the variance for the standard deviation",
+        "prior.var[i] ** 0.5",
+        "prior.var[i]",
+    ),
+    Mutation(
+        "43_state_evolution",
+        "adfdb4e6",
+        "the line of theory has another slope",
+        "np.array(sizes, float) ** -0.5",
+        "np.array(sizes, float) ** -1.0",
+    ),
+    Mutation(
+        "44_refinement",
+        "44met002",
+        "the worst and the middle are swapped",
+        "(name, (k, worst, middle)), colour",
+        "(name, (k, middle, worst)), colour",
+    ),
+    Mutation(
+        "45_diagnostics",
+        "30918626",
+        "the title's effective rows are those of the largest share",
+        "{1 / (shares @ shares):.0f} effective",
+        "{1 / shares.max():.0f} effective",
+    ),
+    Mutation(
+        "46_conditioning",
+        "5ee95d4b",
+        "radius and perimeter are swapped",
+        "axes[2].plot(*both_out.T, ",
+        "axes[2].plot(*both_out.T[::-1], ",
+    ),
+    Mutation(
+        "47_clusters",
+        "31197e36",
+        "two ways have each other's name",
+        'names = "refits", "diagonal", "together"',
+        'names = "refits", "together", "diagonal"',
+    ),
+    Mutation(
+        "48_two_halves",
+        "ha1f0046",
+        "Π² is drawn without its square",
+        "axes[0].plot(both, fit.Pi**2,",
+        "axes[0].plot(both, fit.Pi,",
+    ),
+    Mutation(
+        "51_error_control",
+        "nfev0005",
+        "the crosses are those of another method",
+        "by_others[name][:, 1, 0]",
+        "by_others[name][:, 2, 0]",
+    ),
+    Mutation(
+        "52_groups",
+        "19000061",
+        "both panels have each other's title",
+        '("rows", "patients")',
+        '("patients", "rows")',
+    ),
+    Mutation(
+        "53_survival",
+        "s553b7fe",
+        "both axes are swapped",
+        'ax.plot(truth["Pi"], fit.Pi,',
+        'ax.plot(fit.Pi, truth["Pi"],',
+    ),
+    Mutation(
+        "54_stability",
+        "190bfafc",
+        "the colours do not follow the threshold",
+        "Pi[i] >= threshold else",
+        "Pi[i] >= 0.75 else",
+    ),
+    Mutation(
+        "55_bagging",
+        "097aa65a",
+        "within and across are swapped",
+        "[C, within, across, total],",
+        "[C, across, within, total],",
+    ),
+    Mutation(
+        "56_effects",
+        "27ef0038",
+        "the crosses have no refit",
+        'group["refit zeros"]',
+        'group["zeros"]',
+    ),
+    Mutation(
+        "57_planning",
+        "2a53ec33",
+        "the curve that stands out does not follow a slider",
+        "key == (size, effects)",
+        "key == (size, 5)",
+    ),
+    Mutation(
+        "58_column_groups",
+        "c5800059",
+        "a histogram of those that are not zero only",
+        "heights / len(value)",
+        "heights / len(on)",
+    ),
+    Mutation(
+        "61_several_classes",
+        "c6100048",
+        "refits are drawn against themselves",
+        'truth["Pi"], fits[name].Pi,',
+        'truth["Pi"], truth["Pi"],',
+    ),
+    Mutation(
+        "62_networks",
+        "c6200047",
+        "both answers are swapped",
+        "(name, (both, least, joint))",
+        "(name, (both, joint, least))",
+    ),
+]
+
+FORMULAS_BY_OTHERS = [
+    Mutation(
+        "11_tour",
+        "8a9fc5b3",
+        "the precision has the squares of the counts",
+        "c @ (a * y), c @ a**2",
+        "c @ (a * y), c**2 @ a**2",
+    ),
+    Mutation(
+        "12_resampling",
+        "c5494547",
+        "the variance is a second moment",
+        "weights @ (values - mean) ** 2",
+        "weights @ values**2",
+    ),
+    Mutation(
+        "13_datasets",
+        "6e1709a9",
+        "a correlation is not squared",
+        "np.sqrt(1 - rho**2)",
+        "np.sqrt(1 - rho)",
+    ),
+    Mutation(
+        "13_datasets",
+        "43a49175",
+        "rows are not of norm one, but columns",
+        "/ np.sqrt(N)",
+        "/ np.sqrt(M)",
+    ),
+    Mutation(
+        "14_bootstrap",
+        "97cc1c90",
+        "the elastic net's ridge is halved twice",
+        "np.append((1 - l1_ratio) * lam,",
+        "np.append((1 - l1_ratio) * lam / 2,",
+    ),
+    Mutation(
+        "14_bootstrap",
+        "sampling14b",
+        "Poisson counts have another mean",
+        "rng.poisson(1.0, (resamples, M))",
+        "rng.poisson(0.5, (resamples, M))",
+    ),
+    Mutation(
+        "21_replica",
+        "fde37190",
+        "the loss loses its half",
+        "loss = 0.5 * (",
+        "loss = (",
+    ),
+    Mutation(
+        "22_augmented",
+        "b81ea05d",
+        "the variance is a second moment",
+        "(p @ line**2 - f_mean**2)",
+        "(p @ line**2)",
+    ),
+    Mutation(
+        "23_rs_gaussian",
+        "pd06",
+        "a precision of 0 is let through",
+        "np.any(precision <= 0)",
+        "np.any(precision < 0)",
+    ),
+    Mutation(
+        "23_rs_gaussian",
+        "53bcc16d",
+        "the field's noise is left out",
+        "beta * (h**2 + chi_hat)",
+        "beta * h**2",
+    ),
+    Mutation(
+        "24_messages",
+        "32f59f8a",
+        "a moment view's noise is divided once",
+        "cavity.chi_hat) / x.rho_bar**2",
+        "cavity.chi_hat) / x.rho_bar",
+    ),
+    Mutation(
+        "25_one_posterior",
+        "page07q",
+        "the width of the posterior loses its half",
+        "- np.log(Q) / 2",
+        "- np.log(Q)",
+    ),
+    Mutation(
+        "31_prior",
+        "ca7e9fs1",
+        "the ridge's density loses its half",
+        "- k * x**2 / 2)",
+        "- k * x**2)",
+    ),
+    Mutation(
+        "31_prior",
+        "87dedce4",
+        "the odds of the slab lose a half",
+        "np.log1p(self.slab_variance * Q_hat) / 2",
+        "np.log1p(self.slab_variance * Q_hat)",
+    ),
+    Mutation(
+        "32_likelihood",
+        "e28bf1e8",
+        "the count is not squared in a variance",
+        "c**2 * excess",
+        "c * excess",
+    ),
+    Mutation(
+        "32_likelihood",
+        "f5f70364",
+        "the width of the fit loses a half",
+        "np.multiply.outer(c, V)) / (2 * beta)",
+        "np.multiply.outer(c, V)) / beta",
+    ),
+    Mutation(
+        "33_coupling",
+        "2e1aef97",
+        "others' noise has a response that is not squared",
+        "prior.D**2 * others",
+        "prior.D * others",
+    ),
+    Mutation(
+        "34_one_turn",
+        "3474rn04",
+        "δ is the smaller of both distances",
+        "return max(distance(two.mean",
+        "return min(distance(two.mean",
+    ),
+    Mutation(
+        "35_until_it_stops",
+        "a7d10c05",
+        "rows that are not drawn count, too",
+        "chances[values > 0]",
+        "chances[values >= 0]",
+    ),
+    Mutation(
+        "36_solver",
+        "12a00008",
+        "a variance is taken for a standard deviation",
+        "np.sqrt(1 - rho) * rng",
+        "(1 - rho) * rng",
+    ),
+    Mutation(
+        "37_densities",
+        "den37a",
+        "the atom is left out at 0 itself",
+        "np.where(x < 0, -1, 1)",
+        "np.where(x <= 0, -1, 1)",
+    ),
+    Mutation(
+        "38_micro",
+        "26m00018",
+        "a moment view's noise is divided once",
+        "own_var / zero**2",
+        "own_var / zero",
+    ),
+    Mutation(
+        "41_experiments",
+        "4e248661",
+        "steps are counted from 0",
+        "below.argmax(1) + 1.0",
+        "below.argmax(1) + 0.0",
+    ),
+    Mutation(
+        "42_free_energy",
+        "ea12447d",
+        "the noise level is not squared",
+        "c / (loss.sigma**2 + c * V)",
+        "c / (loss.sigma + c * V)",
+    ),
+    Mutation(
+        "43_state_evolution",
+        "4431ec8b",
+        "the standard deviation is squared",
+        "self.sd * x / np.sqrt(w @ x**2)",
+        "self.sd**2 * x / np.sqrt(w @ x**2)",
+    ),
+    Mutation(
+        "44_refinement",
+        "44lv0a01",
+        "a slope is not squared in an error",
+        "weight**2 * var / n",
+        "weight * var / n",
+    ),
+    Mutation(
+        "45_diagnostics",
+        "24a95087",
+        "fourth powers are scaled as squares",
+        "fourth * unit**2",
+        "fourth * unit",
+    ),
+    Mutation(
+        "46_conditioning",
+        "c0unt0x2",
+        "a unit that is not drawn is not taken out",
+        "left[k] -= 1",
+        "left[k] -= inside",
+    ),
+    Mutation(
+        "47_clusters",
+        "d8145bd2",
+        "a moment view's noise is divided once",
+        "message.chi_hat[S] / Q**2",
+        "message.chi_hat[S] / Q",
+    ),
+    Mutation(
+        "48_two_halves",
+        "ha1f0028",
+        "the intercept's covariance is divided once",
+        "last.state.to_prior.Q_hat[-1] ** 2",
+        "last.state.to_prior.Q_hat[-1]",
+    ),
+    Mutation(
+        "51_error_control",
+        "66b78731",
+        "a decoy as far behind does not count",
+        '-tried, side="right")',
+        '-tried, side="left")',
+    ),
+    Mutation(
+        "52_groups",
+        "19000067",
+        "the noise that rows receive is left out",
+        "blocks(sent.chi_hat + received.chi_hat)",
+        "blocks(sent.chi_hat)",
+    ),
+    Mutation(
+        "53_survival",
+        "se98e8ec",
+        "events are not in the order of the rows at risk",
+        "weights=self.event[order]",
+        "weights=self.event",
+    ),
+    Mutation(
+        "54_stability",
+        "54pln001",
+        "a bound loses its factor 2",
+        "(2 * threshold - 1)",
+        "(threshold - 0.5)",
+    ),
+    Mutation(
+        "55_bagging",
+        "12e3e5de",
+        "the noise is estimated with n, not n - p",
+        "np.sqrt(100 - 8)",
+        "np.sqrt(100)",
+    ),
+    Mutation(
+        "56_effects",
+        "27ef0019",
+        "rows have the inverse of their weights",
+        "slope = 1 / fit.last",
+        "slope = fit.last",
+    ),
+    Mutation(
+        "57_planning",
+        "2016cc07",
+        "two degrees of freedom are not taken off",
+        "/ (n - 2))",
+        "/ n)",
+    ),
+    Mutation(
+        "58_column_groups",
+        "c5800016",
+        "a cosine is not squared",
+        "(self.radial - self.tangential) * along**2",
+        "(self.radial - self.tangential) * along",
+    ),
+    Mutation(
+        "61_several_classes",
+        "c6100039",
+        "a direction that classes do not have counts",
+        "across * (1 - 1 / K)",
+        "across",
+    ),
+    Mutation(
+        "62_networks",
+        "c6200042",
+        "the variance of a share is a second moment",
+        "squares / n - Pi**2, 0",
+        "squares / n, 0",
+    ),
+]
+OF_PICTURES = PICTURES + PICTURES_BY_OTHERS
+MUTATIONS = OF_PICTURES + FORMULAS + FORMULAS_BY_OTHERS
 
 
 def file_of(mutation, root=ROOT):
@@ -514,19 +1086,44 @@ def misplaced(root=ROOT):
     return wrong
 
 
+def planted(place, mutation):
+    """Plant a mutation in a copy, in the module, too, if its cell is exported: return
+    the texts that were there, by their paths.
+    """
+    path = file_of(mutation, place)
+    before = {path: path.read_text(encoding="utf-8")}
+    nb = nbformat.reads(before[path], 4)
+    cell = cell_of(mutation, nb)
+    right = cell.source
+    cell.source = right.replace(mutation.right, mutation.wrong)
+    if right.startswith("#| export"):
+        name = EXPORTS_TO.search(before[path])[1].replace(".", "/")
+        module = Path(place) / "rvamp_nb" / f"{name}.py"
+        before[module] = module.read_text(encoding="utf-8")
+        code, broken = (text.split("\n", 1)[1].strip() for text in (right, cell.source))
+        if before[module].count(code) != 1:
+            sys.exit(f"{path.name}, {cell.id}: {name} does not hold this cell once")
+        module.write_text(before[module].replace(code, broken), encoding="utf-8")
+    nbformat.write(nb, path)
+    return before
+
+
+def passes(place, chapter):
+    """Run a chapter of a copy: return whether it passes. It stops where none is run."""
+    passed, failed, said = run(place, [f"nbs/course/{chapter}.ipynb"])
+    if not (passed or failed):
+        sys.exit(f"{chapter} was not run:\n{said}")
+    return passed
+
+
 def is_seen(place, mutation):
     """Run a chapter in a copy with one mutation: return whether it fails."""
-    path = file_of(mutation, place)
-    text = path.read_text(encoding="utf-8")
-    nb = nbformat.reads(text, 4)
-    cell = cell_of(mutation, nb)
-    cell.source = cell.source.replace(mutation.right, mutation.wrong)
-    nbformat.write(nb, path)
+    before = planted(place, mutation)
     try:
-        passed, _, _ = run(place, [f"{path.relative_to(place)}::notebook"])
-        return not passed
+        return not passes(place, mutation.chapter)
     finally:
-        path.write_text(text, encoding="utf-8")
+        for path, text in before.items():
+            path.write_text(text, encoding="utf-8")
 
 
 def main():
@@ -539,14 +1136,19 @@ def main():
         print(f"{mutation.chapter} {mutation.cell}: the text is not there once")
     todo = [m for m in MUTATIONS if m not in stale]
     todo = [m for m in todo if not wanted or m.chapter.startswith(wanted)]
+    todo.sort(key=lambda m: m.chapter)
+    whole = set()
     unseen = 0
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder).resolve()
         copied(ROOT, place)
         for mutation in todo:
+            if mutation.chapter not in whole and not passes(place, mutation.chapter):
+                sys.exit(f"{mutation.chapter} fails before anything is planted")
+            whole.add(mutation.chapter)
             seen = is_seen(place, mutation)
             unseen += not seen
-            kind = "picture" if mutation in PICTURES else "formula"
+            kind = "picture" if mutation in OF_PICTURES else "formula"
             verdict = "seen" if seen else "NOT SEEN"
             print(f"{mutation.chapter}, {kind}, {mutation.what}: {verdict}", flush=True)
     print(f"{len(todo) - unseen} of {len(todo)} mutations are seen")

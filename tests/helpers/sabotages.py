@@ -758,7 +758,7 @@ SABOTAGES = [
     Sabotage(
         "select/remarks.py",
         "an answer without refits does not say so",
-        "    if found.refit_error:\n",
+        "    if selection.refit_error:\n",
         "    if False:\n",
         "tests/select/test_selection.py::test_what_cannot_be_refitted_is_said_and"
         "_rvamp_reported",
@@ -880,7 +880,7 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "a density of what has not converged",
-        'if not s.fit.converged:\n        raise ValueError(f"nothing converged, there',
+        'if not fit.converged:\n        raise ValueError(f"nothing converged, there',
         'if False:\n        raise ValueError(f"nothing converged, there',
         "tests/pages/test_by_name.py::test_without_an_answer_there_is_no_density",
     ),
@@ -895,7 +895,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a ridgeline is not in standard deviations of the columns",
-        "columns.scale[which] / n_rows**0.5",
+        "columns.scale[which] / target.n_rows**0.5",
         "columns.scale[which]",
         "tests/pages/test_by_name.py::test_the_ridgeline_has_the_rows_of_the_bars",
     ),
@@ -1671,7 +1671,7 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the rows of a sample have metrics of their own",
-        "metric._replace(V=loss.pooled(metric.V), q=loss.pooled(metric.q))",
+        "Metric._make(map(loss.pooled, metric))",
         "metric",
         "tests/inference/test_several_classes.py::test_a_refit_by_turns_is_exact",
     ),
@@ -1691,7 +1691,7 @@ SABOTAGES = [
         "::test_the_baseline_goes_along_with_the_messages",
     ),
     Sabotage(
-        "inference/cox.py",
+        "inference/baseline.py",
         "a baseline that goes along stays where it is",
         "        self.base = self.base.updated(u)\n",
         "",
@@ -1774,7 +1774,7 @@ SABOTAGES = [
         "tests/inference/test_survival.py::test_a_risk_that_rises_by_powers_of_ten",
     ),
     Sabotage(
-        "inference/cox.py",
+        "inference/baseline.py",
         "the frozen baselines see columns that differ between strata",
         'return within_strata(check_array("A", A), self.strata, self.sample_weight)',
         "return A",
@@ -1936,8 +1936,8 @@ SABOTAGES = [
     Sabotage(
         "cli.py",
         "a red light is exit code 0",
-        "return 3 if s.refit_error or red else 0",
-        "return 3 if s.refit_error else 0",
+        "return 3 if selection.refit_error or red else 0",
+        "return 3 if selection.refit_error else 0",
         "tests/command/test_cli.py::test_a_row_that_decides_is_exit_code_3",
     ),
     Sabotage(

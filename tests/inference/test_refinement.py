@@ -39,19 +39,15 @@ from rvamp_nb import (
     rvamp,
     survival_fit,
 )
+from rvamp_nb.algorithm.cluster_channel import field_of
 from rvamp_nb.algorithm.column_groups import GroupLasso
 from rvamp_nb.algorithm.lmmse import couple_rows
 from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.inference import batch_glm, refits, turns
 from rvamp_nb.inference import refinement as room
+from rvamp_nb.inference.baseline import BaselineHazard
 from rvamp_nb.inference.batch_glm import penalised_fit
-from rvamp_nb.inference.cox import BaselineHazard
-from rvamp_nb.inference.levels import (
-    count_interval,
-    field_of,
-    level_mean,
-    towards_rvamp,
-)
+from rvamp_nb.inference.levels import count_interval, level_mean, towards_rvamp
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.select import wording
 from rvamp_nb.select.report import settings

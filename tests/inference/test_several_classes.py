@@ -356,7 +356,7 @@ def test_a_late_turn_of_classes_counts_as_the_work_that_it_is(iris, monkeypatch)
         assert refit.late <= 0
     of_classes, of_one = np.reshape(allowed, (2, 4))
     assert of_one.tolist() == [3600, 3600, 2800, 0]
-    assert 0 < of_classes.sum() < turns.LATE_TURNS / 3
+    assert 0 < of_classes.sum() < turns.LATE_TURNS / 2
 
 
 def test_a_search_with_six_classes_has_the_work_of_all_their_rows():

@@ -33,13 +33,18 @@ from rvamp_nb import (
     datasets,
     rvamp,
 )
+from rvamp_nb.algorithm.cluster_channel import field_of
 from rvamp_nb.inference import turns as room
-from rvamp_nb.inference.levels import field_of
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.inference.survival import survival_fit
-from rvamp_nb.inference.turns import OneCurvature, Turns
+from rvamp_nb.inference.turns import (
+    FrozenCoupling,
+    KroneckerFactor,
+    OneCurvature,
+    Turns,
+)
 from rvamp_nb.tables.chunked import SparseBlock
 
 HALF, B = Subsample(0.5), 12
@@ -487,3 +492,18 @@ def test_samples_in_classes_go_on_from_their_last_fits(K, dtype, distance, steps
         f = room.class_fits(loss, y, omega, cV, f)
     assert f.dtype == dtype
     np.testing.assert_allclose(f, exact, atol=100 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("shape", [(30, 8), (8, 30)], ids=["narrow", "wide"])
+def test_a_table_in_directions_couples_as_its_kronecker_product(shape):
+    rng, d, b = np.random.default_rng(2), 3, 4
+    X = rng.normal(size=shape)
+    M, n = X.shape
+    sizes = n, n, M, M
+    metric = room.Metric(*(np.repeat(rng.uniform(0.5, 2, k), d) for k in sizes))
+    h, r = rng.normal(size=(b, M * d)), rng.normal(size=(b, n * d))
+    quick = FrozenCoupling(KroneckerFactor(X, d), metric, np.float64)
+    whole = FrozenCoupling(np.kron(X, np.eye(d)), metric, np.float64)
+    for one, two in zip(quick(h, r), whole(h, r)):
+        np.testing.assert_allclose(one, two, atol=1e-12)
+    assert quick.A.shape == whole.A.shape and len(quick(h[:0], r[:0])[0]) == 0

@@ -290,18 +290,8 @@ def test_exported_cells_are_short(path):
     assert [*too_long(notebook(path), path in WORKSHOP)] == []
 
 
-# chapters that have more lines of the package than of the lesson, and those that import
-# what a later chapter derives: to be taken off one by one
-HALF_PACKAGE = {"53_survival"}
-LOOK_AHEAD = {
-    "43_state_evolution",
-    "44_refinement",
-    "45_diagnostics",
-    "46_conditioning",
-    "47_clusters",
-    "48_two_halves",
-    "57_planning",
-}
+# chapters that import what a later chapter derives: to be taken off one by one
+LOOK_AHEAD = {"43_state_evolution"}
 
 
 def is_half_package(nb):
@@ -324,7 +314,7 @@ def test_a_lesson_is_no_package_code():
     """The plain lines that matter stand in the chapter, longer versions in the
     workshop: python tests/helpers/minutes.py --shares
     """
-    assert {p.stem for p in COURSE if is_half_package(notebook(p))} <= HALF_PACKAGE
+    assert [p.stem for p in COURSE if is_half_package(notebook(p))] == []
     assert {p.stem for p in COURSE if looks_ahead(p)} <= LOOK_AHEAD
 
 

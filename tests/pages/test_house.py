@@ -42,7 +42,7 @@ BY_TYPE, BY_AXIS = 9, 15
 # the rooms where every one has been tried
 UNTRIED = 169
 ALL_TRIED = "inference.diagnostics", "inference.effects", "inference.levels"
-ALL_TRIED += "inference.refinement", "inference.row_shares"
+ALL_TRIED += "inference.refinement", "inference.row_distances"
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from rvamp_nb import (
     softmax_fit,
 )
 from rvamp_nb.datasets import load_diabetes
-from rvamp_nb.inference.cox import BaselineHazard
+from rvamp_nb.inference.baseline import BaselineHazard
 from rvamp_nb.inference.effects import Effects
 from rvamp_nb.sketch import (
     BADGES,

@@ -247,6 +247,10 @@ def draw_all(k):
     right.imshow([[3, k]], label="picture")
     right.set_xticks([1, 2], ["one", "two"])
     right.text(0, 0, "here")
+    right.fill_between([0, 1], [2, k], color="#654321", label="area")
+    right.pcolormesh([0, 1, 2], [0, 1], [[3, k]], label="mesh")
+    right.annotate("", (k, 1), (0, 2), arrowprops=dict(color="#abcdef"), label="arrow")
+    right.set(xlim=(k, -1))
 
 
 def test_a_picture_is_read_back():
@@ -262,10 +266,15 @@ def test_a_picture_is_read_back():
         "dots": [[1, 2], [3, 7]],
         "steps": [3, 7],
         "picture": [[3, 7]],
+        "mesh": [[3, 7]],
+        "arrow": [[0, 2], [7, 1]],
     }
     shows = left.shows | right.shows
     assert {name: shows[name].tolist() for name in expected} == expected
-    assert right.ticks[0] == ["one", "two"] and right.texts == ["here"]
+    assert {(0, 2), (1, 7), (0, 0), (1, 0)} == {*zip(*shows["area"])}
+    assert right.colours["area"] == "#654321" and right.colours["arrow"] == "#abcdef"
+    assert right.limits[0] == (7, -1) and left.limits[1] != right.limits[1]
+    assert right.ticks[0] == ["one", "two"] and right.texts == ["here", ""]
     assert shows["line 0"].tolist() == [[1, 2], [3, 4]]
     assert plt.get_fignums() == []
 

@@ -42,7 +42,7 @@ from rvamp_nb import (
 )
 from rvamp_nb.algorithm.column_groups import P1InGroup
 from rvamp_nb.algorithm.densities import P1, P1Clustered, P1Numeric, P1Posterior
-from rvamp_nb.inference.cox import BaselineHazard
+from rvamp_nb.inference.baseline import BaselineHazard
 from rvamp_nb.inference.refinement import RefinedFit
 from rvamp_nb.inference.softmax import SoftmaxFit
 

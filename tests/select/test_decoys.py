@@ -110,7 +110,10 @@ def test_what_is_refused_is_named():
         (dict(pfer=0), "pfer must lie in"),
         (dict(n_draws=10), "n_draws must be odd, got 10"),
         (dict(n_draws=0), "n_draws"),
-        (dict(covariance="toeplitz"), "'factors', 'banded', 'shrunk', got 'toeplitz'"),
+        (
+            dict(covariance="toeplitz"),
+            "'factors', 'banded' or 'shrunk', got 'toeplitz'",
+        ),
     ):
         with pytest.raises(ValueError, match=words):
             s.select_by_decoys(**given)

@@ -171,7 +171,7 @@ def test_where_few_columns_are_not_enough_a_rough_step_begins(loss, monkeypatch)
     y = y > 0 if loss == "logistic" else y
     before = fitted(X, y, loss=loss)
     rounds = noted(monkeypatch, "in_play")
-    begun = noted(monkeypatch, "_run_cheaply")
+    begun = noted(monkeypatch, "run_cheaply")
     monkeypatch.setattr(penalty, "FEW_FROM", 100)
     monkeypatch.setattr(room, "FEW_ENOUGH", 0.05)
     after = fitted(X, y, loss=loss)
@@ -190,7 +190,7 @@ def test_a_start_that_runs_away_is_noticed(monkeypatch):
     X = rng.normal(size=(M, N)) + 3 * rng.normal(size=(M, 3)) @ rng.normal(size=(3, N))
     y = X[:, :: N // 20].sum(1) + 3 * rng.normal(size=M)
     monkeypatch.setattr(penalty, "FEW_FROM", 100)
-    taken, run = [], penalty._run_cheaply
+    taken, run = [], penalty.run_cheaply
 
     def counted(problem, take):
         def step(*args):
@@ -199,10 +199,10 @@ def test_a_start_that_runs_away_is_noticed(monkeypatch):
 
         return run(problem, step)
 
-    monkeypatch.setattr(penalty, "_run_cheaply", counted)
+    monkeypatch.setattr(penalty, "run_cheaply", counted)
     noticed = fitted(X, y)
     assert 0 < len(taken) <= 2 * penalty.WILD
-    monkeypatch.setattr(penalty, "_run_cheaply", lambda problem, take: None)
+    monkeypatch.setattr(penalty, "run_cheaply", lambda problem, take: None)
     without = fitted(X, y)
     assert noticed.lambda_ == without.lambda_ and noticed.status_ == "converged"
     np.testing.assert_array_equal(noticed.fit_.Pi, without.fit_.Pi)
@@ -225,7 +225,7 @@ def test_a_sparse_table_never_becomes_an_array():
     X, y = zeros_and_ones(1500, 3000, 0.01)
     question = asked(ChunkedTable(X, chunk_size=2**15), y)
     lam, empty = (
-        penalty._guess_penalty(question, 1.5),
+        penalty.guess_penalty(question, 1.5),
         penalty.empty_model(question)[0],
     )
     tracemalloc.start()

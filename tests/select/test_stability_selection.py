@@ -1038,7 +1038,7 @@ def test_in_any_fields_the_penalty_that_goes_along_selects_q(searched):
     s = searched
     for factor in (0.4, 1.0, 1.5):
         fields = s.question_.solve(factor * s.lambda_).last.state.to_prior
-        along = penalty._TrackingPrior(s.question_, s.q_, s.lambda_)
+        along = penalty.TrackingPrior(s.question_, s.q_, s.lambda_)
         along.moments(fields)
         size = s.question_.size(s.question_.prior.scaled(along.lam).Pi(fields))
         assert size == pytest.approx(0.9985 * s.q_, rel=2e-3)
@@ -1048,7 +1048,7 @@ def test_a_penalty_that_goes_along_with_some_columns_counts_the_others(searched)
     """In the same fields it is the same penalty."""
     s = searched
     fields = s.question_.solve(0.6 * s.lambda_).last.state.to_prior
-    along = penalty._TrackingPrior(s.question_, s.q_, s.lambda_)
+    along = penalty.TrackingPrior(s.question_, s.q_, s.lambda_)
     along.moments(fields)
     N = s.question_.A.shape[1]
     few = along.of_columns(np.arange(0, N, 2), N)

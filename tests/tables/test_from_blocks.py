@@ -16,8 +16,8 @@ from rvamp_nb.algorithm.energy import free_energy, stability_radius
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, Grouped, Stratified, Subsample
 from rvamp_nb.inference import conditioning
+from rvamp_nb.inference.baseline import survival_target
 from rvamp_nb.inference.conditioning import condition_on_rows
-from rvamp_nb.inference.cox import survival_target
 from rvamp_nb.inference.diagnostics import diagnose, near_duplicate_rows
 from rvamp_nb.inference.row_shares import (
     column_effective_rows,
@@ -116,14 +116,14 @@ def test_repeats_are_found_in_blocks(shape):
 
 
 def test_the_line_of_repeats_is_the_same_to_rounding():
-    from rvamp_nb.inference import diagnostics, row_shares
+    from rvamp_nb.inference import diagnostics, row_distances
 
     A = counts_table(np.random.default_rng(2), *WIDE)
     seen, lines = np.arange(len(A)), []
     for table in (A, ChunkedTable(A, chunk_size=300)):
         rng = np.random.default_rng(0)
         rows = diagnostics._read_rows_seen(table, seen, rng)
-        lines.append(row_shares.closest_by_chance(rows, 0.01, rng))
+        lines.append(row_distances.closest_by_chance(rows, 0.01, rng))
     assert lines[0] > 0 and lines[1] == pytest.approx(lines[0], rel=1e-9)
 
 

@@ -1,0 +1,351 @@
+"""The baseline hazard that is frozen for all resamples, and reading survival data.
+
+Chapter 5.3 derives it. `survival_target` reads times and events in one of the usual
+forms. `BaselineHazard` holds the hazard that each row sees, and makes a Poisson row of
+it. `MovingBaseline` takes a step of the solver with the baseline that the messages
+imply.
+
+>>> import numpy as np
+>>> from rvamp_nb.inference.baseline import BaselineHazard, survival_target
+>>> seen, when = np.arange(20) % 2, np.arange(1, 21)
+>>> BaselineHazard(*survival_target(np.column_stack([seen, when])))
+BaselineHazard(10 events of 20 rows; hazard up to 1.9 at 20)
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..algorithm import resampling
+from ..algorithm.groups import group_loss
+from ..algorithm.likelihood import PoissonLoss
+from ..algorithm.messages import Moments
+from ..algorithm.resampling import CountLaw, Stratified, Subsample
+from ..algorithm.weighted import WeightedLoss
+from ..sketch import as_page
+from ..tables.chunked import check_in_memory
+from ..typing import Array, TableLike
+from ..validation import check_array, kind_of
+from .cox import RiskSets, leave_one_out_hazard, one_clock, within_strata
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
+
+__all__ = ["BaselineHazard", "MovingBaseline", "survival_target"]
+
+_FIELDS = ("event", "time"), ("event", "start", "stop"), ("event", "entry", "time")
+
+
+def survival_target(y):
+    """Read survival data in one of the usual forms; return times and events, (M,)
+    floats, events 0 or 1, and entry times, (M,), if y has them.
+
+    y is a structured array (M,), a data frame or an array (M, 2): the event and then
+    the time, as in scikit-survival, or in any order if they are called "event" and
+    "time", or if only the last holds nothing but 0 and 1. With entries (left
+    truncation) there are three columns: event, start, stop, or, if only the last holds
+    nothing but 0 and 1, start, stop, event. A TypeError or ValueError for anything
+    else, two columns without these names that both hold only 0 and 1 (but for a second
+    of equal times), missing or negative times, and a start that is not before its stop.
+    """
+    parts, named = _parts_of(y)
+    coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in parts]
+    varies = np.any(parts[-1] != parts[-1][:1])  # times of matched sets are all 1
+    if all(coded) and varies and len(parts) == 2 and not named:
+        problem = "both columns hold only 0 and 1, and each could be the event"
+        remedy = "call them 'event' and 'time', in a data frame or a structured array"
+        raise ValueError(f"y: {problem}: {remedy}")
+    # all start at 0
+    if coded[-1] and not named and not (coded[0] and np.any(parts[0])):
+        parts = parts[-1:] + parts[:-1]
+    event = np.asarray(parts[0])
+    if event.dtype.kind == "O":
+        event = event.astype(float)
+    if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
+        column = "the first column, or the one that holds 0 and 1 alone"
+        remedy = "True where it was seen and False where not (of codes 1, 2: y == 2)"
+        raise ValueError(f"y: the event is {column}; it must be {remedy}")
+    time = check_array("y: time", parts[-1], ("M",), 0)
+    event = event.astype(float)
+    if len(parts) == 2:
+        return time, event
+    return time, event, _check_entry(check_array("y: start", parts[1]), time)
+
+
+def _parts_of(y):
+    """Return the columns of survival data y, a list of (M,) arrays: event and time, or
+    event, start and stop, by their names if they have these; and whether they do. A
+    TypeError for any other number of columns.
+    """
+    names = []
+    named = False
+    if "frame" in kind_of(y):
+        names = list(y.columns)
+    elif isinstance(y, np.ndarray) and y.dtype.names:
+        names = list(y.dtype.names)
+    for fields in _FIELDS:
+        if set(fields) == set(names):
+            names = fields
+            named = True
+    parts = [np.asarray(y[name]) for name in names]
+    if not parts:
+        parts = list(np.transpose(np.atleast_1d(y)))
+    if len(parts) not in (2, 3) or parts[0].ndim != 1:
+        form = "a structured array or two columns: event and time"
+        given = f"{type(y).__name__} of shape {np.shape(y)}"
+        rest = f"or event, start and stop; got {given}"
+        raise TypeError(f"y for survival must be {form}, {rest}")
+    return parts, named
+
+
+def _check_entry(entry, time):
+    """Return entry times as floats, (M,); a ValueError where one is not before the time
+    at which its row ends.
+    """
+    if entry.shape == time.shape and (entry >= time).any():
+        late = np.flatnonzero(entry >= time)
+        row = late[0]
+        ends = f"starts at {entry[row]:g} and stops at {time[row]:g}"
+        example = f"row {row} (counted from 0) {ends}"
+        problem = f"start must be before stop: {example} ({len(late)} rows are such)"
+        remedy = "drop who was never at risk, or give them in order"
+        raise ValueError(f"{problem}; {remedy}")
+    return check_array("start", entry, time.shape, 0)
+
+
+def _check_baseline(base):
+    """Check the fields of a `BaselineHazard` and set them to float arrays (M,). A
+    ValueError for what is none, and for so few events that more than one resample in 20
+    would have none.
+    """
+    # the class is frozen: its fields are set through their dict
+    fields = vars(base)
+    time = check_array("time", base.time, ("M",), 0)
+    fields["time"] = time
+    ones = np.ones(len(time))
+    defaults = dict(event=None, sample_weight=ones, offset=0 * ones)
+    if base.entry is not None:
+        defaults["entry"] = None
+    for name, default in defaults.items():
+        values = default if fields[name] is None else fields[name]
+        low = 0 if name == "sample_weight" else None
+        fields[name] = check_array(name, values, time.shape, low)
+    if base.entry is not None:
+        _check_entry(base.entry, time)
+    if base.strata is not None:
+        fields["strata"] = Stratified(Subsample(1.0), base.strata).index
+        if base.strata.shape != time.shape:
+            what = f"one label for each of {len(time)} rows, got {len(base.strata)}"
+            raise ValueError(f"strata must hold {what}")
+    weight = base.sample_weight
+    fields["counts"] = resampling.law_of_one(base.counts, len(time))
+    if base.risk is None:
+        fields["risk"] = base.counts.mean * (weight * np.exp(base.offset))
+    if not np.isin(base.event, (0, 1)).all():
+        raise ValueError("event must be 0 or 1 in every row")
+    events = int(np.sum((base.event > 0) & (weight > 0)))
+    if not events:
+        raise ValueError("no event: every row is censored, there is nothing to fit")
+    values, chances = base.counts.nodes()
+    none = float(chances[np.asarray(values) == 0].sum()) ** events
+    if none > 0.05:
+        raise ValueError(
+            f"{events} event(s) among {len(time)} rows: {none:.0%} of the resamples"
+            " would hold none, and no hazard could be fitted; more events are needed"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BaselineHazard:
+    """Hold a frozen baseline hazard, which makes each row of survival data a Poisson
+    row (`full`, `drawn-share`).
+
+    Parameters
+    ----------
+    time, event : (M,) arrays
+        As `survival_target` gives them: times >= 0, and 1 where the event was seen, 0
+        where not. A ValueError where so few were seen that resamples may have none.
+    counts : law of counts
+        As for `survival_fit`.
+    sample_weight, offset : (M,) arrays, optional
+        Weights of the rows, and a known part of the log hazard.
+    risk : (M,) array, optional
+        E c w exp(eta + b) for each row; by default that of the model without features.
+    strata, entry : (M,) arrays, optional
+        Labels with a baseline each, kept as whole numbers; times, before `time`, up to
+        which a row is not at risk.
+
+    See Also
+    --------
+    survival_fit : Find the baseline and the fit together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb.inference.baseline import BaselineHazard
+    >>> base = BaselineHazard(np.arange(1, 21.0), np.arange(20) % 2)
+    >>> base.hazard[[0, 9, 19]].round(2).tolist()
+    [0.0, 0.42, 1.89]
+    """
+
+    time: Array
+    event: Array
+    counts: CountLaw = Subsample(0.5)
+    sample_weight: Array | None = None
+    offset: Array | None = None
+    risk: Array | None = None
+    strata: Array | None = None
+    entry: Array | None = None
+
+    def __post_init__(self):
+        _check_baseline(self)
+
+    @property
+    def rows(self) -> WeightedLoss:
+        """Make the loss for the solver: a Poisson row for each person, as
+        WeightedLoss.
+        """
+        met = self.hazard > 0
+        shape = np.log(np.where(met, self.hazard, 1.0))
+        weight = self.sample_weight * met
+        return WeightedLoss(PoissonLoss(), weight, self.offset + shape)
+
+    @cached_property
+    def hazard(self) -> Array:
+        """Compute the cumulative hazard, (M,), as each row sees it (`drawn-share`), at
+        the level at which the intercept starts at 0; 0 before the first event.
+        """
+        weight = self.sample_weight
+        deaths = weight * self.event
+        hazard = leave_one_out_hazard(
+            self.time, deaths, self.risk, self.counts, self.entry, self.strata
+        )
+        return hazard * (deaths.sum() / (weight * np.exp(self.offset) @ hazard))
+
+    @property
+    def mean_at_risk(self) -> float:
+        """Count the rows at risk at an event of a resample, on average."""
+        start, stop = one_clock(self.time, self.entry, self.strata)
+        order = np.argsort(stop)
+        drawn = (self.sample_weight[order] > 0) * self.counts.mean
+        there = RiskSets(start[order], stop[order]).at_risk(drawn)
+        return float(np.average(there, weights=self.event[order]))
+
+    def summary(self) -> "DataFrame":
+        """Show the hazard in a table, a row for each time of an event.
+
+        Returns
+        -------
+        DataFrame
+            The events at each time, by `time`, and the cumulative hazard there, on
+            average over the rows that leave then (and the `stratum`, if there are any).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rvamp_nb.inference.baseline import BaselineHazard
+        >>> table = BaselineHazard(np.arange(21.0), np.arange(21) % 4 == 1).summary()
+        >>> table.loc[[5.0, 17.0]].round(1).to_dict("list")
+        {'events': [1.0, 1.0], 'hazard': [0.2, 0.8]}
+        """
+        from pandas import DataFrame
+
+        columns = {"time": self.time, "events": self.event, "hazard": self.hazard}
+        keys = ["time"]
+        if self.strata is not None:
+            columns["stratum"] = self.strata
+            keys = ["stratum", "time"]
+        at = DataFrame(columns)[self.sample_weight > 0].groupby(keys)
+        table = at.agg({"events": "sum", "hazard": "mean"})
+        return table[table["events"] > 0]
+
+    def __repr__(self):
+        seen = f"{int(np.sum(self.event)):,} events of {len(self.time):,} rows"
+        last = f"hazard up to {self.hazard.max():.2g} at {self.time.max():g}"
+        return f"BaselineHazard({seen}; {last})"
+
+    def _repr_html_(self):
+        table = self.summary().reset_index()
+        rows = np.unique(np.linspace(0, len(table) - 1, 6).astype(int))
+        columns = {}
+        for name in ("time", "events", "hazard"):
+            values = table[name].to_numpy(dtype=float)
+            columns[name] = values, np.maximum(np.abs(values) / 10, 1e-300)
+        return as_page(self, ("held fixed", "plain"), (), rows, columns)
+
+    def within_strata(self, A: TableLike) -> TableLike:
+        """Subtract the mean of each column in each stratum (`within`).
+
+        Parameters
+        ----------
+        A : (M, N) table
+            A TypeError for a table in chunks, with strata.
+
+        Returns
+        -------
+        (M, N) table
+            A itself without strata.
+        """
+        if self.strata is None:
+            return A
+        why = "strata with a baseline each: the columns are centred in each"
+        check_in_memory(A, why)
+        return within_strata(check_array("A", A), self.strata, self.sample_weight)
+
+    def updated(self, u: Moments) -> "BaselineHazard":
+        """Compute the baseline that the pulls under this one imply (`mean-breslow`).
+
+        Parameters
+        ----------
+        u : Moments
+            Of the M rows, under this baseline.
+
+        Returns
+        -------
+        BaselineHazard
+            With another risk.
+        """
+        met = self.hazard > 0
+        died = self.sample_weight * self.event
+        expected = np.maximum(self.counts.mean * died - u.mean, 0)
+        risk = expected / np.where(met, self.hazard, 1.0)
+        return replace(self, risk=np.where(met, risk, self.risk))
+
+    def distance(self, other: "BaselineHazard") -> float:
+        """Compute the largest change of the hazard.
+
+        Parameters
+        ----------
+        other : BaselineHazard
+            Of the same rows.
+
+        Returns
+        -------
+        float
+            Relative to the largest value.
+        """
+        change = np.abs(self.hazard - other.hazard).max()
+        return float(change / other.hazard.max())
+
+
+class MovingBaseline:
+    """Takes steps as `take` does, each with the baseline that its messages imply."""
+
+    def __init__(self, base, take):
+        self.base = base
+        self.take = take
+
+    def __call__(self, problem, state):
+        """Take the step of a problem from a state."""
+        A, y, _, _, counts, beta = problem
+
+        # the baseline in use, which changes below
+        def with_rows():
+            return group_loss(self.base.rows, counts, A, y, beta)
+
+        with np.errstate(all="ignore"):
+            u, _ = with_rows().message(y, state.to_likelihood, counts, beta)
+        self.base = self.base.updated(u)
+        return self.take(problem._replace(likelihood=with_rows()), state)

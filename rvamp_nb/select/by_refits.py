@@ -1,0 +1,92 @@
+"""Give the answer by refits where they cost less than the steps of a search.
+
+A step of rVAMP on a sparse table inverts a matrix as large as its shorter side; a
+resample by turns only multiplies by the table. Both prices are known before a search.
+Where refits are cheaper, a `DiagonalStep` along which the penalty goes replaces steps,
+and the penalty is corrected until refits select q columns on average.
+
+>>> import numpy as np
+>>> from scipy import sparse
+>>> from rvamp_nb import StabilitySelection
+>>> X = sparse.random_array((300, 60), density=0.05, rng=0, format="csc")
+>>> y = X[:, :3] @ np.ones(3) + np.random.default_rng(1).normal(size=300) / 9
+>>> s = StabilitySelection(verbose=0).fit(X, y)
+>>> s.selection_.by_refits  # steps on so small a table cost little
+False
+"""
+
+import numpy as np
+
+from ..algorithm.active import DiagonalStep
+from ..algorithm.solver import Fit
+from ..inference import refinement
+from ..inference.refits import is_thin
+from .in_play import is_plain
+from .penalty import (
+    FIRST_TOL,
+    PenaltyChoice,
+    TrackingPrior,
+    empty_model,
+    guess_penalty,
+    path_of_one,
+    run_cheaply,
+)
+from .question import path_options
+
+__all__ = ["refits_are_cheaper", "search_by_refits"]
+
+# of the shorter side, a step costs so many products of matrices; a search takes so many
+# steps. Half or twice moves the border between both ways, where they cost the same
+PRODUCTS_A_STEP = 6
+STEPS_A_SEARCH = 4
+CORRECTED_BY = 100  # refits by which the penalty is corrected
+# half or twice: ΣΠ is right to 1.4 or .7 times as much
+MOST_CORRECTIONS = 3
+
+
+def refits_are_cheaper(question, asked):
+    """Return whether the refits that an answer is worth cost less multiplications than
+    the steps of a search, of a question and the arguments `asked`.
+    """
+    A = question.A
+    wanted = asked["n_resamples"]
+    if wanted is None:
+        wanted = refinement.ASKED / asked["accuracy"] ** 2
+    known = is_plain(question) and is_thin(A) and question.target.loss == "squared"
+    if path_options(asked) or not wanted or not known:
+        return False
+    turn = 2 * A.source.nnz + refinement.NUMBER * sum(A.shape)
+    a_refit = refinement.DRAW + refinement.FIRST_LEVEL * turn
+    a_step = PRODUCTS_A_STEP * min(A.shape) ** 3
+    return wanted * a_refit < STEPS_A_SEARCH * a_step
+
+
+def search_by_refits(question, q, asked):
+    """Search for the penalty at which refits select q columns on average.
+
+    Return question, `Path` of one penalty and `PenaltyChoice` as `search` does, with a
+    fit by diagonal steps; None where that does not pay, or does not settle.
+    """
+    if not refits_are_cheaper(question, asked):
+        return None
+    lam = guess_penalty(question, q)
+    if not lam:
+        return None
+    empty, _ = empty_model(question)
+    take = DiagonalStep(empty.A)
+    tracker = TrackingPrior(question, q, lam)
+    for _ in range(MOST_CORRECTIONS):
+        last = run_cheaply(empty._replace(prior=question.inside(tracker)), take)
+        if last is None or last.change > FIRST_TOL:
+            return None
+        prior = question.inside(question.prior.scaled(tracker.lam))
+        problem = empty._replace(prior=prior, counts=question.of_one)
+        fit = Fit(problem, last, True, 1, "converged", None, FIRST_TOL)
+        samples = refinement.Samples(fit, None, 0)
+        samples.grow((0, CORRECTED_BY, CORRECTED_BY), False)
+        sizes = question.size((samples.settled != 0).T[:-1])
+        if abs(sizes.mean() - q) < 2 * np.std(sizes) / np.sqrt(CORRECTED_BY):
+            break
+        tracker.goal *= q / sizes.mean()
+    choice = PenaltyChoice(tracker.lam, fit, "converged", 1)
+    return question, path_of_one(tracker.lam, fit), choice
