@@ -22,7 +22,7 @@ from in_browser import (
 from translate import notebook_files, page_name
 
 LITTLE = 90  # seconds of the processor: most of them start the interpreter
-OPENS = 'href="lite/notebooks/index.html?path={}.ipynb"'
+OPENS = 'href="lite/notebooks/index.html?path=nbs/{}.ipynb"'
 
 
 def one_of(lines):
@@ -66,11 +66,12 @@ def test_a_chapter_runs_in_the_browser(context, home, name):
 
 
 def test_pages_open_the_chapters_that_run_and_no_others():
-    files = {path.stem for path in (SITE / "lite/files").glob("*.ipynb")}
+    files = {path.stem for path in (SITE / "lite/files").rglob("*.ipynb")}
     opened = set()
-    for name in map(page_name, notebook_files()):
+    for stem in notebook_files():
+        name = page_name(stem)
         page = (SITE / f"{name}.html").read_text(encoding="utf-8")
-        if OPENS.format(name) in page:
+        if OPENS.format(stem) in page:
             opened.add(name)
     assert opened == files == {*chapters()} and len(files) == 18
 
