@@ -1,6 +1,7 @@
 """JupyterLite on the site, in _docs/lite/, which runs chapters in a reader's browser.
 
-The chapters and the package lie on the site. The interpreter, Pyodide, comes from where
+The chapters, the tables that they read and the package lie on the site, in folders as
+in the repository. The interpreter, Pyodide, comes from where
 JupyterLite has it, when a reader opens a chapter and not before.
 """
 
@@ -45,14 +46,28 @@ def build(paths, out=LITE):
         here = Path(here)
         put_wheels(here / "pypi")
         first = FIRST.format(of_pyodide=needed(), of_the_site=versions(here / "pypi"))
-        (here / "files").mkdir()
+        put_tables(paths, here / "files")
         for path in paths:
-            nbformat.write(chapter(path, first), here / "files" / path.name)
+            place = here / "files" / path.relative_to(ROOT)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            nbformat.write(chapter(path, first), place)
         command = [sys.executable, "-m", "jupyterlite_core", "build"]
         command += ["--apps", "notebooks", "--contents", "files", "--no-sourcemaps"]
         command += ["--lite-dir", here, "--output-dir", out]
         subprocess.run(command, cwd=here, check=True, stdout=subprocess.DEVNULL)
     say_where_pyodide_is(out)
+
+
+def put_tables(paths, folder):
+    """Put the folders of tables that notebooks read into a folder, and what a notebook
+    finds the repository by.
+    """
+    text = "".join(path.read_text(encoding="utf-8") for path in paths)
+    for place in set(re.findall(r"tests/truth/\w+", text)):
+        scripts = shutil.ignore_patterns("*.py", "__pycache__")
+        shutil.copytree(ROOT / place, folder / place, ignore=scripts)
+    folder.mkdir(exist_ok=True)
+    shutil.copy(ROOT / "settings.ini", folder)
 
 
 def put_wheels(folder):

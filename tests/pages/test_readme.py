@@ -91,7 +91,7 @@ def test_the_caption_names_the_colour_of_the_picture():
 def test_it_says_which_chapters_run_on_the_site():
     """All controls move there: tests/pages/test_films.py."""
     assert RUN_HERE == ("course/1", "course/2", "course/3", "course/51")
-    assert "controls move in the page; parts I–III and 5.1 open there" in readme()
+    assert "controls move in the page; parts I–III and 5.1 run there" in readme()
 
 
 def test_every_file_that_a_command_names_is_there(repository_files):

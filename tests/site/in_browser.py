@@ -89,6 +89,11 @@ def kept():
     return {line.split()[0]: line for line in lines if re.match(r"\d\d_", line)}
 
 
+def seconds(line):
+    """Return the seconds of the processor to the first figure and to the end."""
+    return [int(number) for number in re.findall(r"\( *(\d+)\)", line)]
+
+
 def changed():
     """Name the chapters that have other code than when they ran in the browser."""
     lines = kept()
@@ -106,7 +111,7 @@ def keep(name, found):
     lines = kept()
     lines.pop(name, None)
     if found["ran"] == found["cells"] and not found["error"]:
-        ran = key(SITE / "lite/files" / f"{name}.ipynb")
+        ran = key(SITE / "lite/files" / chapters()[name].relative_to(ROOT))
         date = time.strftime("%Y-%m-%d")
         of_run = dict(name=name, key=ran, pyodide=lite.PYODIDE, date=date)
         lines[name] = LINE.format(**of_run, **found)
@@ -198,7 +203,8 @@ def run(context, address, name, limit=HANGS):
     tab.on("requestfailed", lambda request: outside.append(request.url))
     begun = time.monotonic(), busy(context.browser)
     first = dict(figure=None, figure_busy=None)
-    tab.goto(f"{address}lite/notebooks/index.html?path={name}.ipynb")
+    place = chapters()[name].relative_to(ROOT).as_posix()
+    tab.goto(f"{address}lite/notebooks/index.html?path={place}")
     tab.wait_for_function(IDLE)
     tab.evaluate(RUN)
     while True:
