@@ -101,6 +101,21 @@ SABOTAGES = [
     ),
     Sabotage(
         "inference/batch_glm.py",
+        "products of many rows forget the counts",
+        "    drawn *= root_count\n",
+        "",
+        "tests/algorithm/test_bootstrap_general.py"
+        "::test_many_rows_are_refitted_from_products_of_few_columns",
+    ),
+    Sabotage(
+        "inference/refit_losses.py",
+        "Poisson refits forget the target",
+        "return c * (np.exp(f) - y)",
+        "return c * np.exp(f)",
+        "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
+    ),
+    Sabotage(
+        "inference/batch_glm.py",
         "columns outside the guess are not looked at again",
         "again[refits] = True",
         "again[refits] = False",
@@ -994,8 +1009,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the classes of a sample answer by themselves",
-        "step += share * ((p * step).sum(0) / (1 - (share * p).sum(0)))",
-        "step += 0 * share",
+        "gap += vp * ((p * gap).sum(0) / p.sum(0))",
+        "gap += 0 * vp",
         "tests/inference/test_turns.py"
         "::test_samples_in_classes_go_on_from_their_last_fits",
     ),
