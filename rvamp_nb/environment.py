@@ -1,4 +1,4 @@
-"""Progress bars, NumPy's error state, optional dependencies.
+"""Progress bars, NumPy's error state, threads, optional dependencies.
 
 Work that takes longer than two seconds shows a progress bar. Results go to stdout, so
 that they can be piped; progress goes to stderr, and only where that is a terminal or a
@@ -32,7 +32,13 @@ from importlib import import_module
 
 import numpy as np
 
-__all__ = ["is_interactive", "progress_bar", "numpy_errors", "import_extra"]
+__all__ = [
+    "is_interactive",
+    "progress_bar",
+    "numpy_errors",
+    "threaded_libraries",
+    "import_extra",
+]
 
 
 def is_interactive(stream=None):
@@ -89,6 +95,16 @@ def numpy_errors(**how):
         yield
     finally:
         np.seterr(**before)
+
+
+@cache
+def threaded_libraries():
+    """Find the libraries that have threads, once: a search takes milliseconds. Inside
+    `with threaded_libraries().limit(limits=1)` each has one.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def import_extra(module, extra):

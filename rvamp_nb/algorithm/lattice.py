@@ -129,6 +129,8 @@ def _average_pulls(pull, noise, spread, V):
 
 # %% ../../nbs/workshop/lattice.ipynb #4f005947
 _GAP = 0.9  # between noises, in standard deviations: errors of 3e-11
+# at beta = 1 moments of 40 rows of two classes have errors of 7e-9; half: 8e-12 in as
+# much time, twice: 1e-4
 
 
 class _Sizes(NamedTuple):

@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 # %% ../../nbs/workshop/linalg.ipynb #ea118b70
 STRIP = 128  # rows that are turned into columns at once, within a processor's cache
+# half: .96 of the time for 1,500 x 1,500, twice: 1.4
 
 
 def mirrored(L):

@@ -16,6 +16,7 @@ def phi(x):
 
 # %% ../../nbs/workshop/rectified.ipynb #88a8d714
 FAR = -5.0  # beyond this the tail's moments come from their ratios
+# down to -30 the lift has an error of 1e-13; half: 7e-9, twice: 1e-12
 
 
 def tail_moments(a):

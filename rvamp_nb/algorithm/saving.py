@@ -151,6 +151,7 @@ def _digest(value):
 
 
 LOOKED_AT = 2**22  # numbers of a table that are all looked at
+# a digest of them takes nine times as long as four sums, at half and twice of it, too
 
 
 def _table(A):

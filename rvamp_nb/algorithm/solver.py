@@ -560,7 +560,11 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
 
 # %% ../../nbs/workshop/solver.ipynb #4b07raw1
 FAR_FROM_ZERO = 6.0  # standard errors of a mean; 2e-9 by chance
+# of 400 tables of 50 rows whose means are one standard deviation 330 are warned of;
+# half: all, twice: none
 RAW_LENGTH = 2.0  # a column is raw that is so many times as long as 1, or as short
+# half: 339 of 400 tables with columns about as long as 1 are warned of; twice: none of
+# these, and as many of the raw ones
 
 
 def _warn_uncentred(A, y):
@@ -978,8 +982,9 @@ def _collect_path(lams, points):
     of_all = _PathPoint._make(zip(*(points + missing)))
     status = f"{sum(of_all.converged)} of {len(lams)} penalties converged"
     if missing:
-        last = lams[n_reached - 1]
-        status += f"; stopped early at lam = {last:.3g}, after 3 failures"
+        status += (
+            f"; stopped early at lam = {lams[n_reached - 1]:.3g}, after 3 failures"
+        )
     if not all(of_all.converged):
         # four frames up is the line that called `rvamp_path`
         warnings.warn(status, ConvergenceWarning, stacklevel=4)

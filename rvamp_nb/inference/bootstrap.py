@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..algorithm.resampling import CountLaw, Poisson, TwoPoint, check_law, drawn
-from ..environment import numpy_errors, progress_bar
+from ..environment import numpy_errors, progress_bar, threaded_libraries
 from . import batch_glm, refit_losses
 from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import check_in_memory
@@ -172,8 +171,10 @@ def _check_penalties(A, lam, factor, intercept):
     number.
     """
     if lam is None or isinstance(lam, (bool, np.bool_)):
-        hint = "give a number > 0, for example datasets.choose_lambda(A, y)"
-        raise TypeError(f"lam is {lam!r}; {hint}")
+        raise TypeError(
+            f"lam is {lam!r}; give a number > 0, for example datasets.choose_lambda(A,"
+            " y)"
+        )
     hint = "for columns without a penalty give a penalty_factor of 0"
     lam = _each_column("lam", lam, A.shape[1], above=True, remedy=hint)
     if factor is None:
@@ -183,9 +184,10 @@ def _check_penalties(A, lam, factor, intercept):
     # on one scale, so that the rank does not depend on units
     free = free / np.maximum(np.abs(free).max(0, initial=0), 1e-300)
     if free.size and np.linalg.matrix_rank(free) < free.shape[1]:
-        columns = f"the {free.shape[1]} unpenalised columns (with the intercept)"
-        problem = f"are linearly dependent or more than the {len(A)} rows"
-        raise ValueError(f"{columns} {problem}: drop some, or penalise them")
+        raise ValueError(
+            f"the {free.shape[1]} unpenalised columns (with the intercept) are linearly"
+            f" dependent or more than the {len(A)} rows: drop some, or penalise them"
+        )
     return lam * factor
 
 # %% ../../nbs/course/14_bootstrap.ipynb #9765a1dd
@@ -242,7 +244,7 @@ def _chunk(plan, likely, numbers):
     """Refit the resamples in numbers on one thread; return coefficients, (b, n), and
     weighted residuals, (b, M). likely, (n,) bool, hints at selected columns.
     """
-    with threadpool_limits(1):
+    with threaded_libraries().limit(limits=1):
         counts, factor = _draws(plan, numbers)
         x, u, sure, _ = batch_glm.refit(plan.model.table, counts, factor, likely)
         # refits that the batch has not solved for sure are solved one by one
@@ -341,8 +343,10 @@ class Refits(NamedTuple):
         return as_page(self, ("complete", "green"), (), *columns)
 
     def __repr__(self):
-        many = f"{self.n_resamples:,} resamples, {len(self.mean)} coefficients"
-        return f"Refits({many}, {np.sum(self.Pi):.1f} selected on average)"
+        return (
+            f"Refits({self.n_resamples:,} resamples, {len(self.mean)} coefficients,"
+            f" {np.sum(self.Pi):.1f} selected on average)"
+        )
 
 # %% ../../nbs/course/14_bootstrap.ipynb #43724863
 def _as_refits(plan, n, spread, selected, draws):

@@ -304,8 +304,10 @@ class ConditionedFit:
         return f"ConditionedFit({'; '.join(words)})"
 
 
-MIN_ROWS = 8  # rows, or groups of rows
+MIN_ROWS = 8  # rows, or groups of rows; these have 70 halves, to be enumerated
+# half: 6 halves; twice: 12,870
 MAX_CHOSEN_ROWS = 8  # rows that are chosen without being named: each doubles the work
+# 256 fits; half: 16, twice: 65,536
 
 
 OWNER = "condition_on_rows"
@@ -323,8 +325,9 @@ def _check_can_condition(fit):
         raise ValueError(f"{OWNER}: beta must be inf, got beta = {p.beta:g}")
     if not isinstance(fit.prior, Penalty) or not fit.selects:
         priors = "Laplace, ElasticNet with an l1_ratio above 0, or NonNegative"
-        given = type(fit.prior).__name__
-        raise TypeError(f"{OWNER}: the prior must select ({priors}), got {given}")
+        raise TypeError(
+            f"{OWNER}: the prior must select ({priors}), got {type(fit.prior).__name__}"
+        )
 
 
 def _read_rows(fit, rows, columns):

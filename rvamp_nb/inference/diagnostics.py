@@ -291,11 +291,11 @@ def _signs_of_the_groups(unit, single_share, size, partner, names):
     predicted = np.flatnonzero((size > 1) & (partner > GROUP_CORRELATION))
     if len(predicted):
         closest = predicted[np.argmax(partner[predicted])]
-        groups = format_list(names, predicted)
         yield (
             "amber",
-            f"{groups} can be predicted from other columns in play (a canonical"
-            f" correlation of up to {partner[closest]:.2f}): {remedy}",
+            f"{format_list(names, predicted)} can be predicted from other columns in"
+            f" play (a canonical correlation of up to {partner[closest]:.2f}):"
+            f" {remedy}",
         )
 
 

@@ -665,8 +665,9 @@ def _check_noise_and_size(A, y, loss, columns):
         remedy = _RECIPES["survival"]
         raise ValueError(f"debiased_effects: y holds events with an offset; {remedy}")
     if isinstance(loss, Logistic) and not np.isin(y, (0, 1)).all():
-        remedy = "no shares: give a row for each trial"
-        raise ValueError(f"debiased_effects: y must hold labels, {remedy}")
+        raise ValueError(
+            "debiased_effects: y must hold labels, no shares: give a row for each trial"
+        )
     if not isinstance(A, np.ndarray):
         raise TypeError("debiased_effects: A must be a dense array in memory")
     least = ROWS_PER_COLUMN * columns
@@ -677,9 +678,10 @@ def _check_noise_and_size(A, y, loss, columns):
         if counted:
             seen = f"{len(A)} rows with {y.sum():g} events for {columns} columns"
             kind = "counts"
-        remedy = "leave columns out, or take more rows"
-        what = f"{seen}, and effects on {kind} need {least} of each"
-        raise ValueError(f"debiased_effects: {what}; {remedy}")
+        raise ValueError(
+            f"debiased_effects: {seen}, and effects on {kind} need {least} of each;"
+            " leave columns out, or take more rows"
+        )
 
 
 def _check_penalty(fit, estimate, se, held):
@@ -689,9 +691,11 @@ def _check_penalty(fit, estimate, se, held):
     moved = np.abs(estimate - fit.mean) / se
     far = np.max(moved, initial=0, where=held)
     if far > MOVED:
-        what = f"the penalty has moved a coefficient by {far:.2g} standard errors"
-        remedy = f"fit with a smaller lam, such as {MOVED / far:.1g} of this one"
-        raise ValueError(f"debiased_effects: {what} (at most {MOVED}): {remedy}")
+        raise ValueError(
+            f"debiased_effects: the penalty has moved a coefficient by {far:.2g}"
+            f" standard errors (at most {MOVED}): fit with a smaller lam, such as"
+            f" {MOVED / far:.1g} of this one"
+        )
 
 
 def _names_of(names, fit):
@@ -702,8 +706,10 @@ def _names_of(names, fit):
         return fit.names
     names = np.array(list(map(str, names)), dtype=object)
     if len(names) != len(fit.mean):
-        what = f"hold one for each of the {len(fit.mean)} columns, not {len(names)}"
-        raise ValueError(f"debiased_effects: names must {what}")
+        raise ValueError(
+            f"debiased_effects: names must hold one for each of the {len(fit.mean)}"
+            f" columns, not {len(names)}"
+        )
     return names
 
 
@@ -742,24 +748,31 @@ def _check(fit, level):
     other = f"{_HALVES} a regression with this loss on the other half"
     recipe = f"the loss is {name}: {_RECIPES.get(name, other)}"
     if not isinstance(fit, Fit):
-        kind = "a Fit of rvamp without resampling"
-        problem = f"fit must be {kind}, not {fit!r:.60}"
-        raise TypeError(f"debiased_effects: {problem}; {recipe}")
+        raise TypeError(
+            "debiased_effects: fit must be a Fit of rvamp without resampling, not"
+            f" {fit!r:.60}; {recipe}"
+        )
     if name not in ("squared", "logistic", "poisson"):
-        losses = "a Squared, Logistic or PoissonLoss"
-        raise TypeError(f"debiased_effects: fit must have {losses}; {recipe}")
+        raise TypeError(
+            "debiased_effects: fit must have a Squared, Logistic or PoissonLoss;"
+            f" {recipe}"
+        )
     if not fit.converged:
         raise ValueError(f"debiased_effects: the fit has not converged ({fit.status})")
     A, y, _, loss, counts, beta = fit.problem
     plain = isinstance(counts, NoResampling) and np.isinf(beta)
     if not plain or not isinstance(fit.prior.randomize, FixedFactor):
-        kind = "one penalised estimate, without resampling"
-        raise ValueError(f"debiased_effects: fit must be {kind}; {recipe}")
+        raise ValueError(
+            "debiased_effects: fit must be one penalised estimate, without resampling;"
+            f" {recipe}"
+        )
     known = type(loss.plain) in (Squared, Logistic, PoissonLoss)
     if not isinstance(fit.prior, Penalty) or not known:
-        given = f"{type(fit.prior).__name__} and {type(loss.plain).__name__}"
-        kinds = "a penalty and a Squared, Logistic or PoissonLoss"
-        raise TypeError(f"debiased_effects: fit must have {kinds}, not {given}")
+        raise TypeError(
+            "debiased_effects: fit must have a penalty and a Squared, Logistic or"
+            f" PoissonLoss, not {type(fit.prior).__name__} and"
+            f" {type(loss.plain).__name__}"
+        )
     _check_noise_and_size(A, y, loss, len(fit.mean))
     return level
 

@@ -193,17 +193,20 @@ def joint_law(counts, joint=None):
     if joint is None:
         describes_halves = len(values) == 2 and values[0] == 0 and weights[1] <= 0.5
         if not describes_halves:
-            rule = f"a half and its complement need counts of 0 and 1, got {counts!r}"
-            remedy = "fit with counts=Subsample(0.5), or give the joint law"
-            raise ValueError(f"{CALLER}: {rule}; {remedy}")
+            raise ValueError(
+                f"{CALLER}: a half and its complement need counts of 0 and 1, got"
+                f" {counts!r}; fit with counts=Subsample(0.5), or give the joint law"
+            )
         share = weights[1]
         return np.array([[1 - 2 * share, share], [share, 0.0]])
     shape = (len(values), len(values))
     joint = check_array(f"{CALLER}: joint", joint, shape, 0, of="count")
     error = max(np.abs(joint.sum(side) - weights).max() for side in (0, 1))
     if error > 1e-6:
-        rule = f"the sums of joint must be the law of one count, {weights.round(4)}"
-        raise ValueError(f"{CALLER}: {rule}; they are off by {error:.2g}")
+        raise ValueError(
+            f"{CALLER}: the sums of joint must be the law of one count,"
+            f" {weights.round(4)}; they are off by {error:.2g}"
+        )
     return joint
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0038

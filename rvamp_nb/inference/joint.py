@@ -117,9 +117,7 @@ class RowModel:
                 G[:, b, :, a] = G[:, a, :, b]
         return G.reshape(N * self.d, -1)
 
-    def share(self, x, counts):
-        """Compute the share of some rows, with counts 1, in `information` of all."""
-        return self.information(x, counts)
+    share = information  # the part of some rows, with counts 1, in that of all
 
 
 class _Risks(NamedTuple):

@@ -101,8 +101,10 @@ def check_target(loss, y):
     if loss == "logistic":
         shares = 0 <= y.min() and y.max() <= 1
         if not (shares and 0 < y.mean() < 1):
-            labels = "y must hold the labels 0 and 1, both, for the logistic loss"
-            raise ValueError(f"{labels}, or shares between them")
+            raise ValueError(
+                "y must hold the labels 0 and 1, both, for the logistic loss, or shares"
+                " between them"
+            )
     if loss == "poisson":
         least = y.min()
         if least < 0:

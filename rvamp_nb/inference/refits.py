@@ -77,12 +77,15 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
     elif type(prior) not in (Laplace, ElasticNet, NonNegative):
         odd = type(prior).__name__
     if odd is not None:
-        penalties = "the penalties Laplace, ElasticNet and NonNegative"
-        losses = f"the losses {', '.join(LOSSES)}"
-        raise ValueError(f"refits know {losses} and {penalties}, not {odd}")
+        raise ValueError(
+            f"refits know the losses {', '.join(LOSSES)} and the penalties Laplace,"
+            f" ElasticNet and NonNegative, not {odd}"
+        )
     if in_chunks and prior.positive and intercept:
-        rule = "refits of a table in chunks know NonNegative for the squared loss only"
-        raise ValueError(f"{rule}: {_HINT}")
+        raise ValueError(
+            "refits of a table in chunks know NonNegative for the squared loss only:"
+            f" {_HINT}"
+        )
 
 
 def _check_cox_refittable(in_chunks, kind, baseline):
@@ -245,9 +248,10 @@ ALMOST = 0.95  # a column that pulls so much of its penalty comes in with those 
 def _read_columns_to_refit(A, columns, n_refits):
     """Read columns into memory, (M, n); a ValueError where that takes too much."""
     if len(A) * (len(columns) + 2 * n_refits) > MOST_HELD:
-        held = f"{len(columns)} columns of {len(A)} rows in memory, and residuals"
-        held += f" of {n_refits} refits: ask for fewer, or {_HINT}"
-        raise ValueError(f"refits need {held}")
+        raise ValueError(
+            f"refits need {len(columns)} columns of {len(A)} rows in memory, and"
+            f" residuals of {n_refits} refits: ask for fewer, or {_HINT}"
+        )
     return A[:, columns]
 
 

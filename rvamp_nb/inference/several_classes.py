@@ -161,29 +161,34 @@ def check_classes(y, counts, M, halves="counts=Stratified(..., y)"):
     c, p = Grouped(counts, np.arange(M)).nodes()  # refuses groups in groups
     labels = np.asarray(y)
     if labels.shape != (M,) or (labels != labels).any():
-        form = f"one label for each of the {M} rows of A, none missing"
-        raise ValueError(f"y must be {form}, got shape {labels.shape}")
+        raise ValueError(
+            f"y must be one label for each of the {M} rows of A, none missing, got"
+            f" shape {labels.shape}"
+        )
     try:
         classes, index, sizes = np.unique(
             labels, return_inverse=True, return_counts=True
         )
     except TypeError:  # they cannot be sorted
-        kind = "labels of one kind, texts or numbers, none missing"
-        raise TypeError(f"y must hold {kind}, got {y!r:.60}") from None
+        raise TypeError(
+            "y must hold labels of one kind, texts or numbers, none missing, got"
+            f" {y!r:.60}"
+        ) from None
     if not 2 <= len(classes) <= MOST_CLASSES:
-        remedy = f"2 to {MOST_CLASSES} can be fitted; merge rare ones, or cut numbers"
         raise ValueError(
-            f"y holds {len(classes)} different labels: {remedy} in classes"
+            f"y holds {len(classes)} different labels: 2 to {MOST_CLASSES} can be"
+            " fitted; merge rare ones, or cut numbers in classes"
         )
     lost = p[c == 0].sum() ** sizes.min()
     strata = counts.index if isinstance(counts, Stratified) else 0 * index
     pairs = set(zip(strata, index))
     mixed = len(pairs) > len(set(strata))  # a stratum of two classes
     if lost > LOST and mixed:
-        what = f"class {classes[sizes.argmin()]!s} of y has {sizes.min()} of {M} rows"
-        why = f"{lost:.0%} of the resamples have none, and then no intercept"
-        remedy = f"merge it with another, drop it, or give {halves}"
-        raise ValueError(f"{what}: {why}; {remedy}")
+        raise ValueError(
+            f"class {classes[sizes.argmin()]!s} of y has {sizes.min()} of {M} rows:"
+            f" {lost:.0%} of the resamples have none, and then no intercept; merge it"
+            f" with another, drop it, or give {halves}"
+        )
     return classes, index
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100069
@@ -211,8 +216,10 @@ def softmax_problem(
     classes, index = check_classes(y, counts, len(A))
     flat = np.flatnonzero((np.ptp(A, axis=0) == 0) & A.any(0))
     if len(flat):
-        what = f"column {flat[0]} of A is constant, as the intercepts are"
-        raise ValueError(f"{what}: center the columns, or drop it")
+        raise ValueError(
+            f"column {flat[0]} of A is constant, as the intercepts are: center the"
+            " columns, or drop it"
+        )
     M, N = A.shape
     loss = Softmax(len(classes))
     columns, prior = in_directions(A, np.ones(N), len(classes) - 1)

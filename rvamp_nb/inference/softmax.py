@@ -202,8 +202,10 @@ class SoftmaxFit:
         return DataFrame(columns, index=self.names)
 
     def __repr__(self):
-        what = f"{len(self.classes)} classes, {len(self.Pi)} features"
-        return f"SoftmaxFit({what}, {self.Pi.sum():.1f} selected; {self.status})"
+        return (
+            f"SoftmaxFit({len(self.classes)} classes, {len(self.Pi)} features,"
+            f" {self.Pi.sum():.1f} selected; {self.status})"
+        )
 
     def _repr_html_(self):
         state = ("converged", "green") if self.converged else ("not converged", "red")

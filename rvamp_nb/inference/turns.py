@@ -430,8 +430,10 @@ class Turns:
     def __init__(self, fit, columns=None, dtype=None, baseline=None):
         loss, weight, offset = row_loss(fit.problem.likelihood)
         if np.isfinite(fit.problem.beta) or fit.last is None:
-            state = f"beta = {fit.problem.beta:g}; {fit.status}"
-            raise ValueError(f"Turns: a fit at beta = inf with messages, not {state}")
+            raise ValueError(
+                "Turns: a fit at beta = inf with messages, not beta ="
+                f" {fit.problem.beta:g}; {fit.status}"
+            )
         if not isinstance(fit.prior, Penalty) and len(fit.prior.cases()) > 1:
             raise ValueError("Turns: `cases` of a prior of your own are not drawn")
         fit = with_clusters(fit, [])  # a metric is one number for each column

@@ -18,19 +18,12 @@ False
 import numpy as np
 
 from ..algorithm.active import DiagonalStep
+from ..algorithm.prior import Penalty
 from ..algorithm.solver import Fit
 from ..inference import refinement
 from ..inference.refits import is_thin
+from . import penalty
 from .in_play import is_plain
-from .penalty import (
-    FIRST_TOL,
-    PenaltyChoice,
-    TrackingPrior,
-    empty_model,
-    guess_penalty,
-    path_of_one,
-    run_cheaply,
-)
 from .question import path_options
 
 __all__ = ["refits_are_cheaper", "search_by_refits"]
@@ -52,8 +45,9 @@ def refits_are_cheaper(question, asked):
     wanted = asked["n_resamples"]
     if wanted is None:
         wanted = refinement.ASKED / asked["accuracy"] ** 2
-    known = is_plain(question) and is_thin(A) and question.target.loss == "squared"
-    if path_options(asked) or not wanted or not known:
+    known = is_plain(question) and is_thin(A) and isinstance(question.prior, Penalty)
+    squared = question.target.loss == "squared"
+    if path_options(asked) or not (wanted and known and squared):
         return False
     turn = 2 * A.source.nnz + refinement.NUMBER * sum(A.shape)
     a_refit = refinement.DRAW + refinement.FIRST_LEVEL * turn
@@ -69,24 +63,24 @@ def search_by_refits(question, q, asked):
     """
     if not refits_are_cheaper(question, asked):
         return None
-    lam = guess_penalty(question, q)
+    lam = penalty.guess_penalty(question, q)
     if not lam:
         return None
-    empty, _ = empty_model(question)
+    empty, _ = penalty.empty_model(question)
     take = DiagonalStep(empty.A)
-    tracker = TrackingPrior(question, q, lam)
+    tracker = penalty.TrackingPrior(question, q, lam)
     for _ in range(MOST_CORRECTIONS):
-        last = run_cheaply(empty._replace(prior=question.inside(tracker)), take)
-        if last is None or last.change > FIRST_TOL:
+        last = penalty.run_cheaply(empty._replace(prior=question.inside(tracker)), take)
+        if last is None or last.change > penalty.FIRST_TOL:
             return None
         prior = question.inside(question.prior.scaled(tracker.lam))
         problem = empty._replace(prior=prior, counts=question.of_one)
-        fit = Fit(problem, last, True, 1, "converged", None, FIRST_TOL)
+        fit = Fit(problem, last, True, 1, "converged", None, penalty.FIRST_TOL)
         samples = refinement.Samples(fit, None, 0)
         samples.grow((0, CORRECTED_BY, CORRECTED_BY), False)
         sizes = question.size((samples.settled != 0).T[:-1])
         if abs(sizes.mean() - q) < 2 * np.std(sizes) / np.sqrt(CORRECTED_BY):
             break
         tracker.goal *= q / sizes.mean()
-    choice = PenaltyChoice(tracker.lam, fit, "converged", 1)
-    return question, path_of_one(tracker.lam, fit), choice
+    choice = penalty.PenaltyChoice(tracker.lam, fit, "converged", 1)
+    return question, penalty.path_of_one(tracker.lam, fit), choice

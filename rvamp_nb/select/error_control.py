@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from ..validation import check_number, check_size
+from ..validation import check_choice, check_number, check_size
 
 # %% ../../nbs/course/51_error_control.ipynb #6598b7e2
 def pfer_bound(q, threshold, p):
@@ -27,15 +27,14 @@ def pfer_bound(q, threshold, p):
 
 def _check_both(q, threshold):
     if q is None or threshold is None:
-        got = f"got q = {q}, threshold = {threshold}"
-        raise TypeError(f"error control: a bound needs both, {got}")
+        raise TypeError(
+            f"error control: a bound needs both, got q = {q}, threshold = {threshold}"
+        )
 
 # %% ../../nbs/course/51_error_control.ipynb #4081f44a
 def _check_given(p, threshold=None, pfer=None, q=None, bound="mb"):
     """Return threshold, pfer and q as floats, checked; None remains None."""
-    if str(bound) not in ("mb", "unimodal", "gaussian"):
-        known = "'mb', 'unimodal' or 'gaussian'"
-        raise ValueError(f"bound must be {known}, got {bound!r}")
+    check_choice("bound", bound, ("mb", "unimodal", "gaussian"))
     owner = "error control"
     check_size(owner, "p", p)
     if q is not None:
@@ -61,11 +60,15 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
     half = 1 / (2 * n_pairs)
     least = _least_threshold(q / p, n_pairs)
     if q / p > 3**-0.5:
-        what = f"q / p <= 0.577, got {q:g} / {p}: lower q"
-        raise ValueError(f"error control: the unimodal bound needs {what}")
+        raise ValueError(
+            f"error control: the unimodal bound needs q / p <= 0.577, got {q:g} / {p}:"
+            " lower q"
+        )
     if threshold <= least:
-        what = f"for q = {q:g} of {p} the unimodal bound needs a threshold above"
-        raise ValueError(f"error control: {what} {least:.4g}, got {threshold:g}")
+        raise ValueError(
+            f"error control: for q = {q:g} of {p} the unimodal bound needs a threshold"
+            f" above {least:.4g}, got {threshold:g}"
+        )
     # the bound has two branches, which meet near .75
     if threshold <= 0.75:
         return q**2 / p / (2 * (2 * threshold - 1 - half))
@@ -119,17 +122,19 @@ def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
     """
     threshold, pfer, q = _check_given(p, threshold, pfer, q, bound)
     if sum(v is None for v in (threshold, pfer, q)) != 1:
-        got = f"got threshold={threshold}, pfer={pfer}, q={q}"
-        raise ValueError(f"give two of threshold, pfer and q: the third follows; {got}")
+        raise ValueError(
+            "give two of threshold, pfer and q: the third follows; got"
+            f" threshold={threshold}, pfer={pfer}, q={q}"
+        )
     if q is None:
         q = _q_for(bound, threshold, pfer, p)
     if threshold is None:
         threshold = _threshold_for(bound, pfer, q, p)
     if not 0.5 < threshold <= 1:
-        both = f"pfer = {pfer:g} and q = {q:g}"
-        problem = f"{both} contradict each other for {p} features"
-        remedy = "no threshold up to 1 keeps that promise; lower q or raise pfer"
-        raise ValueError(f"{problem}: {remedy}")
+        raise ValueError(
+            f"pfer = {pfer:g} and q = {q:g} contradict each other for {p} features: no"
+            " threshold up to 1 keeps that promise; lower q or raise pfer"
+        )
     return float(threshold), float(BOUNDS[bound](q, threshold, p)), float(q)
 
 # %% ../../nbs/course/51_error_control.ipynb #unspent1
@@ -163,8 +168,10 @@ def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"
     """
     threshold, pfer, q = _check_given(p, threshold, pfer, q, bound)
     if None not in (threshold, pfer, q):
-        got = f"got threshold={threshold}, pfer={pfer}, q={q}"
-        raise ValueError(f"give at most two of threshold, pfer and q; {got}")
+        raise ValueError(
+            f"give at most two of threshold, pfer and q; got threshold={threshold},"
+            f" pfer={pfer}, q={q}"
+        )
     if q is not None:
         if threshold is None and pfer is None:
             threshold = DEFAULT_THRESHOLD
@@ -207,11 +214,15 @@ def gaussian_bound(q, threshold, p):
     _check_both(q, threshold)
     threshold, _, q = _check_given(p, threshold, q=q)
     if q / p > 0.5:
-        what = f"q / p <= 1/2, got {q:g} / {p}: lower q"
-        raise ValueError(f"error control: the gaussian bound needs {what}")
+        raise ValueError(
+            f"error control: the gaussian bound needs q / p <= 1/2, got {q:g} / {p}:"
+            " lower q"
+        )
     if threshold == 1:
-        what = "a threshold below 1, which no normal field reaches, got 1"
-        raise ValueError(f"error control: the gaussian bound needs {what}")
+        raise ValueError(
+            "error control: the gaussian bound needs a threshold below 1, which no"
+            " normal field reaches, got 1"
+        )
     limit = -np.sqrt(2) * ndtri(q / p / 2)
     upper = limit + ndtri(threshold)
     # the mean field of a feature that reaches the threshold exactly

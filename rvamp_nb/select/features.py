@@ -120,8 +120,10 @@ def _check_frame(X):
     pandas = kind_of(X) != "frame"
     for name, dtype in zip(X.columns, X.dtypes):
         content = ""
-        remedy = "drop the column, or let rvamp_nb.select.frames.prepare_table code its"
-        remedy += " categories, gaps, and limits such as <5"
+        remedy = (
+            "drop the column, or let rvamp_nb.select.frames.prepare_table code its"
+            " categories, gaps, and limits such as <5"
+        )
         kind = str(dtype).split("(")[0]
         if kind in ("Date", "Datetime", "Duration", "Time"):
             content = "dates or times"
@@ -131,8 +133,9 @@ def _check_frame(X):
         elif pandas and dtype.kind not in "biufc":
             content = "no numbers" if lazy else _first_text(X[name])
         if content:
-            problem = f"column {name!r} of X holds {content} ({dtype})"
-            raise ValueError(f"{problem}: {remedy}")
+            raise ValueError(
+                f"column {name!r} of X holds {content} ({dtype}): {remedy}"
+            )
     # gaps of other frames are found when their numbers are read
     if pandas and not lazy:
         gappy = X.loc[:, X.isna().any().to_numpy()]
@@ -159,9 +162,11 @@ def _check_text(X):
     for j, column in enumerate(X.T):
         for value in column:
             if isinstance(value, (str, bytes, int)) and not _is_number(value):
-                remedy = "drop the column, or code its categories as 0/1 columns"
-                problem = f"column {j} of X (counted from 0) holds {value!r:.40}"
-                raise ValueError(f"{problem}, which is no 64-bit number: {remedy}")
+                raise ValueError(
+                    f"column {j} of X (counted from 0) holds {value!r:.40}, which is no"
+                    " 64-bit number: drop the column, or code its categories as 0/1"
+                    " columns"
+                )
 
 # %% ../../nbs/workshop/features.ipynb #720000s6
 def _is_number(value):
@@ -177,9 +182,10 @@ def _check_raw(X):
     """Refuse by name a ChunkedTable that is no table as it is, or cannot be read."""
     changes = (X.center, X.scale, X.row_scale)
     if X.intercept or any(change is not None for change in changes):
-        problem = "X is centred or scaled, or has a column of ones"
-        remedy = "give ChunkedTable of the table as it is, the estimator standardises"
-        raise ValueError(f"{problem}: {remedy} it")
+        raise ValueError(
+            "X is centred or scaled, or has a column of ones: give ChunkedTable of the"
+            " table as it is, the estimator standardises it"
+        )
     _check_readable(X.source)
 
 
@@ -191,8 +197,9 @@ def _check_readable(X):
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X.reshape")
     if X.dtype.kind not in "biuf":
         problem = "Complex data not supported" if X.dtype.kind == "c" else "no numbers"
-        remedy = "convert it to float first"
-        raise ValueError(f"X is of type {X.dtype}: {problem}; {remedy}")
+        raise ValueError(
+            f"X is of type {X.dtype}: {problem}; convert it to float first"
+        )
 
 # %% ../../nbs/workshop/features.ipynb #72000010
 NEAR = 1e-4  # columns of unit norm that are nearer than this are one
@@ -315,16 +322,19 @@ def _check_covariates(A, free, names, counts):
     # two standard deviations below the mean number of different rows
     few_rows = mean - 2 * np.sqrt(mean * (1 - share))
     if len(free) + 1 > few_rows:
-        columns = f"{len(free)} columns have penalty factor 0"
-        columns += f" ({format_list(names, free)})"
-        few = f"of which some have no more than {max(int(few_rows), 0)} rows"
-        raise ValueError(f"{columns}: too many for resamples, {few}; penalise some")
+        raise ValueError(
+            f"{len(free)} columns have penalty factor 0 ({format_list(names, free)}):"
+            " too many for resamples, of which some have no more than"
+            f" {max(int(few_rows), 0)} rows; penalise some"
+        )
     R = np.linalg.qr(A[:, free], mode="r")
     repeat = np.abs(np.diag(R)) < NEAR
     if repeat.any():
-        column = f"column {names[free[np.argmax(repeat)]]} has penalty factor 0, and so"
-        reason = "have columns of which it is a combination: their fit is not unique"
-        raise ValueError(f"{column} {reason}; drop it, or penalise it")
+        raise ValueError(
+            f"column {names[free[np.argmax(repeat)]]} has penalty factor 0, and so have"
+            " columns of which it is a combination: their fit is not unique; drop it,"
+            " or penalise it"
+        )
 
 
 def check_named(owner, given, names, known):
@@ -406,8 +416,10 @@ def family_of(sets, names, owner="categories"):
 
     for labels in lists:
         if not all(map(is_label, labels)):
-            kind = "a dict {name: its columns} or a list of lists of columns"
-            raise TypeError(f"{owner} must be {kind}, by name or number, got {sets!r}")
+            raise TypeError(
+                f"{owner} must be a dict {{name: its columns}} or a list of lists of"
+                f" columns, by name or number, got {sets!r}"
+            )
     every_label = []
     set_of = []
     for k, labels in enumerate(lists):
@@ -418,8 +430,10 @@ def family_of(sets, names, owner="categories"):
     numbers = numbers_of(owner, every_label, names)
     for label, i, k in zip(every_label, numbers, set_of):
         if family[i] >= 0:
-            remedy = "put it into X twice, under two names, if it belongs to both"
-            raise ValueError(f"{owner}: column {label!r} is in two sets: {remedy}")
+            raise ValueError(
+                f"{owner}: column {label!r} is in two sets: put it into X twice, under"
+                " two names, if it belongs to both"
+            )
         family[i] = k
     return family
 
@@ -438,15 +452,19 @@ def chosen_columns(names, which=None, categories=None):
     several &= str(which) not in called  # a tuple may be a label of pandas
     labels = list(which) if several else [which]
     if any(isinstance(label, (bool, np.bool_)) for label in labels):
-        remedy = "give names or numbers, such as np.flatnonzero(selector.support_)"
-        raise TypeError(f"columns are not chosen by truth values: {remedy}")
+        raise TypeError(
+            "columns are not chosen by truth values: give names or numbers, such as"
+            " np.flatnonzero(selector.support_)"
+        )
     whole = (int, np.integer)
     labels = [label if isinstance(label, whole) else str(label) for label in labels]
     if isinstance(categories, dict):
         for variable, levels in categories.items():
             if str(variable) in labels and str(variable) not in called:
-                problem = f"{variable!r} is a variable of several columns"
-                raise ValueError(f"{problem}, {levels}: choose among these")
+                raise ValueError(
+                    f"{variable!r} is a variable of several columns, {levels}: choose"
+                    " among these"
+                )
     numbers = np.array(numbers_of("the call", labels, names), dtype=int)
     return numbers if several else numbers[0]
 
@@ -571,9 +589,11 @@ class Columns(NamedTuple):
         alone = (sizes == 1) & (self.family >= 0)
         if alone.any():
             columns = format_list(self.names, np.flatnonzero(alone), 8)
-            problem = f"a set of one column, {columns}, says nothing"
-            remedy = "code each level as a 0/1 column, or leave the set out"
-            yield f"categories: {problem} (it distinguishes no levels): {remedy}"
+            yield (
+                f"categories: a set of one column, {columns}, says nothing (it"
+                " distinguishes no levels): code each level as a 0/1 column, or leave"
+                " the set out"
+            )
 
 # %% ../../nbs/workshop/features.ipynb #72000031
 def _unit_columns(X, names, rows, within, intercept):
@@ -591,8 +611,9 @@ def _unit_columns(X, names, rows, within, intercept):
         A /= length
         unit = unit._replace(A=A, scale=unit.scale * length, constant=constant)
     if unit.constant.all():
-        problem = "every column of X is constant"
-        raise ValueError(f"{problem}: there is nothing to select from")
+        raise ValueError(
+            "every column of X is constant: there is nothing to select from"
+        )
     return unit
 
 
@@ -705,8 +726,10 @@ def check_finite(A, length, names):
     remedy = "drop or fill these, or change their unit"
     if missing:
         problem = f"NaN: {column} misses {missing} of {len(A)} values"
-        remedy = "drop these rows or columns, or fill them in (SimpleImputer in a"
-        remedy += " Pipeline does)"
+        remedy = (
+            "drop these rows or columns, or fill them in (SimpleImputer in a Pipeline"
+            " does)"
+        )
     if len(wrong) > 1:
         problem += f", and {len(wrong) - 1} other columns are not finite"
     raise ValueError(f"X contains {problem}: {remedy}")

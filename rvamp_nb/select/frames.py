@@ -15,9 +15,9 @@ from . import matched, readers
 from .readers import InputError, np, pd, printable, quoted, to_numeric
 
 # %% ../../nbs/workshop/frames.ipynb #51a5e927
-_ONE = ("target", "time", "event", "entry", "id", "groups", "strata", "weights")
-_ONE += ("offset", "exposure", "trials", "matched")
-_MANY = ("drop", "keep", "categorical")
+_ONE = "target time event entry id groups strata weights offset exposure trials matched"
+_ONE = _ONE.split()  # roles of one column
+_MANY = ["drop", "keep", "categorical"]
 _FEATURE = {"keep", "categorical", "ordered"}  # roles of features
 _TOGETHER = ({"id", "groups"}, {"target", "strata"})
 _TOGETHER += ({"strata", "keep", "categorical"}, {"strata", "keep", "ordered"})

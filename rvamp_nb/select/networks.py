@@ -248,6 +248,8 @@ class Network(NamedTuple):
 
 
 MOST_NAMED = 60  # nodes in a picture, of more no names are written
+# some 78 lines of 10 points fit around the circle: half leaves out names that fit, with
+# twice as many they cover each other
 
 
 def _angles(weights):

@@ -66,8 +66,9 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_sc
             del options["penalty_factor"]
         for name, value in options.items():
             if value is not None:
-                problem = f"{name} and prior are both given"
-                raise ValueError(f"{problem}: say it in the prior")
+                raise ValueError(
+                    f"{name} and prior are both given: say it in the prior"
+                )
         prior.check(len(names), np.inf)
         if is_own:
             return ScaledPrior(prior, _one_each(penalty_factor, names))
@@ -98,9 +99,10 @@ def _share_for(target_scale, l1_ratio, unit=1.0):
     which its lam has the unit of the target.
     """
     if target_scale > 1e10:  # 1 - share would be lost in rounding
-        problem = f"y varies by {target_scale:.0e}, beside which its square part is"
-        problem += " lost"
-        raise ValueError(f"an elastic net needs a y of another unit: {problem}")
+        raise ValueError(
+            f"an elastic net needs a y of another unit: y varies by {target_scale:.0e},"
+            " beside which its square part is lost"
+        )
     absolute = l1_ratio * (unit * target_scale)
     total = absolute + 1 - l1_ratio
     factor = total / target_scale / (l1_ratio * unit + 1 - l1_ratio)
@@ -122,8 +124,10 @@ def _one_each(penalty_factor, names):
     # powers of smaller factors would leave the range of floats
     faint = factors[(factors > 0) & (factors < 1e-70)]
     if faint.size:
-        allowed = "0 (unpenalised), or 1e-70 or more"
-        raise ValueError(f"penalty_factor must be {allowed}, got {faint.min():g}")
+        raise ValueError(
+            "penalty_factor must be 0 (unpenalised), or 1e-70 or more, got"
+            f" {faint.min():g}"
+        )
     return factors
 
 
@@ -133,15 +137,19 @@ def _check_prior(prior):
     """
     reason = ""
     if isinstance(prior, SpikeSlab):
-        reason = " gives a posterior's inclusion probability, no share of resamples:"
-        reason += " see rvamp(..., prior=SpikeSlab(...), beta=1).Pi"
+        reason = (
+            " gives a posterior's inclusion probability, no share of resamples: see"
+            " rvamp(..., prior=SpikeSlab(...), beta=1).Pi"
+        )
     elif not isinstance(prior, Prior) or prior.column_groups:
-        examples = "such as Laplace(1.0, FixedFactor()), ElasticNet or NonNegative, or"
-        examples += " a Prior of your own"
-        raise TypeError(f"prior must be a penalty {examples}, got {prior!r}")
+        raise TypeError(
+            "prior must be a penalty such as Laplace(1.0, FixedFactor()), ElasticNet or"
+            f" NonNegative, or a Prior of your own, got {prior!r}"
+        )
     elif not np.any(prior.threshold()):
-        reason = " has no threshold, and selects nothing; see rvamp for mean and"
-        reason += " variance"
+        reason = (
+            " has no threshold, and selects nothing; see rvamp for mean and variance"
+        )
     elif prior.positive and not np.all(prior.threshold()):
         reason = ": a column without penalty would be no covariate that always stays in"
     elif not isinstance(prior, Penalty):
@@ -339,9 +347,11 @@ def resolved_target(question, threshold, pfer, q, bound):
     """
     has_bound = draws_halves(question.counts)
     if pfer is not None and not has_bound:
-        rule = "only for rows drawn without replacement, half of them at most"
-        remedy = "drop pfer, or take resampling='subsample' instead of"
-        raise ValueError(f"pfer can be promised {rule}; {remedy} {question.counts!r}")
+        raise ValueError(
+            "pfer can be promised only for rows drawn without replacement, half of them"
+            " at most; drop pfer, or take resampling='subsample' instead of"
+            f" {question.counts!r}"
+        )
     p = int(question.candidates.sum())
     largest_q = _largest_q(question, p)
     threshold, pfer, q, note = resolve_error_control(
@@ -880,8 +890,10 @@ def _halve_interval(question, fit, lam, bottom, q):
     note = f"{question.size(fit.Pi):.3g} selected on average where q = {q:.3g}; "
     status = f"q not met: {note}just below λ = {lam:.6g} the sum jumps across q"
     if failed is not None:
-        status = f"fell back: {note}λ = {failed:.4g} did not converge, λ ="
-        status += f" {lam:.4g} is the nearest that did"
+        status = (
+            f"fell back: {note}λ = {failed:.4g} did not converge, λ = {lam:.4g} is the"
+            " nearest that did"
+        )
     return PenaltyChoice(lam, fit, status, steps)
 
 
@@ -955,9 +967,11 @@ def _search_or_end(question, steer, q):
     solved, path, answer = _search(begun, steer, q)
     if solved.max_steps == 1 and not answer.fit.converged:
         n_steps = solved.steps - steps
-        status = f"no answer: not converged, and the search took {n_steps}"
-        status += " steps, or too much work in each: raise max_iter, or the lambdas;"
-        status += " look for rows and weights far from all others"
+        status = (
+            f"no answer: not converged, and the search took {n_steps} steps, or too"
+            " much work in each: raise max_iter, or the lambdas; look for rows and"
+            " weights far from all others"
+        )
         answer = answer._replace(status=status)
     return replace(solved, begun=question.begun), path, answer
 

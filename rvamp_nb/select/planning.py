@@ -513,9 +513,7 @@ class Pilot(NamedTuple):
     neighbours: float = 0.0  # correlation of neighbours that may be in it (`unseen`)
 
     def __repr__(self):
-        N = len(self.noise_var)
-        K = len(self.loadings)
-        return f"Pilot({N} features, {K} in common)"
+        return f"Pilot({len(self.noise_var)} features, {len(self.loadings)} in common)"
 
     def draw(self, rows: int, rng: np.random.Generator) -> Array:
         """Draw a (rows, N) table."""

@@ -85,8 +85,10 @@ def plot_path(selection, ax=None, leaders=8):
     path = selection.summary_of_path
     if selection.fit.converged:
         lams = path.lambdas / selection.lam
-        size = size_reported(selection)
-        unit = f"the reported one (λ = {selection.lam:.3g}, ΣΠ = {size:.3g})"
+        unit = (
+            f"the reported one (λ = {selection.lam:.3g}, ΣΠ ="
+            f" {size_reported(selection):.3g})"
+        )
     else:
         lams = path.lambdas / path.lambdas[0]
         unit = "the largest one"

@@ -116,6 +116,7 @@ def path_options(asked):
 
 
 FEW_VALUES = 3  # values of a column: 0 and 1, or the copies of an allele
+# half: nothing is warned of; twice: grades from 1 to 6, too
 
 
 def _unlike_normal(question, kind):

@@ -283,8 +283,9 @@ def check_names(where, names):
 # among numbers, in lower case
 GAP_WORDS = {"na", "nan", "n/a", "#n/a", "null", "missing"}
 _TRUTH = {"true": 1.0, "false": 0.0}
-_BEYOND = r"([<>≤≥])=?\s*([-+]?\d*\.?\d+(e[-+]?\d+)?|[a-z]{2,})"
-_BEYOND = re.compile(_BEYOND, re.IGNORECASE)
+_BEYOND = re.compile(
+    r"([<>≤≥])=?\s*([-+]?\d*\.?\d+(e[-+]?\d+)?|[a-z]{2,})", re.IGNORECASE
+)
 
 
 class _Word(str):

@@ -384,7 +384,8 @@ def console(selection, name="the table", done=(), warnings=(), leaders=12):
     return lines
 
 
-_LABEL = 13  # letters for the label of a line of the block
+_LABEL = 13  # letters for the label of a line of the block; the longest has 12
+# half: no space behind most labels; twice: 13 letters fewer for each line
 
 
 def _wrap(sentences, indent=2):

@@ -142,8 +142,10 @@ class Selection:
         columns = self.question.columns
         selected = len(columns.called(self.support))
         every = len(columns.called(slice(None)))
-        count = f"{selected} of {every} {columns.feature}s"
-        return f"Selection({self.status}; {count} selected)"
+        return (
+            f"Selection({self.status}; {selected} of {every} {columns.feature}s"
+            " selected)"
+        )
 
 
 def summarize_path(question, path, answer=None):
@@ -309,8 +311,10 @@ def bound_reached(question, asked, threshold, pfer, status, estimates):
             threshold, bound, _ = error_control.error_control(p, **promise)
             bound = min(bound, pfer)
         except ValueError:
-            status = f"pfer not met: {size:.3g} selected on average, and the bound is"
-            status += f" above {pfer:g} at any threshold; raise pfer"
+            status = (
+                f"pfer not met: {size:.3g} selected on average, and the bound is above"
+                f" {pfer:g} at any threshold; raise pfer"
+            )
     return dict(threshold=threshold, pfer_bound=bound, status=status)
 
 
@@ -568,9 +572,9 @@ def given_penalties(question, lambdas):
         name = names[package]
     except (ValueError, KeyError, TypeError):
         known = ", ".join(names)
-        rule = "numbers, 'cv', or a package and its penalties, as ('glmnet', 0.1)"
         raise ValueError(
-            f"lambdas must be {rule}; for this model one of {known}, got {lambdas!r}"
+            "lambdas must be numbers, 'cv', or a package and its penalties, as"
+            f" ('glmnet', 0.1); for this model one of {known}, got {lambdas!r}"
         ) from None
     theirs = check_array("lambdas", np.atleast_1d(theirs), ("L",), 0, above=True)
     ours = theirs / scales[name]
@@ -592,8 +596,10 @@ def _best_penalty(question, n_folds=10):
     target = question.target
     A = question.A
     if question.columns.together or target.baseline is not None:
-        rule = "knows single columns, and no survival times"
-        raise ValueError(f"lambdas='cv' {rule}: give a number, or leave it out")
+        raise ValueError(
+            "lambdas='cv' knows single columns, and no survival times: give a number,"
+            " or leave it out"
+        )
     check_in_memory(A, "lambdas='cv'", "give a number, or leave it out")
     labels = target.rows.groups
     if labels is None:
@@ -771,9 +777,10 @@ def _refitted_if_possible(s):
         raise
     except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
         if isinstance(e, ValueError) and n_resamples is not None:
-            problem = f"n_resamples={n_resamples} refits cannot be made"
-            remedy = "leave it out, or give 0, and rVAMP alone is reported"
-            raise ValueError(f"{problem}: {e}; {remedy}") from e
+            raise ValueError(
+                f"n_resamples={n_resamples} refits cannot be made: {e}; leave it out,"
+                " or give 0, and rVAMP alone is reported"
+            ) from e
         reason = str(e) or type(e).__name__
     return replace(s, refit_error=reason, **coefficients(s))
 

@@ -393,10 +393,10 @@ def _choice_sentences(selection):
     yield f"The threshold Π ≥ {selection.threshold:.3g} {text}."
     if selection.undecided is not None and selection.undecided.any():
         undecided = selection.question.columns.called(selection.undecided)
-        names = listed(undecided, 8)
-        yield f"Within two standard errors of this threshold: {names}."
-    unit = selection.diagnostics.unit
-    bound = _ASSUMPTIONS[selection.asked["bound"]].format(f"{unit}s")
+        yield f"Within two standard errors of this threshold: {listed(undecided, 8)}."
+    bound = _ASSUMPTIONS[selection.asked["bound"]].format(
+        f"{selection.diagnostics.unit}s"
+    )
     limit = f"at most {selection.pfer_bound:.2g}, by {bound}"
     if np.isnan(selection.pfer_bound):
         limit = "not bounded for these resamples"
@@ -416,16 +416,20 @@ def _reliability_sentences(selection):
             " penalties."
         )
     if selection.fit.converged:
-        grade = GRADES[diagnostics.reliability]
-        spread = GRADES[diagnostics.spread_reliability]
         # only what a reason says, without its advice
         reasons = [text.partition(": ")[0] for text in diagnostics.reasons]
         reasons.append(
             f"the result varies as with {diagnostics.effective_rows:.0f}"
             f" {diagnostics.unit}s"
         )
-        yield f"The package rates the reliability of Π by rVAMP alone as {grade}"
-        yield f"({'; '.join(reasons)}), and that of standard deviations as {spread}."
+        yield (
+            "The package rates the reliability of Π by rVAMP alone as"
+            f" {GRADES[diagnostics.reliability]}"
+        )
+        yield (
+            f"({'; '.join(reasons)}), and that of standard deviations as"
+            f" {GRADES[diagnostics.spread_reliability]}."
+        )
     if diagnostics.repeated:
         groups = number_of(len(diagnostics.repeated), "group")
         yield f"{groups} of rows looked like repeats of each other."
@@ -562,8 +566,10 @@ def _facts_of_the_choice(selection):
     prior = type(selection.question.prior.plain).__name__
     prior = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(prior, prior)
     yield "penalty", f"{prior}, {penalty}"
-    reason = _threshold_reason(selection)
-    yield "threshold", f"selected if Π ≥ {selection.threshold:.3g}{reason}"
+    yield (
+        "threshold",
+        f"selected if Π ≥ {selection.threshold:.3g}{_threshold_reason(selection)}",
+    )
     resamples = _law(selection.question.counts, target.n_rows)
     if not np.isnan(selection.pfer_bound):
         resamples += (
@@ -600,7 +606,6 @@ def grades_of(diagnostics, refined):
     """Describe the reliability of a `Selection` in a sentence, from its diagnostics and
     its `refined` fit, None without refits.
     """
-    unit = diagnostics.unit
     reasons = list(diagnostics.reasons)
     if refined is not None:
         # the comparison has been made
@@ -608,14 +613,16 @@ def grades_of(diagnostics, refined):
     share = f"the largest makes {diagnostics.largest_share:.0%} of the variation"
     text = "; ".join(reasons)
     if not reasons:
-        text = f"no {unit} dominates: {share}"
+        text = f"no {diagnostics.unit} dominates: {share}"
     text = f"{GRADES[diagnostics.reliability]} ({text})"
     if refined is not None and reasons:
         text += ", by rVAMP alone; the refits correct that, but no wrong row"
     if diagnostics.spread_reasons:
         spread_reasons = "; ".join(diagnostics.spread_reasons)
-        spread = GRADES[diagnostics.spread_reliability]
-        text += f". The column sd: {spread} ({spread_reasons})"
+        text += (
+            f". The column sd: {GRADES[diagnostics.spread_reliability]}"
+            f" ({spread_reasons})"
+        )
     return text
 
 
@@ -649,8 +656,9 @@ def why_no_effects(question):
 def effects_text(selection, effects):
     """Write a paragraph about the `Effects` of a `Selection`, as Markdown."""
     n_intervals = np.sum(effects.status == "interval")
-    quantity = _change(selection.question.target)
-    change = f"the change of {quantity} per unit of its column"
+    change = (
+        f"the change of {_change(selection.question.target)} per unit of its column"
+    )
     if effects.ratio:
         change += f", and its exponential the {effects.ratio} ratio"
     how = "by a debiased Lasso, each as if it alone had no penalty"

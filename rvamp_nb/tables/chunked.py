@@ -234,13 +234,17 @@ def _check_numbers(source):
     dtype = dtype_of(source)
     if dtype is None or dtype.kind not in "biuf":
         given = dtype or type(source).__name__
-        remedy = "turn lists, text, dates or complex numbers into arrays of numbers"
-        raise TypeError(f"A must hold real numbers only, got {given}; {remedy} first")
+        raise TypeError(
+            f"A must hold real numbers only, got {given}; turn lists, text, dates or"
+            " complex numbers into arrays of numbers first"
+        )
     if isinstance(source, np.ma.MaskedArray):
         raise TypeError("A is a masked array; drop or fill the masked entries first")
     if len(source.shape) != 2 or 0 in source.shape:
-        size = f"at least one row and one column, got shape {source.shape}"
-        raise ValueError(f"A must be a table with {size}")
+        raise ValueError(
+            "A must be a table with at least one row and one column, got shape"
+            f" {source.shape}"
+        )
 
 
 class _SomeColumns:
@@ -300,8 +304,10 @@ def _picked(X, which, axis):
 
 
 def _no_array(table, *dtype, **copy):
-    remedy = "take some of its columns, A[:, which], or all of them, A[:, :]"
-    raise TypeError(f"a table in chunks does not become an array by itself; {remedy}")
+    raise TypeError(
+        "a table in chunks does not become an array by itself; take some of its"
+        " columns, A[:, which], or all of them, A[:, :]"
+    )
 
 
 class _Transposed:
@@ -343,8 +349,10 @@ class _Blocks:
         least = -np.inf  # what it may be follows below
         axis = check_size("ChunkedTable", "axis", self.axis, least)
         if axis not in (0, 1):
-            allowed = "1 (chunks of columns) or 0 (rows)"
-            raise ValueError(f"ChunkedTable: axis must be {allowed}, got {self.axis}")
+            raise ValueError(
+                "ChunkedTable: axis must be 1 (chunks of columns) or 0 (rows), got"
+                f" {self.axis}"
+            )
         self.chunk_size = check_size("ChunkedTable", "chunk_size", self.chunk_size)
         self.shape = (M, N + self.intercept)
         self.passes = 0
@@ -609,8 +617,9 @@ class ChunkedTable(_Blocks):
             rows = which[0]
             which = which[1]
             if not (isinstance(rows, slice) and rows == slice(None)):
-                problem = "a table in chunks gives A[:, columns] or A[rows], not both"
-                raise TypeError(problem)
+                raise TypeError(
+                    "a table in chunks gives A[:, columns] or A[rows], not both"
+                )
         which = np.arange(self.shape[axis])[which]
         wanted, position = np.unique(which, return_inverse=True)
         if not len(wanted):

@@ -163,8 +163,9 @@ class DaskTable(ChunkedTable):
 
     def _laid_out(self, source):
         if not isinstance(source, the_dask().array.Array):
-            given = type(source).__name__
-            raise TypeError(f"DaskTable takes a dask.array, not {given}")
+            raise TypeError(
+                f"DaskTable takes a dask.array, not {type(source).__name__}"
+            )
         if np.isnan(source.shape).any():
             raise ValueError(
                 "the chunks of A do not know how long they are: call"

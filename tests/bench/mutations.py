@@ -613,9 +613,9 @@ PICTURES_BY_OTHERS = [
     Mutation(
         "34_one_turn",
         "a7d10d03",
-        "the arrows have each other's number",
-        '((0.09, "->", "2"), (-0.09, "<-", "1"))',
-        '((0.09, "->", "1"), (-0.09, "<-", "2"))',
+        "x and u have each other's messages",
+        '(("x", 1.0, "rvamp"), ("u", 0.0, "p1"))',
+        '(("u", 1.0, "rvamp"), ("x", 0.0, "p1"))',
     ),
     Mutation(
         "35_until_it_stops",
@@ -965,10 +965,10 @@ FORMULAS_BY_OTHERS = [
     ),
     Mutation(
         "45_diagnostics",
-        "24a95087",
-        "fourth powers are scaled as squares",
-        "fourth * unit**2",
-        "fourth * unit",
+        "85e39a7a",
+        "each pair of rows counts twice",
+        "np.log(2 * level / (M * (M - 1)))",
+        "np.log(level / (M * (M - 1)))",
     ),
     Mutation(
         "46_conditioning",
@@ -1007,10 +1007,10 @@ FORMULAS_BY_OTHERS = [
     ),
     Mutation(
         "53_survival",
-        "se98e8ec",
-        "events are not in the order of the rows at risk",
-        "weights=self.event[order]",
-        "weights=self.event",
+        "c10c0003",
+        "who comes at the time of a death is at risk then",
+        'np.searchsorted(stop, start, "right")',
+        'np.searchsorted(stop, start, "left")',
     ),
     Mutation(
         "54_stability",

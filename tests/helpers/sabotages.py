@@ -885,6 +885,13 @@ SABOTAGES = [
         "tests/pages/test_by_name.py::test_without_an_answer_there_is_no_density",
     ),
     Sabotage(
+        "select/by_refits.py",
+        "steps are taken where refits are cheaper",
+        "wanted * a_refit < STEPS_A_SEARCH * a_step",
+        "wanted * a_refit > STEPS_A_SEARCH * a_step",
+        "tests/select/test_by_refits.py::test_a_small_table_takes_steps",
+    ),
+    Sabotage(
         "select/plots.py",
         "the title has rVAMP's probability, not the reported one",
         "Pi = selection.probabilities[i]\n",

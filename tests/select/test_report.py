@@ -657,7 +657,7 @@ def test_names_are_no_markup_in_the_paragraph(plain, no_pictures, tmp_path):
     assert not re.search("<[a-zA-Z/!?]", text)
 
 
-def test_a_full_disk_leaves_nothing_behind(plain, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_nothing_behind(plain, tmp_path, monkeypatch, no_pictures):
     def full(number):
         raise OSError(28, "No space left on device")
 
