@@ -65,7 +65,7 @@ def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(
     translator, stem, title
 ):
     page = translator.markdown("# Gaussians\n> One line.", stem)
-    runs = f'<a href="lite/notebooks/index.html?path={stem.partition("/")[2]}.ipynb">'
+    runs = f'<a href="lite/notebooks/index.html?path=nbs/{stem}.ipynb">'
     run = re.search(
         r"\n{.run .no-search}\n(<a[^>]+>)Run this chapter</a> in .+\n", page
     )

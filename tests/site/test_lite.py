@@ -81,7 +81,7 @@ def test_pages_say_the_minutes_to_the_first_figure():
     first = [seconds(line)[0] / 60 for line in kept().values()]
     page = (SITE / "31_prior.html").read_text(encoding="utf-8")
     assert "after one to four minutes stands the first figure" in page
-    assert 0.5 < min(first) < max(first) < 4
+    assert 0.25 < min(first) < max(first) < 4
 
 
 def test_nothing_is_fetched_from_elsewhere_but_pyodide():
