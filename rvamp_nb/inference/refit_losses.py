@@ -106,10 +106,9 @@ def check_target(loss, y):
                 " between them"
             )
     if loss == "poisson":
-        least = y.min()
-        if least < 0:
+        if y.min() < 0:
             raise ValueError(
-                f"y must be counts >= 0 for the Poisson loss, got {least:g}"
+                f"y must be counts >= 0 for the Poisson loss, got {y.min():g}"
             )
         if not y.any():
             raise ValueError("y is 0 in every row: there is nothing to fit")
