@@ -30,15 +30,20 @@ def _positive_definite(Q_hat, chi_hat, beta, n):
     Q_hat = np.asarray(Q_hat, float)
     chi_hat = np.asarray(chi_hat, float)
     if not 0 < beta < np.inf:
-        limits = "for beta = inf use the limits n = 0, 1/beta = 0"
-        raise ValueError(f"beta is {beta}: give a finite number above 0 ({limits})")
+        raise ValueError(
+            f"beta is {beta}: give a finite number above 0 (for beta = inf use the"
+            " limits n = 0, 1/beta = 0)"
+        )
     if np.any(Q_hat <= 0):
-        problem = f"Q_hat has the value {Q_hat.min()}"
-        raise ValueError(f"{problem}: a precision must be above 0")
+        raise ValueError(
+            f"Q_hat has the value {Q_hat.min()}: a precision must be above 0"
+        )
     precision = Q_hat - n * beta * chi_hat
     if np.any(precision <= 0):
-        remedy = "keep n below Q_hat / (beta * chi_hat)"
-        raise ValueError(f"n is {n}: no Gaussian has so many replicas here; {remedy}")
+        raise ValueError(
+            f"n is {n}: no Gaussian has so many replicas here; keep n below Q_hat /"
+            " (beta * chi_hat)"
+        )
     return precision
 
 # %% ../nbs/course/23_rs_gaussian.ipynb #43c86238

@@ -60,8 +60,10 @@ if TYPE_CHECKING:
     Ints = NDArray[np.intp]
     TableLike = Any  # of the libraries that have tables none is loaded for a signature
 else:  # the same, under a name that a printed signature shows
-    ArrayLike, TableLike = (NewType(n, object) for n in ("ArrayLike", "TableLike"))
-    Axes, DataFrame = (NewType(n, object) for n in ("Axes", "DataFrame"))
+    ArrayLike = NewType("ArrayLike", object)
+    Axes = NewType("Axes", object)
+    DataFrame = NewType("DataFrame", object)
+    TableLike = NewType("TableLike", object)
     Array, Bools, Ints = (NewType(n, np.ndarray) for n in ("Array", "Bools", "Ints"))
 
 

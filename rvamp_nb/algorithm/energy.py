@@ -39,8 +39,10 @@ def messages_of(fit):
     of a `Fit`, or at a `Step`; refuse anything else and a fit without messages.
     """
     if not isinstance(fit, (Fit, Step)):
-        rule = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
-        raise TypeError(f"fit must be {rule}, got {fit!r:.60}")
+        raise TypeError(
+            "fit must be a Fit, from rvamp (of a fitted selector: selector.fit_), got"
+            f" {fit!r:.60}"
+        )
     last = fit
     if isinstance(fit, Fit):
         last = fit.last
@@ -146,8 +148,10 @@ def width_part(A, messages, beta):
 def _refuse_clusters(what, messages):
     """Refuse columns in clusters (TypeError): F_x is a sum over single columns."""
     if not isinstance(messages.to_prior, Natural):
-        remedy = "ask a fit without column_clusters=..."
-        raise TypeError(f"{what} is not had for columns in clusters: {remedy}")
+        raise TypeError(
+            f"{what} is not had for columns in clusters: ask a fit without"
+            " column_clusters=..."
+        )
 
 
 def variational(problem, messages):

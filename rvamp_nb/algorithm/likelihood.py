@@ -617,8 +617,10 @@ class Logistic(Loss):
         only.
         """
         if not ((0 <= y) & (y <= 1)).all():
-            what = "y must hold the labels 0 and 1 for the logistic loss, or shares"
-            raise ValueError(f"{what}; code the classes so: y = (labels == positive)")
+            raise ValueError(
+                "y must hold the labels 0 and 1 for the logistic loss, or shares; code"
+                " the classes so: y = (labels == positive)"
+            )
         if y.max() == 0 or y.min() == 1:
             raise ValueError(f"y holds one class only ({y[0]:g}); Logistic needs both")
 
@@ -880,8 +882,10 @@ class Huber(Loss):
     def check(self, y: Array, beta: float) -> None:
         """See `Loss.check`: a finite beta is refused."""
         if np.isfinite(beta):
-            remedy = "leave beta out, or take Squared(sigma)"
-            raise ValueError(f"Huber loss is for beta = inf, got {beta:g}: {remedy}")
+            raise ValueError(
+                f"Huber loss is for beta = inf, got {beta:g}: leave beta out, or take"
+                " Squared(sigma)"
+            )
 
     def value(self, y: Array, f: Array) -> Array:
         """See `Loss.value`."""

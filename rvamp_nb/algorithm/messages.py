@@ -93,8 +93,10 @@ def natural_to_moment(message):
     """Convert a message to its moment view, or back; a ValueError where Q_hat is 0."""
     Q_hat, h, chi_hat = message
     if np.any(np.equal(Q_hat, 0)):
-        remedy = "it has no moment view; keep it in the natural one (Mixed)"
-        raise ValueError(f"Q_hat is 0 for a coordinate: {remedy}")
+        raise ValueError(
+            "Q_hat is 0 for a coordinate: it has no moment view; keep it in the natural"
+            " one (Mixed)"
+        )
     return MomentView(1 / Q_hat, h / Q_hat, chi_hat / Q_hat**2)
 
 # %% ../../nbs/course/24_messages.ipynb #ece298d9
@@ -148,8 +150,12 @@ def _check_views(moments, S):
     if moments.rho is None or moments.rho_bar is None:
         raise ValueError("moments needs rho and rho_bar, each without cancellation")
     if np.any(moments.rho[S] == 0):
-        fault = "rho = 0, where the natural view is infinite: leave it out"
-        raise ValueError(f"S holds a coordinate with {fault}")
+        raise ValueError(
+            "S holds a coordinate with rho = 0, where the natural view is infinite:"
+            " leave it out"
+        )
     if np.any(moments.rho_bar[~S] == 0):
-        fault = "rho = 1, where the moment view is infinite: take it in"
-        raise ValueError(f"S leaves out a coordinate with {fault}")
+        raise ValueError(
+            "S leaves out a coordinate with rho = 1, where the moment view is infinite:"
+            " take it in"
+        )

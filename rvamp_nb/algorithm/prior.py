@@ -467,8 +467,10 @@ def _check_sizes(prior, N: int, beta: float) -> None:
     """See `Prior.check`: one number, or one for each column."""
     for name, value in vars(prior).items():
         if np.shape(value) not in ((), (N,)):
-            rule = f"one number or one for each of the {N} columns of A"
-            raise ValueError(f"{name} must be {rule}, got shape {np.shape(value)}")
+            raise ValueError(
+                f"{name} must be one number or one for each of the {N} columns of A,"
+                f" got shape {np.shape(value)}"
+            )
 
 
 _OF_THE_PAPER = TwoPoint()
@@ -963,9 +965,10 @@ class SpikeSlab(Prior):
     def check(self, N: int, beta: float) -> None:
         """See `Prior.check`: only beta = 1 will do."""
         if beta != 1:
-            rule = "SpikeSlab is for beta = 1 (a power of a spike means nothing)"
-            remedy = "pass beta=1.0, or a Laplace prior"
-            raise ValueError(f"{rule}, got beta = {beta:g}: {remedy}")
+            raise ValueError(
+                "SpikeSlab is for beta = 1 (a power of a spike means nothing), got beta"
+                f" = {beta:g}: pass beta=1.0, or a Laplace prior"
+            )
         _check_sizes(self, N, beta)
 
     def _log_odds(self, field, Q_hat):

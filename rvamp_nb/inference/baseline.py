@@ -14,7 +14,6 @@ BaselineHazard(10 events of 20 rows; hazard up to 1.9 at 20)
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,12 +25,9 @@ from ..algorithm.resampling import CountLaw, Stratified, Subsample
 from ..algorithm.weighted import WeightedLoss
 from ..sketch import as_page
 from ..tables.chunked import check_in_memory
-from ..typing import Array, TableLike
+from ..typing import Array, DataFrame, TableLike
 from ..validation import check_array, kind_of
 from .cox import RiskSets, leave_one_out_hazard, one_clock, within_strata
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 __all__ = ["BaselineHazard", "MovingBaseline", "survival_target"]
 
@@ -54,9 +50,10 @@ def survival_target(y):
     coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in parts]
     varies = np.any(parts[-1] != parts[-1][:1])  # times of matched sets are all 1
     if all(coded) and varies and len(parts) == 2 and not named:
-        problem = "both columns hold only 0 and 1, and each could be the event"
-        remedy = "call them 'event' and 'time', in a data frame or a structured array"
-        raise ValueError(f"y: {problem}: {remedy}")
+        raise ValueError(
+            "y: both columns hold only 0 and 1, and each could be the event: call them"
+            " 'event' and 'time', in a data frame or a structured array"
+        )
     # all start at 0
     if coded[-1] and not named and not (coded[0] and np.any(parts[0])):
         parts = parts[-1:] + parts[:-1]
@@ -64,9 +61,11 @@ def survival_target(y):
     if event.dtype.kind == "O":
         event = event.astype(float)
     if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
-        column = "the first column, or the one that holds 0 and 1 alone"
-        remedy = "True where it was seen and False where not (of codes 1, 2: y == 2)"
-        raise ValueError(f"y: the event is {column}; it must be {remedy}")
+        raise ValueError(
+            "y: the event is the first column, or the one that holds 0 and 1 alone; it"
+            " must be True where it was seen and False where not (of codes 1, 2: y =="
+            " 2)"
+        )
     time = check_array("y: time", parts[-1], ("M",), 0)
     event = event.astype(float)
     if len(parts) == 2:
@@ -93,10 +92,10 @@ def _parts_of(y):
     if not parts:
         parts = list(np.transpose(np.atleast_1d(y)))
     if len(parts) not in (2, 3) or parts[0].ndim != 1:
-        form = "a structured array or two columns: event and time"
-        given = f"{type(y).__name__} of shape {np.shape(y)}"
-        rest = f"or event, start and stop; got {given}"
-        raise TypeError(f"y for survival must be {form}, {rest}")
+        raise TypeError(
+            "y for survival must be a structured array or two columns: event and time,"
+            f" or event, start and stop; got {type(y).__name__} of shape {np.shape(y)}"
+        )
     return parts, named
 
 
@@ -107,11 +106,11 @@ def _check_entry(entry, time):
     if entry.shape == time.shape and (entry >= time).any():
         late = np.flatnonzero(entry >= time)
         row = late[0]
-        ends = f"starts at {entry[row]:g} and stops at {time[row]:g}"
-        example = f"row {row} (counted from 0) {ends}"
-        problem = f"start must be before stop: {example} ({len(late)} rows are such)"
-        remedy = "drop who was never at risk, or give them in order"
-        raise ValueError(f"{problem}; {remedy}")
+        raise ValueError(
+            f"start must be before stop: row {row} (counted from 0) starts at"
+            f" {entry[row]:g} and stops at {time[row]:g} ({len(late)} rows are such);"
+            " drop who was never at risk, or give them in order"
+        )
     return check_array("start", entry, time.shape, 0)
 
 
@@ -137,8 +136,10 @@ def _check_baseline(base):
     if base.strata is not None:
         fields["strata"] = Stratified(Subsample(1.0), base.strata).index
         if base.strata.shape != time.shape:
-            what = f"one label for each of {len(time)} rows, got {len(base.strata)}"
-            raise ValueError(f"strata must hold {what}")
+            raise ValueError(
+                f"strata must hold one label for each of {len(time)} rows, got"
+                f" {len(base.strata)}"
+            )
     weight = base.sample_weight
     fields["counts"] = resampling.law_of_one(base.counts, len(time))
     if base.risk is None:
@@ -262,9 +263,10 @@ class BaselineHazard:
         return table[table["events"] > 0]
 
     def __repr__(self):
-        seen = f"{int(np.sum(self.event)):,} events of {len(self.time):,} rows"
-        last = f"hazard up to {self.hazard.max():.2g} at {self.time.max():g}"
-        return f"BaselineHazard({seen}; {last})"
+        return (
+            f"BaselineHazard({int(np.sum(self.event)):,} events of {len(self.time):,}"
+            f" rows; hazard up to {self.hazard.max():.2g} at {self.time.max():g})"
+        )
 
     def _repr_html_(self):
         table = self.summary().reset_index()

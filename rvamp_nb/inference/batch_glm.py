@@ -730,7 +730,7 @@ def _solve_by_products(p, likely, start):
             break
     return _Solution(x, f, sure, gap)
 
-
+# %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe4
 def _solve_in_batches(p, likely, start):
     """Yield the `_Solution` of any number of refits, in batches that fit into memory.
 

@@ -8,7 +8,7 @@ __all__ = ['weighted_lasso', 'Refits', 'naive_bootstrap']
 # %% ../../nbs/course/14_bootstrap.ipynb #46b76c61
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,8 @@ from ..environment import numpy_errors, progress_bar, threaded_libraries
 from . import batch_glm, refit_losses
 from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import check_in_memory
-from ..typing import Array, ArrayLike, renamed
+from ..typing import Array, ArrayLike, DataFrame, renamed
 from ..validation import check_array, check_number, check_size, kind_of
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 # %% ../../nbs/course/14_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):

@@ -11,7 +11,6 @@ __all__ = ['COLUMNS_AT_ONCE', 'TINY', 'ROW_NODES', 'CALLER', 'pair_covariance', 
 import warnings
 from dataclasses import dataclass, is_dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,11 +23,8 @@ from ..algorithm.solver import ConvergenceWarning, Fit, check_settled
 from ..algorithm.step import Replies, coupling_step, message_to_coupling, threads
 from ..environment import numpy_errors
 from ..sketch import as_page
-from ..typing import Array, ArrayLike
+from ..typing import Array, ArrayLike, DataFrame
 from ..validation import check_array, check_number, check_size
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0014
 def pair_covariance(answer, incoming, correlation, bends):

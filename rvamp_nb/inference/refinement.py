@@ -301,7 +301,7 @@ def _estimate_shares(samples):
     alone = level_mean(few, settled, exact, unit)
     Pi = alone.value.copy()
     square_error = alone.square_error.copy()
-    if samples.known:
+    if samples.known and not samples.diagonal:
         # rVAMP's error is estimated by itself for frequent and for rare features
         for part in (guess > 0.5, guess <= 0.5):
             selected = settled.astype(bool)[:, part].toarray()

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, huber
 
-__all__ = ["REFITTED", "RefitLoss", "check_target"]
+__all__ = ["KNOWN_LOSSES", "RefitLoss", "check_target"]
 
-REFITTED = "squared", "logistic", "poisson", "huber"  # tests: the names in LOSSES
+KNOWN_LOSSES = "squared", "logistic", "poisson", "huber"  # tests: the names in LOSSES
 
 
 class RefitLoss(NamedTuple):
-    """The loss l(y, f + offset), by its name in REFITTED; Huber's is linear beyond
+    """The loss l(y, f + offset), by its name in KNOWN_LOSSES; Huber's is linear beyond
     delta. Its curvature is lent a share of a parabola's there.
     """
 
@@ -95,8 +95,8 @@ class RefitLoss(NamedTuple):
 
 def check_target(loss, y):
     """Refuse (ValueError) an unknown loss, and targets, (M,), that do not suit it."""
-    if not isinstance(loss, str) or loss not in REFITTED:
-        names = ", ".join(map(repr, REFITTED))
+    if not isinstance(loss, str) or loss not in KNOWN_LOSSES:
+        names = ", ".join(map(repr, KNOWN_LOSSES))
         raise ValueError(f"loss must be one of {names}, got {loss!r}")
     if loss == "logistic":
         shares = 0 <= y.min() and y.max() <= 1
@@ -106,10 +106,9 @@ def check_target(loss, y):
                 " between them"
             )
     if loss == "poisson":
-        least = y.min()
-        if least < 0:
+        if y.min() < 0:
             raise ValueError(
-                f"y must be counts >= 0 for the Poisson loss, got {least:g}"
+                f"y must be counts >= 0 for the Poisson loss, got {y.min():g}"
             )
         if not y.any():
             raise ValueError("y is 0 in every row: there is nothing to fit")

@@ -7,7 +7,7 @@ __all__ = ['ROWS', 'score_covariances', 'SoftmaxFit', 'softmax_fit']
 
 # %% ../../nbs/workshop/softmax.ipynb #50f70004
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -20,11 +20,8 @@ from . import several_classes
 from .refinement import RefinedFit, refine
 from ..sketch import as_page, plain_text
 from ..tables.dispatch import names_of
-from ..typing import Array, ArrayLike
+from ..typing import Array, ArrayLike, DataFrame
 from ..validation import check_array
-
-if TYPE_CHECKING:  # not loaded for a signature
-    from pandas import DataFrame
 
 # %% ../../nbs/workshop/softmax.ipynb #c6100070
 ROWS = 64  # are predicted at once

@@ -15,7 +15,7 @@ from ..inference.diagnostics import ReliabilityWarning
 from . import error_control
 from .penalty import search
 from ..tables.standardize import unit_columns
-from ..validation import check_choice, check_number, check_size
+from ..validation import check_number, check_size, check_word
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000006
 def _comparable(question, asked):
@@ -173,7 +173,7 @@ def _check_choices(pfer, covariance, n_draws):
             f"decoys: n_draws must be odd, got {n_draws}: with an even number half of"
             " the draws keep more than is promised"
         )
-    check_choice("covariance", covariance, COVARIANCES)
+    check_word("covariance", covariance, COVARIANCES)
     return pfer
 
 

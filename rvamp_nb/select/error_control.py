@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from ..validation import check_choice, check_number, check_size
+from ..validation import check_number, check_size, check_word
 
 # %% ../../nbs/course/51_error_control.ipynb #6598b7e2
 def pfer_bound(q, threshold, p):
@@ -34,7 +34,7 @@ def _check_both(q, threshold):
 # %% ../../nbs/course/51_error_control.ipynb #4081f44a
 def _check_given(p, threshold=None, pfer=None, q=None, bound="mb"):
     """Return threshold, pfer and q as floats, checked; None remains None."""
-    check_choice("bound", bound, ("mb", "unimodal", "gaussian"))
+    check_word("bound", bound, ("mb", "unimodal", "gaussian"))
     owner = "error control"
     check_size(owner, "p", p)
     if q is not None:

@@ -19,8 +19,12 @@ _ONE = "target time event entry id groups strata weights offset exposure trials 
 _ONE = _ONE.split()  # roles of one column
 _MANY = ["drop", "keep", "categorical"]
 _FEATURE = {"keep", "categorical", "ordered"}  # roles of features
-_TOGETHER = ({"id", "groups"}, {"target", "strata"})
-_TOGETHER += ({"strata", "keep", "categorical"}, {"strata", "keep", "ordered"})
+_TOGETHER = [  # roles that one column may have at once
+    {"id", "groups"},
+    {"target", "strata"},
+    {"strata", "keep", "categorical"},
+    {"strata", "keep", "ordered"},
+]
 
 
 def _roles(where, typed, asked):

@@ -21,7 +21,7 @@ from ..sketch import as_page
 from ..tables.chunked import check_in_memory
 from ..tables.standardize import unit_columns
 from ..typing import Array, Axes, Bools, DataFrame, Ints, TableLike
-from ..validation import check_array, check_choice, check_size, format_list, kind_of
+from ..validation import check_array, check_size, check_word, format_list, kind_of
 from .edges import edge_shares, penalty_for
 from .error_control import pfer_bound, resolve_error_control
 from .features import column_names, near_copies, read_X
@@ -375,7 +375,7 @@ def neighbourhoods(
     >>> neighbourhoods(X, n_resamples=100).selected[4].nonzero()[0]
     array([3])
     """
-    check_choice("neighbourhoods: rule", rule, ("and", "or"))
+    check_word("neighbourhoods: rule", rule, ("and", "or"))
     n = -(-check_size("neighbourhoods", "n_resamples", n_resamples, least=4) // 2)
     check_size("neighbourhoods", "seed", seed, least=0)
     A, names, stands = read_nodes(X)

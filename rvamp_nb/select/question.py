@@ -28,13 +28,7 @@ import numpy as np
 from ..algorithm.resampling import Grouped, drawn
 from ..inference.refits import check_refittable
 from ..tables.chunked import check_in_memory, chunk_axis
-from ..validation import (
-    check_array,
-    check_choice,
-    check_number,
-    check_size,
-    format_list,
-)
+from ..validation import check_array, check_number, check_size, check_word, format_list
 from . import feature_groups
 from .error_control import BOUNDS, DECOYS
 from .features import by_name, prepare_columns
@@ -82,7 +76,7 @@ def check_options(asked, default):
         elif isinstance(allowed, int):
             check_size(owner, name, value, allowed)
         else:
-            check_choice(name, value, allowed, optional)
+            check_word(name, value, allowed, optional)
     if asked["n_resamples"]:  # fewer have no standard error
         check_size(owner, "n_resamples", asked["n_resamples"], least=10)
 

@@ -316,7 +316,7 @@ def _method_sentences(selection):
         f" ({steps}, tolerance {selection.question.tol:g})."
     )
     if selection.by_refits:
-        yield "Its coupling was taken as diagonal, and refits corrected the penalty."
+        yield "Its coupling was taken as diagonal: refits led by it give λ and Π alone."
     refined = selection.refined
     if refined is not None:
         failed = ""

@@ -101,6 +101,21 @@ SABOTAGES = [
     ),
     Sabotage(
         "inference/batch_glm.py",
+        "products of many rows forget the counts",
+        "    drawn *= root_count\n",
+        "",
+        "tests/algorithm/test_bootstrap_general.py"
+        "::test_many_rows_are_refitted_from_products_of_few_columns",
+    ),
+    Sabotage(
+        "inference/refit_losses.py",
+        "Poisson refits forget the target",
+        "return c * (np.exp(f) - y)",
+        "return c * np.exp(f)",
+        "tests/algorithm/test_bootstrap_general.py::test_a_poisson_offset_is_an_exposure",
+    ),
+    Sabotage(
+        "inference/batch_glm.py",
         "columns outside the guess are not looked at again",
         "again[refits] = True",
         "again[refits] = False",
@@ -994,8 +1009,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the classes of a sample answer by themselves",
-        "step += share * ((p * step).sum(0) / (1 - (share * p).sum(0)))",
-        "step += 0 * share",
+        "gap += vp * ((p * gap).sum(0) / p.sum(0))",
+        "gap += 0 * vp",
         "tests/inference/test_turns.py"
         "::test_samples_in_classes_go_on_from_their_last_fits",
     ),
@@ -1076,6 +1091,14 @@ SABOTAGES = [
         "psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T",
         "psi, chi_hat = (through @ np.maximum(total, 0.0)).T",
         "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
+    ),
+    Sabotage(
+        "inference/row_distances.py",
+        "pairs of rows count as one",
+        "allowed = np.log(2 * level / (M * (M - 1)))",
+        "allowed = np.log(level)",
+        "tests/inference/test_diagnostics.py"
+        "::test_independent_rows_are_not_taken_for_repeated_ones",
     ),
     Sabotage(
         "inference/row_shares.py",
@@ -1296,8 +1319,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "with one curvature the rows' weights are left out of their pull",
-        "self.scores = X * -(weight * slope)[:, None]",
-        "self.scores = X * -slope[:, None]",
+        "scores = X * -(weight * slope)[:, None]",
+        "scores = X * -slope[:, None]",
         "tests/inference/test_turns.py::test_one_curvature_meets_the_conditions_of_its_parabola",
     ),
     Sabotage(
@@ -1427,7 +1450,7 @@ SABOTAGES = [
         "tests/algorithm/test_bootstrap_general.py::test_where_a_refit_begins_moves_no_digit_and_saves_steps",
     ),
     Sabotage(
-        "inference/levels.py",
+        "algorithm/cluster_channel.py",
         "a coefficient is part of its own field",
         'W = U / (1 - view.D * np.einsum("mi,mi->i", U, A))',
         "W = U",

@@ -140,6 +140,7 @@ def test_the_truth_is_brute_force(both):
         seed=9,
         progress=False,
     )
-    error = np.hypot(by.refined_.Pi_se, found.Pi_se)
-    z = (by.probabilities_ - found.Pi) / np.maximum(error, 0.004)
-    assert np.sqrt(np.mean(z**2)) < 1.2 and np.abs(z).max() < 4.5
+    # of a feature that none of 300 refits selects their share says little
+    variance = np.maximum(by.probabilities_ * (1 - by.probabilities_), 1e-3) / 300
+    z = (by.probabilities_ - found.Pi) / np.sqrt(by.refined_.Pi_se**2 + variance)
+    assert 0.6 < np.sqrt(np.mean(z**2)) < 1.2 and np.abs(z).max() < 4
