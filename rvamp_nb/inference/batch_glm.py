@@ -745,7 +745,6 @@ def _solve_in_batches(p, likely, start):
     numbers_each = max(M * min(M, n), n, 1)
     solve = _solve_on_all
     if M >= LONG and p.loss.name == "squared" and likely is not None:
-        numbers_each = M
         solve = _solve_by_products
     # a copy of the drawn rows pays in a long table with many that are not drawn
     elif M >= LONG and np.count_nonzero(p.counts) < 0.75 * p.counts.size:
