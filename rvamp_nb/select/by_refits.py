@@ -73,8 +73,10 @@ def search_by_refits(question, q, asked):
         last = penalty.run_cheaply(empty._replace(prior=question.inside(tracker)), take)
         if last is None or last.change > penalty.FIRST_TOL:
             return None
-        prior = question.inside(question.prior.scaled(tracker.lam))
-        problem = empty._replace(prior=prior, counts=question.of_one)
+        problem = empty._replace(
+            prior=question.inside(question.prior.scaled(tracker.lam)),
+            counts=question.of_one,
+        )
         fit = Fit(problem, last, True, 1, "converged", None, penalty.FIRST_TOL)
         samples = refinement.Samples(fit, None, 0)
         samples.grow((0, CORRECTED_BY, CORRECTED_BY), False)

@@ -531,12 +531,13 @@ def facts(selection, name="", done=()):
         yield from _facts_of_the_choice(selection)
     refits = selection.refit_error or "none: rVAMP computes Π without them"
     if selection.refined is not None:
-        precision = " precision, the others until no coefficient changed its sign)"
-        refits = selection.refined.status.replace(" precision)", precision)
-        refits += (
-            "; together with rVAMP, which computes Π without refits,"
-            f" {_accuracy(selection.refined)}; random seed 0"
+        refits = selection.refined.status.replace(
+            " precision)",
+            " precision, the others until no coefficient changed its sign)",
         )
+        if not selection.by_refits:
+            refits += "; together with rVAMP, which computes Π without refits"
+        refits += f", {_accuracy(selection.refined)}; random seed 0"
     yield "refits", refits
     stability = stability_words(selection)
     if stability:

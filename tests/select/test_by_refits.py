@@ -20,6 +20,7 @@ from rvamp_nb.inference.refits import refitter
 from rvamp_nb.inference.turns import DiagonalTurns
 from rvamp_nb.select import by_refits, features
 from rvamp_nb.select.report import headline
+from rvamp_nb.select.wording import facts
 
 
 def sparse_table(M=600, N=150, density=0.03, seed=0):
@@ -59,6 +60,9 @@ def test_the_first_line_says_which_way_the_answer_came(both):
     said = "by refits, which cost less here than steps of rVAMP"
     assert said in headline(by.selection_)
     assert "by refits" not in headline(steps.selection_)
+    rvamp = "together with rVAMP, which computes Π without refits, as accurate as"
+    assert rvamp in dict(facts(steps.selection_))["refits"]
+    assert "together" not in dict(facts(by.selection_))["refits"]
 
 
 def test_densities_are_made_when_they_are_asked_for(both):
