@@ -17,8 +17,7 @@ PAGES = sorted(
     for path in SITE.rglob("*.html")
     if not {"_static", "lite"} & {*path.parts}  # JupyterLite's are no pages of ours
 )
-# how the browser is called; the first has no windows, and takes a third less
-CHROMIUM = "chromium-headless-shell chromium chromium-browser google-chrome".split()
+CHROMIUM = "chromium chromium-browser google-chrome".split()  # how it is called
 WINDOW = {"width": 1400, "height": 900}  # in pixels: nothing is cut in it
 HANGS = 600_000  # milliseconds: a page is waited for, but what hangs must end
 SETTLED = """async () => {
