@@ -99,7 +99,7 @@ class Selection:
 
     @property
     def by_refits(self):
-        """Whether refits found the penalty, and rVAMP has taken no step."""
+        """Return whether refits found the penalty, without a step of rVAMP."""
         return self.fit.converged and self.fit.last.coupled is None
 
     @cached_property
