@@ -20,9 +20,9 @@ from . import iteration
 from .active import step_for
 from .clusters import check_clusters, find_clusters, put_in_clusters
 from .groups import GroupedLoss, group_loss  # chapter 5.2
-from .likelihood import WORK, Loss, Squared, check_loss
+from .likelihood import WORK, LossLike, read_loss
 from .messages import Moments, Natural, coordinates, from_coordinates
-from .prior import Laplace, Prior, check_prior
+from .prior import Laplace, Prior, read_prior
 from .problem import Breakdown, Problem, State, Step
 from .protocols import check_moments, check_own_loss
 from .resampling import CountLaw, Poisson, check_law, law_of_one
@@ -501,22 +501,6 @@ def _check_scale(name, values, most=1e70):
             f" vanish; give {name} (and lam) in other units"
         )
 
-# %% ../../nbs/workshop/solver.ipynb #f94b1703
-def _make_prior(lam, prior, N, beta):
-    """Return the prior, or a `Laplace` of lam if that is given, validated for N columns
-    at beta.
-    """
-    if (lam is None) == (prior is None):
-        raise TypeError(
-            "give lam or prior=Laplace(...), one of the two; choose_lambda(A, y) finds"
-            " a lam by cross-validation"
-        )
-    if prior is None:
-        prior = Laplace(lam)
-    check_prior(prior)
-    prior.check(N, beta)
-    return prior
-
 # %% ../../nbs/workshop/solver.ipynb #4b0737b7
 def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     """Validate the arguments of `rvamp` and return them as a `Problem`, with a column
@@ -531,12 +515,13 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     beta = check_number("rvamp", "beta", beta, 0, closed="]")
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
-    check_loss("likelihood", likelihood)
+    likelihood = read_loss(likelihood)
     if isinstance(likelihood, GroupedLoss):
         likelihood = likelihood.loss  # of an earlier fit: counts make its groups anew
     check_law("resampling", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
-    prior = _make_prior(lam, prior, N, beta)
+    prior = read_prior(lam, prior)
+    prior.check(N, beta)
     prior.check_table(A)
     likelihood.check(y, beta)
     plain = likelihood.plain
@@ -668,7 +653,7 @@ def rvamp(
     lam: ArrayLike | None = None,
     *,
     prior: Prior | None = None,
-    loss: Squared | Loss = Squared(),
+    loss: LossLike = "squared",
     resampling: CountLaw = Poisson(0.5),
     beta: float = np.inf,
     intercept: bool = False,
@@ -694,11 +679,11 @@ def rvamp(
     y : (M,) array-like of finite numbers
         The target; for the logistic loss 0 and 1, for the Poisson loss counts.
     lam : float > 0 or (N,) array, optional
-        The paper's prior: each lam_i is lam or 2 lam with probability 1/2.
+        The penalty of prior=Laplace(lam), the Lasso's.
     prior : Laplace, Ridge, ElasticNet, NonNegative, SpikeSlab, or a Prior of your own
         The penalty, or at beta = 1 the prior; give it or `lam`.
-    loss : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
-        The loss l of a row.
+    loss : "squared", "logistic", "poisson", "huber", or a loss
+        The loss l of a row, such as Huber(2.0), or one of your own.
     resampling : Poisson, Subsample, NoResampling, Exponential or Discrete
         Law of the occupation numbers c_mu; or Grouped, Stratified.
     beta : float > 0
@@ -1016,7 +1001,7 @@ def rvamp_path(
     n_lambdas: int = 50,
     lambda_min_ratio: float = 0.05,
     prior: Prior = Laplace(1.0),
-    loss: Squared | Loss = Squared(),
+    loss: LossLike = "squared",
     resampling: CountLaw = Poisson(0.5),
     beta: float = np.inf,
     intercept: bool = False,
