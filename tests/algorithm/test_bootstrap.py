@@ -15,7 +15,6 @@ from sklearn.linear_model import Lasso
 from textbook import optimality_gap
 
 from rvamp_nb.algorithm.resampling import (
-    FixedFactor,
     Multinomial,
     NoResampling,
     Poisson,
@@ -229,15 +228,7 @@ def test_the_running_example_against_enumeration(counts):
 def test_multinomial_and_poisson_differ_where_rows_are_few():
     A, y, _, _ = toy()
     one, two = (
-        naive_bootstrap(
-            A,
-            y,
-            0.3,
-            resampling=c,
-            randomize=FixedFactor(),
-            n_resamples=400,
-            verbose=False,
-        )
+        naive_bootstrap(A, y, 0.3, resampling=c, n_resamples=400, verbose=False)
         for c in (Multinomial(1.0), Poisson(1.0))
     )
     assert one.Pi[0] == 1 and abs(two.Pi[0] - 0.829) < 4 * two.Pi_se[0]
@@ -297,7 +288,7 @@ def test_residuals_carry_the_penalty():
 
 
 def test_no_resampling_is_the_plain_lasso():
-    fit = run(TALL, resampling=NoResampling(), randomize=FixedFactor())
+    fit = run(TALL, resampling=NoResampling())
     plain = (
         Lasso(alpha=0.05 / 40, fit_intercept=False, tol=1e-13, max_iter=100_000)
         .fit(TALL.A, TALL.y)
@@ -474,7 +465,7 @@ class OwnLaw:
 def test_a_law_of_ones_own():
     np.testing.assert_array_equal(
         run(TALL, resampling=OwnLaw(1), randomize=OwnLaw(1.0)).Pi,
-        run(TALL, resampling=NoResampling(), randomize=FixedFactor()).Pi,
+        run(TALL, resampling=NoResampling()).Pi,
     )
 
 

@@ -275,9 +275,7 @@ def test_refits_with_weights_and_offsets_are_optimal(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rows_of_weight_0_have_no_say(loss):
     A, y, w, o = rows_of(loss)
-    laws = dict(
-        resampling=NoResampling(), randomize=FixedFactor(), n_resamples=1, verbose=False
-    )
+    laws = dict(resampling=NoResampling(), n_resamples=1, verbose=False)
     laws |= dict(loss=loss, intercept=True)
     one = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
     y[-2:], A[-2:], o[-2:] = 1, 50, -3
@@ -291,9 +289,7 @@ def test_rows_of_weight_0_have_no_say(loss):
 
 def test_weights_against_sklearn():
     """A Lasso among them, which the test above has not."""
-    laws = dict(
-        resampling=NoResampling(), randomize=FixedFactor(), n_resamples=1, verbose=False
-    )
+    laws = dict(resampling=NoResampling(), n_resamples=1, verbose=False)
     A, y, w, _ = rows_of("logistic")
     ours = naive_bootstrap(A, y, LAM, loss="logistic", sample_weight=w, **laws)
     options = dict(l1_ratio=1, solver="liblinear", fit_intercept=False, tol=1e-10)
@@ -309,7 +305,7 @@ def test_weights_against_sklearn():
 def test_a_poisson_offset_is_an_exposure():
     """exp(f + o) - y f = e^o (exp(f) - (y / e^o) f)."""
     A, y, w, o = rows_of("poisson")
-    laws = dict(loss="poisson", randomize=FixedFactor(), n_resamples=40, verbose=False)
+    laws = dict(loss="poisson", n_resamples=40, verbose=False)
     one = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
     exposure = np.exp(o)
     two = naive_bootstrap(A, y / exposure, LAM, sample_weight=w * exposure, **laws)
@@ -568,7 +564,7 @@ def test_laws(counts):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_without_resampling_it_is_one_fit(name):
-    model, laws = MODELS[name], dict(resampling=NoResampling(), randomize=FixedFactor())
+    model, laws = MODELS[name], dict(resampling=NoResampling())
     A, y = problem(model.get("loss", "squared"))
     seen = naive_bootstrap(A, y, LAM, n_resamples=3, verbose=False, **laws, **model)
     X, _ = by_hand(A, y, LAM, 1, **laws, **model)
@@ -628,7 +624,7 @@ def test_separable_labels():
         seen = naive_bootstrap(A, y, 1e4, resampling=counts, n_resamples=40, **options)
         of_intercept = seen.intercept_mean, seen.intercept_var, seen.intercept_se
         assert not seen.mean.any() and np.isfinite([*of_intercept, *seen.u_mean]).all()
-    laws = dict(resampling=NoResampling(), randomize=FixedFactor())
+    laws = dict(resampling=NoResampling())
     small = naive_bootstrap(A, y, 0.1, n_resamples=1, **laws, **options)
     X, _ = by_hand(A, y, 0.1, 1, **laws, loss="logistic", intercept=True)
     found = np.append(small.mean, small.intercept_mean)

@@ -48,7 +48,7 @@ LABELS, COUNTS = 1.0 * (Y > 0), 1.0 * rng.poisson(1, 30)
 
 # --- the package's own ----------------------------------------------------------------
 OF_COLUMNS = {
-    "l1 of columns": Laplace(30.0, FixedFactor(), penalty_factor=np.arange(6.0)),
+    "l1 of columns": Laplace(30.0, penalty_factor=np.arange(6.0)),
     "ridge of columns": Ridge(np.linspace(0.1, 90, 6)),
 }
 EACH = {name: prior for name, prior in PRIORS.items() if name != "spike and slab"}

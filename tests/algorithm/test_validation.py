@@ -15,7 +15,6 @@ from rvamp_nb import (
     ConstantSignal,
     ElasticNet,
     Exponential,
-    FixedFactor,
     GaussianSignal,
     Huber,
     Laplace,
@@ -263,7 +262,7 @@ ASKED = (
 
 @cache
 def alone():
-    one = dict(prior=Laplace(0.1, FixedFactor()), resampling=NoResampling())
+    one = dict(prior=Laplace(0.1), resampling=NoResampling())
     return rvamp(SMALL.A, SMALL.y, **one)
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from rvamp_nb import (
     ChunkedTable,
-    FixedFactor,
     NonNegative,
     StabilitySelection,
     TwoPoint,
@@ -251,7 +250,7 @@ ROWS = dict(groups=np.arange(M) // 2, sample_weight=np.ones(M), offset=np.zeros(
 REFUSED = [
     *((dict(), {name: v}, f"{name} and loss='softmax'") for name, v in ROWS.items()),
     (dict(loss="softmax"), dict(n_trials=np.ones(M)), "n_trials: of successes"),
-    (dict(prior=NonNegative(1.0, FixedFactor())), {}, "prior and loss='softmax'"),
+    (dict(prior=NonNegative(1.0)), {}, "prior and loss='softmax'"),
     (dict(l1_ratio=0.5), {}, "l1_ratio and loss='softmax'"),
     (dict(randomize=TwoPoint(2, 0.5)), {}, "randomize and loss='softmax'"),
     (dict(decoys="permuted"), {}, "decoys and loss='softmax'"),

@@ -23,7 +23,7 @@ import rvamp_nb.algorithm.lmmse as panels
 from rvamp_nb.algorithm.coupling import Coupled
 from rvamp_nb.algorithm.messages import Moments, Natural
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, Multinomial, Poisson
+from rvamp_nb.algorithm.resampling import Multinomial, Poisson
 from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
 
 
@@ -234,10 +234,7 @@ SABOTAGE = {  # what is done to the solver, and with what it is called
         dict(resampling=Poisson(0.5), max_iter=2),  # it leads nowhere, and is slow
     ),
     "no average over counts": (COUPLE, dict(resampling=OneCount())),
-    "λ instead of {λ, 2λ}": (
-        COUPLE,
-        dict(resampling=Poisson(0.5), randomize=FixedFactor()),
-    ),
+    "λ instead of {λ, 2λ}": (COUPLE, dict(resampling=Poisson(0.5))),
     "τ twice what it is": (COUPLE, dict(resampling=Poisson(1.0))),
     "τ half of what it is": (COUPLE, dict(resampling=Poisson(0.25))),
     "τ off by a tenth": (COUPLE, dict(resampling=Poisson(0.55))),

@@ -10,7 +10,7 @@ from truth.one_fit.make_truth import RECIPES, load_truth
 
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge
-from rvamp_nb.algorithm.resampling import FixedFactor, Poisson
+from rvamp_nb.algorithm.resampling import Poisson
 from rvamp_nb.algorithm.solver import rvamp
 
 # rms error beyond Monte Carlo that is allowed: of the means and standard deviations
@@ -142,9 +142,6 @@ def test_weakness_is_not_its_mean():
     truth = load_truth("weakness_150x300")
     # E 1/W = ln(1/0.4)/0.6
     fixed = rvamp(
-        truth.A,
-        truth.y,
-        prior=Laplace(truth.lam * 1.53, FixedFactor()),
-        resampling=truth.counts,
+        truth.A, truth.y, prior=Laplace(truth.lam * 1.53), resampling=truth.counts
     )
     assert errors(truth, fixed)[2] > ALLOWED["weakness_150x300"][2]
