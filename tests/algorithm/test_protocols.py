@@ -2,6 +2,8 @@
 refused by name at the call, before the iteration starts.
 """
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from models import PRIORS
@@ -34,7 +36,7 @@ from rvamp_nb import (
     refine,
     rvamp,
 )
-from rvamp_nb.algorithm.likelihood import LOSSES
+from rvamp_nb.algorithm.likelihood import LOSSES, LossLike
 from rvamp_nb.algorithm.messages import Moments
 from rvamp_nb.algorithm.problem import Problem
 from rvamp_nb.algorithm.protocols import check_derivatives, check_moments

@@ -33,12 +33,7 @@ sys.path[:0] = [str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 
 from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
-from rvamp_nb.algorithm.resampling import (  # noqa: E402
-    Grouped,
-    Poisson,
-    Stratified,
-    Subsample,
-)
+from rvamp_nb.algorithm.resampling import Grouped, Poisson, Stratified, Subsample  # noqa: E402
 from rvamp_nb.algorithm.solver import rvamp_path  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 from rvamp_nb.inference.bootstrap import naive_bootstrap  # noqa: E402
