@@ -134,7 +134,7 @@ def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
     >>> with TemporaryDirectory() as folder:
     ...     save_fit(rvamp(A, y, 0.6), f"{folder}/fit.npz")
     ...     print(load_fit(f"{folder}/fit.npz", A, y))
-    Fit(converged in 11 steps; 1 coefficients, 0.3 selected on average)
+    Fit(converged in 12 steps; 1 coefficients, 0.4 selected on average)
     """
     header, state, settings = saved_settings(path, parts)
     problem = _problem(A, y, None, **settings)
@@ -222,7 +222,7 @@ class Fit:
     >>> from rvamp_nb.datasets import toy
     >>> fit = rvamp(*toy()[:2], 0.6)
     >>> print(fit.converged, fit.mean.round(3), fit.var.round(3), fit.Pi.round(3))
-    True [0.079] [0.116] [0.258]
+    True [0.103] [0.163] [0.359]
     """
 
     problem: Problem
@@ -366,8 +366,8 @@ class Fit:
         >>> from rvamp_nb import rvamp
         >>> from rvamp_nb.datasets import toy
         >>> print(rvamp(*toy()[:2], 0.6).summary().round(2))
-           mean    sd    Pi
-        0  0.08  0.34  0.26
+           mean   sd    Pi
+        0   0.1  0.4  0.36
         """
         from pandas import DataFrame
 
@@ -900,7 +900,7 @@ class Path:
         >>> from rvamp_nb import rvamp_path
         >>> from rvamp_nb.datasets import toy
         >>> rvamp_path(*toy()[:2], [0.6, 0.3]).summary()["selected"].round(2).to_dict()
-        {0.6: 0.26, 0.3: 0.46}
+        {0.6: 0.36, 0.3: 0.56}
         """
         from pandas import DataFrame, Index
 
@@ -1061,7 +1061,7 @@ def rvamp_path(
     >>> A, y, *_ = random_dct(N=64, ratio=0.5)
     >>> path = rvamp_path(A, y, n_lambdas=4)
     >>> print(path.lambdas.round(3), path.Pi.sum(0).round(1))
-    [1.643 0.605 0.223 0.082] [0.  1.  5.4 9.4]
+    [1.643 0.605 0.223 0.082] [0.  1.5 6.1 9.7]
     """
     problem = _problem(A, y, None, prior, loss, resampling, beta, intercept)
     if problem.prior.scaled(1.0) is None:

@@ -481,7 +481,7 @@ def naive_bootstrap(
     >>> A, y, *_ = toy()
     >>> refits = naive_bootstrap(A, y, 0.6, n_resamples=200)
     >>> print(refits.Pi, refits.Pi_se.round(3))
-    [0.235] [0.03]
+    [0.405] [0.035]
     """
     A = _read_table(A)
     M, N = A.shape
