@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 from textbook import optimality_gap
 
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace
 from rvamp_nb.algorithm.resampling import (
     Multinomial,
     NoResampling,
@@ -37,10 +38,10 @@ WIDE = gaussian_design(20, 60, 0.5, density=0.1, seed=1)
 TALL = gaussian_design(40, 12, 0.5, density=0.3, seed=1)
 
 
-def run(d, lam=0.05, **options):
-    return naive_bootstrap(
-        d.A, d.y, lam, **{"n_resamples": 60, "verbose": False, **options}
-    )
+def run(d, lam=0.05, law=None, **options):
+    options = {"n_resamples": 60, "verbose": False, **options}
+    options.setdefault("prior", Laplace(lam, law))
+    return naive_bootstrap(d.A, d.y, **options)
 
 
 def refit_again(d, lam, b, counts=Poisson(0.5), randomize=TwoPoint(2, 0.5), seed=0):
@@ -213,8 +214,9 @@ def test_the_running_example_against_enumeration(counts):
     W = np.outer([0.5, 0.5], p)
     mean = (W * X).sum()
     U = np.sum(W[..., None] * C * (y - X[..., None] * A[:, 0]), axis=(0, 1))
+    drawn = dict(prior=Laplace(0.3, TwoPoint(2, 0.5)), resampling=counts)
     fit = naive_bootstrap(
-        A, y, 0.3, resampling=counts, n_resamples=1000, random_state=2, verbose=False
+        A, y, **drawn, n_resamples=1000, random_state=2, verbose=False
     )
     for seen, error, exact in (
         (fit.mean, fit.mean_se, mean),
@@ -280,7 +282,7 @@ def test_two_runs_differ_as_their_errors_say():
 
 def test_residuals_carry_the_penalty():
     d = load_diabetes()
-    fit = run(d, 58.0, n_resamples=400)
+    fit = run(d, 58.0, TwoPoint(2, 0.5), n_resamples=400)
     pull = d.A.T @ fit.u_mean / 58.0
     always = fit.Pi > 0.995
     assert always.sum() >= 1 and np.abs(pull).max() < 1.6
@@ -330,7 +332,8 @@ def test_one_penalty_a_column():
 # --- reproducible ---------------------------------------------------------------------
 def test_the_same_to_the_last_bit_whatever_n_jobs():
     events = WIDE._replace(y=np.random.default_rng(0).poisson(1.0, len(WIDE.y)))
-    of_others = dict(loss="poisson", intercept=True, l1_ratio=0.5)
+    net = ElasticNet(0.05, l1_ratio=0.5)
+    of_others = dict(loss="poisson", intercept=True, prior=net)
     for data, model in ((WIDE, {}), (events, of_others)):
         given = dict(n_resamples=110, keep=[3, 1], **model)
         one, two = (run(data, **given, n_jobs=n) for n in (1, 2))
@@ -462,9 +465,14 @@ class OwnLaw:
         )
 
 
+class OwnFactor(OwnLaw):
+    def nodes(self):
+        return np.ones(1), np.ones(1)
+
+
 def test_a_law_of_ones_own():
     np.testing.assert_array_equal(
-        run(TALL, resampling=OwnLaw(1), randomize=OwnLaw(1.0)).Pi,
+        run(TALL, law=OwnFactor(1.0), resampling=OwnLaw(1)).Pi,
         run(TALL, resampling=NoResampling()).Pi,
     )
 
@@ -475,9 +483,9 @@ def test_a_law_of_ones_own():
         (dict(resampling=OwnLaw(-1)), "resampling"),
         (dict(resampling=OwnLaw(np.nan)), "resampling"),
         (dict(resampling=OwnLaw([1, 2])), "resampling"),
-        (dict(randomize=OwnLaw(0)), "randomize"),
-        (dict(randomize=OwnLaw(np.inf)), "randomize"),
-        (dict(randomize=OwnLaw([1.0])), "randomize"),
+        (dict(law=OwnFactor(0)), "randomize"),
+        (dict(law=OwnFactor(np.inf)), "randomize"),
+        (dict(law=OwnFactor([1.0])), "randomize"),
     ],
 )
 def test_a_broken_law_of_ones_own(options, word):
@@ -529,7 +537,9 @@ def with_inf(v):
         (dict(A=ChunkedTable(A)), TypeError, r"read in chunks.* A\[:, columns\],"),
         (dict(A=Lazy()), TypeError, r"Dask array.* A\[:, columns\]\.compute"),
         (dict(A=pd.DataFrame(A).assign(when="x")), TypeError, "A must hold"),
-        (dict(lam=None), TypeError, "lam is None"),
+        (dict(lam=None), TypeError, "give lam or prior"),
+        (dict(prior=Laplace(1.0)), TypeError, "lam or prior.*one of the two"),
+        (dict(lam=None, prior="lasso"), TypeError, "prior must be"),
         (dict(lam=0), ValueError, "lam"),
         (dict(lam=-1.0), ValueError, "lam"),
         (dict(lam=np.nan), ValueError, "lam"),
@@ -549,8 +559,11 @@ def with_inf(v):
         (dict(random_state=1.5), TypeError, "random_state"),
         (dict(resampling=0.5), TypeError, "resampling"),
         (dict(resampling=Poisson), TypeError, "resampling"),
-        (dict(randomize=None), TypeError, "randomize"),
-        (dict(randomize=2), TypeError, "randomize"),
+        (dict(randomize=2), TypeError, "randomize= is called prior=Laplace"),
+        (dict(l1_ratio=0.5), TypeError, "l1_ratio= is called prior=ElasticNet"),
+        (dict(positive=True), TypeError, "positive= is called prior=NonNegative"),
+        (dict(penalty_factor=1), TypeError, "penalty_factor= is called prior=Lap"),
+        (dict(delta=2.0), TypeError, r"delta= is called loss=Huber\(delta\) now"),
         (dict(keep=3), TypeError, "keep"),
         (dict(keep=[60]), ValueError, "keep"),
         (dict(keep=[-1]), ValueError, "keep"),
@@ -586,9 +599,12 @@ def imports_of(room):
 
 
 def test_the_bootstrap_shares_nothing_with_the_solver():
+    """Priors and losses it reads only (`test_priors_and_losses_are_read_...`)."""
     general = {"environment", "sketch", "tables.chunked", "typing", "validation"}
     own = {"inference.batch_glm", "inference.refit_losses", "algorithm.resampling"}
-    assert imports_of("inference.bootstrap") == general | own
+    models = {f"algorithm.{room}" for room in ("prior", "likelihood", "weighted")}
+    models.add("inference.refits")
+    assert imports_of("inference.bootstrap") == general | own | models
     assert imports_of("inference.batch_glm") == {"inference.refit_losses"}
     for room in ("inference.refit_losses", "environment"):
         assert imports_of(room) == set()
