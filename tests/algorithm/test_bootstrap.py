@@ -148,7 +148,7 @@ def test_scaling_y_and_lam_together():
 )
 def test_against_an_independent_implementation(d, counts):
     n, N = 60, d.A.shape[1]
-    fit = run(d, resampling=counts, keep=range(N))
+    fit = run(d, law=TwoPoint(2, 0.5), resampling=counts, keep=range(N))
     again = [refit_again(d, 0.05, b, counts) for b in range(n)]
     X = np.array([x for x, _, _ in again])
     U = np.array([c * (d.y - d.A @ x) for x, c, _ in again])
