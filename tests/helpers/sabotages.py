@@ -1993,6 +1993,13 @@ SABOTAGES = [
     ),
     # --- rooms that serve the others --------------------------------------------------
     Sabotage(
+        "plot_style.py",
+        "figures are transparent: a dark page takes the truth away",
+        "transparent=False",
+        "transparent=True",
+        "tests/pages/test_plot_style.py::test_style_is_opaque_and_repeatable",
+    ),
+    Sabotage(
         "course/pictures.py",
         "a bar is read as wide as it is high",
         "[bar.get_height() for bar in artist]",
