@@ -971,8 +971,8 @@ def _collect_path(lambdas, points):
             f"; stopped early at lam = {lambdas[n_reached - 1]:.3g}, after 3 failures"
         )
     if not all(of_all.converged):
-        # four frames up is the line that called `rvamp_path`
-        warnings.warn(status, ConvergenceWarning, stacklevel=4)
+        # five frames up is the line that called `rvamp_path`, which has two decorators
+        warnings.warn(status, ConvergenceWarning, stacklevel=5)
     return Path(
         lambdas=lambdas,
         Pi=np.stack(of_all.Pi, axis=1),
@@ -992,6 +992,7 @@ A_SHORT_FIT = 0.05  # of one fit's work: what each penalty of a path adds to the
 # 8.0 s, with half as much after 5.7, with twice as much after 11.8; without, after 13
 
 
+@renamed
 @numpy_errors(under="ignore")
 def rvamp_path(
     A: TableLike,
