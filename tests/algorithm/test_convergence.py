@@ -729,7 +729,7 @@ def test_a_wide_huber_fit_with_outliers_arrives_and_is_right():
         prior, how = Laplace(lam), dict(resampling=law, intercept=True)
         fit = rvamp(A, y, prior=prior, loss=Huber(delta), **how)
         assert fit.converged and fit.n_iter <= 30
-    how |= dict(loss="huber", delta=delta, n_resamples=300)
+    how |= dict(loss=Huber(delta), n_resamples=300)
     refits = naive_bootstrap(A, y, lam, verbose=False, **how)
     noise = np.mean(refits.Pi_se**2)
     assert np.mean((fit.Pi - refits.Pi) ** 2) < 1.3 * noise + 0.01**2

@@ -225,9 +225,10 @@ def left_out_predictions(A, y, lam):
     """Of each row, by a logistic refit without it, (M,)."""
     ones = np.column_stack([A, np.ones(len(A))])
     free = np.arange(ones.shape[1]) < A.shape[1]  # the intercept has no penalty
-    how = dict(loss="logistic", penalty_factor=free * 1.0, resampling=EachRowOut())
+    prior = Laplace(lam, penalty_factor=free * 1.0)
+    how = dict(prior=prior, loss="logistic", resampling=EachRowOut())
     how |= dict(keep=range(len(free)), verbose=False)
-    refits = naive_bootstrap(ones, y, lam, n_resamples=len(A), **how)
+    refits = naive_bootstrap(ones, y, n_resamples=len(A), **how)
     return (ones * refits.draws).sum(1)
 
 

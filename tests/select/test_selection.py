@@ -113,10 +113,11 @@ def test_the_refits_are_those_of_a_penalty_written_out():
     by_hand = naive_bootstrap(
         s.question_.A,
         y - np.median(y),
-        s.lambda_ * (first + second) / (0.6 * M**0.5 + 0.4),
-        loss="huber",
-        delta=2.0,
-        l1_ratio=first / (first + second),
+        prior=ElasticNet(
+            s.lambda_ * (first + second) / (0.6 * M**0.5 + 0.4),
+            l1_ratio=first / (first + second),
+        ),
+        loss=Huber(2.0),
         intercept=True,
         resampling=SimpleNamespace(draw=lambda M, rng: next(rows)),
         n_resamples=20,
@@ -215,8 +216,7 @@ def test_copies_of_an_elastic_net_share():
     brute = naive_bootstrap(
         A,
         y - y.mean(),
-        s.lambda_,
-        l1_ratio=s.question_.prior.l1_ratio,
+        prior=ElasticNet(s.lambda_, l1_ratio=s.question_.prior.l1_ratio),
         resampling=Subsample(0.5),
         n_resamples=400,
         keep=range(N + 2),
