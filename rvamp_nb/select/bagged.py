@@ -25,6 +25,7 @@ from sklearn.base import (
     is_classifier,
 )
 from sklearn.metrics import d2_tweedie_score, r2_score
+from sklearn.utils import assert_all_finite
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -436,6 +437,7 @@ class BaggedClassifier(ClassifierMixin, _Bagged):
         [False, True]
         """
         classes = column_or_1d(y)
+        assert_all_finite(classes, input_name="y")
         check_classification_targets(classes)
         loss = "logistic" if len(np.unique(classes)) <= 2 else "softmax"
         roles = dict(groups=groups, strata=strata, sample_weight=sample_weight)

@@ -497,11 +497,12 @@ class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
     if not TYPE_CHECKING:  # a checker would take any name for an attribute
 
         def __getattr__(self, name):
-            text = f"{type(self).__name__!r} object has no attribute {name!r}"
-            if name in _OF_BAGGED:
-                text += f": write BaggedRegressor(selector).{name}(X), or of classes"
-                text += f" BaggedClassifier(selector).{name}(X)"
-            raise AttributeError(text)
+            if name not in _OF_BAGGED:
+                return super().__getattribute__(name)  # which says what is missing
+            raise AttributeError(
+                "StabilitySelection only selects: write"
+                f" BaggedRegressor(selector).{name}(X), or BaggedClassifier for classes"
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
