@@ -12,7 +12,6 @@ number.
 [22.0, -30.0, 13.0]
 """
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,19 +42,10 @@ if TYPE_CHECKING:  # not loaded for a signature
 __all__ = ["BaggedClassifier", "BaggedRegressor"]
 
 
-def _of_selector(name, meaning):
-    """Make an attribute, with a docstring, of what the fitted selector knows."""
-    return property(attrgetter(f"_fitted.{name}"), doc=meaning)
-
-
 class _Bagged(BaseEstimator):
     """What a regressor and a classifier by averages over resamples share."""
 
     selector_: StabilitySelection
-    n_features_in_: int = _of_selector("n_features_in_", "How many columns X has.")
-    feature_names_in_: np.ndarray = _of_selector(
-        "feature_names_in_", "Names of the columns, where X has such, (N,)."
-    )
 
     def __init__(self, selector: StabilitySelection | None = None) -> None:
         self.selector = selector
@@ -64,6 +54,16 @@ class _Bagged(BaseEstimator):
     def _fitted(self):
         """The selector that predicts: that of `fit`, or the one that was given."""
         return vars(self).get("selector_", self.selector)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns X has."""
+        return self._fitted.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the columns, (N,), where X has such."""
+        return self._fitted.feature_names_in_
 
     def __sklearn_is_fitted__(self):
         return hasattr(self._fitted, "selection_")
@@ -399,7 +399,10 @@ class BaggedClassifier(ClassifierMixin, _Bagged):
     [True, False]
     """
 
-    classes_: np.ndarray = _of_selector("classes_", "The classes, sorted, (K,).")
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, sorted, (K,)."""
+        return self._fitted.classes_
 
     def fit(
         self,
