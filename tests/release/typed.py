@@ -11,9 +11,7 @@ from typing_extensions import assert_type
 
 import rvamp_nb
 from rvamp_nb import (
-    ChunkedTable,
     ConstantSignal,
-    Fit,
     Grouped,
     Huber,
     Laplace,
@@ -45,6 +43,8 @@ from rvamp_nb.algorithm.densities import P1, P1Clustered, P1Numeric, P1Posterior
 from rvamp_nb.inference.baseline import BaselineHazard
 from rvamp_nb.inference.refinement import RefinedFit
 from rvamp_nb.inference.softmax import SoftmaxFit
+from rvamp_nb.results import Fit
+from rvamp_nb.tables import ChunkedTable
 
 Array = NDArray[np.float64]
 
