@@ -32,9 +32,10 @@ from ..algorithm.prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
 from ..algorithm.problem import Problem
 from ..algorithm.protocols import check_own_loss, check_response
 from ..algorithm.resampling import FixedFactor, check_law, law_of_one
-from ..algorithm.solver import ConvergenceWarning, Path, rvamp, rvamp_path
+from ..algorithm.solver import Path, rvamp, rvamp_path
 from ..algorithm.start import initial_state, lambda_max_factor
 from ..environment import progress_bar
+from ..exceptions import ConvergenceWarning
 from ..inference.baseline import MovingBaseline
 from .error_control import resolve_error_control
 from .features import Columns, check_named

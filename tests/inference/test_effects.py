@@ -27,8 +27,8 @@ from rvamp_nb import (
 )
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import FixedFactor
+from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference import joint
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.inference.effects import (
     CAUTIOUS,
     EASED,

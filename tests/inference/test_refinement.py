@@ -13,7 +13,6 @@ from scipy.stats import binomtest, norm
 from sklearn.datasets import load_breast_cancer
 
 from rvamp_nb import (
-    ChunkedTable,
     ElasticNet,
     Exponential,
     FixedFactor,
@@ -51,6 +50,7 @@ from rvamp_nb.inference.levels import count_interval, level_mean, towards_rvamp
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.select import wording
 from rvamp_nb.select.report import settings
+from rvamp_nb.tables import ChunkedTable
 
 M, N = 60, 30
 RNG = np.random.default_rng(0)

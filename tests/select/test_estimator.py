@@ -25,8 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rvamp_nb import StabilitySelection, datasets
 from rvamp_nb.algorithm.resampling import Poisson, Subsample, TwoPoint, Weakness
-from rvamp_nb.algorithm.solver import ConvergenceWarning
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.exceptions import ConvergenceWarning, ReliabilityWarning
 from rvamp_nb.select import report, wording
 from rvamp_nb.select.error_control import pfer_bound
 

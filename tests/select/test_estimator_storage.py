@@ -16,12 +16,13 @@ from scipy import sparse
 from rvamp_nb import StabilitySelection
 from rvamp_nb.algorithm.prior import Laplace, NonNegative
 from rvamp_nb.algorithm.resampling import Discrete, FixedFactor, TwoPoint, Weakness
+from rvamp_nb.exceptions import ChunkError
 from rvamp_nb.inference import refits
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.select import features, report
 from rvamp_nb.select.features import merge_duplicates, near_copies, read_X
 from rvamp_nb.tables import dispatch
-from rvamp_nb.tables.chunked import ChunkedTable, ChunkError
+from rvamp_nb.tables.chunked import ChunkedTable
 from rvamp_nb.tables.standardize import weighted_unit_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

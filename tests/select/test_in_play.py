@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rvamp_nb import ChunkedTable, StabilitySelection, rvamp
+from rvamp_nb import StabilitySelection, rvamp
 from rvamp_nb.algorithm.likelihood import Logistic, Squared
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, Subsample, TwoPoint
 from rvamp_nb.select import in_play as room
 from rvamp_nb.select import penalty
 from rvamp_nb.select.question import read_question
+from rvamp_nb.tables import ChunkedTable
 
 M, N, Q = 330, 300, 4
 

@@ -12,7 +12,6 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from rvamp_nb import (
-    ChunkedTable,
     FixedFactor,
     Huber,
     Laplace,
@@ -25,8 +24,9 @@ from rvamp_nb import (
     debiased_effects,
     rvamp,
 )
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.select.selection import fit_for_effects
+from rvamp_nb.tables import ChunkedTable
 
 COLUMNS = [*ascii_lowercase[:10]]
 

@@ -19,10 +19,10 @@ from rvamp_nb.algorithm import active
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, Subsample, TwoPoint
+from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference import refinement as refined_room
 from rvamp_nb.inference import refits as room
 from rvamp_nb.inference.baseline import BaselineHazard
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.inference.refinement import any_selected, resamples
 from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.inference.turns import ExactByTurns
@@ -534,7 +534,7 @@ def heavy_table(seed=1):
     return np.exp(rng.normal(size=(60, 120))), rng.standard_cauchy(size=60)
 
 
-@pytest.mark.filterwarnings("ignore::rvamp_nb.ReliabilityWarning")
+@pytest.mark.filterwarnings("ignore::rvamp_nb.exceptions.ReliabilityWarning")
 @pytest.mark.parametrize("n_resamples", [0, 20])
 def test_where_one_row_makes_the_field_the_bound_for_normal_fields_gives_way(
     n_resamples,

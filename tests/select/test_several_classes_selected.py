@@ -10,7 +10,6 @@ import pytest
 from predictor import predictor
 
 from rvamp_nb import (
-    ChunkedTable,
     FixedFactor,
     NonNegative,
     StabilitySelection,
@@ -21,6 +20,7 @@ from rvamp_nb import (
 )
 from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.select import report, wording
+from rvamp_nb.tables import ChunkedTable
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth/several_classes"))
 from make_several_classes_truth import halves, refits, softmax
@@ -375,7 +375,7 @@ def test_no_answer_has_the_same_shapes():
     assert len(s.summary()) == N and s._repr_html_inner()
 
 
-@pytest.mark.filterwarnings("ignore::rvamp_nb.ReliabilityWarning")
+@pytest.mark.filterwarnings("ignore::rvamp_nb.exceptions.ReliabilityWarning")
 def test_what_one_row_makes_of_a_feature_has_no_order_of_classes():
     """Once it was that of contrasts, which come in an order: .47 or .32 of one fit."""
     rng = np.random.default_rng(4)

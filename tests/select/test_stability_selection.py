@@ -33,7 +33,7 @@ from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, Subsample
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.row_shares import row_influence
 from rvamp_nb.select import penalty, selection
