@@ -128,7 +128,8 @@ def slides_of(number):
     stems = dict.fromkeys(s.stem for s in read_term()[0] if s.lecture == number)
     titles = "\n".join(f"- {title_of(stem)}" for stem in stems)
     slides = [Slide("first", title, f"Lecture {number}\n\n{titles}", lead)]
-    slides += [made(*outline) for outline in read_outlines()[number]]
+    for outline in read_outlines()[number]:
+        slides += in_parts(made(*outline))
     live = f"{live}\n\n**Everybody moves** {moves}"
     at = {"place": "The explorer", "page": "explorer"}
     slides.append(Slide("live", "Live, in the explorer", live, answer, **at))
@@ -179,9 +180,26 @@ def made(title, text):
             chapters.append(notes)
         else:
             shown.append(block)
+    if slide.kind == "problem" and len(shown) > 1:  # words of its own in their place
+        chapters.insert(0, shown.pop(0))
     body = "\n\n".join(part for part in shown if part)
     notes = "\n\n".join(part for part in [*own, *chapters] if part)
     return slide._replace(body=body, notes=notes)
+
+
+def in_parts(slide):
+    """Return slides of numbered lines, as many on each as have room."""
+    if slide.kind not in ("questions", "now"):
+        return [slide]
+    parts = [[]]
+    for line in slide.body.splitlines():
+        if parts[-1] and words("\n".join([*parts[-1], line])) > ROOM:
+            parts.append([])
+        parts[-1].append(line)
+    first, *more = ["\n".join(part) for part in parts]
+    title = f"{slide.title}, continued"
+    next_ones = [slide._replace(title=title, body=body, notes="") for body in more]
+    return [slide._replace(body=first), *next_ones]
 
 
 def at_chapter(slide, number, section):
