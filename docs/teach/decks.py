@@ -173,9 +173,10 @@ def break_rows(tex):
     """
     if len(tex) < WIDE or re.search(r"\\begin|\\left|\\\\", tex):
         return tex
-    parts = split_outside(tex, r"\qquad")
-    if len(parts) > 1:
-        return rf"\begin{{gathered}}{ROW.join(parts)}\end{{gathered}}"
+    for space in r"\qquad", r"\quad":
+        parts = split_outside(tex, space)
+        if len(parts) > 1:
+            return rf"\begin{{gathered}}{ROW.join(parts)}\end{{gathered}}"
     first, *more = split_outside(tex, "=")
     if len(more) > 1:
         rows = ROW.join(f"&={part}" for part in more)

@@ -9,6 +9,7 @@ chapter:
     $$ 3.2 What u is 2            the second equation below that heading
     figure 2.1.3
     cell 3.6 sol36a               a cell's code and what it prints
+    printed 3.6 c18fa585          what a cell prints
     questions 2.1 1               the first questions of a slider
     now 2.1                       what one has at the end
     film resample                 of animations.py
@@ -48,7 +49,7 @@ QUOTED = re.compile(r"^> ?", re.MULTILINE)
 LECTURE = re.compile(r"^# (\d+)$", re.MULTILINE)
 OUTLINE = re.compile(r"^## (.+)$", re.MULTILINE)
 TAKEN = re.compile(
-    r"(?P<kind>problem|figure|cell|questions|now|film|minutes) (?P<of>[\w.]+)"
+    r"(?P<kind>problem|figure|cell|printed|questions|now|film|minutes) (?P<of>[\w.]+)"
     r"(?: (?P<which>\w+))?"
 )
 SHOWN = re.compile(r"\$\$ (?P<label>[\w:-]+)$")
@@ -230,10 +231,11 @@ def take(slide, kind, of, which):
         shown, notes, printed = problem(of)
         slide = at_chapter(slide._replace(kind=kind), of, 0)
         return slide._replace(printed=printed), shown, notes
-    if kind == "cell":
+    if kind in ("cell", "printed"):
         section, source, printed = cells(of)[which]
         slide = at_chapter(slide._replace(kind="code"), of, section)
-        return slide._replace(printed=printed), f"```\n{source}\n```", ""
+        code = f"```\n{source}\n```" if kind == "cell" else ""
+        return slide._replace(printed=printed), code, ""
     texts = [text for text in closing(of) if text[0] == kind]
     _, section, shown, notes = texts[int(which or 1) - 1]
     return at_chapter(slide._replace(kind=kind), of, section), shown, notes
@@ -329,14 +331,15 @@ def figures(number):
 def cells(number):
     """Return {id of a cell of code: (its section, source, what it prints)}."""
     return {
-        cell["id"]: (place, without_checks(cell.source), printed_by(cell).strip())
+        cell["id"]: (place, first_part(cell.source), printed_by(cell).strip())
         for place, _, cell in sections(number)
         if not isinstance(cell, str)
     }
 
 
-def without_checks(source):
-    """Leave out the assertions of a cell."""
+def first_part(source):
+    """Return a cell's function without what calls it, or the cell without assertions."""
+    source = source.partition("\n\n\n")[0]
     lines = [line for line in source.splitlines() if not line.startswith("assert ")]
     return "\n".join(lines)
 
