@@ -28,16 +28,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from notebooks import ROOT, notebook
 from plan import NEEDS
 from teach.slides import read_sheets, slides_of
-from translate import (
-    LABEL,
-    LINK,
-    TAG,
-    is_label,
-    known_labels,
-    labels,
-    plain,
-    settings,
-)
+from translate import LABEL, LINK, TAG, is_label, known_labels, labels, plain, settings
 
 HERE = Path(__file__).parent
 OUT = ROOT / "_docs/_static/decks"
@@ -102,7 +93,7 @@ class Page:
                 "title": self.inline(slide.title),
                 "body": body,
                 "notes": self.html(slide.notes),
-                "alt": escape(slide.alt),
+                "alt": escape(plain(self.plainly(slide.alt))),
                 "minutes": minutes,
                 "until": until,
             }

@@ -31,7 +31,7 @@ import plan
 import routes
 from minutes import DISPLAYED, FENCED, FOLDED, INLINE
 from notebooks import ROOT, notebook
-from translate import CAPTION, EQUATION, TAG, plain
+from translate import CAPTION, EQUATION, TAG
 
 TEACHING = ROOT / "nbs/appendix/teaching.ipynb"
 OUTLINES = Path(__file__).parent / "lectures.md"
@@ -39,7 +39,7 @@ WORDS = 95  # of a problem
 ROOM = 125  # words of numbered lines on a slide
 SENTENCE = 40  # words of a caption
 NOTES = 150  # words
-ENDS = (".", "?", "!", ")", "*")  # of a sentence that leads to nothing below it
+ENDS = (".", "?", "!", ")", ".*", ".**", "?*", "?**")  # of a sentence that is whole
 GRADES = {"in class, or in ten minutes": "*", "at home": "**", "for more": "***"}
 BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z“*$(])")  # of two sentences
 SHEET = re.compile(r"^### Lecture (\d+): (.+)\n(.+)\n\n((?:- .+\n?)+)", re.MULTILINE)
@@ -57,7 +57,9 @@ UNLABELLED = re.compile(r"\$\$ (?P<chapter>\d\.\d) (?P<heading>.+) (?P<place>\d+
 
 
 class Slide(NamedTuple):
-    """A slide in Markdown; its picture is a data URI."""
+    """A slide in Markdown, with its notes and what stands for its picture, which is a
+    data URI.
+    """
 
     kind: str
     title: str
@@ -226,7 +228,7 @@ def take(slide, kind, of, which):
         section, caption, picture = figures(number)[of]
         shown, notes = split_at(sentences(caption), SENTENCE)
         slide = at_chapter(slide._replace(kind=kind), number, section)
-        return slide._replace(picture=picture, alt=plain(caption)), shown, notes
+        return slide._replace(picture=picture, alt=caption), shown, notes
     if kind == "problem":
         shown, notes, printed = problem(of)
         slide = at_chapter(slide._replace(kind=kind), of, 0)
@@ -357,7 +359,7 @@ def problem(number):
             parts.append(FENCED.sub("", FOLDED.sub("", cell)))
         elif is_short(printed_by(cell)):
             printed = printed_by(cell)
-    text = EQUATION.sub("", "\n\n".join(parts))
+    text = EQUATION.sub("\n\n", "\n\n".join(parts))
     points = []
     for part in text.split("\n\n"):
         if not (CAPTION.match(part) or part.startswith("|")):
