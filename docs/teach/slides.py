@@ -44,7 +44,7 @@ GRADES = {"in class, or in ten minutes": "*", "at home": "**", "for more": "***"
 BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z“*$(])")  # of two sentences
 SHEET = re.compile(r"^### Lecture (\d+): (.+)\n(.+)\n\n((?:- .+\n?)+)", re.MULTILINE)
 POINT = re.compile(r"^- \*\*.+?\.?\*\* ")  # how a line of a sheet begins
-ASKED = re.compile(r"\A>? ?\*\*Move it and answer\.\*\*")
+ASKED = re.compile(r"^>? ?\*\*Move it and answer\.\*\*", re.MULTILINE)
 QUOTED = re.compile(r"^> ?", re.MULTILINE)
 LECTURE = re.compile(r"^# (\d+)$", re.MULTILINE)
 OUTLINE = re.compile(r"^## (.+)$", re.MULTILINE)
@@ -239,6 +239,8 @@ def take(slide, kind, of, which):
         code = f"```\n{source}\n```" if kind == "cell" else ""
         return slide._replace(printed=printed), code, ""
     texts = [text for text in closing(of) if text[0] == kind]
+    if len(texts) < int(which or 1):
+        raise LookupError(f"{kind} {of}: there are {len(texts)} in that chapter")
     _, section, shown, notes = texts[int(which or 1) - 1]
     return at_chapter(slide._replace(kind=kind), of, section), shown, notes
 
@@ -340,7 +342,7 @@ def cells(number):
 
 
 def first_part(source):
-    """Return a cell's function without what calls it, or the cell without assertions."""
+    """Return a cell's function without its calls, or the cell without assertions."""
     source = source.partition("\n\n\n")[0]
     lines = [line for line in source.splitlines() if not line.startswith("assert ")]
     return "\n".join(lines)
@@ -378,9 +380,9 @@ def closing(number):
     for place, _, text in sections(number):
         if not isinstance(text, str):
             continue
-        if ASKED.match(text):
-            text = QUOTED.sub("", text)
-            asked = numbered_lines(ASKED.sub("", FOLDED.sub("", text)))
+        if ASKED.search(text):
+            text = QUOTED.sub("", ASKED.split(text)[1])
+            asked = numbered_lines(FOLDED.sub("", text))
             answers = "".join(FOLDED.findall(text))
             answers = re.sub(r"</?details>|<summary>.*?</summary>", "", answers)
             found.append(("questions", place, "\n".join(asked), answers.strip()))

@@ -159,7 +159,14 @@ def test_lines_of_an_outline_become_a_slide():
 
 
 @pytest.mark.parametrize(
-    "line", ["$$ no-such-label", "$$ 3.2 What u is 9", "figure 2.1.9", "cell 3.6 no"]
+    "line",
+    [
+        "$$ no-such-label",
+        "$$ 3.2 What u is 9",
+        "figure 2.1.9",
+        "cell 3.6 no",
+        "now 2.1 2",
+    ],
 )
 def test_what_a_chapter_does_not_have_is_refused(line):
     with pytest.raises(LookupError):
