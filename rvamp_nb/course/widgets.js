@@ -390,7 +390,7 @@ function ridgeline(data, state, width, act) {
   const peaks = (usual.length ? usual : all).map(({ peak, size }) => peak * size).sort((a, b) => b - a), top = Math.min(peaks[0], 2 * peaks[Math.floor(peaks.length / 2)] || peaks[0]) || 1;
   const picture = s("svg", { width, height: total, viewBox: `0 0 ${width} ${total}`, role: "group", "aria-label": "One row for each coefficient: refits, p̄₁ and its atom" });
   const barAt = left + inner + 16, refitsAt = barAt + bar + number / 2 + (narrow ? 4 : 10), ourAt = refitsAt + number, middle = { "text-anchor": "middle" };
-  picture.append(words(left, 16, narrow ? "where not zero" : "coefficient, in the resamples where it is not zero", { class: "strong" }),
+  picture.append(words(left, 16, inner < 340 ? "where not zero" : "coefficient, in the resamples where it is not zero", { class: "strong" }),
     words(barAt, 16, narrow ? "zero" : "zero in", { class: "strong" }), words((refitsAt + ourAt) / 2, 16, narrow ? "selected, Π" : "selected in (Π)", { ...middle, class: "strong" }),
     words(refitsAt, 34, "refits", middle), words(ourAt, 34, "p̄₁", { ...middle, class: "p1-text strong" }));
   if (!narrow) for (const [share, name, anchor] of [[0, "0", "start"], [0.5, "50", "middle"], [1, "100 %", "end"]]) picture.append(words(barAt + share * bar, 34, name, { "text-anchor": anchor }));
