@@ -444,7 +444,7 @@ function one(data, state, width) {
   // what the refits are compared with, while they stand where the density does
   const compared = countable(data, state) && state.shift === 0, all = compared && counted(refits.codes), B = data.B.toLocaleString("en"), count = compared && inRefits(data, state, state.i), part = compared && shown && state.n < data.B && apart(counts, all);
   const far = (v) => v.toFixed(3), size = Math.max(sd, (span[1] - span[0]) / 500), ends = (low, high) => `${digits(low, 10 * size)} to ${digits(high, 10 * size)}`;
-  const row = (kind, text, share, mu, deviation, low, high, distance) => [kind, text, share, digits(mu, size), digits(deviation, Math.max(deviation, size / 10)), ends(low, high), ...(data.B >= 400 ? [distance] : [])];
+  const row = (kind, text, share, mu, deviation, low, high, distance) => [kind, text, share, digits(mu, size), digits(deviation, Math.max(deviation, size / 10)), ends(low, high), ...(data.B >= 400 ? [distance || "–"] : [])];
   const rows = [row("p1", "p̄₁", percent(Pi), mean, sd, quantile(m, 0.05), quantile(m, 0.95), compared && far(count.distance)),
     row("p2", "p̄₂", "100 %", mean, sd, mean - 1.6449 * sd, mean + 1.6449 * sd, compared && far(apartFrom((v) => Phi((v - mean) / sd), 0, all, refits.unit)))];
   if (shown) {
