@@ -75,8 +75,6 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_sc
             return ScaledPrior(prior, _one_each(penalty_factor, names))
         # the path varies one number only: lam goes into the factors
         factors = prior.lam * prior.penalty_factor * np.ones(len(names))
-        if not prior.states_randomize:
-            prior = replace(prior, randomize=FixedFactor())
         if isinstance(prior, ElasticNet):
             share, factor = _share_for(target_scale, prior.l1_ratio)
             prior = replace(prior, l1_ratio=share)

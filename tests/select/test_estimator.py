@@ -250,9 +250,8 @@ def test_a_bagged_prediction_has_the_variance_of_refits(plain):
     draws = naive_bootstrap(
         A,
         y,
-        plain.lambda_,
+        prior=plain.question_.prior.scaled(plain.lambda_),
         resampling=Subsample(0.5),
-        randomize=plain.question_.prior.randomize,
         n_resamples=600,
         keep=np.arange(12),
         verbose=False,

@@ -9,15 +9,7 @@ import pandas as pd
 import pytest
 from predictor import predictor
 
-from rvamp_nb import (
-    FixedFactor,
-    NonNegative,
-    StabilitySelection,
-    TwoPoint,
-    p1,
-    p2,
-    softmax_fit,
-)
+from rvamp_nb import NonNegative, StabilitySelection, TwoPoint, p1, p2, softmax_fit
 from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.select import report, wording
 from rvamp_nb.tables import ChunkedTable
@@ -253,7 +245,7 @@ ROWS = dict(groups=np.arange(M) // 2, sample_weight=np.ones(M), offset=np.zeros(
 REFUSED = [
     *((dict(), {name: v}, f"{name} and loss='softmax'") for name, v in ROWS.items()),
     (dict(loss="softmax"), dict(n_trials=np.ones(M)), "n_trials: of successes"),
-    (dict(prior=NonNegative(1.0, FixedFactor())), {}, "prior and loss='softmax'"),
+    (dict(prior=NonNegative(1.0)), {}, "prior and loss='softmax'"),
     (dict(l1_ratio=0.5), {}, "l1_ratio and loss='softmax'"),
     (dict(randomize=TwoPoint(2, 0.5)), {}, "randomize and loss='softmax'"),
     (dict(decoys="permuted"), {}, "decoys and loss='softmax'"),
