@@ -76,44 +76,40 @@ KINDS = {
             )
         ),
     ),
-    "ridge": (y, dict(prior=Ridge(0.5, FixedFactor()), counts=Exponential(1.0))),
+    "ridge": (y, dict(prior=Ridge(0.5, FixedFactor()), resampling=Exponential(1.0))),
     "elastic net": (y, dict(prior=ElasticNet(0.5, TwoPoint(3.0, 0.2), l1_ratio=0.7))),
     "non-negative, intercept": (
         y,
-        dict(prior=NonNegative(0.5), intercept=True, counts=Subsample(0.5)),
+        dict(prior=NonNegative(0.5), intercept=True, resampling=Subsample(0.5)),
     ),
     "spike and slab": (
         y,
-        dict(
-            prior=SpikeSlab(0.1, np.linspace(4, 5, N)),
-            beta=1.0,
-            likelihood=Squared(0.4),
-        ),
+        dict(prior=SpikeSlab(0.1, np.linspace(4, 5, N)), beta=1.0, loss=Squared(0.4)),
     ),
     "posterior": (y, dict(lam=0.5, beta=np.float64(2.0))),
     "logistic, intercept": (
         labels,
-        dict(lam=0.2, likelihood=Logistic(), intercept=True, counts=Subsample(0.6)),
+        dict(lam=0.2, loss=Logistic(), intercept=True, resampling=Subsample(0.6)),
     ),
-    "poisson": (events, dict(lam=0.5, likelihood=PoissonLoss())),
-    "huber, as it is": (y, dict(lam=0.5, likelihood=Huber(0.5), counts=NoResampling())),
+    "poisson": (events, dict(lam=0.5, loss=PoissonLoss())),
+    "huber, as it is": (y, dict(lam=0.5, loss=Huber(0.5), resampling=NoResampling())),
     "rows": (
         y,
         dict(
             lam=0.5,
-            likelihood=WeightedLoss(
-                Squared(), np.linspace(1, 2, M), np.linspace(0, 1, M)
-            ),
-            counts=Discrete([0, 1, 2, 3], [0.3, 0.3, 0.3, 0.1]),  # sum: not quite 1
+            loss=WeightedLoss(Squared(), np.linspace(1, 2, M), np.linspace(0, 1, M)),
+            resampling=Discrete([0, 1, 2, 3], [0.3, 0.3, 0.3, 0.1]),  # sum: not quite 1
         ),
     ),
-    "strata": (y, dict(lam=0.5, counts=Stratified(Subsample(0.5), list(strata)))),
-    "groups": (y, dict(lam=0.5, counts=Grouped(Poisson(1.0), groups))),
+    "strata": (y, dict(lam=0.5, resampling=Stratified(Subsample(0.5), list(strata)))),
+    "groups": (y, dict(lam=0.5, resampling=Grouped(Poisson(1.0), groups))),
     "groups with strata, objects as labels": (
         y,
         dict(
             lam=0.5,
-            counts=Grouped(Stratified(Subsample(0.5), strata), groups.astype(object)),
+            resampling=Grouped(
+                Stratified(Subsample(0.5), strata), groups.astype(object)
+            ),
             intercept=True,
         ),
     ),
@@ -257,7 +253,7 @@ def test_what_is_given_is_that_of_the_fit(path):
         (dict(A=A[:, 1:]), "A"),
         (dict(y=y + 1e-12), "y"),
         (dict(prior=Laplace(0.50000001)), "prior"),
-        (dict(likelihood=Huber(), counts=Subsample(0.5)), "counts and likelihood"),
+        (dict(loss=Huber(), resampling=Subsample(0.5)), "counts and likelihood"),
     ):
         with pytest.raises(ValueError, match=rf"fit\.npz is of.*another {named}:"):
             load_fit(path, **dict(A=A, y=y) | wrong)
@@ -422,7 +418,7 @@ def test_a_key_that_is_missing_is_named_with_the_file(path, at):
         (dict(prior={"Laplace": {"lam": 2.0, "evil": 1}}), "evil"),
         (dict(prior={"Laplace": 5}), "make no fit"),
         (dict(prior={"Laplace": {"lam": {"array": "part_9"}}}), "part_9"),
-        (dict(likelihood={"Squared": {"sigma": -1}}), "sigma must lie"),
+        (dict(loss={"Squared": {"sigma": -1}}), "sigma must lie"),
         (dict(beta=-1.0), "beta must lie"),
         (dict(beta="inf"), "'beta' in the settings is 'inf'"),
         (dict(intercept=1), "'intercept' in the settings is 1"),
@@ -617,9 +613,9 @@ factor = 3 * rng.normal(size=(M, 1)) + A
 RUNS = {
     "plain": (A, y, dict(lam=0.1)),
     "far too weak a penalty": (factor, y, dict(lam=5e-4)),
-    "intercept": (A, y, dict(lam=0.1, likelihood=Huber(), intercept=True)),
+    "intercept": (A, y, dict(lam=0.1, loss=Huber(), intercept=True)),
     "posterior": (A, y, dict(lam=0.3, beta=1.0)),
-    "groups": (A, y, dict(lam=0.5, counts=Grouped(Poisson(1.0), groups))),
+    "groups": (A, y, dict(lam=0.5, resampling=Grouped(Poisson(1.0), groups))),
     "panels": (ChunkedTable(A, chunk_size=500), y, dict(lam=0.1)),
     "sparse": (sparse.csr_array(np.where(np.abs(A) > 0.2, A, 0)), y, dict(lam=0.1)),
     "an object of one's own": (A, y, dict(prior=Mine(0.5))),
@@ -658,6 +654,6 @@ def test_a_fit_of_classes_is_loaded_with_the_loss_of_its_problem(tmp_path):
     fit = s.selection_.fit
     p, file = fit.problem, tmp_path / "fit.npz"
     fit.save(file)
-    given = dict(counts=p.counts, likelihood=p.likelihood)
+    given = dict(resampling=p.counts, loss=p.likelihood)
     again = Fit.load(file, p.A[:, : len(fit.mean)], p.y, **given)
     assert_array_equal(again.Pi, fit.Pi)
