@@ -28,7 +28,7 @@ import numpy as np
 from ..algorithm.resampling import Grouped, drawn
 from ..inference.refits import check_refittable
 from ..tables.chunked import check_in_memory, chunk_axis
-from ..validation import check_array, check_number, check_size, check_word, format_list
+from ..validation import check_array, check_number, check_size, check_word
 from . import feature_groups
 from .error_control import BOUNDS
 from .features import by_name, prepare_columns
@@ -36,7 +36,7 @@ from .frames import far_numbers
 from .penalty import SelectionProblem, read_penalty, resolved_target
 from .target import check_estimable, count_law, read_target, row_roles
 
-__all__ = ["FEW_VALUES", "check_options", "path_options", "read_question"]
+__all__ = ["PATH_ENDS", "check_options", "path_options", "read_question"]
 
 
 # What numbers and words may be: ends of an interval and which of them belong to it, the
@@ -222,14 +222,7 @@ def _read_columns(X, names, target, counts, asked):
     if baseline is not None and baseline.strata is not None:
         within_strata = baseline.within_strata
     A, prior, columns = prepare_columns(
-        X,
-        names,
-        prior,
-        rows,
-        counts,
-        numbers,
-        within_strata,
-        target.intercept,
+        X, names, prior, rows, counts, numbers, within_strata, target.intercept
     )
     if (columns.group >= 0).any():  # else nothing in a group varies
         A, prior, columns = feature_groups.in_groups(
