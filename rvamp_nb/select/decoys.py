@@ -98,11 +98,11 @@ def against_decoys(question, kind, random_state):
             "the columns follow a common factor, permuted decoys do not, and q-values"
             " may be far too small: take decoys='gaussian'"
         )
-        warnings.warn(note, ReliabilityWarning, stacklevel=5)
+        warnings.warn(note, ReliabilityWarning, stacklevel=4)
     if kind == "gaussian":
         note = _unlike_normal(question)
         if note:
-            warnings.warn(note, UserWarning, stacklevel=5)
+            warnings.warn(note, UserWarning, stacklevel=4)
     # from 0 alone a table may have been drawn itself
     rng = np.random.default_rng([79, 18, random_state])
     decoys = error_control.DECOYS[kind](A, rng)

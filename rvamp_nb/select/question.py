@@ -88,8 +88,8 @@ def path_options(asked):
     lambdas = asked["lambdas"]
     if lambdas is None:
         return None
-    if np.ndim(lambdas) == 0 and not isinstance(lambdas, float):
-        remedy = "a path has 2 penalties or more; one penalty is a list, as in [0.5]"
+    if np.ndim(lambdas) == 0:
+        remedy = "it is the number of penalties; penalties are a list, as in [0.5]"
         try:
             n_lambdas = check_size("StabilitySelection", "lambdas", lambdas, least=2)
         except (TypeError, ValueError) as e:
