@@ -228,7 +228,7 @@ def share_kept(question, pfer, covariance, n_draws, seed):
         # only the largest leads count: a resample selects a quarter of the pairs
         lead = _lead(question, draw_decoys(), n_pairs / 4)
         if np.isnan(lead).any():
-            raise ValueError("decoys: no penalty converged beside them: raise max_iter")
+            raise ValueError("decoys: no penalty converged beside them: raise tol")
         v = int(pfer + rng.uniform())
         times_kept += keep_before(lead, v)
     # of the candidates, of A's columns, and of the N that these stand for

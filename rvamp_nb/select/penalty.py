@@ -903,7 +903,7 @@ def _fit_at_end(question, path, end, q):
     elif end < len(path.lambdas) - 1:
         reason = "no smaller penalty has converged"
     elif question.max_steps == 1:
-        reason = "the search has taken all its steps: raise max_iter"
+        reason = "the search has taken all its steps: raise tol, or the lambdas"
     elif path.lambdas[-1] > 2 * LOWEST * path.lambdas[0]:
         reason = "the smallest penalty given selects fewer: add smaller lambdas"
     else:
@@ -956,8 +956,8 @@ def _search_or_end(question, steer, q):
         n_steps = solved.steps - steps
         status = (
             f"no answer: not converged, and the search took {n_steps} steps, or too"
-            " much work in each: raise max_iter, or the lambdas; look for rows and"
-            " weights far from all others"
+            " much work in each: raise tol, or the lambdas; look for rows and weights"
+            " far from all others"
         )
         answer = answer._replace(status=status)
     return replace(solved, begun=question.begun), path, answer

@@ -99,8 +99,9 @@ def family_probabilities(selection, families=None):
     a `Selection`; return a DataFrame. A ValueError where it has no refits.
 
     Families are a dict {name: features} or a list of lists of features, by name or
-    number, each in one at most; by default the levels of each variable (`categories`),
-    and, of a table in memory, columns with a correlation above 0.6 (`find_clusters`).
+    number, each in one at most; by default the levels of each variable (its
+    `categories`), and, of a table in memory, columns with a correlation above 0.6
+    (`find_clusters`).
 
     The table has a row for each family, the most probable first, called by its name or
     else its most probable member: leader, members, expected (how many of them a
