@@ -71,6 +71,7 @@ def substitutes(selection):
     of str; where refits gave the answer of the `Selection`, by these.
     """
     columns = selection.question.columns
+    family = family_of(selection.categories, columns.names, "categories")
     fit = selection.question.projected(selection.fit)
     support = selection.support
     notes = [""] * len(support)
@@ -81,7 +82,6 @@ def substitutes(selection):
     if not fit.converged or not len(chosen) or columns.together:
         return notes
     where = columns.where
-    family = family_of(selection.categories, columns.names, "categories")
     others = shared_signal(fit, np.unique(where[chosen]), draws=draws)
     for i in chosen:
         names = []
