@@ -619,7 +619,7 @@ BAD = {
     "refine with text": (lambda: fitted().refine(None, "100"), "n_resamples"),
     "refine with a negative seed": (
         lambda: fitted().refine(0.1, random_state=-1),
-        "seed",
+        "random_state must be at least 0",
     ),
     "refine to nothing": (
         lambda: fitted().refine(0),
@@ -628,7 +628,7 @@ BAD = {
     "refine to a negative error": (lambda: fitted().refine(-0.1), "accuracy"),
     "refine to a number of refits": (lambda: fitted().refine(200), "accuracy"),
     "refine to a word": (lambda: fitted().refine("0.02"), "accuracy"),
-    "refine without an end": (lambda: fitted().refine(None), "n_resamples"),
+    "refine without an end": (lambda: fitted().refine(None), "accuracy must be a num"),
     "interval of every level": (
         lambda: fitted().refine(None, 20, verbose=False).interval(1),
         "level",

@@ -72,8 +72,7 @@ def false_selections(recipe, d):
             n_resamples=0,
             threshold=0.75,
             q=recipe["q"],
-            n_lambdas=15,
-            lambda_min_ratio=0.1,
+            lambdas=15,
             tol=1e-4,
         ).fit(X, y)
     Pi = s.probabilities_
