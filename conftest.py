@@ -39,15 +39,14 @@ import warnings
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from math import prod
 from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parent / "tests/helpers"))
+ROOT = Path(__file__).resolve().parent
+sys.path += [str(ROOT / "tests/helpers"), str(ROOT / "docs")]
 import kept
 
-ROOT = Path(__file__).resolve().parent
 NOTEBOOKS = ROOT / "nbs"
 ON_DEMAND = {  # folders that take an option to be collected
     "--bench": (
@@ -304,8 +303,8 @@ def run_notebook(path, module=None, films=False):
     place of its exported cells. A list of what the widgets hold that its cells display,
     with ``films`` also the films of its sliders; None for one that needs a kernel.
     """
-    explore = import_module("rvamp_nb.plot_style")
-    others = list(explore._live)  # boxes of tests that ran before, still about
+    pictures = import_module("rvamp_nb.course.pictures")
+    others = list(pictures._live)  # boxes of tests that ran before, still about
     shell, cells = watching_shell()(path, mpl_format="png"), read_cells(path)
     for cell in filter(is_run, cells):
         cell.outputs = []
@@ -327,7 +326,7 @@ def run_notebook(path, module=None, films=False):
                 f" unseen:\n{cell.source}\n\n{shell.shown[0]}"
             )
     boxes = [
-        box for box in explore._live if box.comm and all(box is not o for o in others)
+        box for box in pictures._live if box.comm and all(box is not o for o in others)
     ]
     wrong = [line for box in boxes for line in swept(box)]
     if wrong:
@@ -368,7 +367,7 @@ def swept(box=None):
     closed) to both its ends and back. A list of lines: one for each error, with the
     control and its value, and one for each control that changed nothing.
     """
-    live, found = import_module("rvamp_nb.plot_style")._live, []
+    live, found = import_module("rvamp_nb.course.pictures")._live, []
     for alive in list(live) if box is None else [box]:
         if alive.comm is not None:
             *knobs, out = alive.children
@@ -461,7 +460,7 @@ def composed(fig, *_, **__):
     """
     fig.set_layout_engine("none")
     for ax in fig.axes:
-        import_module("rvamp_nb.plot_style")._plain_ticks(ax)
+        import_module("rvamp_nb.course.pictures")._plain_ticks(ax)
     thin_ticks(fig)
     fig.draw_without_rendering()
     return ""
@@ -487,26 +486,9 @@ def thinned(fig, places, picture):
     return picture(fig, places)
 
 
-def not_filmed(box):
-    """In place of `film`, which takes a picture of every setting: the controls stay,
-    and are moved to both their ends as those of every other picture.
-    """
-    from rvamp_nb.widgets import _places
-
-    settings = prod(len(_places(knob)) for knob in box.children[:-1])
-    assert 1 < settings <= 60, f"a film of {settings} settings"
-    return box
-
-
 def blank_files(_, pictures=("path", "bars"), kinds=("png", "svg", "pdf")):
     """In place of the command's pictures, which take longer than its fits."""
     return {f"{name}.{kind}": b"blank" for name in pictures for kind in kinds}
-
-
-SHORTER = [
-    ("rvamp_nb.widgets", "film", not_filmed),
-    ("rvamp_nb.select.report", "picture_files", blank_files),
-]
 
 
 @contextmanager
@@ -528,13 +510,12 @@ def clean_slate(folder, module=None, films=False):
         with plt.rc_context(), pytest.MonkeyPatch.context() as patch:
             patch.setenv("IN_TEST", "1")  # nbdev's word for it: a notebook can ask
             patch.setattr("IPython.core.pylabtools.print_figure", composed)
-            for room, name, instead in SHORTER:
-                if module != room and not (films and instead is not_filmed):
-                    patch.setattr(f"{room}.{name}", instead)
+            if module != "rvamp_nb.select.report":
+                patch.setattr("rvamp_nb.select.report.picture_files", blank_files)
             if not films:
-                picture = import_module("rvamp_nb.plot_style")._picture
+                picture = import_module("rvamp_nb.course.pictures")._picture
                 few_ticks = partial(thinned, picture=picture)
-                patch.setattr("rvamp_nb.plot_style._picture", few_ticks)
+                patch.setattr("rvamp_nb.course.pictures._picture", few_ticks)
             yield
     finally:
         plt.close("all")

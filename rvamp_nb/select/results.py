@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .. import widgets
 from ..algorithm.densities import located
 from ..environment import numpy_errors
 from ..tables.chunked import chunk_axis
@@ -287,7 +286,7 @@ class Results:
 
     def explore(self, shown: Sequence[str | int] | None = None) -> Any:
         """Make a widget that moves, of both densities at the reported penalty, on the
-        scale of X; see `rvamp_nb.widgets.explore`, with its errors.
+        scale of X; see `rvamp_nb.course.widgets.explore`, with its errors.
 
         Parameters
         ----------
@@ -312,6 +311,8 @@ class Results:
         >>> type(widget).__name__
         'Explorer'
         """
+        from ..course import widgets  # on demand, as what draws it is an extra
+
         columns = self._answered().question.columns
         fit = self._known.fit
         if columns.together:

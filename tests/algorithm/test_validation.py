@@ -43,6 +43,8 @@ from rvamp_nb import (
     state_evolution,
     survival_fit,
 )
+from rvamp_nb.course.pictures import sliders
+from rvamp_nb.course.widgets import diabetes_explorer
 from rvamp_nb.datasets import (
     choose_lambda,
     gaussian_design,
@@ -52,7 +54,6 @@ from rvamp_nb.datasets import (
 from rvamp_nb.environment import import_extra, numpy_errors
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.interface import check_interface, lacking
-from rvamp_nb.plot_style import sliders
 from rvamp_nb.select.error_control import (
     error_control,
     pfer_bound,
@@ -62,7 +63,6 @@ from rvamp_nb.select.error_control import (
 from rvamp_nb.tables.chunked import ChunkedTable
 from rvamp_nb.tables.dask_table import the_dask
 from rvamp_nb.validation import check_array, check_number, check_size, format_list
-from rvamp_nb.widgets import diabetes_explorer
 
 DAY = datetime.date(2026, 1, 1)
 

@@ -34,6 +34,7 @@ PLAIN = {
     "inference.row_shares": "45_diagnostics",
     "inference.survival": "53_survival",
     "interface": "31_prior",
+    "select.bagged": "55_bagging",
     "select.by_refits": "54_stability",
     "select.estimator": "54_stability",
     "select.html": "54_stability",

@@ -137,7 +137,7 @@ SABOTAGES = [
     ),
     # --- messages ---------------------------------------------------------------------
     Sabotage(
-        "rs_gaussian.py",
+        "course/rs_gaussian.py",
         "the log-partition function forgets what the replicas share",
         "+ n * beta * h**2 / (2 * precision_of_sum)",
         "+ n * beta * h**2 / (2 * Q_hat)",
@@ -1237,7 +1237,7 @@ SABOTAGES = [
         "tests/select/test_error_control.py",
     ),
     Sabotage(
-        "exercises.py",
+        "course/exercises.py",
         "an answer is right when its sign is not",
         "if near(right, right):",
         "if near(-right, right):",
@@ -1650,11 +1650,25 @@ SABOTAGES = [
         "tests/select/test_several_classes_selected.py::test_coefficients_are_those_of_refits",
     ),
     Sabotage(
-        "select/estimator.py",
+        "select/bagged.py",
         "classes are predicted in another order",
-        "lambda scores: softmax(scores, axis=1))[0]",
-        "lambda scores: softmax(scores, axis=1))[0][:, ::-1]",
+        "return softmax(scores, axis=1)",
+        "return softmax(scores, axis=1)[:, ::-1]",
         "tests/select/test_several_classes_selected.py::test_predictions_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/bagged.py",
+        "the selector that was given is fitted anew",
+        "selector = clone(self.selector)",
+        "selector = self.selector",
+        "tests/select/test_bagged.py",
+    ),
+    Sabotage(
+        "select/bagged.py",
+        "a regressor predicts classes as numbers",
+        "if has_classes == is_classifier(self):",
+        "if True:",
+        "tests/select/test_bagged.py::test_what_does_not_go_together_is_refused",
     ),
     Sabotage(
         "select/penalty.py",
@@ -1971,7 +1985,7 @@ SABOTAGES = [
         "tests/command/test_cli.py::test_a_row_that_decides_is_exit_code_3",
     ),
     Sabotage(
-        "micro.py",
+        "course/micro.py",
         "a coefficient receives its own variance",
         "others = (B - np.diag(b)) ** 2 @ T + back**2 @ chi_hat",
         "others = B**2 @ T + back**2 @ chi_hat",
@@ -1994,20 +2008,27 @@ SABOTAGES = [
     # --- rooms that serve the others --------------------------------------------------
     Sabotage(
         "plot_style.py",
+        "figures are transparent: a dark page takes the truth away",
+        "transparent=False",
+        "transparent=True",
+        "tests/pages/test_plot_style.py::test_style_is_opaque_and_repeatable",
+    ),
+    Sabotage(
+        "course/pictures.py",
         "a bar is read as wide as it is high",
         "[bar.get_height() for bar in artist]",
         "[bar.get_width() for bar in artist]",
         "tests/pages/test_plot_style.py::test_a_picture_is_read_back",
     ),
     Sabotage(
-        "plot_style.py",
+        "course/pictures.py",
         "what goes wrong while a slider moves is not shown",
         "out.outputs = (error,)",
         "out.outputs = ()",
         "tests/pages/test_plot_style.py::test_error_of_a_callback_is_visible_and_goes_away",
     ),
     Sabotage(
-        "widgets.py",
+        "course/widgets.py",
         "a small refit becomes a zero, and the atom grows",
         "np.minimum(np.ceil(np.abs(draws) / unit), 127)",
         "np.minimum(np.floor(np.abs(draws) / unit), 127)",

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from node import EXPLORER, in_node
 
-from rvamp_nb import Laplace, micro, p2, rvamp
+from rvamp_nb import Laplace, p2, rvamp
 from rvamp_nb.algorithm.resampling import Discrete, FixedFactor
+from rvamp_nb.course import micro
 from rvamp_nb.tables.standardize import unit_columns
 
-MODULE = EXPLORER.parent.parent / "docs" / "static" / "own_table.js"
+MODULE = EXPLORER.parents[2] / "docs" / "static" / "own_table.js"
 COIN = Discrete([0, 1], [0.5, 0.5])
 SOLVED = """(() => cases.map(({ A, y, lam, law, maxIter }) => {
     const fit = js.rvamp(A, y, lam, { law, maxIter });
@@ -254,7 +255,7 @@ STATES = """(() => {
 
 
 def explored_table():
-    from rvamp_nb.widgets import diabetes_explorer
+    from rvamp_nb.course.widgets import diabetes_explorer
 
     return diabetes_explorer().table
 
