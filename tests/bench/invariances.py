@@ -685,11 +685,7 @@ def names_of_the_classes(rng, problem):
 @invariance
 def two_classes_by_softmax(rng, problem):
     """Take two classes by the loss of several."""
-    taken = {*problem.options} & {
-        "penalty_factor",
-        "column_groups",
-        "prior",
-    }
+    taken = {*problem.options} & {"penalty_factor", "column_groups", "prior"}
     if problem.loss != "logistic" or taken or {*problem.roles} - {"strata"}:
         return None
     if min(np.bincount(problem.y.astype(int))) < 9:
