@@ -117,6 +117,8 @@ def renamed(function: _T) -> _T:
             if name == "__init__":
                 name = type(args[0]).__name__
             remedy = _NOW[old]
+            if remedy in gone:  # what it was called in between
+                remedy = _NOW[remedy]
             if remedy.isidentifier():
                 remedy = f"is called {remedy}= now"
             raise TypeError(f"{name}: {old}= {remedy}")

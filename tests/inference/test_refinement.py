@@ -693,10 +693,7 @@ class Own(Logistic):
         (lambda fit: refine(fit, n_resamples=9), "n_resamples"),
         (lambda fit: refine(fit, n_resamples=20.5), "n_resamples"),
         (lambda fit: refine(fit, random_state=-1), "random_state must be at least 0"),
-        (
-            lambda fit: refine(fit, random_state="one"),
-            "number from 0 on, or None",
-        ),
+        (lambda fit: refine(fit, random_state="one"), "number from 0 on, or None"),
         (lambda fit: refine(rvamp(A, Y, 1.0, beta=2.0)), "beta = inf.* not 2"),
         (
             lambda fit: refine(fit, baseline=5),

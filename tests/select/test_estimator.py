@@ -827,6 +827,39 @@ def test_a_bagged_count_is_the_mean_over_resamples():
     np.testing.assert_array_equal(predictor(s).predict(X), bagged)
 
 
+# What is drawn ------------------------------------------------------------------------
+
+
+def test_another_random_state_makes_other_refits():
+    how = dict(lambdas=[2.0], n_resamples=40, verbose=0)
+    draws = {}
+    for seed in (0, 1, np.int64(1), None):
+        s = StabilitySelection(**how, random_state=seed).fit(X, Y)
+        draws[repr(seed)] = s.refined_.draws
+        np.testing.assert_array_equal(
+            s.refine(n_resamples=40, verbose=False).draws, s.refined_.draws
+        )
+    again = StabilitySelection(**how).fit(X, Y)  # 0 is the default
+    np.testing.assert_array_equal(again.refined_.draws, draws["0"])
+    np.testing.assert_array_equal(draws["1"], draws["np.int64(1)"])
+    other = again.refine(n_resamples=40, random_state=1, verbose=False)
+    np.testing.assert_array_equal(other.draws, draws["1"])
+    assert (draws["0"] != draws["1"]).any() and (draws["None"] != draws["0"]).any()
+    unseeded = clone(s).fit(X, Y)
+    assert unseeded.random_state is None and s.random_state is None
+    assert (unseeded.refined_.draws != s.refined_.draws).any()
+    first = StabilitySelection(**how, random_state=7).fit(X, Y)
+    assert "random seed 7" in dict(wording.facts(first.selection_))["refits"]
+
+
+def test_the_folds_of_cross_validation_are_drawn():
+    found = set()
+    for seed in range(5):
+        s = StabilitySelection(lambdas="cv", n_resamples=0, random_state=seed)
+        found.add(s.fit(X, Y).lambda_)
+    assert 1 < len(found) < 5
+
+
 # Decoys -------------------------------------------------------------------------------
 
 
