@@ -28,7 +28,7 @@ from .likelihood import Huber, Logistic, LossLike, PoissonLoss, Squared, read_lo
 from .order_parameters import ConstantSignal, GaussianSignal, OrderParameters
 from .prior import Laplace, Prior, read_prior
 from .resampling import CountLaw, Poisson, check_law
-from .solver import ConvergenceWarning
+from ..exceptions import ConvergenceWarning
 
 __all__ = [
     "Evolution",

@@ -337,7 +337,7 @@ class NoResampling(FixedFactor):
 
     Examples
     --------
-    >>> from rvamp_nb import FixedFactor, Laplace, NoResampling, rvamp
+    >>> from rvamp_nb import Laplace, NoResampling, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> A, y, *_ = toy()
     >>> lasso = Laplace(0.6)  # nothing is random: one Lasso

@@ -27,7 +27,7 @@ from ..algorithm.prior import Penalty
 from ..algorithm.resampling import FixedFactor, NoResampling
 from ..algorithm.solver import Fit, with_clusters
 from ..algorithm.weighted import WeightedLoss
-from .diagnostics import ReliabilityWarning
+from ..exceptions import ReliabilityWarning
 from .forest import plot_effects
 from .joint import RowModel, intervals, joint_effects, why_none
 from ..sketch import as_page

@@ -19,9 +19,10 @@ from ..algorithm.messages import Natural
 from ..algorithm.prior import field_nodes
 from ..algorithm.problem import State
 from ..algorithm.resampling import Discrete
-from ..algorithm.solver import ConvergenceWarning, Fit, check_settled
+from ..algorithm.solver import Fit, check_settled
 from ..algorithm.step import Replies, coupling_step, message_to_coupling, threads
 from ..environment import numpy_errors
+from ..exceptions import ConvergenceWarning
 from ..sketch import as_page
 from ..typing import Array, ArrayLike, DataFrame
 from ..validation import check_array, check_number, check_size

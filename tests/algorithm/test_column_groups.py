@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from rvamp_nb import (
-    ChunkedTable,
     GroupLasso,
     Laplace,
     Logistic,
@@ -38,6 +37,7 @@ from rvamp_nb.algorithm.group_channel import (
 )
 from rvamp_nb.algorithm.messages import Mixed, Natural, natural_to_moment
 from rvamp_nb.inference.turns import ExactByTurns
+from rvamp_nb.tables import ChunkedTable
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth/column_groups"))
 from make_column_groups_truth import DESIGNS, halves, load, refits, table

@@ -29,10 +29,11 @@ from rvamp_nb.algorithm.resampling import (
     Subsample,
     TwoPoint,
 )
-from rvamp_nb.algorithm.solver import A_SHORT_FIT, ConvergenceWarning, rvamp, rvamp_path
+from rvamp_nb.algorithm.solver import A_SHORT_FIT, rvamp, rvamp_path
 from rvamp_nb.algorithm.start import initial_state, lambda_max_factor
 from rvamp_nb.algorithm.step import step
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
+from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.select import penalty as search
 from rvamp_nb.select.estimator import StabilitySelection
@@ -814,7 +815,7 @@ def test_a_search_ends_within_its_work(monkeypatch):
     assert WORK.get() - before < 2 * 30 * (60 + iteration.SOME_ROWS) * 100
 
 
-@pytest.mark.filterwarnings("ignore::rvamp_nb.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::rvamp_nb.exceptions.ConvergenceWarning")
 def test_a_path_ends_within_its_work(monkeypatch):
     """Each of many penalties had a limit of its own."""
     monkeypatch.setattr(iteration, "WORK_A_STEP", 100)

@@ -12,7 +12,6 @@ from scipy.special import ndtr, ndtri
 
 from rvamp_nb import (
     ConstantSignal,
-    ConvergenceWarning,
     GaussianSignal,
     plan_study,
     predict_study,
@@ -30,6 +29,7 @@ from rvamp_nb.algorithm.order_parameters import (
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import NoResampling, Poisson, Subsample, Weakness
 from rvamp_nb.datasets import standardize
+from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.select.error_control import pfer_bound
 from rvamp_nb.select.pilots import draw_study, q_needed
 from rvamp_nb.select.planning import Pilot, _solve_study, genes, pilot_of

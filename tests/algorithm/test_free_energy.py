@@ -44,9 +44,10 @@ from rvamp_nb.algorithm.resampling import (
     Subsample,
     TwoPoint,
 )
-from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
+from rvamp_nb.algorithm.solver import rvamp
 from rvamp_nb.algorithm.step import step
 from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 RNG = np.random.default_rng(0)

@@ -766,8 +766,8 @@ SABOTAGES = [
     Sabotage(
         "select/question.py",
         "a path of no penalty at all is let in",
-        '"n_lambdas": 1,',
-        '"n_lambdas": 0,',
+        '"lambdas", lambdas, least=2',
+        '"lambdas", lambdas, least=1',
         "tests/select/test_estimator_input.py",
     ),
     Sabotage(
@@ -1650,11 +1650,25 @@ SABOTAGES = [
         "tests/select/test_several_classes_selected.py::test_coefficients_are_those_of_refits",
     ),
     Sabotage(
-        "select/estimator.py",
+        "select/bagged.py",
         "classes are predicted in another order",
-        "lambda scores: softmax(scores, axis=1))[0]",
-        "lambda scores: softmax(scores, axis=1))[0][:, ::-1]",
+        "return softmax(scores, axis=1)",
+        "return softmax(scores, axis=1)[:, ::-1]",
         "tests/select/test_several_classes_selected.py::test_predictions_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/bagged.py",
+        "the selector that was given is fitted anew",
+        "selector = clone(self.selector)",
+        "selector = self.selector",
+        "tests/select/test_bagged.py",
+    ),
+    Sabotage(
+        "select/bagged.py",
+        "a regressor predicts classes as numbers",
+        "if has_classes == is_classifier(self):",
+        "if True:",
+        "tests/select/test_bagged.py::test_what_does_not_go_together_is_refused",
     ),
     Sabotage(
         "select/penalty.py",
@@ -2030,8 +2044,8 @@ SABOTAGES = [
     Sabotage(
         "typing.py",
         "an argument of yesterday is called what it was",
-        "{old}= is called {_NOW[old]}= now",
-        "{old}= is called {old}= now",
+        "is called {remedy}= now",
+        "is called {old}= now",
         "tests/pages/test_language.py::test_an_old_argument_names_that_of_today",
     ),
     Sabotage(

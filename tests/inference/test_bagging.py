@@ -28,8 +28,9 @@ from rvamp_nb.algorithm.resampling import (
     Poisson,
     Subsample,
 )
-from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
+from rvamp_nb.algorithm.solver import rvamp
 from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 PREDICTIONS = [name for name in RECIPES if name.startswith("prediction")]

@@ -26,8 +26,8 @@ from rvamp_nb import (
     rvamp,
 )
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, Ridge, SpikeSlab
+from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference import joint
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.inference.effects import (
     CAUTIOUS,
     EASED,

@@ -10,8 +10,6 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
 from rvamp_nb import (
-    ChunkedTable,
-    ConvergenceWarning,
     Discrete,
     ElasticNet,
     FixedFactor,
@@ -36,8 +34,10 @@ from rvamp_nb import (
 )
 from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.inference.halves import joint_law, pair_covariance, pull_product
 from rvamp_nb.inference.several_classes import Softmax
+from rvamp_nb.tables import ChunkedTable
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "truth/halves"), str(TESTS / "bench")]

@@ -23,10 +23,11 @@ from rvamp_nb.algorithm.resampling import (
     Stratified,
     Subsample,
 )
-from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
+from rvamp_nb.algorithm.solver import rvamp
 from rvamp_nb.algorithm.start import initial_state
 from rvamp_nb.algorithm.step import WithIntercept
 from rvamp_nb.algorithm.weighted import WeightedLoss
+from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.inference import batch_glm as refits_room
 from rvamp_nb.inference.baseline import BaselineHazard, survival_target
 from rvamp_nb.inference.bootstrap import naive_bootstrap
@@ -769,7 +770,7 @@ def test_survival_with_strata_and_entries_against_refits(kind):
 
 def test_a_table_in_chunks_has_one_baseline():
     A, time, event, given = sites("strata", 4)
-    from rvamp_nb import ChunkedTable
+    from rvamp_nb.tables import ChunkedTable
 
     with pytest.raises(TypeError, match="centred in each, in memory; give X"):
         survival_fit(ChunkedTable(A), time, event, 1.0, strata=given["strata"])

@@ -11,7 +11,6 @@ from scipy.sparse import issparse, random_array
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor
 
 from rvamp_nb import (
-    ChunkedTable,
     Discrete,
     ElasticNet,
     Grouped,
@@ -44,6 +43,7 @@ from rvamp_nb.inference.turns import (
     OneCurvature,
     Turns,
 )
+from rvamp_nb.tables import ChunkedTable
 from rvamp_nb.tables.chunked import SparseBlock
 
 HALF, B = Subsample(0.5), 12

@@ -21,6 +21,7 @@ from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, Sp
 from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, TwoPoint
 from rvamp_nb.course import widgets
 from rvamp_nb.course.widgets import diabetes_explorer, explore, refits_in_bytes
+from rvamp_nb.exceptions import ConvergenceWarning
 
 ROOMS = Path(rvamp_nb.__file__).parent / "course"
 MODULE = ROOMS / "widgets.js"
@@ -456,7 +457,7 @@ def test_what_names_no_column_of_the_table_is_refused(copied):
 
 def test_what_cannot_be_explored_is_refused_by_name(small):
     fit = rvamp(*small, 0.1)
-    with pytest.warns(rvamp_nb.ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning):
         early = rvamp(*small, 0.1, max_iter=2)
     still = rvamp(*small, prior=Laplace(0.1), resampling=NoResampling())
     names = ["age", "bmi", "sex", "s1", "s2", "s3"]

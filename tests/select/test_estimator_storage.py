@@ -10,17 +10,19 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from predictor import predictor
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.algorithm.prior import Laplace, NonNegative
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.algorithm.resampling import Discrete, TwoPoint, Weakness
+from rvamp_nb.exceptions import ChunkError
 from rvamp_nb.inference import refits
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.select import features, report
 from rvamp_nb.select.features import merge_duplicates, near_copies, read_X
 from rvamp_nb.tables import dispatch
-from rvamp_nb.tables.chunked import ChunkedTable, ChunkError
+from rvamp_nb.tables.chunked import ChunkedTable
 from rvamp_nb.tables.standardize import weighted_unit_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -110,7 +112,7 @@ PROBLEMS = {
         X,
         Y,
         dict(sample_weight=SOME),
-        dict(l1_ratio=0.5, penalty_factor=FACTORS),
+        dict(prior=ElasticNet(1.0, l1_ratio=0.5), penalty_factor=FACTORS),
     ),
     "tall, weights": (TALL, OF_TALL, dict(sample_weight=np.arange(1, 121)), {}),
     "huber, strata": (X, Y, dict(strata=np.arange(60) % 3), dict(loss="huber")),
@@ -179,8 +181,8 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     if "frame" in kind:
         assert list(two.feature_names_in_) == list(named(X).columns)
         assert two.summary().index[0].startswith("gene")
-    mean, std = two.linear_predictor(table, return_std=True)
-    expected = one.linear_predictor(X.astype(float), return_std=True)
+    mean, std = predictor(two).linear_predictor(table, return_std=True)
+    expected = predictor(one).linear_predictor(X.astype(float), return_std=True)
     np.testing.assert_allclose([mean, std], expected, rtol=1e-8)
     few = two.transform(table)
     few = few.compute() if hasattr(few, "compute") else few
@@ -192,7 +194,7 @@ def test_the_spread_of_many_predictions_reads_the_table_twice():
     _, two = both(X, Y)
     many = np.random.default_rng(3).normal(size=(1000, X.shape[1]))
     two.question_.A.passes = 0
-    two.linear_predictor(many, return_std=True)
+    predictor(two).linear_predictor(many, return_std=True)
     assert two.question_.A.passes == 2
 
 
@@ -238,11 +240,11 @@ def test_refits_of_an_answer_in_which_nothing_is_selected(y):
 @pytest.mark.parametrize(
     "y, options",
     [
-        (Y, dict(randomize=TwoPoint(2, 0.5), penalty_factor=FACTORS)),
-        (Y, dict(randomize=Weakness(0.5))),
-        (Y, dict(randomize=Discrete([0.4, 1.5], [0.5, 0.5]))),
+        (Y, dict(prior=Laplace(1.0, TwoPoint(2, 0.5)), penalty_factor=FACTORS)),
+        (Y, dict(prior=Laplace(1.0, Weakness(0.5)))),
+        (Y, dict(prior=Laplace(1.0, Discrete([0.4, 1.5], [0.5, 0.5])))),
         (Y, dict(prior=NonNegative(1.0))),
-        (Y > 1, dict(l1_ratio=0.7)),
+        (Y > 1, dict(prior=ElasticNet(1.0, l1_ratio=0.7))),
     ],
 )
 def test_a_column_that_the_refits_miss_is_found(y, options, monkeypatch):
@@ -319,8 +321,8 @@ def test_what_is_refused_after_the_fit(monkeypatch):
     s = StabilitySelection(n_resamples=0, verbose=0, lambdas=[1.4]).fit(
         as_chunked(X), Y
     )
-    refused(lambda: s.predict(as_chunked(X[:, :100])), "100 features", "150")
-    refused(lambda: s.predict(as_chunked(altered(np.nan))), "NaN", "'x8'")
+    refused(lambda: predictor(s).predict(as_chunked(X[:, :100])), "100 features", "150")
+    refused(lambda: predictor(s).predict(as_chunked(altered(np.nan))), "NaN", "'x8'")
     refused(lambda: s.transform(as_chunked(X[:, :100])), "100 features")
     monkeypatch.setattr(refits, "MOST_HELD", 60 * 130)
     refused(lambda: s.refine(None, 600), "in memory", "60 refits", "as an array")

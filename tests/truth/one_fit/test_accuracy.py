@@ -24,7 +24,8 @@ from rvamp_nb.algorithm.coupling import Coupled
 from rvamp_nb.algorithm.messages import Moments, Natural
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, Multinomial, Poisson
-from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
+from rvamp_nb.algorithm.solver import rvamp
+from rvamp_nb.exceptions import ConvergenceWarning
 
 
 class Allowed(NamedTuple):
