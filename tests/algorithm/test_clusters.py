@@ -343,7 +343,10 @@ def test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian(pair):
     np.testing.assert_allclose(mean, A[:5] @ whole.mean)
     wide = gaussian_design(40, 90, rho=0.9, seed=1)
     fit = rvamp(
-        wide.A, wide.y, 0.1, intercept=True, column_clusters=[[2, 3, 4], [9, 8]]
+        *(wide.A, wide.y, 0.1),
+        intercept=True,
+        column_clusters=[[2, 3, 4], [9, 8]],
+        tol=1e-9,
     )
     some = p2(fit, [3, 9, 50]).across
     var = fit.last.coupled.x.var[[3, 9, 50]]
