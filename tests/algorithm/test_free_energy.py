@@ -356,7 +356,7 @@ def test_huber_is_not_left_to_a_grid():
 def test_the_derivative_in_the_penalty():
     step, fit = 1e-3, fitted("squared")
     ends = [
-        free_energy(rvamp(A, Y, LAM * factor, tol=1e-9))
+        free_energy(rvamp(A, Y, prior=fit.prior.scaled(factor), tol=1e-9))
         for factor in (1 - step, 1 + step)
     ]
     incoming = messages_of(fit).to_prior
@@ -446,7 +446,7 @@ def test_no_messages_no_energy():
 def test_an_early_stop_costs_its_square():
     exact = free_energy(fitted("squared"))
     with pytest.warns(ConvergenceWarning):
-        early = rvamp(A, Y, LAM, tol=1e-9, max_iter=12)
+        early = rvamp(A, Y, prior=Laplace(LAM, TwoPoint()), tol=1e-9, max_iter=12)
     error = abs(free_energy(early) - exact) / abs(exact)
     assert 0 < error < 10 * early.last.change**2 + 1e-9
 
