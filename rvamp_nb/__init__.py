@@ -11,7 +11,8 @@ __version__ = "0.4.0"
 
 import lazy_loader as _lazy_loader
 
-_RENAMED = {  # until 1.0: what a name of 0.3.0 is called now
+# until 1.0: what a name of an earlier version is called now, or what to write for it
+_RENAMED = {
     "BlockError": "ChunkError",
     "DaskPanels": "DaskTable",
     "Fixed": "FixedFactor",
@@ -23,8 +24,11 @@ _RENAMED = {  # until 1.0: what a name of 0.3.0 is called now
     "counted": "condition_on_rows",
     "effects": "debiased_effects",
     "expected_study": "predict_study",
+    "load_fit": "a fit is pickled: write joblib.load(path)",
+    "load_state": "write joblib.load(path), after joblib.dump(fit.messages, path)",
     "plan": "plan_study",
     "refined": "refine",
+    "save_fit": "a fit is pickled: write joblib.dump(fit, path)",
 }
 
 _load, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)
@@ -32,6 +36,8 @@ _load, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)
 
 def __getattr__(name):
     if name in _RENAMED:
-        now = f"it is {_RENAMED[name]} now"
+        now = _RENAMED[name]
+        if now.isidentifier():
+            now = f"it is {now} now"
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {now}")
     return _load(name)

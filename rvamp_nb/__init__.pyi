@@ -36,13 +36,10 @@ from .algorithm.resampling import Stratified as Stratified
 from .algorithm.resampling import Subsample as Subsample
 from .algorithm.resampling import TwoPoint as TwoPoint
 from .algorithm.resampling import Weakness as Weakness
-from .algorithm.saving import load_state as load_state
 from .algorithm.solver import ConvergenceWarning as ConvergenceWarning
 from .algorithm.solver import Fit as Fit
-from .algorithm.solver import load_fit as load_fit
 from .algorithm.solver import rvamp as rvamp
 from .algorithm.solver import rvamp_path as rvamp_path
-from .algorithm.solver import save_fit as save_fit
 from .algorithm.weighted import WeightedLoss as WeightedLoss
 from .inference.bootstrap import naive_bootstrap as naive_bootstrap
 from .inference.conditioning import condition_on_rows as condition_on_rows

@@ -28,7 +28,7 @@ from rvamp_nb.algorithm.resampling import (
     Poisson,
     Subsample,
 )
-from rvamp_nb.algorithm.solver import load_fit, rvamp, with_clusters
+from rvamp_nb.algorithm.solver import rvamp, with_clusters
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.inference.batch_glm import penalised_fit
 from rvamp_nb.inference.bootstrap import naive_bootstrap
@@ -364,7 +364,7 @@ def test_what_is_derived_for_single_columns_refuses_blocks(pair, derived):
         derived(close)
 
 
-def test_a_fit_in_blocks_where_others_ask(pair, tmp_path, tame):
+def test_a_fit_in_blocks_where_others_ask(pair, tame):
     alone, close, _ = pair
     again = rvamp(close.problem.A, close.problem.y, 1.0, warm_start=close)
     np.testing.assert_allclose(again.Pi, alone.Pi, atol=1e-5)
@@ -375,11 +375,6 @@ def test_a_fit_in_blocks_where_others_ask(pair, tmp_path, tame):
     assert answer.refit_efficiency == pytest.approx(plain.refit_efficiency, rel=0.05)
     rows = condition_on_rows(close, rows=2)
     assert "1 block" in repr(rows) and rows.parts[0].fit.column_clusters
-    with pytest.raises(TypeError, match="columns in clusters: save the one without"):
-        close.save(tmp_path / "fit.npz")
-    alone.save(tmp_path / "fit.npz")
-    loaded = load_fit(tmp_path / "fit.npz", close.problem.A, close.problem.y)
-    np.testing.assert_allclose(with_clusters(loaded, [[0, 1]]).Pi, close.Pi, atol=1e-5)
     d = gaussian_design(200, 20, seed=2)
     model = dict(prior=Laplace(0.5, FixedFactor()), counts=NoResampling())
     one, two = (

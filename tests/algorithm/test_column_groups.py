@@ -20,7 +20,6 @@ from rvamp_nb import (
     condition_on_rows,
     free_energy,
     group_norm,
-    load_fit,
     orthonormal_groups,
     p1,
     refine,
@@ -306,15 +305,6 @@ def test_the_free_energy_has_the_lengths_as_its_slope(fit):
     x = np.linspace(1e-9, 20, 40_001)
     lengths = [np.trapezoid(group_norm(fit, g).pdf(x) * x, x) for g in range(6)]
     np.testing.assert_allclose(slope, -(3**0.5) * np.sum(lengths), rtol=1e-4)
-
-
-def test_a_file_holds_it(tmp_path):
-    labels = np.array([f"g{i}" for i in LABELS])
-    fit = rvamp(A, Y, prior=GroupLasso(0.6, labels), counts=HALF)
-    fit.save(tmp_path / "fit.npz")
-    again = load_fit(tmp_path / "fit.npz", A, Y)
-    np.testing.assert_allclose(again.Pi, fit.Pi, atol=1e-6)
-    assert again.prior.column_groups.names.tolist() == sorted(set(labels))
 
 
 # Against refits -----------------------------------------------------------------------

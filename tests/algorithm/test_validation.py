@@ -33,12 +33,10 @@ from rvamp_nb import (
     condition_on_rows,
     debiased_effects,
     free_energy,
-    load_state,
     plan_study,
     refine,
     rvamp,
     rvamp_path,
-    save_fit,
     stability_radius,
     state_evolution,
     survival_fit,
@@ -552,7 +550,6 @@ def chosen(**how):
         (lambda: rvamp_path(D.A, D.y, lams=["a"]), "lams must hold real numbers"),
         (lambda: pfer_bound(None, 0.75, 50), "a bound needs both, got q = None"),
         (lambda: unimodal_bound(5, 0.75, 50, "x"), "n_pairs must be a number, not 'x'"),
-        (lambda: load_state(None), "path must be that of a file, got None"),
         (lambda: chosen(categories=[[True, False]]), r"categories .* \[\[True, False"),
         (
             lambda: rvamp(D.A, D.y, 0.1, column_clusters=[[0.0, 1.0]]),
@@ -622,14 +619,10 @@ def selector():
         (free_energy, "fit_"),
         (stability_radius, "fit_"),
         (condition_on_rows, "fit_"),
-        (lambda fit: save_fit(fit, "fit.npz"), "fit_"),
         (refine, "refine"),
     ],
 )
-def test_who_gives_a_selector_is_told_what_to_pass(
-    selector, take, instead, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
+def test_who_gives_a_selector_is_told_what_to_pass(selector, take, instead):
     wanted = "take its method refine" if instead == "refine" else "selector.fit_"
     with pytest.raises(TypeError, match=wanted) as refused:
         take(selector)

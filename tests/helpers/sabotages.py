@@ -2028,10 +2028,10 @@ SABOTAGES = [
         "tests/pages/test_language.py::test_an_old_argument_names_that_of_today",
     ),
     Sabotage(
-        "algorithm/saving.py",
+        "algorithm/energy.py",
         "a public function does not say what it gives",
-        "def load_state(path: FilePath) -> State:",
-        "def load_state(path: FilePath):",
+        "def free_energy(fit: Fit) -> float:",
+        "def free_energy(fit: Fit):",
         "tests/pages/test_signatures.py::test_a_signature_says_its_types",
     ),
     Sabotage(
@@ -2455,11 +2455,12 @@ SABOTAGES = [
         "tests/tables/test_dask_table.py::test_every_kind_of_chunks",
     ),
     Sabotage(
-        "algorithm/saving.py",
-        "a file may hold a pickle, which is a program",
-        "np.load(raw, allow_pickle=False) as file:",
-        "np.load(raw, allow_pickle=True) as file:",
-        "tests/algorithm/test_saving.py::test_arrays_of_objects_are_not_unpickled",
+        "environment.py",
+        "a file that replaces another has the permissions of a new one",
+        "os.chmod(target.beside, target.mode)",
+        "pass",
+        "tests/algorithm/test_saving.py"
+        "::test_what_is_written_over_keeps_its_permissions",
     ),
     Sabotage(
         "__init__.py",

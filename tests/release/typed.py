@@ -26,7 +26,6 @@ from rvamp_nb import (
     datasets,
     debiased_effects,
     free_energy,
-    load_fit,
     naive_bootstrap,
     neighbourhoods,
     p1,
@@ -35,7 +34,6 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
-    save_fit,
     softmax_fit,
     state_evolution,
     survival_fit,
@@ -69,10 +67,6 @@ assert_type(refine(condition_on_rows(fit, 4), n_resamples=100), RefinedFit)
 assert_type(debiased_effects(fit).ci_low, Array)
 assert_type(naive_bootstrap(data.A, data.y, lam, loss="huber").Pi_se, Array)
 assert_type(neighbourhoods(data.A, rule="or").probabilities, Array)
-save_fit(fit, "fit.npz")
-fit.save("fit.npz")
-assert_type(load_fit("fit.npz", data.A, data.y), Fit)
-assert_type(Fit.load("fit.npz", data.A, data.y), Fit)
 assert_type(Laplace(lam).scaled(2.0).is_unpenalized(), bool | NDArray[np.bool_])
 assert_type(Grouped(Subsample(), ("a", "a", "b")).mean, float)
 assert_type(survival_fit(data.A, data.y, data.y > 0, lam), tuple[Fit, BaselineHazard])
@@ -126,7 +120,6 @@ rvamp(data.A, data.y, n_refits=3)  # type: ignore[call-arg]
 rvamp(data.A)  # type: ignore[call-arg]
 fit.average  # type: ignore[attr-defined]
 p1("fit.npz")  # type: ignore[arg-type]
-save_fit(data, "fit.npz")  # type: ignore[arg-type]
 refine(data)  # type: ignore[arg-type]
 naive_bootstrap(data.A, data.y, lam, loss="hubber")  # type: ignore[arg-type]
 StabilitySelection(bound="mbb")  # type: ignore[arg-type]
@@ -135,3 +128,4 @@ selector.refine(seed=0.5)  # type: ignore[arg-type]
 Subsample("half")  # type: ignore[arg-type]
 datasets.load_riboflavin(3)  # type: ignore[arg-type]
 rvamp_nb.refined  # type: ignore[attr-defined]
+rvamp_nb.save_fit  # type: ignore[attr-defined]
