@@ -10,10 +10,10 @@ them all; whether the methods agree with each other is checked by
 >>> from rvamp_nb.interface import check_interface, lacking
 >>> lacking(Poisson(0.5), ("draw", "nodes")), lacking("half", ("draw", "nodes"))
 ([], ['draw', 'nodes'])
->>> check_interface("counts", "half", ("draw", "nodes"), "a law such as Poisson(0.5)")
+>>> check_interface("law", "half", ("draw", "nodes"), "a law such as Poisson(0.5)")
 Traceback (most recent call last):
     ...
-TypeError: counts must be a law such as Poisson(0.5), got 'half': it has no draw and ...
+TypeError: law must be a law such as Poisson(0.5), got 'half': it has no draw and ...
 """
 
 __all__ = ["lacking", "check_interface"]

@@ -68,7 +68,7 @@ else:  # the same, under a name that a printed signature shows
 
 
 _T = TypeVar("_T")
-_NOW = {  # {an argument of 0.3.0: what it is called now}
+_NOW = {  # {an argument of 0.3.0 or 0.4.0: what it is called now}
     "blocks": "column_clusters",
     "randomise": "randomize",
     "block": "chunk_size",
@@ -78,6 +78,11 @@ _NOW = {  # {an argument of 0.3.0: what it is called now}
     "unit": "scale",
     "root": "row_scale",
     "ones": "intercept",
+    "likelihood": "loss",
+    "counts": "resampling",
+    "lams": "lambdas",
+    "progress": "verbose",
+    "seed": "random_state",
 }
 
 

@@ -251,7 +251,7 @@ def _along(fit, bar):
 
 # %% ../nbs/workshop/widgets.ipynb #x62expl3
 @singledispatch
-def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True):
+def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, verbose=True):
     """Make a widget (anywidget) of p̄₁ and p̄₂ that moves with no kernel. It makes some
     thirty fits more: at other penalties, the steps of the iteration, and for the
     squared loss at finite temperatures. What holds a fit registers its way, with
@@ -268,7 +268,7 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
         Draws of the coefficients shown, in their order, from `naive_bootstrap`.
     unit : float or (N,) array
         What coefficients are multiplied by, to be on the scale of the table.
-    progress : bool
+    verbose : bool
         Whether a bar is shown when it takes more than two seconds.
 
     Returns
@@ -302,7 +302,7 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
     if heated:
         panels.append("temperature")
         n_fits += 8  # at finite temperatures
-    with progress_bar(total=n_fits, shown=progress, desc="explore") as bar:
+    with progress_bar(total=n_fits, shown=verbose, desc="explore") as bar:
         fits, start = _along(fit, bar)
         fits = np.array(fits, dtype=object)[:, None, None]
         names_shown = [names[i] for i in shown]

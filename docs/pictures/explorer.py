@@ -163,20 +163,22 @@ def main():
     fits = np.empty((len(lams), len(SIZES), len(LAWS)), dtype=object)
     for place in np.ndindex(*fits.shape):
         prior = Laplace(lams[place[0]], LAWS[place[2]])
-        fits[place] = rvamp(A, y, prior=prior, counts=Poisson(SIZES[place[1]]))
+        fits[place] = rvamp(A, y, prior=prior, resampling=Poisson(SIZES[place[1]]))
     start = 13, 1, 0
     table = explorer_table(fits, start, shown, COLUMNS)
     table = with_steps(table, fits[start], shown)
     table = with_temperatures(table, fits[start], shown)
-    asked = dict(n_resamples=REFITS, keep=shown, progress=False)
-    draws = [naive_bootstrap(A, y, lams[k], seed=k, **asked).draws for k in STOPS]
+    asked = dict(n_resamples=REFITS, keep=shown, verbose=False)
+    draws = [
+        naive_bootstrap(A, y, lams[k], random_state=k, **asked).draws for k in STOPS
+    ]
     table["refits"] = refits_for_the_page(STOPS, draws)
     table["lamNames"] = [
         [f"{lam:.3g}", f"{100 * lam / empty:.0f} % of the λ at which all are zero"]
         for lam in lams
     ]
-    run = seconds(rvamp, A, y, prior=Laplace(lam, LAWS[0]), counts=Poisson(0.5))
-    refit = seconds(naive_bootstrap, A, y, lam, **asked, seed=0, n_jobs=1)
+    run = seconds(rvamp, A, y, prior=Laplace(lam, LAWS[0]), resampling=Poisson(0.5))
+    refit = seconds(naive_bootstrap, A, y, lam, **asked, random_state=0, n_jobs=1)
     table |= dict(lead=3, pair=[0, 2], questions=QUESTIONS, about=ABOUT)
     table["seconds"] = dict(run=f"{run:.1g}", refits=f"{refit:.1g}")
     table["columns"] = np.corrcoef(A[:, shown].T).round(2).tolist()

@@ -28,7 +28,7 @@ def main():
     fit = rvamp(data.A, data.y, lam)
     shown = np.argsort(-fit.Pi)[:7]
     refits = naive_bootstrap(
-        data.A, data.y, lam, n_resamples=REFITS, keep=shown, progress=False
+        data.A, data.y, lam, n_resamples=REFITS, keep=shown, verbose=False
     )
     style()
     for page, inks in INKS.items():

@@ -516,7 +516,7 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
     owner = "state_evolution"
     ratio = check_number(owner, "ratio", ratio, 1e-6, 1e6)
     beta = check_number(owner, "beta", beta, 0, closed="]")
-    check_law("counts", counts, needs=("nodes",))
+    check_law("resampling", counts, needs=("nodes",))
     example = "a law such as ConstantSignal(1, 0.1)"
     check_interface("signal", signal, ("nodes",), example)
     if not isinstance(likelihood, (Squared, Huber, Logistic, PoissonLoss)):

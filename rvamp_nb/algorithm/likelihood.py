@@ -244,7 +244,7 @@ class Squared(_Row):
     >>> from rvamp_nb import Squared, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> A, y, *_ = toy()
-    >>> print(rvamp(A, y, 0.6, likelihood=Squared(sigma=0.8)).mean.round(3))
+    >>> print(rvamp(A, y, 0.6, loss=Squared(sigma=0.8)).mean.round(3))
     [0.109]
     """
 
@@ -415,7 +415,7 @@ class Loss(_Row):
     ...         return np.log(np.cosh(f - y))
     ...     def derivatives(self, y, f):
     ...         return np.tanh(f - y), np.cosh(f - y) ** -2
-    >>> print(rvamp(*toy()[:2], 0.6, likelihood=LogCosh()).mean.round(3))
+    >>> print(rvamp(*toy()[:2], 0.6, loss=LogCosh()).mean.round(3))
     [0.053]
     """
 
@@ -583,7 +583,7 @@ class Logistic(Loss):
     >>> from rvamp_nb import Logistic, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> A, y, *_ = toy()
-    >>> print(rvamp(A, y > 0, 0.1, likelihood=Logistic()).mean.round(3))
+    >>> print(rvamp(A, y > 0, 0.1, loss=Logistic()).mean.round(3))
     [-0.887]
     """
 
@@ -765,7 +765,7 @@ class PoissonLoss(Loss):
     >>> from rvamp_nb import PoissonLoss, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> A, *_ = toy()
-    >>> print(rvamp(A, [4, 1, 0], 0.1, likelihood=PoissonLoss()).mean.round(3))
+    >>> print(rvamp(A, [4, 1, 0], 0.1, loss=PoissonLoss()).mean.round(3))
     [0.95]
     """
 
@@ -858,7 +858,7 @@ class Huber(Loss):
     >>> from rvamp_nb import Huber, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> A, y, *_ = toy()
-    >>> print(rvamp(A, y, 0.6, likelihood=Huber(delta=1.0)).mean.round(3))
+    >>> print(rvamp(A, y, 0.6, loss=Huber(delta=1.0)).mean.round(3))
     [0.074]
     """
 

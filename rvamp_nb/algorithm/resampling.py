@@ -341,7 +341,7 @@ class NoResampling(FixedFactor):
     >>> from rvamp_nb.datasets import toy
     >>> A, y, *_ = toy()
     >>> lasso = Laplace(0.6, randomize=FixedFactor())  # nothing is random: one Lasso
-    >>> fit = rvamp(A, y, prior=lasso, counts=NoResampling())
+    >>> fit = rvamp(A, y, prior=lasso, resampling=NoResampling())
     >>> print(fit.mean.round(4), fit.var.round(4))
     [0.0688] [0.]
     """
@@ -598,14 +598,14 @@ class DrawError(ValueError):
 
 def drawn(name, law, size, rngs, each=1):
     """Draw rows, (b, size), `each` from each generator; a `DrawError` for draws of
-    another size, for "counts" below 0, and for multipliers of the penalty, "randomize",
+    another size, for "resampling" below 0, and for multipliers, "randomize",
     that are not above 0.
     """
     draws = []
     for rng in rngs:
         draws.extend(draw_several(law, size, rng, each))
     # those of the package's own halves are tested
-    if name == "counts" and type(law) is Subsample:
+    if name == "resampling" and type(law) is Subsample:
         return np.array(draws)
     must = f"{name}: {law!r} must draw"
     try:

@@ -403,7 +403,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     check_loss("likelihood", likelihood)
     if isinstance(likelihood, GroupedLoss):
         likelihood = likelihood.loss  # of an earlier fit: counts make its groups anew
-    check_law("counts", counts, needs=("nodes", "mean", "var"))
+    check_law("resampling", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
     prior = _make_prior(lam, prior, N, beta)
     prior.check_table(A)
@@ -537,8 +537,8 @@ def rvamp(
     lam: ArrayLike | None = None,
     *,
     prior: Prior | None = None,
-    likelihood: Squared | Loss = Squared(),
-    counts: CountLaw = Poisson(0.5),
+    loss: Squared | Loss = Squared(),
+    resampling: CountLaw = Poisson(0.5),
     beta: float = np.inf,
     intercept: bool = False,
     tol: float = 1e-6,
@@ -566,9 +566,9 @@ def rvamp(
         The paper's prior: each lam_i is lam or 2 lam with probability 1/2.
     prior : Laplace, Ridge, ElasticNet, NonNegative, SpikeSlab, or a Prior of your own
         The penalty, or at beta = 1 the prior; give it or `lam`.
-    likelihood : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
+    loss : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
         The loss l of a row.
-    counts : Poisson, Subsample, NoResampling, Exponential or Discrete
+    resampling : Poisson, Subsample, NoResampling, Exponential or Discrete
         Law of the occupation numbers c_mu; or Grouped, Stratified.
     beta : float > 0
         Inverse temperature: inf for the penalised estimate, 1 for the posterior.
@@ -622,7 +622,7 @@ def rvamp(
     names = None
     if not isinstance(A, np.ndarray):
         names = names_of(A)
-    problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
+    problem = _problem(A, y, lam, prior, loss, resampling, beta, intercept)
     options = _check_steering(tol, max_iter, damping)
     if column_clusters is not None:
         N = problem.A.shape[1] - intercept
@@ -680,20 +680,20 @@ def foreseen(past, log_lam):
     return from_coordinates(z, states[-1])
 
 # %% ../../nbs/workshop/solver.ipynb #33530ded
-def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
-    """Return the penalties of a path, decreasing and each once, validated: `lams`, or
+def _penalties(problem, lambdas, n_lambdas, lambda_min_ratio):
+    """Return the penalties of a path, decreasing and each once, validated: `lambdas`,
     by default `n_lambdas` in even ratios below the one that empties the model.
     """
-    if lams is not None:
-        lams = check_array("lams", lams, ("K",), 0, above=True, of="penalty")
-        return np.unique(lams)[::-1]
+    if lambdas is not None:
+        lambdas = check_array("lambdas", lambdas, ("K",), 0, above=True, of="penalty")
+        return np.unique(lambdas)[::-1]
     n_lambdas = check_size("rvamp_path", "n_lambdas", n_lambdas)
     least = check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
     top = lambda_max_factor(problem)
     if top == 0:
         raise ValueError(
             "every penalty empties the model, or none (y is zero or orthogonal to A; or"
-            " a prior without a threshold): give lams"
+            " a prior without a threshold): give lambdas"
         )
     return top * np.geomspace(1, least, n_lambdas)
 
@@ -706,7 +706,7 @@ class Path:
 
     Attributes
     ----------
-    lams : (L,) array
+    lambdas : (L,) array
         The penalties, decreasing.
     Pi, mean, var : (N, L) arrays
         Selection probability, mean and variance across resamples.
@@ -738,7 +738,7 @@ class Path:
     (64, 2) [ True  True]
     """
 
-    lams: Array
+    lambdas: Array
     Pi: Array
     mean: Array
     var: Array
@@ -760,15 +760,15 @@ class Path:
         Returns
         -------
         lam : float
-            One of `lams`; nan if none has converged.
+            One of `lambdas`; nan if none has converged.
         state : State, or None
             Its messages: a `warm_start` for `rvamp`.
         """
         reached = np.flatnonzero(self.converged)
         if not len(reached):
             return np.nan, None
-        k = reached[np.argmin(np.abs(np.log(self.lams[reached] / lam)))]
-        return float(self.lams[k]), self.states[k]
+        k = reached[np.argmin(np.abs(np.log(self.lambdas[reached] / lam)))]
+        return float(self.lambdas[k]), self.states[k]
 
     def summary(self) -> "DataFrame":
         """Show the path in a table, a row for each penalty.
@@ -791,7 +791,7 @@ class Path:
         columns = {"selected": self.Pi.sum(0), "intercept": self.intercept}
         columns["n_iter"] = self.n_iter
         columns["status"] = self.statuses
-        return DataFrame(columns, index=Index(self.lams, name="lam"))
+        return DataFrame(columns, index=Index(self.lambdas, name="lam"))
 
     def __repr__(self):
         return f"Path({self.status}; {len(self.Pi)} coefficients)"
@@ -800,8 +800,8 @@ class Path:
         state = ("not all converged", "amber")
         if self.converged.all():
             state = ("all converged", "green")
-        rows = np.linspace(0, len(self.lams) - 1, 6)
-        columns = {"λ": (self.lams, self.lams / 10), "Σ Π": (self.Pi.sum(0), 1.0)}
+        rows = np.linspace(0, len(self.lambdas) - 1, 6)
+        columns = {"λ": (self.lambdas, self.lambdas / 10), "Σ Π": (self.Pi.sum(0), 1.0)}
         return as_page(self, state, (), np.unique(rows.astype(int)), columns)
 
 # %% ../../nbs/workshop/solver.ipynb #12000220
@@ -841,24 +841,24 @@ def _summarize_fit(N, fit=None):
     )
 
 # %% ../../nbs/workshop/solver.ipynb #12000608
-def _collect_path(lams, points):
-    """Return the `Path` of the penalties `lams` from the points of its first fits, and
+def _collect_path(lambdas, points):
+    """Return the `Path` of the penalties `lambdas` from the points of its first fits;
     warn if any has not converged; penalties that were not reached are NaN.
     """
     n_reached = len(points)
-    missing = [_summarize_fit(len(points[0].mean))] * (len(lams) - n_reached)
+    missing = [_summarize_fit(len(points[0].mean))] * (len(lambdas) - n_reached)
     # one tuple for each field, over all penalties
     of_all = _PathPoint._make(zip(*(points + missing)))
-    status = f"{sum(of_all.converged)} of {len(lams)} penalties converged"
+    status = f"{sum(of_all.converged)} of {len(lambdas)} penalties converged"
     if missing:
         status += (
-            f"; stopped early at lam = {lams[n_reached - 1]:.3g}, after 3 failures"
+            f"; stopped early at lam = {lambdas[n_reached - 1]:.3g}, after 3 failures"
         )
     if not all(of_all.converged):
         # four frames up is the line that called `rvamp_path`
         warnings.warn(status, ConvergenceWarning, stacklevel=4)
     return Path(
-        lams=lams,
+        lambdas=lambdas,
         Pi=np.stack(of_all.Pi, axis=1),
         mean=np.stack(of_all.mean, axis=1),
         var=np.stack(of_all.var, axis=1),
@@ -880,19 +880,19 @@ A_SHORT_FIT = 0.05  # of one fit's work: what each penalty of a path adds to the
 def rvamp_path(
     A: TableLike,
     y: ArrayLike,
-    lams: ArrayLike | None = None,
+    lambdas: ArrayLike | None = None,
     *,
     n_lambdas: int = 50,
     lambda_min_ratio: float = 0.05,
     prior: Prior = Laplace(1.0),
-    likelihood: Squared | Loss = Squared(),
-    counts: CountLaw = Poisson(0.5),
+    loss: Squared | Loss = Squared(),
+    resampling: CountLaw = Poisson(0.5),
     beta: float = np.inf,
     intercept: bool = False,
     tol: float = 1e-6,
     max_iter: int = 500,
     damping: float = 0.7,
-    progress: bool = True,
+    verbose: bool = True,
     until: Callable[[Fit], bool] | None = None,
 ) -> Path:
     """Fit along a path of penalties, each started from its neighbours.
@@ -901,18 +901,18 @@ def rvamp_path(
     ----------
     A, y
         As for `rvamp`.
-    lams : (L,) array-like of positive numbers, optional
+    lambdas : (L,) array-like of positive numbers, optional
         By default `n_lambdas` of them, from the penalty that empties (nearly) every
         resample down to `lambda_min_ratio` of it, in even ratios.
     n_lambdas : int >= 1
         How many default penalties there are.
     lambda_min_ratio : float in (0, 1)
         The last default penalty beside the first.
-    prior : Laplace, ElasticNet, NonNegative, or Ridge (which needs lams)
+    prior : Laplace, ElasticNet, NonNegative, or Ridge (which needs lambdas)
         Its `lam` is multiplied by each penalty.
-    likelihood, counts, beta, intercept, tol, max_iter, damping
+    loss, resampling, beta, intercept, tol, max_iter, damping
         As for `rvamp`.
-    progress : bool
+    verbose : bool
         Whether a bar is shown when it takes more than two seconds.
     until : callable, optional
         Called with each converged Fit; the path ends where it returns True.
@@ -920,7 +920,7 @@ def rvamp_path(
     Returns
     -------
     Path
-        Its `states[k]` (or `near(lam)`) is a `warm_start` for `rvamp` near `lams[k]`.
+        Near `lambdas[k]` its `states[k]` (or `near(lam)`) is a `warm_start` of `rvamp`.
 
     Raises
     ------
@@ -944,28 +944,28 @@ def rvamp_path(
     >>> from rvamp_nb.datasets import random_dct
     >>> A, y, *_ = random_dct(N=64, ratio=0.5)
     >>> path = rvamp_path(A, y, n_lambdas=4)
-    >>> print(path.lams.round(3), path.Pi.sum(0).round(1))
+    >>> print(path.lambdas.round(3), path.Pi.sum(0).round(1))
     [1.643 0.605 0.223 0.082] [0.  1.  5.4 9.4]
     """
-    problem = _problem(A, y, None, prior, likelihood, counts, beta, intercept)
+    problem = _problem(A, y, None, prior, loss, resampling, beta, intercept)
     if problem.prior.scaled(1.0) is None:
         raise TypeError(
             "a path needs a prior with a penalty to vary, such as Laplace(1.0), not"
             f" {type(prior).__name__}"
         )
     options = _check_steering(tol, max_iter, damping)
-    lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
+    lambdas = _penalties(problem, lambdas, n_lambdas, lambda_min_ratio)
     N = problem.A.shape[1] - intercept
     points = []
     past = []
     failures = 0
     anderson = iteration.Anderson(problem.A)
     # one limit for the whole path: hard penalties may not take a fit's work each
-    work = max_iter * (1 + A_SHORT_FIT * len(lams))
+    work = max_iter * (1 + A_SHORT_FIT * len(lambdas))
     limit = iteration.work_limit(problem, work)
     # with `until` nobody knows how many penalties there will be
     total = None if until is None else np.inf
-    for lam in progress_bar(lams, shown=progress, desc="λ path", total=total):
+    for lam in progress_bar(lambdas, shown=verbose, desc="λ path", total=total):
         scaled = problem._replace(prior=problem.prior.scaled(lam))
         start = foreseen(past, np.log(lam))
         fit = _fit(scaled, start, *options, anderson, limit)
@@ -980,6 +980,6 @@ def rvamp_path(
         failures = 0
         past = past[-3:] + [(np.log(lam), fit.messages)]
         if until is not None and until(fit):
-            lams = lams[: len(points)]
+            lambdas = lambdas[: len(points)]
             break
-    return _collect_path(lams, points)
+    return _collect_path(lambdas, points)

@@ -13,9 +13,9 @@ number of a row in place of its target, and looks up the weight and the offset.
 >>> from rvamp_nb.datasets import toy
 >>> A, y, *_ = toy()
 >>> twice = WeightedLoss(Squared(), sample_weight=[1.0, 0.0, 2.0])
->>> rvamp(A, y, 0.6, likelihood=twice)
+>>> rvamp(A, y, 0.6, loss=twice)
 Fit(converged in 11 steps; 1 coefficients, 0.3 selected on average)
->>> rvamp(A, y, 0.6, likelihood=WeightedLoss(Squared(), offset=[1.0]))
+>>> rvamp(A, y, 0.6, loss=WeightedLoss(Squared(), offset=[1.0]))
 Traceback (most recent call last):
     ...
 ValueError: WeightedLoss: 1 numbers of offset for 3 rows of y
@@ -127,7 +127,7 @@ class WeightedLoss(_Weighted, Loss):
     >>> from rvamp_nb import Logistic, WeightedLoss, datasets, rvamp
     >>> d = datasets.load_diabetes()
     >>> loss = WeightedLoss(Logistic(), sample_weight=np.arange(442) % 2)
-    >>> rvamp(d.A[:, :10], d.y > 0, lam=0.5, likelihood=loss).Pi.round(1).tolist()
+    >>> rvamp(d.A[:, :10], d.y > 0, lam=0.5, loss=loss).Pi.round(1).tolist()
     [0.1, 0.0, 0.6, 0.4, 0.0, 0.0, 0.3, 0.2, 0.6, 0.2]
     """
 

@@ -79,7 +79,7 @@ def _draws(plan, numbers):
     M, N = plan.shape
     seeds = [np.random.SeedSequence(plan.seed, spawn_key=(b,)) for b in numbers]
     rngs = [np.random.default_rng(s) for s in seeds]
-    c = drawn("counts", plan.counts, M, rngs)
+    c = drawn("resampling", plan.counts, M, rngs)
     factor = drawn("randomize", plan.randomize, N, rngs)
     of_intercept = np.ones((len(c), len(plan.model.t) - N))
     return c * plan.weight, np.hstack([factor, of_intercept])
@@ -188,12 +188,12 @@ def _check_penalties(A, lam, factor, intercept):
     return lam * factor
 
 # %% ../../nbs/course/14_bootstrap.ipynb #9765a1dd
-def _check_plan(seed, n_jobs, l1_ratio, delta, **flags):
-    """Check seed, n_jobs and flags (True or False); return l1_ratio in [0, 1] and delta
-    > 0 as floats. A TypeError or ValueError for others.
+def _check_plan(random_state, n_jobs, l1_ratio, delta, **flags):
+    """Check random_state, n_jobs and flags (True or False); return l1_ratio in
+    [0, 1] and delta > 0 as floats. A TypeError or ValueError for others.
     """
     owner = "naive_bootstrap"
-    check_size(owner, "seed", seed, least=0)
+    check_size(owner, "random_state", random_state, least=0)
     if check_size(owner, "n_jobs", n_jobs, least=-np.inf) == 0:
         raise ValueError(f"{owner}: n_jobs must not be 0; -1 means all processors")
     l1_ratio = check_number(owner, "l1_ratio", l1_ratio, 0, 1, closed="[]")
@@ -280,7 +280,7 @@ class Refits(NamedTuple):
         way).
     u_mean, u_se : (M,) arrays
         Mean of the weighted residuals -c w l'(y, f + o), and its standard error.
-    n_resamples, seed : int
+    n_resamples, random_state : int
         As given.
     draws : (n_resamples, len(keep)) array, or None
         Coefficients of the columns in `keep`, a row for each refit.
@@ -310,7 +310,7 @@ class Refits(NamedTuple):
     u_mean: Array
     u_se: Array
     n_resamples: int
-    seed: int
+    random_state: int
     draws: Array | None
     intercept_mean: float = np.nan
     intercept_var: float = np.nan
@@ -366,13 +366,13 @@ def _as_refits(plan, n, spread, selected, draws):
         u_mean=spread.mean[-M:],
         u_se=spread.mean_se[-M:],
         n_resamples=n,
-        seed=plan.seed,
+        random_state=plan.seed,
         draws=draws,
         **intercept,
     )
 
 # %% ../../nbs/course/14_bootstrap.ipynb #43724864
-def _gather(chunks, plan, n, keep, progress):
+def _gather(chunks, plan, n, keep, verbose):
     """Sum up chunks of n refits; return their `Refits`, with the draws of the columns
     in keep. The intercept, the last coefficient, is kept by itself.
     """
@@ -380,7 +380,7 @@ def _gather(chunks, plan, n, keep, progress):
     sums = 0
     selected = 0
     draws = []
-    with progress_bar(total=n, shown=progress, desc="refits") as bar:
+    with progress_bar(total=n, shown=verbose, desc="refits") as bar:
         for x, u in chunks:
             both = np.hstack([x, u])
             # powers are summed about the first chunk's mean, so that no digits are lost
@@ -410,16 +410,16 @@ def naive_bootstrap(
     penalty_factor: ArrayLike | None = None,
     intercept: bool = False,
     delta: float = 1.0,
-    counts: CountLaw = Poisson(0.5),
+    resampling: CountLaw = Poisson(0.5),
     randomize: CountLaw = TwoPoint(2, 0.5),
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
     n_resamples: int = 1000,
-    seed: int = 0,
+    random_state: int = 0,
     n_jobs: int = 1,
     keep: Sequence[int] | None = None,
     columns: Sequence[int] | None = None,
-    progress: bool = True,
+    verbose: bool = True,
 ) -> Refits:
     """Refit every resample exactly, by brute force, and average, with Monte Carlo
     standard errors.
@@ -449,7 +449,7 @@ def naive_bootstrap(
         Whether to refit an unpenalised intercept in every resample.
     delta : float > 0
         Where the Huber loss turns linear.
-    counts, randomize : law of counts, law of multipliers
+    resampling, randomize : law of counts, law of multipliers
         Of the occupation numbers, and of lam. From `rvamp_nb.algorithm.resampling`,
         or any object with draw(size, rng) -> (size,) numbers >= 0 (multipliers > 0).
         If it has nodes(), they must be a law (`check_law`).
@@ -460,15 +460,15 @@ def naive_bootstrap(
         What is added to the linear predictor (o).
     n_resamples : int >= 1
         How many refits.
-    seed : int >= 0
-        Refit b depends on (seed, b) only: not on n_jobs, and not on n_resamples.
+    random_state : int >= 0
+        Refit b depends on (random_state, b) only: not on n_jobs, not on n_resamples.
     n_jobs : int
         Processes, as joblib counts them.
     keep : list of column numbers, optional
         Whose coefficients are returned for every refit.
     columns : list of column numbers that are likely to be selected, optional
         A hint: it changes time, no result, as every refit is checked on all columns.
-    progress : bool
+    verbose : bool
         Whether a bar is shown when it takes more than two seconds.
 
     Returns
@@ -505,17 +505,17 @@ def naive_bootstrap(
     offset = _check_of_rows("offset", offset, 0.0, M)
     y = check_array("y", y, (M,))
     n_resamples = check_size("naive_bootstrap", "n_resamples", n_resamples)
-    check_law("counts", counts)
+    check_law("resampling", resampling)
     check_law("randomize", randomize, positive=True)
     flags = dict(positive=positive, intercept=intercept)
-    l1_ratio, delta = _check_plan(seed, n_jobs, l1_ratio, delta, **flags)
+    l1_ratio, delta = _check_plan(random_state, n_jobs, l1_ratio, delta, **flags)
     lam = _check_penalties(A, lam, penalty_factor, intercept)
     refit_losses.check_target(loss, y if sample_weight is None else y[weight > 0])
     options = dict(loss=loss, delta=delta, offset=offset)
     model = _model(A, y, lam, l1_ratio, positive, intercept, **options)
-    plan = _Plan(model, (M, N), counts, randomize, weight, seed)
+    plan = _Plan(model, (M, N), resampling, randomize, weight, random_state)
     hint = _check_columns("columns", columns, N)
     keep = _check_columns("keep", keep, N)
     likely = None if hint is None else np.isin(np.arange(N + intercept), hint)
     chunks = _chunks(plan, likely, n_resamples, n_jobs)
-    return _gather(chunks, plan, n_resamples, keep, progress)
+    return _gather(chunks, plan, n_resamples, keep, verbose)

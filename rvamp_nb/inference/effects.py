@@ -490,7 +490,7 @@ class Effects(NamedTuple):
     >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
     >>> from rvamp_nb import debiased_effects, rvamp
     >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
-    >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, counts=NoResampling())
+    >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, resampling=NoResampling())
     >>> debiased_effects(fit)
     Effects(10 of 10 with a 95 % interval, 0 with a p-value only)
     """
@@ -557,7 +557,8 @@ class Effects(NamedTuple):
         >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
         >>> X = DataFrame(2 * d.A[:, :10], columns=d.names[:10])
         >>> A, y = datasets.standardize(X, d.y)
-        >>> found = debiased_effects(rvamp(A, y, prior=lasso, counts=NoResampling()))
+        >>> fit = rvamp(A, y, prior=lasso, resampling=NoResampling())
+        >>> found = debiased_effects(fit)
         >>> print(found.per_unit(A.attrs["scale"]).estimate[2].round(-1))
         280.0
         """
@@ -621,7 +622,9 @@ class Effects(NamedTuple):
         return as_page(self, state, (), order, columns, self.names)
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0d27
-_PLAIN = "fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=NoResampling()"
+_PLAIN = (
+    "fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=NoResampling()"
+)
 _SQUARED = (
     "A, y = datasets.standardize(X, y); lam = datasets.choose_lambda(A, y);"
     f" {_PLAIN}); debiased_effects(fit)"
@@ -629,7 +632,7 @@ _SQUARED = (
 _LOGISTIC = (
     "y = (labels == one_of_them) * 1.0; A, _ = datasets.standardize(X); lam = 1 /"
     " LogisticRegressionCV(penalty='l1', solver='liblinear').fit(A, y).C_[0];"
-    f" {_PLAIN}, likelihood=Logistic(), intercept=True); debiased_effects(fit)"
+    f" {_PLAIN}, loss=Logistic(), intercept=True); debiased_effects(fit)"
 )
 _HALVES = "select features on one half of the rows, and fit them without a penalty by"
 _BY_SELECTOR = "for a table write StabilitySelection(...).fit(X, y).debiased_effects()"
@@ -831,8 +834,8 @@ def debiased_effects(
     ----------
     fit : Fit
         Of `rvamp` without resampling: prior=Laplace(lam, FixedFactor()) (or another
-        penalty), counts=NoResampling(), the loss Squared, Logistic or PoissonLoss, or a
-        WeightedLoss of one. lam is that of cross-validation (`choose_lambda`) or less:
+        penalty), resampling=NoResampling(), the loss Squared, Logistic or PoissonLoss,
+        or a WeightedLoss of one. lam is that of cross-validation (`choose_lambda`) or less:
         where the predictions of a logistic fit are too cautious (`calibration`), there
         are p-values only. A fit to counts needs nearly none: a ValueError if it moves a
         coefficient by more than .25 standard errors, or if there are fewer than 4 rows,
@@ -868,7 +871,7 @@ def debiased_effects(
     >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
     >>> from rvamp_nb import debiased_effects, rvamp
     >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
-    >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, counts=NoResampling())
+    >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, resampling=NoResampling())
     >>> found = debiased_effects(fit)
     >>> print(found.ci_low[2].round(-1), found.ci_high[2].round(-1))
     420.0 690.0

@@ -191,7 +191,8 @@ def joint_law(counts, joint=None):
         if not describes_halves:
             raise ValueError(
                 f"{CALLER}: a half and its complement need counts of 0 and 1, got"
-                f" {counts!r}; fit with counts=Subsample(0.5), or give the joint law"
+                f" {counts!r}; fit with resampling=Subsample(0.5), or give the joint"
+                " law"
             )
         share = weights[1]
         return np.array([[1 - 2 * share, share], [share, 0.0]])
@@ -250,7 +251,7 @@ class ComplementaryPairs:
     --------
     >>> from rvamp_nb import Subsample, complementary_pairs, datasets, rvamp
     >>> d = datasets.load_diabetes()
-    >>> fit = rvamp(d.A[:, :10], d.y, lam=60.0, counts=Subsample(0.5))
+    >>> fit = rvamp(d.A[:, :10], d.y, lam=60.0, resampling=Subsample(0.5))
     >>> complementary_pairs(fit)
     ComplementaryPairs(converged in 5 turns; 10 coefficients, 3.4 selected in both)
     """
@@ -275,7 +276,7 @@ class ComplementaryPairs:
         --------
         >>> from rvamp_nb import Subsample, complementary_pairs, datasets, rvamp
         >>> d = datasets.load_diabetes()
-        >>> fit = rvamp(d.A[:, :10], d.y, lam=60.0, counts=Subsample(0.5))
+        >>> fit = rvamp(d.A[:, :10], d.y, lam=60.0, resampling=Subsample(0.5))
         >>> table = complementary_pairs(fit).summary()
         >>> table.loc[3, ["Pi_both", "Pi"]].round(2).tolist()
         [0.84, 0.92]
@@ -335,7 +336,7 @@ def complementary_pairs(
     Parameters
     ----------
     fit : Fit
-        From `rvamp`, converged, with counts=Subsample(0.5); any loss, prior and beta.
+        From `rvamp`, converged, with resampling=Subsample(0.5); any loss, prior, beta.
         After `survival_fit` the baseline hazard is held.
     joint : (K, K) array, optional
         For other resamples: the joint law of a row's two counts, over the K values that
@@ -371,7 +372,7 @@ def complementary_pairs(
     --------
     >>> from rvamp_nb import Subsample, complementary_pairs, datasets, rvamp
     >>> d = datasets.load_diabetes()
-    >>> fit = rvamp(d.A[:, :10], d.y, lam=60.0, counts=Subsample(0.5))
+    >>> fit = rvamp(d.A[:, :10], d.y, lam=60.0, resampling=Subsample(0.5))
     >>> complementary_pairs(fit).Pi_both.round(2).tolist()
     [0.0, 0.02, 1.0, 0.84, 0.0, 0.0, 0.41, 0.05, 1.0, 0.09]
     """

@@ -94,7 +94,7 @@ def resamples(fit, numbers, seed):
         block_seed = np.random.SeedSequence(seed, spawn_key=(k,))
         rngs.append(np.random.default_rng(block_seed))
     places = slice(numbers.start - first * size, numbers.stop - first * size)
-    counts = drawn("counts", fit.problem.counts, M, rngs, size)[places]
+    counts = drawn("resampling", fit.problem.counts, M, rngs, size)[places]
     randomize = fit.prior.randomize
     values, _ = randomize.nodes()
     if len(values) == 1:  # nothing to draw
@@ -682,11 +682,11 @@ def _build_refined(samples, shares, accuracy, interrupted):
     )
 
 
-def _start_samples(fit, seed, baseline):
+def _start_samples(fit, random_state, baseline):
     """Make the empty `Samples` of a Fit or a ConditionedFit. A TypeError or ValueError
     for anything else, a finite beta, and a fit that cannot be refitted.
     """
-    seed = check_size("refine", "seed", seed, least=0)
+    random_state = check_size("refine", "random_state", random_state, least=0)
     if not isinstance(fit, (Fit, ConditionedFit)):
         raise TypeError(
             "refine: fit must be from rvamp or condition_on_rows (of a fitted selector:"
@@ -696,11 +696,11 @@ def _start_samples(fit, seed, baseline):
     beta = base.problem.beta
     if np.isfinite(beta):
         raise ValueError(f"refine: fit must be at beta = inf, as refits, not {beta:g}")
-    check_law("counts", base.problem.counts)
+    check_law("resampling", base.problem.counts)
     analytic = None
     if base.converged and base.selects:
         analytic = np.array([fit.Pi, fit.mean, fit.var])
-    return Samples(base, analytic, seed, baseline)
+    return Samples(base, analytic, random_state, baseline)
 
 
 def _most_resamples(samples, accuracy, n_resamples):
@@ -728,11 +728,11 @@ def refine(
     fit: Fit | ConditionedFit,
     accuracy: float | None = 0.02,
     n_resamples: int | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     *,
     baseline: BaselineHazard | None = None,
     families: Sequence[Ints] = (),
-    progress: bool = True,
+    verbose: bool = True,
 ) -> RefinedFit:
     """Refit a few resamples exactly and many by turns of rVAMP's messages, until every
     selection probability has a standard error of `accuracy` at most.
@@ -751,14 +751,14 @@ def refine(
     n_resamples : int >= 10, optional
         At most so many resamples are followed until they settle; by default 2 /
         accuracy^2.
-    seed : int >= 0
-        Resample b depends on (seed, b) only.
+    random_state : int >= 0
+        Resample b depends on (random_state, b) only.
     baseline : BaselineHazard, optional
         Of a `survival_fit`: the exact refits are Cox fits.
     families : list of int arrays
         Sets of columns; the accuracy is also that of the share of resamples that select
         any column of a set.
-    progress : bool
+    verbose : bool
         Show a bar when it takes more than two seconds.
 
     Returns
@@ -790,15 +790,15 @@ def refine(
     """
     if accuracy is not None:
         accuracy = check_number("refine", "accuracy", accuracy, 1e-6, 0.5)
-    samples = _start_samples(fit, seed, baseline)
+    samples = _start_samples(fit, random_state, baseline)
     most = _most_resamples(samples, accuracy, n_resamples)
     sizes = FIRST if samples.turns else (FIRST_ALONE, 0, 0)
     counted = 1 if samples.turns else 0  # the level that the bar counts
-    with progress_bar(total=most[counted], shown=progress, desc="refits") as bar:
+    with progress_bar(total=most[counted], shown=verbose, desc="refits") as bar:
         try:
             while True:
                 before = samples.done[counted]
-                samples.grow(np.minimum(sizes, most), progress)
+                samples.grow(np.minimum(sizes, most), verbose)
                 bar.update(samples.done[counted] - before)
                 shares = _estimate_shares(samples)
                 short = _growth_needed(samples, shares, accuracy, families)

@@ -154,7 +154,7 @@ class Softmax(Loss):
 LOST = 0.05  # of the resamples, at most, may have no member of a class
 
 
-def check_classes(y, counts, M, halves="counts=Stratified(..., y)"):
+def check_classes(y, counts, M, halves="resampling=Stratified(..., y)"):
     """Return the classes, sorted, and the number of each row's, (M,); or refuse them,
     in a sentence in which `halves` draws halves of each class.
     """

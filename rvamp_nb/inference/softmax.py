@@ -219,7 +219,7 @@ def softmax_fit(
     y: ArrayLike,
     lam: float,
     *,
-    counts: CountLaw = Subsample(0.5),
+    resampling: CountLaw = Subsample(0.5),
     **options: Any,
 ) -> SoftmaxFit:
     """Compute how a softmax regression on several classes, with one penalty for all
@@ -235,7 +235,7 @@ def softmax_fit(
     lam : float > 0
         On the scale of the loss summed over rows, for the length of a feature's K
         coefficients.
-    counts : CountLaw
+    resampling : CountLaw
         As for `rvamp`; `Stratified(Subsample(0.5), y)` draws halves of each class.
     **options
         The tol, max_iter, damping of `rvamp`.
@@ -271,7 +271,7 @@ def softmax_fit(
     [0.02 0.94 0.99 1.  ]
     """
     names = names_of(A)
-    classes, problem = several_classes.softmax_problem(A, y, lam, counts)
+    classes, problem = several_classes.softmax_problem(A, y, lam, resampling)
     if names is not None:
         names = np.array([str(name) for name in names], dtype=object)
     return SoftmaxFit(classes, rvamp(**problem, **options), names=names)

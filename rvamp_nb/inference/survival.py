@@ -63,7 +63,7 @@ def survival_fit(
     lam: ArrayLike | None = None,
     *,
     prior: Prior | None = None,
-    counts: CountLaw = Subsample(0.5),
+    resampling: CountLaw = Subsample(0.5),
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
     strata: ArrayLike | None = None,
@@ -83,7 +83,7 @@ def survival_fit(
         When the event was seen, or the row was last observed.
     event : (M,) array of 0 and 1
         Whether the event was seen.
-    lam, prior, counts
+    lam, prior, resampling
         As for `rvamp`; penalties as in `cox`.
     sample_weight : (M,) array >= 0, optional
         Weights of the rows.
@@ -91,7 +91,7 @@ def survival_fit(
         A known part of the log hazard.
     strata : (M,) labels, optional
         Each with a baseline of its own (a stratified Cox model); halves are drawn in
-        each by `counts=Stratified(Subsample(0.5), strata)`. A must be in memory, and
+        each by `resampling=Stratified(Subsample(0.5), strata)`. A must be in memory;
         its columns are centred in each stratum.
     entry : (M,) array, optional
         Times >= 0, before `time`: at risk are rows with entry < t <= time (left
@@ -134,11 +134,11 @@ def survival_fit(
     >>> fit.Pi.round(1).tolist()
     [0.6, 0.5, 0.0, 0.0, 0.0]
     """
-    check_law("counts", counts, needs=("nodes", "mean", "var"))
+    check_law("resampling", resampling, needs=("nodes", "mean", "var"))
     baseline_tol = check_number("survival_fit", "baseline_tol", baseline_tol, 0)
     rounds = check_size("survival_fit", "rounds", rounds)
     sets = dict(strata=strata, entry=entry)
-    base = BaselineHazard(time, event, counts, sample_weight, offset, **sets)
+    base = BaselineHazard(time, event, resampling, sample_weight, offset, **sets)
     fit = None
     A = base.within_strata(A)
 
@@ -146,7 +146,7 @@ def survival_fit(
         return c[-1] < baseline_tol / 10 or len(c) == 100
 
     for _ in range(rounds):
-        model = dict(likelihood=base.rows, prior=prior, counts=counts, intercept=True)
+        model = dict(loss=base.rows, prior=prior, resampling=resampling, intercept=True)
         fit = rvamp(A, base.event, lam, warm_start=fit, **model, **options)
         last = fit.last
         moving = MovingBaseline(base, step_for(fit.problem.A))

@@ -323,8 +323,8 @@ def neighbourhoods(
     pfer: float | None = None,
     q: float | None = None,
     n_resamples: int = 1000,
-    seed: int = 0,
-    progress: bool = True,
+    random_state: int = 0,
+    verbose: bool = True,
 ) -> Network:
     """Select the edges of a network: pairs of columns, each of which the Lasso of the
     other on all columns selects, in most random halves of the rows. The probability of
@@ -346,9 +346,9 @@ def neighbourhoods(
         than q, the threshold is raised until the bound is pfer (not for q alone).
     n_resamples : int >= 4
         Halves, in complementary pairs.
-    seed : int >= 0
-        Pair b depends on (seed, b) only.
-    progress : bool
+    random_state : int >= 0
+        Pair b depends on (random_state, b) only.
+    verbose : bool
         Whether a bar is shown when it takes more than two seconds.
 
     Returns
@@ -377,13 +377,13 @@ def neighbourhoods(
     """
     check_word("neighbourhoods: rule", rule, ("and", "or"))
     n = -(-check_size("neighbourhoods", "n_resamples", n_resamples, least=4) // 2)
-    check_size("neighbourhoods", "seed", seed, least=0)
+    check_size("neighbourhoods", "random_state", random_state, least=0)
     A, names, stands = read_nodes(X)
     p = A.shape[1] * (A.shape[1] - 1) // 2
     bounded = pfer is not None or q is None
     threshold, pfer, q, _ = resolve_error_control(p, p, threshold, pfer, q)
-    lam = penalty_for(q, A, rule, seed)
-    Pi, error, solved, done = edge_shares(A, lam, rule, n, seed, progress)
+    lam = penalty_for(q, A, rule, random_state)
+    Pi, error, solved, done = edge_shares(A, lam, rule, n, random_state, verbose)
     node = np.searchsorted(np.unique(stands[stands >= 0]), stands)
     settled = np.where(stands < 0, 1.0, solved[node])
     size = float(Pi.sum() / 2)

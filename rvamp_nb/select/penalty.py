@@ -297,8 +297,8 @@ class SelectionProblem:
 
     def _options(self, prior, tol):
         y, counts = self.target.of_rows(self.counts)
-        options = dict(y=y, counts=counts, prior=prior, intercept=self.intercept)
-        options["likelihood"] = self.target.likelihood
+        options = dict(y=y, resampling=counts, prior=prior, intercept=self.intercept)
+        options["loss"] = self.target.likelihood
         options["tol"] = tol or self.tol
         options["max_iter"] = self.max_steps
         return options
@@ -332,7 +332,7 @@ class SelectionProblem:
         options = self._options(self.prior, tol)
         options["progress"] = self.progress
         options.update(more)
-        path = rvamp_path(self.A, lams=lambdas, **options)
+        path = rvamp_path(self.A, lambdas=lambdas, **options)
         self.taken.append(int(path.n_iter.sum()))
         return path
 
@@ -816,7 +816,7 @@ class PenaltyChoice(NamedTuple):
 def path_of_one(lam, fit):
     """Return the `Path` of a single penalty; its steps count with the search."""
     return Path(
-        lams=np.array([lam]),
+        lambdas=np.array([lam]),
         Pi=fit.Pi[:, None],
         mean=fit.mean[:, None],
         var=fit.var[:, None],
@@ -837,7 +837,7 @@ def penalty_at_size(question, path, q):
     sizes = question.size(path.Pi)
     done = np.flatnonzero(path.converged)
     if not len(done):
-        fit = question.solve(path.lams[0])
+        fit = question.solve(path.lambdas[0])
         note = f"no answer: at no penalty, {fit.status}"
         return PenaltyChoice(np.nan, fit, note, fit.n_iter)
     # sizes of a coarse path are rough: first those that are clearly off q
@@ -858,7 +858,7 @@ def _choose_between(question, path, above, below, q):
     Tries `tracking_search` first, and halves the interval (of logarithms) where that
     fails. Returns a `PenaltyChoice`; its status says where q was not met.
     """
-    top, bottom = path.lams[[above, below]]
+    top, bottom = path.lambdas[[above, below]]
     tracked = tracking_search(question, q, top, path.states[above])
     if tracked and bottom <= tracked[1].lam <= top:
         return tracked[1]
@@ -902,8 +902,8 @@ def _fit_at_end(question, path, end, q):
 
     Returns a `PenaltyChoice`; its status gives the reason where q is not met.
     """
-    lam = float(path.lams[end])
-    fit = question.solve(path.lams[end], path.states[end])
+    lam = float(path.lambdas[end])
+    fit = question.solve(path.lambdas[end], path.states[end])
     if not fit.converged:
         return PenaltyChoice(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)
     size = question.size(fit.Pi)
@@ -913,11 +913,11 @@ def _fit_at_end(question, path, end, q):
         reason = "no larger penalty has converged"
     elif size > q:
         reason = "the largest penalty given selects more: add larger lambdas"
-    elif end < len(path.lams) - 1:
+    elif end < len(path.lambdas) - 1:
         reason = "no smaller penalty has converged"
     elif question.max_steps == 1:
         reason = "the search has taken all its steps: raise max_iter"
-    elif path.lams[-1] > 2 * LOWEST * path.lams[0]:
+    elif path.lambdas[-1] > 2 * LOWEST * path.lambdas[0]:
         reason = "the smallest penalty given selects fewer: add smaller lambdas"
     else:
         reason = "no smaller penalty selects more"

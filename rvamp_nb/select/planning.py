@@ -392,8 +392,8 @@ def plan_study(
     pilot: "ArrayLike | Pilot | None" = None,
     columns_per_feature: int = 1,
     n_studies: int = 32,
-    seed: int = 0,
-    progress: bool = True,
+    random_state: int = 0,
+    verbose: bool = True,
 ) -> Study:
     """Find how many rows a study needs, the fewest that reach a power.
 
@@ -419,9 +419,9 @@ def plan_study(
         As for `predict_study`.
     n_studies : int, 0 or at least 8
         How many studies are drawn; with 0 state evolution decides alone.
-    seed : int >= 0
+    random_state : int >= 0
         Of their numbers.
-    progress : bool
+    verbose : bool
         Whether a bar is shown.
 
     Returns
@@ -452,7 +452,9 @@ def plan_study(
     114
     """
     power, pfer, most = _check_promise(power, pfer, max_rows, n_studies)
-    rng = np.random.default_rng(check_size("plan_study", "seed", seed, least=0))
+    rng = np.random.default_rng(
+        check_size("plan_study", "random_state", random_state, least=0)
+    )
     if pilot is not None and not isinstance(pilot, Pilot):
         pilot = pilot_of(pilot)
     question = _check_question(4, n_features, n_effects, size, noise)[1:]
@@ -479,7 +481,7 @@ def plan_study(
         study = pilots.find_least_rows(partial(ask, threshold), power, most, columns)
     if pilot is not None and n_studies:
         study = _find_by_drawing(
-            ask, study, power, most, pilot, n_studies, rng, progress
+            ask, study, power, most, pilot, n_studies, rng, verbose
         )
     error = 0.0 if pilot is None else _hidden_power(study, pilot)
     study = study._replace(power_se=float(np.hypot(study.power_se, error)))

@@ -68,8 +68,8 @@ class Results:
         accuracy: float | None = 0.02,
         n_resamples: int | None = None,
         *,
-        seed: int = 0,
-        progress: bool = True,
+        random_state: int = 0,
+        verbose: bool = True,
     ) -> "RefinedFit":
         """Refit at the reported penalty until the probabilities are known to an
         accuracy, and combine the refits with rVAMP. The answer of the estimator stays
@@ -77,7 +77,7 @@ class Results:
 
         Parameters
         ----------
-        accuracy, n_resamples, seed, progress
+        accuracy, n_resamples, random_state, verbose
             As for `rvamp_nb.refine`, with its errors.
 
         Returns
@@ -94,10 +94,12 @@ class Results:
         >>> from rvamp_nb import StabilitySelection, datasets
         >>> d = datasets.load_diabetes()
         >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
-        >>> s.refine(accuracy=0.05, progress=False).Pi.round(1).tolist()
+        >>> s.refine(accuracy=0.05, verbose=False).Pi.round(1).tolist()
         [0.0, 0.0, 1.0, 0.2, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
         """
-        asked = dict(n_resamples=n_resamples, seed=seed, progress=progress)
+        asked = dict(
+            n_resamples=n_resamples, random_state=random_state, verbose=verbose
+        )
         return self._answered().refine(accuracy=accuracy, **asked)
 
     def debiased_effects(
@@ -417,7 +419,7 @@ class Results:
         covariance: str = "factors",
         *,
         n_draws: int = 11,
-        seed: int = 0,
+        random_state: int = 0,
     ) -> "DataFrame":
         """Select features that lead their decoys in most draws: with a promise about
         features that tell nothing beyond all others (v-knockoffs of Janson and Su 2016,
@@ -436,7 +438,7 @@ class Results:
             and Wolf 2004).
         n_draws : int, odd
             How many tables of decoys are drawn; each takes a fit of twice the columns.
-        seed : int >= 0
+        random_state : int >= 0
             Decides the draws.
 
         Returns
@@ -463,7 +465,7 @@ class Results:
         ['share', 'selected']
         """
         question = self._answered().question
-        shares = share_kept(question, pfer, covariance, n_draws, seed)
+        shares = share_kept(question, pfer, covariance, n_draws, random_state)
         return report.draws_table(question, shares)
 
     def family_probabilities(

@@ -150,7 +150,7 @@ class Selection:
 
 def summarize_path(question, path, answer=None):
     """Summarise a path as `PathSummary`, the penalty of an answer included."""
-    lams = path.lams
+    lams = path.lambdas
     Pi = path.Pi
     converged = path.converged
     if answer is not None and answer.fit.converged:
@@ -487,7 +487,7 @@ def diagnose_selection(question, path, answer, q, repeated):
 
 def _path_failed(path, answer):
     """Check whether a penalty at or above the answer's has not converged."""
-    failed_above = ~path.converged & ~(path.lams < answer.lam)
+    failed_above = ~path.converged & ~(path.lambdas < answer.lam)
     cut_short = "not reached" in path.statuses
     fell_back = answer.status.startswith("fell back")
     return bool(failed_above.any() or cut_short or fell_back)
@@ -689,7 +689,7 @@ def with_refits(s, accuracy=None, n_resamples=None):
     question = s.question
     progress = question.progress
     both = refine_selection(
-        s, accuracy=accuracy, n_resamples=n_resamples, progress=progress
+        s, accuracy=accuracy, n_resamples=n_resamples, verbose=progress
     )
     sums = (s.fit.Pi, both.Pi)
     fields = bound_reached(question, s.asked, s.threshold, s.pfer, s.status, sums)
@@ -839,11 +839,11 @@ def fit_for_effects(question):
 
     if question.target.loss == "poisson":
         path = question.path(None, n_lambdas=10, lambda_min_ratio=NEARLY_NONE)
-        return question.solve(*path.near(path.lams[-1]), tol=1e-6)
+        return question.solve(*path.near(path.lambdas[-1]), tol=1e-6)
     path = question.path(None, penalty.COARSE_TOL, until=enough, lambda_min_ratio=1e-3)
     # False is less than True: those that are not too cautious come first
-    pairs = list(zip(errors, path.lams[path.converged]))
-    lam = min(pairs)[1] if pairs else path.lams[-1]
+    pairs = list(zip(errors, path.lambdas[path.converged]))
+    lam = min(pairs)[1] if pairs else path.lambdas[-1]
     return question.solve(lam, tol=1e-6)
 
 # %% ../../nbs/workshop/selection.ipynb #83eff006

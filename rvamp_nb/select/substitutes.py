@@ -141,7 +141,7 @@ def _find_shares(selection, sets):
     accuracy = refined.accuracy
     if accuracy and errors.max() > accuracy and not refined.interrupted:
         progress = selection.question.progress
-        more = selection.refine(accuracy=accuracy, families=sets, progress=progress)
+        more = selection.refine(accuracy=accuracy, families=sets, verbose=progress)
         shares, errors = more.any_selected(sets)
     return list(zip(shares, errors))
 

@@ -40,7 +40,7 @@ TALL = gaussian_design(40, 12, 0.5, density=0.3, seed=1)
 
 def run(d, lam=0.05, **options):
     return naive_bootstrap(
-        d.A, d.y, lam, **{"n_resamples": 60, "progress": False, **options}
+        d.A, d.y, lam, **{"n_resamples": 60, "verbose": False, **options}
     )
 
 
@@ -148,7 +148,7 @@ def test_scaling_y_and_lam_together():
 )
 def test_against_an_independent_implementation(d, counts):
     n, N = 60, d.A.shape[1]
-    fit = run(d, counts=counts, keep=range(N))
+    fit = run(d, resampling=counts, keep=range(N))
     again = [refit_again(d, 0.05, b, counts) for b in range(n)]
     X = np.array([x for x, _, _ in again])
     U = np.array([c * (d.y - d.A @ x) for x, c, _ in again])
@@ -167,7 +167,7 @@ def test_against_an_independent_implementation(d, counts):
     np.testing.assert_allclose(fit.u_se, U.std(0, ddof=1) / np.sqrt(n), atol=1e-6)
     k = np.clip((X != 0).sum(0), 0.5, n - 0.5) / n
     np.testing.assert_allclose(fit.Pi_se, np.sqrt(k * (1 - k) / n), rtol=1e-12)
-    assert fit.n_resamples == n and fit.seed == 0 and np.all(fit.Pi_se > 0)
+    assert fit.n_resamples == n and fit.random_state == 0 and np.all(fit.Pi_se > 0)
 
 
 def powers(d):
@@ -215,7 +215,7 @@ def test_the_running_example_against_enumeration(counts):
     mean = (W * X).sum()
     U = np.sum(W[..., None] * C * (y - X[..., None] * A[:, 0]), axis=(0, 1))
     fit = naive_bootstrap(
-        A, y, 0.3, counts=counts, n_resamples=1000, seed=2, progress=False
+        A, y, 0.3, resampling=counts, n_resamples=1000, random_state=2, verbose=False
     )
     for seen, error, exact in (
         (fit.mean, fit.mean_se, mean),
@@ -233,10 +233,10 @@ def test_multinomial_and_poisson_differ_where_rows_are_few():
             A,
             y,
             0.3,
-            counts=c,
+            resampling=c,
             randomize=FixedFactor(),
             n_resamples=400,
-            progress=False,
+            verbose=False,
         )
         for c in (Multinomial(1.0), Poisson(1.0))
     )
@@ -278,7 +278,7 @@ def test_standard_errors_cover():
 
 def test_two_runs_differ_as_their_errors_say():
     d = random_dct(N=200, ratio=0.25)
-    one, two = (run(d, 0.08, n_resamples=300, seed=s) for s in (1, 2))
+    one, two = (run(d, 0.08, n_resamples=300, random_state=s) for s in (1, 2))
     for value, error in (("mean", "mean_se"), ("Pi", "Pi_se"), ("u_mean", "u_se")):
         z = (getattr(one, value) - getattr(two, value)) / np.hypot(
             getattr(one, error), getattr(two, error)
@@ -297,7 +297,7 @@ def test_residuals_carry_the_penalty():
 
 
 def test_no_resampling_is_the_plain_lasso():
-    fit = run(TALL, counts=NoResampling(), randomize=FixedFactor())
+    fit = run(TALL, resampling=NoResampling(), randomize=FixedFactor())
     plain = (
         Lasso(alpha=0.05 / 40, fit_intercept=False, tol=1e-13, max_iter=100_000)
         .fit(TALL.A, TALL.y)
@@ -309,7 +309,7 @@ def test_no_resampling_is_the_plain_lasso():
 
 
 def test_empty_resamples_count_as_zeros():
-    fit = run(WIDE, counts=Poisson(1e-12))
+    fit = run(WIDE, resampling=Poisson(1e-12))
     assert (
         not fit.mean.any()
         and not fit.Pi.any()
@@ -328,7 +328,7 @@ def test_one_penalty_a_column():
         0.05,
         n_resamples=60,
         keep=range(60),
-        progress=False,
+        verbose=False,
     )
     np.testing.assert_allclose(one.draws, other.draws / (lam / 0.05), atol=1e-6)
     np.testing.assert_array_equal(
@@ -350,7 +350,7 @@ def test_the_same_to_the_last_bit_whatever_n_jobs():
 def test_refit_b_depends_on_seed_and_b_only():
     long = run(WIDE, keep=range(60))
     short = run(WIDE, keep=range(60), n_resamples=31)
-    other = run(WIDE, keep=range(60), n_resamples=31, seed=1)
+    other = run(WIDE, keep=range(60), n_resamples=31, random_state=1)
     np.testing.assert_array_equal(long.draws[:31], short.draws)
     assert not np.array_equal(short.draws, other.draws)
     np.testing.assert_array_equal(run(WIDE, keep=[7, 2]).draws, long.draws[:, [7, 2]])
@@ -391,7 +391,7 @@ def test_other_forms_of_the_same_numbers(form):
         else WIDE.y
     )
     np.testing.assert_allclose(
-        naive_bootstrap(A, y, 0.05, n_resamples=20, progress=False).mean,
+        naive_bootstrap(A, y, 0.05, n_resamples=20, verbose=False).mean,
         run(WIDE, n_resamples=20).mean,
         atol=1e-9,
     )
@@ -404,15 +404,15 @@ def test_float32_and_integers():
             WIDE.y.astype(np.float32),
             np.float32(0.05),
             n_resamples=20,
-            progress=False,
+            verbose=False,
         ).mean,
         run(WIDE, n_resamples=20).mean,
         atol=1e-4,
     )
     A, y = np.random.default_rng(0).integers(-3, 4, (12, 5)), np.arange(12)
     np.testing.assert_array_equal(
-        naive_bootstrap(A, y, 2, n_resamples=20, progress=False).mean,
-        naive_bootstrap(A * 1.0, y * 1.0, 2.0, n_resamples=20, progress=False).mean,
+        naive_bootstrap(A, y, 2, n_resamples=20, verbose=False).mean,
+        naive_bootstrap(A * 1.0, y * 1.0, 2.0, n_resamples=20, verbose=False).mean,
     )
 
 
@@ -441,21 +441,21 @@ def test_one_resample_says_nothing_about_spread(recwarn):
 
 def test_one_row_and_one_column():
     assert naive_bootstrap(
-        [[1.0]], [2.0], 0.1, n_resamples=10, progress=False
+        [[1.0]], [2.0], 0.1, n_resamples=10, verbose=False
     ).mean.shape == (1,)
     assert naive_bootstrap(
-        [[1.0, 2.0]], [2.0], 0.1, n_resamples=10, progress=False, keep=[]
+        [[1.0, 2.0]], [2.0], 0.1, n_resamples=10, verbose=False, keep=[]
     ).draws.shape == (10, 0)
 
 
 def test_a_constant_column_is_never_selected():
     with pytest.warns(UserWarning, match="stay zero"):
         A, y = standardize(np.c_[WIDE.A, np.ones(20)], WIDE.y)
-    assert naive_bootstrap(A, y, 0.05, n_resamples=20, progress=False).Pi[-1] == 0
+    assert naive_bootstrap(A, y, 0.05, n_resamples=20, verbose=False).Pi[-1] == 0
 
 
 def test_no_progress_bar_for_a_quick_run(capsys):
-    run(WIDE, n_resamples=5, progress=True)
+    run(WIDE, n_resamples=5, verbose=True)
     assert capsys.readouterr().err.strip() == ""
 
 
@@ -473,17 +473,17 @@ class OwnLaw:
 
 def test_a_law_of_ones_own():
     np.testing.assert_array_equal(
-        run(TALL, counts=OwnLaw(1), randomize=OwnLaw(1.0)).Pi,
-        run(TALL, counts=NoResampling(), randomize=FixedFactor()).Pi,
+        run(TALL, resampling=OwnLaw(1), randomize=OwnLaw(1.0)).Pi,
+        run(TALL, resampling=NoResampling(), randomize=FixedFactor()).Pi,
     )
 
 
 @pytest.mark.parametrize(
     "options, word",
     [
-        (dict(counts=OwnLaw(-1)), "counts"),
-        (dict(counts=OwnLaw(np.nan)), "counts"),
-        (dict(counts=OwnLaw([1, 2])), "counts"),
+        (dict(resampling=OwnLaw(-1)), "resampling"),
+        (dict(resampling=OwnLaw(np.nan)), "resampling"),
+        (dict(resampling=OwnLaw([1, 2])), "resampling"),
         (dict(randomize=OwnLaw(0)), "randomize"),
         (dict(randomize=OwnLaw(np.inf)), "randomize"),
         (dict(randomize=OwnLaw([1.0])), "randomize"),
@@ -553,11 +553,11 @@ def with_inf(v):
         (dict(n_resamples=10.0), TypeError, "n_resamples"),
         (dict(n_resamples="10"), TypeError, "n_resamples"),
         (dict(n_resamples=True), TypeError, "n_resamples"),
-        (dict(seed=-1), ValueError, "seed"),
-        (dict(seed=None), TypeError, "seed"),
-        (dict(seed=1.5), TypeError, "seed"),
-        (dict(counts=0.5), TypeError, "counts"),
-        (dict(counts=Poisson), TypeError, "counts"),
+        (dict(random_state=-1), ValueError, "random_state"),
+        (dict(random_state=None), TypeError, "random_state"),
+        (dict(random_state=1.5), TypeError, "random_state"),
+        (dict(resampling=0.5), TypeError, "resampling"),
+        (dict(resampling=Poisson), TypeError, "resampling"),
         (dict(randomize=None), TypeError, "randomize"),
         (dict(randomize=2), TypeError, "randomize"),
         (dict(keep=3), TypeError, "keep"),
@@ -566,7 +566,7 @@ def with_inf(v):
         (dict(keep=["a"]), TypeError, "keep"),
         (dict(keep=[0.5]), TypeError, "keep"),
         (dict(keep=[True, False]), TypeError, "keep"),
-        (dict(counts=Subsample(0.01)), ValueError, "no row"),
+        (dict(resampling=Subsample(0.01)), ValueError, "no row"),
         (dict(n_jobs=0), ValueError, "n_jobs"),
         (dict(n_jobs=1.5), TypeError, "n_jobs"),
         (dict(n_jobs="2"), TypeError, "n_jobs"),
@@ -580,7 +580,7 @@ def test_bad_input_is_refused_by_name(change, error, word):
                 "y": Y,
                 "lam": 0.05,
                 "n_resamples": 3,
-                "progress": False,
+                "verbose": False,
                 **change,
             }
         )

@@ -250,8 +250,8 @@ def rows_of(loss, seed=8):
 
 def known_rows(loss, n=8, **options):
     A, y, w, o = rows_of(loss)
-    known = dict(sample_weight=w, offset=o, keep=range(N), seed=7, delta=DELTA)
-    laws = dict(counts=Poisson(1.5), randomize=TwoPoint(2, 0.5), progress=False)
+    known = dict(sample_weight=w, offset=o, keep=range(N), random_state=7, delta=DELTA)
+    laws = dict(resampling=Poisson(1.5), randomize=TwoPoint(2, 0.5), verbose=False)
     return naive_bootstrap(
         A, y, LAM, loss=loss, n_resamples=n, **known, **laws, **options
     )
@@ -276,7 +276,7 @@ def test_refits_with_weights_and_offsets_are_optimal(loss):
 def test_rows_of_weight_0_have_no_say(loss):
     A, y, w, o = rows_of(loss)
     laws = dict(
-        counts=NoResampling(), randomize=FixedFactor(), n_resamples=1, progress=False
+        resampling=NoResampling(), randomize=FixedFactor(), n_resamples=1, verbose=False
     )
     laws |= dict(loss=loss, intercept=True)
     one = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
@@ -292,7 +292,7 @@ def test_rows_of_weight_0_have_no_say(loss):
 def test_weights_against_sklearn():
     """A Lasso among them, which the test above has not."""
     laws = dict(
-        counts=NoResampling(), randomize=FixedFactor(), n_resamples=1, progress=False
+        resampling=NoResampling(), randomize=FixedFactor(), n_resamples=1, verbose=False
     )
     A, y, w, _ = rows_of("logistic")
     ours = naive_bootstrap(A, y, LAM, loss="logistic", sample_weight=w, **laws)
@@ -309,7 +309,7 @@ def test_weights_against_sklearn():
 def test_a_poisson_offset_is_an_exposure():
     """exp(f + o) - y f = e^o (exp(f) - (y / e^o) f)."""
     A, y, w, o = rows_of("poisson")
-    laws = dict(loss="poisson", randomize=FixedFactor(), n_resamples=40, progress=False)
+    laws = dict(loss="poisson", randomize=FixedFactor(), n_resamples=40, verbose=False)
     one = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
     exposure = np.exp(o)
     two = naive_bootstrap(A, y / exposure, LAM, sample_weight=w * exposure, **laws)
@@ -319,7 +319,7 @@ def test_a_poisson_offset_is_an_exposure():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_weights_of_1_and_offsets_of_0_change_no_digit(loss):
     A, y = problem(loss)
-    laws = dict(loss=loss, n_resamples=20, progress=False)
+    laws = dict(loss=loss, n_resamples=20, verbose=False)
     one = naive_bootstrap(A, y, LAM, **laws)
     two = naive_bootstrap(
         A, y, LAM, sample_weight=np.ones(M), offset=np.zeros(M), **laws
@@ -511,10 +511,18 @@ def by_hand(A, y, lam, n, counts, randomize, fit=reference, seed=0, **model):
 def test_averages_are_those_of_the_refits(name):
     model = MODELS[name]
     n = 6
-    laws = dict(counts=Poisson(1.5), randomize=TwoPoint(2, 0.5))
+    laws = dict(resampling=Poisson(1.5), randomize=TwoPoint(2, 0.5))
     A, y = problem(model.get("loss", "squared"))
     seen = naive_bootstrap(
-        A, y, LAM, n_resamples=n, seed=7, keep=range(N), progress=False, **laws, **model
+        A,
+        y,
+        LAM,
+        n_resamples=n,
+        random_state=7,
+        keep=range(N),
+        verbose=False,
+        **laws,
+        **model,
     )
     X, U = by_hand(A, y, LAM, n, seed=7, **laws, **model)
     X[np.abs(X) < 1e-6] = 0
@@ -552,19 +560,17 @@ def test_laws(counts):
     A, y = problem("huber")
     model = dict(loss="huber", delta=DELTA)
     for randomize in (FixedFactor(), Weakness(0.4), TwoPoint(3, 0.5)):
-        laws = dict(counts=counts, randomize=randomize)
-        seen = naive_bootstrap(
-            A, y, LAM, n_resamples=3, progress=False, **laws, **model
-        )
+        laws = dict(resampling=counts, randomize=randomize)
+        seen = naive_bootstrap(A, y, LAM, n_resamples=3, verbose=False, **laws, **model)
         X, _ = by_hand(A, y, LAM, 3, **laws, **model)
         np.testing.assert_allclose(seen.mean, X.mean(0), atol=3e-6)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_without_resampling_it_is_one_fit(name):
-    model, laws = MODELS[name], dict(counts=NoResampling(), randomize=FixedFactor())
+    model, laws = MODELS[name], dict(resampling=NoResampling(), randomize=FixedFactor())
     A, y = problem(model.get("loss", "squared"))
-    seen = naive_bootstrap(A, y, LAM, n_resamples=3, progress=False, **laws, **model)
+    seen = naive_bootstrap(A, y, LAM, n_resamples=3, verbose=False, **laws, **model)
     X, _ = by_hand(A, y, LAM, 1, **laws, **model)
     np.testing.assert_allclose(seen.mean, X[0, :N], atol=3e-6)
     assert seen.var.max() < 1e-25 and set(seen.Pi) <= {0.0, 1.0}
@@ -575,7 +581,7 @@ def test_without_resampling_it_is_one_fit(name):
 )
 def test_what_is_nearly_a_lasso_is_nearly_its_answer(given):
     A, y = problem("squared")
-    options = dict(n_resamples=20, progress=False, counts=Poisson(2.0))
+    options = dict(n_resamples=20, verbose=False, resampling=Poisson(2.0))
     plain = naive_bootstrap(A, y, LAM, **options)
     other = naive_bootstrap(A, y, LAM, **options, **given)
     np.testing.assert_allclose(other.mean, plain.mean, atol=1e-5)
@@ -584,14 +590,14 @@ def test_what_is_nearly_a_lasso_is_nearly_its_answer(given):
 def test_penalty_factors():
     """They are penalties, and 0 is the limit of small ones."""
     A, y = problem("logistic")
-    options = dict(loss="logistic", n_resamples=10, progress=False)
+    options = dict(loss="logistic", n_resamples=10, verbose=False)
     factor = np.linspace(0.5, 2, N)
     one = naive_bootstrap(A, y, LAM, penalty_factor=factor, **options)
     other = naive_bootstrap(A, y, LAM * factor, **options)
     np.testing.assert_allclose(one.mean, other.mean, atol=1e-9)
     A, y = problem("squared")
     options, first = (
-        dict(options, loss="squared", counts=Poisson(2.0)),
+        dict(options, loss="squared", resampling=Poisson(2.0)),
         np.arange(N) == 0,
     )
     free = naive_bootstrap(A, y, LAM, penalty_factor=1.0 * ~first, **options)
@@ -602,11 +608,11 @@ def test_penalty_factors():
 def test_the_same_to_the_last_bit_whatever_n_resamples():
     A, y = problem("poisson")
     options = dict(loss="poisson", intercept=True, penalty_factor=FACTOR, l1_ratio=0.5)
-    options |= dict(keep=range(N), progress=False)
+    options |= dict(keep=range(N), verbose=False)
     one = naive_bootstrap(A, y, LAM, n_resamples=60, **options)
     short = naive_bootstrap(A, y, LAM, n_resamples=7, **options)
     np.testing.assert_array_equal(one.draws[:7], short.draws)
-    other = naive_bootstrap(A, y, LAM, n_resamples=7, seed=1, **options)
+    other = naive_bootstrap(A, y, LAM, n_resamples=7, random_state=1, **options)
     assert not np.array_equal(short.draws, other.draws)
 
 
@@ -617,12 +623,12 @@ def test_separable_labels():
     rng = np.random.default_rng(0)
     A, y = rng.normal(size=(12, 3)), np.repeat([0.0, 1.0], 6)
     A[:, 0] += 5 * y  # a column that separates the classes
-    options = dict(loss="logistic", intercept=True, progress=False)
+    options = dict(loss="logistic", intercept=True, verbose=False)
     for counts in (Subsample(0.5), Poisson(0.2)):
-        seen = naive_bootstrap(A, y, 1e4, counts=counts, n_resamples=40, **options)
+        seen = naive_bootstrap(A, y, 1e4, resampling=counts, n_resamples=40, **options)
         of_intercept = seen.intercept_mean, seen.intercept_var, seen.intercept_se
         assert not seen.mean.any() and np.isfinite([*of_intercept, *seen.u_mean]).all()
-    laws = dict(counts=NoResampling(), randomize=FixedFactor())
+    laws = dict(resampling=NoResampling(), randomize=FixedFactor())
     small = naive_bootstrap(A, y, 0.1, n_resamples=1, **laws, **options)
     X, _ = by_hand(A, y, 0.1, 1, **laws, loss="logistic", intercept=True)
     found = np.append(small.mean, small.intercept_mean)
@@ -639,7 +645,7 @@ def test_input_of_other_kinds_and_nothing_is_changed():
         before = [v.copy() for v in given]
         for v in given:
             v.setflags(write=False)
-        options = dict(loss=loss, n_resamples=5, progress=False)
+        options = dict(loss=loss, n_resamples=5, verbose=False)
         options |= dict(sample_weight=given[3], offset=0 * given[3])
         plain = naive_bootstrap(A, y, LAM, penalty_factor=given[2], **options)
         for v, was in zip(given, before):
@@ -694,7 +700,7 @@ def one_by_one(A, y, lam, n, loss="squared", **model):
     return by_hand(A, y, lam, n, fit=lasso, **LAWS_OF)
 
 
-LAWS_OF = dict(counts=Poisson(0.5), randomize=TwoPoint(2, 0.5))
+LAWS_OF = dict(resampling=Poisson(0.5), randomize=TwoPoint(2, 0.5))
 WIDE_MODELS = {
     "lasso": dict(),
     "lasso, intercept": dict(intercept=True),
@@ -716,7 +722,7 @@ def test_all_at_once_is_one_by_one_and_a_hint_changes_no_digit(name):
     """One hint a model; each hint is given to two or three of them."""
     model, k = WIDE_MODELS[name], list(WIDE_MODELS).index(name)
     A, y = wide(model.get("loss", "squared"))
-    options = dict(keep=range(150), n_resamples=8, progress=False, **model)
+    options = dict(keep=range(150), n_resamples=8, verbose=False, **model)
     seen = naive_bootstrap(A, y, 1.0, **options)
     hint = np.roll(list(HINTS), -k)[0]
     other = naive_bootstrap(A, y, 1.0, columns=HINTS[hint], **options)
@@ -736,7 +742,7 @@ def test_every_refit_at_once_is_optimal(loss, monkeypatch):
     slow, plain = [], bootstrap._one_refit
     monkeypatch.setattr(bootstrap, "_one_refit", lambda *a: slow.append(1) or plain(*a))
     A, y = wide(loss)
-    model = dict(loss=loss, n_resamples=50, progress=False, keep=range(150))
+    model = dict(loss=loss, n_resamples=50, verbose=False, keep=range(150))
     x = naive_bootstrap(A, y, 0.7, columns=[], **model).draws
     assert len(slow) <= 2
     for b in range(50):
@@ -779,7 +785,7 @@ def test_copies_of_columns_are_left_to_the_loop():
     A = np.column_stack([A[:, :75], A[:, :75]])
     binary = np.where(A > 0, 1.0, 0.0)  # rows drawn make copies of others
     for table, lam in ((A, 1.0), (binary, 0.5)):
-        options = dict(n_resamples=12, progress=False, keep=range(150))
+        options = dict(n_resamples=12, verbose=False, keep=range(150))
         X, _ = one_by_one(table, y, lam, 12)
         for hint in (None, [7, 80]):
             quick = naive_bootstrap(table, y, lam, columns=hint, **options)
@@ -814,7 +820,7 @@ def test_copies_of_columns_share_a_fit(loss):
 def test_a_hint_that_is_none(columns, error):
     A, y = wide("squared")
     with pytest.raises(error, match="columns must"):
-        naive_bootstrap(A, y, 1.0, columns=columns, n_resamples=2, progress=False)
+        naive_bootstrap(A, y, 1.0, columns=columns, n_resamples=2, verbose=False)
 
 
 # What cannot work is refused by name --------------------------------------------------
@@ -916,7 +922,7 @@ def test_bad_input_is_refused_by_name(what):
     given, words, error = BAD[what]
     with pytest.raises(error, match=words):
         naive_bootstrap(
-            **{"A": A, "y": Y, "lam": LAM, "n_resamples": 2, "progress": False, **given}
+            **{"A": A, "y": Y, "lam": LAM, "n_resamples": 2, "verbose": False, **given}
         )
 
 
@@ -927,9 +933,9 @@ def test_as_many_free_columns_as_rows_will_do():
         Y[:N],
         1.0,
         penalty_factor=0.0,
-        counts=NoResampling(),
+        resampling=NoResampling(),
         n_resamples=1,
-        progress=False,
+        verbose=False,
     )
     np.testing.assert_allclose(A[:N] @ seen.mean, Y[:N], atol=1e-7)
     np.testing.assert_array_equal(seen.Pi, 1)
@@ -937,7 +943,7 @@ def test_as_many_free_columns_as_rows_will_do():
 
 def test_a_penalised_constant_column_and_a_free_intercept_get_along():
     B = put(A, (slice(None), 0), 3)
-    seen = naive_bootstrap(B, Y, LAM, intercept=True, n_resamples=10, progress=False)
+    seen = naive_bootstrap(B, Y, LAM, intercept=True, n_resamples=10, verbose=False)
     assert seen.Pi[0] == 0 and np.isfinite(seen.intercept_mean)
 
 
@@ -994,7 +1000,7 @@ def test_averages_with_an_intercept_in_small_units(loss):
     its coefficient.
     """
     A, y = problem(loss)
-    options = dict(loss=loss, intercept=True, n_resamples=20, progress=False)
+    options = dict(loss=loss, intercept=True, n_resamples=20, verbose=False)
     usual = naive_bootstrap(A, y, LAM, **options)
     d = np.where(np.arange(N) == 2, 1e-6, 1e-5)
     small = naive_bootstrap(A * d, y, LAM * d, **options)
@@ -1011,7 +1017,7 @@ def test_units_beyond_64_bits_are_refused():
         with pytest.raises(ValueError, match="64-bit numbers; change their units"):
             penalised_fit(**arguments)
     with pytest.raises(ValueError, match="64-bit"):
-        naive_bootstrap(A * 1e170, y, LAM, l1_ratio=0.5, n_resamples=1, progress=False)
+        naive_bootstrap(A * 1e170, y, LAM, l1_ratio=0.5, n_resamples=1, verbose=False)
 
 
 @pytest.mark.parametrize("name", ["A", "y", "t", "k", "counts"])
@@ -1097,8 +1103,8 @@ def test_an_unpenalised_column_in_tiny_units_is_not_called_dependent():
         intercept=True,
         penalty_factor=1.0 * (np.arange(N) > 0),
         n_resamples=5,
-        counts=Poisson(2.0),
-        progress=False,
+        resampling=Poisson(2.0),
+        verbose=False,
     )
     usual = naive_bootstrap(A, y, LAM, **options)
     small = naive_bootstrap(A * d, y, LAM, **options)

@@ -392,10 +392,12 @@ def test_a_dear_posterior_begins_faintly(monkeypatch):
     """
     X, labels = load_breast_cancer(return_X_y=True)
     A, labels = (X - X.mean(0)) / X.std(0), labels.astype(float)
-    given = dict(prior=Laplace(5.0), counts=Subsample(0.5), intercept=True, beta=1.0)
-    faint = rvamp(A, labels, likelihood=Logistic(), **given)
+    given = dict(
+        prior=Laplace(5.0), resampling=Subsample(0.5), intercept=True, beta=1.0
+    )
+    faint = rvamp(A, labels, loss=Logistic(), **given)
     assert faint.converged and faint.n_iter <= 17
     monkeypatch.setattr(iteration, "START_SHARE", 1e9)
-    loud = rvamp(A, labels, likelihood=Logistic(), **given)
+    loud = rvamp(A, labels, loss=Logistic(), **given)
     assert loud.n_iter >= faint.n_iter + 4
     np.testing.assert_allclose(faint.mean, loud.mean, atol=1e-5)

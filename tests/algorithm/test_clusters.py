@@ -159,10 +159,10 @@ def test_where_nothing_is_random_the_response_is_that_of_the_face():
 @pytest.mark.parametrize(
     "options",
     [
-        dict(prior=Laplace(0.2, FixedFactor()), counts=HALF),
-        dict(prior=Laplace(0.2), intercept=True, likelihood=Logistic()),
-        dict(prior=ElasticNet(0.2), counts=Grouped(HALF, np.arange(60) // 2)),
-        dict(prior=NonNegative(0.1), counts=Poisson(0.5)),
+        dict(prior=Laplace(0.2, FixedFactor()), resampling=HALF),
+        dict(prior=Laplace(0.2), intercept=True, loss=Logistic()),
+        dict(prior=ElasticNet(0.2), resampling=Grouped(HALF, np.arange(60) // 2)),
+        dict(prior=NonNegative(0.1), resampling=Poisson(0.5)),
     ],
 )
 @pytest.mark.parametrize("N", [30, 90])
@@ -197,8 +197,8 @@ def test_both_factors_agree_at_the_fixed_point_of_blocks(options, N):
 def test_blocks_of_columns_that_do_not_see_each_other_change_nothing():
     A = np.linalg.qr(np.random.default_rng(3).normal(size=(80, 12)))[0]
     y = 4 * A[:, :3].sum(1) + np.random.default_rng(4).normal(size=80)
-    fit = rvamp(A, y, 0.5, counts=HALF)
-    same = rvamp(A, y, 0.5, counts=HALF, column_clusters=[range(6), [7, 9]])
+    fit = rvamp(A, y, 0.5, resampling=HALF)
+    same = rvamp(A, y, 0.5, resampling=HALF, column_clusters=[range(6), [7, 9]])
     np.testing.assert_allclose(same.Pi, fit.Pi, atol=0.01)
     np.testing.assert_allclose(same.var, fit.var, rtol=0.03)
 
@@ -207,7 +207,7 @@ def test_without_resampling_a_block_has_no_noise_below_zero():
     """Rounding made some, and the iteration broke down."""
     A, y, *_ = gaussian_design(150, 150, rho=0.5, seed=6)
     prior = Laplace(0.05 * np.abs(A.T @ y).max(), FixedFactor())
-    fit = rvamp(A, y, prior=prior, counts=NoResampling())
+    fit = rvamp(A, y, prior=prior, resampling=NoResampling())
     same = with_clusters(fit, find_clusters(A, fit.Pi))
     assert len(same.column_clusters) == 1 and same.converged
     np.testing.assert_allclose(same.mean, fit.mean, atol=1e-2 * fit.mean.max())
@@ -240,7 +240,7 @@ def test_a_pair_that_is_always_selected_is_the_linear_one():
     A -= A.mean(0)
     A /= np.linalg.norm(A, axis=0)
     y = A[:, :3] @ [30.0, -30.0, 25.0] + rng.normal(size=80)
-    model = dict(prior=Laplace(0.5, FixedFactor()), counts=Poisson(0.5))
+    model = dict(prior=Laplace(0.5, FixedFactor()), resampling=Poisson(0.5))
     alone, close = (rvamp(A, y, **model, column_clusters=b) for b in (None, [[0, 1]]))
     assert (close.Pi[:2] > 0.99).all()
     for name in ("mean", "var", "chi"):
@@ -262,8 +262,10 @@ def test_twins_are_told_apart_no_more_and_share():
     d = gaussian_design(60, 12, seed=3)
     A = np.column_stack([d.A, d.A[:, 0], -d.A[:, 1]])
     prior = Laplace(0.3 * np.abs(A.T @ d.y).max(), FixedFactor())
-    fit = rvamp(A, d.y, prior=prior, counts=HALF, column_clusters=[[0, 12], [13, 1]])
-    one = rvamp(d.A, d.y, prior=prior, counts=HALF)
+    fit = rvamp(
+        A, d.y, prior=prior, resampling=HALF, column_clusters=[[0, 12], [13, 1]]
+    )
+    one = rvamp(d.A, d.y, prior=prior, resampling=HALF)
     assert fit.converged
     together = fit.mean[[0, 1]] + [1, -1] * fit.mean[[12, 13]]
     np.testing.assert_allclose(together, one.mean[:2], atol=0.01 * one.mean.max())
@@ -369,14 +371,14 @@ def test_a_fit_in_blocks_where_others_ask(pair, tame):
     again = rvamp(close.problem.A, close.problem.y, 1.0, warm_start=close)
     np.testing.assert_allclose(again.Pi, alone.Pi, atol=1e-5)
     np.testing.assert_allclose(with_clusters(close, []).Pi, alone.Pi, atol=1e-5)
-    answer = refine(close, None, 200, progress=False)
-    plain = refine(alone, None, 200, progress=False)
+    answer = refine(close, None, 200, verbose=False)
+    plain = refine(alone, None, 200, verbose=False)
     np.testing.assert_allclose(answer.draws, plain.draws, atol=1e-4)
     assert answer.refit_efficiency == pytest.approx(plain.refit_efficiency, rel=0.05)
     rows = condition_on_rows(close, rows=2)
     assert "1 block" in repr(rows) and rows.parts[0].fit.column_clusters
     d = gaussian_design(200, 20, seed=2)
-    model = dict(prior=Laplace(0.5, FixedFactor()), counts=NoResampling())
+    model = dict(prior=Laplace(0.5, FixedFactor()), resampling=NoResampling())
     one, two = (
         debiased_effects(rvamp(d.A, d.y, **model, column_clusters=b))
         for b in (None, [[2, 3]])

@@ -54,7 +54,7 @@ PRIOR = GroupLasso(0.6, LABELS)
 
 @pytest.fixture(scope="module")
 def fit():
-    return rvamp(A, Y, prior=PRIOR, counts=HALF, tol=1e-10)
+    return rvamp(A, Y, prior=PRIOR, resampling=HALF, tol=1e-10)
 
 
 def message(N, Q_hat=1.3, chi_hat=0.4):
@@ -145,7 +145,7 @@ def test_groups_of_one_are_the_lasso():
     for a, b in zip(one.moments(at), lasso.moments(at)):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(one.log_partition(at), lasso.log_partition(at))
-    options = dict(counts=HALF, intercept=True, tol=1e-9)
+    options = dict(resampling=HALF, intercept=True, tol=1e-9)
     fits = [
         rvamp(A, Y, prior=prior, **options)
         for prior in (GroupLasso(0.6, range(18)), Laplace(0.6, FixedFactor()))
@@ -224,7 +224,7 @@ def test_both_factors_agree_at_the_fixed_point(fit):
 def test_rotations_inside_a_group_rotate_the_answer(fit):
     turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
     B = np.hstack([part @ turn for part in np.split(A, 6, axis=1)])
-    turned = rvamp(B, Y, prior=PRIOR, counts=HALF, tol=1e-10)
+    turned = rvamp(B, Y, prior=PRIOR, resampling=HALF, tol=1e-10)
     np.testing.assert_allclose(turned.Pi, fit.Pi, atol=1e-8)
     back = np.hstack([turn @ part for part in np.split(turned.mean, 6)])
     np.testing.assert_allclose(back, fit.mean, atol=1e-7)
@@ -233,7 +233,7 @@ def test_rotations_inside_a_group_rotate_the_answer(fit):
 def test_columns_in_another_order(fit):
     order = np.random.default_rng(2).permutation(18)
     prior = GroupLasso(0.6, [f"group {label}" for label in LABELS[order]])
-    other = rvamp(A[:, order], Y, prior=prior, counts=HALF, tol=1e-10)
+    other = rvamp(A[:, order], Y, prior=prior, resampling=HALF, tol=1e-10)
     np.testing.assert_allclose(other.Pi, fit.Pi[order], atol=1e-9)
     np.testing.assert_allclose(other.var, fit.var[order], atol=1e-9)
 
@@ -249,9 +249,9 @@ def conditions(x, pull, t):
 
 @pytest.mark.parametrize("loss, y", [(None, Y), (Logistic(), 1.0 * (Y > 0))])
 def test_without_resampling_it_is_the_group_lasso(loss, y):
-    options = dict(likelihood=loss) if loss else {}
+    options = dict(loss=loss) if loss else {}
     prior = GroupLasso(0.2 if loss else 0.6, LABELS)
-    one = rvamp(A, y, prior=prior, counts=NoResampling(), tol=1e-10, **options)
+    one = rvamp(A, y, prior=prior, resampling=NoResampling(), tol=1e-10, **options)
     f = A @ one.mean
     pull = A.T @ (y - (1 / (1 + np.exp(-f)) if loss else f))
     assert max(conditions(one.mean, pull, prior.lam * 3**0.5)) < 1e-5
@@ -260,17 +260,17 @@ def test_without_resampling_it_is_the_group_lasso(loss, y):
 
 def test_a_weight_of_zero_leaves_a_group_unpenalised():
     prior = GroupLasso(0.6, LABELS, weights=1.7 * (LABELS > 0))
-    one = rvamp(A, Y, prior=prior, counts=NoResampling(), tol=1e-10)
+    one = rvamp(A, Y, prior=prior, resampling=NoResampling(), tol=1e-10)
     np.testing.assert_allclose((A.T @ (Y - A @ one.mean))[:3], 0, atol=1e-6)
     assert (prior.is_unpenalized() == (LABELS == 0)).all() and (one.Pi[:3] == 1).all()
 
 
 def test_a_path_begins_empty_and_a_table_may_be_in_chunks(fit):
     path = rvamp_path(
-        A, Y, prior=GroupLasso(1.0, LABELS), counts=HALF, n_lambdas=4, progress=False
+        A, Y, prior=GroupLasso(1.0, LABELS), resampling=HALF, n_lambdas=4, verbose=False
     )
     assert path.Pi[:, 0].max() < 1e-3 and path.Pi[:, -1].sum() > 6
-    chunked = rvamp(ChunkedTable(A, chunk_size=7), Y, prior=PRIOR, counts=HALF)
+    chunked = rvamp(ChunkedTable(A, chunk_size=7), Y, prior=PRIOR, resampling=HALF)
     np.testing.assert_allclose(chunked.Pi, fit.Pi, atol=1e-5)
 
 
@@ -283,7 +283,7 @@ def test_a_wide_table_in_chunks_takes_whole_groups(monkeypatch):
     y = B[:, :3].sum(1) * 3 + 0.1 * draw.normal(size=6)
     prior = GroupLasso(0.8, labels)
     memory, chunks = (
-        rvamp(table, y, prior=prior, counts=HALF, tol=1e-8)
+        rvamp(table, y, prior=prior, resampling=HALF, tol=1e-8)
         for table in (B, ChunkedTable(B, chunk_size=40))
     )
     np.testing.assert_allclose(memory.Pi, chunks.Pi, atol=1e-5)
@@ -293,13 +293,13 @@ def test_a_wide_table_in_chunks_takes_whole_groups(monkeypatch):
 def test_a_column_of_zeros_and_uneven_columns():
     B = A * np.linspace(0.5, 2, 18)
     B[:, 4] = 0
-    one = rvamp(B, Y, prior=PRIOR, counts=HALF, intercept=True)
+    one = rvamp(B, Y, prior=PRIOR, resampling=HALF, intercept=True)
     assert one.converged and one.mean[4] == 0 and (one.Pi[3:6] == one.Pi[3]).all()
 
 
 def test_the_free_energy_has_the_lengths_as_its_slope(fit):
     at = lambda lam: free_energy(
-        rvamp(A, Y, prior=GroupLasso(lam, LABELS), counts=HALF, tol=1e-10)
+        rvamp(A, Y, prior=GroupLasso(lam, LABELS), resampling=HALF, tol=1e-10)
     )
     slope = (at(0.6 + 1e-3) - at(0.6 - 1e-3)) / 2e-3
     x = np.linspace(1e-9, 20, 40_001)
@@ -314,7 +314,7 @@ def test_the_free_energy_has_the_lengths_as_its_slope(fit):
 def test_against_refits(name):
     """Errors beyond the noise of 2,000 refits: .015, and .045 of splines."""
     (A, y, labels, lam), truth = table(name), load()[name]
-    fit = rvamp(A, y, prior=GroupLasso(lam, labels), counts=HALF)
+    fit = rvamp(A, y, prior=GroupLasso(lam, labels), resampling=HALF)
     share, n = truth["Pi"], truth["n"]
     noise = np.mean(share * (1 - share)) / n
     off = np.mean((fit.prior.of_groups(fit.Pi) - share) ** 2)
@@ -349,9 +349,9 @@ def test_refits_by_turns_meet_the_conditions(fit):
 
 
 def test_refine_takes_groups_as_a_whole():
-    fit = rvamp(A, Y, prior=GroupLasso(1.4, LABELS), counts=HALF, intercept=True)
+    fit = rvamp(A, Y, prior=GroupLasso(1.4, LABELS), resampling=HALF, intercept=True)
     assert fit.Pi.min() < 0.3
-    refined = refine(fit, accuracy=0.03, progress=False)
+    refined = refine(fit, accuracy=0.03, verbose=False)
     assert np.abs(refined.Pi - fit.Pi).max() < 0.12
     on = refined.draws.reshape(-1, 6, 3) != 0
     assert (on.any(2) == on.all(2)).all()
@@ -361,8 +361,8 @@ def test_many_rows_have_one_curvature():
     draw = np.random.default_rng(5)
     B = draw.normal(size=(5_000, 6)) / 5_000**0.5
     y = B[:, 0] * 2 + draw.normal(size=5_000)
-    fit = rvamp(B, y, prior=GroupLasso(1.0, [0, 0, 1, 1, 2, 2]), counts=HALF)
-    refined = refine(fit, accuracy=0.03, progress=False)
+    fit = rvamp(B, y, prior=GroupLasso(1.0, [0, 0, 1, 1, 2, 2]), resampling=HALF)
+    refined = refine(fit, accuracy=0.03, verbose=False)
     assert np.abs(refined.Pi - fit.Pi).max() < 0.1
 
 
@@ -502,7 +502,7 @@ def test_what_a_fit_refuses(fit):
         (dict(prior=PRIOR, column_clusters=[[0, 1]]), TypeError, "that selects"),
     ):
         with pytest.raises(kind, match=words):
-            rvamp(A, Y, counts=HALF, **options)
+            rvamp(A, Y, resampling=HALF, **options)
     with pytest.raises(TypeError, match="replicon is for single columns"):
         stability_radius(fit)
     with pytest.raises(TypeError, match="the prior must select"):

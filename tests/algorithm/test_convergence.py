@@ -63,7 +63,7 @@ def fits():
                 p[0].A,
                 p[0].y,
                 penalty(p[0], p[2], LAWS[p[1]]),
-                counts=LAWS[p[1]],
+                resampling=LAWS[p[1]],
                 tol=1e-8,
             )
             for p in THINNED
@@ -103,7 +103,7 @@ def test_the_start_does_not_matter(fits):
             case.A,
             case.y,
             prior=cold.problem.prior,
-            counts=LAWS[law],
+            resampling=LAWS[law],
             tol=1e-8,
             warm_start=wild,
         )
@@ -124,10 +124,10 @@ def test_no_false_convergence(fits):
             case.A,
             case.y,
             penalty(case, fraction, LAWS[law]),
-            counts=LAWS[law],
+            resampling=LAWS[law],
             n_resamples=100,
-            seed=k,
-            progress=False,
+            random_state=k,
+            verbose=False,
         )
         error = np.mean((fits[identity(THINNED[k])].Pi - refits.Pi) ** 2)
         noise = np.mean(refits.Pi * (1 - refits.Pi)) / 99
@@ -141,11 +141,13 @@ def test_no_false_convergence(fits):
 @pytest.mark.parametrize("k", range(0, 35, 12))
 def test_paths_take_few_steps_and_agree_with_single_fits(k):
     case = list(cases())[k]
-    path = rvamp_path(case.A, case.y, n_lambdas=30, progress=False)
+    path = rvamp_path(case.A, case.y, n_lambdas=30, verbose=False)
     assert path.converged.all() and np.median(path.n_iter) <= 11
-    assert path.Pi[:, 0].sum() < 0.01 * len(path.Pi) and (np.diff(path.lams) < 0).all()
+    assert (
+        path.Pi[:, 0].sum() < 0.01 * len(path.Pi) and (np.diff(path.lambdas) < 0).all()
+    )
     np.testing.assert_allclose(
-        path.Pi[:, 20], rvamp(case.A, case.y, path.lams[20], tol=1e-9).Pi, atol=1e-5
+        path.Pi[:, 20], rvamp(case.A, case.y, path.lambdas[20], tol=1e-9).Pi, atol=1e-5
     )
 
 
@@ -161,7 +163,7 @@ def test_cold_starts_arrive_on_strong_equal_effects(case):
     """Without help by continuation. A first message that claims thousands of columns
     for a hundred rows used to break down here.
     """
-    given = dict(prior=Laplace(1e9, FixedFactor()), counts=Subsample(0.5))
+    given = dict(prior=Laplace(1e9, FixedFactor()), resampling=Subsample(0.5))
     problem = rvamp(case.A, case.y, **given).problem
     top = 1e9 * lambda_max_factor(problem)
     for share in SHARES[3::3]:
@@ -172,7 +174,9 @@ def test_cold_starts_arrive_on_strong_equal_effects(case):
 
 def test_the_first_message_claims_no_more_than_the_rows_can_hold():
     case = next(strong_cases())
-    given = dict(prior=Laplace(0.5, FixedFactor()), counts=Subsample(0.5), max_iter=500)
+    given = dict(
+        prior=Laplace(0.5, FixedFactor()), resampling=Subsample(0.5), max_iter=500
+    )
     problem = rvamp(case.A, case.y, **given).problem
     loud = problem.prior.moments(initial_state(problem).to_prior).rho.sum()
     first = next(iter(iterate(problem)))[0]
@@ -187,7 +191,7 @@ def near_equal(seed, noise=1e-3):
 
 
 def test_near_equal_columns_converge():
-    path = rvamp_path(*near_equal(0), n_lambdas=20, progress=False)
+    path = rvamp_path(*near_equal(0), n_lambdas=20, verbose=False)
     assert path.converged.all() and np.median(path.n_iter) < 40
 
 
@@ -199,13 +203,13 @@ def test_a_near_copy_of_a_column_is_a_twin():
     X = rng.normal(size=(150, 20))
     y = X[:, :3].sum(1) + rng.normal(size=150)
     given = dict(
-        prior=Laplace(1.0, FixedFactor()), counts=Subsample(0.5), progress=False
+        prior=Laplace(1.0, FixedFactor()), resampling=Subsample(0.5), verbose=False
     )
     alone = rvamp_path(*standardize(X, y), n_lambdas=8, **given)
     assert alone.converged.all()
     for twin in (X[:, 0].astype(np.float32), X[:, 0].round(5)):
         table = standardize(np.column_stack([X, twin]), y)
-        both = rvamp_path(*table, alone.lams, **given)
+        both = rvamp_path(*table, alone.lambdas, **given)
         assert both.converged.all()
         np.testing.assert_allclose(both.Pi[1:20], alone.Pi[1:], atol=0.02)
         together = both.mean[0] + both.mean[20]
@@ -217,7 +221,7 @@ def test_a_near_copy_of_a_column_is_a_twin():
 def test_a_column_of_zeros_changes_nothing(shape, kind):
     given = dict(prior=Ridge(0.3))
     if kind == "posterior":
-        given = dict(prior=Laplace(0.3), likelihood=Squared(1.0), beta=1.0)
+        given = dict(prior=Laplace(0.3), loss=Squared(1.0), beta=1.0)
     for seed in range(2):
         data = gaussian_design(*shape, density=0.1, noise=0.3, seed=seed)
         wider = np.column_stack([data.A, np.zeros(shape[0])])
@@ -230,7 +234,7 @@ def test_a_column_of_zeros_changes_nothing(shape, kind):
 def test_many_covariates_are_refused_beforehand_and_fewer_are_quick():
     rng = np.random.default_rng(0)
     A, y = standardize(rng.normal(size=(100, 120)), rng.normal(size=100))
-    given = dict(counts=Subsample(0.5), warm_start=None)
+    given = dict(resampling=Subsample(0.5), warm_start=None)
     for k in (43, 48, 60):
         prior = Laplace(1.0, FixedFactor(), np.where(np.arange(120) < k, 0.0, 1.0))
         with pytest.raises(ValueError, match=f"{k} unpenalised.*keeps 50"):
@@ -244,7 +248,7 @@ def test_many_covariates_are_refused_beforehand_and_fewer_are_quick():
 def test_huber_starts_where_the_rows_are(shift):
     """Far from 0 every row lies on the flat part of the loss."""
     near, far = (
-        rvamp(DATA.A, y, LAM, likelihood=Huber(1.0), intercept=True)
+        rvamp(DATA.A, y, LAM, loss=Huber(1.0), intercept=True)
         for y in (DATA.y, DATA.y + shift)
     )
     assert far.converged
@@ -286,7 +290,7 @@ def test_where_nothing_is_selected_it_is_seen_at_once(loss, groups):
     law = Subsample(0.5)
     law = law if groups is None else Grouped(law, groups)
     for factor in (1.5, 2.5, 3.5, 5):
-        fit = rvamp(DATA.A, DATA.y, factor * top, likelihood=loss, counts=law)
+        fit = rvamp(DATA.A, DATA.y, factor * top, loss=loss, resampling=law)
         assert fit.converged and fit.n_iter <= 13 and fit.Pi.max() < 0.2
 
 
@@ -488,7 +492,7 @@ def test_negative_variances_are_counted(monkeypatch):
 
 
 def path_of_data(**given):
-    return rvamp_path(DATA.A, DATA.y, n_lambdas=8, progress=False, **given)
+    return rvamp_path(DATA.A, DATA.y, n_lambdas=8, verbose=False, **given)
 
 
 def _failing(at, fit=solver._fit):
@@ -519,7 +523,7 @@ def test_one_failed_penalty_does_not_poison_the_path(monkeypatch):
     for part in (path.Pi, path.mean, path.var):
         assert (np.isnan(part).any(0) == ~path.converged).all()
     assert [state is None for state in path.states] == list(~path.converged)
-    assert path.near(path.lams[4])[0] == path.lams[3]
+    assert path.near(path.lambdas[4])[0] == path.lambdas[3]
     np.testing.assert_allclose(path.Pi[:, 6:], clean.Pi[:, 6:], atol=1e-5)
 
 
@@ -528,7 +532,7 @@ def test_what_has_not_converged_is_no_answer():
     read off the path.
     """
     with pytest.warns(ConvergenceWarning, match="0 of 3"):
-        path = rvamp_path(DATA.A, DATA.y, n_lambdas=3, max_iter=1, progress=False)
+        path = rvamp_path(DATA.A, DATA.y, n_lambdas=3, max_iter=1, verbose=False)
     for part in (path.Pi, path.mean, path.var, path.intercept):
         assert np.isnan(part).all()
     assert path.states == [None] * 3 and path.near(LAM) == (
@@ -541,12 +545,12 @@ def test_what_has_not_converged_is_no_answer():
 def test_a_path_keeps_its_states(intercept):
     """Each converged state restarts at its own penalty and is there at once."""
     path = path_of_data(intercept=intercept)
-    for lam, state, Pi in zip(path.lams, path.states, path.Pi.T):
+    for lam, state, Pi in zip(path.lambdas, path.states, path.Pi.T):
         given = dict(prior=Laplace(lam), intercept=intercept, warm_start=state)
         again = rvamp(DATA.A, DATA.y, **given)
         assert again.n_iter <= 2
         np.testing.assert_allclose(again.Pi, Pi, atol=1e-5)
-    assert path.near(1.001 * path.lams[3])[1] is path.states[3]
+    assert path.near(1.001 * path.lambdas[3])[1] is path.states[3]
 
 
 def test_a_path_that_keeps_failing_stops_and_says_so(monkeypatch):
@@ -648,7 +652,7 @@ def test_an_adversary_finds_no_crash_no_nan_and_no_false_convergence(problem):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
-        fit = rvamp(A, y, prior=prior, counts=counts, tol=1e-8, max_iter=200)
+        fit = rvamp(A, y, prior=prior, resampling=counts, tol=1e-8, max_iter=200)
         if not fit.converged:
             assert "not converged" in fit.status
             return
@@ -664,7 +668,7 @@ def test_an_adversary_finds_no_crash_no_nan_and_no_false_convergence(problem):
                 one, two, rtol=1e-6, atol=1e-6 * np.abs(one).max()
             )
         slower = rvamp(
-            A, y, prior=prior, counts=counts, tol=1e-8, damping=0.3, max_iter=400
+            A, y, prior=prior, resampling=counts, tol=1e-8, damping=0.3, max_iter=400
         )
         if slower.converged:
             # where lam is max |A'y| to the last digit, (|h| - lam) / Q_hat is rounding
@@ -685,8 +689,8 @@ def test_a_spike_and_slab_starts_faintly(N, ratio, sigma, monkeypatch):
     data = random_dct(N, ratio, seed=0)
     problem = dict(
         prior=SpikeSlab(0.1, 1.0),
-        likelihood=Squared(sigma),
-        counts=Poisson(1.0),
+        loss=Squared(sigma),
+        resampling=Poisson(1.0),
         beta=1.0,
         tol=1e-9,
     )
@@ -726,11 +730,11 @@ def test_a_wide_huber_fit_with_outliers_arrives_and_is_right():
     delta, law = 2.0, Subsample(0.5)
     empty = np.abs(A.T @ np.clip(y, -delta, delta)).max() / 2
     for lam in (0.6 * empty, 0.2 * empty):
-        prior, how = Laplace(lam, FixedFactor()), dict(counts=law, intercept=True)
-        fit = rvamp(A, y, prior=prior, likelihood=Huber(delta), **how)
+        prior, how = Laplace(lam, FixedFactor()), dict(resampling=law, intercept=True)
+        fit = rvamp(A, y, prior=prior, loss=Huber(delta), **how)
         assert fit.converged and fit.n_iter <= 30
     how |= dict(loss="huber", delta=delta, randomize=FixedFactor(), n_resamples=300)
-    refits = naive_bootstrap(A, y, lam, progress=False, **how)
+    refits = naive_bootstrap(A, y, lam, verbose=False, **how)
     noise = np.mean(refits.Pi_se**2)
     assert np.mean((fit.Pi - refits.Pi) ** 2) < 1.3 * noise + 0.01**2
 
@@ -743,7 +747,7 @@ def test_rows_far_beyond_the_bend_leave_the_others_their_digits(seed, share):
     far = (rng.random(40) < 0.2) * 10.0 ** rng.integers(1, 5, 40)
     A, y, *_ = standardize(X, X[:, 0] - X[:, 1] + errors + far * rng.normal(size=40))
     empty = np.abs(A.T @ np.clip(y, -0.01, 0.01)).max() / 2
-    how = dict(likelihood=Huber(0.01), counts=Poisson(0.5), intercept=True)
+    how = dict(loss=Huber(0.01), resampling=Poisson(0.5), intercept=True)
     fit = rvamp(A, y, prior=Laplace(share * empty, FixedFactor()), **how)
     assert fit.converged and fit.n_iter <= 60
 
@@ -819,10 +823,10 @@ def test_a_path_ends_within_its_work(monkeypatch):
     """Each of many penalties had a limit of its own."""
     monkeypatch.setattr(iteration, "WORK_A_STEP", 100)
     A, y, *_ = gaussian_design(30, 6)
-    options = dict(likelihood=Logistic(), max_iter=100, progress=False)
+    options = dict(loss=Logistic(), max_iter=100, verbose=False)
     lams = np.geomspace(1, 1e-3, 40)
     before = WORK.get()
-    path = rvamp_path(A, y > 0, lams=lams, **options)
+    path = rvamp_path(A, y > 0, lambdas=lams, **options)
     work = WORK.get() - before
     one_fit = 100 * (30 + iteration.SOME_ROWS) * 100
     assert path.converged.sum() > 3
@@ -859,7 +863,7 @@ def test_a_run_says_that_its_steps_take_too_much_work(monkeypatch):
     monkeypatch.setattr(iteration, "WORK_A_STEP", 1)
     A, y, *_ = gaussian_design(30, 10)
     with pytest.warns(ConvergenceWarning, match="too much work in each step"):
-        fit = rvamp(A, 1.0 * (y > 0), 0.1, likelihood=Logistic(), max_iter=10)
+        fit = rvamp(A, 1.0 * (y > 0), 0.1, loss=Logistic(), max_iter=10)
     assert not fit.converged
 
 
@@ -869,7 +873,7 @@ def test_ordinary_rows_take_an_eighth_of_the_work_allowed(loss, counts):
     A, y, *_ = gaussian_design(60, 10)
     grouped = Grouped(counts, np.arange(60) // 2)
     before = WORK.get()
-    fit = rvamp(A, 1.0 * (y > 0), 0.3, likelihood=loss, counts=grouped)
+    fit = rvamp(A, 1.0 * (y > 0), 0.3, loss=loss, resampling=grouped)
     assert fit.converged
     most = iteration.WORK_A_STEP * (60 + iteration.SOME_ROWS) * 500
     assert 0 < WORK.get() - before < most / 8

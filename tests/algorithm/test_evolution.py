@@ -105,8 +105,8 @@ def test_matched_bayes_knows_its_error():
         signal=GaussianSignal(1.0, 0.1),
         noise=0.2,
         prior=SpikeSlab(0.1, 1.0),
-        likelihood=Squared(0.2),
-        counts=NoResampling(),
+        loss=Squared(0.2),
+        resampling=NoResampling(),
         beta=1.0,
         tol=1e-5,
     )
@@ -118,7 +118,7 @@ def test_matched_bayes_knows_its_error():
 def test_independent_entries_are_one_of_the_spectra(loss):
     rng = np.random.default_rng(0)
     values = np.linalg.svd(rng.normal(size=(400, 1000)) / 20, compute_uv=False)
-    setting = dict(signal=ConstantSignal(2.0, 0.05), noise=0.2, likelihood=loss)
+    setting = dict(signal=ConstantSignal(2.0, 0.05), noise=0.2, loss=loss)
     one = state_evolution(0.4, 0.4, **setting)
     two = state_evolution(0.4, 0.4, spectrum=values, **setting)
     assert one.converged and two.converged
@@ -132,7 +132,7 @@ def test_a_square_orthogonal_design_is_one_threshold_each():
         signal=ConstantSignal(1.0, 0.1),
         noise=0.3,
         prior=Laplace(0.4, FixedFactor()),
-        counts=NoResampling(),
+        resampling=NoResampling(),
         spectrum="orthogonal",
     )
     rng = np.random.default_rng(0)
@@ -166,7 +166,7 @@ def test_the_noise_of_any_spectrum_goes_through_as_through_matrices():
 
 @pytest.mark.parametrize("counts", [Subsample(0.5), Poisson(1.0), NoResampling()])
 def test_the_law_of_Pi_agrees_with_drawn_fields(counts):
-    theory = state_evolution(0.25, 0.2, signal=EFFECTS, noise=0.2, counts=counts)
+    theory = state_evolution(0.25, 0.2, signal=EFFECTS, noise=0.2, resampling=counts)
     macro, rng = theory.macro, np.random.default_rng(0)
     h = np.sqrt(macro.psi_hat_1x) * rng.normal(size=400_000)
     full = np.full(h.size, macro.Q_hat_1x), h, np.full(h.size, macro.chi_hat_1x)
@@ -194,7 +194,7 @@ def test_other_priors_converge(prior):
         prior=prior,
         signal=ConstantSignal(1.0, 0.1),
         noise=0.2,
-        counts=Poisson(1.0),
+        resampling=Poisson(1.0),
     )
     assert theory.converged and 0 < theory.mse < 0.1
     if isinstance(prior, Ridge):
@@ -205,7 +205,7 @@ def test_other_priors_converge(prior):
 
 
 def test_one_sided_priors_see_one_side():
-    setting = dict(noise=0.2, prior=NonNegative(0.2), counts=Poisson(1.0))
+    setting = dict(noise=0.2, prior=NonNegative(0.2), resampling=Poisson(1.0))
     up = state_evolution(0.5, signal=ConstantSignal(1.0, 0.1), **setting)
     both = state_evolution(
         0.5, signal=ConstantSignal(1.0, 0.1, two_sided=True), **setting
@@ -218,8 +218,8 @@ def test_counts_with_a_log_link():
         1.5,
         0.5,
         signal=ConstantSignal(0.5, 0.1),
-        likelihood=PoissonLoss(),
-        counts=Poisson(1.0),
+        loss=PoissonLoss(),
+        resampling=Poisson(1.0),
         tol=1e-4,
     )
     assert theory.converged and 0.8 < theory.macro.k < 1.1
@@ -246,7 +246,7 @@ def test_laws_of_the_truth_agree():
 
 
 def test_a_share_in_place_of_a_penalty():
-    setting = dict(signal=EFFECTS, noise=0.2, counts=Subsample(0.5))
+    setting = dict(signal=EFFECTS, noise=0.2, resampling=Subsample(0.5))
     theory = state_evolution(0.25, 0.9, selected=0.06, **setting)
     assert theory.converged
     assert_allclose(theory.selected, 0.06, rtol=1e-5)
@@ -269,8 +269,8 @@ def test_a_share_in_place_of_a_penalty():
         (dict(noise=None), ValueError, "noise is needed"),
         (dict(noise=-1.0), ValueError, "noise"),
         (dict(signal=1.0), TypeError, "signal"),
-        (dict(counts=0.5), TypeError, "counts"),
-        (dict(likelihood="squared"), TypeError, "likelihood"),
+        (dict(resampling=0.5), TypeError, "resampling"),
+        (dict(loss="squared"), TypeError, "loss"),
         (dict(spectrum="dct"), ValueError, "orthogonal"),
         (
             dict(spectrum=[-1.0]),
@@ -474,7 +474,7 @@ def test_a_plan_from_a_pilot_is_carried_out_by_refits():
     """Studies drawn anew find what was promised, in two standard errors. That the same
     is promised twice: tests/command/test_cli.py::test_a_plan_like_a_pilot.
     """
-    asked = dict(pilot=PILOT, threshold=0.7, progress=False)
+    asked = dict(pilot=PILOT, threshold=0.7, verbose=False)
     study = plan_study(150, 5, 0.6, n_studies=24, **asked)
     assert study.n_simulated >= 24 and 0.8 <= study.power < 0.81
     assert study.rows > 1.5 * plan_study(150, 5, 0.6, threshold=0.7).rows
@@ -553,7 +553,7 @@ def test_promises_from_a_pilot_were_kept():
         (dict(pilot=np.full((9, 500), np.nan)), "pilot"),
         (dict(pilot=PILOT, n_studies=3), "n_studies"),
         (dict(pilot=PILOT, n_studies=1.5), "n_studies"),
-        (dict(pilot=PILOT, seed=-1), "seed"),
+        (dict(pilot=PILOT, random_state=-1), "random_state"),
         (dict(pilot="pilot.csv"), "pilot"),
         (dict(pilot=np.ones((30, 500))), "columns 0, 1, 2, 3, ... .* are constant"),
         (dict(pilot=Pilot(None, None)), "pilot: loadings"),
@@ -571,7 +571,7 @@ def test_pilots_that_make_no_sense(wrong, word):
 
 
 def test_a_small_study_is_planned_and_nonsense_beside_it_refused():
-    study = plan_study(2, 1, 5.0, pilot=genes(2), n_studies=8, progress=False)
+    study = plan_study(2, 1, 5.0, pilot=genes(2), n_studies=8, verbose=False)
     assert study.rows == 8 and study.n_simulated >= 8
     with pytest.raises(TypeError, match="near must be a Study"):
         predict_study(50, 10, 2, 1.0, near="x")
@@ -635,7 +635,7 @@ def test_averages_over_groups_are_those_of_draws():
 
 
 def test_groups_of_one_column_are_the_lasso():
-    asked = dict(signal=EFFECTS, noise=0.2, counts=Subsample(0.5), selected=0.03)
+    asked = dict(signal=EFFECTS, noise=0.2, resampling=Subsample(0.5), selected=0.03)
     one = state_evolution(0.5, prior=GroupLasso(0.2, [0]), **asked)
     two = state_evolution(0.5, prior=Laplace(0.2, FixedFactor()), **asked)
     assert_allclose(np.array(one.macro), np.array(two.macro), rtol=1e-6, atol=1e-12)

@@ -65,8 +65,8 @@ Y_TALL = TALL @ X_0[:30] + 0.2 * RNG.normal(size=80)
 
 MODELS = {  # name: A, y, options of rvamp, largest slope that is allowed
     "squared": (A, Y, {"lam": LAM}, 5e-6),
-    "halves": (A, Y, {"lam": LAM, "counts": Subsample(0.5)}, 5e-6),
-    "exponential": (A, Y, {"lam": LAM, "counts": Exponential()}, 5e-6),
+    "halves": (A, Y, {"lam": LAM, "resampling": Subsample(0.5)}, 5e-6),
+    "exponential": (A, Y, {"lam": LAM, "resampling": Exponential()}, 5e-6),
     "intercept": (A, Y + 1, {"lam": LAM, "intercept": True}, 5e-6),
     "tall": (TALL, Y_TALL, {"lam": 0.1}, 5e-6),
     "tall, warm": (TALL, Y_TALL, {"lam": 0.1, "beta": 2.0}, 5e-6),
@@ -74,15 +74,10 @@ MODELS = {  # name: A, y, options of rvamp, largest slope that is allowed
     "ridge, warm": (A, Y, {"prior": Ridge(0.3), "beta": 2.0}, 5e-6),
     "elastic net": (A, Y, {"prior": ElasticNet(LAM)}, 5e-6),
     "non-negative": (A, Y, {"prior": NonNegative(LAM)}, 5e-6),
-    "slab": (
-        A,
-        Y,
-        {"prior": SpikeSlab(0.2), "likelihood": Squared(0.4), "beta": 1.0},
-        5e-6,
-    ),
-    "huber": (A, Y, {"lam": LAM / 2, "likelihood": Huber(0.5)}, 5e-6),
-    "poisson": (A, EVENTS, {"lam": 0.15, "likelihood": PoissonLoss()}, 1e-4),
-    "logistic": (A, LABELS, {"lam": 0.12, "likelihood": Logistic()}, 1e-4),
+    "slab": (A, Y, {"prior": SpikeSlab(0.2), "loss": Squared(0.4), "beta": 1.0}, 5e-6),
+    "huber": (A, Y, {"lam": LAM / 2, "loss": Huber(0.5)}, 5e-6),
+    "poisson": (A, EVENTS, {"lam": 0.15, "loss": PoissonLoss()}, 1e-4),
+    "logistic": (A, LABELS, {"lam": 0.12, "loss": Logistic()}, 1e-4),
 }
 
 
@@ -228,12 +223,12 @@ def refitted(y, lam, loss, kind, counts, n, **options):
         A,
         y,
         lam,
-        counts=counts,
+        resampling=counts,
         loss=kind,
         n_resamples=n,
-        seed=4,
+        random_state=4,
         keep=list(range(N)),
-        progress=False,
+        verbose=False,
         **options,
     )
     values = np.empty(n)
@@ -257,7 +252,7 @@ def refitted(y, lam, loss, kind, counts, n, **options):
 )
 def test_minus_G_is_the_mean_refitted_objective(y, lam, loss, kind, counts, n, options):
     mean, se = refitted(y, lam, loss, kind, counts, n, **options)
-    G = free_energy(rvamp(A, y, lam, likelihood=loss, counts=counts))
+    G = free_energy(rvamp(A, y, lam, loss=loss, resampling=counts))
     assert se < 0.025 * mean
     assert abs(G + mean) < 3 * se + BIAS * mean
 
@@ -271,7 +266,7 @@ def test_without_randomness_minus_G_is_the_objective(loss):
         "poisson": (EVENTS, PoissonLoss()),
     }[loss]
     prior = Laplace(0.3, FixedFactor())
-    fit = rvamp(A, y, prior=prior, likelihood=kind, counts=NoResampling(), tol=1e-8)
+    fit = rvamp(A, y, prior=prior, loss=kind, resampling=NoResampling(), tol=1e-8)
     least = kind.value(y, A @ fit.mean).sum() + 0.3 * np.abs(fit.mean).sum()
     assert_allclose(-free_energy(fit), least, rtol=1e-6)
     assert stability_radius(fit) < 1e-3
@@ -291,7 +286,7 @@ def log_integral(design, y, c, k, beta):
 def test_a_gaussian_evidence_is_met(beta, tall):
     design, y = (TALL, Y_TALL) if tall else (A, Y)
     prior = Ridge(0.3, FixedFactor())
-    fit = rvamp(design, y, prior=prior, counts=NoResampling(), beta=beta, tol=1e-10)
+    fit = rvamp(design, y, prior=prior, resampling=NoResampling(), beta=beta, tol=1e-10)
     exact = log_integral(design, y, np.ones(len(y)), np.full(len(fit.mean), 0.3), beta)
     assert_allclose(free_energy(fit), exact, rtol=1e-9)
 
@@ -308,7 +303,7 @@ class PlainSquared(Loss):
 
 def test_constants_of_the_general_loss():
     fits = [
-        rvamp(A, Y, prior=Ridge(0.3), likelihood=loss, beta=2.0, tol=1e-8)
+        rvamp(A, Y, prior=Ridge(0.3), loss=loss, beta=2.0, tol=1e-8)
         for loss in (Squared(), PlainSquared())
     ]
     one, other = map(free_energy, fits)
@@ -333,7 +328,7 @@ def test_a_column_of_zeros_counts_its_prior_only():
 
 
 def test_a_spike_of_no_weight():
-    options = {"likelihood": Squared(0.4), "beta": 1.0, "tol": 1e-9}
+    options = {"loss": Squared(0.4), "beta": 1.0, "tol": 1e-9}
     G = free_energy(rvamp(A, Y, prior=SpikeSlab(1.0), **options))
     ridge = free_energy(rvamp(A, Y, prior=Ridge(1.0, FixedFactor()), **options))
     assert_allclose(G, ridge - N * np.log(2 * np.pi) / 2, rtol=1e-8)
@@ -394,7 +389,7 @@ def dense_radius(fit):
 def test_the_radius_agrees_with_a_dense_matrix(counts, share, tall):
     design, y = (TALL[:40, :20], Y_TALL[:40]) if tall else (A[:20, :30], Y[:20])
     lam = share * np.abs(design.T @ y).max()
-    fit = rvamp(design, y, lam, counts=counts, tol=1e-9)
+    fit = rvamp(design, y, lam, resampling=counts, tol=1e-9)
     assert_allclose(stability_radius(fit, tol=1e-9), dense_radius(fit), rtol=1e-6)
 
 
@@ -405,7 +400,7 @@ def test_the_known_line(share):
     y = design @ (rng.normal(size=300) * (rng.random(300) < 0.1))
     y += 0.3 * rng.normal(size=120)
     lam = share * np.abs(design.T @ y).max()
-    fit = rvamp(design, y, lam, counts=NoResampling())
+    fit = rvamp(design, y, lam, resampling=NoResampling())
     a, b = fit.Pi.sum() / 120, (fit.Pi**2).sum() / 120
     assert abs(stability_radius(fit, tol=1e-5) - (a - b) / (1 - b)) < 0.03
 
@@ -417,7 +412,7 @@ def test_rows_whose_pull_is_clipped_in_nearly_every_resample_do_not_blow_up(far)
     y = d.y / d.y.std()
     y[::7] += far
     prior = Laplace(0.3 * np.abs(d.A.T @ np.clip(y, -1, 1)).max(), FixedFactor())
-    fit = rvamp(d.A, y, prior=prior, likelihood=Huber(1.0), counts=Subsample(0.5))
+    fit = rvamp(d.A, y, prior=prior, loss=Huber(1.0), resampling=Subsample(0.5))
     with np.errstate(all="raise", under="ignore"):
         assert 0.05 < stability_radius(fit, 1e-4) < 0.2
 
@@ -434,7 +429,7 @@ def test_the_radius_is_refused_or_warned_of():
 def test_convex_problems_are_stable(seed):
     """At most 1, also where nearly every drawn row is used up."""
     d = gaussian_design(30, 60, rho=0.3 * seed, seed=seed)
-    fit = rvamp(d.A, d.y, 0.01, counts=Poisson(0.1 + 0.2 * seed))
+    fit = rvamp(d.A, d.y, 0.01, resampling=Poisson(0.1 + 0.2 * seed))
     assert fit.converged and 0.85 < stability_radius(fit, tol=1e-3) <= 1
 
 
@@ -486,7 +481,7 @@ def test_every_committed_G_is_todays():
     kept = kept_energy()
     for name in ("logistic", "Huber", "Poisson"):
         A, y, lam, loss, _, counts, *_ = problems()[name]
-        G = free_energy(rvamp(A, y, lam, likelihood=loss, counts=counts))
+        G = free_energy(rvamp(A, y, lam, loss=loss, resampling=counts))
         assert_allclose(-G, kept[name]["minus_G"], rtol=1e-5)
 
 

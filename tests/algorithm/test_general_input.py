@@ -274,72 +274,64 @@ RIDGE = Ridge(1.0, FixedFactor())
 BAD = {
     # labels and counts
     "labels 1 and 2": (
-        dict(y=LABELS + 1, likelihood=Logistic()),
+        dict(y=LABELS + 1, loss=Logistic()),
         ValueError,
         r"\by\b.*labels 0 and 1.*y = \(labels == positive\)",
     ),
     "labels -1 and 1": (
-        dict(y=2 * LABELS - 1, likelihood=Logistic()),
+        dict(y=2 * LABELS - 1, loss=Logistic()),
         ValueError,
         r"\by\b.*labels 0 and 1",
     ),
     "three classes": (
-        dict(y=put(LABELS, 0, 2), likelihood=Logistic()),
+        dict(y=put(LABELS, 0, 2), loss=Logistic()),
         ValueError,
         r"\by\b.*labels 0 and 1",
     ),
     "a share above 1": (
-        dict(y=put(LABELS, 0, 1.5), likelihood=Logistic()),
+        dict(y=put(LABELS, 0, 1.5), loss=Logistic()),
         ValueError,
         r"\by\b.*labels 0 and 1",
     ),
-    "numbers for labels": (
-        dict(likelihood=Logistic()),
-        ValueError,
-        r"\by\b.*labels 0 and 1",
-    ),
+    "numbers for labels": (dict(loss=Logistic()), ValueError, r"\by\b.*labels 0 and 1"),
     "only 0": (
-        dict(y=0 * LABELS, likelihood=Logistic()),
+        dict(y=0 * LABELS, loss=Logistic()),
         ValueError,
         r"\by\b.*one class only \(0\).*both",
     ),
     "only 1": (
-        dict(y=0 * LABELS + 1, likelihood=Logistic()),
+        dict(y=0 * LABELS + 1, loss=Logistic()),
         ValueError,
         r"\by\b.*one class only \(1\).*both",
     ),
     "names of classes": (
-        dict(y=np.where(LABELS == 1, "case", "control"), likelihood=Logistic()),
+        dict(y=np.where(LABELS == 1, "case", "control"), loss=Logistic()),
         TypeError,
         r"\by\b.*text",
     ),
     "a label NaN": (
-        dict(y=put(LABELS, 2, np.nan), likelihood=Logistic()),
+        dict(y=put(LABELS, 2, np.nan), loss=Logistic()),
         ValueError,
         r"\by\b has NaN.*\[2\]",
     ),
     "labels at beta = 1": (
-        dict(y=LABELS + 1, likelihood=Logistic(), prior=RIDGE, beta=1.0),
+        dict(y=LABELS + 1, loss=Logistic(), prior=RIDGE, beta=1.0),
         ValueError,
         r"\by\b.*labels 0 and 1",
     ),
     "a negative count": (
-        dict(y=put(EVENTS, 3, -1), likelihood=PoissonLoss()),
+        dict(y=put(EVENTS, 3, -1), loss=PoissonLoss()),
         ValueError,
         r"\by\b.*counts >= 0.*-1",
     ),
-    "numbers for counts": (
-        dict(likelihood=PoissonLoss()),
-        ValueError,
-        r"\by\b.*counts >= 0",
-    ),
+    "numbers for counts": (dict(loss=PoissonLoss()), ValueError, r"\by\b.*counts >= 0"),
     "no event at all": (
-        dict(y=0 * EVENTS, likelihood=PoissonLoss()),
+        dict(y=0 * EVENTS, loss=PoissonLoss()),
         ValueError,
         r"\by\b is 0 in every row",
     ),
     "a count NaN": (
-        dict(y=put(EVENTS, 3, np.nan), likelihood=PoissonLoss()),
+        dict(y=put(EVENTS, 3, np.nan), loss=PoissonLoss()),
         ValueError,
         r"\by\b has NaN.*\[3\]",
     ),
@@ -352,12 +344,12 @@ BAD = {
     "beta True": (dict(beta=True), TypeError, "beta must be a number"),
     "many betas": (dict(beta=np.ones(3)), TypeError, "beta must be a number"),
     "Huber at beta = 1": (
-        dict(likelihood=Huber(), prior=RIDGE, beta=1.0),
+        dict(loss=Huber(), prior=RIDGE, beta=1.0),
         ValueError,
         r"Huber loss is for beta = inf.*leave beta out, or take Squared",
     ),
     "Huber at a large beta": (
-        dict(likelihood=Huber(), beta=1e6),
+        dict(loss=Huber(), beta=1e6),
         ValueError,
         "Huber loss is for beta = inf",
     ),
@@ -467,27 +459,23 @@ BAD = {
     ),
     # the wrong kind of thing
     "likelihood a class": (
-        dict(y=LABELS, likelihood=Logistic),
+        dict(y=LABELS, loss=Logistic),
         TypeError,
         r"likelihood must be an object such as Squared\(\) or Logistic\(\)",
     ),
     "likelihood a word": (
-        dict(y=LABELS, likelihood="logistic"),
+        dict(y=LABELS, loss="logistic"),
         TypeError,
         "likelihood must be an object.*'logistic'",
     ),
-    "likelihood None": (
-        dict(likelihood=None),
-        TypeError,
-        "likelihood must be an object",
-    ),
+    "likelihood None": (dict(loss=None), TypeError, "likelihood must be an object"),
     "a prior for a likelihood": (
-        dict(likelihood=RIDGE),
+        dict(loss=RIDGE),
         TypeError,
         "likelihood must be an object.*Ridge",
     ),
     "a law for a likelihood": (
-        dict(likelihood=Poisson(0.5)),
+        dict(loss=Poisson(0.5)),
         TypeError,
         r"likelihood must be an object.*Poisson\(tau=0.5\)",
     ),
@@ -502,23 +490,23 @@ BAD = {
         "prior must be an object.*'ridge'",
     ),
     "counts a class": (
-        dict(counts=Discrete),
+        dict(resampling=Discrete),
         TypeError,
-        r"counts must be a law such as Poisson\(0.5\)",
+        r"resampling must be a law such as Poisson\(0.5\)",
     ),
-    "counts None": (dict(counts=None), TypeError, "counts must be a law"),
+    "counts None": (dict(resampling=None), TypeError, "resampling must be a law"),
     "a loss for counts": (
-        dict(counts=Squared()),
+        dict(resampling=Squared()),
         TypeError,
-        "counts must be a law.*Squared",
+        "resampling must be a law.*Squared",
     ),
     "a prior for counts": (
-        dict(counts=RIDGE),
+        dict(resampling=RIDGE),
         TypeError,
-        "counts must be a law.*Ridge",
+        "resampling must be a law.*Ridge",
     ),
     "tied counts under another loss": (
-        dict(y=LABELS, likelihood=Logistic(), counts=Multinomial(0.5)),
+        dict(y=LABELS, loss=Logistic(), resampling=Multinomial(0.5)),
         TypeError,
         r"Multinomial.*Poisson\(tau=0.5\)",
     ),
@@ -558,14 +546,14 @@ PATH_KNOWS = [what for what, (given, *_) in BAD.items() if "lam" not in given]
 def test_the_path_refuses_it_too(what):
     given, error, words = BAD[what]
     with pytest.raises(error, match=words):
-        rvamp_path(**USUAL | given, lams=[1.0, 0.5], progress=False)
+        rvamp_path(**USUAL | given, lambdas=[1.0, 0.5], verbose=False)
 
 
 @pytest.mark.parametrize(
     "given, error, words",
     [
         (
-            dict(lams=[1.0], prior=SpikeSlab(0.1), beta=1.0),
+            dict(lambdas=[1.0], prior=SpikeSlab(0.1), beta=1.0),
             TypeError,
             r"path needs a prior with a penalty.*Laplace\(1.0\).*SpikeSlab",
         ),
@@ -579,7 +567,7 @@ def test_the_path_refuses_it_too(what):
             dict(
                 A=NARROW,
                 prior=Laplace(1.0, penalty_factor=0.0),
-                counts=Poisson(2.0),  # half-samples of 20 rows are refused earlier
+                resampling=Poisson(2.0),  # half-samples of 20 rows are refused earlier
             ),
             ValueError,
             "give lams",
@@ -589,7 +577,7 @@ def test_the_path_refuses_it_too(what):
 )
 def test_a_path_that_has_nowhere_to_start(given, error, words):
     with pytest.raises(error, match=words):
-        rvamp_path(**{"A": A, "y": Y, "progress": False, **given})
+        rvamp_path(**{"A": A, "y": Y, "verbose": False, **given})
 
 
 # What is given is as it was, and what would be asked of it is refused where it does not
@@ -653,7 +641,7 @@ def test_a_prior_or_loss_of_ones_own_says_what_it_lacks():
     ):
         rvamp(A, Y, prior=Prior(), beta=1.0)
     with pytest.raises(NotImplementedError, match=r"Loss has no derivatives\(y, f\)"):
-        rvamp(A, Y, 1.0, likelihood=Loss())
+        rvamp(A, Y, 1.0, loss=Loss())
 
 
 @pytest.mark.parametrize(
@@ -680,11 +668,11 @@ def test_what_suits_a_loss_is_taken(likelihood, y):
     given is changed.
     """
     before = y.copy()
-    fit = rvamp(A, y, 2.0, likelihood=likelihood)
+    fit = rvamp(A, y, 2.0, loss=likelihood)
     assert fit.converged and np.isfinite(fit.mean).all() and (fit.var >= 0).all()
     np.testing.assert_array_equal(y, before)
     np.testing.assert_allclose(
-        rvamp(A, y.astype(float), 2.0, likelihood=likelihood).mean, fit.mean, atol=1e-9
+        rvamp(A, y.astype(float), 2.0, loss=likelihood).mean, fit.mean, atol=1e-9
     )
 
 
@@ -702,7 +690,7 @@ def test_a_prior_keeps_a_copy_of_what_it_is_given():
 )
 def test_laws_at_the_edge_are_the_data_as_they_are(counts):
     fit = rvamp(
-        A, Y, prior=RIDGE, likelihood=Squared(0.5), counts=counts, beta=1.0, tol=1e-9
+        A, Y, prior=RIDGE, loss=Squared(0.5), resampling=counts, beta=1.0, tol=1e-9
     )
     np.testing.assert_allclose(
         fit.mean, np.linalg.solve(A.T @ A / 0.25 + np.eye(N), A.T @ Y / 0.25), atol=1e-7

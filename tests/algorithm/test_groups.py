@@ -207,8 +207,8 @@ def test_groups_of_one_row_change_nothing(shape, law):
     rng = np.random.default_rng(5)
     A = rng.normal(size=shape)
     y = A[:, 0] + rng.normal(size=30)
-    plain = rvamp(A, y, 10.0, counts=law, tol=1e-9)
-    named = rvamp(A, y, 10.0, counts=Grouped(law, np.arange(30)), tol=1e-9)
+    plain = rvamp(A, y, 10.0, resampling=law, tol=1e-9)
+    named = rvamp(A, y, 10.0, resampling=Grouped(law, np.arange(30)), tol=1e-9)
     np.testing.assert_array_equal(plain.mean, named.mean)
     blocks = GroupedLoss(Squared(), rng.permutation(30))  # blocks of size one
     problem = plain.problem._replace(likelihood=blocks)
@@ -227,9 +227,9 @@ def test_copies_of_a_row_are_one_row_with_a_weight(law, N):
     A, copies = rng.normal(size=(20, N)), rng.integers(1, 5, 20)
     y = A[:, 0] + rng.normal(size=20)
     label = np.repeat(np.arange(20), copies)
-    many = rvamp(A[label], y[label], 10.0, counts=Grouped(law, label), tol=1e-9)
+    many = rvamp(A[label], y[label], 10.0, resampling=Grouped(law, label), tol=1e-9)
     root = np.sqrt(copies)
-    one = rvamp(root[:, None] * A, root * y, 10.0, counts=law, tol=1e-9)
+    one = rvamp(root[:, None] * A, root * y, 10.0, resampling=law, tol=1e-9)
     assert many.converged and one.converged
     for name in ("mean", "var", "Pi"):
         a, b = getattr(many, name), getattr(one, name)
@@ -238,11 +238,11 @@ def test_copies_of_a_row_are_one_row_with_a_weight(law, N):
 
 def test_one_group_that_is_everything_and_no_resampling():
     A, y, label = patients(10, 3, 20, 1)
-    grouped = rvamp(A, y, 0.5, counts=Grouped(NoResampling(), label), tol=1e-8)
-    plain = rvamp(A, y, 0.5, counts=NoResampling(), tol=1e-8)
+    grouped = rvamp(A, y, 0.5, resampling=Grouped(NoResampling(), label), tol=1e-8)
+    plain = rvamp(A, y, 0.5, resampling=NoResampling(), tol=1e-8)
     np.testing.assert_allclose(grouped.mean, plain.mean, atol=1e-5)
     law = Grouped(Poisson(2.0), np.zeros(30))
-    all_in_one = rvamp(A, y, 0.5, counts=law, tol=1e-5)
+    all_in_one = rvamp(A, y, 0.5, resampling=law, tol=1e-5)
     assert np.isfinite(all_in_one.Pi).all()
 
 
@@ -258,9 +258,9 @@ def test_one_group_that_is_everything_and_no_resampling():
 def test_refits_on_whole_groups_agree(G, n, N, law):
     A, y, label = patients(G, n, N, seed=N)
     lam, counts = 0.25 * np.abs(A.T @ y).max(), Grouped(law, label)
-    fit, by_rows = rvamp(A, y, lam, counts=counts), rvamp(A, y, lam, counts=law)
+    fit, by_rows = rvamp(A, y, lam, resampling=counts), rvamp(A, y, lam, resampling=law)
     brute = naive_bootstrap(
-        A, y, lam, counts=counts, n_resamples=400, seed=0, progress=False
+        A, y, lam, resampling=counts, n_resamples=400, random_state=0, verbose=False
     )
 
     def error(estimate):
@@ -274,32 +274,32 @@ def test_refits_on_whole_groups_agree(G, n, N, law):
 def test_a_path_of_groups_and_warm_starts():
     A, y, label = patients(20, 3, 50, 7)
     counts = Grouped(Subsample(0.5), label)
-    path = rvamp_path(A, y, n_lambdas=8, counts=counts, progress=False)
+    path = rvamp_path(A, y, n_lambdas=8, resampling=counts, verbose=False)
     assert path.converged.all()
-    lam, state = path.near(path.lams[5])
-    cold = rvamp(A, y, lam, counts=counts)
-    warm = rvamp(A, y, lam, counts=counts, warm_start=state)
+    lam, state = path.near(path.lambdas[5])
+    cold = rvamp(A, y, lam, resampling=counts)
+    warm = rvamp(A, y, lam, resampling=counts, warm_start=state)
     assert warm.n_iter < cold.n_iter
     np.testing.assert_allclose(warm.Pi, cold.Pi, atol=1e-4)
-    by_rows = rvamp(A, y, lam, counts=Subsample(0.5))
-    again = rvamp(A, y, lam, counts=counts, warm_start=by_rows)
+    by_rows = rvamp(A, y, lam, resampling=Subsample(0.5))
+    again = rvamp(A, y, lam, resampling=counts, warm_start=by_rows)
     np.testing.assert_allclose(again.Pi, cold.Pi, atol=1e-4)
     with pytest.raises(ValueError, match="warm_start is for rows in groups"):
-        rvamp(A, y, lam, counts=Subsample(0.5), warm_start=cold)
+        rvamp(A, y, lam, resampling=Subsample(0.5), warm_start=cold)
 
 
 def test_what_cannot_be_is_refused():
     A, y, label = patients(10, 3, 20, 1)
     with pytest.raises(ValueError, match="29 labels.*30 rows"):
-        rvamp(A, y, 0.5, counts=Grouped(Poisson(0.5), label[:29]))
+        rvamp(A, y, 0.5, resampling=Grouped(Poisson(0.5), label[:29]))
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="a group has 250 rows"):
         big = Grouped(Poisson(0.5), np.zeros(250))
-        rvamp(rng.normal(size=(250, 3)), rng.normal(size=250), 0.5, counts=big)
+        rvamp(rng.normal(size=(250, 3)), rng.normal(size=250), 0.5, resampling=big)
     with pytest.raises(ValueError, match="beta = inf"):
         law = Grouped(Poisson(0.5), label)
-        rvamp(A, 1.0 * (y > 0), 0.5, counts=law, likelihood=Logistic(), beta=1)
-    squared = rvamp(A, y, 0.5, counts=Grouped(Poisson(0.5), label), beta=1)
+        rvamp(A, 1.0 * (y > 0), 0.5, resampling=law, loss=Logistic(), beta=1)
+    squared = rvamp(A, y, 0.5, resampling=Grouped(Poisson(0.5), label), beta=1)
     assert squared.converged
 
 
@@ -314,7 +314,7 @@ def test_an_empty_message_stays_finite():
 def test_the_first_noise_is_one_for_each_group():
     A, y, label = patients(12, 4, 30, 2)
     law = Grouped(Subsample(0.5), label)
-    problem = rvamp(A, y, 0.5, counts=law, tol=0.5).problem
+    problem = rvamp(A, y, 0.5, resampling=law, tol=0.5).problem
     rng = np.random.default_rng(0)
     fields = np.array([A.T @ (law.draw(48, rng) * y) for _ in range(4000)])
     noise = initial_state(problem).to_prior.chi_hat  # of independent groups
@@ -331,8 +331,8 @@ def test_weights_and_offsets_in_groups():
     weight, offset = rng.uniform(0.5, 2, 60), rng.normal(size=60) / 20
     law, root = Grouped(Poisson(0.7), label), np.sqrt(weight)
     heavy = WeightedLoss(Squared(), sample_weight=weight, offset=offset)
-    one = rvamp(A, y, 0.4, counts=law, likelihood=heavy, tol=1e-9)
-    two = rvamp(root[:, None] * A, root * (y - offset), 0.4, counts=law, tol=1e-9)
+    one = rvamp(A, y, 0.4, resampling=law, loss=heavy, tol=1e-9)
+    two = rvamp(root[:, None] * A, root * (y - offset), 0.4, resampling=law, tol=1e-9)
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-7)
     np.testing.assert_allclose(one.var, two.var, atol=1e-7)
 
@@ -346,10 +346,10 @@ def test_refits_on_whole_groups_agree_for_other_losses(loss, name, options):
     y = (y > np.median(y)) * 1.0 if name == "logistic" else y
     law, slope = Grouped(Subsample(0.5), label), loss.derivatives(y, 0 * y)[0]
     lam = 0.25 * np.abs(A.T @ (slope - slope.mean())).max()
-    fit = rvamp(A, y, lam, counts=law, likelihood=loss)
-    by_rows = rvamp(A, y, lam, counts=Subsample(0.5), likelihood=loss)
+    fit = rvamp(A, y, lam, resampling=law, loss=loss)
+    by_rows = rvamp(A, y, lam, resampling=Subsample(0.5), loss=loss)
     n = 150 if name == "huber" else 300  # its refits take four times as long
-    plan = dict(counts=law, n_resamples=n, seed=0, progress=False)
+    plan = dict(resampling=law, n_resamples=n, random_state=0, verbose=False)
     brute = naive_bootstrap(A, y, lam, loss=name, **options, **plan)
     noise = np.sqrt(np.mean(brute.Pi * (1 - brute.Pi)) / n)
     right, wrong = (
@@ -395,15 +395,15 @@ def test_shares_of_groups_are_those_of_the_rows_they_copy():
     A, copies = rng.normal(size=(20, 30)), rng.integers(1, 5, 20)
     y, label = A[:, 0] + rng.normal(size=20), np.repeat(np.arange(20), copies)
     law, root = Subsample(0.5), np.sqrt(copies)
-    many = rvamp(A[label], y[label], 6.0, counts=Grouped(law, label), tol=1e-9)
-    one = rvamp(root[:, None] * A, root * y, 6.0, counts=law, tol=1e-9)
+    many = rvamp(A[label], y[label], 6.0, resampling=Grouped(law, label), tol=1e-9)
+    one = rvamp(root[:, None] * A, root * y, 6.0, resampling=law, tol=1e-9)
     np.testing.assert_allclose(row_influence(many), row_influence(one), atol=1e-6)
 
 
 def test_the_couplings_density_of_rows_in_groups():
     """p2 asks the message in blocks for independent rows."""
     A, y, label = patients(20, 3, 30, 1)
-    fit = rvamp(A, y, 0.4, counts=Grouped(Subsample(0.5), label), tol=1e-9)
+    fit = rvamp(A, y, 0.4, resampling=Grouped(Subsample(0.5), label), tol=1e-9)
     cov = p2(fit, np.arange(30)).covariance
     np.testing.assert_allclose(np.diag(cov), fit.var, rtol=1e-4, atol=1e-9)
 
@@ -411,7 +411,7 @@ def test_the_couplings_density_of_rows_in_groups():
 def test_the_light_counts_patients():
     """Twelve patients of ten samples each are twelve units, not 120."""
     A, y, label = patients(12, 10, 30, 2)
-    fit = rvamp(A, y, 0.4, counts=Grouped(Subsample(0.5), label))
+    fit = rvamp(A, y, 0.4, resampling=Grouped(Subsample(0.5), label))
     diagnostics = diagnose(fit, np.arange(30), [f"x{i}" for i in range(30)])
     shares = row_influence(fit)
     assert shares.shape == (12,) and diagnostics.effective_rows <= 12
@@ -427,7 +427,7 @@ def test_the_light_counts_patients():
 @pytest.mark.parametrize("derived", [stability_radius, free_energy])
 def test_what_is_derived_for_single_rows_says_so(derived):
     A, y, label = patients(12, 3, 20, 3)
-    fit = rvamp(A, y, 0.4, counts=Grouped(Subsample(0.5), label))
+    fit = rvamp(A, y, 0.4, resampling=Grouped(Subsample(0.5), label))
     with pytest.raises(TypeError, match="Grouped"):
         derived(fit)
 
@@ -490,7 +490,7 @@ def test_huber_in_groups_takes_the_steps_of_the_squared_loss(seed):
     law, steps = Grouped(Subsample(0.5), label), []
     for each in (Squared(), loss):
         lam = 0.175 * np.abs(A.T @ each.derivatives(y, 0 * y)[0]).max()
-        fit = rvamp(A, y, lam, counts=law, likelihood=each, intercept=True)
+        fit = rvamp(A, y, lam, resampling=law, loss=each, intercept=True)
         assert fit.converged and "continuation" not in fit.status
         steps.append(fit.n_iter)
     assert steps[1] <= 2 * steps[0]
@@ -503,10 +503,10 @@ def test_the_order_of_the_rows_of_a_group_is_no_matter(loss):
     turned = np.lexsort((-np.arange(len(y)), label))
     assert not np.array_equal(turned, np.arange(len(y)))
     lam = 0.2 * np.abs(A.T @ loss.derivatives(y, 0 * y)[0]).max()
-    options = dict(likelihood=loss, intercept=True, tol=1e-8)
-    one = rvamp(A, y, lam, counts=Grouped(Subsample(0.5), label), **options)
+    options = dict(loss=loss, intercept=True, tol=1e-8)
+    one = rvamp(A, y, lam, resampling=Grouped(Subsample(0.5), label), **options)
     law = Grouped(Subsample(0.5), label[turned])
-    two = rvamp(A[turned], y[turned], lam, counts=law, **options)
+    two = rvamp(A[turned], y[turned], lam, resampling=law, **options)
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-7)
     np.testing.assert_allclose(one.var, two.var, rtol=1e-6)
 
@@ -540,8 +540,8 @@ def test_a_row_that_weighs_nothing_inside_a_group_is_not_there():
     idle = np.isin(np.arange(48), some, invert=True)
     A[idle], y[idle] = 0.0, 0.0
     half = Subsample(0.5)
-    whole = rvamp(A, y, 0.3, counts=Grouped(half, label))
-    parts = rvamp(A[some], y[some], 0.3, counts=Grouped(half, label[some]))
+    whole = rvamp(A, y, 0.3, resampling=Grouped(half, label))
+    parts = rvamp(A[some], y[some], 0.3, resampling=Grouped(half, label[some]))
     assert whole.converged
     np.testing.assert_allclose(whole.Pi, parts.Pi, atol=1e-6)
     np.testing.assert_allclose(whole.var, parts.var, atol=1e-6)
@@ -592,7 +592,7 @@ def test_a_weighted_fit_of_groups_has_the_unit_of_the_response():
     heavy = WeightedLoss(Squared(), sample_weight=weight)
     law = Grouped(Poisson(0.7), label)
     one, two = (
-        rvamp(A, unit * y, 0.4 * unit, counts=law, likelihood=heavy, tol=1e-9)
+        rvamp(A, unit * y, 0.4 * unit, resampling=law, loss=heavy, tol=1e-9)
         for unit in (1.0, 2.0**-40)
     )
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-7)
@@ -624,8 +624,8 @@ def test_a_row_that_is_split_in_two_changes_nothing(loss, size, allowed):
             X,
             target,
             0.6,
-            likelihood=WeightedLoss(loss, w),
-            counts=Grouped(half, groups),
+            loss=WeightedLoss(loss, w),
+            resampling=Grouped(half, groups),
             tol=1e-8,
         )
         for X, target, groups, w in ((A, y, index, one), (B, z, which, weight))

@@ -184,10 +184,12 @@ class Binomial(Loss):
 
 def test_a_share_with_the_weight_of_its_trials_is_binomial():
     A, k, n = trials()
-    given = dict(prior=Laplace(1.5, FixedFactor()), counts=Subsample(0.5), tol=1e-10)
+    given = dict(
+        prior=Laplace(1.5, FixedFactor()), resampling=Subsample(0.5), tol=1e-10
+    )
     given["intercept"] = True
-    one = rvamp(A, k / n, likelihood=WeightedLoss(Logistic(), n), **given)
-    two = rvamp(A, np.arange(60), likelihood=Binomial(k, n), **given)
+    one = rvamp(A, k / n, loss=WeightedLoss(Logistic(), n), **given)
+    two = rvamp(A, np.arange(60), loss=Binomial(k, n), **given)
     assert one.converged and 0.5 < one.Pi.sum() < 10
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-8)
     np.testing.assert_allclose(one.mean, two.mean, atol=1e-8)
@@ -196,17 +198,17 @@ def test_a_share_with_the_weight_of_its_trials_is_binomial():
 def test_refits_of_shares_are_those_of_their_successes_and_failures():
     A, k, n = trials()
     given = dict(loss="logistic", randomize=FixedFactor(), intercept=True)
-    given |= dict(n_resamples=300, keep=range(20), progress=False)
+    given |= dict(n_resamples=300, keep=range(20), verbose=False)
     half, pairs = Subsample(0.5), np.repeat(np.arange(60), 2)
-    one = naive_bootstrap(A, k / n, 1.5, sample_weight=n, counts=half, **given)
+    one = naive_bootstrap(A, k / n, 1.5, sample_weight=n, resampling=half, **given)
     two = naive_bootstrap(
         *(np.repeat(A, 2, 0), np.tile([1.0, 0], 60), 1.5),
         sample_weight=np.column_stack([k, n - k]).ravel(),
-        **given | dict(counts=Grouped(half, pairs)),
+        **given | dict(resampling=Grouped(half, pairs)),
     )
     np.testing.assert_allclose(one.draws, two.draws, atol=1e-10)
     prior, loss = Laplace(1.5, FixedFactor()), WeightedLoss(Logistic(), n)
-    fit = rvamp(A, k / n, prior=prior, likelihood=loss, counts=half, intercept=True)
+    fit = rvamp(A, k / n, prior=prior, loss=loss, resampling=half, intercept=True)
     assert np.all(np.abs(fit.Pi - one.Pi) < 0.02 + 4 * one.Pi_se)
 
 

@@ -97,7 +97,7 @@ def test_the_probabilities_sum_to_at_most_the_rows_that_are_drawn():
     for counts, drawn in (Poisson(0.1), 1 - np.exp(-0.1)), (Subsample(0.5), 0.5):
         top = counts.mean * np.abs(A.T @ y).max()
         for fraction, at_least in (0.1, 0.8), (0.001, 0.99):
-            fit = rvamp(A, y, fraction * top, counts=counts)
+            fit = rvamp(A, y, fraction * top, resampling=counts)
             assert fit.converged
             share = fit.Pi.sum() / len(y)
             assert at_least * drawn < share < drawn
@@ -158,7 +158,7 @@ def test_most_columns_keep_still_and_the_answer_is_the_same(loss, counts):
     A, y = factors()
     y = y if isinstance(loss, Squared) else 1.0 * (y > 0)
     lam = 0.1 * np.abs(A.T @ y).max() * np.linspace(1, 2, 2600)
-    kind = dict(counts=counts, likelihood=loss, intercept=True, tol=1e-10)
+    kind = dict(resampling=counts, loss=loss, intercept=True, tol=1e-10)
     array = rvamp(A, y, 2 * lam, **kind)
     stored = rvamp(ChunkedTable(A, chunk_size=9000), y, 2 * lam, **kind)
     assert array.converged and stored.converged

@@ -38,7 +38,9 @@ def test_it_agrees_with_the_solver(M, N, law):
     page = micro.rvamp(d.A, d.y, lam, law)
     counts, probabilities = np.array(law).T
     law = Discrete(counts, probabilities / probabilities.sum())
-    whole = rvamp(d.A, d.y, prior=Laplace(lam, FixedFactor()), counts=law, tol=1e-11)
+    whole = rvamp(
+        d.A, d.y, prior=Laplace(lam, FixedFactor()), resampling=law, tol=1e-11
+    )
     assert page.gap < 1e-10
     for name in ("mean", "var", "Pi"):
         assert_allclose(getattr(page, name), getattr(whole, name), rtol=1e-5, atol=1e-7)

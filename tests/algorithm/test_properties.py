@@ -37,7 +37,7 @@ def test_every_row_once_and_one_penalty_give_the_lasso(shape, fraction):
         data.A,
         data.y,
         prior=Laplace(lam, randomize=FixedFactor()),
-        counts=NoResampling(),
+        resampling=NoResampling(),
         tol=1e-9,
     )
     plain = (
@@ -62,7 +62,7 @@ def test_one_penalty_on_the_diabetes_data():
         data.A,
         data.y,
         prior=Laplace(40.0, randomize=FixedFactor()),
-        counts=NoResampling(),
+        resampling=NoResampling(),
         tol=1e-9,
     )
     plain = (
@@ -100,7 +100,7 @@ class Problem:
                 mine if given is None else given
                 for given, mine in ((A, self.A), (y, self.y), (lam, self.lam))
             ),
-            counts=self.counts,
+            resampling=self.counts,
             tol=1e-9,
         )
         assert fit.converged, fit.status
@@ -262,7 +262,7 @@ def test_laws_of_counts_and_penalties_are_used(counts, randomize):
     """
     data = gaussian_design(30, 40, density=0.2, noise=0.3, seed=2)
     default = rvamp(data.A, data.y, 0.3)
-    fit = rvamp(data.A, data.y, prior=Laplace(0.3, randomize), counts=counts)
+    fit = rvamp(data.A, data.y, prior=Laplace(0.3, randomize), resampling=counts)
     is_default = (counts, randomize) == (Poisson(0.5), TwoPoint())
     assert fit.converged and np.allclose(fit.Pi, default.Pi, atol=1e-9) == is_default
 

@@ -100,11 +100,11 @@ GROUPS = np.arange(30) // 2
     ],
 )
 def test_each_law_keeps_to_it(law):
-    check_law("counts", law, ("draw", "nodes", "mean", "var"))
+    check_law("resampling", law, ("draw", "nodes", "mean", "var"))
 
 
 def test_laws_that_offer_less_keep_to_what_they_offer():
-    check_law("counts", Multinomial(0.5), ("draw", "mean", "var"))
+    check_law("resampling", Multinomial(0.5), ("draw", "mean", "var"))
     for law in (TwoPoint(), FixedFactor(), Weakness()):
         check_law("randomize", law, ("draw", "nodes"), positive=True)
 
@@ -150,7 +150,7 @@ class Halves:
 
 
 def test_one_small_class_each_is_enough():
-    fit = rvamp(A, Y, prior=Normal(), likelihood=LogCosh(), counts=Halves())
+    fit = rvamp(A, Y, prior=Normal(), loss=LogCosh(), resampling=Halves())
     assert fit.converged and not fit.selects
 
 
@@ -335,12 +335,12 @@ WRONG_LOSSES = {
 def test_a_wrong_loss_is_refused_at_the_call(name):
     loss, kind, words = WRONG_LOSSES[name]
     with pytest.raises(kind, match=f"(?s)^{words}"):
-        rvamp(A, Y, 0.2, likelihood=loss)
+        rvamp(A, Y, 0.2, loss=loss)
     if kind is ValueError:
         with pytest.raises(kind, match=f"(?s)^{words}"):
             StabilitySelection(loss=loss, n_resamples=0).fit(A, Y)
         with pytest.raises(kind, match=f"(?s)^{words}"):
-            rvamp(A, Y, 0.2, likelihood=WeightedLoss(loss, 1 + LABELS))
+            rvamp(A, Y, 0.2, loss=WeightedLoss(loss, 1 + LABELS))
 
 
 WRONG_LAWS = {
@@ -370,7 +370,7 @@ WRONG_LAWS = {
 def test_a_wrong_law_is_refused_at_the_call(name):
     law, kind, words = WRONG_LAWS[name]
     with pytest.raises(kind, match=f"(?s)^counts.*{words}"):
-        rvamp(A, Y, 0.2, counts=law)
+        rvamp(A, Y, 0.2, resampling=law)
     with pytest.raises((kind, ValueError), match="^resampling"):
         StabilitySelection(resampling=law, n_resamples=0).fit(A, Y)
 
@@ -390,7 +390,7 @@ def test_a_law_whose_draws_are_not_its_nodes_is_refused(words, n_resamples):
     with pytest.raises(ValueError, match=f"^resampling: Mine.. draws .*{words}.*agree"):
         StabilitySelection(resampling=law, n_resamples=n_resamples).fit(A, Y)
     with pytest.raises(ValueError, match="^counts: Mine.. draws .*agree"):
-        naive_bootstrap(A, Y, 0.2, counts=law)
+        naive_bootstrap(A, Y, 0.2, resampling=law)
 
 
 class Weights:
@@ -422,17 +422,17 @@ def test_an_honest_law_passes_whatever_it_draws(law, monkeypatch):
     seeds, rng = iter(range(10**6)), np.random.default_rng
     monkeypatch.setattr(np.random, "default_rng", lambda _: rng(next(seeds)))
     for _ in range(200):
-        check_law("counts", law, ("draw", "nodes", "mean", "var"))
+        check_law("resampling", law, ("draw", "nodes", "mean", "var"))
 
 
 def test_laws_without_draws_cannot_be_refitted():
     law = law_with(draw=None)
-    fit = rvamp(A, Y, 0.2, counts=law)
-    words = "^counts must be a law such as .* it has no draw$"
+    fit = rvamp(A, Y, 0.2, resampling=law)
+    words = "^resampling must be a law such as .* it has no draw$"
     with pytest.raises(TypeError, match=words):
         refine(fit)
     with pytest.raises(TypeError, match=words):
-        naive_bootstrap(A, Y, 0.2, counts=law)
+        naive_bootstrap(A, Y, 0.2, resampling=law)
 
 
 # --- nobody asks ----------------------------------------------------------------------
@@ -475,7 +475,7 @@ def test_a_loss_of_straight_lines_is_refused_at_once():
     rng = np.random.default_rng(0)
     A, y = rng.normal(size=(80, 20)) / 9, 1e3 * rng.normal(size=80)
     with pytest.raises(ValueError, match="curvature.*0 everywhere.*Huber"):
-        rvamp(A, y, 0.3, likelihood=Check())
+        rvamp(A, y, 0.3, loss=Check())
 
     class Narrow(Huber):
         """One of the user's own."""

@@ -301,7 +301,7 @@ def test_what_is_no_law_is_refused_by_name(name, law, words):
         check_law(name, law, positive=name == "randomize")
     with pytest.raises(ValueError, match=f"(?s)^{name}: .*({words})"):
         naive_bootstrap(
-            np.eye(3), np.arange(3.0), 0.1, n_resamples=1, progress=False, **{name: law}
+            np.eye(3), np.arange(3.0), 0.1, n_resamples=1, verbose=False, **{name: law}
         )
 
 
@@ -310,22 +310,24 @@ def test_draws_that_are_wrong_are_refused(drawn):
     law = Own([1.0], [1.0], drawn)
     with pytest.raises((ValueError, TypeError), match="^counts: "):
         naive_bootstrap(
-            np.eye(3), np.arange(3.0), 0.1, n_resamples=1, progress=False, counts=law
+            np.eye(3), np.arange(3.0), 0.1, n_resamples=1, verbose=False, resampling=law
         )
 
 
 def test_laws_that_are_laws_pass():
     for law in (Poisson(), Multinomial(), Subsample(), NoResampling(), Own([1], [1])):
-        check_law("counts", law)
+        check_law("resampling", law)
     for law in (TwoPoint(), FixedFactor()):
         check_law("randomize", law, ("draw", "nodes"), positive=True)
     with pytest.raises(TypeError, match="Poisson"):
-        check_law("counts", Multinomial(), needs=("nodes",))
+        check_law("resampling", Multinomial(), needs=("nodes",))
     with pytest.raises(TypeError, match="it has no mean and no var$"):
-        check_law("counts", Own([1], [1]), needs=("nodes", "mean", "var"))
+        check_law("resampling", Own([1], [1]), needs=("nodes", "mean", "var"))
     for law in (Poisson, 0.5, None, "Poisson"):
-        with pytest.raises(TypeError, match="^counts must be a law such as Poisson"):
-            check_law("counts", law)
+        with pytest.raises(
+            TypeError, match="^resampling must be a law such as Poisson"
+        ):
+            check_law("resampling", law)
     with pytest.raises(ValueError, match="> 0, got 0 in value 0"):
         check_law("randomize", Own([0, 1], [0.5, 0.5]), positive=True)
 
@@ -381,7 +383,7 @@ def test_the_solver_is_told_the_share_that_is_drawn():
     assert c.sum() == 35 and law_of_one(HALF, 71).mean == pytest.approx(35 / 71)
     assert Grouped(HALF, np.arange(71)).mean == pytest.approx(35 / 71)
     d = gaussian_design(71, 5, seed=0)
-    assert rvamp(d.A, d.y, 0.3, counts=HALF).problem.counts.tau == 35 / 71
+    assert rvamp(d.A, d.y, 0.3, resampling=HALF).problem.counts.tau == 35 / 71
     again = law_of_one(law_of_one(HALF, 71), 71)
     assert again.drawn(71) == 35
 
@@ -410,7 +412,9 @@ def test_brute_force_takes_groups():
     rng = np.random.default_rng(0)
     A, y = rng.normal(size=(30, 5)), rng.normal(size=30)
     law = Grouped(Subsample(0.5), np.repeat(np.arange(10), 3))
-    out = naive_bootstrap(A, y, 0.5, n_resamples=20, counts=law, seed=0, progress=False)
+    out = naive_bootstrap(
+        A, y, 0.5, n_resamples=20, resampling=law, random_state=0, verbose=False
+    )
     assert np.isfinite(out.Pi).all()
 
 

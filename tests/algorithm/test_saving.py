@@ -77,44 +77,40 @@ KINDS = {
             )
         ),
     ),
-    "ridge": (y, dict(prior=Ridge(0.5, FixedFactor()), counts=Exponential(1.0))),
+    "ridge": (y, dict(prior=Ridge(0.5, FixedFactor()), resampling=Exponential(1.0))),
     "elastic net": (y, dict(prior=ElasticNet(0.5, TwoPoint(3.0, 0.2), l1_ratio=0.7))),
     "non-negative, intercept": (
         y,
-        dict(prior=NonNegative(0.5), intercept=True, counts=Subsample(0.5)),
+        dict(prior=NonNegative(0.5), intercept=True, resampling=Subsample(0.5)),
     ),
     "spike and slab": (
         y,
-        dict(
-            prior=SpikeSlab(0.1, np.linspace(4, 5, N)),
-            beta=1.0,
-            likelihood=Squared(0.4),
-        ),
+        dict(prior=SpikeSlab(0.1, np.linspace(4, 5, N)), beta=1.0, loss=Squared(0.4)),
     ),
     "posterior": (y, dict(lam=0.5, beta=np.float64(2.0))),
     "logistic, intercept": (
         labels,
-        dict(lam=0.2, likelihood=Logistic(), intercept=True, counts=Subsample(0.6)),
+        dict(lam=0.2, loss=Logistic(), intercept=True, resampling=Subsample(0.6)),
     ),
-    "poisson": (events, dict(lam=0.5, likelihood=PoissonLoss())),
-    "huber, as it is": (y, dict(lam=0.5, likelihood=Huber(0.5), counts=NoResampling())),
+    "poisson": (events, dict(lam=0.5, loss=PoissonLoss())),
+    "huber, as it is": (y, dict(lam=0.5, loss=Huber(0.5), resampling=NoResampling())),
     "rows": (
         y,
         dict(
             lam=0.5,
-            likelihood=WeightedLoss(
-                Squared(), np.linspace(1, 2, M), np.linspace(0, 1, M)
-            ),
-            counts=Discrete([0, 1, 2, 3], [0.3, 0.3, 0.3, 0.1]),  # sum: not quite 1
+            loss=WeightedLoss(Squared(), np.linspace(1, 2, M), np.linspace(0, 1, M)),
+            resampling=Discrete([0, 1, 2, 3], [0.3, 0.3, 0.3, 0.1]),  # sum: not quite 1
         ),
     ),
-    "strata": (y, dict(lam=0.5, counts=Stratified(Subsample(0.5), list(strata)))),
-    "groups": (y, dict(lam=0.5, counts=Grouped(Poisson(1.0), groups))),
+    "strata": (y, dict(lam=0.5, resampling=Stratified(Subsample(0.5), list(strata)))),
+    "groups": (y, dict(lam=0.5, resampling=Grouped(Poisson(1.0), groups))),
     "groups with strata, objects as labels": (
         y,
         dict(
             lam=0.5,
-            counts=Grouped(Stratified(Subsample(0.5), strata), groups.astype(object)),
+            resampling=Grouped(
+                Stratified(Subsample(0.5), strata), groups.astype(object)
+            ),
             intercept=True,
         ),
     ),
@@ -211,9 +207,9 @@ factor = 3 * rng.normal(size=(M, 1)) + A
 RUNS = {
     "plain": (A, y, dict(lam=0.1)),
     "far too weak a penalty": (factor, y, dict(lam=5e-4)),
-    "intercept": (A, y, dict(lam=0.1, likelihood=Huber(), intercept=True)),
+    "intercept": (A, y, dict(lam=0.1, loss=Huber(), intercept=True)),
     "posterior": (A, y, dict(lam=0.3, beta=1.0)),
-    "groups": (A, y, dict(lam=0.5, counts=Grouped(Poisson(1.0), groups))),
+    "groups": (A, y, dict(lam=0.5, resampling=Grouped(Poisson(1.0), groups))),
     "panels": (ChunkedTable(A, chunk_size=500), y, dict(lam=0.1)),
     "sparse": (sparse.csr_array(np.where(np.abs(A) > 0.2, A, 0)), y, dict(lam=0.1)),
 }

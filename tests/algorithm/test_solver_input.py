@@ -114,7 +114,7 @@ def test_float32_is_computed_in_double():
 
 @pytest.mark.parametrize(
     "call",
-    [rvamp, lambda *a: rvamp_path(a[0], a[1], [2 * LAM, LAM], progress=False)],
+    [rvamp, lambda *a: rvamp_path(a[0], a[1], [2 * LAM, LAM], verbose=False)],
     ids=["rvamp", "rvamp_path"],
 )
 def test_nothing_that_is_given_is_changed(call):
@@ -205,7 +205,7 @@ def test_twins_are_treated_alike():
 )
 def test_extreme_laws_of_counts(counts):
     lam = 0.3 * counts.mean * np.abs(A.T @ Y).max()
-    fit = rvamp(A, Y, lam, counts=counts)
+    fit = rvamp(A, Y, lam, resampling=counts)
     assert fit.converged and ((0 <= fit.Pi) & (fit.Pi <= 1)).all()
 
 
@@ -300,7 +300,7 @@ BAD = {
     "groups of rows in blocks": (
         dict(
             A=ChunkedTable(A, chunk_size=100),
-            counts=Grouped(Poisson(0.5), np.arange(20) // 2),
+            resampling=Grouped(Poisson(0.5), np.arange(20) // 2),
         ),
         TypeError,
         "Grouped.*memory",
@@ -318,15 +318,15 @@ BAD = {
     "lam and prior": (dict(prior=Laplace(LAM)), TypeError, "lam.*prior"),
     "prior a class": (dict(lam=None, prior=Laplace), TypeError, "prior"),
     "prior a number": (dict(lam=None, prior=LAM), TypeError, "prior"),
-    "counts a class": (dict(counts=Poisson), TypeError, "counts"),
-    "counts a number": (dict(counts=0.5), TypeError, "counts"),
+    "counts a class": (dict(resampling=Poisson), TypeError, "counts"),
+    "counts a number": (dict(resampling=0.5), TypeError, "counts"),
     "counts that are tied": (
-        dict(counts=Multinomial(0.5)),
+        dict(resampling=Multinomial(0.5)),
         TypeError,
         r"Poisson\(tau=0.5\)",
     ),
-    "likelihood a class": (dict(likelihood=Squared), TypeError, "likelihood"),
-    "likelihood a number": (dict(likelihood=3), TypeError, "likelihood"),
+    "likelihood a class": (dict(loss=Squared), TypeError, "likelihood"),
+    "likelihood a number": (dict(loss=3), TypeError, "likelihood"),
     "tol 0": (dict(tol=0), ValueError, "tol"),
     "tol 2": (dict(tol=2), ValueError, "tol"),
     "tol NaN": (dict(tol=np.nan), ValueError, "tol"),
@@ -337,17 +337,17 @@ BAD = {
     "y at 1e200": (dict(y=1e200 * Y), ValueError, r"^y has numbers of size"),
     "lam that overflows": (dict(lam=1e308), ValueError, "lam = 1e.308 overflows"),
     "counts that sum to 2.5": (
-        dict(counts=Sums()),
+        dict(resampling=Sums()),
         ValueError,
         "counts.*sum to 1, not to 2.5",
     ),
     "a wrong curvature": (
-        dict(y=1.0 * (Y > 0), likelihood=Bent()),
+        dict(y=1.0 * (Y > 0), loss=Bent()),
         ValueError,
         "likelihood: the curvature that Bent",
     ),
     "a wrong slope": (
-        dict(y=1.0 * (Y > 0), likelihood=Tilted()),
+        dict(y=1.0 * (Y > 0), loss=Tilted()),
         ValueError,
         "likelihood: the slope that Tilted",
     ),
@@ -384,16 +384,16 @@ PATH_KNOWS = [
 def test_bad_input_is_refused_by_the_path_too(what):
     given, error, words = BAD[what]
     with pytest.raises(error, match=words):
-        rvamp_path(**{"A": A, "y": Y, "lams": [LAM], "progress": False, **given})
+        rvamp_path(**{"A": A, "y": Y, "lambdas": [LAM], "verbose": False, **given})
 
 
 @pytest.mark.parametrize(
     "given",
     [
-        dict(lams=[]),
-        dict(lams=[LAM, 0]),
-        dict(lams=[-LAM]),
-        dict(lams=[np.nan]),
+        dict(lambdas=[]),
+        dict(lambdas=[LAM, 0]),
+        dict(lambdas=[-LAM]),
+        dict(lambdas=[np.nan]),
         dict(n_lambdas=0),
         dict(lambda_min_ratio=0),
         dict(lambda_min_ratio=1.5),
@@ -402,7 +402,7 @@ def test_bad_input_is_refused_by_the_path_too(what):
 )
 def test_a_bad_path_is_refused_by_name(given):
     with pytest.raises(ValueError, match=next(iter(given))):
-        rvamp_path(A, Y, progress=False, **given)
+        rvamp_path(A, Y, verbose=False, **given)
 
 
 @pytest.mark.parametrize("law", [Poisson, Subsample])
@@ -458,7 +458,7 @@ def test_global_random_state_is_left_alone():
     """Nothing here draws from numpy's global generator."""
     before = np.random.get_state()[1].copy()
     rvamp(A, Y, LAM)
-    rvamp_path(A, Y, n_lambdas=3, progress=False)
+    rvamp_path(A, Y, n_lambdas=3, verbose=False)
     np.testing.assert_array_equal(np.random.get_state()[1], before)
 
 
@@ -474,12 +474,12 @@ ALL_ASKED = {
     "intervals": coefficient_interval,
     "p2": lambda fit: p2(fit).covariance,
     "condition_on_rows": lambda fit: condition_on_rows(fit).Pi,
-    "refine": lambda fit: refine(fit, None, 20, progress=False).Pi,
+    "refine": lambda fit: refine(fit, None, 20, verbose=False).Pi,
 }
 ASKED_ONCE = {  # of no fit: what they compute is their own
     "at finite beta": lambda: p1(rvamp(WIDE.A, WIDE.y, 0.1, beta=1.0)).pdf(FAR),
     "logistic, at finite beta": lambda: free_energy(
-        rvamp(WIDE.A, WIDE.y > 0, 0.1, beta=1.0, likelihood=Logistic())
+        rvamp(WIDE.A, WIDE.y > 0, 0.1, beta=1.0, loss=Logistic())
     ),
     "path": lambda: rvamp_path(WIDE.A, WIDE.y, n_lambdas=30).Pi,
     "state evolution": lambda: (
@@ -487,8 +487,8 @@ ASKED_ONCE = {  # of no fit: what they compute is their own
     ),
 }
 MODELS = [
-    dict(prior=Laplace(0.5, FixedFactor()), counts=Subsample(0.5)),
-    dict(prior=Laplace(0.3), counts=NoResampling()),
+    dict(prior=Laplace(0.5, FixedFactor()), resampling=Subsample(0.5)),
+    dict(prior=Laplace(0.3), resampling=NoResampling()),
 ]
 
 
@@ -538,7 +538,7 @@ def test_a_raw_table_and_an_uncentred_target_are_warned_of():
         (RAW, Y, {}),
         (RAW / np.linalg.norm(RAW, axis=0), FAR_Y, {}),  # chosen to be of length 1
         (np.column_stack([RAW, np.ones(20)]), FAR_Y, {}),
-        (RAW, Y > 0, dict(likelihood=Logistic())),
+        (RAW, Y > 0, dict(loss=Logistic())),
     ],
 )
 def test_what_is_centred_or_scaled_is_not_warned_of(table, y, options):

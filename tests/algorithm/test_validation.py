@@ -241,9 +241,9 @@ SMALL = gaussian_design(30, 6, seed=0)
 ASKED = (
     lambda half: rvamp(SMALL.A, SMALL.y, 0.1, damping=half, tol=half / 512).mean,
     lambda half: rvamp(SMALL.A, SMALL.y, 0.1, beta=half).mean,
-    lambda half: rvamp(SMALL.A, SMALL.y, 0.1, counts=Poisson(half)).Pi,
-    lambda half: rvamp(300 * SMALL.A, SMALL.y, 0.1, likelihood=Squared(600 * half)).Pi,
-    lambda half: rvamp(SMALL.A, SMALL.y, 0.1, likelihood=Huber(half)).Pi,
+    lambda half: rvamp(SMALL.A, SMALL.y, 0.1, resampling=Poisson(half)).Pi,
+    lambda half: rvamp(300 * SMALL.A, SMALL.y, 0.1, loss=Squared(600 * half)).Pi,
+    lambda half: rvamp(SMALL.A, SMALL.y, 0.1, loss=Huber(half)).Pi,
     lambda half: debiased_effects(alone(), half).ci_low,
     lambda half: coefficient_interval(rvamp(SMALL.A, SMALL.y, 0.1), half),
     lambda half: error_control(100, half + half / 2, half),
@@ -261,7 +261,7 @@ ASKED = (
 
 @cache
 def alone():
-    one = dict(prior=Laplace(0.1, FixedFactor()), counts=NoResampling())
+    one = dict(prior=Laplace(0.1, FixedFactor()), resampling=NoResampling())
     return rvamp(SMALL.A, SMALL.y, **one)
 
 
@@ -307,7 +307,7 @@ HIDDEN = np.ma.array(np.ones(5), mask=np.arange(5) == 2)
 
 
 def boot(A=D.A, y=D.y, lam=0.1, **options):
-    return naive_bootstrap(A, y, lam, n_resamples=2, progress=False, **options)
+    return naive_bootstrap(A, y, lam, n_resamples=2, verbose=False, **options)
 
 
 @pytest.mark.parametrize(
@@ -389,8 +389,10 @@ class Silent:
 )
 def test_an_object_that_lacks_a_method_is_refused_by_it(law, fault):
     with pytest.raises(TypeError) as refusal:
-        check_interface("counts", law, ("draw", "nodes"), "a law such as Poisson(0.5)")
-    message = f"counts must be a law such as Poisson(0.5), {fault}"
+        check_interface(
+            "resampling", law, ("draw", "nodes"), "a law such as Poisson(0.5)"
+        )
+    message = f"resampling must be a law such as Poisson(0.5), {fault}"
     assert str(refusal.value) == message
 
 
@@ -403,15 +405,13 @@ def test_an_object_that_has_all_methods_is_taken():
 TALL = gaussian_design(30, 4, seed=1)
 COUNTS = np.arange(30) % 4.0
 ENTRIES = {
-    "rvamp": lambda: rvamp(TALL.A, COUNTS, 0.3, likelihood=PoissonLoss()),
-    "rvamp_path": lambda: rvamp_path(TALL.A, TALL.y, n_lambdas=3, progress=False),
+    "rvamp": lambda: rvamp(TALL.A, COUNTS, 0.3, loss=PoissonLoss()),
+    "rvamp_path": lambda: rvamp_path(TALL.A, TALL.y, n_lambdas=3, verbose=False),
     "a selector": lambda: StabilitySelection(n_lambdas=3, n_resamples=20).fit(
         TALL.A, TALL.y
     ),
     "refits": lambda: boot(A=TALL.A, y=COUNTS, loss="poisson"),
-    "refine": lambda: refine(
-        rvamp(TALL.A, TALL.y, 0.3), n_resamples=20, progress=False
-    ),
+    "refine": lambda: refine(rvamp(TALL.A, TALL.y, 0.3), n_resamples=20, verbose=False),
     "survival": lambda: survival_fit(TALL.A, 1 + COUNTS, COUNTS > 1, 0.5),
 }
 
@@ -547,7 +547,7 @@ def chosen(**how):
             lambda: ChunkedTable(D.A, axis=np.ones(2)),
             "ChunkedTable: axis must be an integer",
         ),
-        (lambda: rvamp_path(D.A, D.y, lams=["a"]), "lams must hold real numbers"),
+        (lambda: rvamp_path(D.A, D.y, lambdas=["a"]), "lams must hold real numbers"),
         (lambda: pfer_bound(None, 0.75, 50), "a bound needs both, got q = None"),
         (lambda: unimodal_bound(5, 0.75, 50, "x"), "n_pairs must be a number, not 'x'"),
         (lambda: chosen(categories=[[True, False]]), r"categories .* \[\[True, False"),
@@ -559,13 +559,13 @@ def chosen(**how):
             lambda: rvamp(D.A, D.y, 0.1, column_clusters=[[0, True]]),
             r"column_clusters .* \[0, True\]",
         ),
-        (lambda: rvamp(D.A, D.y, 0.1, counts=Own(var=-1)), "var = -1, but .* 0.25"),
-        (lambda: rvamp(D.A, D.y, 0.1, counts=Own(mean=3)), "mean = 3, but .* 0.5"),
+        (lambda: rvamp(D.A, D.y, 0.1, resampling=Own(var=-1)), "var = -1, but .* 0.25"),
+        (lambda: rvamp(D.A, D.y, 0.1, resampling=Own(mean=3)), "mean = 3, but .* 0.5"),
         (lambda: chosen(resampling=Own(draw=NAN_DRAWS)), "resampling: a draw .* NaN"),
         (lambda: chosen(resampling=Own(draw=BELOW)), "resampling: Own.* and drew -1"),
         (lambda: chosen(resampling=Own(mean=0.7)), "resampling: Own.* mean = 0.7"),
         (lambda: chosen(resampling=Own(draw=LATE)), "Own.* and drew -1"),
-        (lambda: boot(counts=Own(draw=NAN_DRAWS)), "counts: a draw .* NaN"),
+        (lambda: boot(resampling=Own(draw=NAN_DRAWS)), "counts: a draw .* NaN"),
     ],
 )
 def test_it_is_refused_by_name(ask, words):
@@ -574,7 +574,7 @@ def test_it_is_refused_by_name(ask, words):
 
 
 def test_a_law_of_ones_own_that_is_right_is_taken():
-    assert rvamp(D.A, D.y, 0.1, counts=Own()).converged
+    assert rvamp(D.A, D.y, 0.1, resampling=Own()).converged
     assert not chosen(resampling=Own(), n_resamples=20).refit_error_
     assert rvamp(D.A, D.y, 0.1, column_clusters=[[0, np.int8(1)], []]).converged
 
@@ -628,7 +628,7 @@ def test_who_gives_a_selector_is_told_what_to_pass(selector, take, instead):
         take(selector)
     assert "StabilitySelection(" in str(refused.value)
     given = getattr(selector, instead)
-    assert given(progress=False) if instead == "refine" else take(given) is not False
+    assert given(verbose=False) if instead == "refine" else take(given) is not False
 
 
 def test_effects_of_the_table_of_a_selector_are_those_of_the_lines_in_the_refusal(

@@ -79,11 +79,11 @@ def fitted(name):
         return turns.small_fit(int(size))[1], None, None
     A, y, lam = made(kind, int(size))
     prior = rvamp_nb.Laplace(lam, fixed())
-    given = dict(prior=prior, counts=rvamp_nb.Subsample(0.5))
+    given = dict(prior=prior, resampling=rvamp_nb.Subsample(0.5))
     if kind == "survival":
         return *rvamp_nb.survival_fit(A, *y, **given), None
     if kind == "events":
-        given |= dict(likelihood=rvamp_nb.PoissonLoss(), intercept=True)
+        given |= dict(loss=rvamp_nb.PoissonLoss(), intercept=True)
     return rvamp_nb.rvamp(A, y, **given), None, None
 
 
@@ -106,8 +106,8 @@ def answers(root):
         what, _, name = line.strip().partition(" ")
         if what == "fit":
             fit, baseline, truth = fitted(name)
-            given = dict(baseline=baseline, progress=False)
-            refine(fit, seed=999, **given)
+            given = dict(baseline=baseline, verbose=False)
+            refine(fit, random_state=999, **given)
             found = None if truth is None else (truth[0], truth[3])
         elif what == "truth":
             again, parts = refitter(fit, baseline), []
@@ -118,7 +118,7 @@ def answers(root):
             found = x.mean(0), len(x)
         else:
             start = time.process_time()
-            r = refine(fit, seed=int(name), **given)
+            r = refine(fit, random_state=int(name), **given)
             seconds = time.process_time() - start
             reported = r.worth if hasattr(r, "worth") else r.equivalent_refits
             found = r.Pi, seconds, reported

@@ -44,7 +44,7 @@ def measured(fits):
         asked = (Pi > 0.02) & (Pi < 0.98)
         for seed in SEEDS:
             start = time.process_time()
-            answer = refine(fit, seed=seed, progress=False)
+            answer = refine(fit, random_state=seed, verbose=False)
             seconds = time.process_time() - start
             error = np.mean((answer.Pi - Pi) ** 2 - noise)
             cover = held(answer.Pi, answer.Pi_se, Pi, noise)[asked].mean()

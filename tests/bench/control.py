@@ -91,14 +91,14 @@ def by_rvamp(A, y, n_lambdas=N_LAMBDAS, share=0.45, **given):
         n_lambdas=n_lambdas,
         lambda_min_ratio=0.03,
         prior=Laplace(1.0, FixedFactor()),
-        counts=Subsample(0.5),
+        resampling=Subsample(0.5),
         tol=1e-4,
-        progress=False,
+        verbose=False,
         until=lambda fit: fit.Pi.sum() > share * len(A),
         **given,
     )
     ok = path.converged
-    return path.lams[ok], np.clip(path.Pi[:, ok], 0, 1)
+    return path.lambdas[ok], np.clip(path.Pi[:, ok], 0, 1)
 
 
 def by_refits(A, y, lams, seed):
@@ -193,9 +193,9 @@ def screened(A, y, keep=200):
         n_lambdas=10,
         lambda_min_ratio=0.05,
         prior=Laplace(1.0, FixedFactor()),
-        counts=Poisson(1.0),
+        resampling=Poisson(1.0),
         tol=1e-4,
-        progress=False,
+        verbose=False,
         until=lambda fit: fit.Pi.sum() > 0.4 * len(A),
     )
     last = np.flatnonzero(path.converged)[-1]
@@ -406,9 +406,9 @@ def null_table(name, d):
 def by_law(A, y, law, lams, seed):
     """Refits under a law of counts, the same draws at each penalty."""
     options = dict(
-        randomize=FixedFactor(), n_resamples=N_REFITS, progress=False, seed=seed
+        randomize=FixedFactor(), n_resamples=N_REFITS, verbose=False, random_state=seed
     )
-    refits = [naive_bootstrap(A, y, lam, counts=law, **options).Pi for lam in lams]
+    refits = [naive_bootstrap(A, y, lam, resampling=law, **options).Pi for lam in lams]
     return np.array(refits).T
 
 

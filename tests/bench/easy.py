@@ -74,10 +74,12 @@ def fit_and_truth(name):
     A, y = datasets.standardize(*maker(*arguments))
     lam = share * np.abs(A.T @ y).max() / 2
     counts, randomize = refitted.LAWS[law]
-    fit = rvamp(A, y, prior=Laplace(lam, randomize), counts=counts)
-    plan = dict(n_resamples=TRUTH, seed=OTHER_SEED, columns=np.flatnonzero(fit.Pi))
-    laws = dict(counts=counts, randomize=randomize)
-    return fit, naive_bootstrap(A, y, lam, **laws, **plan, progress=False)
+    fit = rvamp(A, y, prior=Laplace(lam, randomize), resampling=counts)
+    plan = dict(
+        n_resamples=TRUTH, random_state=OTHER_SEED, columns=np.flatnonzero(fit.Pi)
+    )
+    laws = dict(resampling=counts, randomize=randomize)
+    return fit, naive_bootstrap(A, y, lam, **laws, **plan, verbose=False)
 
 
 def line(name, seeds):
@@ -87,7 +89,7 @@ def line(name, seeds):
     parts, cover, errors, many, reported = ("Pi", "mean", "var"), [], [], [], []
     start = time.process_time()
     for seed in range(seeds):
-        found = refine(fit, seed=seed, progress=False)
+        found = refine(fit, random_state=seed, verbose=False)
         of = lambda part, end="": (
             getattr(v, part + end)[asked] for v in (found, truth)
         )
@@ -185,7 +187,7 @@ def row_of_few(name, make, choice, seeds):
     one = truth * (1 - truth)
     cover, errors, reported, many = [], [], [], []
     for seed in range(seeds):
-        answer = refine(s.fit_, seed=seed, baseline=baseline, progress=False)
+        answer = refine(s.fit_, random_state=seed, baseline=baseline, verbose=False)
         cover.append(held_by(answer, truth, noise))
         errors.append(np.sum((answer.Pi - truth) ** 2 - one / n))
         reported.append(answer.equivalent_refits)

@@ -132,13 +132,13 @@ def study(kind, M, N, seed, logistic, riboflavin):
         how = dict(penalty="l1", solver="liblinear", scoring="neg_log_loss", tol=1e-3)
         search = LogisticRegressionCV(Cs=np.logspace(-1.5, 0.7, 10), cv=5, **how)
         lam = 1 / search.fit(A * root, y).C_[0] / root
-        loss = dict(likelihood=Logistic(), intercept=True)
+        loss = dict(loss=Logistic(), intercept=True)
     else:
         y = A @ x0 + rng.normal(size=len(A))
         y -= y.mean()
         lam = LassoCV(cv=5, alphas=30).fit(A * root, y).alpha_ * root
         loss = {}
-    loss |= dict(counts=NoResampling(), max_iter=300)
+    loss |= dict(resampling=NoResampling(), max_iter=300)
     fits = [
         rvamp(A, y, prior=Laplace(cut * lam, FixedFactor()), **loss) for cut in CUTS
     ]
@@ -183,7 +183,7 @@ def of_sums(kind, M, N, seeds):
         root = len(A) ** 0.5
         lam = LassoCV(cv=5, alphas=30).fit(A * root, y).alpha_ * root
         prior = Laplace(lam, FixedFactor())
-        fit = rvamp(A, y, prior=prior, counts=NoResampling(), max_iter=300)
+        fit = rvamp(A, y, prior=prior, resampling=NoResampling(), max_iter=300)
         if not fit.converged:
             continue
         found = debiased_effects(fit)

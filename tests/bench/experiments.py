@@ -303,7 +303,7 @@ def save(name, more_recipe, **arrays):
     """
     SUMMARIES.mkdir(exist_ok=True)
     recipe = dict(
-        RECIPES[name], **more_recipe, counts=repr(COUNTS), randomize=repr(RANDOMISE)
+        RECIPES[name], **more_recipe, resampling=repr(COUNTS), randomize=repr(RANDOMISE)
     )
     np.savez_compressed(SUMMARIES / f"{name}.npz", recipe=json.dumps(recipe), **arrays)
 
@@ -339,11 +339,11 @@ def slice_matches(name):
         A,
         y,
         lam,
-        counts=COUNTS,
+        resampling=COUNTS,
         randomize=RANDOMISE,
         n_resamples=n,
-        seed=int(kept["seed"]),
-        progress=False,
+        random_state=int(kept["seed"]),
+        verbose=False,
     )
     # celer at its tolerance leaves some 0.002 on riboflavin
     off = (again.mean - kept["slice_mean"])[selected] / np.sqrt(kept["var"][selected])
@@ -549,10 +549,10 @@ def breast_cancer():
         BREAST_CANCER["lam"],
         loss="logistic",
         intercept=True,
-        counts=COUNTS,
+        resampling=COUNTS,
         randomize=RANDOMISE,
         n_resamples=BREAST_CANCER["refits"],
-        seed=BREAST_CANCER["seed"],
+        random_state=BREAST_CANCER["seed"],
     )
     save(
         "breast_cancer",

@@ -37,7 +37,9 @@ from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 
 def measure(case, counts, fraction, tol):
     """(converged cold, converged, steps to 1e-6, steps to tol, floors)"""
-    fit = rvamp(case.A, case.y, penalty(case, fraction, counts), counts=counts, tol=tol)
+    fit = rvamp(
+        case.A, case.y, penalty(case, fraction, counts), resampling=counts, tol=tol
+    )
     worst = np.maximum(fit.trace.change, fit.trace.delta)
     first = np.argmax(worst < 1e-6) + 1 if (worst < 1e-6).any() else np.inf
     return (
@@ -53,7 +55,7 @@ def measure_strong(case, share, tol):
     """The same for half-samples without random penalties, at a share of the penalty
     that empties them.
     """
-    given = dict(counts=Subsample(0.5), tol=tol)
+    given = dict(resampling=Subsample(0.5), tol=tol)
     problem = rvamp(case.A, case.y, prior=Laplace(1e9, FixedFactor()), **given).problem
     lam = share * 1e9 * lambda_max_factor(problem)
     fit = rvamp(case.A, case.y, prior=Laplace(lam, FixedFactor()), **given)

@@ -91,7 +91,7 @@ def stability(y=Y, **options):
 
 def refined(fit, **options):
     """Refits of a fit, by turns and exact."""
-    options = dict(accuracy=0.05, progress=False) | options
+    options = dict(accuracy=0.05, verbose=False) | options
     return lambda: rv.refine(fit(), **options)
 
 
@@ -105,35 +105,35 @@ PROBLEMS = {
     "prior ridge": fitted(prior=rv.Ridge(0.4)),
     "prior elastic net": fitted(prior=NET),
     "prior non-negative": fitted(prior=rv.NonNegative(0.2, rv.Weakness(0.5))),
-    "prior fixed": fitted(prior=rv.Laplace(0.2, FIXED), counts=rv.NoResampling()),
+    "prior fixed": fitted(prior=rv.Laplace(0.2, FIXED), resampling=rv.NoResampling()),
     "prior spike and slab": fitted(prior=rv.SpikeSlab(0.3), beta=1.0),
     "prior laplace, beta 2": fitted(beta=2.0),
     "prior of one's own": fitted(prior=Normal()),
     "prior of one's own, intercept": fitted(prior=Normal(), intercept=True),
-    "loss squared, sigma": fitted(likelihood=rv.Squared(0.7), beta=1.0),
-    "loss logistic": fitted(LABELS, 0.1, likelihood=rv.Logistic(), intercept=True),
-    "loss logistic, beta 1": fitted(LABELS, 0.1, likelihood=rv.Logistic(), beta=1.0),
-    "loss poisson": fitted(COUNTS, likelihood=rv.PoissonLoss(), intercept=True),
-    "loss huber": fitted(likelihood=rv.Huber(0.5)),
-    "loss of one's own": fitted(likelihood=LogCosh()),
-    "loss of one's own, beta 1": fitted(likelihood=LogCosh(), beta=1.0),
-    "weights": fitted(LABELS, 0.1, likelihood=WEIGHTED, intercept=True),
-    "weights, squared": fitted(likelihood=rv.WeightedLoss(rv.Squared(), WEIGHT)),
-    "weights, of one's own": fitted(
-        likelihood=rv.WeightedLoss(LogCosh(), WEIGHT), beta=1.0
-    ),
-    "law subsample": fitted(counts=rv.Subsample(0.5)),
-    "law exponential": fitted(counts=rv.Exponential()),
-    "law discrete": fitted(counts=rv.Discrete((0, 1, 3), (0.5, 0.25, 0.25))),
-    "law of one's own": fitted(counts=Law()),
-    "law stratified": fitted(counts=rv.Stratified(rv.Subsample(0.5), STRATA)),
-    "groups": fitted(counts=GROUPED),
+    "loss squared, sigma": fitted(loss=rv.Squared(0.7), beta=1.0),
+    "loss logistic": fitted(LABELS, 0.1, loss=rv.Logistic(), intercept=True),
+    "loss logistic, beta 1": fitted(LABELS, 0.1, loss=rv.Logistic(), beta=1.0),
+    "loss poisson": fitted(COUNTS, loss=rv.PoissonLoss(), intercept=True),
+    "loss huber": fitted(loss=rv.Huber(0.5)),
+    "loss of one's own": fitted(loss=LogCosh()),
+    "loss of one's own, beta 1": fitted(loss=LogCosh(), beta=1.0),
+    "weights": fitted(LABELS, 0.1, loss=WEIGHTED, intercept=True),
+    "weights, squared": fitted(loss=rv.WeightedLoss(rv.Squared(), WEIGHT)),
+    "weights, of one's own": fitted(loss=rv.WeightedLoss(LogCosh(), WEIGHT), beta=1.0),
+    "law subsample": fitted(resampling=rv.Subsample(0.5)),
+    "law exponential": fitted(resampling=rv.Exponential()),
+    "law discrete": fitted(resampling=rv.Discrete((0, 1, 3), (0.5, 0.25, 0.25))),
+    "law of one's own": fitted(resampling=Law()),
+    "law stratified": fitted(resampling=rv.Stratified(rv.Subsample(0.5), STRATA)),
+    "groups": fitted(resampling=GROUPED),
     "groups, logistic": fitted(
-        LABELS, 0.1, counts=GROUPED, likelihood=rv.Logistic(), intercept=True
+        LABELS, 0.1, resampling=GROUPED, loss=rv.Logistic(), intercept=True
     ),
-    "groups, weights": fitted(LABELS, 0.1, counts=GROUPED, likelihood=WEIGHTED),
+    "groups, weights": fitted(LABELS, 0.1, resampling=GROUPED, loss=WEIGHTED),
     "clusters": fitted(**CLUSTERS),
-    "clusters, groups, intercept": fitted(**CLUSTERS, counts=GROUPED, intercept=True),
+    "clusters, groups, intercept": fitted(
+        **CLUSTERS, resampling=GROUPED, intercept=True
+    ),
     "chunks of columns": fitted(table=rv.ChunkedTable(A, chunk_size=200)),
     "chunks of a wide table": fitted(
         Y_WIDE, table=rv.ChunkedTable(WIDE, chunk_size=170)
@@ -142,28 +142,26 @@ PROBLEMS = {
     "survival": survival,
     "path": lambda: rv.rvamp_path(A, Y, n_lambdas=5),
     "path, logistic": lambda: rv.rvamp_path(
-        A, LABELS, n_lambdas=4, likelihood=rv.Logistic(), intercept=True
+        A, LABELS, n_lambdas=4, loss=rv.Logistic(), intercept=True
     ),
     "rows": lambda: rv.condition_on_rows(fitted()(), rows=2),
     "rows, groups": lambda: rv.condition_on_rows(
-        fitted(LABELS, 0.1, counts=GROUPED, likelihood=WEIGHTED)(), rows=1
+        fitted(LABELS, 0.1, resampling=GROUPED, loss=WEIGHTED)(), rows=1
     ),
-    "refine": refined(fitted(counts=rv.Subsample(0.5))),
+    "refine": refined(fitted(resampling=rv.Subsample(0.5))),
     "refine, rows": refined(lambda: rv.condition_on_rows(fitted()(), rows=1)),
-    "refine, weights": refined(
-        fitted(LABELS, 0.1, likelihood=WEIGHTED, intercept=True)
-    ),
+    "refine, weights": refined(fitted(LABELS, 0.1, loss=WEIGHTED, intercept=True)),
     "refine, huber, groups": refined(
-        fitted(counts=GROUPED, likelihood=rv.Huber(0.5)), n_resamples=40
+        fitted(resampling=GROUPED, loss=rv.Huber(0.5)), n_resamples=40
     ),
     "naive": lambda: rv.naive_bootstrap(
-        A, LABELS, 0.1, loss="logistic", n_resamples=60, progress=False
+        A, LABELS, 0.1, loss="logistic", n_resamples=60, verbose=False
     ),
     "stability": lambda: stability(n_resamples=0),
     "stability, refits": lambda: stability(LABELS, n_resamples=60),
     "stability, huber": lambda: stability(loss="huber", n_resamples=0),
     "effects": lambda: rv.debiased_effects(
-        rv.rvamp(A, Y, prior=rv.Laplace(0.2, FIXED), counts=rv.NoResampling())
+        rv.rvamp(A, Y, prior=rv.Laplace(0.2, FIXED), resampling=rv.NoResampling())
     ),
     "penalty": lambda: datasets.choose_lambda(A, Y),
 }

@@ -123,7 +123,7 @@ def child(name, folder):
     found = dict(peak=peak - before, seconds=seconds, file=len(pickle.dumps(job)))
     if isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
         A = np.array(job.question_.A)
-        how = dict(counts=job.question_.counts, prior=job.fit_.prior)
+        how = dict(resampling=job.question_.counts, prior=job.fit_.prior)
         del job
         y = y - y.mean()
         rest = held()

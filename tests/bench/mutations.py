@@ -250,8 +250,8 @@ PICTURES = [
         "36_solver",
         "da55b8fd",
         "true features are grey",
-        "path.lams, path.Pi[~truth].T,",
-        "path.lams, path.Pi[truth].T,",
+        "path.lambdas, path.Pi[~truth].T,",
+        "path.lambdas, path.Pi[truth].T,",
     ),
     Mutation(
         "37_densities",

@@ -34,7 +34,7 @@ def fits(prior, counts):
     A, labels = (X - X.mean(0)) / X.std(0), labels.astype(float)
 
     def fit(y, loss):
-        given = dict(prior=prior, likelihood=loss, counts=counts)
+        given = dict(prior=prior, loss=loss, resampling=counts)
         return rvamp(A, y, intercept=True, beta=1.0, **given)
 
     return (

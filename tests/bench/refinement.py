@@ -43,7 +43,7 @@ def held(values, errors, truth, noise):
 
 def of_a_seed(found, truth, seed):
     """Numbers of one answer, and the answer's squared error without the truth's own."""
-    answer, seconds = timed(refine, found, seed=seed, progress=False)
+    answer, seconds = timed(refine, found, random_state=seed, verbose=False)
     Pi, mean, var, n = truth
     asked, noise = (Pi > 0.02) & (Pi < 0.98), Pi * (1 - Pi) / n
     fourth = ((answer.draws - mean) ** 4).mean(0)
@@ -95,7 +95,7 @@ def row(name):
     best, of_best = of_answers(found, truth)
     model = dict(loss="logistic", intercept=True) if options["intercept"] else {}
     laws = dict(zip(("counts", "randomize"), refitted.LAWS[law]))
-    plan = dict(n_resamples=200, columns=np.flatnonzero(fit.Pi > 0.003), progress=False)
+    plan = dict(n_resamples=200, columns=np.flatnonzero(fit.Pi > 0.003), verbose=False)
     _, of_refits = timed(naive_bootstrap, A, y, lam, **laws, **plan, **model)
     return dict(
         name=name,

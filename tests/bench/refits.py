@@ -72,7 +72,7 @@ def penalty(A, y, fraction):
 
 def likely(A, y, lam, loss):
     """Columns that rVAMP says can matter."""
-    options = dict(likelihood=Logistic(), intercept=True) if loss == "logistic" else {}
+    options = dict(loss=Logistic(), intercept=True) if loss == "logistic" else {}
     return np.flatnonzero(rvamp(A, y, prior=Laplace(lam), **options).Pi > 0.003)
 
 
@@ -123,7 +123,7 @@ def rows(threads, names=(), old=None, n=N_REFITS, repeat=3):
         lam = penalty(A, y, fraction)
         hint = likely(A, y, lam, loss)
         options = dict(loss=loss, intercept=loss == "logistic", n_resamples=n)
-        arguments, options = (A, y, lam), dict(options, progress=False)
+        arguments, options = (A, y, lam), dict(options, verbose=False)
 
         def careful(arguments=arguments, options=options):
             return (plain or one_by_one)(*arguments, **options)

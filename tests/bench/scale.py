@@ -83,7 +83,7 @@ def fitted(path, lam):
     y = simulated_trait(A, causal(A.shape[1]), explained=EXPLAINED)
     before, table = peak(), unit_columns(Counted(A))[0]
     start, earlier = time.perf_counter(), len(table.log)
-    how = dict(prior=Laplace(lam, FixedFactor()), counts=Subsample(0.5))
+    how = dict(prior=Laplace(lam, FixedFactor()), resampling=Subsample(0.5))
     fit = rvamp(table, y, **how)
     seconds = time.perf_counter() - start
     log, Pi = table.log[earlier:], fit.Pi
@@ -117,7 +117,7 @@ def selected(path):
         seconds=time.perf_counter() - start,
         bytes_before=before,
         peak_bytes=peak(),
-        penalties=len(sel.selection_.path.lams),
+        penalties=len(sel.selection_.path.lambdas),
         steps=int(np.sum(sel.n_iter_)),
         threshold=float(sel.threshold_),
         pfer=float(sel.pfer_bound_),

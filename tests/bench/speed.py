@@ -330,16 +330,18 @@ def paths(
         if not name.startswith(names):
             continue
         start = threads.clock()
-        path = rvamp_path(A, y, progress=False)
+        path = rvamp_path(A, y, verbose=False)
         seconds = threads.clock() - start
-        some = path.lams[4::5]
+        some = path.lambdas[4::5]
         cold = [rvamp(A, y, lam).n_iter for lam in some]
         each = sum(
             threads.fastest(
                 *(lambda lam=lam: rvamp(A, y, lam) for lam in some), repeat=1
             )
         ) / len(some)
-        (by_celer,) = threads.fastest(lambda: celer_path(A, y, path.lams, 0), repeat=2)
+        (by_celer,) = threads.fastest(
+            lambda: celer_path(A, y, path.lambdas, 0), repeat=2
+        )
         rows.append(
             (
                 name,
@@ -348,7 +350,7 @@ def paths(
                 seconds,
                 seconds / each,
                 seconds / by_celer,
-                f"{path.converged.sum()}/{len(path.lams)}",
+                f"{path.converged.sum()}/{len(path.lambdas)}",
             )
         )
     return rows
@@ -477,7 +479,7 @@ def one_and_several(threads):
         A, y, *_ = datasets.gaussian_design(M, N, density=10 / N, noise=0.1, seed=0)
         counts = Subsample(0.5)
         lam = 0.3 * counts.mean * np.abs(A.T @ y).max()
-        fit = lambda: rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=counts)
+        fit = lambda: rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=counts)
 
         def alone():
             with threadpool_limits(1):

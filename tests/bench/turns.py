@@ -70,13 +70,13 @@ def small_fit(k):
     f, more = Z[:, :effects] @ sizes, {}
     y = f + rng.normal(size=M)
     if k % 6 == 3:
-        y, more = 1.0 * (y > 0), dict(likelihood=Logistic(), intercept=True)
+        y, more = 1.0 * (y > 0), dict(loss=Logistic(), intercept=True)
     A, centred = datasets.standardize(X, y)
     y = y if more else centred
     lam = share * np.abs(A.T @ centred).max() / 2
-    laws = dict(prior=Laplace(lam, FixedFactor()), counts=Subsample(0.5))
+    laws = dict(prior=Laplace(lam, FixedFactor()), resampling=Subsample(0.5))
     if k % 7 == 5:
-        laws = dict(prior=Laplace(lam, TwoPoint()), counts=Poisson(0.5))
+        laws = dict(prior=Laplace(lam, TwoPoint()), resampling=Poisson(0.5))
     claimed = f"{kind}{', labels' * bool(more)}{', Poisson' * (k % 7 == 5)}"
     return f"{k}: {M} x {N} {claimed}", rvamp(A, y, **laws, **more)
 
@@ -111,7 +111,7 @@ def line(fit, truth, seeds):
     squares, cover, claimed, seconds, refits = [], [], [], [], []
     for seed in range(seeds):
         start = time.process_time()
-        r = refine(fit, seed=seed, progress=False)
+        r = refine(fit, random_state=seed, verbose=False)
         seconds.append(time.process_time() - start)
         squares.append(((r.Pi - Pi) ** 2 - noise[0] / n)[asked].sum())
         parts = (r.Pi, r.Pi_se, Pi), (r.mean, r.mean_se, mean), (r.var, r.var_se, var)

@@ -2139,7 +2139,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a law may draw what it likes",
-        'counts = drawn("counts", fit.problem.counts, M, rngs, size)[places]',
+        'counts = drawn("resampling", fit.problem.counts, M, rngs, size)[places]',
         "counts = np.array([fit.problem.counts.draw(M, g) for g in rngs])",
         "tests/inference/test_refinement.py::test_a_law_that_draws_nonsense_is_refused",
     ),

@@ -79,8 +79,8 @@ def bagged(truth, **changes):
         **(
             dict(
                 prior=Laplace(p.lam, FixedFactor()),
-                likelihood=loss,
-                counts=Poisson(truth.recipe["tau"]),
+                loss=loss,
+                resampling=Poisson(truth.recipe["tau"]),
                 intercept=True,
             )
             | changes
@@ -129,9 +129,9 @@ def test_a_bagged_prediction_against_refits(name):
     "changes",
     [
         dict(intercept=False),
-        dict(counts=Poisson(0.5)),
-        dict(counts=Subsample(1.0)),
-        dict(likelihood=Squared(0.7)),
+        dict(resampling=Poisson(0.5)),
+        dict(resampling=Subsample(1.0)),
+        dict(loss=Squared(0.7)),
     ],
     ids=["no intercept", "smaller resamples", "no resampling", "another loss"],
 )
@@ -164,17 +164,17 @@ def test_predictions_move_together_as_refits_do():
                 A,
                 y,
                 lam,
-                counts=Poisson(1.0),
+                resampling=Poisson(1.0),
                 randomize=FixedFactor(),
                 n_resamples=1000,
                 keep=range(60),
-                progress=False,
+                verbose=False,
             ).draws
             @ new.T
         ).T
     )
     ours = p2(
-        rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=Poisson(1.0))
+        rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=Poisson(1.0))
     ).predict(new)[1]
     off = ~np.eye(20, dtype=bool)
     assert (
@@ -206,16 +206,16 @@ def test_the_message_to_a_row_is_its_out_of_bag_prediction(law):
         data.A,
         data.y,
         lam,
-        counts=noted,
+        resampling=noted,
         randomize=FixedFactor(),
         n_resamples=500,
         keep=range(60),
-        progress=False,
+        verbose=False,
     )
     out, fits = np.array(noted.drawn) == 0, refits.draws @ data.A.T
     mean = (fits * out).sum(0) / out.sum(0)
     var = (((fits - mean) * out) ** 2).sum(0) / out.sum(0)
-    fit = rvamp(data.A, data.y, prior=Laplace(lam, FixedFactor()), counts=law)
+    fit = rvamp(data.A, data.y, prior=Laplace(lam, FixedFactor()), resampling=law)
     incoming, se = fit.last.state.to_likelihood, np.sqrt(var / out.sum(0))
     assert (np.abs(-incoming.h - mean) < 4.5 * se + 0.15 * np.sqrt(var)).all()
     assert abs(np.median(incoming.chi_hat / var) - 1) < 0.15
@@ -291,8 +291,8 @@ def test_a_bagged_posterior_with_a_gaussian_prior(M, N, law):
         A,
         y,
         prior=Ridge(1.5, FixedFactor()),
-        likelihood=Squared(0.3),
-        counts=law,
+        loss=Squared(0.3),
+        resampling=law,
         beta=1.0,
     )
     truth = resampled_posterior(M, N, law)
@@ -312,8 +312,8 @@ def test_without_resampling_it_is_the_posterior(M, N):
         A,
         y,
         prior=Ridge(1.5, FixedFactor()),
-        likelihood=Squared(0.3),
-        counts=NoResampling(),
+        loss=Squared(0.3),
+        resampling=NoResampling(),
         beta=1.0,
         tol=1e-10,
     )
@@ -330,8 +330,8 @@ def test_another_beta_is_another_noise_and_another_prior():
         A,
         y,
         prior=Ridge(1.5, FixedFactor()),
-        likelihood=Squared(0.3),
-        counts=Poisson(1.0),
+        loss=Squared(0.3),
+        resampling=Poisson(1.0),
         beta=4.0,
         tol=1e-9,
     )
@@ -339,8 +339,8 @@ def test_another_beta_is_another_noise_and_another_prior():
         A,
         y,
         prior=Ridge(6.0, FixedFactor()),
-        likelihood=Squared(0.15),
-        counts=Poisson(1.0),
+        loss=Squared(0.15),
+        resampling=Poisson(1.0),
         beta=1.0,
         tol=1e-9,
     )
@@ -353,8 +353,8 @@ def test_another_beta_is_another_noise_and_another_prior():
 @pytest.mark.parametrize(
     "changes",
     [
-        dict(counts=Poisson(1.4)),
-        dict(likelihood=Squared(0.36)),
+        dict(resampling=Poisson(1.4)),
+        dict(loss=Squared(0.36)),
         dict(prior=Ridge(3.0, FixedFactor())),
         dict(beta=np.inf),
     ],
@@ -370,8 +370,8 @@ def test_another_posterior_fails(changes):
             **(
                 dict(
                     prior=Ridge(1.5, FixedFactor()),
-                    likelihood=Squared(0.3),
-                    counts=Poisson(1.0),
+                    loss=Squared(0.3),
+                    resampling=Poisson(1.0),
                     beta=1.0,
                 )
                 | changes
@@ -387,8 +387,8 @@ def test_neither_width_alone_is_the_bagged_one():
         A,
         y,
         prior=Ridge(1.5, FixedFactor()),
-        likelihood=Squared(0.3),
-        counts=Poisson(1.0),
+        loss=Squared(0.3),
+        resampling=Poisson(1.0),
         beta=1.0,
     )
     _, within, across, _ = resampled_posterior(80, 12, Poisson(1.0))
@@ -408,8 +408,8 @@ def test_a_prediction_from_a_bagged_posterior_with_an_intercept():
         A,
         y,
         prior=Ridge(1.5, FixedFactor()),
-        likelihood=Squared(0.3),
-        counts=Poisson(1.0),
+        loss=Squared(0.3),
+        resampling=Poisson(1.0),
         beta=1.0,
         intercept=True,
     )
@@ -442,10 +442,8 @@ def coverage(uneven, n=60):
         y = A @ x0 + 0.5 * size * rng.normal(size=100)
         sigma = np.linalg.norm(y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) / 92**0.5
         plain = np.linalg.inv(A.T @ A / sigma**2 + np.eye(8))
-        told = dict(
-            prior=Ridge(1.0, FixedFactor()), likelihood=Squared(sigma), beta=1.0
-        )
-        bagged = rvamp(A, y, counts=Poisson(1.0), tol=1e-4, **told)
+        told = dict(prior=Ridge(1.0, FixedFactor()), loss=Squared(sigma), beta=1.0)
+        bagged = rvamp(A, y, resampling=Poisson(1.0), tol=1e-4, **told)
         means = np.array([plain[0] @ A.T @ y / sigma**2, bagged.mean[0]])
         widths = np.sqrt([plain[0, 0], bagged.posterior_var[0]])
         hits.append(np.abs(means - x0[0]) < z * widths)
@@ -482,8 +480,8 @@ def come_down(p, tau=1.0, inclusion=0.4, **changes):
             **(
                 dict(
                     prior=SpikeSlab(share, 1.0),
-                    likelihood=Squared(p.sigma),
-                    counts=Poisson(tau),
+                    loss=Squared(p.sigma),
+                    resampling=Poisson(tau),
                     beta=1.0,
                 )
                 | changes
@@ -571,8 +569,8 @@ def test_a_cold_start_ends_where_coming_down_ends_or_says_that_it_failed(name):
             p.A,
             p.y,
             prior=SpikeSlab(0.4, 1.0),
-            likelihood=Squared(p.sigma),
-            counts=Poisson(1.0),
+            loss=Squared(p.sigma),
+            resampling=Poisson(1.0),
             beta=1.0,
         )
     assert cold.converged or "not converged" in cold.status
@@ -582,7 +580,7 @@ def test_a_cold_start_ends_where_coming_down_ends_or_says_that_it_failed(name):
 
 @pytest.mark.parametrize(
     "changes",
-    [dict(tau=0.6), dict(inclusion=0.55), dict(likelihood=Squared(0.2))],
+    [dict(tau=0.6), dict(inclusion=0.55), dict(loss=Squared(0.2))],
     ids=["τ", "inclusion", "σ"],
 )
 def test_another_spike_and_slab_fails(changes):

@@ -97,7 +97,7 @@ def test_all_rows_counted_are_every_half_sample(prior, monkeypatch):
     A = rng.normal(size=(8, 3)) * rng.lognormal(0, 0.5, size=(8, 1))
     A, y = standardize(A, A[:, :2].sum(1) + rng.normal(size=8))
     t, k = (np.broadcast_to(v, 3) for v in prior.split())
-    fit = rvamp(A, y, prior=prior, counts=HALF)
+    fit = rvamp(A, y, prior=prior, resampling=HALF)
     all_of_it = condition_on_rows(fit, rows=range(8))
     assert len(all_of_it.parts) == 70 and not all_of_it.left
     for weight, chosen, part in all_of_it.parts:  # each is one resample
@@ -117,7 +117,9 @@ def test_all_groups_counted_are_every_half_of_the_groups():
     rng = np.random.default_rng(6)
     A, label = rng.normal(size=(24, 5)), np.repeat(np.arange(8), 3)
     A, y = standardize(A, A[:, :2].sum(1) + rng.normal(size=24))
-    fit = rvamp(A, y, prior=Laplace(1.0, FixedFactor()), counts=Grouped(HALF, label))
+    fit = rvamp(
+        A, y, prior=Laplace(1.0, FixedFactor()), resampling=Grouped(HALF, label)
+    )
     all_of_it = condition_on_rows(fit, rows=range(8))
     t, k = np.ones(5), np.zeros(5)
     x = np.array([penalised_fit(A, y, t, k, c[label]) for c in every_half(8)])
@@ -218,7 +220,7 @@ def test_rows_with_the_common_law_change_nothing(loss):
     rng = np.random.default_rng(0)
     A = gaussian_design(60, 30, rho=0.5, seed=0).A
     y = (rng.random(60) < 0.5).astype(float)
-    incoming = rvamp(A, y, 0.2, likelihood=loss).messages.to_likelihood
+    incoming = rvamp(A, y, 0.2, loss=loss).messages.to_likelihood
     which = np.arange(60) % 2
     by_row = PerRowLoss(loss, which, [Poisson(0.5), Subsample(0.5)])
     laws = [loss.message(y, incoming, law) for law in by_row.laws]
@@ -243,7 +245,7 @@ def test_groups_of_one_row_are_found_by_their_own_numbers():
     fit, _ = fit_of("outlier_20_half")
     label = np.random.default_rng(0).permutation(120)
     law = Grouped(fit.problem.counts, label)
-    grouped = rvamp(fit.problem.A, fit.problem.y, prior=fit.prior, counts=law)
+    grouped = rvamp(fit.problem.A, fit.problem.y, prior=fit.prior, resampling=law)
     assert condition_on_rows(grouped, rows=1).rows.tolist() == [label[17]]
 
 
@@ -260,7 +262,7 @@ def test_the_score_is_the_sum_of_squared_shares():
 def test_columns_that_are_never_selected_stay_as_they_are():
     d = gaussian_design(60, 400, density=0.02, seed=3)
     prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max(), FixedFactor())
-    fit = rvamp(d.A, d.y, prior=prior, counts=HALF)
+    fit = rvamp(d.A, d.y, prior=prior, resampling=HALF)
     better = condition_on_rows(fit, rows=2)
     rest = np.setdiff1d(np.arange(400), better.columns)
     assert 0 < len(better.columns) < 200 and (fit.Pi[rest] <= room.NEGLIGIBLE).all()
@@ -273,7 +275,7 @@ def test_columns_that_are_never_selected_stay_as_they_are():
 def test_blocks_stay_blocks_where_few_columns_are_in_play():
     d = gaussian_design(60, 400, density=0.02, seed=3)
     prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max(), FixedFactor())
-    fit = rvamp(d.A, d.y, prior=prior, counts=HALF)
+    fit = rvamp(d.A, d.y, prior=prior, resampling=HALF)
     one, two, idle = (*np.argsort(-fit.Pi)[1:3], np.argmin(fit.Pi))
     close = with_clusters(fit, [np.array([two, idle]), np.array([399, one])])
     better = condition_on_rows(close, rows=1)
@@ -286,7 +288,7 @@ def test_blocks_stay_blocks_where_few_columns_are_in_play():
 
 def test_what_does_not_settle_is_said_and_stays(monkeypatch):
     d = gaussian_design(40, 20, seed=1)
-    fit = rvamp(d.A, d.y, 0.3, counts=HALF)
+    fit = rvamp(d.A, d.y, 0.3, resampling=HALF)
     good, seen = condition_on_rows(fit, rows=2), []
 
     def broken(*arguments):
@@ -307,16 +309,16 @@ def test_what_does_not_settle_is_said_and_stays(monkeypatch):
 @pytest.mark.parametrize(
     "options",
     [
-        dict(prior=Laplace(0.2, FixedFactor()), counts=HALF),
-        dict(prior=ElasticNet(0.2, l1_ratio=0.6), counts=Exponential(1.0)),
-        dict(prior=NonNegative(0.2), counts=Poisson(0.5)),
-        dict(prior=Laplace(0.2), counts=Discrete([0.0, 1.0, 3.0], [0.5, 0.3, 0.2])),
-        dict(prior=Laplace(0.2), counts=Stratified(HALF, np.arange(60) % 3)),
-        dict(prior=Laplace(0.2), counts=Grouped(HALF, np.arange(60) // 2)),
-        dict(prior=Laplace(0.2), likelihood=Huber(0.5)),
-        dict(prior=Laplace(0.2), likelihood=PoissonLoss(), intercept=True),
-        dict(prior=Laplace(0.2), likelihood=Logistic(), intercept=True),
-        dict(prior=Laplace(0.2), counts=NoResampling()),
+        dict(prior=Laplace(0.2, FixedFactor()), resampling=HALF),
+        dict(prior=ElasticNet(0.2, l1_ratio=0.6), resampling=Exponential(1.0)),
+        dict(prior=NonNegative(0.2), resampling=Poisson(0.5)),
+        dict(prior=Laplace(0.2), resampling=Discrete([0.0, 1.0, 3.0], [0.5, 0.3, 0.2])),
+        dict(prior=Laplace(0.2), resampling=Stratified(HALF, np.arange(60) % 3)),
+        dict(prior=Laplace(0.2), resampling=Grouped(HALF, np.arange(60) // 2)),
+        dict(prior=Laplace(0.2), loss=Huber(0.5)),
+        dict(prior=Laplace(0.2), loss=PoissonLoss(), intercept=True),
+        dict(prior=Laplace(0.2), loss=Logistic(), intercept=True),
+        dict(prior=Laplace(0.2), resampling=NoResampling()),
         dict(prior=Laplace(0.2, penalty_factor=[0.0, 0.0] + [1.0] * 28)),
     ],
 )
@@ -353,7 +355,7 @@ def test_a_pattern_of_groups_that_starts_anew_is_answered():
     X[:, 1] = X[:, 0] + 1e-9 * X[:, 2]
     A, y = standardize(X)[0], 2 * X[:, 0] - X[:, 2] + rng.normal(size=40)
     law = Grouped(Subsample(0.5), np.repeat(np.arange(20), 2))
-    fit = rvamp(A, y, prior=Laplace(0.5, FixedFactor()), counts=law)
+    fit = rvamp(A, y, prior=Laplace(0.5, FixedFactor()), resampling=law)
     found = condition_on_rows(fit, rows=3)
     assert len(found.parts) == 8 and ((0 <= found.Pi) & (found.Pi <= 1)).all()
 

@@ -174,7 +174,7 @@ def fit():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(150, 20)) / np.sqrt(150)
     y = 10 * A[:, 0] + rng.normal(size=150)
-    return rvamp(A, y, prior=Laplace(1.0, FixedFactor()), counts=Subsample(0.5))
+    return rvamp(A, y, prior=Laplace(1.0, FixedFactor()), resampling=Subsample(0.5))
 
 
 def light(fit, **signs):
@@ -232,7 +232,7 @@ def test_features_that_hang_on_one_row_each_are_red():
     A = np.eye(100) - 0.01
     y = 5.0 * (np.arange(100) < 4) + np.random.default_rng(0).normal(size=100)
     fit = rvamp(
-        A, y - y.mean(), prior=Laplace(1.6, FixedFactor()), counts=Subsample(0.5)
+        A, y - y.mean(), prior=Laplace(1.6, FixedFactor()), resampling=Subsample(0.5)
     )
     diagnostics = diagnose(fit, np.arange(100), list(range(100)))
     assert (
@@ -248,7 +248,7 @@ def test_with_fewer_than_thirty_rows_the_light_is_never_green(M):
     rng = np.random.default_rng(M)
     A = rng.normal(size=(M, 20)) / np.sqrt(M)
     y = 10 * A[:, 0] + rng.normal(size=M)
-    fit = rvamp(A, y, prior=Laplace(1.0, FixedFactor()), counts=Subsample(0.5))
+    fit = rvamp(A, y, prior=Laplace(1.0, FixedFactor()), resampling=Subsample(0.5))
     diagnostics = diagnose(fit, np.arange(20), list(range(20)))
     assert diagnostics.effective_rows <= M and diagnostics.reliability in (
         "amber",
@@ -332,7 +332,7 @@ def alone(A, seed=0, **options):
     y = y / y.std() + np.random.default_rng(seed).normal(size=len(A))
     lam = 0.15 * np.abs(A.T @ y).max()
     return rvamp(
-        A, y, prior=Laplace(lam, FixedFactor()), counts=Subsample(0.5), **options
+        A, y, prior=Laplace(lam, FixedFactor()), resampling=Subsample(0.5), **options
     )
 
 
@@ -340,7 +340,7 @@ def test_effective_rows_of_columns_are_those_of_the_definition():
     rng = np.random.default_rng(0)
     A = np.c_[np.eye(60)[:, :1], rng.random((60, 1)) < 0.2, np.ones(60), np.zeros(60)]
     lasso = dict(mean=np.zeros(4))
-    problem = dict(likelihood=Squared(), prior=Laplace(1.0))
+    problem = dict(loss=Squared(), prior=Laplace(1.0))
     fit = SimpleNamespace(problem=SimpleNamespace(A=A, **problem), **lasso)
     assert column_effective_rows(fit) == pytest.approx([1, A[:, 1].sum(), 60, 60])
     A = rng.normal(size=(4000, 2))
@@ -570,7 +570,7 @@ def turned(A, labels, seed=0):
 
 def test_no_basis_of_a_group_changes_what_is_found():
     A, y, labels, _ = group_truth.table(20, 0)
-    options = dict(prior=GroupLasso(1.2, labels), counts=Subsample(0.5), tol=1e-10)
+    options = dict(prior=GroupLasso(1.2, labels), resampling=Subsample(0.5), tol=1e-10)
     one, two = (rvamp(X, y, **options) for X in (A, turned(A, labels)))
     for of in (row_influence, column_effective_rows, max_correlation):
         np.testing.assert_allclose(of(one), of(two), rtol=1e-5, atol=1e-8)
@@ -581,7 +581,7 @@ def test_no_basis_of_a_group_changes_what_is_found():
 
 def test_canonical_correlations_are_those_of_scipy_s_angles():
     A, y, labels, _ = group_truth.table(16, 0)
-    fit = rvamp(A, y, prior=GroupLasso(0.5, labels), counts=Subsample(0.5))
+    fit = rvamp(A, y, prior=GroupLasso(0.5, labels), resampling=Subsample(0.5))
     play, partner = np.unique(labels[fit.Pi > 0.01]), max_correlation(fit)
     assert len(play) > 5
     parts = {g: A[:, labels == g] for g in play}
@@ -594,7 +594,7 @@ def test_groups_of_one_column_are_columns():
     rng = np.random.default_rng(6)
     A, y = standardize(toeplitz(rng, 120, 20, 0.95), rng.normal(size=120))
     y = y + 4 * A[:, 3]
-    half = dict(counts=Subsample(0.5), tol=1e-10)
+    half = dict(resampling=Subsample(0.5), tol=1e-10)
     plain = rvamp(A, y, prior=Laplace(0.6, FixedFactor()), **half)
     single = rvamp(A, y, prior=GroupLasso(0.6, np.arange(20)), **half)
     one, two = (str(diagnose(f, np.arange(20), range(20))) for f in (plain, single))

@@ -58,7 +58,9 @@ def problem(seed, M=60, N=30, size=4.0):
 
 
 def plain(A, y, lam, **more):
-    return rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=NoResampling(), **more)
+    return rvamp(
+        A, y, prior=Laplace(lam, FixedFactor()), resampling=NoResampling(), **more
+    )
 
 
 def test_least_squares_and_its_robust_errors():
@@ -166,7 +168,7 @@ def test_logistic_with_hardly_a_penalty():
     rng = np.random.default_rng(2)
     A = rng.normal(size=(800, 4))
     y = (rng.random(800) < 1 / (1 + np.exp(-A @ [1.0, -1.0, 0.0, 0.5] - 0.3))) * 1.0
-    fit = plain(A, y, 1e-3, likelihood=Logistic(), intercept=True)
+    fit = plain(A, y, 1e-3, loss=Logistic(), intercept=True)
     found = debiased_effects(fit)
     x, se = newton(np.c_[A, np.ones(800)], y)
     factor, error = bending(fit)
@@ -196,7 +198,7 @@ def test_rows_that_bend(lam, low, high, most):
     inside, known, factor, ratio, bare = [], [], [], [], []
     for seed in range(30):
         A, y, x0, slope = bent(seed)
-        fit = plain(A, y, lam, likelihood=Logistic(), intercept=True)
+        fit = plain(A, y, lam, loss=Logistic(), intercept=True)
         (estimate, se, left), (bend, error) = debiased(fit), bending(fit)
         known.append(slope.mean())
         known[-1] /= np.mean(1 / fit.last.likelihood_message.Q_hat)
@@ -226,8 +228,8 @@ def left_out_predictions(A, y, lam):
     """Of each row, by a logistic refit without it, (M,)."""
     ones = np.column_stack([A, np.ones(len(A))])
     free = np.arange(ones.shape[1]) < A.shape[1]  # the intercept has no penalty
-    how = dict(loss="logistic", penalty_factor=free * 1.0, counts=EachRowOut())
-    how |= dict(randomize=FixedFactor(), keep=range(len(free)), progress=False)
+    how = dict(loss="logistic", penalty_factor=free * 1.0, resampling=EachRowOut())
+    how |= dict(randomize=FixedFactor(), keep=range(len(free)), verbose=False)
     refits = naive_bootstrap(ones, y, lam, n_resamples=len(A), **how)
     return (ones * refits.draws).sum(1)
 
@@ -235,12 +237,12 @@ def left_out_predictions(A, y, lam):
 def test_a_penalty_that_is_too_large_gives_p_values_only():
     """The responses on predictions of fits without the row have a slope above 1."""
     A, y, *_ = bent(2, 60, 10)
-    emptied = plain(A, y, 5.0, likelihood=Logistic(), intercept=True)
+    emptied = plain(A, y, 5.0, loss=Logistic(), intercept=True)
     assert not emptied.mean.any() and calibration_slope(emptied) == np.inf
     with pytest.warns(ReliabilityWarning, match="calibration slope inf"):
         assert "interval" not in debiased_effects(emptied).status
     for lam, cautious in ((1.0, True), (0.1, False)):
-        fit = plain(A, y, lam, likelihood=Logistic(), intercept=True)
+        fit = plain(A, y, lam, loss=Logistic(), intercept=True)
         z = left_out_predictions(A, y, lam)
         w = 1 / (2 + np.exp(z) + np.exp(-z))
         z0 = z - w @ z / w.sum()
@@ -260,7 +262,7 @@ def test_a_factor_that_is_not_known_gives_no_interval():
     A, *_ = problem(0, 60, 4)
     y = (A[:, 0] > 0) * 1.0
     y[np.argsort(A[:, 0])[25]] = 1.0
-    fit = plain(A, y, 0.01, likelihood=Logistic(), intercept=True)
+    fit = plain(A, y, 0.01, loss=Logistic(), intercept=True)
     factor, error = bending(fit)
     assert 0.3 * factor < error < np.inf
     with pytest.warns(ReliabilityWarning, match="no column has an interval"):
@@ -272,7 +274,7 @@ def test_a_factor_that_is_not_known_gives_no_interval():
 
 def test_a_logistic_fit_of_few_rows_has_p_values_only():
     A, y, _ = problem(3, 60, 30)
-    fit = plain(A, (y > 0) * 1.0, 0.5, likelihood=Logistic())
+    fit = plain(A, (y > 0) * 1.0, 0.5, loss=Logistic())
     with pytest.warns(ReliabilityWarning, match="no column has an interval"):
         found = debiased_effects(fit)
     assert set(found.status) == {"p-value only"} and np.isnan(found.estimate).all()
@@ -353,7 +355,7 @@ def test_logistic_twins_with_hardly_a_penalty():
     A = rng.normal(size=(1500, 4))
     A[:, 1] = A[:, 0] + 0.4 * A[:, 1]
     y = (rng.random(1500) < 1 / (1 + np.exp(-A @ [1.0, -1.0, 0.0, 0.5] - 0.3))) * 1.0
-    fit = plain(A, y, 1e-3, likelihood=Logistic(), intercept=True)
+    fit = plain(A, y, 1e-3, loss=Logistic(), intercept=True)
     found, (factor, error) = debiased_effects(fit), bending(fit)
     x, se = newton(np.c_[A, np.ones(1500)], y)
     np.testing.assert_allclose(found.estimate * factor, x[:4], atol=0.01)
@@ -484,7 +486,7 @@ OTHERS = (
 def test_other_penalties(prior):
     """The field takes off whatever the penalty did."""
     A, y, x0 = problem(9, 200, 20)
-    found = debiased_effects(rvamp(A, y, prior=prior, counts=NoResampling()))
+    found = debiased_effects(rvamp(A, y, prior=prior, resampling=NoResampling()))
     assert np.all(np.abs(found.estimate - x0) < 4.5 * found.se)
 
 
@@ -517,18 +519,18 @@ def test_what_has_no_effects_is_refused_by_name():
             debiased_effects(fit, level)
     with pytest.raises(ValueError, match="without resampling"):
         debiased_effects(rvamp(A, y, lam=1.0))
-    drawn = rvamp(A, y, prior=Laplace(1.0), counts=NoResampling())
+    drawn = rvamp(A, y, prior=Laplace(1.0), resampling=NoResampling())
     with pytest.raises(ValueError, match="without resampling"):
         debiased_effects(drawn)
     with pytest.raises(ValueError, match="without resampling"):
         debiased_effects(plain(A, y, 1.0, beta=5.0))
-    slab = rvamp(A, y, prior=SpikeSlab(0.1, 4.0), counts=NoResampling(), beta=1.0)
+    slab = rvamp(A, y, prior=SpikeSlab(0.1, 4.0), resampling=NoResampling(), beta=1.0)
     with pytest.raises(ValueError, match="without resampling"):
         debiased_effects(slab)
     with pytest.raises(TypeError, match="Squared, Logistic or PoissonLoss"):
-        debiased_effects(plain(A, y, 1.0, likelihood=Huber(1.0)))
+        debiased_effects(plain(A, y, 1.0, loss=Huber(1.0)))
     with pytest.raises(ValueError, match="y must hold labels, no shares"):
-        debiased_effects(plain(A, (y > 0) / 2, 0.1, likelihood=Logistic()))
+        debiased_effects(plain(A, (y > 0) / 2, 0.1, loss=Logistic()))
     with pytest.raises(TypeError, match="in memory"):
         debiased_effects(plain(csr_array(A), y, 1.0))
     with warnings.catch_warnings():
@@ -560,7 +562,7 @@ def poisson_regression(A, y):
 
 
 def of_counts(A, y, lam=1e-3):
-    return plain(A, y, lam, likelihood=PoissonLoss(), intercept=True, tol=1e-9)
+    return plain(A, y, lam, loss=PoissonLoss(), intercept=True, tol=1e-9)
 
 
 def test_effects_of_counts_are_those_of_a_poisson_regression():
@@ -606,12 +608,12 @@ def test_weights_and_offsets_have_the_effects_of_a_model_without_a_penalty():
     by_hand = np.linalg.solve((Z.T * weight) @ Z, (Z.T * weight) @ (y - offset))
     for lam in (0.5, 5.0):
         loss = WeightedLoss(Squared(), weight, offset)
-        found = debiased_effects(plain(A, y, lam, likelihood=loss))
+        found = debiased_effects(plain(A, y, lam, loss=loss))
         np.testing.assert_allclose(found.estimate, by_hand[:6], rtol=1e-6)
         assert (found.status == "interval").all() and found.covariance.shape == (6, 6)
     twice = np.repeat(np.arange(90), weight.astype(int))
     labels = (y + rng.logistic(size=90) > 0) * 1.0
-    model = dict(likelihood=WeightedLoss(Logistic(), weight), intercept=True)
+    model = dict(loss=WeightedLoss(Logistic(), weight), intercept=True)
     found = debiased_effects(plain(A, labels, 0.5, **model), 0.8)
     each = joint.RowModel(A[twice], labels[twice], Logistic())
     repeated = joint.joint_effects(each, twice)
@@ -630,7 +632,7 @@ def test_effects_per_unit_are_those_of_the_table_as_it_was():
     Z = np.column_stack([X, np.ones(80)])
     by_hand = np.linalg.lstsq(Z, y, rcond=None)[0]
     every = WeightedLoss(Squared(), np.ones(80))
-    found = debiased_effects(plain(A, centred, 1.0, likelihood=every))
+    found = debiased_effects(plain(A, centred, 1.0, loss=every))
     per_unit = found.per_unit(scale)
     np.testing.assert_allclose(per_unit.estimate, by_hand[:3], rtol=1e-6)
     np.testing.assert_allclose(np.diag(per_unit.covariance), per_unit.se**2)
@@ -648,7 +650,7 @@ def test_columns_without_an_effect_in_a_weighted_fit_have_a_reason():
     A[:, 4] = 1 / 9
     A[:, 5] = np.where(np.arange(80) < 5, 0.4, 0)
     labels = (y + A[:, 5] * 1e3 > 0) * 1.0
-    model = dict(likelihood=WeightedLoss(Logistic(), np.full(80, 2.0)), intercept=True)
+    model = dict(loss=WeightedLoss(Logistic(), np.full(80, 2.0)), intercept=True)
     fit = plain(A, labels, 0.5, **model)
     found = debiased_effects(fit, names="abcdefg")
     sums = {0: "adds up with b, d", 1: "adds up with a, d", 3: "adds up with a, b"}
@@ -664,9 +666,9 @@ def test_weighted_fits_without_effects_are_refused_by_name():
     with pytest.raises(
         ValueError, match="40 rows for 12 columns, .*weights .* need 48"
     ):
-        debiased_effects(plain(A, y, 1.0, likelihood=halves))
+        debiased_effects(plain(A, y, 1.0, loss=halves))
     events = WeightedLoss(PoissonLoss(), None, y / 9)
-    fit = plain(A[:, :3], (y > 0) * 1.0, 0.1, likelihood=events, intercept=True)
+    fit = plain(A[:, :3], (y > 0) * 1.0, 0.1, loss=events, intercept=True)
     with pytest.raises(ValueError, match="events with an offset.*loss='survival'"):
         debiased_effects(fit)
 
@@ -676,7 +678,7 @@ def test_weighted_fits_without_effects_are_refused_by_name():
     "loss, words",
     [
         ("squared", "choose_lambda"),
-        ("logistic", "LogisticRegressionCV.*likelihood=Logistic.., intercept=True"),
+        ("logistic", "LogisticRegressionCV.*loss=Logistic.., intercept=True"),
         ("poisson", "fit.X, y..debiased_effects"),
         (Huber(1.0), "take the squared loss"),
         ("softmax", "fit.X, y..debiased_effects.. .loss='softmax'"),
@@ -737,7 +739,7 @@ def test_a_column_that_is_left_out_is_in_its_own_standard_error():
         A = (A - A.mean(0)) / (A.std(0) * np.sqrt(12))
         y = rng.normal(size=12)
         prior = Laplace(2.0, FixedFactor())
-        fit = rvamp(A, y - y.mean(), prior=prior, counts=NoResampling())
+        fit = rvamp(A, y - y.mean(), prior=prior, resampling=NoResampling())
         found, level = debiased_effects(fit), 0.95
         estimate, se, left, *_ = debiased_together(fit, resemblance(A).together)
         given = found.status == "interval"
@@ -903,7 +905,7 @@ def test_logistic_totals_and_levels():
         A, _, x0 = adds_up(seed, "total", 300, noise=0.2)
         rng = np.random.default_rng([79, seed])
         y = (rng.logistic(size=300) < A @ x0) * 1.0
-        fit = plain(A, y, 0.3, likelihood=Logistic(), intercept=True)
+        fit = plain(A, y, 0.3, loss=Logistic(), intercept=True)
         found = debiased_effects(fit)
         inside = (found.ci_low <= x0) & (x0 <= found.ci_high)
         held.append(inside[:4][found.status[:4] == "interval"])
@@ -912,7 +914,7 @@ def test_logistic_totals_and_levels():
     A, _, x0 = adds_up(0, "levels", 300)
     y = (rng.logistic(size=300) < A @ x0) * 1.0
     with pytest.warns(ReliabilityWarning, match="columns 0, 1, 2, 3 add up"):
-        found = debiased_effects(plain(A, y, 0.3, likelihood=Logistic()))
+        found = debiased_effects(plain(A, y, 0.3, loss=Logistic()))
     assert set(found.status[:4]) == {"none"}
 
 

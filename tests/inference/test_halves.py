@@ -51,7 +51,7 @@ HALF = Subsample(0.5)
 
 
 def fitted(prior=LASSO, counts=HALF, d=D, **options):
-    return rvamp(d.A, d.y, prior=prior, counts=counts, tol=1e-8, **options)
+    return rvamp(d.A, d.y, prior=prior, resampling=counts, tol=1e-8, **options)
 
 
 def both_beyond(h, s, t, correlation):
@@ -118,7 +118,7 @@ def test_ridge_has_the_covariance_of_all_pairs():
     rng = np.random.default_rng(1)
     a = rng.normal(size=(400, 1)) / 20
     y = a[:, 0] + rng.normal(size=400) / 20
-    fit = rvamp(a, y, prior=Ridge(0.5, FixedFactor()), counts=HALF)
+    fit = rvamp(a, y, prior=Ridge(0.5, FixedFactor()), resampling=HALF)
     found = complementary_pairs(fit)
     x = np.empty((2, 20_000))
     for d in range(x.shape[1]):
@@ -151,13 +151,13 @@ def test_the_default_law_of_any_loss_needs_no_pull():
     joint = np.array([[0.1, 0.4], [0.4, 0.1]])
     for loss, y in targets.items():
         prior = Laplace(0.15, FixedFactor())
-        fit = rvamp(D.A, y, prior=prior, likelihood=loss, counts=HALF)
+        fit = rvamp(D.A, y, prior=prior, loss=loss, resampling=HALF)
         at = [complementary_pairs(fit, law).covariance.sum() for law in (None, joint)]
         assert at[0] < at[1] < 0  # with a fifth in common they are less apart
 
 
 def test_pulls_of_the_squared_loss_are_known_in_closed_form():
-    fit = fitted(counts=Discrete([0, 1, 3], [0.5, 0.3, 0.2]))
+    fit = fitted(resampling=Discrete([0, 1, 3], [0.5, 0.3, 0.2]))
     incoming, (c, w) = fit.last.state.to_likelihood, fit.problem.counts.nodes()
     joint = 0.3 * np.diag(w) + 0.7 * np.outer(w, w)
     gamma = -0.6 * incoming.chi_hat
@@ -169,11 +169,11 @@ def test_pulls_of_the_squared_loss_are_known_in_closed_form():
 
 def test_an_intercept_and_a_free_column():
     free = Laplace(0.25, FixedFactor(), penalty_factor=np.r_[0.0, np.ones(39)])
-    fit = rvamp(D.A, D.y + 3, prior=free, counts=HALF, intercept=True)
+    fit = rvamp(D.A, D.y + 3, prior=free, resampling=HALF, intercept=True)
     found = complementary_pairs(fit)
     assert found.rho.shape == found.Pi_both.shape == (40,)
     assert_allclose(found.Pi_both[0], 1)
-    centred = rvamp(D.A, D.y, prior=free, counts=HALF)
+    centred = rvamp(D.A, D.y, prior=free, resampling=HALF)
     near = complementary_pairs(centred)
     assert_allclose(found.rho, near.rho, atol=0.05)
 
@@ -181,7 +181,7 @@ def test_an_intercept_and_a_free_column():
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_table_in_chunks_gives_the_same(axis):
     table = ChunkedTable(D.A, axis=axis, chunk_size=480)
-    stored = rvamp(table, D.y, prior=LASSO, counts=HALF, tol=1e-8)
+    stored = rvamp(table, D.y, prior=LASSO, resampling=HALF, tol=1e-8)
     one, two = complementary_pairs(stored), complementary_pairs(fitted())
     assert_allclose(one.covariance, two.covariance, rtol=1e-5, atol=1e-9)
 
@@ -190,10 +190,10 @@ def test_a_unit_and_an_order_change_nothing():
     plain = complementary_pairs(fitted())
     order = np.random.default_rng(0).permutation(40)
     turned = rvamp(
-        10 * D.A[:, order], 10 * D.y, 25.0, counts=HALF, tol=1e-8
+        10 * D.A[:, order], 10 * D.y, 25.0, resampling=HALF, tol=1e-8
     )  # the paper's drawn penalties
     drawn = complementary_pairs(turned)
-    again = rvamp(D.A, D.y, 0.25, counts=HALF, tol=1e-8)
+    again = rvamp(D.A, D.y, 0.25, resampling=HALF, tol=1e-8)
     assert_allclose(drawn.rho, complementary_pairs(again).rho[order], atol=1e-5)
     assert (plain.rho != drawn.rho).any()
 
@@ -206,19 +206,19 @@ def test_what_is_not_implemented_is_refused_by_name():
 
     refused("fit", "must be a Fit", "from rvamp")
     groups = np.arange(60) // 2
-    refused(fitted(counts=Grouped(HALF, groups)), "rows in groups", "single rows")
+    refused(fitted(resampling=Grouped(HALF, groups)), "rows in groups", "single rows")
     clustered = fitted(column_clusters=[[0, 1]])
     refused(clustered, "clusters", "column_clusters")
     made = orthonormal_groups(D.A, np.arange(40) // 4)
     prior = GroupLasso(0.2, made.groups)
-    in_groups = rvamp(made.A, D.y, prior=prior, counts=HALF)
+    in_groups = rvamp(made.A, D.y, prior=prior, resampling=HALF)
     refused(in_groups, "fit must be without", "GroupLasso")
     one_class = fitted()
     problem = one_class.problem._replace(likelihood=Softmax(3))
     refused(replace(one_class, problem=problem), "softmax", "one against the rest")
     two = dict(kind=ValueError)
-    refused(fitted(counts=Poisson(0.5)), "Subsample(0.5)", "joint law", **two)
-    refused(fitted(counts=Subsample(0.7)), "complement", **two)
+    refused(fitted(resampling=Poisson(0.5)), "Subsample(0.5)", "joint law", **two)
+    refused(fitted(resampling=Subsample(0.7)), "complement", **two)
     refused(fitted(), "joint", "(2, 2)", joint=np.eye(3), **two)
     refused(fitted(), "law of one count", joint=np.full((2, 2), 0.3), **two)
     refused(fitted(), "tol", tol=0.0, **two)
@@ -231,7 +231,9 @@ def test_what_is_not_implemented_is_refused_by_name():
 
 def test_disjoint_thirds_leave_rows_out():
     assert_allclose(joint_law(Subsample(0.3)), [[0.4, 0.3], [0.3, 0]])
-    third, half = (complementary_pairs(fitted(counts=Subsample(t))) for t in (0.3, 0.5))
+    third, half = (
+        complementary_pairs(fitted(resampling=Subsample(t))) for t in (0.3, 0.5)
+    )
     assert third.rho.mean() < half.rho.mean()
 
 

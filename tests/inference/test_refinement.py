@@ -68,47 +68,44 @@ def lasso(lam, **more):
 
 
 def logistic(counts):
-    parts = dict(likelihood=Logistic(), intercept=True)
-    return rvamp(A, LABELS, prior=lasso(0.5), counts=counts, **parts)
+    parts = dict(loss=Logistic(), intercept=True)
+    return rvamp(A, LABELS, prior=lasso(0.5), resampling=counts, **parts)
 
 
 FITS = {
-    "halves": lambda: rvamp(A, Y, prior=lasso(1.5), counts=HALF),
-    "the paper's": lambda: rvamp(A, Y, prior=Laplace(1.2), counts=Poisson(0.5)),
-    "weakness": lambda: rvamp(A, Y, prior=Laplace(1.2, Weakness(0.4)), counts=HALF),
-    "weights": lambda: rvamp(A, Y, prior=lasso(2.5), counts=Exponential(1.0)),
-    "groups": lambda: rvamp(A, Y, prior=lasso(1.5), counts=Grouped(HALF, GROUPS)),
-    "strata": lambda: rvamp(A, Y, prior=lasso(1.5), counts=Stratified(HALF, STRATA)),
+    "halves": lambda: rvamp(A, Y, prior=lasso(1.5), resampling=HALF),
+    "the paper's": lambda: rvamp(A, Y, prior=Laplace(1.2), resampling=Poisson(0.5)),
+    "weakness": lambda: rvamp(A, Y, prior=Laplace(1.2, Weakness(0.4)), resampling=HALF),
+    "weights": lambda: rvamp(A, Y, prior=lasso(2.5), resampling=Exponential(1.0)),
+    "groups": lambda: rvamp(A, Y, prior=lasso(1.5), resampling=Grouped(HALF, GROUPS)),
+    "strata": lambda: rvamp(
+        A, Y, prior=lasso(1.5), resampling=Stratified(HALF, STRATA)
+    ),
     "elastic net": lambda: rvamp(
-        A, Y, prior=ElasticNet(1.5, FixedFactor(), l1_ratio=0.7), counts=HALF
+        A, Y, prior=ElasticNet(1.5, FixedFactor(), l1_ratio=0.7), resampling=HALF
     ),
     "non-negative": lambda: rvamp(
-        A, Y, prior=NonNegative(1.5, FixedFactor()), counts=HALF
+        A, Y, prior=NonNegative(1.5, FixedFactor()), resampling=HALF
     ),
     "a covariate": lambda: rvamp(
-        A, Y, prior=lasso(1.5, penalty_factor=1.0 * (np.arange(N) > 0)), counts=HALF
+        A, Y, prior=lasso(1.5, penalty_factor=1.0 * (np.arange(N) > 0)), resampling=HALF
     ),
     "labels": lambda: logistic(HALF),
     "labels in groups": lambda: logistic(Grouped(HALF, GROUPS)),
     "counts": lambda: rvamp(
-        A,
-        EVENTS,
-        prior=lasso(2.0),
-        counts=HALF,
-        likelihood=PoissonLoss(),
-        intercept=True,
+        A, EVENTS, prior=lasso(2.0), resampling=HALF, loss=PoissonLoss(), intercept=True
     ),
     "Huber": lambda: rvamp(
-        A, Y, prior=lasso(1.0), counts=HALF, likelihood=Huber(1.0), intercept=True
+        A, Y, prior=lasso(1.0), resampling=HALF, loss=Huber(1.0), intercept=True
     ),
     "sigma": lambda: rvamp(
-        A, Y, prior=lasso(1.5 / 4), counts=HALF, likelihood=Squared(2.0)
+        A, Y, prior=lasso(1.5 / 4), resampling=HALF, loss=Squared(2.0)
     ),
     "rows of weights": lambda: rvamp(
-        A, Y, prior=lasso(1.5), counts=HALF, likelihood=WEIGHTED
+        A, Y, prior=lasso(1.5), resampling=HALF, loss=WEIGHTED
     ),
     "in blocks": lambda: rvamp(
-        ChunkedTable(A, chunk_size=10), Y, prior=lasso(1.5), counts=HALF
+        ChunkedTable(A, chunk_size=10), Y, prior=lasso(1.5), resampling=HALF
     ),
 }
 
@@ -120,7 +117,7 @@ def fitted(name):
 
 @cache
 def answered(name):
-    return refine(fitted(name), progress=False)
+    return refine(fitted(name), verbose=False)
 
 
 def seen(fit, n=1500, **given):
@@ -169,9 +166,9 @@ def test_survival_times_are_refitted_by_cox_fits():
     rng = np.random.default_rng(1)
     time, event = rng.exponential(np.exp(-0.3 * Y)), 1.0 * (rng.random(M) < 0.8)
     few = slice(0, 12)
-    given = dict(prior=lasso(0.8), counts=HALF)
+    given = dict(prior=lasso(0.8), resampling=HALF)
     fit, baseline = survival_fit(A[:, few], time, event, **given)
-    answer = refine(fit, baseline=baseline, progress=False)
+    answer = refine(fit, baseline=baseline, verbose=False)
     z = off(answer, *seen(fit, 1000, baseline=baseline))
     assert np.sqrt(np.mean(z[:2] ** 2)) < 1.45 and answer.equivalent_refits > 800
     # with hazards of their own turns are nearly Cox fits, and few of these are needed
@@ -193,14 +190,17 @@ def test_fields_move_as_the_coupling_says(name, rows):
     """`linear-response` against the coupling itself, a row's message pushed."""
     if name == "groups":
         fit = rvamp(
-            A[:rows], Y[:rows], prior=lasso(2.5), counts=Grouped(HALF, GROUPS[:rows])
+            A[:rows],
+            Y[:rows],
+            prior=lasso(2.5),
+            resampling=Grouped(HALF, GROUPS[:rows]),
         )
     elif name == "labels":
-        parts = dict(likelihood=Logistic(), intercept=True)
+        parts = dict(loss=Logistic(), intercept=True)
         labels = 1.0 * (np.arange(rows) % 2 == 0)
-        fit = rvamp(A[:rows], labels, prior=lasso(0.6), counts=HALF, **parts)
+        fit = rvamp(A[:rows], labels, prior=lasso(0.6), resampling=HALF, **parts)
     else:
-        fit = rvamp(A[:rows], Y[:rows], prior=lasso(2.5), counts=HALF)
+        fit = rvamp(A[:rows], Y[:rows], prior=lasso(2.5), resampling=HALF)
     last, fields = fit.last, []
     for force in (1.0, -1.0):
         said = last.likelihood_message
@@ -393,13 +393,15 @@ def test_of_many_rows_a_few_exact_refits_suffice(monkeypatch):
     X = rng.normal(size=(room.LONG, 15)) / np.sqrt(room.LONG)
     f = 20 * X[:, :5].sum(1)
     labels = 1.0 * (rng.random(len(f)) < 1 / (1 + np.exp(2.5 - f)))
-    parts = dict(likelihood=Logistic(), intercept=True)
+    parts = dict(loss=Logistic(), intercept=True)
     fits = [
-        rvamp(X, labels, prior=lasso(0.7), counts=HALF, **parts),
-        rvamp(X, f + rng.normal(size=len(f)), prior=Laplace(1.0), counts=Poisson(0.5)),
+        rvamp(X, labels, prior=lasso(0.7), resampling=HALF, **parts),
+        rvamp(
+            X, f + rng.normal(size=len(f)), prior=Laplace(1.0), resampling=Poisson(0.5)
+        ),
     ]
     for fit in fits:
-        answer = refine(fit, progress=False)
+        answer = refine(fit, verbose=False)
         # with few columns rVAMP is no help: sixty refits were enough where it was
         assert answer.n_exact <= 300 and answer.n_resamples > 2 * answer.n_exact
         assert answer.Pi_se.max() <= 0.02 and answer.equivalent_refits > 1400
@@ -436,7 +438,7 @@ def test_a_column_that_rvamp_leaves_out_is_found_by_exact_refits(monkeypatch):
     """Turns that know four columns only: the exact ones correct what these miss."""
     fit = fitted("halves")
     monkeypatch.setattr(room, "active_set", lambda fit: np.arange(4))
-    answer = refine(fit, progress=False)
+    answer = refine(fit, verbose=False)
     z = off(answer, *seen_of("halves"))
     assert np.sqrt(np.mean(z[:2] ** 2)) < 1.6
     assert (answer.draws[:, 4:] != 0).any(0).sum() > 20
@@ -454,19 +456,19 @@ def test_a_coefficient_that_is_hardly_selected_has_the_moments_of_rvamp():
 def test_refits_go_on_until_all_together_are_worth_enough():
     fit = fitted("halves")
     for accuracy in (0.01, 0.02):
-        answer = refine(fit, accuracy, progress=False)
+        answer = refine(fit, accuracy, verbose=False)
         assert (
             answer.equivalent_refits > 0.6 / accuracy**2
             and answer.Pi_se.max() < accuracy
         )
-    least = refine(fit, 0.1, progress=False)
+    least = refine(fit, 0.1, verbose=False)
     assert least.n_resamples == room.FIRST[1] and least.n_exact == room.FIRST[0]
     assert f"{room.FIRST[1]} refits ({room.FIRST[0]} to full precision)" in least.status
 
 
 def test_where_nothing_is_selected_the_first_refits_do():
-    empty = rvamp(A, Y, prior=Laplace(1000.0, FixedFactor()), counts=HALF)
-    answer = refine(empty, progress=False)
+    empty = rvamp(A, Y, prior=Laplace(1000.0, FixedFactor()), resampling=HALF)
+    answer = refine(empty, verbose=False)
     assert empty.Pi.sum() < 1e-4 and not answer.draws.any()
     assert answer.n_resamples == room.FIRST[1]
 
@@ -483,16 +485,16 @@ class Replayed:
 
 def test_refits_are_those_of_the_naive_bootstrap():
     fit = fitted("halves")
-    answer = refine(fit, seed=5, progress=False)
+    answer = refine(fit, random_state=5, verbose=False)
     counts, _ = room.resamples(fit, range(30), 5)
-    given = dict(counts=Replayed(counts), randomize=FixedFactor(), n_resamples=30)
-    brute = naive_bootstrap(A, Y, 1.5, keep=range(N), progress=False, **given)
+    given = dict(resampling=Replayed(counts), randomize=FixedFactor(), n_resamples=30)
+    brute = naive_bootstrap(A, Y, 1.5, keep=range(N), verbose=False, **given)
     np.testing.assert_allclose(answer.draws[:30], brute.draws, atol=1e-8)
 
 
 def test_no_resample_is_drawn_twice():
     fit = fitted("halves")
-    answer = refine(fit, None, 550, progress=False)
+    answer = refine(fit, None, 550, verbose=False)
     drawn = answer.draws[answer.draws.any(1)].round(6)
     assert len(np.unique(drawn, axis=0)) == len(drawn) > 500
     counts = room.resamples(fit, range(120), 0)[0]
@@ -502,7 +504,9 @@ def test_no_resample_is_drawn_twice():
 
 def test_the_same_numbers_every_time_and_other_ones_by_another_seed():
     fit = fitted("the paper's")
-    one, two, other = (refine(fit, 0.03, seed=k, progress=False) for k in (3, 3, 4))
+    one, two, other = (
+        refine(fit, 0.03, random_state=k, verbose=False) for k in (3, 3, 4)
+    )
     np.testing.assert_array_equal(one.Pi, two.Pi)
     assert not np.array_equal(one.Pi, other.Pi)
 
@@ -510,9 +514,9 @@ def test_the_same_numbers_every_time_and_other_ones_by_another_seed():
 def test_a_counted_fit_brings_its_own_answer():
     fit = fitted("halves")
     close = with_clusters(fit, [[0, 1, 2]])
-    one = refine(fit, None, 200, progress=False)
+    one = refine(fit, None, 200, verbose=False)
     for what in (condition_on_rows(fit, 2), close, condition_on_rows(close)):
-        answer = refine(what, None, 200, progress=False)
+        answer = refine(what, None, 200, verbose=False)
         np.testing.assert_allclose(one.draws, answer.draws, atol=1e-4)
         assert agrees_with_halves(answer)
         assert not np.array_equal(one.Pi, answer.Pi)
@@ -524,8 +528,8 @@ def test_what_is_sometimes_0_has_a_spread():
     for _ in range(20):
         X = rng.random((80, 40)) < 0.06
         y = X[:, :2] @ [3.0, 2.0] + rng.normal(size=80)
-        fit = rvamp(1.0 * X, y - y.mean(), prior=lasso(4.0), counts=HALF)
-        answer = refine(fit, 0.04, progress=False)
+        fit = rvamp(1.0 * X, y - y.mean(), prior=lasso(4.0), resampling=HALF)
+        answer = refine(fit, 0.04, verbose=False)
         Pi, var = answer.Pi, answer.var
         doubt = (Pi > 0) & (Pi < 1) & (fit.var > 0)
         assert doubt.any() and (var[doubt] > 0).all()
@@ -543,7 +547,7 @@ def test_refits_that_fail_are_left_out_and_named(monkeypatch):
         return again
 
     monkeypatch.setattr(room, "refitter", some)
-    answer = refine(fit, None, 200, progress=False)
+    answer = refine(fit, None, 200, verbose=False)
     assert answer.n_resamples == 198 and answer.n_failed == 2 and answer.n_exact == 58
     assert "2 more did not arrive" in answer.status
     assert np.isfinite(answer.draws).all() and agrees_with_halves(answer)
@@ -562,26 +566,26 @@ def test_nothing_is_lost_when_it_is_interrupted(monkeypatch):
         grow(samples, wanted, progress)
 
     monkeypatch.setattr(room.Samples, "grow", impatient)
-    answer = refine(fit, 0.005, progress=False)
+    answer = refine(fit, 0.005, verbose=False)
     assert answer.interrupted and answer.n_resamples == room.FIRST[1]
     assert "interrupted" in answer.status
     rounds[:] = [0]
     with pytest.raises(KeyboardInterrupt):  # before there are any
-        refine(fit, progress=False)
+        refine(fit, verbose=False)
 
 
 def test_a_fit_that_has_not_converged_leaves_the_refits_alone():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit = rvamp(A, Y, prior=lasso(1.5), counts=HALF, max_iter=1)
-    answer = refine(fit, 0.03, progress=False)
+        fit = rvamp(A, Y, prior=lasso(1.5), resampling=HALF, max_iter=1)
+    answer = refine(fit, 0.03, verbose=False)
     assert answer.prior_refits == 0 and answer.n_exact == answer.n_resamples >= 200
     np.testing.assert_allclose(answer.Pi, (answer.draws != 0).mean(0), atol=1e-6)
     assert agrees_with_halves(answer)
 
 
 def test_a_budget_that_does_not_reach_says_what_would():
-    answer = refine(fitted("halves"), 0.004, 250, progress=False)
+    answer = refine(fitted("halves"), 0.004, 250, verbose=False)
     assert answer.n_resamples == 250 and "0.004 would take some" in answer.status
     assert answer.Pi_se.max() > 0.004 and not answer.interrupted
 
@@ -590,16 +594,16 @@ def test_a_budget_that_does_not_reach_says_what_would():
 def test_where_nothing_is_in_doubt(counts):
     """Two features that stand out, or nothing that is random."""
     y = 60 * A[:, 0] - 50 * A[:, 1]
-    fit = rvamp(A, y, prior=lasso(8.0), counts=counts)
-    answer = refine(fit, progress=False)
+    fit = rvamp(A, y, prior=lasso(8.0), resampling=counts)
+    answer = refine(fit, verbose=False)
     sure = answer.Pi_se < 1e-3
     np.testing.assert_allclose(answer.Pi[sure], fit.Pi[sure].round(), atol=2e-3)
     assert sure.sum() > 20 and np.isfinite(answer.var_se).all()
 
 
 def test_units_change_nothing_but_units():
-    large = rvamp(1e5 * A, 1e3 * Y, prior=lasso(1.5e8), counts=HALF)
-    one, two = answered("halves"), refine(large, progress=False)
+    large = rvamp(1e5 * A, 1e3 * Y, prior=lasso(1.5e8), resampling=HALF)
+    one, two = answered("halves"), refine(large, verbose=False)
     np.testing.assert_allclose(two.Pi, one.Pi, atol=1e-5)
     np.testing.assert_allclose(1e2 * two.mean_se, one.mean_se, rtol=1e-3)
     np.testing.assert_allclose(1e4 * two.var, one.var, rtol=1e-3, atol=1e-6)
@@ -666,7 +670,7 @@ class Drawn:
     ],
 )
 def test_a_law_that_draws_nonsense_is_refused(draw, words):
-    fit = rvamp(A, Y, prior=lasso(1.0), counts=Drawn(draw))
+    fit = rvamp(A, Y, prior=lasso(1.0), resampling=Drawn(draw))
     with pytest.raises((TypeError, ValueError), match=words):
         refine(fit)
 
@@ -686,8 +690,8 @@ class Own(Logistic):
         (lambda fit: refine(fit, None), "n_resamples"),
         (lambda fit: refine(fit, n_resamples=9), "n_resamples"),
         (lambda fit: refine(fit, n_resamples=20.5), "n_resamples"),
-        (lambda fit: refine(fit, seed=-1), "seed"),
-        (lambda fit: refine(fit, seed="one"), "seed must be an integer"),
+        (lambda fit: refine(fit, random_state=-1), "seed"),
+        (lambda fit: refine(fit, random_state="one"), "seed must be an integer"),
         (lambda fit: refine(rvamp(A, Y, 1.0, beta=2.0)), "beta = inf.* not 2"),
         (
             lambda fit: refine(fit, baseline=5),
@@ -700,7 +704,7 @@ class Own(Logistic):
         ),
         (
             lambda fit: refine(
-                rvamp(A, Y, prior=SpikeSlab(0.2, 4.0), counts=HALF, beta=np.inf)
+                rvamp(A, Y, prior=SpikeSlab(0.2, 4.0), resampling=HALF, beta=np.inf)
             ),
             "SpikeSlab",
         ),
@@ -743,20 +747,20 @@ def test_what_takes_long_is_announced_where_no_bar_is_seen(
 
 def test_refits_in_turn_are_those_at_once(monkeypatch):
     fit = fitted("halves")
-    once = refine(fit, None, 60, progress=False)
+    once = refine(fit, None, 60, verbose=False)
     monkeypatch.setattr(refits, "AT_ONCE", 20 * len(fit.problem.y))
-    again = refine(fit, None, 60, progress=False)
+    again = refine(fit, None, 60, verbose=False)
     np.testing.assert_allclose(once.draws, again.draws, atol=1e-9)
     np.testing.assert_allclose(once.Pi, again.Pi, rtol=1e-9)
 
 
 def test_a_loss_and_a_penalty_that_no_solver_knows_are_refitted_by_turns():
-    given = dict(prior=lasso(0.5), counts=HALF)
-    answer = refine(rvamp(A, LABELS, likelihood=Own(), **given), progress=False)
-    z = off(answer, *seen(rvamp(A, LABELS, likelihood=Logistic(), **given)))
+    given = dict(prior=lasso(0.5), resampling=HALF)
+    answer = refine(rvamp(A, LABELS, loss=Own(), **given), verbose=False)
+    z = off(answer, *seen(rvamp(A, LABELS, loss=Logistic(), **given)))
     assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.45
-    ridge = rvamp(A, Y, prior=Ridge(1.0, FixedFactor()), counts=HALF)
-    answer = refine(ridge, progress=False)
+    ridge = rvamp(A, Y, prior=Ridge(1.0, FixedFactor()), resampling=HALF)
+    answer = refine(ridge, verbose=False)
     assert (answer.mean_se > 0).all() and answer.n_resamples >= 200
 
 
@@ -784,10 +788,10 @@ def test_whatever_variances_and_costs_are_the_refits_end(monkeypatch):
 def test_resamples_in_batches_are_those_at_once(monkeypatch):
     """Nothing grows with the number of resamples but what is kept of them."""
     fit = fitted("the paper's")
-    once = refine(fit, None, 300, progress=False)
+    once = refine(fit, None, 300, verbose=False)
     monkeypatch.setattr(room, "SIDE_BY_SIDE", 1)
     monkeypatch.setattr(room, "AT_ONCE", 30 * M)
-    again = refine(fit, None, 300, progress=False)
+    again = refine(fit, None, 300, verbose=False)
     np.testing.assert_allclose(again.draws, once.draws, atol=1e-3)
     np.testing.assert_allclose(again.Pi, once.Pi, atol=0.01)
 
@@ -798,8 +802,8 @@ def test_resamples_without_a_row_and_columns_of_zeros():
     X = rng.normal(size=(6, 4))
     X[:, 2] = 0
     y = 3 * X[:, 0] + rng.normal(size=6)
-    fit = rvamp(X, y, prior=lasso(0.5), counts=Poisson(0.2))
-    answer = refine(fit, progress=False)
+    fit = rvamp(X, y, prior=lasso(0.5), resampling=Poisson(0.2))
+    answer = refine(fit, verbose=False)
     counts, _ = room.resamples(fit, range(answer.n_resamples), 0)
     empty = ~counts.any(1)
     assert 0.2 < empty.mean() < 0.45 and not answer.draws[empty].any()
@@ -813,8 +817,8 @@ def test_copies_of_columns_leave_the_others_as_they_are():
     """rVAMP may warn of copies; refits share what these get as they like."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        twice = rvamp(np.c_[A, A[:, [0, 5]]], Y, prior=lasso(1.5), counts=HALF)
-    answer, alone = refine(twice, progress=False), answered("halves")
+        twice = rvamp(np.c_[A, A[:, [0, 5]]], Y, prior=lasso(1.5), resampling=HALF)
+    answer, alone = refine(twice, verbose=False), answered("halves")
     others = np.setdiff1d(range(N), [0, 5])
     apart = np.hypot(answer.Pi_se[:N], alone.Pi_se)
     z = (answer.Pi[:N] - alone.Pi) / np.maximum(apart, 1e-3)
@@ -846,7 +850,7 @@ def test_so_many_resamples_as_are_asked_for_are_made_where_four_turns_settle_all
         ),
     )
     fit = StabilitySelection(n_resamples=0, verbose=0).fit(X, y).fit_
-    answer = refine(fit, None, n, progress=False)
+    answer = refine(fit, None, n, verbose=False)
     assert answer.n_resamples == n and len(asked) < 60
 
 
@@ -917,7 +921,7 @@ def grouped_fit():
     X = rng.normal(size=(50, 8))
     y = X[:, :2] @ [1.0, 1.0] + rng.normal(size=50)
     prior = GroupLasso(3.0, np.arange(8) // 2)
-    return rvamp(X, y - y.mean(), prior=prior, counts=HALF)
+    return rvamp(X, y - y.mean(), prior=prior, resampling=HALF)
 
 
 def test_refits_by_turns_are_made_side_by_side(monkeypatch):
@@ -927,17 +931,17 @@ def test_refits_by_turns_are_made_side_by_side(monkeypatch):
         made.append(len(counts)) or called(refit, counts, *rest)
     )
     monkeypatch.setattr(turns.ExactByTurns, "__call__", watch)
-    assert refine(grouped_fit(), 0.05, progress=False).n_failed == 0
+    assert refine(grouped_fit(), 0.05, verbose=False).n_failed == 0
     assert made[0] == room.LEAST_EXACT > refits.SIDE
 
 
 def test_no_more_refits_are_made_when_their_turns_are_used_up(monkeypatch):
     fit = grouped_fit()
-    plenty = refine(fit, 0.01, progress=False)
+    plenty = refine(fit, 0.01, verbose=False)
     assert plenty.n_failed == 0
     monkeypatch.setattr(turns, "MOST_TURNS", 0)
     monkeypatch.setattr(turns, "LATE_TURNS", 72)
-    few = refine(fit, 0.01, progress=False)
+    few = refine(fit, 0.01, verbose=False)
     made = few.n_exact + few.n_failed
     assert room.LEAST_EXACT <= made < room.LEAST_EXACT + 40 < plenty.n_exact
     assert "are left out: penalise more" in few.status
@@ -957,7 +961,7 @@ def test_what_arrives_is_no_fair_sample_when_most_is_lost(monkeypatch):
 
     monkeypatch.setattr(room, "refitter", some)
     with pytest.raises(ValueError, match="of 60 refits have .*: penalise more"):
-        refine(fit, 0.05, progress=False)
+        refine(fit, 0.05, verbose=False)
 
 
 def test_only_so_many_refits_are_tried_again_in_vain(monkeypatch):
@@ -995,7 +999,7 @@ def test_refits_that_are_not_sure_are_tried_again_side_by_side(monkeypatch):
     X = rng.normal(size=(30, 6))
     X = np.hstack([X, X])
     y = X[:, 0] + rng.normal(size=30)
-    fit = rvamp(X, y - y.mean(), 5.0, counts=HALF)
+    fit = rvamp(X, y - y.mean(), 5.0, resampling=HALF)
     counts, factor = room.resamples(fit, range(20), 0)
     none, given = np.zeros(12), (X, fit.problem.y)
     alone = [penalised_fit(*given, 5.0 * f, none, c) for f, c in zip(factor, counts)]

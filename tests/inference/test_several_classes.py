@@ -175,10 +175,10 @@ def test_the_answer_of_rows_is_an_average_of_pulls(counts):
 
 def test_two_classes_are_the_logistic_loss():
     A, labels, lam = IRIS
-    options = dict(counts=Poisson(0.5), tol=1e-9)
+    options = dict(resampling=Poisson(0.5), tol=1e-9)
     found = softmax_fit(A, np.where(labels > 0, "b", "a"), 1.0, **options)
     one = Laplace(0.5**0.5, FixedFactor())
-    options |= dict(likelihood=Logistic(), intercept=True)
+    options |= dict(loss=Logistic(), intercept=True)
     usual = rvamp(A, labels > 0, prior=one, **options)
     np.testing.assert_allclose(found.Pi, usual.Pi, atol=3e-4)
     assert found.classes.tolist() == ["a", "b"]
@@ -191,7 +191,7 @@ def test_two_classes_are_the_logistic_loss():
 
 def test_without_resampling_it_is_the_refit():
     A, labels, lam = table("wine")
-    found = softmax_fit(A, labels, lam, counts=NoResampling(), tol=1e-9)
+    found = softmax_fit(A, labels, lam, resampling=NoResampling(), tol=1e-9)
     (x,), (b,), off = refits(A, labels, lam, np.ones((1, 178)), tol=1e-7)
     assert off < 1e-7
     np.testing.assert_allclose(found.mean, x, atol=1e-4)
@@ -265,7 +265,7 @@ def test_a_refit_by_turns_is_exact():
 
 def test_refits_and_rvamp_together():
     truth, (A, labels, lam) = load()["wine"], table("wine")
-    both = softmax_fit(A, labels, lam).refine(n_resamples=150, progress=False)
+    both = softmax_fit(A, labels, lam).refine(n_resamples=150, verbose=False)
     assert both.refined.n_failed == 0 and both.Pi_se.max() < 0.06
     error = np.sqrt(both.Pi_se**2 + truth["Pi"] * (1 - truth["Pi"]) / truth["n"])
     assert (np.abs(both.Pi - truth["Pi"]) < 3.5 * error + 1e-3).all()
@@ -282,7 +282,7 @@ def test_halves_of_each_class_keep_a_rare_one():
     A, labels, lam = table("five")
     rare = np.where(np.arange(150) < 2, "rare", np.where(labels > 1, "b", "c"))
     law = Stratified(HALF, rare)
-    found = softmax_fit(A, rare, lam, counts=law)
+    found = softmax_fit(A, rare, lam, resampling=law)
     assert found.converged and found.classes.tolist() == ["b", "c", "rare"]
     drawn = found.fit.problem.counts.draw(300, np.random.default_rng(0))
     np.testing.assert_array_equal(drawn[::2], drawn[1::2])
@@ -292,7 +292,7 @@ def test_halves_of_each_class_keep_a_rare_one():
 def test_a_path_takes_the_same_problem():
     A, labels, lam = IRIS
     _, problem = softmax_problem(A, labels, 1.0)
-    path = rvamp_path(**problem, lams=[2 * lam, lam], progress=False)
+    path = rvamp_path(**problem, lambdas=[2 * lam, lam], verbose=False)
     found = softmax_fit(A, labels, lam)
     np.testing.assert_allclose(path.Pi[:-2:2, 1], found.Pi, atol=1e-4)
 
@@ -319,7 +319,7 @@ def test_what_is_refused(given, words):
 
 def test_groups_of_samples_and_other_rows_are_refused(iris):
     with pytest.raises(TypeError, match="must be a plain law"):
-        softmax_fit(*IRIS, counts=Grouped(HALF, np.arange(150) // 2))
+        softmax_fit(*IRIS, resampling=Grouped(HALF, np.arange(150) // 2))
     with pytest.raises(
         ValueError, match=r"A_new must have shape \(m, 4\), .* got \(2, 3\)"
     ):
@@ -335,8 +335,8 @@ def test_what_no_fit_or_refit_can_tell_is_refused():
         softmax_fit(np.c_[A, np.ones(60)], np.arange(60) % 3, 1.0)
     # strata that are not the classes keep no class in
     with pytest.raises(ValueError, match="of the resamples have none"):
-        softmax_fit(A, y, 1.0, counts=Stratified(Subsample(0.5), np.zeros(60)))
-    softmax_fit(A, y, 5.0, counts=Stratified(Subsample(0.5), y))
+        softmax_fit(A, y, 1.0, resampling=Stratified(Subsample(0.5), np.zeros(60)))
+    softmax_fit(A, y, 5.0, resampling=Stratified(Subsample(0.5), y))
 
 
 def test_a_late_turn_of_classes_counts_as_the_work_that_it_is(iris, monkeypatch):

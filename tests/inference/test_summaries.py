@@ -69,7 +69,7 @@ def made():
     """Make one of each class, by its name."""
     A, y = table()
     fit = rvamp(A, y, 60.0)
-    halves = rvamp(A, y, 60.0, counts=Subsample(0.5))
+    halves = rvamp(A, y, 60.0, resampling=Subsample(0.5))
     groups = orthonormal_groups(A.to_numpy(), np.arange(10) // 2)
     grouped = rvamp(groups.A, y, prior=GroupLasso(60.0, groups.groups))
     X, survival = simulated_survival(M=60, N=5)
@@ -91,7 +91,7 @@ def made():
         refine(fit, n_resamples=50),
         selector().debiased_effects(),
         softmax_fit(A, np.digitize(y, [-30, 30]), 5.0),
-        neighbourhoods(A, n_resamples=20, progress=False),
+        neighbourhoods(A, n_resamples=20, verbose=False),
         state_evolution(
             0.5, 0.5, signal=ConstantSignal(size=3.0, density=0.1), noise=1.0
         ),
@@ -132,18 +132,18 @@ def test_each_of_them_is_shown():
         lambda fit: condition_on_rows(fit, rows=[3]),
         complementary_pairs,
         lambda fit: refine(fit, n_resamples=50),
-        lambda fit: neighbourhoods(table()[0], n_resamples=20, progress=False),
+        lambda fit: neighbourhoods(table()[0], n_resamples=20, verbose=False),
     ],
 )
 def test_tables_and_pages_have_the_users_names(make):
-    one = make(rvamp(*table(), 60.0, counts=Subsample(0.5)))
+    one = make(rvamp(*table(), 60.0, resampling=Subsample(0.5)))
     assert [*one.summary().index] == NAMES
     assert re.search(r">(\w – )?c( – \w)?<", one._repr_html_())  # always selected
 
 
 def test_tables_hold_the_numbers_of_their_objects():
     A, y = table()
-    fit = rvamp(A, y, 60.0, counts=Subsample(0.5))
+    fit = rvamp(A, y, 60.0, resampling=Subsample(0.5))
     pairs = complementary_pairs(fit)
     conditioned = condition_on_rows(fit, rows=[3])
     for one, Pi in ((fit, fit.Pi), (p1(fit), fit.Pi), (conditioned, conditioned.Pi)):
@@ -155,11 +155,13 @@ def test_tables_hold_the_numbers_of_their_objects():
 
 def test_tables_of_answers_without_a_selection_or_an_edge():
     A, y = table()
-    pairs = complementary_pairs(rvamp(A, y, prior=Ridge(60.0), counts=Subsample(0.5)))
+    pairs = complementary_pairs(
+        rvamp(A, y, prior=Ridge(60.0), resampling=Subsample(0.5))
+    )
     assert [*pairs.summary()] == ["covariance", "rho"]
     assert "Π" not in pairs._repr_html_()
     noise = np.random.default_rng(0).normal(size=(30, 4))
-    network = neighbourhoods(noise, n_resamples=20, q=0.01, progress=False)
+    network = neighbourhoods(noise, n_resamples=20, q=0.01, verbose=False)
     assert not network.summary()["neighbour"].any()
     assert "0 edges" in network._repr_html_()
 

@@ -154,11 +154,11 @@ def test_an_offset_that_leaves_no_doubt_about_a_class_is_refused():
     rows = WeightedLoss(Logistic(), offset=np.full(M, 100.0))
     A, y, _, _ = weighted("logistic")
     with pytest.raises(ValueError, match="offset is up to 100 .* within 30"):
-        rvamp(A, y, 2.0, likelihood=rows, intercept=True)
+        rvamp(A, y, 2.0, loss=rows, intercept=True)
     taken = WeightedLoss(
         Logistic(), np.r_[0.0, np.ones(M - 1)], np.r_[100.0, np.zeros(M - 1)]
     )
-    assert rvamp(A, y, 2.0, likelihood=taken, intercept=True).converged
+    assert rvamp(A, y, 2.0, loss=taken, intercept=True).converged
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_an_offset_that_leaves_no_doubt_about_a_class_is_refused():
         (dict(baseline_tol=np.nan), "baseline_tol must lie in"),
         (dict(baseline_tol=-1), "baseline_tol must lie in"),
         (dict(baseline_tol=0), r"baseline_tol must lie in \(0, inf\), got 0"),
-        (dict(counts="x"), "counts must be a law"),
-        (dict(counts=0.5), "got 0.5: it has no nodes and no mean and no var"),
+        (dict(resampling="x"), "resampling must be a law"),
+        (dict(resampling=0.5), "got 0.5: it has no nodes and no mean and no var"),
     ],
 )
 def test_what_steers_a_survival_fit_is_checked(options, words):
@@ -202,7 +202,7 @@ def test_equal_weights_at_finite_beta_are_another_beta():
 def test_the_squared_loss_is_scaled_rows_and_shifted_targets():
     A, y, w, o = weighted("squared")
     root = np.sqrt(w)
-    one = rvamp(A, y, 2.0, likelihood=WeightedLoss(Squared(), w, o))
+    one = rvamp(A, y, 2.0, loss=WeightedLoss(Squared(), w, o))
     two = rvamp(root[:, None] * A, root * (y - o), 2.0)
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-6)
     np.testing.assert_allclose(one.var, two.var, atol=1e-6)
@@ -212,9 +212,9 @@ def test_the_squared_loss_is_scaled_rows_and_shifted_targets():
 def test_against_refits_with_weights_and_offsets(name):
     A, y, w, o = weighted(name)
     rows, prior = WeightedLoss(NAMES[name], w, o), Laplace(2.0, randomize=FixedFactor())
-    fit = rvamp(A, y, prior=prior, likelihood=rows, intercept=True)
+    fit = rvamp(A, y, prior=prior, loss=rows, intercept=True)
     n = 100 if name == "huber" else 200  # its refits take ten times as long
-    options = dict(randomize=FixedFactor(), n_resamples=n, progress=False)
+    options = dict(randomize=FixedFactor(), n_resamples=n, verbose=False)
     known = dict(sample_weight=w, offset=o, intercept=True)
     truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
     assert fit.converged
@@ -231,9 +231,9 @@ def test_a_weight_of_zero_leaves_the_row_out(name):
     w[::4] = 0
     kept, prior = w > 0, Laplace(2.0, randomize=FixedFactor())
     law = dict(prior=prior, intercept=True)
-    one = rvamp(A, y, likelihood=WeightedLoss(NAMES[name], w, o), **law)
+    one = rvamp(A, y, loss=WeightedLoss(NAMES[name], w, o), **law)
     left = WeightedLoss(NAMES[name], w[kept], o[kept])
-    two = rvamp(A[kept], y[kept], likelihood=left, **law)
+    two = rvamp(A[kept], y[kept], loss=left, **law)
     assert one.converged and two.converged
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-5)
     np.testing.assert_allclose(one.var, two.var, rtol=1e-4, atol=1e-6)
@@ -243,10 +243,10 @@ def test_a_posterior_with_weights():
     """beta = 1, a logistic posterior: weights of 2 are two rows that come together."""
     A, y, _, _ = weighted("logistic")
     law = dict(
-        prior=Laplace(2.0, randomize=FixedFactor()), counts=NoResampling(), beta=1.0
+        prior=Laplace(2.0, randomize=FixedFactor()), resampling=NoResampling(), beta=1.0
     )
-    one = rvamp(A, y, likelihood=WeightedLoss(Logistic(), np.full(M, 2.0)), **law)
-    two = rvamp(np.vstack([A, A]), np.append(y, y), likelihood=Logistic(), **law)
+    one = rvamp(A, y, loss=WeightedLoss(Logistic(), np.full(M, 2.0)), **law)
+    two = rvamp(np.vstack([A, A]), np.append(y, y), loss=Logistic(), **law)
     np.testing.assert_allclose(one.mean, two.mean, atol=0.02)
 
 
@@ -254,7 +254,7 @@ def test_what_other_chapters_ask_of_a_weighted_fit():
     """Chapter 4.6's corrections and chapter 4.2's radius, as for scaled rows."""
     A, y, w, o = weighted("squared")
     prior, root = Laplace(1.0, randomize=FixedFactor()), np.sqrt(w)
-    one = rvamp(A, y, prior=prior, likelihood=WeightedLoss(Squared(), w, o))
+    one = rvamp(A, y, prior=prior, loss=WeightedLoss(Squared(), w, o))
     two = rvamp(root[:, None] * A, root * (y - o), prior=prior)
     assert stability_radius(one) == pytest.approx(stability_radius(two), abs=1e-4)
     assert free_energy(one) == pytest.approx(free_energy(two), rel=1e-6)
@@ -263,7 +263,7 @@ def test_what_other_chapters_ask_of_a_weighted_fit():
     np.testing.assert_allclose(p1(one, 3).cdf(0.1), p1(two, 3).cdf(0.1), atol=1e-5)
     A, y, w, o = (part[:40] for part in weighted("logistic"))
     prior = Laplace(3.0, randomize=FixedFactor())
-    fit = rvamp(A[:, :8], y, prior=prior, likelihood=WeightedLoss(Logistic(), w, o))
+    fit = rvamp(A[:, :8], y, prior=prior, loss=WeightedLoss(Logistic(), w, o))
     assert 0 < stability_radius(fit) < 1
     assert np.abs(condition_on_rows(fit, rows=2).Pi - fit.Pi).max() < 0.1
 
@@ -273,8 +273,10 @@ def test_weights_and_offsets_in_groups(name):
     A, y, w, o = weighted(name)
     law, loss = Grouped(HALF, np.arange(M) // 3), WeightedLoss(NAMES[name], w, o)
     prior = Laplace(2.0, randomize=FixedFactor())
-    fit = rvamp(A, y, prior=prior, likelihood=loss, counts=law)
-    options = dict(counts=law, randomize=FixedFactor(), n_resamples=200, progress=False)
+    fit = rvamp(A, y, prior=prior, loss=loss, resampling=law)
+    options = dict(
+        resampling=law, randomize=FixedFactor(), n_resamples=200, verbose=False
+    )
     known = dict(sample_weight=w, offset=o)
     truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
     assert np.sqrt(np.mean((fit.Pi - truth.Pi) ** 2)) < 0.06  # noise: .03
@@ -310,7 +312,7 @@ def test_a_loss_of_ones_own_with_weights():
     A, y, w, o = weighted("logistic")
     prior = Laplace(2.0, randomize=FixedFactor())
     one, two = (
-        rvamp(A, y, prior=prior, likelihood=WeightedLoss(loss, w, o))
+        rvamp(A, y, prior=prior, loss=WeightedLoss(loss, w, o))
         for loss in (Logistic(), Plain())
     )
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-5)
@@ -478,7 +480,7 @@ def test_weights_of_survival_rows():
     """Integer weights without resampling: rows in as many copies."""
     A, time, event, lam = table("120x60")
     w = np.random.default_rng(0).integers(0, 3, 120) * 1.0
-    law = dict(prior=Laplace(lam, randomize=FixedFactor()), counts=NoResampling())
+    law = dict(prior=Laplace(lam, randomize=FixedFactor()), resampling=NoResampling())
     fit, _ = survival_fit(A, time, event, sample_weight=w, **law)
     many = np.repeat(np.arange(120), w.astype(int))
     copied, _ = survival_fit(A[many], time[many], event[many], **law)
@@ -755,14 +757,14 @@ def test_survival_with_strata_and_entries_against_refits(kind):
     x = [cox_fits(A, time, event, lam, np.array(c), **given) for c in draws]
     Pi, mean = (np.concatenate(x) != 0).mean(0), np.concatenate(x).mean(0)
     prior = Laplace(1.2, randomize=FixedFactor())
-    fit, base = survival_fit(A, time, event, prior=prior, counts=law, **given)
+    fit, base = survival_fit(A, time, event, prior=prior, resampling=law, **given)
     noise = np.sqrt(np.mean(Pi * (1 - Pi)) / 400)
     assert fit.converged and Pi.sum() > 1
     assert np.sqrt(np.mean((fit.Pi - Pi) ** 2)) < 0.012 + noise
     assert np.polyfit(mean, fit.mean, 1)[0] == pytest.approx(1, abs=0.06)
     if "strata" in kind:  # column 1 is the site, and some noise
         one = survival_fit(
-            A, time, event, prior=prior, counts=law, entry=given["entry"]
+            A, time, event, prior=prior, resampling=law, entry=given["entry"]
         )
         assert fit.Pi[1] < Pi[1] + 0.05 < one[0].Pi[1]
 
@@ -898,11 +900,11 @@ def test_rows_that_are_none(arguments, error, word):
 def test_rows_that_do_not_fit_the_table():
     A, y, w, o = weighted("logistic")
     with pytest.raises(ValueError, match="numbers of sample_weight for 60 rows"):
-        rvamp(A, y, 2.0, likelihood=WeightedLoss(Logistic(), w[1:]))
+        rvamp(A, y, 2.0, loss=WeightedLoss(Logistic(), w[1:]))
     with pytest.raises(ValueError, match="both"):
-        rvamp(A, y, 2.0, likelihood=WeightedLoss(Logistic(), (y == 1) * 1.0))
+        rvamp(A, y, 2.0, loss=WeightedLoss(Logistic(), (y == 1) * 1.0))
     with pytest.raises(ValueError, match="beta"):
-        rvamp(A, y, 2.0, likelihood=WeightedLoss(Huber(), w), beta=1.0)
+        rvamp(A, y, 2.0, loss=WeightedLoss(Huber(), w), beta=1.0)
 
 
 def test_nobody_changes_the_weights_afterwards():
@@ -935,7 +937,7 @@ def test_the_baseline_goes_along_with_the_messages(shared):
     A, time, event, lam = table("120x60")
     counts = Grouped(HALF, np.arange(120) // 2) if shared else HALF
     prior = Laplace(lam, randomize=FixedFactor())
-    fit, base = survival_fit(A, time, event, prior=prior, counts=counts, rounds=2)
+    fit, base = survival_fit(A, time, event, prior=prior, resampling=counts, rounds=2)
     assert base.updated(fit.last.u).distance(base) < 2e-5
 
 

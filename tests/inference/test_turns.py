@@ -121,9 +121,9 @@ def agrees(fit, seed=1, most=6000):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_settled_turns_are_refits(shape, loss):
     A, y, lam = problem(shape, loss)
-    parts = dict(likelihood=loss, intercept=not isinstance(loss, Squared))
+    parts = dict(loss=loss, intercept=not isinstance(loss, Squared))
     lam = lam / getattr(loss, "sigma", 1.0) ** 2
-    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=HALF, **parts)
+    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=HALF, **parts)
     assert agrees(fit) > 0.8
 
 
@@ -166,20 +166,20 @@ def test_every_penalty_is_refitted_with_weights_and_offsets(k, penalty, turned, 
     shape = ("wide", "tall")[(k + turned) % 2]
     A, y, lam = problem(shape, loss)
     prior, rows = PENALTIES[penalty](lam, A.shape[1]), weighted(len(A), loss)
-    fit = rvamp(A, y, prior=prior, counts=Poisson(0.7), likelihood=rows, intercept=True)
+    fit = rvamp(A, y, prior=prior, resampling=Poisson(0.7), loss=rows, intercept=True)
     assert agrees(fit) > 0.8
 
 
 def test_rows_in_groups_and_tables_in_pieces_are_refitted():
     A, y, lam = problem("square", Squared())
     prior, groups = Laplace(lam, FixedFactor()), np.arange(len(A)) // 2
-    assert agrees(rvamp(A, y, prior=prior, counts=Grouped(HALF, groups))) == 1
+    assert agrees(rvamp(A, y, prior=prior, resampling=Grouped(HALF, groups))) == 1
     for how in dict(axis=1), dict(axis=0):
         piece = ChunkedTable(A, chunk_size=300, **how)
-        assert agrees(rvamp(piece, y, prior=prior, counts=HALF)) == 1
+        assert agrees(rvamp(piece, y, prior=prior, resampling=HALF)) == 1
     A, y, _ = problem("tall", Squared())
     tall = rvamp(
-        ChunkedTable(A, chunk_size=300), y, prior=prior, counts=HALF, intercept=True
+        ChunkedTable(A, chunk_size=300), y, prior=prior, resampling=HALF, intercept=True
     )
     assert agrees(tall) == 1
 
@@ -198,7 +198,7 @@ def refits(fit, counts):
 def test_scikit_learn_finds_the_same():
     A, y, lam = problem("square", Squared())
     c = np.array([HALF.draw(len(A), np.random.default_rng(k)) for k in range(3)])
-    told = dict(counts=HALF, intercept=True)
+    told = dict(resampling=HALF, intercept=True)
     x = refits(rvamp(A, y, prior=Laplace(lam, FixedFactor()), **told), c)
     for b, rows in enumerate(c > 0):
         theirs = Lasso(lam / rows.sum(), tol=1e-14, max_iter=10**6)
@@ -206,7 +206,7 @@ def test_scikit_learn_finds_the_same():
         both = np.append(theirs.coef_, theirs.intercept_)
         np.testing.assert_allclose(x[b], both, atol=1e-6)
     A, y, lam = problem("square", Logistic())
-    told["likelihood"] = Logistic()
+    told["loss"] = Logistic()
     x = refits(rvamp(A, y, prior=Laplace(lam, FixedFactor()), **told), c)
     how = dict(l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=10**6)
     for b, rows in enumerate(c > 0):
@@ -214,7 +214,7 @@ def test_scikit_learn_finds_the_same():
         both = np.append(theirs.coef_, theirs.intercept_)
         np.testing.assert_allclose(x[b], both, atol=2e-6)
     A, y, lam = problem("square", PoissonLoss())
-    told["likelihood"] = PoissonLoss()
+    told["loss"] = PoissonLoss()
     x = refits(rvamp(A, y, prior=Ridge(lam, FixedFactor()), **told), c)
     for b, rows in enumerate(c > 0):
         theirs = PoissonRegressor(alpha=lam / rows.sum(), tol=1e-10, max_iter=10**4)
@@ -230,7 +230,7 @@ def test_one_curvature_meets_the_conditions_of_its_parabola(penalty, loss):
     A, y, lam = problem("tall", loss)
     lam, rows = lam / getattr(loss, "sigma", 1.0) ** 2, weighted(len(A), loss)
     prior, counts = PENALTIES[penalty](lam, A.shape[1]), Poisson(0.7)
-    fit = rvamp(A, y, prior=prior, counts=counts, likelihood=rows, intercept=True)
+    fit = rvamp(A, y, prior=prior, resampling=counts, loss=rows, intercept=True)
     some = np.array([0, 1, 2, 3, 5, 8, 13])
     c, factor = resamples(fit, range(B), 0)
     x = OneCurvature(fit, some).levels(c, factor, True)[0]
@@ -255,11 +255,8 @@ def test_of_many_rows_one_curvature_is_nearly_the_refit():
     rng = np.random.default_rng(2)
     A = rng.normal(size=(5000, 12)) / np.sqrt(5000)
     y = 1.0 * (rng.random(5000) < 1 / (1 + np.exp(4 - 25 * (A[:, 0] - A[:, 1]))))
-    prior, parts = (
-        Laplace(0.2, FixedFactor()),
-        dict(likelihood=Logistic(), intercept=True),
-    )
-    fit = rvamp(A, y, prior=prior, counts=HALF, **parts)
+    prior, parts = (Laplace(0.2, FixedFactor()), dict(loss=Logistic(), intercept=True))
+    fit = rvamp(A, y, prior=prior, resampling=HALF, **parts)
     draw = resamples(fit, range(200), 0)
     exact, level = refitter(fit)(*draw)
     x = OneCurvature(fit, np.arange(12)).levels(*draw, False)[0]
@@ -336,7 +333,7 @@ def in_a_box(A, y, lam, size, loss, counts):
 def test_a_loss_and_a_penalty_of_ones_own_are_refitted(loss):
     A, y, _ = problem("square", Squared())
     prior = Box(0.6, 2.0)
-    fit = rvamp(A, y, prior=prior, counts=HALF, likelihood=loss, tol=1e-4)
+    fit = rvamp(A, y, prior=prior, resampling=HALF, loss=loss, tol=1e-4)
     c = np.array([HALF.draw(len(A), np.random.default_rng(k)) for k in range(4)])
     x = refits(fit, c)
     assert (np.abs(x) == 2.0).any() and (x == 0).any()
@@ -357,7 +354,7 @@ def test_the_first_turn_is_the_linear_response():
     of what a coefficient that stays answers itself.
     """
     A, y, _ = problem("square", Squared())
-    fit = rvamp(A, y, prior=Laplace(2.5, FixedFactor()), counts=HALF, tol=1e-10)
+    fit = rvamp(A, y, prior=Laplace(2.5, FixedFactor()), resampling=HALF, tol=1e-10)
     assert fit.Pi.max() < room.MOST_RHO
     turns = Turns(fit, dtype=float)
     c = np.array([HALF.draw(len(A), np.random.default_rng(k)) for k in range(5)])
@@ -370,7 +367,7 @@ def test_the_first_turn_is_the_linear_response():
     )
     # a loss that bends: to first order, between counts that are close
     A, y, lam = problem("square", Logistic())
-    parts = dict(likelihood=Logistic(), counts=Poisson(4.0), tol=1e-9)
+    parts = dict(loss=Logistic(), resampling=Poisson(4.0), tol=1e-9)
     fit = rvamp(A, y, prior=Laplace(8 * lam, FixedFactor()), **parts)
     turns, near = (
         Turns(fit, dtype=float),
@@ -390,7 +387,7 @@ def test_rvamps_metric_runs_away_between_near_copies_and_one_metric_does_not():
     f = A[:, ::30].sum(1)
     A, y = datasets.standardize(A, 2 * f / f.std() + rng.normal(size=100))
     lam = 0.02 * np.abs(A.T @ y).max()
-    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=HALF)
+    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=HALF)
     draw = resamples(fit, range(100), 0)
     exact, _ = refitter(fit)(*draw)
     off = lambda x: np.abs(x - exact).max(1) / np.abs(exact).max(1)
@@ -404,7 +401,7 @@ def test_rvamps_metric_runs_away_between_near_copies_and_one_metric_does_not():
 
 def test_settled_signs_are_nearly_those_of_the_refits_in_32_bits():
     A, y, lam = problem("wide", Squared())
-    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=HALF)
+    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=HALF)
     draw = resamples(fit, range(300), 0)
     exact, _ = refitter(fit)(*draw)
     turns = Turns(fit)
@@ -418,7 +415,7 @@ def test_settled_signs_are_nearly_those_of_the_refits_in_32_bits():
 
 def test_some_columns_are_refitted_as_if_the_others_were_not_there():
     A, y, lam = problem("wide", Squared())
-    told = dict(prior=Laplace(lam, FixedFactor()), counts=HALF, intercept=True)
+    told = dict(prior=Laplace(lam, FixedFactor()), resampling=HALF, intercept=True)
     fit, few = rvamp(A, y, **told), np.array([0, 2, 3, 9])
     draw = resamples(fit, range(B), 0)
     turns = Turns(fit, few, dtype=float)
@@ -444,13 +441,13 @@ def test_a_sparse_table_turns_as_its_array(shape):
 
 def test_a_resample_without_a_row_selects_nothing():
     A, y, lam = problem("tall", Squared())
-    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=HALF)
+    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=HALF)
     assert not refits(fit, np.zeros((2, len(A)))).any()
 
 
 def test_extreme_units_take_64_bits_and_find_the_same():
     A, y, lam = problem("square", Squared())
-    told = dict(counts=HALF)
+    told = dict(resampling=HALF)
     one = rvamp(A, y, prior=Laplace(lam, FixedFactor()), **told)
     large = rvamp(1e12 * A, y, prior=Laplace(1e12 * lam, FixedFactor()), **told)
     draw = resamples(one, range(B), 0)

@@ -27,7 +27,7 @@ selector = pipeline[1]
 assert list(selector.get_feature_names_out()) == true
 selector.plot_path()
 assert len(selector.summary()) == 12
-assert selector.refine(None, 20, progress=False).interval().shape == (12, 2)
+assert selector.refine(None, 20, verbose=False).interval().shape == (12, 2)
 
 health = np.where(y > 0, "ill", "well")
 classes = StabilitySelection(loss="logistic", n_lambdas=10).fit(table, health)

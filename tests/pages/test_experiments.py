@@ -132,11 +132,11 @@ def test_chunks_add_up_to_the_naive_bootstrap(monkeypatch, tmp_path):
     ours = experiments.statistics(experiments.gather(tmp_path, "tiny", 5, range(3)))
     theirs = naive_bootstrap(
         *problem("tiny"),
-        counts=COUNTS,
+        resampling=COUNTS,
         randomize=RANDOMISE,
         n_resamples=30,
-        seed=5,
-        progress=False,
+        random_state=5,
+        verbose=False,
     )
     for key, value in ours.items():
         np.testing.assert_allclose(
@@ -280,8 +280,8 @@ def test_a_row_of_the_table_of_errors_is_made_again(monkeypatch):
 
     @cache
     def again(lam, seed):
-        given = dict(counts=COUNTS, randomize=RANDOMISE, keep=range(A.shape[1]))
-        given |= dict(n_resamples=ERROR["refits"], seed=seed, progress=False)
+        given = dict(resampling=COUNTS, randomize=RANDOMISE, keep=range(A.shape[1]))
+        given |= dict(n_resamples=ERROR["refits"], random_state=seed, verbose=False)
         return naive_bootstrap(A, y, lam, **given)
 
     monkeypatch.setattr(experiments, "refit", refit)
@@ -329,11 +329,11 @@ def test_breast_cancer():
         recipe["lam"],
         loss="logistic",
         intercept=True,
-        counts=COUNTS,
+        resampling=COUNTS,
         randomize=RANDOMISE,
         n_resamples=10,
-        seed=1,
-        progress=False,
+        random_state=1,
+        verbose=False,
     )
     middle = (kept["Pi"] > 0.05) & (kept["Pi"] < 0.95)
     assert (
@@ -346,7 +346,7 @@ def test_breast_cancer():
         )
         < 1.4
     )
-    fit = rvamp(A, y, recipe["lam"], likelihood=Logistic(), intercept=True)
+    fit = rvamp(A, y, recipe["lam"], loss=Logistic(), intercept=True)
     assert fit.converged and all(
         np.corrcoef(getattr(fit, key), kept[key])[0, 1] > 0.95
         for key in ("mean", "var", "Pi")

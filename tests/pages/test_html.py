@@ -328,12 +328,12 @@ def results():
     A, y, one = d.A[:, :10], d.y, NoResampling()
     fit = rvamp(A, y, lam=60.0)
     short = rvamp(A, y, lam=60.0, max_iter=1)
-    stopped = dict(progress=False, max_iter=3)
+    stopped = dict(verbose=False, max_iter=3)
     plan = predict_study(200, n_features=500, n_effects=10, size=0.5)
-    path = rvamp_path(A, y, n_lambdas=8, progress=False)
-    both = refine(fit, accuracy=0.05, progress=False)
+    path = rvamp_path(A, y, n_lambdas=8, verbose=False)
+    both = refine(fit, accuracy=0.05, verbose=False)
     interrupted = replace(both, interrupted=True)
-    whole = debiased_effects(rvamp(A, y, prior=lasso, counts=one))
+    whole = debiased_effects(rvamp(A, y, prior=lasso, resampling=one))
     few = np.arange(10) < 4
     some = Effects(*(np.where(few, v, np.nan) for v in whole[:5]), whole.status)
     some = some._replace(status=np.where(few, "interval", "none"))
@@ -407,7 +407,7 @@ def test_results_of_refits_classes_and_hazards_have_a_table(results):
     classes, baseline = (results[name][0] for name in ("classes", "baseline"))
     assert [*classes.summary().index] == [*load_diabetes().names[:10]]
     assert "bmi" in classes._repr_html_()
-    refined = classes.refine(accuracy=0.2, progress=False)
+    refined = classes.refine(accuracy=0.2, verbose=False)
     assert [*refined.summary().columns][:2] == ["Pi", "Pi_se"]
     by_hand = baseline.summary()
     assert by_hand["events"].sum() == baseline.event.sum()

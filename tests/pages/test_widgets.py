@@ -186,7 +186,7 @@ def test_what_is_kept_of_the_diabetes_data_is_what_the_package_computes(at):
     lam = datasets.choose_lambda(data.A, data.y) * 1.2 ** (at[0] - 13)
     prior = Laplace(lam, FixedFactor() if at[2] else TwoPoint())
     counts = rvamp_nb.Poisson((0.25, 0.5, 1.0)[at[1]])
-    fit = rvamp(data.A, data.y, prior=prior, counts=counts)
+    fit = rvamp(data.A, data.y, prior=prior, resampling=counts)
     found = np.array(in_node(DIABETES, table=TABLE, at=at))
     wanted = [1 - fit.Pi[shown], fit.mean[shown], fit.var[shown]]
     np.testing.assert_allclose(found.T, wanted, rtol=1e-5, atol=1e-9)
@@ -206,7 +206,7 @@ def test_the_refits_that_are_kept_are_naive_refits():
     data = datasets.load_diabetes()
     shown = [list(data.names).index(name) for name in TABLE["names"]]
     lam = datasets.choose_lambda(data.A, data.y)
-    asked = dict(n_resamples=2000, seed=13, keep=shown, progress=False)
+    asked = dict(n_resamples=2000, random_state=13, keep=shown, verbose=False)
     codes, unit = refits_in_bytes(naive_bootstrap(data.A, data.y, lam, **asked).draws)
     kept = in_node(
         "(() => { const data = js.unpack(table); return table.names.map((_, i) => {"
@@ -468,7 +468,7 @@ def test_what_cannot_be_explored_is_refused_by_name(small):
     fit = rvamp(*small, 0.1)
     with pytest.warns(rvamp_nb.ConvergenceWarning):
         early = rvamp(*small, 0.1, max_iter=2)
-    still = rvamp(*small, prior=Laplace(0.1, FixedFactor()), counts=NoResampling())
+    still = rvamp(*small, prior=Laplace(0.1, FixedFactor()), resampling=NoResampling())
     names = ["age", "bmi", "sex", "s1", "s2", "s3"]
     for kind, words, call in [
         (ValueError, "has not converged", lambda: explore(early)),

@@ -51,7 +51,7 @@ assert_type(data.A, Array)
 lam = datasets.choose_lambda(data.A, data.y)
 assert_type(lam, float)
 
-fit = rvamp(data.A, data.y, lam, counts=Subsample(0.5), likelihood=Huber(1.0))
+fit = rvamp(data.A, data.y, lam, resampling=Subsample(0.5), loss=Huber(1.0))
 assert_type(fit, Fit)
 assert_type(fit.mean, Array)
 assert_type(fit.Pi, Array)
@@ -110,12 +110,12 @@ class Twice:
         return (2 * rng.integers(2, size=M)).astype(np.float64)
 
 
-rvamp(data.A, data.y, prior=Normal(), counts=Twice())
+rvamp(data.A, data.y, prior=Normal(), resampling=Twice())
 
 # what must be seen
 rvamp(data.A, data.y, lam=[0.1], tol="small")  # type: ignore[arg-type]
 rvamp(data.A, data.y, prior=Logistic())  # type: ignore[arg-type]
-rvamp(data.A, data.y, counts=0.5)  # type: ignore[arg-type]
+rvamp(data.A, data.y, resampling=0.5)  # type: ignore[arg-type]
 rvamp(data.A, data.y, n_refits=3)  # type: ignore[call-arg]
 rvamp(data.A)  # type: ignore[call-arg]
 fit.average  # type: ignore[attr-defined]
@@ -124,7 +124,7 @@ refine(data)  # type: ignore[arg-type]
 naive_bootstrap(data.A, data.y, lam, loss="hubber")  # type: ignore[arg-type]
 StabilitySelection(bound="mbb")  # type: ignore[arg-type]
 StabilitySelection(refits=100)  # type: ignore[call-arg]
-selector.refine(seed=0.5)  # type: ignore[arg-type]
+selector.refine(random_state=0.5)  # type: ignore[arg-type]
 Subsample("half")  # type: ignore[arg-type]
 datasets.load_riboflavin(3)  # type: ignore[arg-type]
 rvamp_nb.refined  # type: ignore[attr-defined]

@@ -93,7 +93,7 @@ def test_exact_refits_of_a_sparse_table_are_those_of_the_array(start):
     rng = np.random.default_rng(2)
     counts = (rng.random((5, 200)) < 0.5) * 1.0
     counts[0] = 0
-    fits = [rvamp(A, y, 0.5, counts=Subsample(0.5)) for A in (X, X.toarray())]
+    fits = [rvamp(A, y, 0.5, resampling=Subsample(0.5)) for A in (X, X.toarray())]
     first = sparse.csr_array(np.eye(5, 61)) if start else None
     x, _ = refitter(fits[0])(counts, np.ones((5, 1)), first)
     truth, _ = refitter(fits[1])(counts, np.ones((5, 1)))
@@ -108,7 +108,7 @@ def test_exact_refits_begin_with_few_columns(monkeypatch):
 
 def test_turns_of_products_settle_at_refits():
     X, y = sparse_table(400, 100)
-    fit = rvamp(X, y, 0.8, counts=Subsample(0.5))
+    fit = rvamp(X, y, 0.8, resampling=Subsample(0.5))
     counts = (np.random.default_rng(3).random((30, 400)) < 0.5) * 1.0
     few, settled = DiagonalTurns(fit).levels(counts, np.ones((1, 1)), True)
     exact = refitter(fit)(counts, np.ones((1, 1)))[0].toarray()
@@ -139,10 +139,10 @@ def test_the_truth_is_brute_force(both):
         q.target.y,
         by.lambda_,
         n_resamples=300,
-        counts=q.counts,
+        resampling=q.counts,
         randomize=q.prior.randomize,
-        seed=9,
-        progress=False,
+        random_state=9,
+        verbose=False,
     )
     # of a feature that none of 300 refits selects their share says little
     variance = np.maximum(by.probabilities_ * (1 - by.probabilities_), 1e-3) / 300

@@ -100,7 +100,7 @@ def test_strong_features_lead_their_decoys(name):
     )
     assert table.share["x7"] == 0 and len(table) == 20
     again = s.select_by_decoys(pfer=2, covariance=name, n_draws=5)
-    other = s.select_by_decoys(pfer=2, covariance=name, n_draws=5, seed=1)
+    other = s.select_by_decoys(pfer=2, covariance=name, n_draws=5, random_state=1)
     assert table.equals(again) and not table.equals(other)
 
 

@@ -245,11 +245,11 @@ def test_a_bagged_prediction_has_the_variance_of_refits(plain):
         A,
         y,
         plain.lambda_,
-        counts=Subsample(0.5),
+        resampling=Subsample(0.5),
         randomize=plain.question_.prior.randomize,
         n_resamples=600,
         keep=np.arange(12),
-        progress=False,
+        verbose=False,
     ).draws
     by_refits = (draws @ A[:20].T).std(0)
     ratio = plain.predict(X[:20], return_std=True)[1] / by_refits
@@ -469,7 +469,7 @@ def test_exact_duplicates_share_their_probability(short):
         and s.diagnostics_.reliability == "amber"
         and s.summary(full=True).loc["x0", "duplicates"] == "x12, x13"
     )
-    r = s.refine(None, 20, progress=False)
+    r = s.refine(None, 20, verbose=False)
     assert r.Pi.shape == (14,) and r.Pi[0] == r.Pi[12] == r.Pi[13]
     assert r.draws.shape == (20, 14)
     np.testing.assert_allclose(r.draws[:, 13], -0.5 * r.draws[:, 0])
@@ -569,7 +569,7 @@ def test_clones_and_pickles(plain):
     np.testing.assert_array_equal(
         copy.predict(X, return_std=True)[1], plain.predict(X, return_std=True)[1]
     )
-    one, other = (s.refine(None, 20, progress=False) for s in (copy, plain))
+    one, other = (s.refine(None, 20, verbose=False) for s in (copy, plain))
     np.testing.assert_array_equal(one.Pi, other.Pi)
     np.testing.assert_array_equal(one.draws, other.draws)
 
@@ -743,7 +743,7 @@ def test_refined_numbers_reach_all_that_is_reported(mended):
 def test_other_refits_prefer_the_refined_numbers(mended):
     """Of Π, mean and variance, on the scale of the table; what is said is near it."""
     plain, s = mended
-    x, r = plain.refine(None, 1500, seed=9, progress=False).draws, s.refined_
+    x, r = plain.refine(None, 1500, random_state=9, verbose=False).draws, s.refined_
     names = ("probabilities_", "coef_mean_", "coef_std_")
     for name, truth in zip(names, ((x != 0).mean(0), x.mean(0), x.std(0))):
         before, after = (np.mean((getattr(e, name) - truth) ** 2) for e in mended)

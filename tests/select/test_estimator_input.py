@@ -614,7 +614,10 @@ BAD = {
     "refine with few refits": (lambda: fitted().refine(None, 5), "at least 10"),
     "refine with half a refit": (lambda: fitted().refine(None, 20.5), "n_resamples"),
     "refine with text": (lambda: fitted().refine(None, "100"), "n_resamples"),
-    "refine with a negative seed": (lambda: fitted().refine(0.1, seed=-1), "seed"),
+    "refine with a negative seed": (
+        lambda: fitted().refine(0.1, random_state=-1),
+        "seed",
+    ),
     "refine to nothing": (
         lambda: fitted().refine(0),
         "accuracy must lie in (1e-06, 0.5)",
@@ -624,7 +627,7 @@ BAD = {
     "refine to a word": (lambda: fitted().refine("0.02"), "accuracy"),
     "refine without an end": (lambda: fitted().refine(None), "n_resamples"),
     "interval of every level": (
-        lambda: fitted().refine(None, 20, progress=False).interval(1),
+        lambda: fitted().refine(None, 20, verbose=False).interval(1),
         "level",
     ),
     # the bounds alone

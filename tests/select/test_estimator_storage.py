@@ -219,7 +219,7 @@ def test_refits_from_blocks_are_combined_as_those_in_memory():
         errors = [getattr(r, f"{name}_se") for r in (in_memory, from_blocks)]
         assert np.isfinite([a, b, *errors]).all(), name
         assert (np.abs(a - b) <= 3 * np.hypot(*errors) + 1e-12).all(), name
-    again = two.refine(None, 60, progress=False)
+    again = two.refine(None, 60, verbose=False)
     np.testing.assert_array_equal(again.Pi, two.probabilities_)
     np.testing.assert_array_equal(again.mean, two.coef_mean_)
     np.testing.assert_allclose(np.sqrt(again.var), two.coef_std_, rtol=1e-12)
@@ -324,7 +324,7 @@ def test_what_is_refused_after_the_fit(monkeypatch):
     refused(lambda: s.transform(as_chunked(X[:, :100])), "100 features")
     monkeypatch.setattr(refits, "MOST_HELD", 60 * 130)
     refused(lambda: s.refine(None, 600), "in memory", "60 refits", "as an array")
-    assert s.refine(None, 30, progress=False).n_resamples == 30
+    assert s.refine(None, 30, verbose=False).n_resamples == 30
 
 
 def test_a_frame_of_dask_with_words_names_the_column():
@@ -416,6 +416,6 @@ def test_a_path_lets_go_of_what_it_does_not_keep():
     )
     gc.collect()
     assert [fit() for fit in seen] == [None, None]
-    for k, lam in enumerate(path.lams):
+    for k, lam in enumerate(path.lambdas):
         np.testing.assert_allclose(path.Pi[:, k], model.solve(lam).Pi, atol=1e-8)
         assert model.solve(lam, path.states[k]).n_iter < 4

@@ -358,5 +358,5 @@ def test_where_a_search_begins_does_not_depend_on_the_basis_of_a_group():
     B = np.column_stack([A[:, :3] @ turn, A[:, 3:]])
     how = dict(column_groups=list("aaabbb"), lambdas=[1.0], n_resamples=0, verbose=0)
     one, two = (StabilitySelection(**how).fit(T, y).question_ for T in (A, B))
-    first, other = (coarse_path(question, 1.0).lams for question in (one, two))
+    first, other = (coarse_path(question, 1.0).lambdas for question in (one, two))
     np.testing.assert_allclose(first, other, rtol=1e-10)

@@ -73,7 +73,7 @@ def test_refits_of_a_table_in_blocks_are_held_where_they_are_not_zero():
 
 def test_parts_make_the_arrays_that_they_return():
     X, y = a_table(100, 2000)
-    fit = rvamp(X / 10, y, 3.0, counts=Subsample(0.5))
+    fit = rvamp(X / 10, y, 3.0, resampling=Subsample(0.5))
     X, zeros, ones = np.asfortranarray(X), np.zeros(2000), np.ones(2000)
     parts = {
         lambda: unit_columns(X): 2.3,

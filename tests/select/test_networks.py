@@ -48,8 +48,8 @@ def test_edges_against_the_naive_bootstrap():
     lam, n, kept = penalty_for(8.0, A, "and", 0), 400, []
     for i in range(12):
         rest = np.arange(12) != i
-        how = dict(counts=Subsample(0.5), randomize=FixedFactor(), keep=range(11))
-        how |= dict(n_resamples=n, seed=3, progress=False)
+        how = dict(resampling=Subsample(0.5), randomize=FixedFactor(), keep=range(11))
+        how |= dict(n_resamples=n, random_state=3, verbose=False)
         draws = naive_bootstrap(A[:, rest], A[:, i], lam, **how).draws
         kept.append(np.insert(draws, i, 0, axis=1) != 0)
     there = np.transpose(kept, (1, 0, 2))  # of one seed: the halves are the same
@@ -110,7 +110,7 @@ def test_pairs_depend_on_seed_and_number_only(monkeypatch):
     second = neighbourhoods(X, n_resamples=32)
     assert first.n_resamples == second.n_resamples == 32
     assert (first.probabilities == second.probabilities).all()
-    other = neighbourhoods(X, n_resamples=32, seed=1)
+    other = neighbourhoods(X, n_resamples=32, random_state=1)
     assert (first.probabilities != other.probabilities).any()
     rows = halves(9, range(4), 0)
     assert rows.shape == (4, 2, 4)
@@ -188,7 +188,7 @@ def test_a_line_and_a_picture():
         (dict(X=np.where(X > 2, np.nan, X)), ValueError, "NaN or infinite"),
         (dict(X=[["a", "b", "c"]] * 5), ValueError, "column 0 of X .* holds 'a'"),
         (dict(n_resamples=3), ValueError, "n_resamples must be at least 4"),
-        (dict(seed=-1), ValueError, "seed"),
+        (dict(random_state=-1), ValueError, "random_state"),
         (dict(q=100), ValueError, "q must lie in"),
         (dict(q=5, pfer=1, threshold=0.8), ValueError, "at most two"),
     ],
@@ -201,9 +201,9 @@ def test_what_is_refused(change, error, words):
 def test_the_bound_is_kept_where_halves_select_more():
     for seed in range(4):
         X = np.random.default_rng(seed).normal(size=(40, 8))
-        found = neighbourhoods(X, n_resamples=200, progress=False)
+        found = neighbourhoods(X, n_resamples=200, verbose=False)
         assert found.pfer <= 1 + 1e-9 and found.threshold >= 0.75
-    alone = neighbourhoods(X, q=3.0, n_resamples=200, progress=False)
+    alone = neighbourhoods(X, q=3.0, n_resamples=200, verbose=False)
     assert alone.threshold == 0.75  # for q alone nothing was promised
 
 

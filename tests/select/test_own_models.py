@@ -180,8 +180,8 @@ def test_inner_alone_is_all_that_a_prior_needs():
     """The Lasso as one's own: Π, moments, densities, refits, selection."""
     A, f, rng = table(M=80)
     y = f - f.mean() + 0.5 * rng.normal(size=80)
-    one = rvamp(A, y, prior=Threshold(0.7), counts=HALF)
-    other = rvamp(A, y, prior=Laplace(0.7, FixedFactor()), counts=HALF)
+    one = rvamp(A, y, prior=Threshold(0.7), resampling=HALF)
+    other = rvamp(A, y, prior=Laplace(0.7, FixedFactor()), resampling=HALF)
     np.testing.assert_allclose(one.Pi, other.Pi, atol=1e-6)
     np.testing.assert_allclose(one.var, other.var, atol=1e-6)
     x = np.linspace(-1, 1, 7)
@@ -216,8 +216,8 @@ def test_a_kink_does_not_keep_the_iteration_from_its_fixed_point():
     A, f, _ = table()
     y = f + 0.5 * np.random.default_rng(0).gumbel(size=len(f))
     for lam in (4.0, 8.0):
-        asked = dict(counts=HALF, intercept=True, max_iter=60)
-        assert rvamp(A, y, lam, likelihood=Expectile(0.8), **asked).converged
+        asked = dict(resampling=HALF, intercept=True, max_iter=60)
+        assert rvamp(A, y, lam, loss=Expectile(0.8), **asked).converged
 
 
 class Two(Prior):
@@ -344,11 +344,11 @@ def test_the_solver_flags_what_is_not_convex():
     A, f, rng = table(M=60)
     y = f + 0.5 * rng.normal(size=60)
     with pytest.warns(UserWarning, match="Mcp is not convex: a resample may have"):
-        rvamp(A, y - y.mean(), prior=Mcp(), counts=HALF)
+        rvamp(A, y - y.mean(), prior=Mcp(), resampling=HALF)
     for prior, words in ((Sorted(), "not separable"), (Falls(), "falls by|derivative")):
         with pytest.raises(ValueError, match=words):
-            rvamp(A, y - y.mean(), prior=prior, counts=HALF)
-    drawn = rvamp(A, y - y.mean(), prior=Drawn(), counts=HALF)
+            rvamp(A, y - y.mean(), prior=prior, resampling=HALF)
+    drawn = rvamp(A, y - y.mean(), prior=Drawn(), resampling=HALF)
     with pytest.raises(ValueError, match="`cases` of a prior of your own"):
         refine(drawn)
 

@@ -416,7 +416,7 @@ def test_refits_may_come_later_and_are_the_same(all_of_it):
 
 def test_the_bound_holds_for_the_largest_of_the_sums(plain, monkeypatch):
     some = refine_selection(
-        plain.selection_, accuracy=None, n_resamples=50, progress=False
+        plain.selection_, accuracy=None, n_resamples=50, verbose=False
     )
     all_of_them = lambda *_, **__: replace(some, Pi=np.ones(30))
     monkeypatch.setattr("rvamp_nb.select.selection.refine_selection", all_of_them)
@@ -428,7 +428,7 @@ def test_the_bound_holds_for_the_largest_of_the_sums(plain, monkeypatch):
 
 def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     alone, both = plain.selection_, with_refits(plain.selection_, n_resamples=50)
-    some = refine_selection(alone, accuracy=None, n_resamples=50, progress=False)
+    some = refine_selection(alone, accuracy=None, n_resamples=50, verbose=False)
 
     def known_to(se):
         less = lambda *_, **__: replace(some, Pi_se=se)

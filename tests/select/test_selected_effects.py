@@ -88,7 +88,7 @@ def test_effects_are_those_of_the_standardised_table(squared):
     A, centred = datasets.standardize(X, y)
     lam = fit_for_effects(s.question_).problem.prior.lam
     lasso = Laplace(lam, FixedFactor())
-    fit = rvamp(A, centred, prior=lasso, counts=NoResampling())
+    fit = rvamp(A, centred, prior=lasso, resampling=NoResampling())
     for level in (0.95, 0.8):
         by_hand = in_units(debiased_effects(fit, level), length_of(X))
         found = s.debiased_effects(X.columns, level)
@@ -101,7 +101,7 @@ def test_effects_of_two_classes_are_log_odds_of_the_second(logistic):
     X, classes, s = logistic
     A, _ = datasets.standardize(X)
     lam = fit_for_effects(s.question_).problem.prior.prior.lam
-    model = dict(likelihood=Logistic(), intercept=True, counts=NoResampling())
+    model = dict(loss=Logistic(), intercept=True, resampling=NoResampling())
     model["prior"] = Laplace(lam, FixedFactor())
     found = s.debiased_effects(X.columns)
     # the iteration of another layout of the same numbers ends within its tolerance
@@ -122,7 +122,7 @@ def test_the_penalty_predicts_rows_that_are_left_out():
     s = selector(X, y)
     best = fit_for_effects(s.question_).problem.prior.lam
     A, y = datasets.standardize(X.to_numpy(), y)
-    model = dict(counts=NoResampling())
+    model = dict(resampling=NoResampling())
     errors = []
     lams = best * np.array([0.1, 0.5, 1, 2, 6, 30])
     for lam in lams:
@@ -153,7 +153,7 @@ def test_a_column_that_is_never_penalised_is_in_the_model():
     unit = length_of(X)
     left = s.scale_ / unit
     prior = Laplace(fitted.problem.prior.lam, FixedFactor(), factors * left)
-    fit = rvamp(A, centred, prior=prior, counts=NoResampling(), tol=1e-9)
+    fit = rvamp(A, centred, prior=prior, resampling=NoResampling(), tol=1e-9)
     by_hand = in_units(debiased_effects(fit), unit)
     whole = s.debiased_effects(X.columns)
     np.testing.assert_allclose(numbers(whole)[:4], by_hand[:4], rtol=2e-4)
@@ -235,7 +235,7 @@ def test_what_is_shown_says_that_it_is_after_selection(squared):
 def s_fit():
     X, y, _ = table(5, M=40, N=4)
     A, y = datasets.standardize(X, y)
-    return rvamp(A, y, prior=Laplace(1.0, FixedFactor()), counts=NoResampling())
+    return rvamp(A, y, prior=Laplace(1.0, FixedFactor()), resampling=NoResampling())
 
 
 def test_where_there_is_no_interval_there_is_a_reason():

@@ -118,14 +118,14 @@ def test_the_refits_are_those_of_a_penalty_written_out():
         delta=2.0,
         l1_ratio=first / (first + second),
         intercept=True,
-        counts=SimpleNamespace(draw=lambda M, rng: next(rows)),
+        resampling=SimpleNamespace(draw=lambda M, rng: next(rows)),
         randomize=FixedFactor(),
         n_resamples=20,
-        seed=4,
+        random_state=4,
         keep=range(N),
-        progress=False,
+        verbose=False,
     )
-    ours = s.refine(None, 20, seed=4, progress=False).draws
+    ours = s.refine(None, 20, random_state=4, verbose=False).draws
     np.testing.assert_array_equal(ours != 0, by_hand.draws != 0)
     np.testing.assert_allclose(ours * s.scale_, by_hand.draws, atol=1e-5)
 
@@ -220,11 +220,11 @@ def test_copies_of_an_elastic_net_share():
         y - y.mean(),
         s.lambda_,
         l1_ratio=s.question_.prior.l1_ratio,
-        counts=Subsample(0.5),
+        resampling=Subsample(0.5),
         randomize=FixedFactor(),
         n_resamples=400,
         keep=range(N + 2),
-        progress=False,
+        verbose=False,
     )
     assert (brute.draws[:, 0] != 0).tolist() == (brute.draws[:, N] != 0).tolist()
     np.testing.assert_allclose(brute.draws[:, 1], -brute.draws[:, N + 1], atol=1e-6)
@@ -428,7 +428,7 @@ def test_a_refit_that_looks_at_likely_columns_first_is_the_same(both, monkeypatc
 
 def test_the_combination_is_what_refine_says(both):
     X, y, s, plain = both
-    refined = plain.refine(None, 50, progress=False)
+    refined = plain.refine(None, 50, verbose=False)
     for name, value in vars(refined).items():
         if name not in ("sparse_draws", "levels"):
             np.testing.assert_array_equal(getattr(s.refined_, name), value, name)
@@ -466,7 +466,7 @@ def test_by_default_refits_have_the_last_word():
         for how in ({}, dict(n_resamples=0))
     )
     assert s.refined_.n_resamples >= 200 and s.refined_.Pi_se.max() <= 0.02
-    np.testing.assert_array_equal(s.probabilities_, plain.refine(progress=False).Pi)
+    np.testing.assert_array_equal(s.probabilities_, plain.refine(verbose=False).Pi)
     assert plain.refined_ is plain.undecided_ is None and np.isnan(plain.pfer_bound_se_)
     np.testing.assert_array_equal(plain.probabilities_, plain.fit_.Pi)
     finer = StabilitySelection(q=4, accuracy=0.008, verbose=0).fit(X[:, :N], y)
@@ -885,8 +885,8 @@ def test_coefficients_lie_where_refits_have_them():
     X, y = table(wild=0)
     X = X[:, :N]
     plain, combined = (near(X, y, n_resamples=n) for n in (0, 300))
-    given = dict(counts=Subsample(0.5), randomize=FixedFactor(), keep=range(N))
-    given |= dict(n_resamples=1000, seed=77, progress=False)
+    given = dict(resampling=Subsample(0.5), randomize=FixedFactor(), keep=range(N))
+    given |= dict(n_resamples=1000, random_state=77, verbose=False)
     model = plain.question_
     draws = naive_bootstrap(model.A, model.target.y, plain.lambda_, **given).draws
     for s in (plain, combined):
@@ -920,10 +920,10 @@ def of_other_refits(s, X, n=1000, **given):
     A = A[:, : X.shape[1] + (not squared)]
     factor = np.ones(A.shape[1])
     factor[X.shape[1] :] = 0
-    given |= dict(loss=s.loss_, counts=s.question_.counts, randomize=FixedFactor())
-    given |= dict(penalty_factor=factor, keep=range(A.shape[1]), seed=5)
+    given |= dict(loss=s.loss_, resampling=s.question_.counts, randomize=FixedFactor())
+    given |= dict(penalty_factor=factor, keep=range(A.shape[1]), random_state=5)
     y = s.question_.target.y
-    seen = naive_bootstrap(A, y, s.lambda_, n_resamples=n, progress=False, **given)
+    seen = naive_bootstrap(A, y, s.lambda_, n_resamples=n, verbose=False, **given)
     return seen.draws @ A.T + s.question_.target.level * squared
 
 
@@ -1071,11 +1071,11 @@ def test_predictions_of_groups_vary_as_refits_do(classes):
             s.question_.A,
             s.question_.target.y,
             s.lambda_,
-            counts=s.question_.counts,
+            resampling=s.question_.counts,
             randomize=FixedFactor(),
             n_resamples=600,
             keep=range(9),
-            progress=False,
+            verbose=False,
         ).draws
         large = draws.std(0) > 0.2 * draws.std(0).max()
         assert np.abs(std / draws.std(0) - 1)[large].max() < 0.15
@@ -1323,7 +1323,7 @@ def test_survival_with_groups_weights_and_a_covariate(lives):
         fit=dict(groups=np.arange(90) // 2, sample_weight=np.r_[2.0, np.ones(89)]),
     )
     assert s.status_ == "converged" and s.support_[:3].all()
-    r = s.refine(None, 20, progress=False)
+    r = s.refine(None, 20, verbose=False)
     assert r.Pi[2] == 1 and r.n_failed == 0 and (r.draws[:, 2] != 0).all()
     share = (r.draws != 0).mean(0)
     assert np.abs(s.probabilities_ - share).max() < 0.05 + 3 * 0.5 / 20**0.5

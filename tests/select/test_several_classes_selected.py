@@ -115,10 +115,12 @@ def test_deviations_by_few_refits_are_never_zero():
     A = rng.normal(size=(90, 6))
     own = np.c_[1.5 * A[:, 0], -1.2 * A[:, 1], 0.8 * A[:, 2]]
     names = np.array(CLASSES)[np.argmax(own + rng.gumbel(size=(90, 3)), axis=1)]
-    s, how = alone_().fit(A, names), dict(accuracy=None, progress=False)
-    sd = s.refine(n_resamples=200, seed=9, **how).draws.std(0).reshape(-1, 3)[:2]
+    s, how = alone_().fit(A, names), dict(accuracy=None, verbose=False)
+    sd = (
+        s.refine(n_resamples=200, random_state=9, **how).draws.std(0).reshape(-1, 3)[:2]
+    )
     for seed in range(2):
-        ratio = np.sqrt(s.refine(n_resamples=20, seed=seed, **how).var[:2]) / sd
+        ratio = np.sqrt(s.refine(n_resamples=20, random_state=seed, **how).var[:2]) / sd
         assert 0.6 < ratio.min() and ratio.max() < 1.6, ratio
 
 
@@ -355,7 +357,7 @@ def test_densities_and_refits_of_a_selection(fitted, alone):
     assert "leaf0, birch" in repr(one)
     C = p2(alone, "leaf0").covariance
     np.testing.assert_allclose(C.sum(0), 0, atol=1e-9 * np.abs(C).max())
-    both = alone.refine(n_resamples=60, progress=False)
+    both = alone.refine(n_resamples=60, verbose=False)
     assert both.mean.shape == both.var_se.shape == (N, 3)
     assert both.sparse_draws.shape == (60, 3 * N) and both.intercepts.shape == (60, 3)
     np.testing.assert_allclose(both.intercepts.sum(1), 0, atol=1e-9)

@@ -73,12 +73,12 @@ def refits(s, lam, n, seed, counts=None):
     """Coefficients of plain refits of an estimator's question, (n, columns)."""
     question = s.question_
     counts = question.counts if counts is None else Replayed(counts)
-    given = dict(counts=counts, loss=s.loss_, intercept=question.intercept)
+    given = dict(resampling=counts, loss=s.loss_, intercept=question.intercept)
     given |= dict(penalty_factor=question.prior.penalty_factor)
-    given |= dict(randomize=question.prior.randomize, n_resamples=n, seed=seed)
+    given |= dict(randomize=question.prior.randomize, n_resamples=n, random_state=seed)
     A, y = question.A, question.target.y
     keep = np.arange(A.shape[1])
-    return naive_bootstrap(A, y, lam, **given, keep=keep, progress=False).draws
+    return naive_bootstrap(A, y, lam, **given, keep=keep, verbose=False).draws
 
 
 def agreement(s, n, at, seed=11):
@@ -234,7 +234,7 @@ def test_a_slice_of_the_simulation_is_made_again(name):
 
 def test_row_shares_on_a_case_done_by_hand():
     d = toy()
-    fit = rvamp(d.A, d.y, prior=Laplace(0.3, FixedFactor()), counts=Subsample(0.5))
+    fit = rvamp(d.A, d.y, prior=Laplace(0.3, FixedFactor()), resampling=Subsample(0.5))
     by_hand = d.A[:, 0] ** 2 * fit.last.u.var
     np.testing.assert_allclose(row_influence(fit), by_hand / by_hand.sum())
 
@@ -243,7 +243,9 @@ def test_row_shares_without_noise_are_even():
     d = gaussian_design(20, 5, seed=0)
     np.testing.assert_allclose(
         row_influence(
-            rvamp(d.A, d.y, prior=Laplace(0.01, FixedFactor()), counts=NoResampling())
+            rvamp(
+                d.A, d.y, prior=Laplace(0.01, FixedFactor()), resampling=NoResampling()
+            )
         ),
         1 / 20,
     )
@@ -326,18 +328,20 @@ def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
 def test_refining_says_nothing_new_on_a_clean_design_and_corrects_a_bad_one():
     X, y = clean(1)
     s = StabilitySelection(n_resamples=0).fit(X, y)
-    r = s.refine(None, 100, progress=False)
+    r = s.refine(None, 100, verbose=False)
     assert (
         r.equivalent_refits > 300 and r.refit_efficiency > 1.5 and r.n_resamples == 100
     )
     assert (np.abs(r.Pi - s.probabilities_) < 4 * r.Pi_se + 0.01).all()
-    one, again, other = (s.refine(None, 20, seed=k, progress=False) for k in (0, 0, 1))
+    one, again, other = (
+        s.refine(None, 20, random_state=k, verbose=False) for k in (0, 0, 1)
+    )
     np.testing.assert_array_equal(one.Pi, again.Pi)
     assert not np.array_equal(one.Pi, other.Pi)
     y[17] += 60
     with pytest.warns(ReliabilityWarning):
         bad = StabilitySelection(n_resamples=0).fit(X, y)
-    found = bad.refine(None, 200, progress=False)
+    found = bad.refine(None, 200, verbose=False)
     off = np.abs(found.Pi - bad.probabilities_) / found.Pi_se
     assert np.sum(off > 4) >= 5
 
@@ -346,7 +350,7 @@ def test_refining_says_nothing_new_on_a_clean_design_and_corrects_a_bad_one():
 def test_the_refits_are_those_of_the_naive_bootstrap():
     X, y = clean(2, M=60, N=10)
     s = StabilitySelection(n_resamples=0).fit(X, y)
-    draws = s.refine(None, 30, seed=9, progress=False).draws
+    draws = s.refine(None, 30, random_state=9, verbose=False).draws
     expected = refits(s, s.lambda_, 30, 9, resamples(s.fit_, range(30), 9)[0])
     np.testing.assert_array_equal(draws != 0, expected != 0)
     np.testing.assert_allclose(draws * s.scale_, expected, atol=1e-6)
@@ -357,7 +361,7 @@ def test_refining_goes_on_until_it_is_accurate():
     X[:, 18:] = X[:, :2] + [0.2, 0.3] * X[:, 18:]
     s = silently(StabilitySelection(n_resamples=0), X, y)
     few, more, budget = (
-        s.refine(*asked, progress=False) for asked in [(0.05,), (0.015,), (0.001, 250)]
+        s.refine(*asked, verbose=False) for asked in [(0.05,), (0.015,), (0.001, 250)]
     )
     assert few.n_resamples == 200 and few.Pi_se.max() <= 0.05
     assert few.n_resamples < more.n_resamples <= 3000 and more.Pi_se.max() <= 0.015
@@ -374,7 +378,7 @@ def blocks(fit, truth, n_blocks=3, B=200):
     noise, active = Pi * (1 - Pi) / n, (Pi > 0.01) & (Pi < 0.99)
     errors, covered, best = [], [], condition_on_rows(fit)
     for seed in range(77, 77 + n_blocks):
-        r = refine(best, None, B, seed=seed, progress=False)
+        r = refine(best, None, B, random_state=seed, verbose=False)
         parts = fit.Pi, (r.draws != 0).mean(0), r.Pi
         errors.append([np.mean((estimate - Pi) ** 2 - noise) for estimate in parts])
         z = (r.Pi - Pi) / np.sqrt(r.Pi_se**2 + noise + 1e-20)
@@ -430,7 +434,7 @@ def test_refine_reports_on_all_columns():
     options = dict(penalty_factor=np.r_[0, np.ones(11)])
     with pytest.warns(UserWarning, match="x5"):
         s = StabilitySelection(**options).fit(X, y)
-    r = s.refine(None, 100, progress=False)
+    r = s.refine(None, 100, verbose=False)
     for name in ("Pi", "mean", "var"):
         values, errors = getattr(r, name), getattr(r, f"{name}_se")
         assert values.shape == errors.shape == (12,), name
@@ -477,7 +481,7 @@ def failing(monkeypatch):
 
         def many(*args, **options):
             path = rvamp_path(*args, **options)
-            bad = np.array([path_when(lam) for lam in path.lams])
+            bad = np.array([path_when(lam) for lam in path.lambdas])
             spoil = lambda part: np.where(bad, np.nan, part)
             return replace(
                 path,
@@ -592,7 +596,7 @@ def test_a_solver_that_takes_no_step_is_no_answer(monkeypatch):
 
     def nothing(*args, **options):
         path = rvamp_path(*args, **options)
-        failed, nan = np.zeros(len(path.lams), dtype=bool), np.nan * path.Pi
+        failed, nan = np.zeros(len(path.lambdas), dtype=bool), np.nan * path.Pi
         return replace(path, Pi=nan, converged=failed, states=[None] * len(failed))
 
     monkeypatch.setattr(penalty, "rvamp", none)
@@ -870,10 +874,10 @@ def test_explained_is_what_regression_says():
 
 def test_a_path_ends_where_it_is_told_to():
     d = gaussian_design(60, 100, seed=2)
-    given = dict(n_lambdas=7, progress=False)
+    given = dict(n_lambdas=7, verbose=False)
     whole = rvamp_path(d.A, d.y, **given)
     short = rvamp_path(d.A, d.y, **given, until=lambda fit: fit.Pi.sum() > 3)
-    L = len(short.lams)
+    L = len(short.lambdas)
     assert L < 7 and short.status == f"{L} of {L} penalties converged"
     np.testing.assert_array_equal(short.Pi, whole.Pi[:, :L])
     assert short.Pi[:, -2].sum() <= 3 < short.Pi[:, -1].sum()
@@ -903,7 +907,7 @@ def test_the_search_finds_what_the_whole_path_finds(classes):
     assert set(np.flatnonzero(found.support_)) == set(np.flatnonzero(whole.support_))
     said, path = found.summary().attrs, found.selection_.path
     assert (said["tol"], said["n_steps"]) == (1e-6, found.n_iter_)
-    assert said["path_converged"] == f"{len(path.lams)} of {len(path.lams)}"
+    assert said["path_converged"] == f"{len(path.lambdas)} of {len(path.lambdas)}"
     # the picture's probabilities are those of the same penalties with all digits
     again = silently(StabilitySelection(lambdas=found.lambdas_, **digits), X, y)
     error = np.abs(again.selection_probabilities_ - found.selection_probabilities_)
@@ -938,7 +942,7 @@ def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
     """At a plain fit with all digits; from a hint sooner; where it fails, a walk."""
     s = silently(StabilitySelection(n_resamples=0, tol=1e-6), *table())
     path, answer = penalty.tracking_search(s.question_, s.q_)
-    assert path.lams == answer.lam == s.lambda_ and path.converged.all()
+    assert path.lambdas == answer.lam == s.lambda_ and path.converged.all()
     assert 0.995 * s.q_ <= s.question_.size(answer.fit.Pi) <= s.q_
     plain = s.question_.solve(answer.lam, tol=1e-8)
     np.testing.assert_allclose(answer.fit.Pi, plain.Pi, atol=1e-5)
@@ -949,7 +953,7 @@ def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
     monkeypatch.setattr(penalty, "tracking_search", lambda *given, **how: None)
     walked = silently(StabilitySelection(n_resamples=0, tol=1e-6), *table())
     assert walked.lambda_ == pytest.approx(s.lambda_, rel=0.005)
-    assert walked.n_iter_ > s.n_iter_ and len(walked.selection_.path.lams) > 8
+    assert walked.n_iter_ > s.n_iter_ and len(walked.selection_.path.lambdas) > 8
 
 
 def _hard_searches():

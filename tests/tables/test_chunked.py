@@ -420,9 +420,9 @@ def test_a_large_table_of_small_integers_does_not_overflow():
 CASES = {
     "counts of Poisson": dict(),
     "intercept": dict(intercept=True),
-    "half-samples": dict(counts=Subsample(0.5), intercept=True),
-    "logistic": dict(likelihood=Logistic(), tol=1e-5),
-    "Poisson's loss": dict(likelihood=PoissonLoss(), intercept=True, tol=1e-5),
+    "half-samples": dict(resampling=Subsample(0.5), intercept=True),
+    "logistic": dict(loss=Logistic(), tol=1e-5),
+    "Poisson's loss": dict(loss=PoissonLoss(), intercept=True, tol=1e-5),
 }
 
 

@@ -483,9 +483,9 @@ def problem(shape, answer="numbers", seed=3):
 FITS = {
     "plain": ("numbers", {}),
     "intercept": ("numbers", dict(intercept=True)),
-    "half-sampling": ("numbers", dict(counts=Subsample(0.5))),
-    "logistic": ("labels", dict(likelihood=Logistic(), intercept=True)),
-    "Poisson": ("counts", dict(likelihood=PoissonLoss(), intercept=True)),
+    "half-sampling": ("numbers", dict(resampling=Subsample(0.5))),
+    "logistic": ("labels", dict(loss=Logistic(), intercept=True)),
+    "Poisson": ("counts", dict(loss=PoissonLoss(), intercept=True)),
 }
 LAM = 0.15
 

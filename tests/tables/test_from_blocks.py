@@ -50,7 +50,7 @@ def fitted(shape, seed=0, **options):
     A = counts_table(rng, *shape)
     y = 4 * A[:, 4] - 3 * A[:, 6] + A[:, 0] + 0.3 * rng.normal(size=len(A))
     prior = Laplace(0.25 * np.abs(A.T @ y).max(), FixedFactor())
-    options = dict(prior=prior, counts=Subsample(0.5)) | options
+    options = dict(prior=prior, resampling=Subsample(0.5)) | options
     return rvamp(A, y, **options)
 
 
@@ -247,8 +247,8 @@ def test_what_needs_the_table_in_memory_says_so():
     A = counts_table(np.random.default_rng(5), *TALL)
     counts = Grouped(Subsample(0.5), np.repeat(np.arange(30), 3))
     with pytest.raises(TypeError, match="need A in memory"):
-        rvamp(ChunkedTable(A), A[:, 4], 0.1, counts=counts)
-    fit = rvamp(A, A[:, 4], 0.1, counts=counts)
+        rvamp(ChunkedTable(A), A[:, 4], 0.1, resampling=counts)
+    fit = rvamp(A, A[:, 4], 0.1, resampling=counts)
     with pytest.raises(TypeError, match="one row of each group"):
         p2(replace(fit, problem=fit.problem._replace(A=ChunkedTable(A))), 4).across
 
@@ -256,7 +256,9 @@ def test_what_needs_the_table_in_memory_says_so():
 def test_strata_are_drawn_from_blocks():
     A = counts_table(np.random.default_rng(6), *TALL)
     law, y = Stratified(Subsample(0.5), np.arange(90) % 2), A[:, 4] - A[:, 0]
-    fits = [rvamp(T, y, 0.1, counts=law) for T in (A, ChunkedTable(A, chunk_size=200))]
+    fits = [
+        rvamp(T, y, 0.1, resampling=law) for T in (A, ChunkedTable(A, chunk_size=200))
+    ]
     np.testing.assert_allclose(fits[1].Pi, fits[0].Pi, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(
         row_influence(fits[1]), row_influence(fits[0]), rtol=1e-6
@@ -277,7 +279,7 @@ def test_nothing_of_the_table_s_size_is_formed(tmp_path):
     centred = unit_columns(table)[0]
     y = 3.0 * A[:, 4] - 2.0 * A[:, 50] + rng.normal(size=M)
     prior = Laplace(0.5 * np.abs(centred.T @ (y - y.mean())).max(), FixedFactor())
-    fit = rvamp(centred, y - y.mean(), prior=prior, counts=Subsample(0.5), tol=1e-3)
+    fit = rvamp(centred, y - y.mean(), prior=prior, resampling=Subsample(0.5), tol=1e-3)
     assert fit.converged and (fit.Pi > 0.01).sum() > 1
     for ask in (
         lambda: diagnose(fit, np.arange(N), range(N)),

@@ -233,8 +233,8 @@ def options(design, law):
     logistic = len(DESIGNS[design]) > 4
     return dict(
         prior=Laplace(problem(design)[2], randomize),
-        counts=counts,
-        likelihood=Logistic() if logistic else Squared(),
+        resampling=counts,
+        loss=Logistic() if logistic else Squared(),
         intercept=logistic,
     )
 
@@ -288,8 +288,8 @@ def refits(design, law, n):
         return refits_by_celer(A, y, lam, counts, randomize, n)
     loss = DESIGNS[design][4:]
     model = dict(loss=loss[0], intercept=True) if loss else {}
-    plan = dict(n_resamples=n, seed=0, progress=False)
-    laws = dict(counts=counts, randomize=randomize)
+    plan = dict(n_resamples=n, random_state=0, verbose=False)
+    laws = dict(resampling=counts, randomize=randomize)
     seen = naive_bootstrap(A, y, lam, **laws, **plan, **model)
     return seen.Pi, seen.mean, seen.var
 

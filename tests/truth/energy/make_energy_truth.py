@@ -81,18 +81,18 @@ def objective(A, y, lam, loss, kind, counts, n, options, seed=1):
     """-G, the mean least objective of n refits less its linear part, its standard
     error, and n.
     """
-    fit = rvamp(A, y, lam, likelihood=loss, counts=counts)
+    fit = rvamp(A, y, lam, loss=loss, resampling=counts)
     around, (M, N) = fit.mean, A.shape
     refits = naive_bootstrap(
         A,
         y,
         lam,
-        counts=counts,
+        resampling=counts,
         loss=kind,
         n_resamples=n,
-        seed=seed,
+        random_state=seed,
         keep=np.arange(N),
-        progress=False,
+        verbose=False,
         **options,
     )
     row_losses, sizes, flat = loss.value(y, A @ around), np.abs(around), np.empty(n)
@@ -158,8 +158,8 @@ def slab_fit(seed, sigma, **options):
     return rvamp(
         *slab_problem(seed, sigma),
         prior=SpikeSlab(0.2),
-        likelihood=Squared(sigma),
-        counts=Poisson(1.0),
+        loss=Squared(sigma),
+        resampling=Poisson(1.0),
         beta=1.0,
         **options,
     )

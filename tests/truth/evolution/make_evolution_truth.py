@@ -78,17 +78,15 @@ def model(name):
     s = SETTINGS[name]
     counts, multiplier = LAWS[s["law"]]
     likelihood = Squared() if s["noise"] is not None else Logistic()
-    return dict(
-        prior=Laplace(s["lam"], multiplier), likelihood=likelihood, counts=counts
-    )
+    return dict(prior=Laplace(s["lam"], multiplier), loss=likelihood, resampling=counts)
 
 
 def measured(name, N, number):
     """The sixteen numbers, for one data set; NaN where `rvamp` has not converged."""
     A, y, x0 = data_set(name, N, number)
     asked = model(name)
-    if isinstance(asked["counts"], Subsample):  # the recursion tosses coins
-        asked["counts"] = Discrete(*asked["counts"].nodes())
+    if isinstance(asked["resampling"], Subsample):  # the recursion tosses coins
+        asked["resampling"] = Discrete(*asked["resampling"].nodes())
     fit = rvamp(A, y, tol=1e-5, **asked)
     if not fit.converged:
         return np.full(len(NAMES), np.nan)
@@ -123,9 +121,12 @@ def refitted(name, N, number, n_resamples=400):
     A, y, x0 = data_set(name, N, number)
     counts, multiplier = LAWS[SETTINGS[name]["law"]]
     laws = dict(
-        counts=counts, randomize=multiplier, n_resamples=n_resamples, seed=number
+        resampling=counts,
+        randomize=multiplier,
+        n_resamples=n_resamples,
+        random_state=number,
     )
-    refits = naive_bootstrap(A, y, SETTINGS[name]["lam"], progress=False, **laws)
+    refits = naive_bootstrap(A, y, SETTINGS[name]["lam"], verbose=False, **laws)
     true = x0 != 0
     share = lambda which: [(refits.Pi[which] >= t).mean() for t in THRESHOLDS]
     error = ((refits.mean - x0) ** 2).mean() - refits.var.mean() / n_resamples

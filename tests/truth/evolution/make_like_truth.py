@@ -41,9 +41,9 @@ def carried_out(X, y_noise, study, rng):
     effects = study.size * rng.choice([-1.0, 1.0], study.n_effects)
     A, y = standardize(X, X[:, true] @ effects + y_noise)
     plain.Q, plain.LAM, number = study.q, study.lam, int(rng.integers(2**31))
-    laws = dict(counts=plain.HALF, randomize=plain.FixedFactor(), progress=False)
+    laws = dict(resampling=plain.HALF, randomize=plain.FixedFactor(), verbose=False)
     lam = plain.at_size(A, y, laws, number)
-    Pi = naive_bootstrap(A, y, lam, n_resamples=200, seed=number + 1, **laws).Pi
+    Pi = naive_bootstrap(A, y, lam, n_resamples=200, random_state=number + 1, **laws).Pi
     kept = Pi >= study.threshold
     return kept[true].sum(), kept.sum() - kept[true].sum()
 
@@ -54,7 +54,7 @@ def found(name):
     rng = np.random.default_rng([len(name), n_effects])
     X = load_riboflavin().A if design is None else table(design, PILOT_ROWS, rng)
     pilot = pilot_of(X)
-    study = plan_study(X.shape[1], n_effects, size, pilot=pilot, progress=False)
+    study = plan_study(X.shape[1], n_effects, size, pilot=pilot, verbose=False)
     counts = []
     for _ in range(N_STUDIES):
         drawn = (

@@ -83,7 +83,7 @@ def planned(design, n, seed):
     root = np.linalg.cholesky(covariance(design) + 1e-12 * np.eye(N))
     rng = np.random.default_rng([seed, n, len(design)])
     pilot = pilot_of(rng.normal(size=(n, N)) @ root.T)
-    steering = dict(seed=seed, max_rows=2000, progress=False)
+    steering = dict(random_state=seed, max_rows=2000, verbose=False)
     asked = dict(threshold=THRESHOLD, pilot=pilot)
     study = plan_study(N, EFFECTS, SIZE, **asked, **steering)
     part = _hidden_power(study, pilot)

@@ -75,7 +75,7 @@ def at_size(A, y, laws, number):
     """The penalty where forty refits select Q features on average."""
     lam, before = LAM, None
     for _ in range(5):
-        few = naive_bootstrap(A, y, lam, n_resamples=40, seed=number, **laws)
+        few = naive_bootstrap(A, y, lam, n_resamples=40, random_state=number, **laws)
         gap = np.log(max(few.Pi.sum(), 0.1) / Q)
         if abs(gap) < 0.03:
             break
@@ -91,9 +91,11 @@ def found(name, number):
     """True and false selections at each threshold, then the penalty; (21,)."""
     design, counts, randomize = SETTINGS[name]
     A, y, true = data_set(design, number)
-    laws = dict(counts=counts, randomize=randomize, progress=False, n_jobs=1)
+    laws = dict(resampling=counts, randomize=randomize, verbose=False, n_jobs=1)
     lam = at_size(A, y, laws, number)
-    Pi = naive_bootstrap(A, y, lam, n_resamples=N_REFITS, seed=number + 1, **laws).Pi
+    Pi = naive_bootstrap(
+        A, y, lam, n_resamples=N_REFITS, random_state=number + 1, **laws
+    ).Pi
     kept = Pi >= THRESHOLDS[:, None]
     hits = kept[:, true].sum(1)
     return np.r_[hits, kept.sum(1) - hits, lam]

@@ -123,10 +123,12 @@ def make(name):
     """Four rows of numbers from pairs of refits."""
     A, y, lam = problem(name)
     loss = name.rpartition("_")[2]
-    plan = dict(n_resamples=PAIRS, keep=np.arange(A.shape[1]), progress=False)
+    plan = dict(n_resamples=PAIRS, keep=np.arange(A.shape[1]), verbose=False)
     plan.update(loss=loss, randomize=FixedFactor())
     laws = Subsample(0.5), OtherHalf()
-    one, two = (naive_bootstrap(A, y, lam, counts=law, **plan).draws for law in laws)
+    one, two = (
+        naive_bootstrap(A, y, lam, resampling=law, **plan).draws for law in laws
+    )
     Pi = ((one != 0).mean(0) + (two != 0).mean(0)) / 2
     both = ((one != 0) & (two != 0)).mean(0)
     center = (one.mean(0) + two.mean(0)) / 2
@@ -159,7 +161,7 @@ def measure(name):
     _, both, covariance, _ = load(name)
     loss = LOSSES[name.rpartition("_")[2]]
     prior = Laplace(lam, FixedFactor())
-    fit = rvamp(A, y, prior=prior, likelihood=loss, counts=Subsample(0.5))
+    fit = rvamp(A, y, prior=prior, loss=loss, resampling=Subsample(0.5))
     found = complementary_pairs(fit)
     of_found = found.covariance
     numbers = {

@@ -280,7 +280,7 @@ def fitted(number, seed, lam):
     loss = LOSSES[KINDS[number].loss]()
     prior, counts = GroupLasso(lam, labels), Subsample(0.5)
     plain = KINDS[number].loss == "squared"
-    return rvamp(A, y, prior=prior, counts=counts, likelihood=loss, intercept=not plain)
+    return rvamp(A, y, prior=prior, resampling=counts, loss=loss, intercept=not plain)
 
 
 def signs(number, seed, lam, Pi):

@@ -61,11 +61,11 @@ def refits(design, lam, n, seed):
         lam,
         loss=design.loss,
         intercept=design.loss == "logistic",
-        counts=design.counts,
+        resampling=design.counts,
         randomize=design.randomize,
         n_resamples=n,
-        seed=seed,
-        progress=False,
+        random_state=seed,
+        verbose=False,
     )
 
 
@@ -104,9 +104,9 @@ def fitted(design, lam):
         design.A,
         design.y,
         prior=Laplace(lam, design.randomize),
-        likelihood=Logistic() if logistic else Squared(),
+        loss=Logistic() if logistic else Squared(),
         intercept=logistic,
-        counts=counts,
+        resampling=counts,
     )
 
 

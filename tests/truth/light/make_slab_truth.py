@@ -53,7 +53,7 @@ def fitted(design):
     """rVAMP's answer for one table."""
     A, y, noise = table(*design)
     prior, half = SpikeSlab(design[4], 1.0), Subsample(0.5)
-    return rvamp(A, y, prior=prior, likelihood=Squared(noise), counts=half, beta=1.0)
+    return rvamp(A, y, prior=prior, loss=Squared(noise), resampling=half, beta=1.0)
 
 
 def compared(design):

@@ -113,10 +113,10 @@ def _recipe(
         data=data,
         arguments=arguments,
         lam_rule=lam,
-        counts=counts,
+        resampling=counts,
         randomize=randomize,
         n_resamples=n,
-        seed=0,
+        random_state=0,
         n_slice=n_slice,
         model=model,
     )
@@ -327,12 +327,12 @@ def slice_matches(name, n=None):
         truth.y,
         truth.lam,
         **truth.recipe.get("model", {}),
-        counts=truth.counts,
+        resampling=truth.counts,
         randomize=truth.randomize,
         n_resamples=n,
-        seed=truth.seed,
+        random_state=truth.seed,
         keep=kept["columns"],
-        progress=False,
+        verbose=False,
     )
     scale = np.abs(kept["mean"]).max()
     same = np.allclose(again.draws, kept["draws"][:n], rtol=1e-6, atol=1e-6 * scale)
@@ -359,10 +359,10 @@ def make_truth(name, n_jobs=2):
         data.y,
         recipe["lam"],
         **recipe["model"],
-        counts=_law(recipe["counts"]),
+        resampling=_law(recipe["counts"]),
         randomize=_law(recipe["randomize"]),
         n_resamples=n,
-        seed=recipe["seed"],
+        random_state=recipe["seed"],
         n_jobs=n_jobs,
         keep=keep,
     )

@@ -94,7 +94,10 @@ def fits():
         warnings.simplefilter("error")
         truths = {name: load_truth(name) for name in CASES}
         return {
-            name: (rvamp(t.A, t.y, t.lam, counts=independent(t.counts), tol=1e-10), t)
+            name: (
+                rvamp(t.A, t.y, t.lam, resampling=independent(t.counts), tol=1e-10),
+                t,
+            )
             for name, t in truths.items()
         }
 
@@ -109,7 +112,7 @@ def test_the_default_tolerance_is_tight_enough(fits, name):
     tight, truth = fits[name]
     assert (
         np.abs(
-            rvamp(truth.A, truth.y, truth.lam, counts=independent(truth.counts)).Pi
+            rvamp(truth.A, truth.y, truth.lam, resampling=independent(truth.counts)).Pi
             - tight.Pi
         ).max()
         < 1e-4
@@ -225,20 +228,20 @@ COUPLE = panels.couple
 
 
 SABOTAGE = {  # what is done to the solver, and with what it is called
-    "wrong sign of the coupling": (mirrored, dict(counts=Poisson(0.5))),
+    "wrong sign of the coupling": (mirrored, dict(resampling=Poisson(0.5))),
     "Λ in place of its inverse": (
         by_textbook(lambda Lambda: Lambda),
-        dict(counts=Poisson(0.5), max_iter=2),  # it leads nowhere, and is slow
+        dict(resampling=Poisson(0.5), max_iter=2),  # it leads nowhere, and is slow
     ),
-    "no average over counts": (COUPLE, dict(counts=OneCount())),
+    "no average over counts": (COUPLE, dict(resampling=OneCount())),
     "λ instead of {λ, 2λ}": (
         COUPLE,
-        dict(counts=Poisson(0.5), randomize=FixedFactor()),
+        dict(resampling=Poisson(0.5), randomize=FixedFactor()),
     ),
-    "τ twice what it is": (COUPLE, dict(counts=Poisson(1.0))),
-    "τ half of what it is": (COUPLE, dict(counts=Poisson(0.25))),
-    "τ off by a tenth": (COUPLE, dict(counts=Poisson(0.55))),
-    "λ off by a tenth": (COUPLE, dict(counts=Poisson(0.5), factor=1.1)),
+    "τ twice what it is": (COUPLE, dict(resampling=Poisson(1.0))),
+    "τ half of what it is": (COUPLE, dict(resampling=Poisson(0.25))),
+    "τ off by a tenth": (COUPLE, dict(resampling=Poisson(0.55))),
+    "λ off by a tenth": (COUPLE, dict(resampling=Poisson(0.5), factor=1.1)),
 }
 
 
@@ -253,7 +256,9 @@ def sabotaged(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return rvamp(truth.A, truth.y, prior=prior, counts=counts, max_iter=max_iter)
+        return rvamp(
+            truth.A, truth.y, prior=prior, resampling=counts, max_iter=max_iter
+        )
 
 
 @pytest.mark.parametrize("how", SABOTAGE)

@@ -63,8 +63,8 @@ def solve(truth, **changes):
         **(
             dict(
                 prior=prior,
-                likelihood=loss,
-                counts=truth.counts,
+                loss=loss,
+                resampling=truth.counts,
                 intercept=model.get("intercept", False),
             )
             | changes
@@ -121,11 +121,11 @@ def test_logistic_correlations(name):
 @pytest.mark.parametrize(
     "name, changes",
     [
-        ("logistic_200x400", dict(likelihood=Squared())),
-        ("logistic_200x400", dict(counts=Poisson(0.6))),
-        ("logistic_200x400_subsample", dict(counts=Poisson(0.5))),
-        ("exponential_150x300", dict(counts=Poisson(1.0))),
-        ("discrete_150x300", dict(counts=Poisson(0.7))),
+        ("logistic_200x400", dict(loss=Squared())),
+        ("logistic_200x400", dict(resampling=Poisson(0.6))),
+        ("logistic_200x400_subsample", dict(resampling=Poisson(0.5))),
+        ("exponential_150x300", dict(resampling=Poisson(1.0))),
+        ("discrete_150x300", dict(resampling=Poisson(0.7))),
         ("unpenalised_150x200", dict(intercept=False)),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
@@ -145,6 +145,6 @@ def test_weakness_is_not_its_mean():
         truth.A,
         truth.y,
         prior=Laplace(truth.lam * 1.53, FixedFactor()),
-        counts=truth.counts,
+        resampling=truth.counts,
     )
     assert errors(truth, fixed)[2] > ALLOWED["weakness_150x300"][2]

@@ -75,9 +75,9 @@ def path_of(A, y):
         n_lambdas=30,
         lambda_min_ratio=0.05,
         prior=Laplace(1.0, FixedFactor()),
-        counts=Subsample(0.5),
+        resampling=Subsample(0.5),
         tol=1e-4,
-        progress=False,
+        verbose=False,
     )
 
 
@@ -115,7 +115,7 @@ def found_by_refits(recipe, d):
     (2, 2, tried thresholds).
     """
     A, y, true = data_set(recipe, d)
-    laws = dict(counts=Subsample(0.5), randomize=FixedFactor())
+    laws = dict(resampling=Subsample(0.5), randomize=FixedFactor())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         path = path_of(A, y)
@@ -125,9 +125,9 @@ def found_by_refits(recipe, d):
         q = np.sqrt(PFER * recipe["N"] * (2 * t - 1))
         if size[-1] < q:
             continue
-        lam = np.exp(np.interp(q, size, np.log(path.lams[path.converged])))
+        lam = np.exp(np.interp(q, size, np.log(path.lambdas[path.converged])))
         refits = naive_bootstrap(
-            A, y, lam, n_resamples=N_REFITS, seed=d, progress=False, **laws
+            A, y, lam, n_resamples=N_REFITS, random_state=d, verbose=False, **laws
         )
         for by, Pi in enumerate((at_size(path, q), refits.Pi)):
             hits = (Pi[true] >= t).sum()

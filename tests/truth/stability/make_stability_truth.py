@@ -83,10 +83,10 @@ def false_selections(recipe, d):
             A,
             centred,
             s.lambda_,
-            counts=Pairs(d),
+            resampling=Pairs(d),
             randomize=FixedFactor(),
             n_resamples=2 * recipe["pairs"],
-            progress=False,
+            verbose=False,
         ).Pi
     return np.array([(Pi[recipe["signals"] :] >= t).sum() for t in THRESHOLDS])
 

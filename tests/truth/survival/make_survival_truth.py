@@ -126,10 +126,12 @@ def frozen(name, n, own):
     if not own:
         plain = breslow(time, event, base.risk / HALF.mean)
         offset = np.log(np.where(plain > 0, plain, 1.0))
-    options = dict(loss="poisson", intercept=True, counts=HALF, randomize=FixedFactor())
+    options = dict(
+        loss="poisson", intercept=True, resampling=HALF, randomize=FixedFactor()
+    )
     options |= dict(sample_weight=rows.sample_weight, offset=offset, n_resamples=n)
     keep = list(range(A.shape[1]))
-    return naive_bootstrap(A, event, lam, keep=keep, progress=False, **options).draws
+    return naive_bootstrap(A, event, lam, keep=keep, verbose=False, **options).draws
 
 
 def distances(name, x, cox):

@@ -170,9 +170,9 @@ def solve(recipe, A, y, lam, start=None):
         A,
         y,
         prior=Laplace(lam, FixedFactor()),
-        likelihood=Logistic() if logistic else Squared(),
+        loss=Logistic() if logistic else Squared(),
         intercept=logistic,
-        counts=Subsample(0.5),
+        resampling=Subsample(0.5),
         warm_start=start,
     )
 
@@ -199,12 +199,12 @@ def refits(recipe, A, y, n, start=0):
         recipe["lam"],
         loss=recipe.get("loss", "squared"),
         intercept=recipe.get("loss") == "logistic",
-        counts=Subsample(0.5),
+        resampling=Subsample(0.5),
         randomize=FixedFactor(),
         n_resamples=n,
-        seed=0,
+        random_state=0,
         keep=np.arange(A.shape[1]),
-        progress=False,
+        verbose=False,
     ).draws
     return draws != 0
 
