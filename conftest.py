@@ -491,7 +491,7 @@ def not_filmed(box):
     """In place of `film`, which takes a picture of every setting: the controls stay,
     and are moved to both their ends as those of every other picture.
     """
-    from rvamp_nb.widgets import _places
+    from rvamp_nb.course.widgets import _places
 
     settings = prod(len(_places(knob)) for knob in box.children[:-1])
     assert 1 < settings <= 60, f"a film of {settings} settings"
@@ -504,7 +504,7 @@ def blank_files(_, pictures=("path", "bars"), kinds=("png", "svg", "pdf")):
 
 
 SHORTER = [
-    ("rvamp_nb.widgets", "film", not_filmed),
+    ("rvamp_nb.course.widgets", "film", not_filmed),
     ("rvamp_nb.select.report", "picture_files", blank_files),
 ]
 

@@ -48,7 +48,7 @@ setup(
     # checkers can read; without it setuptools writes an import hook, which they cannot.
     package_dir={"": "."},
     packages=find_packages(include=[project["lib_path"], project["lib_path"] + ".*"]),
-    package_data={project["lib_path"]: ["*.js", "*.json", "*.pyi", "py.typed"]},
+    package_data={"": ["*.js", "*.json", "*.pyi", "py.typed"]},
     version=project["version"],
     description=project["description"],
     long_description=absolute((HERE / "README.md").read_text(encoding="utf-8")),

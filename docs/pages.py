@@ -9,7 +9,7 @@ import translate
 from reference import METHODS, TASKS, beside
 from translate import ROOT, SECTIONS, TEMPLATES, TITLE, page_name, page_title
 
-from rvamp_nb.widgets import diabetes_explorer
+from rvamp_nb.course.widgets import diabetes_explorer
 
 PAGES = ["index", "explorer", *SECTIONS, "404"]
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
-from rvamp_nb.widgets import diabetes_explorer
+from rvamp_nb.course.widgets import diabetes_explorer
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
 LOOK = """

@@ -1,5 +1,5 @@
-"""Make what the explorer of the diabetes data knows, rvamp_nb/diabetes.json: python
-docs/pictures/explorer.py (a minute)
+"""Make what the explorer of the diabetes data knows, rvamp_nb/course/diabetes.json:
+python docs/pictures/explorer.py (a minute)
 
 Ten of the 64 columns. Fits at 24 penalties, three sizes of the resamples, with and
 without a drawn penalty; 2,000 refits, a byte each, at eight of the penalties; the steps
@@ -22,14 +22,14 @@ from rvamp_nb import (
     naive_bootstrap,
     rvamp,
 )
-from rvamp_nb.widgets import (
+from rvamp_nb.course.widgets import (
     explorer_table,
     refits_for_the_page,
     with_steps,
     with_temperatures,
 )
 
-FILE = Path(__file__).resolve().parents[2] / "rvamp_nb" / "diabetes.json"
+FILE = Path(__file__).resolve().parents[2] / "rvamp_nb/course/diabetes.json"
 COLUMNS = ["bmi", "s5", "bp", "s3", "age*sex", "bmi*bp", "s6", "s4", "s1", "s2"]
 POWERS = range(-13, 11)  # of 1.2, times the penalty that cross-validation chooses
 STOPS = [0, 4, 7, 10, 13, 16, 19, 22]  # where refits are made

@@ -1,6 +1,6 @@
 // A table of the reader's in the explorer. It is read, checked and fitted in the page, and nothing of it is sent.
-// The solver is that of chapter 3.8, line by line (rvamp_nb/micro.py); node compares the two.
-import { Phi, phi, h, menu, render as explorer } from "../../rvamp_nb/widgets.js";
+// The solver is that of chapter 3.8, line by line (rvamp_nb/course/micro.py); node compares the two.
+import { Phi, phi, h, menu, render as explorer } from "../../rvamp_nb/course/widgets.js";
 
 export const MOST_ROWS = 200;
 export const MOST_COLUMNS = 50;

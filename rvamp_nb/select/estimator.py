@@ -24,7 +24,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import widgets
+from ..course import widgets
 from ..algorithm.densities import located
 from ..algorithm.likelihood import Logistic, Loss, Squared
 from ..algorithm.prior import Prior

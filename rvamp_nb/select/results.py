@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import widgets
+from ..course import widgets
 from ..algorithm.densities import located
 from ..environment import numpy_errors
 from ..tables.chunked import chunk_axis
@@ -285,7 +285,7 @@ class Results:
 
     def explore(self, shown: Sequence[str | int] | None = None) -> Any:
         """Make a widget that moves, of both densities at the reported penalty, on the
-        scale of X; see `rvamp_nb.widgets.explore`, with its errors.
+        scale of X; see `rvamp_nb.course.widgets.explore`, with its errors.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ from rvamp_nb.algorithm.messages import (
     mixed_extrinsic,
     natural_to_moment,
 )
-from rvamp_nb.rs_gaussian import rs_covariance, rs_log_partition
+from rvamp_nb.course.rs_gaussian import rs_covariance, rs_log_partition
 
 SIZES = st.integers(1, 12)
 SEEDS = st.integers(0, 2**32 - 1)

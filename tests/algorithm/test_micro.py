@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rvamp_nb import micro, rvamp
+from rvamp_nb import rvamp
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import Discrete, FixedFactor
+from rvamp_nb.course import micro
 from rvamp_nb.datasets import gaussian_design
 
 POISSON = [
@@ -68,8 +69,8 @@ def test_every_refit_is_a_lasso():
 
 
 def test_it_runs_by_itself(capsys, monkeypatch):
-    monkeypatch.delitem(sys.modules, "rvamp_nb.micro")
-    runpy.run_module("rvamp_nb.micro", run_name="__main__")
+    monkeypatch.delitem(sys.modules, "rvamp_nb.course.micro")
+    runpy.run_module("rvamp_nb.course.micro", run_name="__main__")
     head, _, *rows = capsys.readouterr().out.splitlines()
     assert head.startswith("16,384 resamples") and len(rows) == 6
     numbers = np.array([row.split()[1:] for row in rows], dtype=float)

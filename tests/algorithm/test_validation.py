@@ -41,6 +41,7 @@ from rvamp_nb import (
     state_evolution,
     survival_fit,
 )
+from rvamp_nb.course.widgets import diabetes_explorer
 from rvamp_nb.datasets import (
     choose_lambda,
     gaussian_design,
@@ -60,7 +61,6 @@ from rvamp_nb.select.error_control import (
 from rvamp_nb.tables.chunked import ChunkedTable
 from rvamp_nb.tables.dask_table import the_dask
 from rvamp_nb.validation import check_array, check_number, check_size, format_list
-from rvamp_nb.widgets import diabetes_explorer
 
 DAY = datetime.date(2026, 1, 1)
 

@@ -6,7 +6,7 @@ from math import prod
 from pathlib import Path
 from types import SimpleNamespace
 
-from rvamp_nb import widgets
+from rvamp_nb.course import widgets
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST = 60  # settings of a film

@@ -9,7 +9,7 @@ import pytest
 
 import rvamp_nb
 
-EXPLORER = Path(rvamp_nb.__file__).parent / "widgets.js"
+EXPLORER = Path(rvamp_nb.__file__).parent / "course" / "widgets.js"
 
 
 def in_node(expression, module=EXPLORER, **values):

@@ -137,7 +137,7 @@ SABOTAGES = [
     ),
     # --- messages ---------------------------------------------------------------------
     Sabotage(
-        "rs_gaussian.py",
+        "course/rs_gaussian.py",
         "the log-partition function forgets what the replicas share",
         "+ n * beta * h**2 / (2 * precision_of_sum)",
         "+ n * beta * h**2 / (2 * Q_hat)",
@@ -1237,7 +1237,7 @@ SABOTAGES = [
         "tests/select/test_error_control.py",
     ),
     Sabotage(
-        "exercises.py",
+        "course/exercises.py",
         "an answer is right when its sign is not",
         "if near(right, right):",
         "if near(-right, right):",
@@ -1971,7 +1971,7 @@ SABOTAGES = [
         "tests/command/test_cli.py::test_a_row_that_decides_is_exit_code_3",
     ),
     Sabotage(
-        "micro.py",
+        "course/micro.py",
         "a coefficient receives its own variance",
         "others = (B - np.diag(b)) ** 2 @ T + back**2 @ chi_hat",
         "others = B**2 @ T + back**2 @ chi_hat",
@@ -2007,7 +2007,7 @@ SABOTAGES = [
         "tests/pages/test_plot_style.py::test_error_of_a_callback_is_visible_and_goes_away",
     ),
     Sabotage(
-        "widgets.py",
+        "course/widgets.py",
         "a small refit becomes a zero, and the atom grows",
         "np.minimum(np.ceil(np.abs(draws) / unit), 127)",
         "np.minimum(np.floor(np.abs(draws) / unit), 127)",

@@ -93,7 +93,7 @@ def test_the_key_is_that_of_the_package_and_of_the_helpers():
     names = {path.relative_to(kept.ROOT).as_posix() for path in kept.whole_files()}
     some = {
         "rvamp_nb/algorithm/solver.py",
-        "rvamp_nb/diabetes.json",
+        "rvamp_nb/course/diabetes.json",
         "tests/helpers/designs.py",
     }
     assert some <= names
@@ -131,7 +131,7 @@ def test_a_failing_notebook_fails_whatever_is_kept(repository, recall):
 
 
 HELD = """from IPython.display import display
-from rvamp_nb.widgets import _shown
+from rvamp_nb.course.widgets import _shown
 display(_shown(dict(n=1)))
 """
 FILMED = f"{RUNS}{HELD}sliders = print\nsliders(1)\n"

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from node import EXPLORER, in_node
 
-from rvamp_nb import Laplace, micro, p2, rvamp
+from rvamp_nb import Laplace, p2, rvamp
 from rvamp_nb.algorithm.resampling import Discrete, FixedFactor
+from rvamp_nb.course import micro
 from rvamp_nb.tables.standardize import unit_columns
 
 MODULE = EXPLORER.parent.parent / "docs" / "static" / "own_table.js"
@@ -254,7 +255,7 @@ STATES = """(() => {
 
 
 def explored_table():
-    from rvamp_nb.widgets import diabetes_explorer
+    from rvamp_nb.course.widgets import diabetes_explorer
 
     return diabetes_explorer().table
 

@@ -412,7 +412,9 @@ def test_roles_can_be_told_apart_by_all_eyes(eyes):
 
 
 def test_the_explorer_has_the_same_colours():
-    script = (Path(rvamp_nb.__file__).parent / "widgets.js").read_text(encoding="utf-8")
+    script = (Path(rvamp_nb.__file__).parent / "course" / "widgets.js").read_text(
+        encoding="utf-8"
+    )
     light = script.partition("const STYLE = ")[2].partition("\n")[0]
     light += script.partition("const STYLE = ")[2].split("\n")[1]
     inks = dict(re.findall(r"--(\w+): (#\w{6});", light))

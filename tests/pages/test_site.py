@@ -237,7 +237,7 @@ def widget(text, name="one"):
     return new_output("display_data", data=data)
 
 
-ONE = widget("<rvamp_nb.widgets.Explorer object>")
+ONE = widget("<rvamp_nb.course.widgets.Explorer object>")
 TWO = widget("VBox(children=(IntSlider(value=3),))", "two")
 PLAIN = new_output("display_data", data={"text/plain": "3"})
 

@@ -14,7 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from notebooks import COURSE, PATHS, ROOT, cells, each, notebook, trees
 
-from rvamp_nb.exercises import answered
+from rvamp_nb.course.exercises import answered
 
 sys.path.insert(0, str(ROOT / "docs"))
 from students import NOTEBOOKS, is_solution, main, strip  # noqa: E402

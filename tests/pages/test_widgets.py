@@ -17,16 +17,17 @@ from scipy.special import erfc, ndtr
 from sklearn.datasets import load_diabetes
 
 import rvamp_nb
-from rvamp_nb import StabilitySelection, datasets, naive_bootstrap, p2, rvamp, widgets
+from rvamp_nb import StabilitySelection, datasets, naive_bootstrap, p2, rvamp
 from rvamp_nb.algorithm.densities import P1, P1Posterior, p1
 from rvamp_nb.algorithm.iteration import run
 from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, TwoPoint
+from rvamp_nb.course import widgets
+from rvamp_nb.course.widgets import diabetes_explorer, explore, film, refits_in_bytes
 from rvamp_nb.plot_style import sliders
-from rvamp_nb.widgets import diabetes_explorer, explore, film, refits_in_bytes
 
-ROOMS = Path(rvamp_nb.__file__).parent
+ROOMS = Path(rvamp_nb.__file__).parent / "course"
 MODULE = ROOMS / "widgets.js"
 TABLE = json.loads((ROOMS / "diabetes.json").read_text(encoding="utf-8"))
 

@@ -13,8 +13,8 @@ from PIL import Image
 from test_browser import contrast
 
 from rvamp_nb import datasets, rvamp
+from rvamp_nb.course.widgets import diabetes_explorer, explore, film
 from rvamp_nb.plot_style import sliders
-from rvamp_nb.widgets import diabetes_explorer, explore, film
 
 READY = ".rvx [role=tab]"
 NOTED = 400  # milliseconds after which a state stands in the address

@@ -23,7 +23,7 @@ PANELS = [
     """
 import matplotlib.pyplot as plt
 from rvamp_nb.plot_style import sliders
-from rvamp_nb.widgets import diabetes_explorer, film
+from rvamp_nb.course.widgets import diabetes_explorer, film
 
 def draw(a):
     plt.figure(figsize=(3, 2))
