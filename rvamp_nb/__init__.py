@@ -12,6 +12,7 @@ __version__ = "0.4.0"
 import lazy_loader as _lazy_loader
 
 # until 1.0: what a name of an earlier version is called now, or what to write for it
+_LESSON = "chapter 4.6 has it: from rvamp_nb.course.conditioning import condition_on_rows"
 _RENAMED = {
     "BlockError": "ChunkError",
     "DaskPanels": "DaskTable",
@@ -21,7 +22,8 @@ _RENAMED = {
     "Panels": "ChunkedTable",
     "Rows": "WeightedLoss",
     "TrustWarning": "ReliabilityWarning",
-    "counted": "condition_on_rows",
+    "condition_on_rows": _LESSON,
+    "counted": _LESSON,
     "effects": "debiased_effects",
     "expected_study": "predict_study",
     "load_fit": "a fit is pickled: write joblib.load(path)",

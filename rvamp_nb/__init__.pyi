@@ -42,7 +42,6 @@ from .algorithm.solver import rvamp as rvamp
 from .algorithm.solver import rvamp_path as rvamp_path
 from .algorithm.weighted import WeightedLoss as WeightedLoss
 from .inference.bootstrap import naive_bootstrap as naive_bootstrap
-from .inference.conditioning import condition_on_rows as condition_on_rows
 from .inference.diagnostics import ReliabilityWarning as ReliabilityWarning
 from .inference.effects import debiased_effects as debiased_effects
 from .inference.halves import complementary_pairs as complementary_pairs

@@ -118,11 +118,6 @@ class Fit:
         return list(self.problem.prior.column_clusters)
 
     @property
-    def base(self) -> "Fit":
-        """The Fit under a fit of another kind."""
-        return self
-
-    @property
     def selects(self) -> bool:
         """Whether it has `Pi`."""
         return self.problem.prior.selects(self.problem.beta)

@@ -340,7 +340,9 @@ def diabetes_explorer(panels=None):
     refits at each of eight penalties, come with the package; all five panels, or those
     given: "ridgeline", "one", "pair", "iteration", "temperature".
     """
-    text = files("rvamp_nb.course").joinpath("diabetes.json").read_text(encoding="utf-8")
+    text = (
+        files("rvamp_nb.course").joinpath("diabetes.json").read_text(encoding="utf-8")
+    )
     table = json.loads(text)
     if panels:
         table["panels"] = panels

@@ -29,10 +29,10 @@ from rvamp_nb.algorithm.resampling import (
     Subsample,
 )
 from rvamp_nb.algorithm.solver import rvamp, with_clusters
+from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.inference.batch_glm import penalised_fit
 from rvamp_nb.inference.bootstrap import naive_bootstrap
-from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.effects import debiased_effects
 from rvamp_nb.inference.refinement import refine
 from rvamp_nb.tables.chunked import ChunkedTable

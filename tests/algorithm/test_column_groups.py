@@ -17,7 +17,6 @@ from rvamp_nb import (
     NoResampling,
     Subsample,
     coefficient_interval,
-    condition_on_rows,
     free_energy,
     group_norm,
     orthonormal_groups,
@@ -37,6 +36,7 @@ from rvamp_nb.algorithm.group_channel import (
 )
 from rvamp_nb.algorithm.messages import Mixed, Natural, natural_to_moment
 from rvamp_nb.algorithm.resampling import FixedFactor
+from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.inference.turns import ExactByTurns
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth/column_groups"))

@@ -25,8 +25,8 @@ from rvamp_nb.algorithm.resampling import (
     TwoPoint,
 )
 from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp, rvamp_path
+from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.datasets import gaussian_design, standardize
-from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.refinement import refine
 from rvamp_nb.tables.chunked import ChunkedTable
 

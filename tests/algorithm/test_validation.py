@@ -30,7 +30,6 @@ from rvamp_nb import (
     Weakness,
     WeightedLoss,
     coefficient_interval,
-    condition_on_rows,
     debiased_effects,
     free_energy,
     plan_study,
@@ -615,12 +614,7 @@ def selector():
 
 @pytest.mark.parametrize(
     "take, instead",
-    [
-        (free_energy, "fit_"),
-        (stability_radius, "fit_"),
-        (condition_on_rows, "fit_"),
-        (refine, "refine"),
-    ],
+    [(free_energy, "fit_"), (stability_radius, "fit_"), (refine, "refine")],
 )
 def test_who_gives_a_selector_is_told_what_to_pass(selector, take, instead):
     wanted = "take its method refine" if instead == "refine" else "selector.fit_"

@@ -20,6 +20,7 @@ from scipy import sparse
 
 import rvamp_nb as rv
 from rvamp_nb import datasets
+from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.inference.survival import simulated_survival
 
 rng = np.random.default_rng(65)
@@ -144,12 +145,11 @@ PROBLEMS = {
     "path, logistic": lambda: rv.rvamp_path(
         A, LABELS, n_lambdas=4, loss=rv.Logistic(), intercept=True
     ),
-    "rows": lambda: rv.condition_on_rows(fitted()(), rows=2),
-    "rows, groups": lambda: rv.condition_on_rows(
+    "rows": lambda: condition_on_rows(fitted()(), rows=2),
+    "rows, groups": lambda: condition_on_rows(
         fitted(LABELS, 0.1, resampling=GROUPED, loss=WEIGHTED)(), rows=1
     ),
     "refine": refined(fitted(resampling=rv.Subsample(0.5))),
-    "refine, rows": refined(lambda: rv.condition_on_rows(fitted()(), rows=1)),
     "refine, weights": refined(fitted(LABELS, 0.1, loss=WEIGHTED, intercept=True)),
     "refine, huber, groups": refined(
         fitted(resampling=GROUPED, loss=rv.Huber(0.5)), n_resamples=40

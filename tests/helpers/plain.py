@@ -26,7 +26,7 @@ PLAIN = {
     "cli_options": "54_stability",
     "environment": "54_stability",
     "inference.baseline": "53_survival",
-    "inference.conditioning": "46_conditioning",
+    "course.conditioning": "46_conditioning",
     "inference.diagnostics": "45_diagnostics",
     "inference.joint": "56_effects",
     "inference.refinement": "44_refinement",

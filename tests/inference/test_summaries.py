@@ -16,7 +16,6 @@ from rvamp_nb import (
     StabilitySelection,
     Subsample,
     complementary_pairs,
-    condition_on_rows,
     datasets,
     group_norm,
     naive_bootstrap,
@@ -85,7 +84,6 @@ def made():
         p1(grouped),
         p2(fit),
         group_norm(grouped, 0),
-        condition_on_rows(fit, rows=[3]),
         complementary_pairs(halves),
         naive_bootstrap(A.to_numpy(), y, 60.0, n_resamples=50),
         refine(fit, n_resamples=50),
@@ -129,7 +127,6 @@ def test_each_of_them_is_shown():
         p1,
         lambda fit: p1(fit, NAMES),
         lambda fit: p2(fit, NAMES),
-        lambda fit: condition_on_rows(fit, rows=[3]),
         complementary_pairs,
         lambda fit: refine(fit, n_resamples=50),
         lambda fit: neighbourhoods(table()[0], n_resamples=20, verbose=False),
@@ -145,11 +142,9 @@ def test_tables_hold_the_numbers_of_their_objects():
     A, y = table()
     fit = rvamp(A, y, 60.0, resampling=Subsample(0.5))
     pairs = complementary_pairs(fit)
-    conditioned = condition_on_rows(fit, rows=[3])
-    for one, Pi in ((fit, fit.Pi), (p1(fit), fit.Pi), (conditioned, conditioned.Pi)):
+    for one, Pi in ((fit, fit.Pi), (p1(fit), fit.Pi)):
         np.testing.assert_allclose(one.summary()["Pi"], Pi)
     np.testing.assert_array_equal(pairs.summary()["Pi_both"], pairs.Pi_both)
-    np.testing.assert_array_equal(conditioned.summary()["Pi_before"], fit.Pi)
     np.testing.assert_allclose(p2(fit).summary()["sd"], p2(fit).std)
 
 

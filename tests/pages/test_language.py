@@ -40,7 +40,7 @@ RETURNED = {
         "P2",
     ),
     "algorithm.evolution": ("Evolution",),
-    "inference.conditioning": ("ConditionedFit",),
+    "course.conditioning": ("ConditionedFit",),
     "inference.diagnostics": ("Diagnostics",),
     "inference.effects": ("Effects",),
     "inference.refinement": ("RefinedFit",),

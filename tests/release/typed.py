@@ -22,7 +22,6 @@ from rvamp_nb import (
     StabilitySelection,
     Subsample,
     WeightedLoss,
-    condition_on_rows,
     datasets,
     debiased_effects,
     free_energy,
@@ -63,7 +62,7 @@ assert_type(rvamp_path(data.A, data.y, until=lambda fit: fit.Pi.sum() > 9).Pi, A
 assert_type(p1(fit, 0), P1 | P1Clustered | P1InGroup | P1Numeric | P1Posterior)
 assert_type(p2(fit, [0, 1]).covariance, Array)
 assert_type(free_energy(fit), float)
-assert_type(refine(condition_on_rows(fit, 4), n_resamples=100), RefinedFit)
+assert_type(refine(fit, n_resamples=100), RefinedFit)
 assert_type(debiased_effects(fit).ci_low, Array)
 assert_type(naive_bootstrap(data.A, data.y, lam, loss="huber").Pi_se, Array)
 assert_type(neighbourhoods(data.A, rule="or").probabilities, Array)

@@ -15,9 +15,9 @@ from rvamp_nb.algorithm.densities import coefficient_interval, p1, p2
 from rvamp_nb.algorithm.energy import free_energy, stability_radius
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, Grouped, Stratified, Subsample
-from rvamp_nb.inference import conditioning
+from rvamp_nb.course import conditioning
+from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.inference.baseline import survival_target
-from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.diagnostics import diagnose, near_duplicate_rows
 from rvamp_nb.inference.row_shares import (
     column_effective_rows,
