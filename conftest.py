@@ -39,15 +39,14 @@ import warnings
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from math import prod
 from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parent / "tests/helpers"))
+ROOT = Path(__file__).resolve().parent
+sys.path += [str(ROOT / "tests/helpers"), str(ROOT / "docs")]
 import kept
 
-ROOT = Path(__file__).resolve().parent
 NOTEBOOKS = ROOT / "nbs"
 ON_DEMAND = {  # folders that take an option to be collected
     "--bench": (
@@ -487,26 +486,9 @@ def thinned(fig, places, picture):
     return picture(fig, places)
 
 
-def not_filmed(box):
-    """In place of `film`, which takes a picture of every setting: the controls stay,
-    and are moved to both their ends as those of every other picture.
-    """
-    from rvamp_nb.course.widgets import _places
-
-    settings = prod(len(_places(knob)) for knob in box.children[:-1])
-    assert 1 < settings <= 60, f"a film of {settings} settings"
-    return box
-
-
 def blank_files(_, pictures=("path", "bars"), kinds=("png", "svg", "pdf")):
     """In place of the command's pictures, which take longer than its fits."""
     return {f"{name}.{kind}": b"blank" for name in pictures for kind in kinds}
-
-
-SHORTER = [
-    ("rvamp_nb.course.widgets", "film", not_filmed),
-    ("rvamp_nb.select.report", "picture_files", blank_files),
-]
 
 
 @contextmanager
@@ -528,9 +510,8 @@ def clean_slate(folder, module=None, films=False):
         with plt.rc_context(), pytest.MonkeyPatch.context() as patch:
             patch.setenv("IN_TEST", "1")  # nbdev's word for it: a notebook can ask
             patch.setattr("IPython.core.pylabtools.print_figure", composed)
-            for room, name, instead in SHORTER:
-                if module != room and not (films and instead is not_filmed):
-                    patch.setattr(f"{room}.{name}", instead)
+            if module != "rvamp_nb.select.report":
+                patch.setattr("rvamp_nb.select.report.picture_files", blank_files)
             if not films:
                 picture = import_module("rvamp_nb.plot_style")._picture
                 few_ticks = partial(thinned, picture=picture)

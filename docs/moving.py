@@ -1,5 +1,5 @@
 """What moves on a page of the site: widgets that need no Python, and films of the
-others (tests/helpers/films.py).
+others (films.py).
 """
 
 import json
@@ -33,7 +33,7 @@ def views(nb):
 def states_of(files, pages):
     """Return {stem: what the widgets hold that move on its page, as a test kept it}.
 
-    Tests leave films out (tests/helpers/films.py), whose pictures take longer than all
+    Tests leave films out, whose pictures take longer than all
     else, but under CI: notebooks with films run here, where these are not kept.
     """
     paths = {stem: files[stem] for stem, nb in pages.items() if views(nb)}

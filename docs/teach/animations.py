@@ -50,7 +50,7 @@ def function_of(stem, name):
     with redirect_stdout(StringIO()):
         for cell in cells(ROOT / f"nbs/course/{stem}.ipynb", "code"):
             found = f"def {name}(" in cell.source
-            exec(cell.source.split("\nfilm(")[0].split("\nsliders(")[0], names)
+            exec(cell.source.split("\nsliders(")[0], names)
             plt.close("all")
             if found:
                 return names[name]

@@ -24,7 +24,6 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..course import widgets
 from ..algorithm.densities import located
 from ..algorithm.likelihood import Logistic, Loss, Squared
 from ..algorithm.prior import Prior
@@ -703,11 +702,6 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
 @located.register(StabilitySelection)
 def _located_in_answer(est, which):
     return located(est._answered(), which)
-
-
-@widgets.explore.register(StabilitySelection)
-def _explored(est, *, shown=None):
-    return est.explore(shown)
 
 
 def _select_features(est, X, y, roles):

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..course import widgets
 from ..algorithm.densities import located
 from ..environment import numpy_errors
 from ..tables.chunked import chunk_axis
@@ -310,6 +309,8 @@ class Results:
         >>> type(widget).__name__
         'Explorer'
         """
+        from ..course import widgets  # on demand, as what draws it is an extra
+
         columns = self._answered().question.columns
         fit = self._known.fit
         if columns.together:

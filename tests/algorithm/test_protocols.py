@@ -441,7 +441,6 @@ ASKS = {
     "interface": 1,  # what a law of one's own has
     "validation": 10,  # tables and numbers from outside
     "tables.dispatch": 1,  # frames of polars
-    "widgets": 3,  # controls of ipywidgets
     "select.readers": 3,  # a module, when it is used first; tables of other libraries
 }
 

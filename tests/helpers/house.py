@@ -29,7 +29,7 @@ from pathlib import Path
 from tokenize import NAME, NUMBER, OP, STRING, generate_tokens
 
 HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
-STOREYS = ("ground", "tables", "algorithm", "inference", "select", "cli")
+STOREYS = ("ground", "tables", "algorithm", "inference", "select", "cli", "course")
 LISTED = re.compile(r"^__all__ = \[[^\]]*\]", re.MULTILINE)
 GOALS = {  # in a hundred lines of code; the last in one
     "tuple assignments": 1.5,
@@ -52,13 +52,9 @@ BESIDE = {
     "cli",
     "cli_options",
     "datasets",
-    "exercises",
-    "micro",
     "plot_style",
-    "rs_gaussian",
     "sketch",
-    "widgets",
-}  # the command, pictures, tables to try things on, and what only the course needs
+}  # the command, pictures, and tables to try things on
 
 
 def rooms():
@@ -321,7 +317,9 @@ def count():
     texts = rooms()
     trees = {room: ast.parse(text) for room, text in texts.items()}
     uses = graph(trees)
-    once = [trees[room] for room in trees if room != "micro"]  # the whole once more
+    once = [
+        trees[room] for room in trees if room != "course.micro"
+    ]  # the whole once more
     homes = Counter(name for tree in once for name in {*defined(tree)})
     asked = {r: where_it_lies(trees[r]) for r in trees if r[:7] != "tables."}
     private = {room: [*small_and_called_once(tree)] for room, tree in trees.items()}
@@ -338,7 +336,7 @@ def count():
         homeless=[*homeless(texts)],
         hidden=[room for room, text in texts.items() if HIDDEN.search(text)],
         twice=sorted(name for name, n in homes.items() if n > 1 and name != "__all__"),
-        alike=alike({room: tree for room, tree in trees.items() if room != "micro"}),
+        alike=alike({r: tree for r, tree in trees.items() if r != "course.micro"}),
         once=[f"{room}.{name}" for room in private for name in private[room]],
         halves=halves(trees),
         by_type=[f"{r}:{line}" for r in asked for line in asked[r][0]],
@@ -428,6 +426,9 @@ def main():
     print(
         f"{tokens:6}  tokens in {len(found['size'])} rooms, {tokens / lines:.1f} a line"
     )
+    course = [room for room in found["size"] if room.startswith("course.")]
+    core = tokens - sum(found["size"][room][0] for room in course)
+    print(f"{core:6}  of these without the course")
     print(f"{found['floors'] or 'a circle, no':>6}  floors")
     for what, text in (
         ("back", "arrows back"),

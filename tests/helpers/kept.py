@@ -36,7 +36,8 @@ def whole_files():
         and "__pycache__" not in path.parts
         and not path.name.startswith("test_")
     ]
-    return sorted([*ours, ROOT / "conftest.py", *(ROOT / "docs").glob("*.py")])
+    docs = [*(ROOT / "docs").glob("*.py"), *(ROOT / "docs").glob("*.js")]
+    return sorted([*ours, ROOT / "conftest.py", *docs])
 
 
 def brought(extras):

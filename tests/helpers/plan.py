@@ -48,7 +48,7 @@ NEEDS = {  # the chapters that come before each, in the order of a term
     "6.2": "1.4 3.6 4.4 5.1",
 }
 PLACES = {name: place for place, name in enumerate(NEEDS)}
-MOVING = r"^(?:film\(\s*)?sliders\(|^(?:diabetes_explorer|explore)\("
+MOVING = r"^sliders\(|^(?:diabetes_explorer|explore)\("
 SLIDERS = re.compile(MOVING, re.MULTILINE)
 GRADE = re.compile(r"\*\*Exercise\*\* \((?P<stars>(?:\\\*)+)(?P<more>.{,12})")
 

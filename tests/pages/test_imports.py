@@ -70,6 +70,26 @@ def test_what_is_imported_brings_nothing_heavy():
     assert estimator.isdisjoint(set(HEAVY) - {"sklearn", "joblib", "pandas"})
 
 
+# {module: what it imports from the course}: the selector's method `explore` opens the
+# explorer, and who calls it has the extra "course", without which nothing is drawn
+USE_THE_COURSE = {"select.results": {"course.widgets"}}
+
+
+def test_the_package_does_without_the_course_but_for_the_explorer():
+    """By what is written, and where the folder is missing."""
+    texts = house.rooms()
+    uses = house.graph({room: ast.parse(texts[room]) for room in texts})
+    found = {}
+    for room in uses:
+        from_course = {other for other in uses[room] if other.startswith("course.")}
+        if from_course and not room.startswith("course."):
+            found[room] = from_course
+    assert found == USE_THE_COURSE
+    others = (f"rvamp_nb.{room}" for room in MODULES if not room.startswith("course."))
+    missing = "import sys; sys.modules['rvamp_nb.course'] = None"
+    assert said(f"{missing}\nimport {', '.join(others)}\nprint('runs')") == ["runs"]
+
+
 @pytest.mark.parametrize("name", rvamp_nb.__all__)
 def test_a_public_name_resolves(name):
     thing = getattr(rvamp_nb, name)

@@ -147,7 +147,7 @@ def test_the_names_in_the_table_of_notation_are_looked_up_and_exist():
     assert written == set(listed)
     for name in written:
         folder, name = re.match(
-            r"((?:algorithm|inference|select|tables)\.)?(.*)", name
+            r"((?:algorithm|course|inference|select|tables)\.)?(.*)", name
         ).groups("")
         module, thing, *field = name.split(".")
         module = folder + module

@@ -3,16 +3,12 @@ needs and asks for nothing else, what it cannot draw is refused by name, and a f
 shows what the sliders showed.
 """
 
-import base64
-import io
 import json
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from node import in_node
-from PIL import Image
 from scipy.special import erfc, ndtr
 from sklearn.datasets import load_diabetes
 
@@ -24,8 +20,7 @@ from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, TwoPoint
 from rvamp_nb.course import widgets
-from rvamp_nb.course.widgets import diabetes_explorer, explore, film, refits_in_bytes
-from rvamp_nb.plot_style import sliders
+from rvamp_nb.course.widgets import diabetes_explorer, explore, refits_in_bytes
 
 ROOMS = Path(rvamp_nb.__file__).parent / "course"
 MODULE = ROOMS / "widgets.js"
@@ -348,14 +343,9 @@ def test_the_density_at_a_low_temperature_shows_no_single_posterior():
 def test_the_widget_carries_its_table_and_reaches_for_nothing():
     widget = diabetes_explorer(["one"])
     assert widget.table["panels"] == ["one"]
-    for module in ("widgets.js", "film.js"):
-        source = (ROOMS / module).read_text(encoding="utf-8")
-        assert [
-            line
-            for line in source.splitlines()
-            if "http" in line and "www.w3.org/2000/svg" not in line
-        ] == [] and "import " not in source
-    assert str(widget._esm) == MODULE.read_text(encoding="utf-8")
+    source = MODULE.read_text(encoding="utf-8")
+    assert str(widget._esm) == source and "import " not in source
+    assert "http" not in source.replace("http://www.w3.org/2000/svg", "")
 
 
 @pytest.fixture(scope="module")
@@ -420,9 +410,8 @@ def test_an_estimator_is_explored_by_its_names_on_the_scale_of_the_table():
     found = np.array(in_node(DIABETES, table=table, at=table["start"])).T
     wanted = 1 - selector.probabilities_, selector.coef_mean_, selector.coef_std_**2
     np.testing.assert_allclose(found, np.array(wanted)[:, at], rtol=1e-4, atol=1e-9)
-    assert explore(selector, shown=["bmi", "s5"]).table["names"] == ["bmi", "s5"]
-    with pytest.raises(TypeError):
-        explore(selector, ["names", "are", "known"])
+    with pytest.raises(TypeError, match="be a Fit, got Stab.* has a method explore"):
+        explore(selector)
     assert len(selector.explore().table["names"]) == 10
     with pytest.raises(ValueError, match="'agee', which is no .*did you mean 'age'"):
         selector.explore(["bmi", "agee"])
@@ -511,192 +500,7 @@ def test_what_cannot_be_explored_is_refused_by_name(small):
             "no penalty to move in SpikeSlab",
             lambda: explore(rvamp(*small, prior=SpikeSlab(0.1, 1.0), beta=1.0)),
         ),
-        (TypeError, "must be a Fit or an estimator", lambda: explore(3)),
+        (TypeError, "must be a Fit, got 3; a selector has", lambda: explore(3)),
     ]:
         with pytest.raises(kind, match=words):
             call()
-
-
-def test_a_setting_finds_its_entry():
-    choices = [dict(values=list(range(n))) for n in (2, 3, 4)]
-    picks = [list(pick) for pick in np.ndindex(2, 3, 4)]
-    found = in_node(
-        "picks.map((pick) => js.entryAt(choices, pick))",
-        ROOMS / "film.js",
-        choices=choices,
-        picks=picks,
-    )
-    assert found == list(range(24))
-
-
-def draw_bar(height, kind="left"):
-    fig, ax = plt.subplots(figsize=(2, 1.5))
-    ax.bar(kind == "right", height)
-    ax.set(xlim=(-1, 2), ylim=(0, 4))
-
-
-def bars(**controls):
-    return film(sliders(draw_bar, **controls)).table
-
-
-def pixels(address):
-    data = base64.b64decode(address.removeprefix("data:image/png;base64,"))
-    return Image.open(io.BytesIO(data)).convert("RGBA")
-
-
-def test_a_film_begins_where_the_sliders_did_and_has_all_their_settings():
-    table = bars(height=(0.0, 3.0, 1.5, 1.5), kind=["right", "left"])
-    assert table["choices"] == [
-        dict(name="height", values=["0.0", "1.5", "3.0"]),
-        dict(name="kind", values=["right", "left"]),
-    ]
-    assert table["start"] == [1, 0] and len(table["frames"]) == 6
-    assert (
-        len(set(table["frames"])) == 5
-    )  # bars of no height are the same on both sides
-    json.dumps(table)
-
-
-def test_a_list_of_numbers_is_in_order_and_begins_with_its_first():
-    table = bars(height=[2, 1, 3])
-    assert table["choices"][0]["values"] == ["1", "2", "3"] and table["start"] == [1]
-
-
-def test_a_start_between_two_steps_is_a_setting_too():
-    table = bars(height=(0, 4, 3, 1))
-    assert table["choices"][0]["values"] == ["0", "1", "3"] and table["start"] == [1]
-
-
-def test_a_tick_box_is_off_or_on():
-    def draw(up):
-        draw_bar(1 + up)
-
-    table = film(sliders(draw, up=True)).table
-    assert table["choices"][0]["values"] == ["False", "True"]
-    assert table["start"] == [1]
-
-
-def test_a_frame_on_the_first_picture_is_the_sliders_picture():
-    """But for the colours, of which there are 31."""
-    heights = [1.0, 2.0, 3.0]
-    table = bars(height=heights)
-    box = sliders(draw_bar, height=heights)
-    knob, out = box.children
-    for height, frame in zip(heights, table["frames"]):
-        knob.value = height
-        png = io.BytesIO(base64.b64decode(out.outputs[0]["data"]["image/png"]))
-        drawn = Image.open(png).convert("RGB")
-        assert drawn.size == tuple(table["size"])
-        shown = pixels(table["base"])
-        shown.alpha_composite(pixels(frame))
-        apart = np.abs(np.asarray(shown)[..., :3] - np.asarray(drawn, dtype=float))
-        assert apart.max() < 40 and apart.mean() < 1
-        assert len(frame) < 3000
-
-
-def test_what_was_filmed_is_closed_and_keeps_no_picture():
-    box = sliders(draw_bar, height=[1, 2])
-    film(box)
-    assert box.comm is None and box.children[0].comm is None
-    assert plt.get_fignums() == []
-
-
-@pytest.mark.parametrize(
-    "controls, problem",
-    [
-        (dict(), "box must come from sliders, with a control or more"),
-        (dict(height=(0, 60, 1, 0)), "more than 60 settings; give fewer values for he"),
-        (
-            dict(height=(0, 30, 1, 0), kind=["left", "right"]),
-            "more than 60 settings; give fewer values for height or kind",
-        ),
-        (dict(height=[1, 2], kind=["left", "middle"]), "control kind changes nothing"),
-        (dict(height=[1]), "control height changes nothing"),
-        (dict(height=[1, "tall"]), "at height = tall: "),
-    ],
-)
-def test_what_is_no_film_is_refused_by_its_name(controls, problem):
-    def draw(height=1, kind="left"):
-        draw_bar(height + 0, kind)
-
-    with pytest.raises(ValueError, match=f"film: .*{problem}"):
-        film(sliders(draw, **controls))
-
-
-def test_a_function_is_no_box():
-    with pytest.raises(ValueError, match="film: box must come from sliders"):
-        film(draw_bar)
-
-
-@pytest.mark.parametrize(
-    "draw", [lambda k: print(k), lambda k: [plt.figure(), plt.figure()], lambda k: None]
-)
-def test_a_setting_has_one_figure(draw):
-    with pytest.raises(ValueError, match="film: at the start there must be one figure"):
-        film(sliders(draw, k=[1, 2]))
-
-
-def test_pictures_of_several_sizes_are_refused():
-    with pytest.raises(ValueError, match="film: box has pictures of several sizes"):
-        film(sliders(lambda k: plt.figure(figsize=(k, 2)), k=[1, 2]))
-
-
-PAGE = """
-    class Part {
-        constructor(tag) {
-            Object.assign(this, {tag, parts: [], seen: {}, style: {}, dataset: {}});
-        }
-        setAttribute(name, value) { this.seen[name] = value; }
-        append(...parts) { this.parts.push(...parts); }
-        replaceChildren(...parts) { this.parts = parts; }
-        addEventListener(name, heard) { this[name] = heard; }
-        all(tag) {
-            const inside = this.parts.flatMap((part) => part.all(tag));
-            return this.tag === tag ? [this, ...inside] : inside;
-        }
-    }
-    const make = (tag) => new Part(tag);
-    globalThis.document = {
-        createElement: make, createElementNS: (_, tag) => make(tag)};
-    const el = make("el");
-    js.render({model: {get: () => table}, el});
-    const look = () => [el.all("image").map((part) => part.seen.href),
-        el.all("span").map((part) => part.textContent),
-        el.all("svg")[0].seen["aria-label"]];
-"""
-
-
-def test_a_slider_that_moves_shows_another_frame():
-    """With as much of a page as the module asks for."""
-    table = dict(
-        base="first",
-        frames=list("abcdef"),
-        size=[20, 10],
-        choices=[
-            dict(name="n", values=["1", "2"]),
-            dict(name="β", values=["0.5", "1.0", "4.0"]),
-        ],
-        start=[0, 1],
-    )
-    moved = """
-        const looks = [look()], inputs = el.all("input");
-        for (const [k, value] of moves) {
-            inputs[k].value = value;
-            inputs[k].input();
-            looks.push(look());
-        }
-        return [looks, inputs.map((input) => [input.min, input.max, input.type])];
-    """
-    looks, limits = in_node(
-        f"(() => {{{PAGE}{moved}}})()",
-        ROOMS / "film.js",
-        table=table,
-        moves=[[0, 1], [1, 2], [0, 0]],
-    )
-    assert looks == [
-        [["first", "b"], ["n = 1", "β = 1.0"], "n = 1, β = 1.0"],
-        [["first", "e"], ["n = 2", "β = 1.0"], "n = 2, β = 1.0"],
-        [["first", "f"], ["n = 2", "β = 4.0"], "n = 2, β = 4.0"],
-        [["first", "c"], ["n = 1", "β = 4.0"], "n = 1, β = 4.0"],
-    ]
-    assert limits == [[0, 1, "range"], [0, 2, "range"]]

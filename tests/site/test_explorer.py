@@ -13,8 +13,7 @@ from PIL import Image
 from test_browser import contrast
 
 from rvamp_nb import datasets, rvamp
-from rvamp_nb.course.widgets import diabetes_explorer, explore, film
-from rvamp_nb.plot_style import sliders
+from rvamp_nb.course.widgets import diabetes_explorer, explore
 
 READY = ".rvx [role=tab]"
 NOTED = 400  # milliseconds after which a state stands in the address
@@ -176,7 +175,7 @@ def test_what_is_seen_is_saved_as_svg_and_png(context, file, tmp_path, width, th
 
 def test_a_page_in_one_file_is_small_and_asks_for_nothing(context, file, tmp_path):
     """From the disk, with every panel opened; also the one of a fit with names that end
-    a script, and a film.
+    a script.
     """
     data = datasets.gaussian_design(40, 12, noise=0.3, density=0.3, seed=0)
     names = ["</script><b>", 'a"b', "<!--", "${x}", *map(str, range(8))]
@@ -196,23 +195,6 @@ def test_a_page_in_one_file_is_small_and_asks_for_nothing(context, file, tmp_pat
         ]
         assert tab.locator("[role=tab]").count() == 5
     assert tab.locator("option").first.text_content() == names[0]
-    moving = tmp_path / "film.html"
-
-    def draw(height):
-        import matplotlib.pyplot as plt
-
-        plt.figure(figsize=(2, 1))
-        plt.bar(0, height)
-        plt.ylim(0, 3)
-
-    film(sliders(draw, height=[1, 2])).save(moving)
-    tab = context.new_page()
-    asked = []
-    tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(moving.as_uri())
-    tab.locator("input").press("ArrowRight")
-    assert tab.get_by_text("height = 2").is_visible()
-    assert [url for url in asked if not url.startswith("data:")] == [moving.as_uri()]
 
 
 REACH = """() => {

@@ -23,7 +23,7 @@ PANELS = [
     """
 import matplotlib.pyplot as plt
 from rvamp_nb.plot_style import sliders
-from rvamp_nb.course.widgets import diabetes_explorer, film
+from rvamp_nb.course.widgets import diabetes_explorer
 
 def draw(a):
     plt.figure(figsize=(3, 2))
@@ -33,14 +33,13 @@ def draw(a):
     "sliders(draw, a=['first', 'second'])",
     "sliders(draw, a=True)",
     "sliders(lambda a: print(a), a=[1, 10, 100])",
-    "film(sliders(draw, a=[1, 2, 3]))",
     "diabetes_explorer()",
 ]
 CURRENT = "window.jupyterapp.shell.currentWidget"
-# a panel of ours, whose picture is an image, or text where draw prints; or anywidget's
-ANYWIDGET = ".jp-OutputArea-output svg[role=img]"
-PANEL = f".widget-vbox, .rvx, {ANYWIDGET}"
-SHOWN = f":is(.widget-vbox :is(img, pre), {ANYWIDGET})"
+# a panel of ours, whose picture is an image, or text where draw prints; or the explorer
+EXPLORER = ".jp-OutputArea-output svg[role=img]"
+PANEL = ".widget-vbox, .rvx"
+SHOWN = f":is(.widget-vbox :is(img, pre), {EXPLORER})"
 CONTROLS = ".noUi-handle, select, input[type=checkbox], input[type=range]"
 HANGS = 600_000  # milliseconds
 

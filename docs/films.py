@@ -1,0 +1,242 @@
+"""The films of the site: the controls of a notebook (`pictures.sliders`) with a
+picture of each setting, taken when it runs for the site, which has no Python.
+"""
+
+import base64
+import io
+from itertools import product
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import traitlets
+from anywidget import AnyWidget
+from PIL import Image
+from scipy.ndimage import binary_dilation
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST = 60  # settings of a film
+# {page: {control: where it stands in the film}} for boxes of more settings than that:
+# the ends, the start, and what the page asks to be looked at. Other controls keep all.
+VALUES = {
+    "12_resampling": {
+        "M": [2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60]
+    },
+    "21_replica": {
+        "n": [-1, -0.5, 0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6]
+    },
+    "22_augmented": {"height": [0.05, 0.4, 0.8, 1.2, 1.6, 1.8, 1.95]},
+    "24_messages": {
+        "h in": [0, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8],
+        "Q in": [0.5, 1, 1.5, 3, 5, 8],
+    },
+    "31_prior": {"h": [-3, 0, 0.4, 0.8, 3], "χ̂": [0.05, 0.5, 1, 2], "λ": [0.1, 0.6, 2]},
+    "32_likelihood": {
+        "V": [0.1, 0.2, 0.4, 0.6, 0.8, 1.2, 1.6, 2.4, 3.5, 5],
+        "τ": [0.1, 0.5, 1],
+    },
+    "33_coupling": {
+        "correlation": [0, 0.5, 0.9, 0.99],
+        "log10 D1": [-2, 0, 2],
+        "log10 D2": [-3, -1.5, 0.5, 1.5, 3],
+    },
+    "43_state_evolution": {
+        "rows per column": [0.15, 0.3, 0.6, 1],
+        "λ": [0.05, 0.2, 0.6],
+        "noise": [0.1, 0.2, 0.4, 0.6],
+    },
+    "52_groups": {
+        "n": [1, 2, 4, 6, 8, 10],
+        "s": [0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1],
+    },
+    "54_stability": {
+        "threshold": [0.55, 0.65, 0.75, 0.85, 0.9, 0.95],
+        "q": [2, 3, 4, 5, 6, 7, 8, 10, 11, 12],
+    },
+    "lmmse": {"panels done": [0, 1, 2, 3, 4, 6, 8, 10, 12]},
+    "plot_style": {
+        "λ": [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4]
+    },
+}
+
+
+class Film(AnyWidget):
+    """Pictures of all settings, and the controls that choose one."""
+
+    _esm = (ROOT / "docs" / "film.js").read_text(encoding="utf-8")
+    table = traitlets.Dict().tag(sync=True)
+
+
+class Knob:
+    """A control that stands at some of its values only."""
+
+    def __init__(self, control, values):
+        self.control = control
+        self.description = control.description
+        self.options = values
+
+    @property
+    def value(self):
+        """Where the control stands."""
+        return self.control.value
+
+    @value.setter
+    def value(self, value):
+        self.control.value = value
+
+
+def few(control, values):
+    """Return a control at some of its values, or as it is where there are none. A
+    ValueError for a value at which it cannot stand, and for a start that is left out.
+    """
+    if values is None:
+        return control
+    wrong = [value for value in values if value not in places_of(control)]
+    if control.value not in values:
+        wrong.append(f"all but its start, {control.value}")
+    if wrong:
+        raise ValueError(f"{control.description} cannot be filmed at {wrong}")
+    return Knob(control, values)
+
+
+def settings(controls):
+    """Count the settings of some controls."""
+    return prod(len(places_of(control)) for control in controls)
+
+
+def controls_of(box, page):
+    """Return the controls of a box as the film on this page has them. A ValueError for
+    a box that cannot move there.
+    """
+    controls = list(box.children[:-1])
+    if settings(controls) > MOST:
+        values = VALUES.get(page, {})
+        controls = [few(each, values.get(each.description)) for each in controls]
+    if settings(controls) > MOST:
+        names = ", ".join(control.description for control in controls)
+        raise ValueError(
+            f"{page} does not move: give VALUES for {names}, {MOST} in all"
+        )
+    return controls
+
+
+def prints(box):
+    """Return True for a box that prints: it has no pictures, and needs Python."""
+    return any(o["output_type"] == "stream" for o in box.children[-1].outputs)
+
+
+def filmed(box, page):
+    """Return the film of a box from `sliders` on this page, and close the box.
+
+    Each setting must give one figure, all of one size, and nothing else. A ValueError
+    names the control that changes nothing, or the setting that has no picture. The
+    film's table has `fewer` where it has fewer settings than the box.
+    """
+    controls = controls_of(box, page)
+    *closed, out = box.children
+    fewer = settings(controls) < settings(closed)
+    places = list(map(places_of, controls))
+    start = tuple(control.value for control in controls)
+    first = pixels_of(out.outputs, "the start")
+    out.outputs = ()  # what is closed is still kept with a page
+    for widget in [*closed, out, box]:
+        widget.close()
+    taken = take_pictures(controls, out, neighbours(places), {start: first})
+    pictures = [taken[setting] for setting in product(*places)]
+    names = [control.description for control in controls]
+    check_moves(pictures, names, places)
+    table = dict(
+        base=frame_of(first),
+        frames=[frame_of(pixels, first) for pixels in pictures],
+        size=first.shape[1::-1],
+        choices=[],
+        start=[],
+        fewer=fewer,
+    )
+    for name, values, value in zip(names, places, start):
+        table["choices"].append(dict(name=name, values=list(map(str, values))))
+        table["start"].append(values.index(value))
+    return Film(table=table)
+
+
+def neighbours(places):
+    """List all settings so that one control moves from each to the next: there is a
+    drawing for each control that moves.
+    """
+    found = [()]
+    for values in places:
+        longer = []
+        for setting in found:
+            longer += [(*setting, value) for value in values]
+            values = values[::-1]
+        found = longer
+    return found
+
+
+def take_pictures(controls, out, settings, taken):
+    """Move the controls to each of the settings; return {setting: the picture in the
+    output}, (H, W, 3) each, with those that are `taken`.
+    """
+    for setting in settings:
+        for control, value in zip(controls, setting):
+            control.value = value
+        if setting not in taken:
+            parts = [f"{control.description} = {control.value}" for control in controls]
+            taken[setting] = pixels_of(out.outputs, ", ".join(parts))
+    return taken
+
+
+def places_of(control):
+    """Return where a control can stand, as a list: numbers by their size."""
+    values = list(getattr(control, "options", (False, True)))
+    if hasattr(control, "step"):
+        n_steps = int((control.max - control.min) / control.step + 1e-9)
+        values = [control.value]
+        for k in range(n_steps + 1):
+            values.append(round(control.min + k * control.step, 9))
+    if all(isinstance(value, (int, float)) for value in values):
+        return sorted(set(values))
+    return values
+
+
+def pixels_of(outputs, label):
+    """Return the one picture among the outputs of a setting, (H, W, 3) bytes."""
+    for output in outputs:
+        if output["output_type"] == "error":
+            raise ValueError(f"at {label}: {output['ename']}: {output['evalue']}")
+    pictures = [output.get("data", {}).get("image/png") for output in outputs]
+    if len(pictures) != 1 or not pictures[0]:
+        raise ValueError(f"at {label} there must be one figure and nothing else")
+    png = io.BytesIO(base64.b64decode(pictures[0]))
+    return np.asarray(Image.open(png).convert("RGB"))
+
+
+def frame_of(pixels, base=None):
+    """Return a PNG of 31 colours, as a data address; pixels equal to those of `base`
+    are transparent.
+
+    With the transparent one there are 32 colours, 5 bits a pixel.
+    """
+    image = Image.fromarray(pixels).quantize(31, dither=Image.Dither.NONE)
+    codes = np.asarray(image)
+    if base is not None:
+        # with a margin: else `base` shines through when both are made smaller
+        new = binary_dilation((pixels != base).any(2), iterations=3)
+        codes = np.where(new, codes, 31)
+    picture = Image.frombytes("P", image.size, codes.astype(np.uint8).tobytes())
+    palette = image.getpalette() + [255] * 96
+    picture.putpalette(palette[:96])
+    png = io.BytesIO()
+    picture.save(png, "png", optimize=True, transparency=31)
+    return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
+
+
+def check_moves(pictures, names, places):
+    """Check that each control changes a picture, and that all are of one size."""
+    if len({pixels.shape for pixels in pictures}) > 1:
+        raise ValueError("box has pictures of several sizes")
+    hashes = np.array([hash(pixels.tobytes()) for pixels in pictures])
+    hashes = hashes.reshape([len(values) for values in places])
+    for axis, name in enumerate(names):
+        if (hashes == hashes.take([0], axis)).all():
+            raise ValueError(f"control {name} changes nothing")
