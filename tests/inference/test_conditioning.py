@@ -15,6 +15,7 @@ from scipy.stats import hypergeom
 from rvamp_nb.algorithm.clusters import find_clusters
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge
+from rvamp_nb.algorithm.problem import NEGLIGIBLE
 from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
@@ -265,7 +266,7 @@ def test_columns_that_are_never_selected_stay_as_they_are():
     fit = rvamp(d.A, d.y, prior=prior, resampling=HALF)
     better = condition_on_rows(fit, rows=2)
     rest = np.setdiff1d(np.arange(400), better.columns)
-    assert 0 < len(better.columns) < 200 and (fit.Pi[rest] <= room.NEGLIGIBLE).all()
+    assert 0 < len(better.columns) < 200 and (fit.Pi[rest] <= NEGLIGIBLE).all()
     np.testing.assert_array_equal(better.Pi[rest], fit.Pi[rest])
     parts, _ = room.solve_patterns(fit, better.rows, np.arange(400))
     whole = sum(part.weight * part.fit.Pi for part in parts)
