@@ -31,6 +31,8 @@ _RENAMED = {
     "plan": "plan_study",
     "refined": "refine",
     "save_fit": "a fit is pickled: write joblib.dump(fit, path)",
+    "softmax_fit": "write StabilitySelection(loss='softmax', lambdas=[lam]).fit(X, y)",
+    "survival_fit": "write StabilitySelection(loss='survival', lambdas=[lam]).fit(X, y)",
 }
 
 _load, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)

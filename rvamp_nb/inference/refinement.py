@@ -764,7 +764,7 @@ def refine(
     random_state : int >= 0
         Resample b depends on (random_state, b) only.
     baseline : BaselineHazard, optional
-        Of a `survival_fit`: the exact refits are Cox fits.
+        That of the fit (`baseline_` of a selector): the exact refits are Cox fits.
     families : list of int arrays
         Sets of columns; the accuracy is also that of the share of resamples that select
         any column of a set.

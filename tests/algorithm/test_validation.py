@@ -38,8 +38,8 @@ from rvamp_nb import (
     rvamp_path,
     stability_radius,
     state_evolution,
-    survival_fit,
 )
+from rvamp_nb.course.survival import survival_fit
 from rvamp_nb.course.widgets import diabetes_explorer
 from rvamp_nb.datasets import (
     choose_lambda,

@@ -21,7 +21,7 @@ from scipy import sparse
 import rvamp_nb as rv
 from rvamp_nb import datasets
 from rvamp_nb.course.conditioning import condition_on_rows
-from rvamp_nb.inference.survival import simulated_survival
+from rvamp_nb.course.survival import simulated_survival, survival_fit
 
 rng = np.random.default_rng(65)
 M, N = 40, 12
@@ -82,7 +82,7 @@ def fitted(y=Y, lam=0.2, table=A, **options):
 def survival():
     """A Cox fit on rows of Poisson."""
     table, y = simulated_survival(M=60, N=6, seed=1)
-    return rv.survival_fit(table, y["time"], y["event"], lam=1.0)[0]
+    return survival_fit(table, y["time"], y["event"], lam=1.0)[0]
 
 
 def stability(y=Y, **options):

@@ -32,7 +32,7 @@ PLAIN = {
     "inference.refinement": "44_refinement",
     "inference.refit_losses": "14_bootstrap",
     "inference.row_shares": "45_diagnostics",
-    "inference.survival": "53_survival",
+    "course.survival": "53_survival",
     "interface": "31_prior",
     "select.by_refits": "54_stability",
     "select.estimator": "54_stability",

@@ -1615,10 +1615,10 @@ SABOTAGES = [
         "tests/inference/test_survival.py::test_a_cox_refit_meets_its_conditions",
     ),
     Sabotage(
-        "inference/softmax.py",
+        "inference/several_classes.py",
         "scores vary by twice as much",
-        "joint.predict(np.kron(rows, np.eye(d)))[1]",
-        "4 * joint.predict(np.kron(rows, np.eye(d)))[1]",
+        "joint.predict(np.kron(some, np.eye(d)))[1]",
+        "4 * joint.predict(np.kron(some, np.eye(d)))[1]",
         "tests/select/test_several_classes_selected.py::test_predictions_are_those_of_refits",
     ),
     Sabotage(
@@ -1713,7 +1713,7 @@ SABOTAGES = [
         "tests/inference/test_several_classes.py::test_the_answer_of_rows_is_an_average_of_pulls",
     ),
     Sabotage(
-        "inference/survival.py",
+        "course/survival.py",
         "the baseline that goes along is forgotten",
         "base = moving.base",
         "base = base.updated(fit.last.u)",

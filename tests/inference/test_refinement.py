@@ -36,12 +36,12 @@ from rvamp_nb import (
     naive_bootstrap,
     refine,
     rvamp,
-    survival_fit,
 )
 from rvamp_nb.algorithm.cluster_channel import field_of
 from rvamp_nb.algorithm.column_groups import GroupLasso
 from rvamp_nb.algorithm.lmmse import couple_rows
 from rvamp_nb.algorithm.solver import with_clusters
+from rvamp_nb.course.survival import survival_fit
 from rvamp_nb.inference import batch_glm, refits, turns
 from rvamp_nb.inference import refinement as room
 from rvamp_nb.inference.baseline import BaselineHazard

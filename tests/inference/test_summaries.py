@@ -27,11 +27,9 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
-    softmax_fit,
     state_evolution,
-    survival_fit,
 )
-from rvamp_nb.inference.survival import simulated_survival
+from rvamp_nb.course.survival import simulated_survival, survival_fit
 
 # what is put in again: messages to start from, and data
 INPUTS = {"State"}
@@ -88,7 +86,6 @@ def made():
         naive_bootstrap(A.to_numpy(), y, 60.0, n_resamples=50),
         refine(fit, n_resamples=50),
         selector().debiased_effects(),
-        softmax_fit(A, np.digitize(y, [-30, 30]), 5.0),
         neighbourhoods(A, n_resamples=20, verbose=False),
         state_evolution(
             0.5, 0.5, signal=ConstantSignal(size=3.0, density=0.1), noise=1.0

@@ -27,7 +27,6 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
-    softmax_fit,
 )
 from rvamp_nb.datasets import load_diabetes
 from rvamp_nb.inference.baseline import BaselineHazard
@@ -338,14 +337,11 @@ def results():
     some = Effects(*(np.where(few, v, np.nan) for v in whole[:5]), whole.status)
     some = some._replace(status=np.where(few, "interval", "none"))
     none = some._replace(status=np.full(10, "none"))
-    labels = np.digitize(y, [-30, 30])
-    classes = softmax_fit(pd.DataFrame(A, columns=d.names[:10]), labels, lam=1.0)
     left = np.exp(-y / 100)
     times = dict(strata=np.arange(442) % 2)
     baseline = BaselineHazard(left, np.arange(442) % 3 > 0, **times)
     refits = naive_bootstrap(A, y, 60.0, n_resamples=40)
     return {
-        "classes": (classes, "converged", "green"),
         "baseline": (baseline, "held fixed", "plain"),
         "plain refits": (refits, "complete", "green"),
         "fit": (fit, "converged", "green"),

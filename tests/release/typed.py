@@ -33,15 +33,12 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
-    softmax_fit,
     state_evolution,
-    survival_fit,
 )
 from rvamp_nb.algorithm.column_groups import P1InGroup
 from rvamp_nb.algorithm.densities import P1, P1Clustered, P1Numeric, P1Posterior
 from rvamp_nb.inference.baseline import BaselineHazard
 from rvamp_nb.inference.refinement import RefinedFit
-from rvamp_nb.inference.softmax import SoftmaxFit
 
 Array = NDArray[np.float64]
 
@@ -68,8 +65,6 @@ assert_type(naive_bootstrap(data.A, data.y, lam, loss="huber").Pi_se, Array)
 assert_type(neighbourhoods(data.A, rule="or").probabilities, Array)
 assert_type(Laplace(lam).scaled(2.0).is_unpenalized(), bool | NDArray[np.bool_])
 assert_type(Grouped(Subsample(), ("a", "a", "b")).mean, float)
-assert_type(survival_fit(data.A, data.y, data.y > 0, lam), tuple[Fit, BaselineHazard])
-assert_type(softmax_fit(data.A, data.y > 0, lam).refine(), SoftmaxFit)
 assert_type(ChunkedTable(data.A).sizes, tuple[Array, Array])
 assert_type(state_evolution(0.3, lam, signal=ConstantSignal(3.0, 0.1)).mse, float)
 assert_type(plan_study(1000, 10, 0.5, pfer=1).power, float)
@@ -81,6 +76,7 @@ assert_type(selector, StabilitySelection)
 assert_type(selector.probabilities_, Array)
 assert_type(selector.lambdas_, Array)
 assert_type(selector.refined_, RefinedFit | None)
+assert_type(selector.baseline_, BaselineHazard | None)
 assert_type(selector.refine(accuracy=None, n_resamples=100), RefinedFit)
 assert_type(selector.duplicates(), list[str])
 assert_type(selector.plot_density("bmi"), Axes)

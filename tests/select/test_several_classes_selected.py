@@ -16,8 +16,8 @@ from rvamp_nb import (
     TwoPoint,
     p1,
     p2,
-    softmax_fit,
 )
+from rvamp_nb.course.softmax import softmax_fit
 from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.select import report, wording
 

@@ -17,6 +17,7 @@ from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, Grouped, Stratified, Subsample
 from rvamp_nb.course import conditioning
 from rvamp_nb.course.conditioning import condition_on_rows
+from rvamp_nb.course.survival import simulated_survival, survival_fit
 from rvamp_nb.inference.baseline import survival_target
 from rvamp_nb.inference.diagnostics import diagnose, near_duplicate_rows
 from rvamp_nb.inference.row_shares import (
@@ -25,7 +26,6 @@ from rvamp_nb.inference.row_shares import (
     max_correlation,
     row_influence,
 )
-from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.tables.chunked import ChunkedTable
 from rvamp_nb.tables.standardize import unit_columns
 
