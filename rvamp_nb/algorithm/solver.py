@@ -395,7 +395,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     beta = check_number("rvamp", "beta", beta, 0, closed="]")
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
-    check_loss("likelihood", likelihood)
+    check_loss("loss", likelihood)
     if isinstance(likelihood, GroupedLoss):
         likelihood = likelihood.loss  # of an earlier fit: counts make its groups anew
     check_law("resampling", counts, needs=("nodes", "mean", "var"))
