@@ -303,8 +303,8 @@ def run_notebook(path, module=None, films=False):
     place of its exported cells. A list of what the widgets hold that its cells display,
     with ``films`` also the films of its sliders; None for one that needs a kernel.
     """
-    explore = import_module("rvamp_nb.plot_style")
-    others = list(explore._live)  # boxes of tests that ran before, still about
+    pictures = import_module("rvamp_nb.course.pictures")
+    others = list(pictures._live)  # boxes of tests that ran before, still about
     shell, cells = watching_shell()(path, mpl_format="png"), read_cells(path)
     for cell in filter(is_run, cells):
         cell.outputs = []
@@ -326,7 +326,7 @@ def run_notebook(path, module=None, films=False):
                 f" unseen:\n{cell.source}\n\n{shell.shown[0]}"
             )
     boxes = [
-        box for box in explore._live if box.comm and all(box is not o for o in others)
+        box for box in pictures._live if box.comm and all(box is not o for o in others)
     ]
     wrong = [line for box in boxes for line in swept(box)]
     if wrong:
@@ -367,7 +367,7 @@ def swept(box=None):
     closed) to both its ends and back. A list of lines: one for each error, with the
     control and its value, and one for each control that changed nothing.
     """
-    live, found = import_module("rvamp_nb.plot_style")._live, []
+    live, found = import_module("rvamp_nb.course.pictures")._live, []
     for alive in list(live) if box is None else [box]:
         if alive.comm is not None:
             *knobs, out = alive.children
@@ -460,7 +460,7 @@ def composed(fig, *_, **__):
     """
     fig.set_layout_engine("none")
     for ax in fig.axes:
-        import_module("rvamp_nb.plot_style")._plain_ticks(ax)
+        import_module("rvamp_nb.course.pictures")._plain_ticks(ax)
     thin_ticks(fig)
     fig.draw_without_rendering()
     return ""
@@ -513,9 +513,9 @@ def clean_slate(folder, module=None, films=False):
             if module != "rvamp_nb.select.report":
                 patch.setattr("rvamp_nb.select.report.picture_files", blank_files)
             if not films:
-                picture = import_module("rvamp_nb.plot_style")._picture
+                picture = import_module("rvamp_nb.course.pictures")._picture
                 few_ticks = partial(thinned, picture=picture)
-                patch.setattr("rvamp_nb.plot_style._picture", few_ticks)
+                patch.setattr("rvamp_nb.course.pictures._picture", few_ticks)
             yield
     finally:
         plt.close("all")

@@ -836,10 +836,10 @@ def debiased_effects(
         Of `rvamp` without resampling: prior=Laplace(lam, FixedFactor()) (or another
         penalty), resampling=NoResampling(), the loss Squared, Logistic or PoissonLoss,
         or a WeightedLoss of one. lam is that of cross-validation (`choose_lambda`) or
-        less: where the predictions of a logistic fit are too cautious (`calibration`), there
-        are p-values only. A fit to counts needs nearly none: a ValueError if it moves a
-        coefficient by more than .25 standard errors, or if there are fewer than 4 rows,
-        or events, per column.
+        less: where the predictions of a logistic fit are too cautious (`calibration`),
+        there are p-values only. A fit to counts needs nearly none: a ValueError if it
+        moves a coefficient by more than .25 standard errors, or if there are fewer than
+        4 rows, or events, per column.
         With weights or offsets lam does not matter: all columns and an intercept are
         estimated without a penalty (`unit-error`), from 4 rows, or events, per column.
     level : float in (0, 1)

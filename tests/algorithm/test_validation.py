@@ -39,6 +39,7 @@ from rvamp_nb import (
     stability_radius,
     state_evolution,
 )
+from rvamp_nb.course.pictures import sliders
 from rvamp_nb.course.survival import survival_fit
 from rvamp_nb.course.widgets import diabetes_explorer
 from rvamp_nb.datasets import (
@@ -50,7 +51,6 @@ from rvamp_nb.datasets import (
 from rvamp_nb.environment import import_extra, numpy_errors
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.interface import check_interface, lacking
-from rvamp_nb.plot_style import sliders
 from rvamp_nb.select.error_control import (
     error_control,
     pfer_bound,

@@ -1994,13 +1994,20 @@ SABOTAGES = [
     # --- rooms that serve the others --------------------------------------------------
     Sabotage(
         "plot_style.py",
+        "figures are transparent: a dark page takes the truth away",
+        "transparent=False",
+        "transparent=True",
+        "tests/pages/test_plot_style.py::test_style_is_opaque_and_repeatable",
+    ),
+    Sabotage(
+        "course/pictures.py",
         "a bar is read as wide as it is high",
         "[bar.get_height() for bar in artist]",
         "[bar.get_width() for bar in artist]",
         "tests/pages/test_plot_style.py::test_a_picture_is_read_back",
     ),
     Sabotage(
-        "plot_style.py",
+        "course/pictures.py",
         "what goes wrong while a slider moves is not shown",
         "out.outputs = (error,)",
         "out.outputs = ()",

@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rvamp_nb import StabilitySelection, naive_bootstrap, p2, rvamp
+from rvamp_nb.course.pictures import sliders
 from rvamp_nb.course.widgets import diabetes_explorer, explore
 from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.plot_style import sliders
 
 data = gaussian_design(200, 12, rho=0.3, density=0, seed=1)
 y = data.A[:, :3] @ [3.0, -2.0, 2.0] + data.y / data.y.std() * 0.1

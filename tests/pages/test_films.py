@@ -13,7 +13,7 @@ import pytest
 from node import in_node
 from PIL import Image
 
-from rvamp_nb.plot_style import sliders
+from rvamp_nb.course.pictures import sliders
 
 FILM = films.ROOT / "docs" / "film.js"
 PAGES = {path.stem for path in (films.ROOT / "nbs").rglob("*.ipynb")}

@@ -12,7 +12,7 @@ from rvamp_nb.algorithm.resampling import Discrete, FixedFactor
 from rvamp_nb.course import micro
 from rvamp_nb.tables.standardize import unit_columns
 
-MODULE = EXPLORER.parent.parent / "docs" / "static" / "own_table.js"
+MODULE = EXPLORER.parents[2] / "docs" / "static" / "own_table.js"
 COIN = Discrete([0, 1], [0.5, 0.5])
 SOLVED = """(() => cases.map(({ A, y, lam, law, maxIter }) => {
     const fit = js.rvamp(A, y, lam, { law, maxIter });

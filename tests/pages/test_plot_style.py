@@ -19,17 +19,8 @@ from matplotlib.colors import to_hex
 
 import rvamp_nb
 from rvamp_nb import StabilitySelection
-from rvamp_nb.plot_style import (
-    COLOURS,
-    INKS,
-    LINES,
-    MARKERS,
-    SHADE,
-    read_picture,
-    sliders,
-    still,
-    style,
-)
+from rvamp_nb.course.pictures import read_picture, sliders, still
+from rvamp_nb.plot_style import COLOURS, INKS, LINES, MARKERS, SHADE, style
 from rvamp_nb.select.plots import PALETTE
 
 
@@ -52,7 +43,7 @@ def no_figure_left():
 
 def test_import_is_light():
     code = (
-        "import sys, rvamp_nb.plot_style; print([m for m in ('matplotlib',"
+        "import sys, rvamp_nb.course.pictures; print([m for m in ('matplotlib',"
         " 'ipywidgets', 'IPython', 'pandas', 'sklearn') if m in sys.modules])"
     )
     assert (
@@ -142,7 +133,8 @@ def test_error_is_in_the_saved_widget_state(tmp_path):
     nb = nbformat.v4.new_notebook()
     nb.cells = [
         nbformat.v4.new_code_cell(
-            "from rvamp_nb.plot_style import sliders\nimport matplotlib.pyplot as plt\n"
+            "from rvamp_nb.course.pictures import sliders\n"
+            "import matplotlib.pyplot as plt\n"
             "def draw(k): plt.plot([0, 1 / k]); plt.show()\n"
             "good, bad = sliders(draw, k=(0, 3, 1, 2)), sliders(draw, k=(0, 3, 1, 2))\n"
             "good.children[0].value = 3; bad.children[0].value = 0\ngood"

@@ -182,7 +182,7 @@ def test_a_type_checker_sees_types_after_the_line_in_readme(tmp_path, repository
 def test_the_main_job_needs_no_extra(clean, tmp_path):
     assert "4 features selected" in run(clean / "rvamp-nb", cwd=tmp_path)
     assert list((tmp_path / "rvamp-nb-out").glob("*.png"))
-    code = "from rvamp_nb.plot_style import sliders; sliders(print)"
+    code = "from rvamp_nb.course.pictures import sliders; sliders(print)"
     told = run(clean / "python", "-c", code, cwd=tmp_path, code=1)
     assert "pip install 'rvamp-nb[course]'" in told
     run(clean / "pip", "check")

@@ -80,7 +80,7 @@ def test_the_site_opens_from_disk(tab):
 
 NOTEBOOKS = [*(ROOT / "nbs").rglob("[!_.]*.ipynb")]
 SHOWN = {path.stem: path.read_text().count("widget-view+json") for path in NOTEBOOKS}
-PRINTS = {"plot_style": 1}  # a control of text, which needs Python
+PRINTS = {"pictures": 1}  # a control of text, which needs Python
 
 
 @pytest.mark.parametrize("name", sorted(name for name, n in SHOWN.items() if n))
@@ -191,7 +191,7 @@ FILTERS = """() => [...document.querySelectorAll("article .cell img")].map(
 
 
 def test_on_a_dark_page_pictures_of_a_dark_page_stay_as_they_are(tab, address):
-    tab.goto(f"{address}plot_style.html")
+    tab.goto(f"{address}pictures.html")
     tab.evaluate("document.body.dataset.theme = 'dark'")
     seen = tab.evaluate(FILTERS)
     assert sum(as_drawn for as_drawn, _ in seen) == 2 < len(seen)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PANELS = [
     """
 import matplotlib.pyplot as plt
-from rvamp_nb.plot_style import sliders
+from rvamp_nb.course.pictures import sliders
 from rvamp_nb.course.widgets import diabetes_explorer
 
 def draw(a):
