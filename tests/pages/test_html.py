@@ -361,7 +361,6 @@ def results():
 
 NAMES = "fit", "no answer", "without Π", "path", "no path", "refits", "interrupted"
 NAMES += (
-    "classes",
     "baseline",
     "plain refits",
     "effects",
@@ -384,14 +383,10 @@ def test_a_result_is_a_line_and_a_page(results, name):
     assert page.count("<tr>") <= 9 and "<script" not in page
 
 
-def test_results_of_refits_classes_and_hazards_have_a_table(results):
+def test_results_of_refits_and_hazards_have_a_table(results):
     for name, columns in {
         "refits": ["mean", "sd", "Pi", "mean_se", "Pi_se"],
         "plain refits": ["mean", "sd", "Pi", "mean_se", "Pi_se"],
-        "classes": [
-            "Pi",
-            *(f"{what} {k}" for k in range(3) for what in ("mean", "sd")),
-        ],
         "baseline": ["events", "hazard"],
     }.items():
         result = results[name][0]
@@ -400,11 +395,7 @@ def test_results_of_refits_classes_and_hazards_have_a_table(results):
         if name != "baseline":
             assert len(table) == 10
             np.testing.assert_array_equal(table["Pi"], result.Pi)
-    classes, baseline = (results[name][0] for name in ("classes", "baseline"))
-    assert [*classes.summary().index] == [*load_diabetes().names[:10]]
-    assert "bmi" in classes._repr_html_()
-    refined = classes.refine(accuracy=0.2, verbose=False)
-    assert [*refined.summary().columns][:2] == ["Pi", "Pi_se"]
+    baseline = results["baseline"][0]
     by_hand = baseline.summary()
     assert by_hand["events"].sum() == baseline.event.sum()
     assert by_hand.index.names == ["stratum", "time"]
