@@ -4,9 +4,6 @@ find the types there, and when the package is imported, by ``lazy_loader``.
 
 from . import datasets as datasets
 from .algorithm.column_groups import GroupLasso as GroupLasso
-from .algorithm.column_groups import orthonormal_groups as orthonormal_groups
-from .algorithm.densities import coefficient_interval as coefficient_interval
-from .algorithm.densities import group_norm as group_norm
 from .algorithm.densities import p1 as p1
 from .algorithm.densities import p2 as p2
 from .algorithm.energy import free_energy as free_energy

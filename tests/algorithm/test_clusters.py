@@ -15,7 +15,7 @@ from rvamp_nb.algorithm.cluster_channel import (
     solve_lassos,
 )
 from rvamp_nb.algorithm.clusters import LARGEST, _make_definite, find_clusters
-from rvamp_nb.algorithm.densities import coefficient_interval, p1, p2
+from rvamp_nb.algorithm.densities import p1, p2
 from rvamp_nb.algorithm.energy import free_energy, stability_radius
 from rvamp_nb.algorithm.groups import BlockLayout
 from rvamp_nb.algorithm.likelihood import Logistic
@@ -323,7 +323,6 @@ def test_p1_of_a_fit_in_blocks_is_one_law(pair):
     np.testing.assert_allclose(total, 1, atol=3e-3)
     np.testing.assert_allclose(every.cdf(every.quantile(0.9)[0])[0], 0.9, atol=1e-3)
     np.testing.assert_array_equal(every.quantile(q)[0], p1(close, 0).quantile(q))
-    np.testing.assert_allclose(coefficient_interval(close), every.quantile(q[[0, 2]]))
     drawn = every.sample(4000, np.random.default_rng(0))
     assert drawn.shape == (8, 4000)
     error = np.sqrt(close.var / 4000)

@@ -289,7 +289,7 @@ SABOTAGES = [
         "the way back forgets the lengths",
         "return U[:, :rank], V[:rank] / values[:rank, None] / size",
         "return U[:, :rank], V[:rank] / size",
-        "tests/algorithm/test_column_groups.py::test_orthonormal_groups_and_the_way_back",
+        "tests/algorithm/test_column_groups.py::test_orthonormal_columns_and_the_way_back",
     ),
     Sabotage(
         "algorithm/column_groups.py",

@@ -17,10 +17,8 @@ from rvamp_nb import (
     Subsample,
     complementary_pairs,
     datasets,
-    group_norm,
     naive_bootstrap,
     neighbourhoods,
-    orthonormal_groups,
     p1,
     p2,
     predict_study,
@@ -29,6 +27,7 @@ from rvamp_nb import (
     rvamp_path,
     state_evolution,
 )
+from rvamp_nb.algorithm.column_groups import orthonormal
 from rvamp_nb.course.survival import simulated_survival, survival_fit
 
 # what is put in again: messages to start from, and data
@@ -67,21 +66,19 @@ def made():
     A, y = table()
     fit = rvamp(A, y, 60.0)
     halves = rvamp(A, y, 60.0, resampling=Subsample(0.5))
-    groups = orthonormal_groups(A.to_numpy(), np.arange(10) // 2)
+    groups, _ = orthonormal(A.to_numpy(), np.arange(10) // 2)
     grouped = rvamp(groups.A, y, prior=GroupLasso(60.0, groups.groups))
     X, survival = simulated_survival(M=60, N=5)
     hazard = survival_fit(X, survival["time"], survival["event"], lam=1.0)[1]
     found = [
         fit,
         hazard,
-        groups,
         rvamp_path(A, y, [90.0, 60.0]),
         p1(fit),
         p1(rvamp(A, y, 60.0, beta=1.0)),
         p1(rvamp(A, y, 60.0, column_clusters=[[0, 1]])),
         p1(grouped),
         p2(fit),
-        group_norm(grouped, 0),
         complementary_pairs(halves),
         naive_bootstrap(A.to_numpy(), y, 60.0, n_resamples=50),
         refine(fit, n_resamples=50),

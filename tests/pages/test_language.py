@@ -30,15 +30,8 @@ PRIVATE = (
 # classes that a user gets and does not import from the top: {module: names}
 RETURNED = {
     "inference.bootstrap": ("Refits",),
-    "algorithm.column_groups": ("ColumnGroups", "OrthonormalGroups", "P1InGroup"),
-    "algorithm.densities": (
-        "GroupNorm",
-        "P1",
-        "P1Clustered",
-        "P1Numeric",
-        "P1Posterior",
-        "P2",
-    ),
+    "algorithm.column_groups": ("ColumnGroups", "P1InGroup"),
+    "algorithm.densities": ("P1", "P1Clustered", "P1Numeric", "P1Posterior", "P2"),
     "algorithm.evolution": ("Evolution",),
     "course.conditioning": ("ConditionedFit",),
     "inference.baseline": ("BaselineHazard",),

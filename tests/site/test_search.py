@@ -7,7 +7,7 @@ from browsing import found_pages
 RIGHT = {
     "install": "quickstart",
     "stability selection": "54_stability rvamp_nb.StabilitySelection",
-    "confidence interval": "56_effects rvamp_nb.coefficient_interval",
+    "confidence interval": "56_effects rvamp_nb.debiased_effects",
     "p-value": "51_error_control 56_effects",
     "glmnet": "coming_from_r",
     "group lasso": "58_column_groups rvamp_nb.GroupLasso",
