@@ -14,14 +14,20 @@ import lazy_loader as _lazy_loader
 # until 1.0: what a name of an earlier version is called now, or what to write for it
 _LESSON = "chapter 4.6 has it: from rvamp_nb.course.conditioning import condition_on_rows"
 _RENAMED = {
-    "BlockError": "ChunkError",
-    "DaskPanels": "DaskTable",
+    "BlockError": "write from rvamp_nb.exceptions import ChunkError",
+    "ChunkError": "write from rvamp_nb.exceptions import ChunkError",
+    "ChunkedTable": "write from rvamp_nb.tables import ChunkedTable",
+    "ConvergenceWarning": "write from rvamp_nb.exceptions import ConvergenceWarning",
+    "DaskPanels": "write from rvamp_nb.tables import DaskTable",
+    "DaskTable": "write from rvamp_nb.tables import DaskTable",
+    "Fit": "write from rvamp_nb.results import Fit",
     "Fixed": "FixedFactor",
     "FixedSizes": "ConstantSignal",
     "GaussianSizes": "GaussianSignal",
-    "Panels": "ChunkedTable",
+    "Panels": "write from rvamp_nb.tables import ChunkedTable",
+    "ReliabilityWarning": "write from rvamp_nb.exceptions import ReliabilityWarning",
     "Rows": "WeightedLoss",
-    "TrustWarning": "ReliabilityWarning",
+    "TrustWarning": "write from rvamp_nb.exceptions import ReliabilityWarning",
     "coefficient_interval": "write p1(fit).quantile([0.05, 0.95])",
     "condition_on_rows": _LESSON,
     "counted": _LESSON,
@@ -47,5 +53,6 @@ def __getattr__(name):
         now = _RENAMED[name]
         if now.isidentifier():
             now = f"it is {now} now"
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {now}")
+        # no AttributeError: what it says is lost in `from rvamp_nb import name`
+        raise ImportError(f"module {__name__!r} has no attribute {name!r}: {now}")
     return _load(name)

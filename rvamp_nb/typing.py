@@ -30,6 +30,7 @@ TypeError: rvamp: blocks= is called column_clusters= now
 """
 
 from functools import wraps
+from inspect import signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
@@ -68,9 +69,10 @@ else:  # the same, under a name that a printed signature shows
 
 
 _T = TypeVar("_T")
-_NOW = {  # {an argument of 0.3.0 or 0.4.0: what it is called now}
+_NOW = {  # {an argument of 0.3.0 or 0.4.0: its name now, or what is written now}
     "blocks": "column_clusters",
-    "randomise": "randomize",
+    "randomise": "prior=Laplace(lam, randomize=...)",
+    "randomize": "prior=Laplace(lam, randomize=...)",
     "block": "chunk_size",
     "refits": "n_resamples",
     "n_refits": "n_resamples",
@@ -83,21 +85,29 @@ _NOW = {  # {an argument of 0.3.0 or 0.4.0: what it is called now}
     "lams": "lambdas",
     "progress": "verbose",
     "seed": "random_state",
+    "l1_ratio": "prior=ElasticNet(lam, l1_ratio=...)",
+    "positive": "prior=NonNegative(lam)",
+    "penalty_factor": "prior=Laplace(lam, penalty_factor=...)",
+    "delta": "loss=Huber(delta)",
 }
 
 
 def renamed(function: _T) -> _T:
-    """Wrap a function, which refuses (TypeError) an argument of 0.3.0 by
-    today's name.
+    """Wrap a function, which refuses (TypeError) an argument that it no longer has, and
+    says what to write now.
     """
+    taken = signature(function).parameters.keys()
 
     @wraps(function)
     def called(*args, **named):
-        for old in _NOW.keys() & named.keys():
+        for old in _NOW.keys() & named.keys() - taken:
             name = function.__name__
             if name == "__init__":
                 name = type(args[0]).__name__
-            raise TypeError(f"{name}: {old}= is called {_NOW[old]}= now")
+            now = _NOW[old]
+            if now.isidentifier():
+                now = f"{now}="
+            raise TypeError(f"{name}: {old}= is called {now} now")
         return function(*args, **named)
 
     return called

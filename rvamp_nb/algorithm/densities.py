@@ -128,7 +128,7 @@ class P1(_AtPoints, ShownDensity):
     >>> from rvamp_nb.datasets import toy
     >>> density = p1(rvamp(*toy()[:2], 0.6), 0)
     >>> print(density.atom.round(3), density.quantile([0.05, 0.95]).round(3))
-    0.742 [-0.13   0.782]
+    0.641 [-0.339  0.936]
     """
 
     prior: Penalty
@@ -620,7 +620,7 @@ def p1(
     >>> from rvamp_nb import p1, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> p1(rvamp(*toy()[:2], 0.6), 0)
-    P1(coefficient 0: Π 0.258, mean 0.08, sd 0.34)
+    P1(coefficient 0: Π 0.359, mean 0.1, sd 0.4)
     """
     fit, i, unit, names, mix = located(fit, i)
     beta = fit.problem.beta
@@ -944,12 +944,12 @@ class P2(ShownDensity):
         Raises
         ------
         ValueError
-            Of an estimator, whose `linear_predictor` it is.
+            Of a selector: `BaggedRegressor.linear_predictor` does it.
         """
         if np.any(self.unit != 1):
             raise ValueError(
-                "predict: A_new is not on the scale of the fit; use"
-                " linear_predictor(A_new, return_std=True) of the estimator"
+                "predict: A_new is not on the scale of the fit; write"
+                " BaggedRegressor(selector).linear_predictor(A_new, return_std=True)"
             )
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
@@ -987,7 +987,7 @@ def p2(fit: Fit | Selector, rows: ArrayLike | None = None) -> P2:
     >>> from rvamp_nb import p2, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> p2(rvamp(*toy()[:2], 0.6), 0)
-    P2(coefficient 0: mean 0.08, sd 0.34)
+    P2(coefficient 0: mean 0.1, sd 0.4)
     """
     fit, rows, unit, names, mix = located(fit, rows)
     if mix is not None:

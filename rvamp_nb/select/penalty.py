@@ -32,9 +32,10 @@ from ..algorithm.prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
 from ..algorithm.problem import Problem
 from ..algorithm.protocols import check_own_loss, check_response
 from ..algorithm.resampling import FixedFactor, check_law, law_of_one
-from ..algorithm.solver import ConvergenceWarning, Path, rvamp, rvamp_path
+from ..algorithm.solver import Path, rvamp, rvamp_path
 from ..algorithm.start import initial_state, lambda_max_factor
 from ..environment import progress_bar
+from ..exceptions import ConvergenceWarning
 from ..inference.baseline import MovingBaseline
 from .error_control import resolve_error_control
 from .features import Columns, check_named
@@ -74,8 +75,6 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_sc
             return ScaledPrior(prior, _one_each(penalty_factor, names))
         # the path varies one number only: lam goes into the factors
         factors = prior.lam * prior.penalty_factor * np.ones(len(names))
-        if not prior.states_randomize:
-            prior = replace(prior, randomize=FixedFactor())
         if isinstance(prior, ElasticNet):
             share, factor = _share_for(target_scale, prior.l1_ratio)
             prior = replace(prior, l1_ratio=share)

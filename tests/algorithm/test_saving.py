@@ -23,7 +23,6 @@ from rvamp_nb import (
     Discrete,
     ElasticNet,
     Exponential,
-    Fit,
     FixedFactor,
     Grouped,
     GroupLasso,
@@ -49,8 +48,9 @@ from rvamp_nb import (
     rvamp,
     rvamp_path,
 )
-from rvamp_nb.algorithm.solver import ConvergenceWarning
 from rvamp_nb.environment import unwritten_named, written_whole
+from rvamp_nb.exceptions import ConvergenceWarning
+from rvamp_nb.results import Fit
 from rvamp_nb.tables.chunked import ChunkedTable
 
 UMASK = os.umask(0)

@@ -11,9 +11,9 @@ from typing_extensions import assert_type
 
 import rvamp_nb
 from rvamp_nb import (
-    ChunkedTable,
+    BaggedClassifier,
+    BaggedRegressor,
     ConstantSignal,
-    Fit,
     Grouped,
     Huber,
     Laplace,
@@ -39,6 +39,8 @@ from rvamp_nb.algorithm.column_groups import P1InGroup
 from rvamp_nb.algorithm.densities import P1, P1Clustered, P1Numeric, P1Posterior
 from rvamp_nb.inference.baseline import BaselineHazard
 from rvamp_nb.inference.refinement import RefinedFit
+from rvamp_nb.results import Fit
+from rvamp_nb.tables import ChunkedTable
 
 Array = NDArray[np.float64]
 
@@ -81,6 +83,11 @@ assert_type(selector.refine(accuracy=None, n_resamples=100), RefinedFit)
 assert_type(selector.duplicates(), list[str])
 assert_type(selector.plot_density("bmi"), Axes)
 p1(selector, ["bmi", "s5"]), p2(selector)
+bag = BaggedRegressor(selector).fit(data.A, data.y, groups=["a", "b"] * 221)
+assert_type(bag, BaggedRegressor)
+assert_type(bag.selector_, StabilitySelection)
+assert_type(bag.predict_interval(data.A), Array)
+assert_type(BaggedClassifier(selector).predict_proba(data.A), Array)
 
 
 class Normal(Prior):
@@ -117,6 +124,7 @@ fit.average  # type: ignore[attr-defined]
 p1("fit.npz")  # type: ignore[arg-type]
 refine(data)  # type: ignore[arg-type]
 naive_bootstrap(data.A, data.y, lam, loss="hubber")  # type: ignore[arg-type]
+BaggedRegressor("selector")  # type: ignore[arg-type]
 StabilitySelection(bound="mbb")  # type: ignore[arg-type]
 StabilitySelection(refits=100)  # type: ignore[call-arg]
 selector.refine(random_state=0.5)  # type: ignore[arg-type]

@@ -10,17 +10,19 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from predictor import predictor
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
 from rvamp_nb.algorithm.prior import Laplace, NonNegative
-from rvamp_nb.algorithm.resampling import Discrete, FixedFactor, TwoPoint, Weakness
+from rvamp_nb.algorithm.resampling import Discrete, TwoPoint, Weakness
+from rvamp_nb.exceptions import ChunkError
 from rvamp_nb.inference import refits
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.select import features, report
 from rvamp_nb.select.features import merge_duplicates, near_copies, read_X
 from rvamp_nb.tables import dispatch
-from rvamp_nb.tables.chunked import ChunkedTable, ChunkError
+from rvamp_nb.tables.chunked import ChunkedTable
 from rvamp_nb.tables.standardize import weighted_unit_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -179,8 +181,8 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     if "frame" in kind:
         assert list(two.feature_names_in_) == list(named(X).columns)
         assert two.summary().index[0].startswith("gene")
-    mean, std = two.linear_predictor(table, return_std=True)
-    expected = one.linear_predictor(X.astype(float), return_std=True)
+    mean, std = predictor(two).linear_predictor(table, return_std=True)
+    expected = predictor(one).linear_predictor(X.astype(float), return_std=True)
     np.testing.assert_allclose([mean, std], expected, rtol=1e-8)
     few = two.transform(table)
     few = few.compute() if hasattr(few, "compute") else few
@@ -192,7 +194,7 @@ def test_the_spread_of_many_predictions_reads_the_table_twice():
     _, two = both(X, Y)
     many = np.random.default_rng(3).normal(size=(1000, X.shape[1]))
     two.question_.A.passes = 0
-    two.linear_predictor(many, return_std=True)
+    predictor(two).linear_predictor(many, return_std=True)
     assert two.question_.A.passes == 2
 
 
@@ -241,7 +243,7 @@ def test_refits_of_an_answer_in_which_nothing_is_selected(y):
         (Y, dict(randomize=TwoPoint(2, 0.5), penalty_factor=FACTORS)),
         (Y, dict(randomize=Weakness(0.5))),
         (Y, dict(randomize=Discrete([0.4, 1.5], [0.5, 0.5]))),
-        (Y, dict(prior=NonNegative(1.0, FixedFactor()))),
+        (Y, dict(prior=NonNegative(1.0))),
         (Y > 1, dict(l1_ratio=0.7)),
     ],
 )
@@ -303,7 +305,7 @@ REFUSED = {
 
 
 def test_a_prior_without_a_refit_of_its_own_is_refitted_from_blocks_as_in_memory():
-    asked = dict(y=Y > 1, prior=NonNegative(1.0, FixedFactor()), n_resamples=40)
+    asked = dict(y=Y > 1, prior=NonNegative(1.0), n_resamples=40)
     there, here = fit(as_chunked(X), **asked)(), fit(X, **asked)()
     np.testing.assert_allclose(there.probabilities_, here.probabilities_, atol=1e-7)
     assert there.refined_.n_resamples == here.refined_.n_resamples == 40
@@ -319,8 +321,8 @@ def test_what_is_refused_after_the_fit(monkeypatch):
     s = StabilitySelection(n_resamples=0, verbose=0, lambdas=[1.4]).fit(
         as_chunked(X), Y
     )
-    refused(lambda: s.predict(as_chunked(X[:, :100])), "100 features", "150")
-    refused(lambda: s.predict(as_chunked(altered(np.nan))), "NaN", "'x8'")
+    refused(lambda: predictor(s).predict(as_chunked(X[:, :100])), "100 features", "150")
+    refused(lambda: predictor(s).predict(as_chunked(altered(np.nan))), "NaN", "'x8'")
     refused(lambda: s.transform(as_chunked(X[:, :100])), "100 features")
     monkeypatch.setattr(refits, "MOST_HELD", 60 * 130)
     refused(lambda: s.refine(None, 600), "in memory", "60 refits", "as an array")

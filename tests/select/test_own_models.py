@@ -4,6 +4,7 @@ the package, within their standard errors.
 
 import numpy as np
 import pytest
+from predictor import predictor
 
 from rvamp_nb import (
     Laplace,
@@ -18,7 +19,6 @@ from rvamp_nb import (
 )
 from rvamp_nb.algorithm.densities import P1Numeric
 from rvamp_nb.algorithm.messages import Natural
-from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.datasets import gaussian_design
 
 HALF, B = Subsample(0.5), 400
@@ -180,7 +180,7 @@ def test_inner_alone_is_all_that_a_prior_needs():
     A, f, rng = table(M=80)
     y = f - f.mean() + 0.5 * rng.normal(size=80)
     one = rvamp(A, y, prior=Threshold(0.7), resampling=HALF)
-    other = rvamp(A, y, prior=Laplace(0.7, FixedFactor()), resampling=HALF)
+    other = rvamp(A, y, prior=Laplace(0.7), resampling=HALF)
     np.testing.assert_allclose(one.Pi, other.Pi, atol=1e-6)
     np.testing.assert_allclose(one.var, other.var, atol=1e-6)
     x = np.linspace(-1, 1, 7)
@@ -357,12 +357,14 @@ def test_a_loss_says_what_is_predicted():
     y = target("negative binomial", f, rng)
     asked = dict(verbose=0, n_resamples=0)
     s = StabilitySelection(loss=NegativeBinomial(2.0), **asked).fit(A, y)
-    mean, std = s.linear_predictor(A, return_std=True)
-    np.testing.assert_allclose(s.predict(A), np.exp(mean + std**2 / 2), rtol=1e-3)
+    mean, std = predictor(s).linear_predictor(A, return_std=True)
+    np.testing.assert_allclose(
+        predictor(s).predict(A), np.exp(mean + std**2 / 2), rtol=1e-3
+    )
     pair = [
         StabilitySelection(loss=loss, **asked) for loss in ("poisson", PoissonLoss())
     ]
-    np.testing.assert_array_equal(*[s.fit(A, y).predict(A) for s in pair])
+    np.testing.assert_array_equal(*[predictor(s.fit(A, y)).predict(A) for s in pair])
 
 
 def test_a_loss_of_y_minus_f_has_intervals_with_offsets_too():
@@ -370,9 +372,9 @@ def test_a_loss_of_y_minus_f_has_intervals_with_offsets_too():
     offset = np.linspace(-3, 3, len(f))
     y = f + offset + 0.5 * rng.normal(size=len(f))
     s = StabilitySelection(loss=Quantile(0.5, 0.3), verbose=0, n_resamples=0)
-    low, high = s.fit(A, y, offset=offset).predict_interval(A).T
+    low, high = predictor(s.fit(A, y, offset=offset)).predict_interval(A).T
     held = np.mean((low <= y - offset) & (y - offset <= high))
     assert 0.85 < held < 0.97 and np.ptp(high - low) < 1e-9
     s = StabilitySelection(loss=NegativeBinomial(1.0), verbose=0, n_resamples=0)
     with pytest.raises(ValueError, match="shifts = True"):
-        s.fit(A, np.rint(np.exp(f))).predict_interval(A)
+        predictor(s.fit(A, np.rint(np.exp(f)))).predict_interval(A)

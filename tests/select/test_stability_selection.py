@@ -15,6 +15,7 @@ import pytest
 from cover import in_turn
 from designs import blocks as as_chunked
 from designs import strong_cases
+from predictor import predictor
 from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
@@ -25,7 +26,7 @@ from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, Subsample
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.row_shares import row_influence
 from rvamp_nb.select import penalty, selection
@@ -67,11 +68,11 @@ def refits(s, lam, n, seed, counts=None):
     question = s.question_
     counts = question.counts if counts is None else Replayed(counts)
     given = dict(resampling=counts, loss=s.loss_, intercept=question.intercept)
-    given |= dict(penalty_factor=question.prior.penalty_factor)
-    given |= dict(randomize=question.prior.randomize, n_resamples=n, random_state=seed)
+    given |= dict(n_resamples=n, random_state=seed)
     A, y = question.A, question.target.y
     keep = np.arange(A.shape[1])
-    return naive_bootstrap(A, y, lam, **given, keep=keep, verbose=False).draws
+    prior = question.prior.scaled(lam)
+    return naive_bootstrap(A, y, prior=prior, **given, keep=keep, verbose=False).draws
 
 
 def agreement(s, n, at, seed=11):
@@ -574,7 +575,7 @@ def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
     assert not summary.selected.any() and (summary.status == "no answer").all()
     assert summary.attrs["status"] == s.status_ and not summary.attrs["converged"]
     for call in (
-        lambda: s.predict(table()[0]),
+        lambda: predictor(s).predict(table()[0]),
         lambda: s.refine(),
         lambda: s.refine(None, 20),
     ):
