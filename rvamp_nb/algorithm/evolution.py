@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..environment import numpy_errors
+from ..exceptions import ConvergenceWarning
 from ..interface import check_interface
 from ..sketch import as_page
 from ..typing import Array, ArrayLike, DataFrame
@@ -28,7 +29,6 @@ from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from .order_parameters import ConstantSignal, GaussianSignal, OrderParameters
 from .prior import Laplace, Prior, check_prior
 from .resampling import CountLaw, Poisson, check_law
-from ..exceptions import ConvergenceWarning
 
 __all__ = [
     "Evolution",

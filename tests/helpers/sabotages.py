@@ -2470,10 +2470,10 @@ SABOTAGES = [
     ),
     Sabotage(
         "__init__.py",
-        "an unknown name is an error that hasattr does not know",
+        "what an old name is called now is lost in `from rvamp_nb import name`",
+        'raise ImportError(f"module',
         'raise AttributeError(f"module',
-        'raise KeyError(f"module',
-        "tests/pages/test_imports.py::test_an_unknown_name_is_an_attribute_error",
+        "tests/pages/test_imports.py::test_a_name_of_yesterday_names_that_of_today",
     ),
 ]
 
