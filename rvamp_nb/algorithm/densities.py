@@ -1143,12 +1143,12 @@ class P2(ShownDensity):
         Raises
         ------
         ValueError
-            Of an estimator, whose `linear_predictor` it is.
+            Of a selector: `BaggedRegressor.linear_predictor` does it.
         """
         if np.any(self.unit != 1):
             raise ValueError(
-                "predict: A_new is not on the scale of the fit; use"
-                " linear_predictor(A_new, return_std=True) of the estimator"
+                "predict: A_new is not on the scale of the fit; write"
+                " BaggedRegressor(selector).linear_predictor(A_new, return_std=True)"
             )
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))

@@ -17,15 +17,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_consistent_length
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..algorithm.densities import located
-from ..algorithm.likelihood import Logistic, Loss, Squared
+from ..algorithm.likelihood import Loss, Squared
 from ..algorithm.prior import Prior
 from ..algorithm.resampling import CountLaw
 from ..algorithm.solver import Fit
@@ -37,7 +35,7 @@ from ..inference.refinement import RefinedFit
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, ArrayLike, Bools, TableLike, renamed
 from ..validation import kind_of
-from . import predictions, target
+from . import target
 from .features import as_frame, column_names, named, read_X
 from .frames import order_lost
 from .html import answer_html
@@ -51,195 +49,13 @@ from .target import check_column, check_rows, is_named, row_labels
 if TYPE_CHECKING:  # none of these is loaded for a signature
     from typing_extensions import Self
 
-__all__ = ["BaggedPredictor", "StabilitySelection"]
+__all__ = ["StabilitySelection", "name_columns"]
+
+# what two other estimators do now
+_OF_BAGGED = "linear_predictor", "predict", "predict_interval", "predict_proba"
 
 
-class BaggedPredictor(Results):
-    """Predict by averages over the resamples of a fit."""
-
-    def linear_predictor(self, X: TableLike, return_std: bool = False) -> Any:
-        """Average the linear predictor of new rows over the resamples.
-
-        Parameters
-        ----------
-        X : (m, N) array, data frame or ChunkedTable
-            New rows, of the columns that were fitted.
-        return_std : bool
-            Whether to return the standard deviation across resamples, too: that of the
-            refits, or by p̄₂ where there are none.
-
-        Returns
-        -------
-        (m,) or (m, K) array, or a pair of them
-            The intercept + x'coef without an offset, or for loss="softmax" the scores
-            of classes; with return_std a pair of them.
-
-        Raises
-        ------
-        ValueError
-            For other columns, missing values, and where nothing converged.
-
-        See Also
-        --------
-        StabilitySelection.predict : Predict the target itself.
-
-        Examples
-        --------
-        >>> from rvamp_nb import StabilitySelection, datasets
-        >>> d = datasets.load_diabetes()
-        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
-        >>> mean, std = s.linear_predictor(d.A[:2, :10], return_std=True)
-        >>> print(mean.round(), std.round())
-        [ 22. -30.] [5. 5.]
-        """
-        X, mean = self._mean_of(X)
-        if not return_std:
-            return mean
-        return mean, predictions.averaged(self.selection_, X, mean)[1]
-
-    def _mean_of(self, X):
-        """Return new rows, an array or ChunkedTable, and their mean linear
-        predictor.
-        """
-        check_is_fitted(self)
-        X, names = read_X(X)
-        if isinstance(X, ChunkedTable):
-            _name_columns(self, X.shape[1], names)
-        else:
-            rules = dict(dtype=np.float64, ensure_all_finite=False)
-            X = validate_data(self, X, reset=False, **rules)
-        return X, predictions.mean_of(self._answered(), X)
-
-    def _averaged(self, X, f):
-        """Compute mean and standard deviation of f of the linear predictor, (2, m)."""
-        return predictions.averaged(self.selection_, *self._mean_of(X), f)
-
-    def predict(self, X: TableLike, return_std: bool = False) -> Any:
-        """Predict the target of new rows by the average over the resamples. To predict,
-        give a larger `q` than to select (chapter 5.5): the penalty shrinks predictions.
-
-        Parameters
-        ----------
-        X : (m, N) array, data frame or ChunkedTable
-            New rows, of the columns that were fitted.
-        return_std : bool
-            Whether to return the standard deviation across resamples, too; a ValueError
-            for classes.
-
-        Returns
-        -------
-        (m,) array
-            The mean, the most probable class, the expected share of successes (with
-            `n_trials`) or the expected count; log hazards for survival; for a loss of
-            your own what its `predicted` says. With return_std a pair, with the
-            standard deviations (m,).
-
-        See Also
-        --------
-        StabilitySelection.predict_interval : Predict intervals of the target.
-        StabilitySelection.predict_proba : Predict probabilities of classes.
-
-        Examples
-        --------
-        >>> from rvamp_nb import StabilitySelection, datasets
-        >>> d = datasets.load_diabetes()
-        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
-        >>> s.predict(d.A[:3, :10]).round().tolist()
-        [22.0, -30.0, 13.0]
-        """
-        check_is_fitted(self)
-        if self.classes_ is not None and return_std:
-            raise ValueError(
-                "return_std: a class has no standard deviation; use predict_proba or"
-                " linear_predictor"
-            )
-        if self.classes_ is not None:
-            return self.classes_[self.predict_proba(X).argmax(1)]
-        loss = self.selection_.question.target.likelihood.plain
-        is_linear = type(loss).predicted is Loss.predicted
-        if is_linear or self.baseline_ is not None:
-            return self.linear_predictor(X, return_std)
-        mean, std = self._averaged(X, loss.predicted)
-        return (mean, std) if return_std else mean
-
-    def predict_interval(self, X: TableLike, level: float = 0.9) -> Array:
-        """Predict intervals that hold the target of a new row with a probability of
-        about `level`, without a refit: to each side of the bagged prediction stands
-        what out-of-bag errors do not exceed in that share (chapter 5.5).
-
-        Parameters
-        ----------
-        X : (m, N) array, data frame or ChunkedTable
-            New rows, like those of the fit.
-        level : float in (0, 1)
-            How often an interval should hold the target.
-
-        Returns
-        -------
-        (m, 2) array
-            Lower and upper ends.
-
-        Raises
-        ------
-        ValueError
-            Where rows were drawn in `groups`, the loss is not one of y - f ("squared",
-            "huber", your own with `shifts`), or there are too few rows for this level.
-
-        See Also
-        --------
-        StabilitySelection.predict : Predict the middle.
-
-        Examples
-        --------
-        >>> from rvamp_nb import StabilitySelection, datasets
-        >>> d = datasets.load_diabetes()
-        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
-        >>> s.predict_interval(d.A[:2, :10], level=0.8).round().tolist()
-        [[-61.0, 105.0], [-113.0, 53.0]]
-        """
-        mean = self.linear_predictor(X)
-        wide = predictions.half_width(self.selection_, level)
-        return np.column_stack([mean - wide, mean + wide])
-
-    def _has_classes(self):
-        loss = vars(self).get("loss_", self.loss)
-        return isinstance(loss, Logistic) or str(loss) in ("logistic", "softmax")
-
-    @available_if(_has_classes)
-    def predict_proba(self, X: TableLike) -> Array:
-        """Predict the probabilities of the classes, averaged over the resamples. There
-        is no such method for another loss than "logistic" and "softmax".
-
-        Parameters
-        ----------
-        X : (m, N) array, data frame or ChunkedTable
-            New rows, of the columns that were fitted.
-
-        Returns
-        -------
-        (m, K) array
-            Its columns are in the order of `classes_`; with `n_trials` of failure and
-            success.
-
-        See Also
-        --------
-        StabilitySelection.predict : Predict the most probable class.
-
-        Examples
-        --------
-        >>> from rvamp_nb import StabilitySelection, datasets
-        >>> d = datasets.load_diabetes()
-        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y > 0)
-        >>> s.predict_proba(d.A[:2, :10]).round(2).tolist()
-        [[0.49, 0.51], [0.67, 0.33]]
-        """
-        if self.loss_ == "softmax":
-            return self._averaged(X, lambda scores: softmax(scores, axis=1))[0]
-        yes, _ = self._averaged(X, expit)
-        return np.column_stack([1 - yes, yes])
-
-
-def _name_columns(est, N, names, reset=False):
+def name_columns(est, N, names, reset=False):
     """Number and names of the columns, kept (reset) or compared with what was."""
     empty = np.empty((0, N))
     if names is not None:
@@ -285,7 +101,7 @@ class _Fitted:
     selection_: Selection
 
 
-class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator):
+class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
     """Select features by how often they are selected across resamples: a scikit-learn
     selector whose selection probabilities come from rVAMP, and from few refits.
 
@@ -670,12 +486,22 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         check_is_fitted(self)
         selected = np.flatnonzero(self.support_)
         if kind_of(X) == "dask frame":
-            _name_columns(self, len(X.columns), column_names(X))
+            name_columns(self, len(X.columns), column_names(X))
             return X[[X.columns[i] for i in selected]]
         if isinstance(X, ChunkedTable) or kind_of(X) == "dask":
-            _name_columns(self, X.shape[1], None)
+            name_columns(self, X.shape[1], None)
             return X[:, selected]
         return super().transform(named(X) if "frame" in kind_of(X) else X)
+
+    if not TYPE_CHECKING:  # a checker would take any name for an attribute
+
+        def __getattr__(self, name):
+            if name not in _OF_BAGGED:
+                return super().__getattribute__(name)  # which says what is missing
+            raise AttributeError(
+                "StabilitySelection only selects: write"
+                f" BaggedRegressor(selector).{name}(X), or BaggedClassifier for classes"
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -766,5 +592,5 @@ def _validated(est, X, y):
     check_consistent_length(X, y)
     if len(X) < 4:
         raise ValueError(f"X has {len(X)} sample(s), a minimum of 4 is required")
-    _name_columns(est, X.shape[1], names, reset=True)
+    name_columns(est, X.shape[1], names, reset=True)
     return X, y

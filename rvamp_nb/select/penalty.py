@@ -331,7 +331,7 @@ class SelectionProblem:
     def path(self, lambdas, tol=None, **more):
         """Return the path at these penalties; `more` are options of `rvamp_path`."""
         options = self._options(self.prior, tol)
-        options["progress"] = self.progress
+        options["verbose"] = self.progress
         options.update(more)
         path = rvamp_path(self.A, lambdas=lambdas, **options)
         self.taken.append(int(path.n_iter.sum()))

@@ -134,9 +134,9 @@ PROBLEMS = {
     "clusters, groups, intercept": fitted(
         **CLUSTERS, resampling=GROUPED, intercept=True
     ),
-    "chunks of columns": fitted(table=rv.ChunkedTable(A, chunk_size=200)),
+    "chunks of columns": fitted(table=rv.tables.ChunkedTable(A, chunk_size=200)),
     "chunks of a wide table": fitted(
-        Y_WIDE, table=rv.ChunkedTable(WIDE, chunk_size=170)
+        Y_WIDE, table=rv.tables.ChunkedTable(WIDE, chunk_size=170)
     ),
     "sparse": fitted(table=sparse.csc_array(np.where(np.abs(A) > 0.1, A, 0.0))),
     "survival": survival,

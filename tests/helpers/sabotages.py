@@ -1650,11 +1650,25 @@ SABOTAGES = [
         "tests/select/test_several_classes_selected.py::test_coefficients_are_those_of_refits",
     ),
     Sabotage(
-        "select/estimator.py",
+        "select/bagged.py",
         "classes are predicted in another order",
-        "lambda scores: softmax(scores, axis=1))[0]",
-        "lambda scores: softmax(scores, axis=1))[0][:, ::-1]",
+        "return softmax(scores, axis=1)",
+        "return softmax(scores, axis=1)[:, ::-1]",
         "tests/select/test_several_classes_selected.py::test_predictions_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/bagged.py",
+        "the selector that was given is fitted anew",
+        "selector = clone(self.selector)",
+        "selector = self.selector",
+        "tests/select/test_bagged.py",
+    ),
+    Sabotage(
+        "select/bagged.py",
+        "a regressor predicts classes as numbers",
+        "if has_classes == is_classifier(self):",
+        "if True:",
+        "tests/select/test_bagged.py::test_what_does_not_go_together_is_refused",
     ),
     Sabotage(
         "select/penalty.py",

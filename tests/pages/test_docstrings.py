@@ -17,7 +17,7 @@ from plain import PLAIN
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
 from reference import beside
 
-from rvamp_nb import StabilitySelection
+from rvamp_nb import BaggedClassifier, BaggedRegressor, StabilitySelection
 
 # What a public name does. A new verb is added here: a noun is seen by whoever adds it.
 VERBS = set(
@@ -30,14 +30,15 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 def documented():
     """{name: what has its docstring}: the public names, the types that come back, and
-    the public methods that the estimator has from us.
+    the public methods that the estimators have from us.
     """
     found = {name.removeprefix("rvamp_nb."): resolve_name(name) for name in beside()}
     found.update(public())
-    for name, method in inspect.getmembers(StabilitySelection, inspect.isroutine):
-        ours = (getattr(method, "__module__", None) or "").startswith("rvamp_nb")
-        if ours and not name.startswith("_"):
-            found[f"StabilitySelection.{name}"] = method
+    for kind in (StabilitySelection, BaggedRegressor, BaggedClassifier):
+        for name, method in inspect.getmembers(kind, inspect.isroutine):
+            ours = (getattr(method, "__module__", None) or "").startswith("rvamp_nb")
+            if ours and not name.startswith("_"):
+                found[f"{kind.__name__}.{name}"] = method
     return found
 
 

@@ -11,6 +11,8 @@ from typing_extensions import assert_type
 
 import rvamp_nb
 from rvamp_nb import (
+    BaggedClassifier,
+    BaggedRegressor,
     ConstantSignal,
     Grouped,
     Huber,
@@ -92,6 +94,11 @@ assert_type(selector.refine(accuracy=None, n_resamples=100), RefinedFit)
 assert_type(selector.duplicates(), list[str])
 assert_type(selector.plot_density("bmi"), Axes)
 p1(selector, ["bmi", "s5"]), p2(selector)
+bag = BaggedRegressor(selector).fit(data.A, data.y, groups=["a", "b"] * 221)
+assert_type(bag, BaggedRegressor)
+assert_type(bag.selector_, StabilitySelection)
+assert_type(bag.predict_interval(data.A), Array)
+assert_type(BaggedClassifier(selector).predict_proba(data.A), Array)
 
 
 class Normal(Prior):
@@ -129,6 +136,7 @@ p1("fit.npz")  # type: ignore[arg-type]
 save_fit(data, "fit.npz")  # type: ignore[arg-type]
 refine(data)  # type: ignore[arg-type]
 naive_bootstrap(data.A, data.y, lam, loss="hubber")  # type: ignore[arg-type]
+BaggedRegressor("selector")  # type: ignore[arg-type]
 StabilitySelection(bound="mbb")  # type: ignore[arg-type]
 StabilitySelection(refits=100)  # type: ignore[call-arg]
 selector.refine(random_state=0.5)  # type: ignore[arg-type]

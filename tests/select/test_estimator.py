@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from predictor import predictor
 from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
@@ -157,12 +158,14 @@ def test_probabilities_of_classes_are_averaged_over_resamples():
         s = StabilitySelection(q=2, **OF_CLASSES).fit(
             X, np.where(Y > 0, "sick", "well")
         )
-    mean, std = s.linear_predictor(X[:5], return_std=True)
+    mean, std = predictor(s).linear_predictor(X[:5], return_std=True)
     averaged = [
         quad(lambda z: expit(m + d * z) * norm.pdf(z), -9, 9)[0]
         for m, d in zip(mean, std)
     ]
-    np.testing.assert_allclose(s.predict_proba(X[:5])[:, 1], averaged, atol=1e-8)
+    np.testing.assert_allclose(
+        predictor(s).predict_proba(X[:5])[:, 1], averaged, atol=1e-8
+    )
     # which is not the probability at the average
     assert np.abs(averaged - expit(mean)).max() > 1e-4
 
@@ -218,19 +221,23 @@ def test_coefficients_are_on_the_scale_of_the_table(plain, short):
     np.testing.assert_allclose(
         moved.coef_std_ * 100, short.coef_std_, rtol=1e-5, atol=1e-8
     )
-    np.testing.assert_allclose(moved.predict(100 * X - 7), short.predict(X), atol=1e-6)
+    np.testing.assert_allclose(
+        predictor(moved).predict(100 * X - 7), predictor(short).predict(X), atol=1e-6
+    )
     scaled = StabilitySelection(**QUICK).fit(X, 50 * Y + 3)
-    np.testing.assert_allclose(scaled.predict(X), 50 * plain.predict(X) + 3, rtol=1e-5)
+    np.testing.assert_allclose(
+        predictor(scaled).predict(X), 50 * predictor(plain).predict(X) + 3, rtol=1e-5
+    )
 
 
 def test_the_mean_prediction_is_that_of_the_mean_coefficients(plain):
-    mean, std = plain.predict(X, return_std=True)
+    mean, std = predictor(plain).predict(X, return_std=True)
     np.testing.assert_allclose(mean, X @ plain.coef_mean_ + plain.intercept_)
     np.testing.assert_allclose(mean.mean(), Y.mean())  # centred once
     assert std.shape == (80,) and (std > 0).all()
     # in chunks
     np.testing.assert_allclose(
-        plain.predict(np.tile(X, (8, 1)), return_std=True)[1],
+        predictor(plain).predict(np.tile(X, (8, 1)), return_std=True)[1],
         np.tile(std, 8),
         rtol=1e-10,
     )
@@ -251,7 +258,7 @@ def test_a_bagged_prediction_has_the_variance_of_refits(plain):
         verbose=False,
     ).draws
     by_refits = (draws @ A[:20].T).std(0)
-    ratio = plain.predict(X[:20], return_std=True)[1] / by_refits
+    ratio = predictor(plain).predict(X[:20], return_std=True)[1] / by_refits
     # above 1: half of 80 rows exactly is a little less random than each with
     # probability 1/2
     assert 0.95 < ratio.mean() < 1.2 and 0.85 < ratio.min() and ratio.max() < 1.4
@@ -349,7 +356,7 @@ def test_names_come_from_the_frame():
         "gene 4",
     ]
     with pytest.raises(ValueError, match="feature names"):
-        s.predict(frame.rename(columns={"gene 0": "gene x"}))
+        predictor(s).predict(frame.rename(columns={"gene 0": "gene x"}))
 
 
 LABELS = [
@@ -376,16 +383,18 @@ def test_labels_of_any_kind(binary, names):
     assert s.loss_ == "logistic" and list(s.classes_) == list(names)
     np.testing.assert_allclose(s.probabilities_, reference.probabilities_, atol=1e-9)
     assert (
-        set(s.predict(X)) <= set(names) and (s.predict(X) == names[codes]).mean() > 0.8
+        set(predictor(s).predict(X)) <= set(names)
+        and (predictor(s).predict(X) == names[codes]).mean() > 0.8
     )
-    P = s.predict_proba(X)
+    P = predictor(s).predict_proba(X)
     assert (
         P.shape == (80, 2)
         and np.allclose(P.sum(1), 1)
-        and ((P[:, 1] > 0.5) == (s.predict(X) == names[1])).all()
+        and ((P[:, 1] > 0.5) == (predictor(s).predict(X) == names[1])).all()
     )
     pd.testing.assert_series_equal(
-        pd.Series(s.predict(pd.DataFrame(X).to_numpy())), pd.Series(s.predict(X))
+        pd.Series(predictor(s).predict(pd.DataFrame(X).to_numpy())),
+        pd.Series(predictor(s).predict(X)),
     )
 
 
@@ -416,8 +425,8 @@ def test_counts():
     y = rng.poisson(np.exp(0.5 + 0.6 * A[:, 0] - 0.5 * A[:, 1]))
     s = StabilitySelection(n_resamples=0, loss="poisson", n_lambdas=4).fit(A, y)
     assert list(np.flatnonzero(s.support_)) == [0, 1]
-    mean, std = s.predict(A, return_std=True)
-    np.testing.assert_allclose(mean, s.predict(A))
+    mean, std = predictor(s).predict(A, return_std=True)
+    np.testing.assert_allclose(mean, predictor(s).predict(A))
     assert (
         (mean > 0).all() and (std > 0).all() and abs(mean.mean() / y.mean() - 1) < 0.1
     )
@@ -456,10 +465,12 @@ def test_exact_duplicates_share_their_probability(short):
     np.testing.assert_allclose(
         s.probabilities_, short.probabilities_[[*range(12), 0, 0]], atol=1e-6
     )
-    np.testing.assert_allclose(s.predict(A), short.predict(X), atol=1e-5)
     np.testing.assert_allclose(
-        s.predict(A, return_std=True)[1],
-        short.predict(X, return_std=True)[1],
+        predictor(s).predict(A), predictor(short).predict(X), atol=1e-5
+    )
+    np.testing.assert_allclose(
+        predictor(s).predict(A, return_std=True)[1],
+        predictor(short).predict(X, return_std=True)[1],
         rtol=1e-4,
     )
     np.testing.assert_allclose(s.coef_mean_[[12, 13]] / s.coef_mean_[0], [1, -0.5])
@@ -566,7 +577,8 @@ def test_clones_and_pickles(plain):
     copy = pickle.loads(pickle.dumps(plain))
     np.testing.assert_array_equal(copy.probabilities_, plain.probabilities_)
     np.testing.assert_array_equal(
-        copy.predict(X, return_std=True)[1], plain.predict(X, return_std=True)[1]
+        predictor(copy).predict(X, return_std=True)[1],
+        predictor(plain).predict(X, return_std=True)[1],
     )
     one, other = (s.refine(None, 20, verbose=False) for s in (copy, plain))
     np.testing.assert_array_equal(one.Pi, other.Pi)
@@ -799,15 +811,15 @@ def test_a_bagged_count_is_the_mean_over_resamples():
     s = StabilitySelection(n_resamples=0, loss="poisson", lambdas=[1.0], verbose=0).fit(
         X, y
     )
-    mean, std = s.linear_predictor(X, return_std=True)
+    mean, std = predictor(s).linear_predictor(X, return_std=True)
     assert std.max() > 0.3
     node, weight = np.polynomial.hermite_e.hermegauss(40)
     counts = np.exp(mean[:, None] + std[:, None] * node)
     once, twice = (counts**k @ weight / weight.sum() for k in (1, 2))
-    bagged, spread = s.predict(X, return_std=True)
+    bagged, spread = predictor(s).predict(X, return_std=True)
     np.testing.assert_allclose(bagged, once, rtol=1e-9)
     np.testing.assert_allclose(spread, np.sqrt(twice - once**2), rtol=1e-6)
-    np.testing.assert_array_equal(s.predict(X), bagged)
+    np.testing.assert_array_equal(predictor(s).predict(X), bagged)
 
 
 # Decoys -------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from predictor import predictor
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
@@ -180,8 +181,8 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     if "frame" in kind:
         assert list(two.feature_names_in_) == list(named(X).columns)
         assert two.summary().index[0].startswith("gene")
-    mean, std = two.linear_predictor(table, return_std=True)
-    expected = one.linear_predictor(X.astype(float), return_std=True)
+    mean, std = predictor(two).linear_predictor(table, return_std=True)
+    expected = predictor(one).linear_predictor(X.astype(float), return_std=True)
     np.testing.assert_allclose([mean, std], expected, rtol=1e-8)
     few = two.transform(table)
     few = few.compute() if hasattr(few, "compute") else few
@@ -193,7 +194,7 @@ def test_the_spread_of_many_predictions_reads_the_table_twice():
     _, two = both(X, Y)
     many = np.random.default_rng(3).normal(size=(1000, X.shape[1]))
     two.question_.A.passes = 0
-    two.linear_predictor(many, return_std=True)
+    predictor(two).linear_predictor(many, return_std=True)
     assert two.question_.A.passes == 2
 
 
@@ -320,8 +321,8 @@ def test_what_is_refused_after_the_fit(monkeypatch):
     s = StabilitySelection(n_resamples=0, verbose=0, lambdas=[1.4]).fit(
         as_chunked(X), Y
     )
-    refused(lambda: s.predict(as_chunked(X[:, :100])), "100 features", "150")
-    refused(lambda: s.predict(as_chunked(altered(np.nan))), "NaN", "'x8'")
+    refused(lambda: predictor(s).predict(as_chunked(X[:, :100])), "100 features", "150")
+    refused(lambda: predictor(s).predict(as_chunked(altered(np.nan))), "NaN", "'x8'")
     refused(lambda: s.transform(as_chunked(X[:, :100])), "100 features")
     monkeypatch.setattr(refits, "MOST_HELD", 60 * 130)
     refused(lambda: s.refine(None, 600), "in memory", "60 refits", "as an array")

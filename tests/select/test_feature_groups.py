@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from predictor import predictor
 
 from rvamp_nb import GroupLasso, StabilitySelection, TwoPoint, p1, p2
 from rvamp_nb.select import report, wording
@@ -120,10 +121,10 @@ def test_the_coding_of_a_group_does_not_matter(alone):
     labels = [member(c) for c in fewer]
     how = dict(lambdas=[alone.lambda_], n_resamples=0, tol=1e-8)
     s = StabilitySelection(column_groups=labels, **how).fit(fewer, y)
-    Pi, fits = s.probabilities_, s.predict(fewer)
+    Pi, fits = s.probabilities_, predictor(s).predict(fewer)
     s.fit(turned, y)
     np.testing.assert_allclose(s.probabilities_, Pi, atol=1e-6)
-    np.testing.assert_allclose(s.predict(turned), fits, atol=1e-6)
+    np.testing.assert_allclose(predictor(s).predict(turned), fits, atol=1e-6)
     known = dict(zip(X.columns, alone.probabilities_))
     np.testing.assert_allclose(Pi, [known[c] for c in fewer], atol=2e-3)
 
@@ -179,8 +180,8 @@ def test_a_report_and_a_file(fitted, tmp_path, monkeypatch):
         '"n_column_groups": 10'
         in files[-1].parent.joinpath("settings.json").read_text()
     )
-    again = fitted.predict(X)
-    mean, std = fitted.linear_predictor(X[:5], return_std=True)
+    again = predictor(fitted).predict(X)
+    mean, std = predictor(fitted).linear_predictor(X[:5], return_std=True)
     draws = X[:5].to_numpy() @ fitted.refined_.draws.T + fitted.refined_.intercepts
     np.testing.assert_allclose(mean, draws.mean(1), atol=0.15 * std.max())
     np.testing.assert_allclose(std, draws.std(1), rtol=0.15)
@@ -188,8 +189,8 @@ def test_a_report_and_a_file(fitted, tmp_path, monkeypatch):
 
 
 def test_the_spread_of_predictions_by_rvamp(alone, fitted):
-    mean, std = alone.linear_predictor(X[:8], return_std=True)
-    other = fitted.linear_predictor(X[:8], return_std=True)
+    mean, std = predictor(alone).linear_predictor(X[:8], return_std=True)
+    other = predictor(fitted).linear_predictor(X[:8], return_std=True)
     np.testing.assert_allclose(mean, other[0], atol=0.5 * std.max())
     assert 0.8 < np.median(std / other[1]) < 1.25  # p2, see above
 

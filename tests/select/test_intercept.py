@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from predictor import predictor
 from scipy.sparse import csr_array
 from sklearn.linear_model import Lasso, LogisticRegression
 
@@ -93,12 +94,14 @@ def test_chunks_give_the_same(weight):
     for table in (csr_array(W), ChunkedTable(W, chunk_size=7)):
         s = selector(**options).fit(table, y, sample_weight=weight)
         assert_allclose(s.probabilities_, dense.probabilities_, atol=1e-6)
-        assert_allclose(s.predict(table), dense.predict(W), atol=1e-6)
+        assert_allclose(
+            predictor(s).predict(table), predictor(dense).predict(W), atol=1e-6
+        )
 
 
 def test_predictions_are_without_a_level():
     s = selector(n_resamples=50).fit(X, NUMBERS)
-    mean, std = s.predict(np.r_[X[:3], np.zeros((1, 12))], return_std=True)
+    mean, std = predictor(s).predict(np.r_[X[:3], np.zeros((1, 12))], return_std=True)
     assert_allclose(mean, np.r_[X[:3] @ s.coef_mean_, 0])
     assert std[3] == 0 and np.all(std[:3] > 0)
     # glmnet divides columns by their standard deviations, whatever its intercept is

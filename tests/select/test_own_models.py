@@ -4,6 +4,7 @@ the package, within their standard errors.
 
 import numpy as np
 import pytest
+from predictor import predictor
 
 from rvamp_nb import (
     Laplace,
@@ -358,12 +359,14 @@ def test_a_loss_says_what_is_predicted():
     y = target("negative binomial", f, rng)
     asked = dict(verbose=0, n_resamples=0)
     s = StabilitySelection(loss=NegativeBinomial(2.0), **asked).fit(A, y)
-    mean, std = s.linear_predictor(A, return_std=True)
-    np.testing.assert_allclose(s.predict(A), np.exp(mean + std**2 / 2), rtol=1e-3)
+    mean, std = predictor(s).linear_predictor(A, return_std=True)
+    np.testing.assert_allclose(
+        predictor(s).predict(A), np.exp(mean + std**2 / 2), rtol=1e-3
+    )
     pair = [
         StabilitySelection(loss=loss, **asked) for loss in ("poisson", PoissonLoss())
     ]
-    np.testing.assert_array_equal(*[s.fit(A, y).predict(A) for s in pair])
+    np.testing.assert_array_equal(*[predictor(s.fit(A, y)).predict(A) for s in pair])
 
 
 def test_a_loss_of_y_minus_f_has_intervals_with_offsets_too():
@@ -371,9 +374,9 @@ def test_a_loss_of_y_minus_f_has_intervals_with_offsets_too():
     offset = np.linspace(-3, 3, len(f))
     y = f + offset + 0.5 * rng.normal(size=len(f))
     s = StabilitySelection(loss=Quantile(0.5, 0.3), verbose=0, n_resamples=0)
-    low, high = s.fit(A, y, offset=offset).predict_interval(A).T
+    low, high = predictor(s.fit(A, y, offset=offset)).predict_interval(A).T
     held = np.mean((low <= y - offset) & (y - offset <= high))
     assert 0.85 < held < 0.97 and np.ptp(high - low) < 1e-9
     s = StabilitySelection(loss=NegativeBinomial(1.0), verbose=0, n_resamples=0)
     with pytest.raises(ValueError, match="shifts = True"):
-        s.fit(A, np.rint(np.exp(f))).predict_interval(A)
+        predictor(s.fit(A, np.rint(np.exp(f)))).predict_interval(A)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from predictor import predictor
 from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
@@ -141,7 +142,7 @@ def test_an_object_is_the_same_as_its_name():
         one, two = (fitted(X, target, loss=kind, lambdas=[3]) for kind in (name, loss))
         assert one.loss_ == two.loss_ == name
         np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
-        assert hasattr(one, "predict_proba") == hasattr(two, "predict_proba")
+        assert np.array_equal(one.classes_, two.classes_)
 
 
 def test_a_prior_that_says_what_the_options_say():
@@ -181,7 +182,9 @@ def test_a_loss_of_ones_own():
     own, huber = near(X, y, loss=LogCosh()), near(X, y, loss=Huber(1.0))
     assert own.loss_ == "LogCosh" and own.classes_ is None
     assert np.corrcoef(own.probabilities_, huber.probabilities_)[0, 1] > 0.98
-    np.testing.assert_allclose(own.predict(X), own.linear_predictor(X))
+    np.testing.assert_allclose(
+        predictor(own).predict(X), predictor(own).linear_predictor(X)
+    )
 
 
 def test_a_mistyped_target_does_not_move_the_huber_loss():
@@ -439,7 +442,7 @@ def test_the_combination_is_what_refine_says(both):
     np.testing.assert_allclose(s.coef_std_, np.sqrt(refined.var))
     assert refined.n_resamples == 50 and plain.refined_ is None
     np.testing.assert_array_equal(s.lambda_, plain.lambda_)
-    one, other = s.predict(X).mean(), plain.predict(X).mean()
+    one, other = predictor(s).predict(X).mean(), predictor(plain).predict(X).mean()
     assert one == pytest.approx(other, rel=1e-9)  # the intercept follows the means
 
 
@@ -797,8 +800,11 @@ def test_many_new_rows_have_the_spreads_of_each(loss, shape):
     y = X[:, :3].sum(1) + rng.normal(size=len(X))
     s = fitted(X, y > 0 if loss == "logistic" else y, loss=loss)
     new = 3 + 2 * rng.normal(size=(2 * shape[1], shape[1]))
-    mean, spread = s.linear_predictor(new, return_std=True)
-    each = [s.linear_predictor(row[None], return_std=True)[1][0] for row in new[:9]]
+    mean, spread = predictor(s).linear_predictor(new, return_std=True)
+    each = [
+        predictor(s).linear_predictor(row[None], return_std=True)[1][0]
+        for row in new[:9]
+    ]
     np.testing.assert_allclose(spread[:9], each, rtol=1e-10)
     assert len(set(spread.round(12))) > shape[1]
 
@@ -817,9 +823,9 @@ def test_intervals_of_new_targets_hold_what_they_name(options):
         offset = rng.normal(size=60)
         fit = dict(offset=offset)
         s = fitted(X[:60], y[:60] + offset, **options, fit=fit)
-        low, high = s.predict_interval(X[60:], 0.8).T
+        low, high = predictor(s).predict_interval(X[60:], 0.8).T
         held.append(np.mean((low <= y[60:]) & (y[60:] <= high)))
-        np.testing.assert_allclose((low + high) / 2, s.predict(X[60:]))
+        np.testing.assert_allclose((low + high) / 2, predictor(s).predict(X[60:]))
     assert abs(np.mean(held) - 0.8) < 3 * np.std(held, ddof=1) / 12**0.5 + 0.02
     if s.loss_ == "squared":
         drawn = resamples(s.fit_, range(800), 0)
@@ -938,15 +944,17 @@ def test_probabilities_of_classes_are_those_of_refits():
     y = rng.random(72) < 1 / (1 + np.exp(1.2 - 1.5 * common[:, 0] + common[:, 1]))
     s = fitted(X, y, n_resamples=None)
     f = of_other_refits(s, X)
-    ours, p = s.predict_proba(X)[:, 1], 1 / (1 + np.exp(-f))
+    ours, p = predictor(s).predict_proba(X)[:, 1], 1 / (1 + np.exp(-f))
     error = p.std(0) * np.sqrt(1 / s.refined_.n_resamples + 1 / len(f))
     assert (np.abs(ours - p.mean(0)) < 0.01 + 3 * error).all()
     assert abs(np.mean(ours - p.mean(0))) < 0.01
     assert np.sqrt(np.mean((ours - p.mean(0)) ** 2)) < 0.01
-    np.testing.assert_array_equal(s.predict(X), ours > 0.5)
+    np.testing.assert_array_equal(predictor(s).predict(X), ours > 0.5)
     mean = X @ s.coef_mean_ + s.refined_.intercepts.mean()
     level = s.intercept_ - s.center_ @ (s.refined_.draws.mean(0) - s.coef_mean_)
-    np.testing.assert_allclose(s.linear_predictor(X), mean - level + s.intercept_)
+    np.testing.assert_allclose(
+        predictor(s).linear_predictor(X), mean - level + s.intercept_
+    )
 
 
 @pytest.mark.parametrize(
@@ -970,12 +978,12 @@ def test_predictions_vary_as_those_of_refits(what):
         y, fit = rng.poisson(np.exp(1 + f / 3 + offset["offset"])), offset
     s = fitted(X, y, loss=loss, n_resamples=400, fit=fit)
     others = of_other_refits(s, X, **offset)
-    mean, std = s.linear_predictor(X, return_std=True)
+    mean, std = predictor(s).linear_predictor(X, return_std=True)
     assert abs(np.median(std / others.std(0)) - 1) < 0.1
     assert np.abs(std / others.std(0) - 1).max() < 0.2
     assert (np.abs(mean - others.mean(0)) < 0.2 * others.std(0)).all()
     if loss == "poisson":
-        bagged, spread = s.predict(X, return_std=True)
+        bagged, spread = predictor(s).predict(X, return_std=True)
         np.testing.assert_allclose(bagged, np.exp(others).mean(0), rtol=0.1)
         assert abs(np.median(spread / np.exp(others).std(0)) - 1) < 0.1
 
@@ -989,7 +997,7 @@ def test_cox_refits_have_a_level_about_the_baseline_that_is_reported():
     f = X @ s.refined_.draws.T + s.refined_.intercepts
     expected = np.einsum("bm,m,mb->b", draw[0], hazard, np.exp(f))
     np.testing.assert_allclose(expected, draw[0] @ event)
-    mean, std = s.linear_predictor(X, return_std=True)
+    mean, std = predictor(s).linear_predictor(X, return_std=True)
     np.testing.assert_allclose(std, f.std(1))
     assert np.abs(mean - f.mean(1)).max() < f.std(1).max() / 2
 
@@ -1008,7 +1016,9 @@ def test_spreads_are_numbers_in_all_units(x, y_unit, refits):
     # refits are made of products in 32 bits, which round otherwise in other units
     np.testing.assert_allclose(back, one.coef_std_, rtol=rtol)
     np.testing.assert_allclose(two.probabilities_, one.probabilities_, rtol=1e-6)
-    spreads = (s.linear_predictor(v, True)[1] for s, v in ((one, X), (two, X * x)))
+    spreads = (
+        predictor(s).linear_predictor(v, True)[1] for s, v in ((one, X), (two, X * x))
+    )
     np.testing.assert_allclose(next(spreads) * y_unit, next(spreads), rtol=rtol)
 
 
@@ -1065,7 +1075,7 @@ def test_predictions_of_groups_vary_as_refits_do(classes):
     y = y > 0 if classes else y
     s = fitted(X, y, q=3, fit=dict(groups=who))
     new = np.eye(9) * s.scale_ + s.center_
-    lp, std = s.linear_predictor(new, return_std=True)
+    lp, std = predictor(s).linear_predictor(new, return_std=True)
     if not classes:
         draws = naive_bootstrap(
             s.question_.A,
@@ -1080,7 +1090,7 @@ def test_predictions_of_groups_vary_as_refits_do(classes):
         large = draws.std(0) > 0.2 * draws.std(0).max()
         assert np.abs(std / draws.std(0) - 1)[large].max() < 0.15
     else:
-        assert np.isfinite(s.predict_proba(new)).all() and (std > 0).all()
+        assert np.isfinite(predictor(s).predict_proba(new)).all() and (std > 0).all()
     table = s.summary(full=True)
     assert table.shares_signal_with["x0"] in ("", "x8")
     assert np.isfinite(s.coef_interval_).all()
@@ -1203,7 +1213,9 @@ def test_an_offset_of_a_shifted_target(loss):
     two = near(X, y, loss=loss)
     np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-5)
     np.testing.assert_allclose(one.intercept_, two.intercept_, atol=1e-5)
-    np.testing.assert_allclose(one.predict(X), two.predict(X), atol=1e-4)
+    np.testing.assert_allclose(
+        predictor(one).predict(X), predictor(two).predict(X), atol=1e-4
+    )
 
 
 def test_counts_over_different_times():
@@ -1215,9 +1227,9 @@ def test_counts_over_different_times():
     without = fitted(X, y, loss="poisson")
     assert s.support_.tolist() == [True] + [False] * 9
     rate = np.exp(0.4 * X[:, 0] - 1)
-    assert np.corrcoef(s.predict(X), rate)[0, 1] > 0.99
-    assert 0.8 < s.predict(X).mean() / rate.mean() < 1.2
-    assert without.predict(X).mean() > 10 * rate.mean()
+    assert np.corrcoef(predictor(s).predict(X), rate)[0, 1] > 0.99
+    assert 0.8 < predictor(s).predict(X).mean() / rate.mean() < 1.2
+    assert predictor(without).predict(X).mean() > 10 * rate.mean()
 
 
 # Survival -----------------------------------------------------------------------------
@@ -1284,9 +1296,11 @@ def test_survival_in_other_forms_and_with_refits_in_the_answer(lives):
     refined = again.refined_
     assert refined.n_resamples == 10 and refined.interval().shape == (14, 2)
     assert "glmnet lambda" not in s.lambda_scales_
-    np.testing.assert_allclose(s.predict(X), s.linear_predictor(X))
+    np.testing.assert_allclose(
+        predictor(s).predict(X), predictor(s).linear_predictor(X)
+    )
     risk = X[:, 0] - X[:, 1]
-    assert np.corrcoef(s.predict(X), risk)[0, 1] > 0.95
+    assert np.corrcoef(predictor(s).predict(X), risk)[0, 1] > 0.95
 
 
 def test_the_search_ends_when_the_baseline_stands(monkeypatch, lives):

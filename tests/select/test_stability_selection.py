@@ -15,6 +15,7 @@ import pytest
 from cover import in_turn
 from designs import blocks as as_chunked
 from designs import strong_cases
+from predictor import predictor
 from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
@@ -581,7 +582,7 @@ def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
     assert not summary.selected.any() and (summary.status == "no answer").all()
     assert summary.attrs["status"] == s.status_ and not summary.attrs["converged"]
     for call in (
-        lambda: s.predict(table()[0]),
+        lambda: predictor(s).predict(table()[0]),
         lambda: s.refine(),
         lambda: s.refine(None, 20),
     ):
