@@ -14,7 +14,7 @@ import pytest
 from notebooks import ROOT
 
 import rvamp_nb
-from rvamp_nb import StabilitySelection, debiased_effects, rvamp
+from rvamp_nb import StabilitySelection, debiased_effects, rvamp, tables
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling
 from rvamp_nb.datasets import gaussian_design
