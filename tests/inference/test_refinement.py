@@ -578,10 +578,12 @@ def test_a_fit_that_has_not_converged_leaves_the_refits_alone():
     assert agrees_with_halves(answer)
 
 
-def test_a_budget_that_does_not_reach_says_what_would():
-    answer = refine(fitted("halves"), 0.004, 250, verbose=False)
-    assert answer.n_resamples == 250 and "0.004 would take some" in answer.status
-    assert answer.Pi_se.max() > 0.004 and not answer.interrupted
+@pytest.mark.parametrize("accuracy", [0.004, 0.02, 0.4])
+@pytest.mark.parametrize("n", [10, 100, 250])
+def test_so_many_refits_are_made_whatever_the_accuracy(accuracy, n):
+    answer = refine(fitted("halves"), accuracy, n, verbose=False)
+    assert answer.n_resamples + answer.n_failed == n and answer.accuracy is None
+    assert "would take" not in answer.status and not answer.interrupted
 
 
 @pytest.mark.parametrize("counts", [NoResampling(), HALF])
@@ -681,11 +683,11 @@ class Own(Logistic):
         (lambda fit: refine(fit, -0.1), "accuracy"),
         (lambda fit: refine(fit, 0.7), "accuracy"),
         (lambda fit: refine(fit, "0.1"), "accuracy"),
-        (lambda fit: refine(fit, None), "n_resamples"),
+        (lambda fit: refine(fit, None), "accuracy"),
         (lambda fit: refine(fit, n_resamples=9), "n_resamples"),
         (lambda fit: refine(fit, n_resamples=20.5), "n_resamples"),
-        (lambda fit: refine(fit, random_state=-1), "seed"),
-        (lambda fit: refine(fit, random_state="one"), "seed must be an integer"),
+        (lambda fit: refine(fit, random_state=-1), "random_state must be at least 0"),
+        (lambda fit: refine(fit, random_state="one"), "number from 0 on, or None"),
         (lambda fit: refine(rvamp(A, Y, 1.0, beta=2.0)), "beta = inf.* not 2"),
         (
             lambda fit: refine(fit, baseline=5),

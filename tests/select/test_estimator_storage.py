@@ -14,7 +14,7 @@ from predictor import predictor
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.algorithm.prior import Laplace, NonNegative
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.algorithm.resampling import Discrete, TwoPoint, Weakness
 from rvamp_nb.exceptions import ChunkError
 from rvamp_nb.inference import refits
@@ -112,7 +112,7 @@ PROBLEMS = {
         X,
         Y,
         dict(sample_weight=SOME),
-        dict(l1_ratio=0.5, penalty_factor=FACTORS),
+        dict(prior=ElasticNet(1.0, l1_ratio=0.5), penalty_factor=FACTORS),
     ),
     "tall, weights": (TALL, OF_TALL, dict(sample_weight=np.arange(1, 121)), {}),
     "huber, strata": (X, Y, dict(strata=np.arange(60) % 3), dict(loss="huber")),
@@ -240,11 +240,11 @@ def test_refits_of_an_answer_in_which_nothing_is_selected(y):
 @pytest.mark.parametrize(
     "y, options",
     [
-        (Y, dict(randomize=TwoPoint(2, 0.5), penalty_factor=FACTORS)),
-        (Y, dict(randomize=Weakness(0.5))),
-        (Y, dict(randomize=Discrete([0.4, 1.5], [0.5, 0.5]))),
+        (Y, dict(prior=Laplace(1.0, TwoPoint(2, 0.5)), penalty_factor=FACTORS)),
+        (Y, dict(prior=Laplace(1.0, Weakness(0.5)))),
+        (Y, dict(prior=Laplace(1.0, Discrete([0.4, 1.5], [0.5, 0.5])))),
         (Y, dict(prior=NonNegative(1.0))),
-        (Y > 1, dict(l1_ratio=0.7)),
+        (Y > 1, dict(prior=ElasticNet(1.0, l1_ratio=0.7))),
     ],
 )
 def test_a_column_that_the_refits_miss_is_found(y, options, monkeypatch):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from rvamp_nb import StabilitySelection, rvamp
 from rvamp_nb.algorithm.likelihood import Logistic, Squared
-from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace
 from rvamp_nb.algorithm.resampling import Subsample, TwoPoint
 from rvamp_nb.select import in_play as room
 from rvamp_nb.select import penalty
@@ -96,8 +96,12 @@ def test_all_columns_receive_what_the_matrices_say(loss, chunked):
 CASES = {
     "factors": {},
     "two classes": dict(classes=True),
-    "a law of multipliers": dict(randomize=TwoPoint(2, 0.5), resampling="poisson"),
-    "covariates": dict(penalty_factor={"x0": 0, "x20": 0}, l1_ratio=0.8),
+    "a law of multipliers": dict(
+        prior=Laplace(1.0, TwoPoint(2, 0.5)), resampling="poisson"
+    ),
+    "covariates": dict(
+        penalty_factor={"x0": 0, "x20": 0}, prior=ElasticNet(1.0, l1_ratio=0.8)
+    ),
     "robust": dict(loss="huber"),
     "sparse": dict(sparse=True),
     "sparse, two classes": dict(sparse=True, classes=True),

@@ -9,6 +9,7 @@ from string import ascii_lowercase
 import numpy as np
 import pandas as pd
 import pytest
+from designs import at_most
 from sklearn.exceptions import NotFittedError
 
 from rvamp_nb import (
@@ -142,7 +143,7 @@ def test_a_column_that_is_never_penalised_is_in_the_model():
     X["a"] += 0.01 * (age - 50) / 10
     y = X[COLUMNS[:6]] @ effects + 0.2 * age + np.random.default_rng(4).normal(size=150)
     X.insert(2, "age", age)
-    s = selector(X, y, penalty_factor={"age": 0}, randomize=Weakness(0.5))
+    s = selector(X, y, penalty_factor={"age": 0}, prior=Laplace(1.0, Weakness(0.5)))
     found = s.debiased_effects()
     assert "age" in found.names and "a" in found.names
     A, centred = datasets.standardize(X, y)
@@ -322,7 +323,8 @@ def test_bad_arguments_and_fits_without_an_answer_are_refused(squared):
             s.debiased_effects(level=level)
     with pytest.raises(NotFittedError):
         StabilitySelection().debiased_effects()
-    empty = selector(X, y, lambdas=[3.0], max_iter=1)
+    with at_most(1):
+        empty = selector(X, y, lambdas=[3.0])
     with pytest.raises(ValueError, match="nothing converged"):
         empty.debiased_effects()
     short = replace(s.selection_, question=replace(s.question_, max_iter=1))

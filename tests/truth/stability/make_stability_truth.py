@@ -68,12 +68,7 @@ def false_selections(recipe, d):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         s = StabilitySelection(
-            n_resamples=0,
-            threshold=0.75,
-            q=recipe["q"],
-            n_lambdas=15,
-            lambda_min_ratio=0.1,
-            tol=1e-4,
+            n_resamples=0, threshold=0.75, q=recipe["q"], lambdas=15, tol=1e-4
         ).fit(X, y)
     Pi = s.probabilities_
     if "pairs" in recipe:
