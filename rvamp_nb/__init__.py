@@ -12,6 +12,7 @@ __version__ = "0.4.0"
 import lazy_loader as _lazy_loader
 
 # until 1.0: what a name of an earlier version is called now, or what to write for it
+_LESSON = "chapter 4.6 has it: from rvamp_nb.course.conditioning import condition_on_rows"
 _RENAMED = {
     "BlockError": "write from rvamp_nb.exceptions import ChunkError",
     "ChunkError": "write from rvamp_nb.exceptions import ChunkError",
@@ -27,11 +28,21 @@ _RENAMED = {
     "ReliabilityWarning": "write from rvamp_nb.exceptions import ReliabilityWarning",
     "Rows": "WeightedLoss",
     "TrustWarning": "write from rvamp_nb.exceptions import ReliabilityWarning",
-    "counted": "condition_on_rows",
+    "coefficient_interval": "write p1(fit).quantile([0.05, 0.95])",
+    "condition_on_rows": _LESSON,
+    "counted": _LESSON,
     "effects": "debiased_effects",
     "expected_study": "predict_study",
+    "group_norm": "chapter 5.8 has it in two lines, by algorithm.group_channel",
+    "load_fit": "a fit is pickled: write joblib.load(path)",
+    "load_state": "write joblib.load(path), after joblib.dump(fit.messages, path)",
+    "orthonormal_groups": "write StabilitySelection(column_groups=...), or"
+    " algorithm.column_groups.orthonormal(A, labels)",
     "plan": "plan_study",
     "refined": "refine",
+    "save_fit": "a fit is pickled: write joblib.dump(fit, path)",
+    "softmax_fit": "write StabilitySelection(loss='softmax', lambdas=[lam]).fit(X, y)",
+    "survival_fit": "write StabilitySelection(loss='survival', lambdas=[lam]).fit(X, y)",
 }
 
 _load, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)
