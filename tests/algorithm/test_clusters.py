@@ -162,7 +162,7 @@ def test_where_nothing_is_random_the_response_is_that_of_the_face():
         dict(prior=Laplace(0.2), resampling=HALF),
         dict(prior=Laplace(0.2), intercept=True, loss=Logistic()),
         dict(prior=ElasticNet(0.2), resampling=Grouped(HALF, np.arange(60) // 2)),
-        dict(prior=NonNegative(0.1), resampling=Poisson(0.5)),
+        dict(prior=NonNegative(0.1, TwoPoint()), resampling=Poisson(0.5)),
     ],
 )
 @pytest.mark.parametrize("N", [30, 90])
@@ -289,8 +289,9 @@ def twins(M=60, seed=1):
 @pytest.fixture(scope="module")
 def pair():
     A, y = twins()
-    both = (rvamp(A, y, 1.0, column_clusters=blocks) for blocks in (None, [[0, 1]]))
-    return *both, naive_bootstrap(A, y, 1.0, n_resamples=3000, keep=[0, 1])
+    drawn = dict(prior=Laplace(1.0, TwoPoint()))
+    both = (rvamp(A, y, **drawn, column_clusters=blocks) for blocks in (None, [[0, 1]]))
+    return *both, naive_bootstrap(A, y, **drawn, n_resamples=3000, keep=[0, 1])
 
 
 def test_both_densities_of_a_pair_against_refits(pair):
