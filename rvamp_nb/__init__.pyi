@@ -49,8 +49,8 @@ from .inference.halves import complementary_pairs as complementary_pairs
 from .inference.refinement import refine as refine
 from .inference.softmax import softmax_fit as softmax_fit
 from .inference.survival import survival_fit as survival_fit
-from .select.bagged import BaggedClassifier as BaggedClassifier
-from .select.bagged import BaggedRegressor as BaggedRegressor
+from .select.estimator import BaggedClassifier as BaggedClassifier
+from .select.estimator import BaggedRegressor as BaggedRegressor
 from .select.estimator import StabilitySelection as StabilitySelection
 from .select.networks import neighbourhoods as neighbourhoods
 from .select.planning import plan_study as plan_study
