@@ -40,8 +40,8 @@ from .inference.bootstrap import naive_bootstrap as naive_bootstrap
 from .inference.effects import debiased_effects as debiased_effects
 from .inference.halves import complementary_pairs as complementary_pairs
 from .inference.refinement import refine as refine
-from .select.bagged import BaggedClassifier as BaggedClassifier
-from .select.bagged import BaggedRegressor as BaggedRegressor
+from .select.estimator import BaggedClassifier as BaggedClassifier
+from .select.estimator import BaggedRegressor as BaggedRegressor
 from .select.estimator import StabilitySelection as StabilitySelection
 from .select.networks import neighbourhoods as neighbourhoods
 from .select.planning import plan_study as plan_study
