@@ -11,15 +11,22 @@ __version__ = "0.4.0"
 
 import lazy_loader as _lazy_loader
 
-_RENAMED = {  # until 1.0: what a name of 0.3.0 is called now
-    "BlockError": "ChunkError",
-    "DaskPanels": "DaskTable",
+# until 1.0: what a name of an earlier version is called now, or what to write for it
+_RENAMED = {
+    "BlockError": "write from rvamp_nb.exceptions import ChunkError",
+    "ChunkError": "write from rvamp_nb.exceptions import ChunkError",
+    "ChunkedTable": "write from rvamp_nb.tables import ChunkedTable",
+    "ConvergenceWarning": "write from rvamp_nb.exceptions import ConvergenceWarning",
+    "DaskPanels": "write from rvamp_nb.tables import DaskTable",
+    "DaskTable": "write from rvamp_nb.tables import DaskTable",
+    "Fit": "write from rvamp_nb.results import Fit",
     "Fixed": "FixedFactor",
     "FixedSizes": "ConstantSignal",
     "GaussianSizes": "GaussianSignal",
-    "Panels": "ChunkedTable",
+    "Panels": "write from rvamp_nb.tables import ChunkedTable",
+    "ReliabilityWarning": "write from rvamp_nb.exceptions import ReliabilityWarning",
     "Rows": "WeightedLoss",
-    "TrustWarning": "ReliabilityWarning",
+    "TrustWarning": "write from rvamp_nb.exceptions import ReliabilityWarning",
     "counted": "condition_on_rows",
     "effects": "debiased_effects",
     "expected_study": "predict_study",
@@ -32,6 +39,9 @@ _load, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)
 
 def __getattr__(name):
     if name in _RENAMED:
-        now = f"it is {_RENAMED[name]} now"
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {now}")
+        now = _RENAMED[name]
+        if now.isidentifier():
+            now = f"it is {now} now"
+        # no AttributeError: what it says is lost in `from rvamp_nb import name`
+        raise ImportError(f"module {__name__!r} has no attribute {name!r}: {now}")
     return _load(name)

@@ -37,8 +37,6 @@ from .algorithm.resampling import Subsample as Subsample
 from .algorithm.resampling import TwoPoint as TwoPoint
 from .algorithm.resampling import Weakness as Weakness
 from .algorithm.saving import load_state as load_state
-from .algorithm.solver import ConvergenceWarning as ConvergenceWarning
-from .algorithm.solver import Fit as Fit
 from .algorithm.solver import load_fit as load_fit
 from .algorithm.solver import rvamp as rvamp
 from .algorithm.solver import rvamp_path as rvamp_path
@@ -46,7 +44,6 @@ from .algorithm.solver import save_fit as save_fit
 from .algorithm.weighted import WeightedLoss as WeightedLoss
 from .inference.bootstrap import naive_bootstrap as naive_bootstrap
 from .inference.conditioning import condition_on_rows as condition_on_rows
-from .inference.diagnostics import ReliabilityWarning as ReliabilityWarning
 from .inference.effects import debiased_effects as debiased_effects
 from .inference.halves import complementary_pairs as complementary_pairs
 from .inference.refinement import refine as refine
@@ -58,8 +55,5 @@ from .select.estimator import StabilitySelection as StabilitySelection
 from .select.networks import neighbourhoods as neighbourhoods
 from .select.planning import plan_study as plan_study
 from .select.planning import predict_study as predict_study
-from .tables.chunked import ChunkedTable as ChunkedTable
-from .tables.chunked import ChunkError as ChunkError
-from .tables.dask_table import DaskTable as DaskTable
 
 __version__: str

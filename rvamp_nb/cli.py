@@ -21,6 +21,7 @@ from pathlib import Path
 
 import rvamp_nb
 from .cli_options import arguments
+from .exceptions import ConvergenceWarning, ReliabilityWarning
 from .select import frames, readers
 from .select.frames import Table
 from .select.readers import InputError, LazyModule, np, pd, printable
@@ -38,7 +39,7 @@ def _collected_warnings():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield warned
-    by_itself = rvamp_nb.ConvergenceWarning, rvamp_nb.ReliabilityWarning, RuntimeWarning
+    by_itself = ConvergenceWarning, ReliabilityWarning, RuntimeWarning
     for warning in caught:
         sentence = " ".join(str(warning.message).split())
         if not issubclass(warning.category, by_itself) and sentence not in warned:

@@ -91,6 +91,9 @@ _NOW = {
     "seed": "random_state",
     "l1_ratio": "has left: write prior=ElasticNet(1.0, l1_ratio=0.5)",
     "randomize": "has left: write prior=Laplace(1.0, TwoPoint(2, 0.5))",
+    "positive": "has left: write prior=NonNegative(lam)",
+    "penalty_factor": "has left: write prior=Laplace(lam, penalty_factor=...)",
+    "delta": "has left: write loss=Huber(delta)",
     "n_lambdas": "has left: write lambdas=20 for a path of 20 penalties",
     "lambda_min_ratio": "has left: a path of lambdas=20 ends at 0.05 of its largest"
     " penalty; for another end write the penalties, lambdas=[...]",

@@ -3,10 +3,10 @@
     python docs/teach/decks.py          into _docs/_static/decks/
     python docs/teach/decks.py OUT 3    the third alone, into OUT/
 
-A slide is a problem, an equation, a figure, the questions of a slider or what a chapter
-ends with; the sheets of appendix/teaching.ipynb are the rest (slides.py). Each deck is
-one file, with its formulas and pictures in it, and asks nothing of the network. The
-speaker's notes (press n) have the words around what is shown, and the minutes of each
+What is on the slides is said in lectures.md, which slides.py reads; the sheets of
+appendix/teaching.ipynb are the rest. Each deck is one file, with its formulas and
+pictures in it, and asks nothing of the network. The speaker's notes (press n, or p for
+a window of their own) have what the chapter says, the answers, and the minutes of each
 slide.
 """
 
@@ -14,18 +14,21 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from html import escape
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent / "tests/helpers")]
 
+import nbformat
 from jinja2 import Environment, FileSystemLoader
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from notebooks import ROOT
+from notebooks import ROOT, notebook
+from plan import NEEDS
 from teach.slides import read_sheets, slides_of
-from translate import LABEL, LINK, TAG, is_label, known_labels, plain, settings
+from translate import LABEL, LINK, TAG, is_label, known_labels, labels, plain, settings
 
 HERE = Path(__file__).parent
 OUT = ROOT / "_docs/_static/decks"
@@ -35,7 +38,9 @@ LENGTH = 90  # minutes of a lecture
 WEIGHTS = {
     "first": 3,
     "problem": 4,
-    "equation": 5,
+    "words": 3,
+    "code": 4,
+    "equation": 4,
     "figure": 3,
     "film": 3,
     "questions": 6,
@@ -88,7 +93,7 @@ class Page:
                 "title": self.inline(slide.title),
                 "body": body,
                 "notes": self.html(slide.notes),
-                "alt": escape(slide.alt),
+                "alt": escape(plain(self.plainly(slide.alt))),
                 "minutes": minutes,
                 "until": until,
             }
@@ -108,10 +113,11 @@ class Page:
         return self.parser.renderInline(self.plainly(text))
 
     def plainly(self, text):
-        """Leave out links, and write the labels of equations as slides show them."""
+        """Leave out links, and write the numbers of equations for their labels."""
         text = LINK.sub(lambda m: m[2] if m[3] else m[0], text)
         return LABEL.sub(
-            lambda m: f"({name_of(m[2])})" if is_label(m, self.known) else m[0], text
+            lambda m: f"({numbers()[m[2]]})" if is_label(m, self.known, True) else m[0],
+            text,
         )
 
     def formula(self, tex, options):
@@ -125,7 +131,7 @@ class Page:
         mark = f'<span class="formula" role="img" aria-label="{name}">⟦{place}⟧</span>'
         if not display:
             return mark
-        label = f'<span class="label">({name_of(tag[1])})</span>' if tag else ""
+        label = f'<span class="label">({numbers()[tag[1]]})</span>' if tag else ""
         return f'<div class="displayed">{mark}{label}</div>'
 
     def draw(self):
@@ -140,9 +146,16 @@ class Page:
         return json.loads(done.stdout)
 
 
-def name_of(label):
-    """Return an equation's label as a slide shows it."""
-    return label.removeprefix("eq:")
+@cache
+def numbers():
+    """Return {label: the number that an equation has on the site}."""
+    found = {}
+    for chapter in NEEDS:
+        stem = chapter.replace(".", "")
+        path = next((ROOT / "nbs/course").glob(f"{stem}_*.ipynb"))
+        named = labels(nbformat.from_dict(notebook(path)))
+        found |= {label: f"{chapter}.{k}" for k, label in enumerate(named, 1)}
+    return found
 
 
 def break_rows(tex):
@@ -151,9 +164,10 @@ def break_rows(tex):
     """
     if len(tex) < WIDE or re.search(r"\\begin|\\left|\\\\", tex):
         return tex
-    parts = split_outside(tex, r"\qquad")
-    if len(parts) > 1:
-        return rf"\begin{{gathered}}{ROW.join(parts)}\end{{gathered}}"
+    for space in r"\qquad", r"\quad":
+        parts = split_outside(tex, space)
+        if len(parts) > 1:
+            return rf"\begin{{gathered}}{ROW.join(parts)}\end{{gathered}}"
     first, *more = split_outside(tex, "=")
     if len(more) > 1:
         rows = ROW.join(f"&={part}" for part in more)
@@ -177,10 +191,13 @@ def split_outside(tex, mark):
 
 
 def share_out(slides):
-    """Return the minutes of each slide, whole numbers that add up to a lecture."""
-    weights = [WEIGHTS[slide.kind] for slide in slides]
-    exact = [LENGTH * weight / sum(weights) for weight in weights]
-    minutes = [int(time) for time in exact]
+    """Return the minutes of each slide, whole numbers that add up to a lecture; what
+    has minutes of its own keeps them.
+    """
+    left = LENGTH - sum(slide.minutes for slide in slides)
+    weights = [0 if slide.minutes else WEIGHTS[slide.kind] for slide in slides]
+    exact = [left * weight / sum(weights) for weight in weights]
+    minutes = [slide.minutes or int(time) for slide, time in zip(slides, exact)]
     late = sorted(range(len(exact)), key=lambda k: minutes[k] - exact[k])
     for k in late[: LENGTH - sum(minutes)]:
         minutes[k] += 1

@@ -1,9 +1,25 @@
-"""Choose what is on the slides of a lecture, from the cells of its chapters."""
+"""Make the slides of a lecture from its outline and from the cells of its chapters.
+
+The outlines are in lectures.md. A lecture begins with ``# 3``, a slide with ``## `` and
+its title. Below it stand words of the slide's own, and lines that take something from a
+chapter:
+
+    problem 2.1                   its problem, and the numbers printed there
+    $$ eq:de-finetti              an equation, by its label
+    $$ 3.2 What u is 2            the second equation below that heading
+    figure 2.1.3
+    cell 3.6 sol36a               a cell's code and what it prints
+    printed 3.6 c18fa585          what a cell prints
+    questions 2.1 1               the first questions of a slider
+    now 2.1                       what one has at the end
+    film resample                 of animations.py
+    minutes 15                    for something that the class does
+    Notes: words for the speaker, before those of the chapter
+"""
 
 import base64
 import re
 import sys
-from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,36 +30,36 @@ sys.path[:0] = [str(DOCS), str(DOCS.parent / "tests/helpers")]
 import plan
 import routes
 from minutes import DISPLAYED, FENCED, FOLDED, INLINE
-from notebooks import PATHS, ROOT, notebook
-from translate import CAPTION, EQUATION, LABEL, TAG, plain
+from notebooks import ROOT, notebook
+from translate import CAPTION, EQUATION, TAG
 
 TEACHING = ROOT / "nbs/appendix/teaching.ipynb"
-EQUATIONS = 9  # of one lecture, about
-FIGURES = 6
+OUTLINES = Path(__file__).parent / "lectures.md"
 WORDS = 95  # of a problem
 ROOM = 125  # words of numbered lines on a slide
-SENTENCE = 40  # words of one above or below an equation, and of a caption
-FEW = 5  # words: a sentence of so many needs the one before it
+SENTENCE = 40  # words of a caption
 NOTES = 150  # words
-LINES = 5  # of printed numbers below a problem
-COLUMNS = 80
-KEPT = 100  # added to the rank of what must be shown
-ENDS = (".", "?", "!", ")", "*")  # of a sentence that leads to nothing below it
-FILMS = {  # of animations.py, by lecture
-    1: ("resample", "A resample goes round: draw the rows, refit, one estimate more"),
-    3: ("replicas", "The limit of replicas: n from 6 to 0"),
-}
+ENDS = (".", "?", "!", ")", ".*", ".**", "?*", "?**")  # of a sentence that is whole
 GRADES = {"in class, or in ten minutes": "*", "at home": "**", "for more": "***"}
-BREAK = re.compile(r"(?:(?<=[.!?:])|(?<=[.!?]\)))\s+(?=[A-Z“*$(])")  # of two sentences
+BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z“*$(])")  # of two sentences
 SHEET = re.compile(r"^### Lecture (\d+): (.+)\n(.+)\n\n((?:- .+\n?)+)", re.MULTILINE)
 POINT = re.compile(r"^- \*\*.+?\.?\*\* ")  # how a line of a sheet begins
-ASKED = re.compile(r"\A>? ?\*\*Move it and answer\.\*\*")
-POSED = "The problem"
+ASKED = re.compile(r"^>? ?\*\*Move it and answer\.\*\*", re.MULTILINE)
 QUOTED = re.compile(r"^> ?", re.MULTILINE)
+LECTURE = re.compile(r"^# (\d+)$", re.MULTILINE)
+OUTLINE = re.compile(r"^## (.+)$", re.MULTILINE)
+TAKEN = re.compile(
+    r"(?P<kind>problem|figure|cell|printed|questions|now|film|minutes) (?P<of>[\w.]+)"
+    r"(?: (?P<which>\w+))?"
+)
+SHOWN = re.compile(r"\$\$ (?P<label>[\w:-]+)$")
+UNLABELLED = re.compile(r"\$\$ (?P<chapter>\d\.\d) (?P<heading>.+) (?P<place>\d+)$")
 
 
 class Slide(NamedTuple):
-    """A slide in Markdown; its picture is a data URI."""
+    """A slide in Markdown, with its notes and what stands for its picture, which is a
+    data URI.
+    """
 
     kind: str
     title: str
@@ -54,7 +70,20 @@ class Slide(NamedTuple):
     place: str = ""
     page: str = ""  # of the site, where that is
     printed: str = ""  # numbers below the body
-    rank: float = 0  # of a chapter's equations and figures the highest are kept
+    minutes: int = 0  # those of something that the class does
+    sections: tuple = ()  # (chapter, section) of what it takes, the problem's is 0
+
+
+class Equation(NamedTuple):
+    """An equation of a chapter, with the paragraphs before and after it."""
+
+    chapter: str
+    section: int
+    heading: str
+    tex: str
+    label: str
+    before: str
+    after: str
 
 
 @cache
@@ -65,7 +94,9 @@ def read_term():
 
 @cache
 def read_sheets():
-    """Return {lecture: (title, first lines, [live, by hand, everybody moves])}."""
+    """Return {lecture: (title, first lines, [live, its answer, by hand, everybody
+    moves])}.
+    """
     found = {}
     for cell in notebook(TEACHING).cells:
         for number, title, lead, lines in SHEET.findall(f"{cell.source}\n"):
@@ -79,39 +110,39 @@ def read_answers():
     """Return {lecture: the printed answer of its question by hand}."""
     cells = notebook(TEACHING).cells
     by_hand = next(cell for cell in cells if "by_hand = {" in cell.source)
-    lines = re.findall(r"^ *(\d+) (\[[^]]+\])", printed_by(by_hand), re.MULTILINE)
-    return {int(number): " ".join(values.split()) for number, values in lines}
+    lines = re.findall(r"^ *(\d+)  (.+)$", printed_by(by_hand), re.MULTILINE)
+    return {int(number): answer for number, answer in lines}
 
 
 @cache
-def count_mentions():
-    """Count how often all pages name each equation and each figure."""
-    counted = Counter()
-    for path in PATHS:
-        for cell in notebook(path).cells:
-            counted.update(match[2] for match in LABEL.finditer(cell.source))
-            counted.update(re.findall(r"[Ff]igures? (\d\.\d\.\d+)", cell.source))
-    return counted
+def read_outlines():
+    """Return {lecture: [(title of a slide, its lines)]}."""
+    _, *parts = LECTURE.split(OUTLINES.read_text(encoding="utf-8"))
+    outlines = {}
+    for number, text in zip(parts[::2], parts[1::2]):
+        _, *slides = OUTLINE.split(text)
+        outlines[int(number)] = [*zip(slides[::2], slides[1::2])]
+    return outlines
 
 
 def slides_of(number):
     """Return the slides of a lecture, in their order."""
-    title, lead, (live, hand, moves) = read_sheets()[number]
-    stops = [stop for stop in read_term()[0] if stop.lecture == number]
-    stems = dict.fromkeys(stop.stem for stop in stops)
+    title, lead, (live, answer, hand, moves) = read_sheets()[number]
+    stems = dict.fromkeys(s.stem for s in read_term()[0] if s.lecture == number)
     titles = "\n".join(f"- {title_of(stem)}" for stem in stems)
     slides = [Slide("first", title, f"Lecture {number}\n\n{titles}", lead)]
-    reading = sum(stop.minutes for stop in stops)
-    for stop in stops:
-        slides += choose(Reader(stop).read(), stop.minutes / reading)
-    if number in FILMS:
-        slides.append(film(*FILMS[number]))
+    for outline in read_outlines()[number]:
+        slides += in_parts(made(*outline))
     live = f"{live}\n\n**Everybody moves** {moves}"
     at = {"place": "The explorer", "page": "explorer"}
-    slides.append(Slide("live", "Live, in the explorer", live, **at))
-    answer = f"The answer: `{read_answers()[number]}`"
-    slides.append(Slide("hand", "By hand", hand, answer))
+    slides.append(Slide("live", "Live, in the explorer", live, answer, **at))
+    slides.append(Slide("hand", "By hand", hand, read_answers()[number]))
     return [*slides, homework(number)]
+
+
+def chapter(number):
+    """Return the path of chapter "3.1"."""
+    return next((ROOT / "nbs/course").glob(f"{number.replace('.', '')}_*.ipynb"))
 
 
 def title_of(stem):
@@ -121,185 +152,244 @@ def title_of(stem):
     return f"{stem[0]}.{stem[1]} {title}"
 
 
-def film(name, title):
-    """Return the slide of a film."""
-    gif = (DOCS / f"static/{name}.gif").read_bytes()
-    source = f"data:image/gif;base64,{base64.b64encode(gif).decode()}"
-    return Slide("film", title, "", picture=source, alt=title)
-
-
 def homework(number):
     """Return the slide of a lecture's homework, by grade."""
     row = read_term()[1].loc[number]
     lines = [f"| {when} | {row[grade]} |" for when, grade in GRADES.items()]
     table = "\n".join(["| when | exercises |", "|---|---|", *lines])
     notes = "Each ends in a check that says what is wrong with an answer."
+    if "·" in table:
+        notes += " A dot: the exercise belongs to a section with a star."
     return Slide("homework", "Homework", table, notes)
 
 
-def choose(slides, share):
-    """Leave out the equations and figures of a chapter that are mentioned least: it has
-    its share of those that a lecture may show.
+def made(title, text):
+    """Make a slide from its lines of an outline."""
+    slide = Slide("words", title, "")
+    shown = []
+    own, chapters = [], []  # notes
+    for block in re.split(r"\n\n+", text.strip()):
+        if block.startswith("Notes: "):
+            own.append(block.removeprefix("Notes: "))
+        elif block.startswith("$$ "):
+            equation = find_equation(block)
+            shown.append(displayed(equation))
+            chapters.append(around(equation))
+            place = equation.chapter, equation.section
+            slide = at_chapter(slide._replace(kind="equation"), *place)
+        elif taken := TAKEN.fullmatch(block):
+            slide, body, notes = take(slide, **taken.groupdict())
+            shown.append(body)
+            chapters.append(notes)
+        else:
+            shown.append(block)
+    if slide.kind == "problem" and len(shown) > 1:  # words of its own in their place
+        chapters.insert(0, shown.pop(0))
+    body = "\n\n".join(part for part in shown if part)
+    notes = "\n\n".join(part for part in [*own, *chapters] if part)
+    return slide._replace(body=body, notes=notes)
+
+
+def in_parts(slide):
+    """Return slides of numbered lines, as many on each as have room."""
+    if slide.kind not in ("questions", "now"):
+        return [slide]
+    parts = [[]]
+    for line in slide.body.splitlines():
+        if parts[-1] and words("\n".join([*parts[-1], line])) > ROOM:
+            parts.append([])
+        parts[-1].append(line)
+    first, *more = ["\n".join(part) for part in parts]
+    title = f"{slide.title}, continued"
+    next_ones = [slide._replace(title=title, body=body, notes="") for body in more]
+    return [slide._replace(body=first), *next_ones]
+
+
+def at_chapter(slide, number, section):
+    """Return the slide with its place in a chapter."""
+    where = (*slide.sections, (number, section))
+    stem = chapter(number).stem
+    return slide._replace(place=f"Chapter {number}", page=stem, sections=where)
+
+
+def take(slide, kind, of, which):
+    """Return the slide with what a line of its outline takes, text to be shown, and
+    notes.
     """
-    kept = {}
-    for kind, limit in ("equation", EQUATIONS), ("figure", FIGURES):
-        places = [k for k, slide in enumerate(slides) if slide.kind == kind]
-        places.sort(key=lambda place: -slides[place].rank)
-        kept[kind] = places[: max(1, round(share * limit))]
-    return [s for k, s in enumerate(slides) if k in kept.get(s.kind, [k])]
+    if kind == "minutes":
+        return slide._replace(kind="class", minutes=int(of)), "", ""
+    if kind == "film":
+        gif = (DOCS / f"static/{of}.gif").read_bytes()
+        source = f"data:image/gif;base64,{base64.b64encode(gif).decode()}"
+        film = slide._replace(kind="film", picture=source, alt=slide.title)
+        return film, "", ""
+    if kind == "figure":
+        number = of.rpartition(".")[0]
+        section, caption, picture = figures(number)[of]
+        shown, notes = split_at(sentences(caption), SENTENCE)
+        slide = at_chapter(slide._replace(kind=kind), number, section)
+        return slide._replace(picture=picture, alt=caption), shown, notes
+    if kind == "problem":
+        shown, notes, printed = problem(of)
+        slide = at_chapter(slide._replace(kind=kind), of, 0)
+        return slide._replace(printed=printed), shown, notes
+    if kind in ("cell", "printed"):
+        section, source, printed = cells(of)[which]
+        slide = at_chapter(slide._replace(kind="code"), of, section)
+        code = f"```\n{source}\n```" if kind == "cell" else ""
+        return slide._replace(printed=printed), code, ""
+    texts = [text for text in closing(of) if text[0] == kind]
+    if len(texts) < int(which or 1):
+        raise LookupError(f"{kind} {of}: there are {len(texts)} in that chapter")
+    _, section, shown, notes = texts[int(which or 1) - 1]
+    return at_chapter(slide._replace(kind=kind), of, section), shown, notes
 
 
-class Reader:
-    """The slides that the cells of a stop give, read from the first to the last."""
-
-    def __init__(self, stop):
-        self.stop = stop
-        self.slides = []
-        self.heading = ""
-        self.picture = ""  # the last one, for the caption below it
-        self.asked = False  # whether the next figure belongs to questions
-        self.posed = None  # the place of the problem, while its section lasts
-
-    def read(self):
-        """Return all slides of the stop."""
-        for cell in self.stop.cells:
-            if cell.cell_type == "code":
-                self.read_code(cell)
-            else:
-                self.read_text(cell.source)
-        stem = self.stop.stem
-        place = f"Chapter {stem[0]}.{stem[1]}"
-        slides = map(finish, self.slides)
-        return [slide._replace(place=place, page=stem) for slide in slides]
-
-    def read_code(self, cell):
-        """Keep a cell's picture, and what it prints in the section of a problem."""
-        self.picture = picture_of(cell) or self.picture
-        printed = printed_by(cell)
-        if self.posed is not None and is_short(printed):
-            slide = self.slides[self.posed]
-            self.slides[self.posed] = slide._replace(printed=printed)
-
-    def read_text(self, text):
-        """Add the slides of a cell of text."""
-        if CAPTION.match(text):
-            self.slides.append(figure(text, self.picture, self.heading, self.asked))
-            self.asked = False
-        elif ASKED.match(text):
-            self.slides += questions(text)
-            self.asked = True
-        elif text.startswith("**You now have**"):
-            self.slides += what_is_known(text)
-        elif not text.startswith(("<details>", "> **", "*For ")):
-            self.read_prose(FENCED.sub("", FOLDED.sub("", text)))
-
-    def read_prose(self, text):
-        """Add the problem and the equations of a text, by its headings."""
-        first, *parts = re.split(r"^#+ (.+)$", text, flags=re.MULTILINE)
-        self.read_section(first)
+@cache
+def sections(number):
+    """Return (place of the section, its heading, the cell) for the cells of a chapter;
+    a text is split at its headings, and what folds is left out.
+    """
+    found = []
+    place, heading = 0, ""
+    for cell in notebook(chapter(number)).cells:
+        if cell.cell_type == "code":
+            found.append((place, heading, cell))
+            continue
+        first, *parts = re.split(r"^#+ (.+)$", cell.source, flags=re.MULTILINE)
+        found.append((place, heading, first))
         for heading, part in zip(parts[::2], parts[1::2]):
-            self.heading = heading
-            self.posed = None
-            if heading.startswith(POSED):
-                title = heading.removeprefix(f"{POSED}: ")
-                self.heading = f"{title[0].upper()}{title[1:]}"
-                self.posed = len(self.slides)
-                self.slides.append(Slide("problem", self.heading, ""))
-            self.read_section(part)
-
-    def read_section(self, text):
-        """Add what a text without headings gives: to the problem, and its equations."""
-        is_posed = self.posed is not None
-        if is_posed:
-            slide = self.slides[self.posed]
-            body = f"{slide.body}\n\n{text}"
-            self.slides[self.posed] = slide._replace(body=body)
-        self.slides += equations(self.heading, text, is_posed)
+            place += 1
+            found.append((place, heading, part))
+    return found
 
 
-def finish(slide):
-    """Keep the first sentences of a problem, and the rest as notes; what leads to an
-    equation, or to nothing, is left out.
+@cache
+def equations(number):
+    """Return the equations of a chapter."""
+    found = []
+    for place, heading, text in sections(number):
+        if not isinstance(text, str):
+            continue
+        text = QUOTED.sub("", FENCED.sub("", FOLDED.sub("", text)))
+        parts = EQUATION.split(text)  # text, indent, equation, text, …
+        for k in range(2, len(parts), 3):
+            tag = TAG.search(parts[k])
+            before = parts[k - 2].strip().rpartition("\n\n")[2]
+            after = parts[k + 1].strip().partition("\n\n")[0]
+            label = tag[1] if tag else ""
+            tex = parts[k].strip()
+            found.append(Equation(number, place, heading, tex, label, before, after))
+    return found
+
+
+@cache
+def labelled():
+    """Return {label: its equation} of all chapters."""
+    found = {}
+    for number in plan.NEEDS:
+        found |= {each.label: each for each in equations(number) if each.label}
+    return found
+
+
+def find_equation(line):
+    """Return the equation that a line of an outline names."""
+    if label := SHOWN.match(line):
+        return labelled()[label["label"]]
+    named = UNLABELLED.match(line)
+    below = [e for e in equations(named["chapter"]) if e.heading == named["heading"]]
+    if len(below) < int(named["place"]):
+        raise LookupError(f"{line}: {len(below)} equations are below that heading")
+    return below[int(named["place"]) - 1]
+
+
+def displayed(equation):
+    """Return an equation in Markdown."""
+    return f"$$\n{equation.tex}\n$$"
+
+
+def around(equation):
+    """Return what the chapter says around an equation, the equation in its place."""
+    after = finished(sentences(equation.after))
+    text, _ = split_at(after, NOTES)
+    tex = TAG.sub("", equation.tex)
+    lead = " ".join(sentences(equation.before))
+    return f"{lead}\n\n$$\n{tex}\n$$\n\n{text}"
+
+
+@cache
+def figures(number):
+    """Return {number of a figure: (its section, caption, picture)} of a chapter."""
+    found = {}
+    picture = ""
+    for place, _, cell in sections(number):
+        if not isinstance(cell, str):
+            picture = picture_of(cell) or picture
+        elif CAPTION.match(cell):
+            name = re.search(r"\d\.\d\.★?\d+", cell)[0]
+            found[name] = place, cell, picture
+    return found
+
+
+@cache
+def cells(number):
+    """Return {id of a cell of code: (its section, source, what it prints)}."""
+    return {
+        cell["id"]: (place, first_part(cell.source), printed_by(cell).strip())
+        for place, _, cell in sections(number)
+        if not isinstance(cell, str)
+    }
+
+
+def first_part(source):
+    """Return a cell's function without its calls, or the cell without assertions."""
+    source = source.partition("\n\n\n")[0]
+    lines = [line for line in source.splitlines() if not line.startswith("assert ")]
+    return "\n".join(lines)
+
+
+@cache
+def problem(number):
+    """Return the first sentences of a chapter's problem, the rest, and what is printed
+    in its section if that is short.
     """
-    if slide.kind != "problem":
-        return slide
-    parts = [part for part in slide.body.split("\n\n") if "$$" not in part]
-    points = [sentence for part in parts for sentence in sentences(part)]
-    if slide.printed:
-        points = [re.sub(":$", ".", sentence) for sentence in points]
-    points = [sentence for sentence in points if sentence.endswith(ENDS)] or points
+    parts, printed = [], ""
+    for _, heading, cell in sections(number):
+        if not heading.lower().startswith("the problem"):
+            continue
+        if isinstance(cell, str):
+            parts.append(FENCED.sub("", FOLDED.sub("", cell)))
+        elif is_short(printed_by(cell)):
+            printed = printed_by(cell)
+    text = EQUATION.sub("\n\n", "\n\n".join(parts))
+    points = []
+    for part in text.split("\n\n"):
+        if not (CAPTION.match(part) or part.startswith("|")):
+            points += finished(sentences(part))
     shown, rest = split_at(points, WORDS)
     notes, _ = split_at(sentences(rest), NOTES)
-    return slide._replace(body=shown, notes=notes)
+    return shown, notes, printed
 
 
-def equations(heading, text, is_posed):
-    """Return a slide for each displayed equation, with the sentences beside it."""
-    texts = EQUATION.split(QUOTED.sub("", text))  # text, indent, equation, text, …
-    slides = []
-    for k in range(2, len(texts), 3):
-        before = sentences(texts[k - 2].strip().rpartition("\n\n")[2])
-        after = sentences(texts[k + 1].strip().partition("\n\n")[0])
-        last = before[-1:]
-        if words(" ".join(last)) <= FEW:
-            last = before[-2:]
-        first = [sentence for sentence in after[:1] if not sentence.endswith(":")]
-        formula = f"$$\n{texts[k].strip()}\n$$"
-        shown = f"{short(last)}\n\n{formula}\n\n{short(first)}"
-        notes, _ = split_at([*before, *after], NOTES)
-        rank = rank_of(texts[k], is_first=k == 2, is_posed=is_posed)
-        slides.append(Slide("equation", heading, shown, notes, rank=rank))
-    return slides
-
-
-def rank_of(equation, is_first, is_posed):
-    """Rank an equation by its mentions; of a section without labels the first one comes
-    first, and those of a problem are kept.
+@cache
+def closing(number):
+    """Return (kind, section, text, notes) of questions below sliders, and of what one
+    has at the end of a chapter.
     """
-    tag = TAG.search(equation)
-    rank = KEPT if is_posed else 0
-    if tag:
-        return rank + 1 + count_mentions()[tag[1]]
-    return rank + 0.5 if is_first else rank
-
-
-def figure(caption, picture, heading, is_asked):
-    """Return the slide of a figure; one that belongs to questions is kept."""
-    number = re.search(r"\d\.\d\.\d+", caption)[0]
-    rank = count_mentions()[number]
-    if is_asked:
-        rank += KEPT
-    shown, rest = split_at(sentences(caption), SENTENCE)
-    return Slide("figure", heading, shown, rest, picture, plain(caption), rank=rank)
-
-
-def questions(text):
-    """Return slides of questions, with the answers as notes."""
-    text = QUOTED.sub("", text)
-    asked = ASKED.sub("", FOLDED.sub("", text))
-    answers = "".join(FOLDED.findall(text))
-    answers = re.sub(r"</?details>|<summary>.*?</summary>", "", answers)
-    return numbered("questions", "Move it and answer", asked, answers)
-
-
-def what_is_known(text):
-    """Return slides of what one has at the end of a chapter."""
-    text = text.partition("*Further reading:*")[0]
-    return numbered("now", "You now have", text.partition("\n")[2], "")
-
-
-def numbered(kind, title, text, notes):
-    """Return slides of numbered lines, as many on each as have room."""
-    slides = []
-    shown = []
-    for line in numbered_lines(text):
-        if shown and words("\n".join([*shown, line])) > ROOM:
-            slides.append(Slide(kind, title, "\n".join(shown), notes))
-            title = f"{title.removesuffix(', continued')}, continued"
-            notes = ""
-            shown = []
-        shown.append(line)
-    return [*slides, Slide(kind, title, "\n".join(shown), notes)]
+    found = []
+    for place, _, text in sections(number):
+        if not isinstance(text, str):
+            continue
+        if ASKED.search(text):
+            text = QUOTED.sub("", ASKED.split(text)[1])
+            asked = numbered_lines(FOLDED.sub("", text))
+            answers = "".join(FOLDED.findall(text))
+            answers = re.sub(r"</?details>|<summary>.*?</summary>", "", answers)
+            found.append(("questions", place, "\n".join(asked), answers.strip()))
+        elif text.startswith("**You now have**"):
+            text = text.partition("*Further reading:*")[0].partition("\n")[2]
+            found.append(("now", place, "\n".join(numbered_lines(text)), ""))
+    return found
 
 
 def numbered_lines(text):
@@ -328,6 +418,11 @@ def sentences(text):
     return [sentence for sentence in found if sentence]
 
 
+def finished(points):
+    """Leave out the sentences that lead to something below them."""
+    return [sentence for sentence in points if sentence.endswith(ENDS)]
+
+
 def words(text):
     """Count the words of a text; a formula in a line has the room of two."""
     return len(INLINE.sub("a b", DISPLAYED.sub("", text)).split())
@@ -343,12 +438,6 @@ def split_at(parts, limit):
     return " ".join(parts[:k]), " ".join(parts[k:])
 
 
-def short(parts):
-    """Return sentences that are short enough to be shown, or nothing."""
-    text = " ".join(parts)
-    return text if words(text) <= SENTENCE else ""
-
-
 def printed_by(cell):
     """Return what a cell has printed."""
     return "".join(output.get("text", "") for output in cell.outputs)
@@ -357,7 +446,7 @@ def printed_by(cell):
 def is_short(text):
     """Return True if printed lines fit below a problem."""
     lines = text.splitlines()
-    return 0 < len(lines) <= LINES and max(map(len, lines)) <= COLUMNS
+    return 0 < len(lines) <= 5 and max(map(len, lines)) <= 80
 
 
 def picture_of(cell):

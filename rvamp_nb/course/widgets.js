@@ -390,7 +390,7 @@ function ridgeline(data, state, width, act) {
   const peaks = (usual.length ? usual : all).map(({ peak, size }) => peak * size).sort((a, b) => b - a), top = Math.min(peaks[0], 2 * peaks[Math.floor(peaks.length / 2)] || peaks[0]) || 1;
   const picture = s("svg", { width, height: total, viewBox: `0 0 ${width} ${total}`, role: "group", "aria-label": "One row for each coefficient: refits, p̄₁ and its atom" });
   const barAt = left + inner + 16, refitsAt = barAt + bar + number / 2 + (narrow ? 4 : 10), ourAt = refitsAt + number, middle = { "text-anchor": "middle" };
-  picture.append(words(left, 16, narrow ? "where not zero" : "coefficient, in the resamples where it is not zero", { class: "strong" }),
+  picture.append(words(left, 16, inner < 340 ? "where not zero" : "coefficient, in the resamples where it is not zero", { class: "strong" }),
     words(barAt, 16, narrow ? "zero" : "zero in", { class: "strong" }), words((refitsAt + ourAt) / 2, 16, narrow ? "selected, Π" : "selected in (Π)", { ...middle, class: "strong" }),
     words(refitsAt, 34, "refits", middle), words(ourAt, 34, "p̄₁", { ...middle, class: "p1-text strong" }));
   if (!narrow) for (const [share, name, anchor] of [[0, "0", "start"], [0.5, "50", "middle"], [1, "100 %", "end"]]) picture.append(words(barAt + share * bar, 34, name, { "text-anchor": anchor }));
@@ -444,7 +444,7 @@ function one(data, state, width) {
   // what the refits are compared with, while they stand where the density does
   const compared = countable(data, state) && state.shift === 0, all = compared && counted(refits.codes), B = data.B.toLocaleString("en"), count = compared && inRefits(data, state, state.i), part = compared && shown && state.n < data.B && apart(counts, all);
   const far = (v) => v.toFixed(3), size = Math.max(sd, (span[1] - span[0]) / 500), ends = (low, high) => `${digits(low, 10 * size)} to ${digits(high, 10 * size)}`;
-  const row = (kind, text, share, mu, deviation, low, high, distance) => [kind, text, share, digits(mu, size), digits(deviation, Math.max(deviation, size / 10)), ends(low, high), ...(data.B >= 400 ? [distance] : [])];
+  const row = (kind, text, share, mu, deviation, low, high, distance) => [kind, text, share, digits(mu, size), digits(deviation, Math.max(deviation, size / 10)), ends(low, high), ...(data.B >= 400 ? [distance || "–"] : [])];
   const rows = [row("p1", "p̄₁", percent(Pi), mean, sd, quantile(m, 0.05), quantile(m, 0.95), compared && far(count.distance)),
     row("p2", "p̄₂", "100 %", mean, sd, mean - 1.6449 * sd, mean + 1.6449 * sd, compared && far(apartFrom((v) => Phi((v - mean) / sd), 0, all, refits.unit)))];
   if (shown) {

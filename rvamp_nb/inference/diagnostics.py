@@ -11,7 +11,7 @@ sign. `near_duplicate_rows` finds samples that repeat each other.
 >>> d = datasets.load_diabetes()
 >>> fit = rvamp(d.A[:, :10], d.y, lam=100.0)
 >>> print(diagnose(fit, np.arange(10), d.names[:10]))
-green: no sign of trouble (varies as with 126 rows, one of which makes 4%)
+green: no sign of trouble (varies as with 108 rows, one of which makes 5%)
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,6 @@ __all__ = [
     "RED_REPEATS",
     "RED_ROWS",
     "RED_SHARE",
-    "ReliabilityWarning",
     "SLAB_ROWS",
     "SPREAD_FROM_PI",
     "TWIN_CORRELATION",
@@ -84,29 +83,6 @@ GROUP_CORRELATION = 0.7  # of two groups of columns, canonical: amber above
 RED_REPEATS = 0.1  # the share of the rows that repeat another one
 # halved or doubled: tables with a share of .05 to .2 change from amber to red, or back
 WORST_FIRST = ("red", "amber")  # the worst first; else green
-
-
-class ReliabilityWarning(UserWarning):
-    """Warn that an answer of rVAMP should not be trusted without refits, or does not
-    hold.
-
-    See Also
-    --------
-    Diagnostics : Report the signs of trouble.
-    refine : Make refits.
-    ConvergenceWarning : Warn that messages did not settle.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from rvamp_nb import ReliabilityWarning, StabilitySelection, datasets
-    >>> d = datasets.gaussian_design(20, 3, density=0.4, seed=2)
-    >>> with warnings.catch_warnings(record=True) as found:
-    ...     warnings.simplefilter("always")
-    ...     s = StabilitySelection(n_resamples=0).fit(d.A, d.y)
-    >>> found[-1].category is ReliabilityWarning, s.diagnostics_.reliability
-    (True, 'red')
-    """
 
 
 class Diagnostics(NamedTuple):

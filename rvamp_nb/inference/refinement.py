@@ -784,7 +784,7 @@ def refine(
     >>> d = datasets.load_diabetes()
     >>> fit = rvamp(d.A[:, :10], d.y, lam=50.0)
     >>> refine(fit, accuracy=0.05).Pi.round(1).tolist()
-    [0.1, 0.4, 1.0, 0.9, 0.1, 0.1, 0.7, 0.3, 1.0, 0.4]
+    [0.1, 0.8, 1.0, 1.0, 0.1, 0.2, 1.0, 0.2, 1.0, 0.5]
     """
     if n_resamples is None:
         accuracy = check_number("refine", "accuracy", accuracy, 1e-6, 0.5)

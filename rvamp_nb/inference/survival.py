@@ -28,7 +28,8 @@ from ..algorithm.active import step_for
 from ..algorithm.iteration import follow
 from ..algorithm.prior import Prior
 from ..algorithm.resampling import CountLaw, Subsample, check_law
-from ..algorithm.solver import ConvergenceWarning, Fit, rvamp
+from ..exceptions import ConvergenceWarning
+from ..algorithm.solver import Fit, rvamp
 from ..environment import numpy_errors
 from ..typing import ArrayLike, TableLike
 from ..validation import check_number, check_size

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..inference.diagnostics import ReliabilityWarning
+from ..exceptions import ReliabilityWarning
 from . import error_control
 from .penalty import search
 from ..tables.standardize import unit_columns

@@ -32,9 +32,10 @@ from ..algorithm.prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
 from ..algorithm.problem import Problem
 from ..algorithm.protocols import check_own_loss, check_response
 from ..algorithm.resampling import FixedFactor, check_law, law_of_one
-from ..algorithm.solver import ConvergenceWarning, Path, rvamp, rvamp_path
+from ..algorithm.solver import Path, rvamp, rvamp_path
 from ..algorithm.start import initial_state, lambda_max_factor
 from ..environment import progress_bar
+from ..exceptions import ConvergenceWarning
 from ..inference.baseline import MovingBaseline
 from .error_control import resolve_error_control
 from .features import Columns, check_named
@@ -56,7 +57,7 @@ def read_penalty(prior, penalty_factor, names, M, target_scale=1):
     that selects nothing.
     """
     if prior is None:
-        prior = Laplace(1.0, FixedFactor())
+        prior = Laplace(1.0)
     _check_prior(prior)
     prior.check(len(names), np.inf)
     factors = _one_each(penalty_factor, names)
@@ -65,8 +66,6 @@ def read_penalty(prior, penalty_factor, names, M, target_scale=1):
     check_law("randomize", prior.randomize, ("nodes", "draw"), positive=True)
     # the path varies one number only: lam goes into the factors
     factors = prior.lam * prior.penalty_factor * factors
-    if not prior.states_randomize:
-        prior = replace(prior, randomize=FixedFactor())
     if isinstance(prior, ElasticNet):
         # a column of variance one has the length sqrt(M), the solver's the length 1
         share, factor = _share_for(target_scale, float(prior.l1_ratio), M**0.5)

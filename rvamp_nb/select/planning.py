@@ -21,7 +21,7 @@ import numpy as np
 
 from ..algorithm.column_groups import GroupLasso
 from ..algorithm.evolution import Evolution, Spectrum
-from ..algorithm.solver import ConvergenceWarning
+from ..exceptions import ConvergenceWarning
 from ..datasets import standardize
 from ..environment import progress_bar
 from ..sketch import as_page

@@ -21,7 +21,7 @@ ReliabilityWarning: do not trust this answer without refits (see refin ...
 
 import numpy as np
 
-from ..inference.diagnostics import ReliabilityWarning
+from ..exceptions import ReliabilityWarning
 from ..validation import format_list
 from .target import suspected
 

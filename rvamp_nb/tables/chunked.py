@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['CHUNK_NUMBERS', 'SHORT', 'CANCELLED', 'SERIAL', 'DENSE_FROM_SHARE', 'added', 'side_by_side', 'SparseBlock',
-           'ChunkError', 'as_block', 'Remainder', 'ChunkedTable', 'sums_about', 'square_lengths', 'column_sums',
-           'chunk_axis', 'is_sparse', 'is_at_hand', 'check_in_memory', 'map_columns', 'take_columns', 'pick_columns',
-           'block_of', 'with_ones', 'scale_rows', 'read_blocks', 'read_small']
+           'as_block', 'Remainder', 'ChunkedTable', 'sums_about', 'square_lengths', 'column_sums', 'chunk_axis',
+           'is_sparse', 'is_at_hand', 'check_in_memory', 'map_columns', 'take_columns', 'pick_columns', 'block_of',
+           'with_ones', 'scale_rows', 'read_blocks', 'read_small']
 
 # %% ../../nbs/workshop/chunked.ipynb #85000004
 from collections.abc import Callable, Sequence
@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dger
 
+from ..exceptions import ChunkError
 from ..typing import Array, ArrayLike, Ints, TableLike, renamed
 from ..validation import check_size, dtype_of, kind_of
 
@@ -161,27 +162,6 @@ SERIAL = 1000  # below this many rows (or columns) one BLAS thread is as fast as
 DENSE_FROM_SHARE = (
     0.1  # from this share of numbers on, a sparse chunk is slower than an array
 )
-
-
-class ChunkError(OSError):
-    """Report that a chunk of a table could not be read, and which one: an OSError.
-
-    A pass over the table raises it where the file, or the task that holds the chunk,
-    fails; the cause is its `__cause__`.
-
-    See Also
-    --------
-    ChunkedTable, DaskTable : The tables that raise it.
-
-    Examples
-    --------
-    >>> from rvamp_nb import ChunkError
-    >>> try:
-    ...     raise ChunkError("columns 0 to 99 could not be read")
-    ... except OSError as error:
-    ...     print(error)
-    columns 0 to 99 could not be read
-    """
 
 
 def as_block(raw, center=None, scale=None, intercept=False, row_scale=None):
@@ -558,7 +538,7 @@ class ChunkedTable(_Blocks):
     Examples
     --------
     >>> import numpy as np
-    >>> from rvamp_nb import ChunkedTable
+    >>> from rvamp_nb.tables import ChunkedTable
     >>> table = ChunkedTable(np.arange(12.0).reshape(3, 4), chunk_size=6)
     >>> table @ np.ones(4), len(table.slices), table.passes
     (array([ 6., 22., 38.]), 2, 1)

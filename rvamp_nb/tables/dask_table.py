@@ -153,7 +153,7 @@ class DaskTable(ChunkedTable):
     --------
     >>> import dask.array as da
     >>> import numpy as np
-    >>> from rvamp_nb import DaskTable
+    >>> from rvamp_nb.tables import DaskTable
     >>> table = DaskTable(da.ones((4, 6), chunks=(4, 3)))
     >>> table @ np.ones(6), table.sent, table.received
     (array([6., 6., 6., 6.]), 48, 32)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rvamp_nb import ChunkedTable
 from rvamp_nb.algorithm.active import LEAST_PRECISION, DiagonalStep
 from rvamp_nb.algorithm.iteration import follow
 from rvamp_nb.algorithm.likelihood import Logistic, Squared
@@ -13,6 +12,7 @@ from rvamp_nb.algorithm.problem import Breakdown, Problem
 from rvamp_nb.algorithm.resampling import Subsample
 from rvamp_nb.algorithm.start import initial_state
 from rvamp_nb.algorithm.step import factor_replies
+from rvamp_nb.tables import ChunkedTable
 
 M, N = 40, 30
 

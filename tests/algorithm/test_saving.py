@@ -23,7 +23,6 @@ from rvamp_nb import (
     Discrete,
     ElasticNet,
     Exponential,
-    Fit,
     FixedFactor,
     Grouped,
     Huber,
@@ -49,8 +48,10 @@ from rvamp_nb import (
 from rvamp_nb.algorithm import saving
 from rvamp_nb.algorithm.prior import Prior
 from rvamp_nb.algorithm.saving import FileError, load_state, read, written_whole
-from rvamp_nb.algorithm.solver import ConvergenceWarning, load_fit, save_fit
+from rvamp_nb.algorithm.solver import load_fit, save_fit
 from rvamp_nb.datasets import standardize
+from rvamp_nb.exceptions import ConvergenceWarning
+from rvamp_nb.results import Fit
 from rvamp_nb.tables.chunked import ChunkedTable
 
 rng_of = np.random.default_rng

@@ -780,7 +780,7 @@ def container_of_the_table(rng, problem):
         made = [np.ndarray.tolist, _pandas, _polars, _arrow]
     else:
         made = [np.ndarray.tolist, _pandas, _polars, _arrow, sparse.csr_array]
-        made += [sparse.csc_array, sparse.coo_array, rv.ChunkedTable]
+        made += [sparse.csc_array, sparse.coo_array, rv.tables.ChunkedTable]
     container = made[rng.integers(len(made))]
     try:
         X = container(problem.X)

@@ -44,6 +44,7 @@ TRIED = re.compile(r"\b(half|halved|twice|doubled)\b", re.IGNORECASE)
 HIDDEN = re.compile(r"""import_module\(f?["']rvamp_nb""")
 GROUND = {
     "environment",
+    "exceptions",
     "interface",
     "typing",
     "validation",
@@ -53,8 +54,9 @@ BESIDE = {
     "cli_options",
     "datasets",
     "plot_style",
+    "results",
     "sketch",
-}  # the command, pictures, and tables to try things on
+}  # the command, pictures, tables to try things on, and the types of what comes back
 
 
 def rooms():
@@ -77,7 +79,8 @@ def storey(room):
     package = room.partition(".")[0] if "." in room else ""
     if room in GROUND:
         return 0
-    return STOREYS.index("cli" if room.startswith("cli") else package or "algorithm")
+    on_top = room.startswith("cli") or room == "results"
+    return STOREYS.index("cli" if on_top else package or "algorithm")
 
 
 def homeless(rooms):

@@ -23,10 +23,11 @@ from rvamp_nb.algorithm.resampling import (
     Stratified,
     Subsample,
 )
-from rvamp_nb.algorithm.solver import ConvergenceWarning, rvamp
+from rvamp_nb.algorithm.solver import rvamp
 from rvamp_nb.algorithm.start import initial_state
 from rvamp_nb.algorithm.step import WithIntercept
 from rvamp_nb.algorithm.weighted import WeightedLoss
+from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.inference import batch_glm as refits_room
 from rvamp_nb.inference.baseline import BaselineHazard, survival_target
 from rvamp_nb.inference.bootstrap import naive_bootstrap
@@ -214,7 +215,7 @@ def test_against_refits_with_weights_and_offsets(name):
     rows, prior = WeightedLoss(NAMES[name], w, o), Laplace(2.0, randomize=FixedFactor())
     fit = rvamp(A, y, prior=prior, loss=rows, intercept=True)
     n = 100 if name == "huber" else 200  # its refits take ten times as long
-    options = dict(randomize=FixedFactor(), n_resamples=n, verbose=False)
+    options = dict(n_resamples=n, verbose=False)
     known = dict(sample_weight=w, offset=o, intercept=True)
     truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
     assert fit.converged
@@ -274,9 +275,7 @@ def test_weights_and_offsets_in_groups(name):
     law, loss = Grouped(HALF, np.arange(M) // 3), WeightedLoss(NAMES[name], w, o)
     prior = Laplace(2.0, randomize=FixedFactor())
     fit = rvamp(A, y, prior=prior, loss=loss, resampling=law)
-    options = dict(
-        resampling=law, randomize=FixedFactor(), n_resamples=200, verbose=False
-    )
+    options = dict(resampling=law, n_resamples=200, verbose=False)
     known = dict(sample_weight=w, offset=o)
     truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
     assert np.sqrt(np.mean((fit.Pi - truth.Pi) ** 2)) < 0.06  # noise: .03
@@ -771,7 +770,7 @@ def test_survival_with_strata_and_entries_against_refits(kind):
 
 def test_a_table_in_chunks_has_one_baseline():
     A, time, event, given = sites("strata", 4)
-    from rvamp_nb import ChunkedTable
+    from rvamp_nb.tables import ChunkedTable
 
     with pytest.raises(TypeError, match="centred in each, in memory; give X"):
         survival_fit(ChunkedTable(A), time, event, 1.0, strata=given["strata"])

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from rvamp_nb import Prior, StabilitySelection, p1, p2, rvamp
 from rvamp_nb.algorithm import densities
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, SpikeSlab
-from rvamp_nb.algorithm.resampling import FixedFactor, TwoPoint
+from rvamp_nb.algorithm.resampling import TwoPoint
 from rvamp_nb.datasets import toy
 from rvamp_nb.select import plots, report
 from rvamp_nb.sketch import HIGH, IN_A_TABLE, MOST_DRAWN, digits
@@ -73,7 +73,7 @@ CASES = {
     "copies": dict(prepare=copied),
     "elastic net": dict(prior=ElasticNet(1.0, l1_ratio=0.7)),
     "copies, elastic net": dict(prepare=copied, prior=ElasticNet(1.0, l1_ratio=0.7)),
-    "non-negative": dict(prior=NonNegative(1.0, FixedFactor()), prepare=copied),
+    "non-negative": dict(prior=NonNegative(1.0), prepare=copied),
     "drawn penalties": dict(prior=Laplace(1.0, TwoPoint(2, 0.5))),
     "covariate": dict(penalty_factor={"gene 3": 0}),
 }
@@ -352,7 +352,7 @@ def of_every_kind():
     B[:, 1] = B[:, 0] + 0.1 * B[:, 1]
     z = B[:, 0] + rng.normal(size=30)
     blocks = rvamp(B, z, 3.0, column_clusters=[[0, 1]])
-    posterior = rvamp(A, y, prior=Laplace(0.6, FixedFactor()), beta=2.0)
+    posterior = rvamp(A, y, prior=Laplace(0.6), beta=2.0)
     yield "P1", p1(rvamp(A, y, 0.6), 0), "Π 0.258"
     yield "P1Clustered", p1(blocks, [0, 3]), "Π"
     yield "P1Posterior", p1(posterior, 0), "Π 1.000"

@@ -6,34 +6,125 @@ import re
 import sys
 
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from notebooks import ROOT
 from PIL import Image
-from routes import Stop
 
 sys.path.insert(0, str(ROOT / "docs"))
-from teach.decks import LENGTH, WEIGHTS, WIDE, Page, break_rows, share_out
-from teach.slides import ROOM, Reader, sentences, slides_of, words
+from teach import slides as teach
+from teach.decks import LENGTH, WEIGHTS, WIDE, Page, break_rows, numbers, share_out
+from teach.slides import ROOM, Slide, in_parts, made, sentences, slides_of, words
 
 LECTURES = range(1, 13)
 MOST = 30  # slides of a lecture
+ANSWERED = {"questions", "class", "live", "hand"}  # their notes have the answers
+# how a sentence begins that needs the one before it
+LEANS = re.compile(r"(So|Hence|Then|Together|Therefore|Its|It|With that|Thus)\b")
+MARKS = re.compile(r"[*_`$\\{}()\[\]]|\A\d\. ")
+
+
+def raw_labels(page, number, slides):
+    """Labels of equations that a deck shows as they are in a notebook."""
+    text = page.deck(number, slides)
+    labels = sorted(numbers(), key=len, reverse=True)
+    joined = [re.escape(label) for label in labels if {"-", "_", ":"} & {*label}]
+    shown = re.sub(r'<svg.*?</svg>|aria-label="[^"]*"|src="[^"]*"', "", text)
+    alone = rf"<code>(?:{'|'.join(map(re.escape, labels))})</code>"
+    found = re.findall(rf"\beq:[\w-]+|\((?:{'|'.join(joined)})\)|{alone}", shown)
+    beside = re.findall(r'class="label">\(([^)]*)\)<', text)
+    return found + [b for b in beside if not re.fullmatch(r"\d\.\d\.\d+", b)]
+
+
+def fragments(slides):
+    """Titles of the slides that begin in the middle of an argument."""
+    kinds = {"questions", "now", "homework", "film", "code", "first", "hand"}
+    found = []
+    for slide in slides:
+        text = MARKS.sub("", slide.body.lstrip()).replace("rVAMP", "The algorithm")
+        begins_small = re.match(r"[^A-Za-zΑ-Ω]*[a-zα-ω]", text)
+        if slide.kind not in kinds and (begins_small or LEANS.match(text)):
+            found.append(slide.title)
+    return found
+
+
+def cut_off(slides):
+    """Titles of the slides whose notes lead to something that is not there."""
+    return [slide.title for slide in slides if slide.notes.rstrip().endswith(":")]
+
+
+def unanswered(slides):
+    """Titles of the slides with a task and no answer."""
+    first = [s for s in slides if not s.title.endswith(", continued")]
+    return [s.title for s in first if s.kind in ANSWERED and not s.notes.strip()]
+
+
+def out_of_order(slides):
+    """Titles of the slides that take something from before what a slide above takes; a
+    chapter's problem comes first wherever it is.
+    """
+    found = []
+    above = {}
+    for slide in slides:
+        for chapter, section in slide.sections:
+            if above and (list(above)[-1] != chapter and chapter in above):
+                found.append(slide.title)
+            if section and section < above.get(chapter, 0):
+                found.append(slide.title)
+            above[chapter] = section
+    return found
+
+
+@pytest.fixture(scope="module")
+def page():
+    return Page()
 
 
 @pytest.mark.parametrize("number", LECTURES)
 def test_a_deck_has_all_parts_and_its_minutes_add_up(number):
     slides = slides_of(number)
     kinds = [slide.kind for slide in slides]
-    assert {*kinds} <= {*WEIGHTS} and len(slides) <= MOST
+    assert {*kinds} <= {*WEIGHTS, "class"} and len(slides) <= MOST
     assert kinds[0] == "first" and kinds[-3:] == ["live", "hand", "homework"]
-    assert {"equation", "figure", "problem", "now", "questions"} & {*kinds}
+    assert {"equation", "figure", "now", "questions"} <= {*kinds}
     assert kinds.count("figure") >= 2 and kinds.count("equation") >= 2
     minutes = share_out(slides)
     assert sum(minutes) == LENGTH and min(minutes) >= 1
-    assert all(slide.notes for slide in slides if slide.kind in ("first", "hand"))
+    assert all(m == s.minutes for m, s in zip(minutes, slides) if s.minutes)
     for slide in slides:
         assert words(slide.body) <= 1.2 * ROOM, slide.title
         assert slide.alt or not slide.picture
         assert bool(slide.page) == bool(slide.place)
+
+
+@pytest.mark.parametrize("number", LECTURES)
+def test_a_slide_is_read_without_the_one_before(page, number):
+    slides = slides_of(number)
+    assert raw_labels(page, number, slides) == []
+    assert fragments(slides) == []
+    assert cut_off(slides) == []
+    assert unanswered(slides) == []
+    assert out_of_order(slides) == []
+
+
+def test_slides_that_a_lecturer_would_stumble_over_are_noticed(page):
+    named = {"(A-n)": "(A-n)", "By eq:estimator it is": "eq:estimator"}
+    for body, label in named.items():
+        assert raw_labels(page, 1, [Slide("words", "A", body)]) == [label]
+    numbered = "By `eq:estimator` and `tail` it is."
+    assert raw_labels(page, 1, [Slide("words", "A", numbered)]) == []
+    begun = [Slide("equation", t, t) for t in ("hence $x$", "So it is.", "It is.")]
+    assert fragments([*begun, Slide("equation", "Good", "**Good.**")]) == [
+        slide.title for slide in begun
+    ]
+    assert cut_off([Slide("words", "A", "", "The cell does this:\n")]) == ["A"]
+    assert unanswered([Slide("live", "A", "Why?"), Slide("words", "B", "")]) == ["A"]
+    late, early, problem = [
+        Slide("words", str(section), "", sections=(("2.1", section),))
+        for section in (5, 3, 0)
+    ]
+    assert out_of_order([problem, late, early]) == ["3"]
+    assert out_of_order([early, problem, late]) == []
+    other = Slide("words", "other", "", sections=(("2.2", 1),))
+    assert out_of_order([early, other, late]) == ["5"]
 
 
 def test_every_figure_of_a_slide_is_its_chapters():
@@ -44,43 +135,56 @@ def test_every_figure_of_a_slide_is_its_chapters():
             assert slide.picture.startswith("data:image/png;base64,")
 
 
-def shown(*sources, picture=None):
-    """Make the slides of a stop with these cells; code begins with a backslash."""
-    cells = []
-    for source in sources:
-        if source.startswith("\\"):
-            data = {"image/png": picture} if picture else {}
-            output = new_output("display_data", data)
-            cells.append(new_code_cell(source[1:], outputs=[output]))
-        else:
-            cells.append(new_markdown_cell(source))
-    return Reader(Stop("A term", 1, 1, "21_replica", None, cells, None)).read()
+def test_lines_of_an_outline_become_a_slide():
+    slide = made("Name", "So it is.\n\n$$ eq:de-finetti\n\nHere.\n\nNotes: Say why.")
+    assert (slide.kind, slide.place) == ("equation", "Chapter 2.1")
+    assert slide.body.startswith("So it is.\n\n$$\n") and slide.body.endswith("Here.")
+    assert r"\tag{eq:de-finetti}" in slide.body
+    assert slide.notes.startswith("Say why.\n\n") and r"\tag" not in slide.notes
+    second = made("Name", "$$ 3.2 What u is 2")
+    assert r"g=\frac{c}{1+cV}" in second.body
+    posed = made("Name", "problem 2.1\n\nOne.")
+    assert posed.body == "One." and posed.notes and posed.printed
+    assert made("Name", "problem 2.1").body
+    called = made("Name", "cell 3.6 sol36a")
+    assert "rvamp(" in called.body and "assert" not in called.body
+    assert called.printed.startswith("Fit(converged")
+    assert made("Name", "printed 3.6 c18fa585").printed.startswith("False")
+    together = made("Name", "minutes 15\n\nIn pairs.")
+    assert (together.kind, together.minutes, together.body) == (
+        "class",
+        15,
+        "In pairs.",
+    )
 
 
-def test_cells_become_slides():
-    (posed,) = shown("## The problem: who is it?\nOne. Two:\n\n| a | b |\n")
-    assert (posed.kind, posed.title, posed.body) == ("problem", "Who is it?", "One.")
-    (equation,) = shown(
-        "## Name\nSo it is.\n$$\na = b\n\\tag{x}\n$$\nIt is so. And so."
-    )
-    assert equation.body == "So it is.\n\n$$\na = b\n\\tag{x}\n$$\n\nIt is so."
-    assert equation.notes == "So it is. It is so. And so."
-    picture, caption = "iVBO", "*Figure 2.1.1.* A curve. " + "Word " * 50 + "."
-    (figure,) = shown("## Name", "\\plot()", caption, picture=picture)
-    assert figure.title == "Name" and figure.body == "*Figure 2.1.1.* A curve."
-    assert figure.picture.endswith(picture)
-    (asked,) = shown(
-        "**Move it and answer.** 1. Set h = 0. Why? 2. And now?\n\n<details><summary>"
-        "<b>Answers</b></summary>\n\n1. Yes.\n\n</details>"
-    )
-    assert asked.body == "1. Set h = 0. Why?\n2. And now?"
-    assert asked.notes.strip() == "1. Yes."
-    first, second = shown("**You now have**\n\n1. a;\n2. " + "b " * ROOM)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "$$ no-such-label",
+        "$$ 3.2 What u is 9",
+        "figure 2.1.9",
+        "cell 3.6 no",
+        "now 2.1 2",
+    ],
+)
+def test_what_a_chapter_does_not_have_is_refused(line):
+    with pytest.raises(LookupError):
+        made("Name", line)
+
+
+def test_numbered_lines_have_room():
+    lines = "\n".join(["1. a;", "2. " + "b " * ROOM])
+    first, second = in_parts(Slide("now", "You now have", lines, "Why."))
     assert (first.body, second.title) == ("1. a;", "You now have, continued")
+    assert first.notes and not second.notes
 
 
 def test_what_folds_is_on_no_slide():
-    assert shown("<details>\n\n$$\na\n$$\n\n</details>", "> **β = 1**: $$\na\n$$") == []
+    shown = [text for text in teach.closing("2.1") if "<" in text[2]]
+    assert shown == [] and teach.closing("2.1")
+    with pytest.raises(LookupError):  # the letters of a chapter
+        teach.find_equation("$$ 2.1 Letters 1")
 
 
 def test_a_sentence_keeps_its_brackets():
@@ -92,16 +196,19 @@ def test_long_formulas_are_broken_at_top_level_only():
     short, part = r"a=b,\qquad c=d", "x" * WIDE
     assert break_rows(short) == short
     assert break_rows(rf"a=b,\qquad c={part}").count(r"\\[6pt]") == 1
+    assert break_rows(rf"a=b,\quad c={part}").count(r"\\[6pt]") == 1
     assert break_rows(rf"a=\frac{{b=c}}{{{part}}}") == rf"a=\frac{{b=c}}{{{part}}}"
     assert break_rows(rf"a=b=\{{{part}").count("&=") == 2
 
 
-def test_a_page_has_no_links_and_names_equations():
+def test_a_page_has_no_links_and_numbers_equations(page):
     page = Page()
     kept = page.html("Let $x$, and ($y$).")
     assert kept.count('<span class="whole">') == 2 and "</span>,</span>" in kept
+    number = numbers()["eq:de-finetti"]
+    assert re.fullmatch(r"2\.1\.\d+", number)
     assert page.inline("[so](a.html) `eq:de-finetti` and `code`") == (
-        "so (de-finetti) and <code>code</code>"
+        f"so ({number}) and <code>code</code>"
     )
     places = re.findall(r"⟦(\d)⟧", page.html("$x$ $z$ $x$"))
     assert places == ["0", "2", "0"] and len(page.formulas) == 3

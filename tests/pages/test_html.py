@@ -15,7 +15,6 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from rvamp_nb import (
-    FixedFactor,
     Laplace,
     NoResampling,
     Ridge,
@@ -327,7 +326,7 @@ def test_numbers_stand_to_the_right_and_words_to_the_left(answers):
 @pytest.fixture(scope="module")
 def results():
     """{name: (a result, the word of its badge and its colour)}."""
-    d, lasso = load_diabetes(), Laplace(20.0, FixedFactor())
+    d, lasso = load_diabetes(), Laplace(20.0)
     A, y, one = d.A[:, :10], d.y, NoResampling()
     fit = rvamp(A, y, lam=60.0)
     short = rvamp(A, y, lam=60.0, max_iter=1)

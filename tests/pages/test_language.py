@@ -16,7 +16,7 @@ from notebooks import ROOT
 import rvamp_nb
 from rvamp_nb import StabilitySelection, debiased_effects, rvamp
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, TwoPoint
+from rvamp_nb.algorithm.resampling import NoResampling, TwoPoint
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.typing import _NOW as OLD  # {an argument of 0.3.0: what it is called now}
 
@@ -108,7 +108,7 @@ def test_attributes_that_a_fit_sets_have_the_words_of_the_field():
     X = rng.normal(size=(60, 8))
     y = X[:, 0] + rng.normal(size=60)
     selector = StabilitySelection(n_resamples=20, verbose=0).fit(X, y)
-    fit = rvamp(X, y, prior=Laplace(5.0, FixedFactor()), resampling=NoResampling())
+    fit = rvamp(X, y, prior=Laplace(5.0), resampling=NoResampling())
     results = selector, selector.diagnostics_, selector.refined_, selector.fit_, fit
     for result in (*results, debiased_effects(fit)):
         names = [*getattr(result, "__dict__", ()), *dir(result)]

@@ -34,6 +34,22 @@ def test_a_stop_ends_where_its_chapter_says_so_and_leads_to_the_next(route):
     assert re.match(r"\.\./appendix/(routes|teaching)\.ipynb#", of(route)[-1].next)
 
 
+def test_each_stop_has_its_minutes_beside_it():
+    """In steps of five, and within five of what is counted."""
+    page = notebook(ROOT / "nbs" / "appendix" / "routes.ipynb")
+    line = re.compile(rf"({routes.LISTED.pattern}), (?P<minutes>\d+) minutes$", re.M)
+    for cell in page.cells:
+        route = cell.source.partition("\n")[0].lstrip("# ")
+        written = {
+            int(m["number"]): int(m["minutes"]) for m in line.finditer(cell.source)
+        }
+        counted = {s.number: s.minutes for s in STOPS if s.route == route}
+        assert written.keys() == counted.keys(), route
+        for number, minutes in counted.items():
+            assert written[number] % 5 == 0, f"{route}, stop {number}"
+            assert abs(written[number] - minutes) <= 5, f"{route}, stop {number}"
+
+
 def lines_of(nb):
     """(route, number, of how many) of each line of a chapter that ends a stop."""
     for cell in nb.cells:
@@ -165,6 +181,7 @@ def test_each_lecture_has_a_sheet():
         assert {s.stem for s in of("A term") if s.lecture == lecture} <= linked, title
         for part in (
             "**Live, in the explorer.**",
+            "**Its answer.**",
             "**By hand.**",
             "**Everybody moves**",
         ):

@@ -13,9 +13,7 @@ import rvamp_nb
 from rvamp_nb import (
     BaggedClassifier,
     BaggedRegressor,
-    ChunkedTable,
     ConstantSignal,
-    Fit,
     Grouped,
     Huber,
     Laplace,
@@ -47,6 +45,8 @@ from rvamp_nb.algorithm.densities import P1, P1Clustered, P1Numeric, P1Posterior
 from rvamp_nb.inference.baseline import BaselineHazard
 from rvamp_nb.inference.refinement import RefinedFit
 from rvamp_nb.inference.softmax import SoftmaxFit
+from rvamp_nb.results import Fit
+from rvamp_nb.tables import ChunkedTable
 
 Array = NDArray[np.float64]
 

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rvamp_nb import (
-    ChunkedTable,
-    StabilitySelection,
-    Subsample,
-    naive_bootstrap,
-    p2,
-    rvamp,
-)
+from rvamp_nb import StabilitySelection, Subsample, naive_bootstrap, p2, rvamp
 from rvamp_nb.algorithm import active
 from rvamp_nb.inference import refits
 from rvamp_nb.inference.refits import refitter
@@ -21,6 +14,7 @@ from rvamp_nb.inference.turns import DiagonalTurns
 from rvamp_nb.select import by_refits, features
 from rvamp_nb.select.report import headline
 from rvamp_nb.select.wording import facts
+from rvamp_nb.tables import ChunkedTable
 
 
 def sparse_table(M=600, N=150, density=0.03, seed=0):
@@ -137,10 +131,9 @@ def test_the_truth_is_brute_force(both):
     found = naive_bootstrap(
         q.A[:, :],
         q.target.y,
-        by.lambda_,
+        prior=q.prior.scaled(by.lambda_),
         n_resamples=300,
         resampling=q.counts,
-        randomize=q.prior.randomize,
         random_state=9,
         verbose=False,
     )

@@ -27,8 +27,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rvamp_nb import Laplace, StabilitySelection, datasets
 from rvamp_nb.algorithm.resampling import Poisson, Subsample, TwoPoint, Weakness
-from rvamp_nb.algorithm.solver import ConvergenceWarning
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.exceptions import ConvergenceWarning, ReliabilityWarning
 from rvamp_nb.select import report, wording
 from rvamp_nb.select.error_control import pfer_bound
 
@@ -254,9 +253,8 @@ def test_a_bagged_prediction_has_the_variance_of_refits(plain):
     draws = naive_bootstrap(
         A,
         y,
-        plain.lambda_,
+        prior=plain.question_.prior.scaled(plain.lambda_),
         resampling=Subsample(0.5),
-        randomize=plain.question_.prior.randomize,
         n_resamples=600,
         keep=np.arange(12),
         verbose=False,

@@ -25,7 +25,7 @@ from rvamp_nb.algorithm.resampling import (
     TwoPoint,
 )
 from rvamp_nb.datasets import standardize
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.select.error_control import error_control, pfer_bound, unimodal_bound
 from rvamp_nb.select.features import family_of
@@ -1030,7 +1030,7 @@ def lasso_in_strata(Z, time, event, site, lam):
     return x
 
 
-@pytest.mark.filterwarnings("ignore::rvamp_nb.ReliabilityWarning")
+@pytest.mark.filterwarnings("ignore::rvamp_nb.exceptions.ReliabilityWarning")
 def test_the_level_of_a_cox_model_is_that_of_rows_that_count():
     """A row of weight two is two rows, in the mean of the offsets, too."""
     rng = np.random.default_rng(0)

@@ -330,7 +330,7 @@ def test_large_groups():
     with pytest.raises(ValueError, match="at most 500 columns, 'all' has 600; cut it"):
         s.fit(wide, wide[:, 0] + rng.normal(size=60))
     with pytest.raises(TypeError, match="column_groups: .* orthonormal, in memory"):
-        from rvamp_nb import ChunkedTable
+        from rvamp_nb.tables import ChunkedTable
 
         s.set_params(column_groups={"a": [0, 1]}).fit(ChunkedTable(wide), wide[:, 0])
 

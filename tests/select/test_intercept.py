@@ -7,7 +7,8 @@ from predictor import predictor
 from scipy.sparse import csr_array
 from sklearn.linear_model import Lasso, LogisticRegression
 
-from rvamp_nb import ChunkedTable, ElasticNet, Huber, StabilitySelection
+from rvamp_nb import ElasticNet, Huber, StabilitySelection
+from rvamp_nb.tables import ChunkedTable
 
 RNG = np.random.default_rng(83)
 M = 100

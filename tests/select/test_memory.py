@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from predictor import predictor
 
-from rvamp_nb import ChunkedTable, StabilitySelection, rvamp
+from rvamp_nb import StabilitySelection, rvamp
 from rvamp_nb.algorithm.resampling import Subsample
 from rvamp_nb.inference.batch_glm import unit_table
 from rvamp_nb.inference.diagnostics import near_duplicate_rows
 from rvamp_nb.inference.turns import Turns
+from rvamp_nb.tables import ChunkedTable
 from rvamp_nb.tables.standardize import unit_columns
 
 SHAPES = {"wide": (100, 3000), "square": (800, 400), "tall": (6000, 60)}

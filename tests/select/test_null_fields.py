@@ -52,7 +52,7 @@ def test_without_the_limit_heavy_tails_on_both_sides_break_it():
     assert (found[:, 3] > RED_OWN).mean() > 0.98
 
 
-@pytest.mark.filterwarnings("ignore::rvamp_nb.ReliabilityWarning")
+@pytest.mark.filterwarnings("ignore::rvamp_nb.exceptions.ReliabilityWarning")
 @pytest.mark.parametrize("name", ["independent 20x200", "t3 columns, t3 noise"])
 def test_the_first_data_sets_of_noise_are_made_again(name):
     for d in range(3):

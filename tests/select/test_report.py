@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from rvamp_nb import ElasticNet, ReliabilityWarning, StabilitySelection
+from rvamp_nb import ElasticNet, StabilitySelection
+from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.plot_style import style
 from rvamp_nb.select import report, wording
 from rvamp_nb.select.error_control import pfer_bound

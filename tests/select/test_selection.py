@@ -20,11 +20,11 @@ from rvamp_nb import StabilitySelection, naive_bootstrap
 from rvamp_nb.algorithm import active
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative
-from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, Subsample, TwoPoint
+from rvamp_nb.algorithm.resampling import NoResampling, Subsample, TwoPoint
+from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference import refinement as refined_room
 from rvamp_nb.inference import refits as room
 from rvamp_nb.inference.baseline import BaselineHazard
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.inference.refinement import any_selected, resamples
 from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.inference.turns import ExactByTurns
@@ -84,7 +84,7 @@ LANGUAGE = {
     "huber": dict(loss="huber"),
     "huber with its scale": dict(loss=Huber(1.0)),
     "elastic net": dict(prior=ElasticNet(1.0, l1_ratio=0.5)),
-    "non-negative": dict(prior=NonNegative(1.0, FixedFactor())),
+    "non-negative": dict(prior=NonNegative(1.0)),
     "huber and elastic net": dict(loss="huber", prior=ElasticNet(1.0, l1_ratio=0.7)),
     "a prior's own factors": dict(
         prior=ElasticNet(1.0, TwoPoint(2, 0.5), np.r_[0.5, np.ones(N + 1)], 0.4)
@@ -116,13 +116,13 @@ def test_the_refits_are_those_of_a_penalty_written_out():
     by_hand = naive_bootstrap(
         s.question_.A,
         y - np.median(y),
-        s.lambda_ * (first + second) / (0.6 * M**0.5 + 0.4),
-        loss="huber",
-        delta=2.0,
-        l1_ratio=first / (first + second),
+        prior=ElasticNet(
+            s.lambda_ * (first + second) / (0.6 * M**0.5 + 0.4),
+            l1_ratio=first / (first + second),
+        ),
+        loss=Huber(2.0),
         intercept=True,
         resampling=SimpleNamespace(draw=lambda M, rng: next(rows)),
-        randomize=FixedFactor(),
         n_resamples=20,
         random_state=4,
         keep=range(N),
@@ -149,7 +149,7 @@ def test_an_object_is_the_same_as_its_name():
 
 def test_the_factors_of_a_prior_and_of_the_options_multiply():
     X, y = table()
-    one, two = near(X, y), near(X, y, prior=Laplace(1.0, FixedFactor()))
+    one, two = near(X, y), near(X, y, prior=Laplace(1.0))
     np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
     a, b = 1.0 + np.arange(N + 2) % 3, {"x3": 0, "x5": 2}
     c = np.where(np.arange(N + 2) == 3, 0.0, np.where(np.arange(N + 2) == 5, 2.0, 1.0))
@@ -159,7 +159,7 @@ def test_the_factors_of_a_prior_and_of_the_options_multiply():
         two = near(X, y, prior=kind(1.0, TwoPoint(2, 0.5), 2 * a * c, **more))
         np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
         assert one.support_[3] and one.question_.columns.kind[3] == "covariate"
-    twice = fitted(X, y, prior=Laplace(2.0, FixedFactor()))
+    twice = fitted(X, y, prior=Laplace(2.0))
     once = fitted(X, y)
     np.testing.assert_allclose(2 * twice.lambda_, once.lambda_, rtol=1e-6)
 
@@ -220,10 +220,8 @@ def test_copies_of_an_elastic_net_share():
     brute = naive_bootstrap(
         A,
         y - y.mean(),
-        s.lambda_,
-        l1_ratio=s.question_.prior.l1_ratio,
+        prior=ElasticNet(s.lambda_, l1_ratio=s.question_.prior.l1_ratio),
         resampling=Subsample(0.5),
-        randomize=FixedFactor(),
         n_resamples=400,
         keep=range(N + 2),
         verbose=False,
@@ -239,7 +237,7 @@ def test_copies_of_an_elastic_net_share():
 
 def test_a_column_and_its_negative_stay_apart_where_signs_matter():
     X, y = table(wild=0)
-    s = fitted(X, y, prior=NonNegative(1.0, FixedFactor()), q=4)
+    s = fitted(X, y, prior=NonNegative(1.0), q=4)
     assert s.probabilities_[0] == s.probabilities_[N] > 0.5
     assert s.probabilities_[1] > 0.5 > 0.05 > s.probabilities_[N + 1]
     assert (s.coef_mean_ >= 0).all()
@@ -535,7 +533,7 @@ def heavy_table(seed=1):
     return np.exp(rng.normal(size=(60, 120))), rng.standard_cauchy(size=60)
 
 
-@pytest.mark.filterwarnings("ignore::rvamp_nb.ReliabilityWarning")
+@pytest.mark.filterwarnings("ignore::rvamp_nb.exceptions.ReliabilityWarning")
 @pytest.mark.parametrize("n_resamples", [0, 20])
 def test_where_one_row_makes_the_field_the_bound_for_normal_fields_gives_way(
     n_resamples,
@@ -871,7 +869,7 @@ def test_coefficients_lie_where_refits_have_them():
     X, y = table(wild=0)
     X = X[:, :N]
     plain, combined = (near(X, y, n_resamples=n) for n in (0, 300))
-    given = dict(resampling=Subsample(0.5), randomize=FixedFactor(), keep=range(N))
+    given = dict(resampling=Subsample(0.5), keep=range(N))
     given |= dict(n_resamples=1000, random_state=77, verbose=False)
     model = plain.question_
     draws = naive_bootstrap(model.A, model.target.y, plain.lambda_, **given).draws
@@ -907,7 +905,7 @@ def of_other_refits(s, X, n=1000, **given):
     A = A[:, : X.shape[1] + (not squared)]
     factor = np.ones(A.shape[1])
     factor[X.shape[1] :] = 0
-    given |= dict(loss=s.loss_, resampling=s.question_.counts, randomize=FixedFactor())
+    given |= dict(loss=s.loss_, resampling=s.question_.counts)
     given |= dict(penalty_factor=factor, keep=range(A.shape[1]), random_state=5)
     y = s.question_.target.y
     seen = naive_bootstrap(A, y, s.lambda_, n_resamples=n, verbose=False, **given)
@@ -1063,7 +1061,6 @@ def test_predictions_of_groups_vary_as_refits_do(classes):
             s.question_.target.y,
             s.lambda_,
             resampling=s.question_.counts,
-            randomize=FixedFactor(),
             n_resamples=600,
             keep=range(9),
             verbose=False,
@@ -1238,10 +1235,7 @@ def test_the_baseline_is_that_of_the_answer(lives):
     X, y, s = lives
     assert s.baseline_.updated(s.fit_.last.u).distance(s.baseline_) < 1e-3
     fit, base = survival_fit(
-        s.question_.A,
-        y["time"],
-        y["event"] * 1.0,
-        prior=Laplace(s.lambda_, FixedFactor()),
+        s.question_.A, y["time"], y["event"] * 1.0, prior=Laplace(s.lambda_)
     )
     assert np.abs(fit.Pi - s.probabilities_).max() < 5e-3
 
@@ -1351,7 +1345,7 @@ def test_levels_of_one_variable_do_not_stand_in_for_each_other():
 
 def test_all_of_it_is_cloned_and_pickled(lives):
     X, y = table()
-    options = dict(prior=NonNegative(1.0, FixedFactor()), n_resamples=10)
+    options = dict(prior=NonNegative(1.0), n_resamples=10)
     said = dict(groups=np.arange(M) // 2, sample_weight=weights(), offset=np.ones(M))
     for s in (lives[2], near(X, y, **options, fit=said)):
         again = pickle.loads(pickle.dumps(s))

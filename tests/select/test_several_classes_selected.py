@@ -10,17 +10,10 @@ import pytest
 from designs import at_most
 from predictor import predictor
 
-from rvamp_nb import (
-    ChunkedTable,
-    FixedFactor,
-    NonNegative,
-    StabilitySelection,
-    p1,
-    p2,
-    softmax_fit,
-)
+from rvamp_nb import NonNegative, StabilitySelection, p1, p2, softmax_fit
 from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.select import report, wording
+from rvamp_nb.tables import ChunkedTable
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth/several_classes"))
 from make_several_classes_truth import halves, refits, softmax
@@ -253,7 +246,7 @@ ROWS = dict(groups=np.arange(M) // 2, sample_weight=np.ones(M), offset=np.zeros(
 REFUSED = [
     *((dict(), {name: v}, f"{name} and loss='softmax'") for name, v in ROWS.items()),
     (dict(loss="softmax"), dict(n_trials=np.ones(M)), "n_trials: of successes"),
-    (dict(prior=NonNegative(1.0, FixedFactor())), {}, "prior and loss='softmax'"),
+    (dict(prior=NonNegative(1.0)), {}, "prior and loss='softmax'"),
     (dict(), dict(X=ChunkedTable(X.to_numpy())), "give X as an array"),
     (dict(loss=Softmax(3)), {}, "'softmax' or a loss such as"),
     (dict(loss="logistic"), {}, "3 to 6 together are for loss='softmax'"),
@@ -373,7 +366,7 @@ def test_no_answer_has_the_same_shapes():
     assert len(s.summary()) == N and s._repr_html_inner()
 
 
-@pytest.mark.filterwarnings("ignore::rvamp_nb.ReliabilityWarning")
+@pytest.mark.filterwarnings("ignore::rvamp_nb.exceptions.ReliabilityWarning")
 def test_what_one_row_makes_of_a_feature_has_no_order_of_classes():
     """Once it was that of contrasts, which come in an order: .47 or .32 of one fit."""
     rng = np.random.default_rng(4)

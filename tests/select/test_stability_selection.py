@@ -33,7 +33,7 @@ from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, Subsample
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
-from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.row_shares import row_influence
 from rvamp_nb.select import penalty, selection
@@ -75,11 +75,11 @@ def refits(s, lam, n, seed, counts=None):
     question = s.question_
     counts = question.counts if counts is None else Replayed(counts)
     given = dict(resampling=counts, loss=s.loss_, intercept=question.intercept)
-    given |= dict(penalty_factor=question.prior.penalty_factor)
-    given |= dict(randomize=question.prior.randomize, n_resamples=n, random_state=seed)
+    given |= dict(n_resamples=n, random_state=seed)
     A, y = question.A, question.target.y
     keep = np.arange(A.shape[1])
-    return naive_bootstrap(A, y, lam, **given, keep=keep, verbose=False).draws
+    prior = question.prior.scaled(lam)
+    return naive_bootstrap(A, y, prior=prior, **given, keep=keep, verbose=False).draws
 
 
 def agreement(s, n, at, seed=11):

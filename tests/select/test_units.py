@@ -12,7 +12,6 @@ from predictor import predictor
 from scipy import sparse
 
 from rvamp_nb import (
-    ChunkedTable,
     ElasticNet,
     FixedFactor,
     Huber,
@@ -21,7 +20,7 @@ from rvamp_nb import (
     TwoPoint,
 )
 from rvamp_nb.select import features, penalty
-from rvamp_nb.tables import dispatch
+from rvamp_nb.tables import ChunkedTable, dispatch
 
 SHAPES = {"tall": (240, 30), "wide": (50, 140), "square": (160, 160)}
 

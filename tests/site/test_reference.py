@@ -11,11 +11,12 @@ import pytest
 from browsing import ROOT, SETTLED, SITE
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
+from offered import come_back
 
 sys.path.insert(0, str(ROOT / "docs"))
 from reference import METHODS, TASKS, beside
 
-import rvamp_nb
+from rvamp_nb.results import Fit
 
 
 def documented():
@@ -26,39 +27,6 @@ def documented():
         for part, method in inspect.getmembers(thing, inspect.isfunction):
             if part[0] != "_" and method.__module__.startswith("rvamp_nb"):
                 found[f"{name}.{part}"] = method
-    return found
-
-
-def types_of_answers(thing):
-    """The classes of the package that a function, or a method of a class, returns by
-    its signature.
-    """
-    parts = [thing]
-    if inspect.isclass(thing):
-        parts = [m for n, m in inspect.getmembers(thing, callable) if n[0] != "_"]
-    for part in map(inspect.unwrap, parts):
-        room = sys.modules[getattr(part, "__module__", None) or "builtins"]
-        answer = str(getattr(part, "__annotations__", {}).get("return", ""))
-        for word in re.findall(r"\w+", answer):
-            kind = getattr(room, word, None)
-            if inspect.isclass(kind) and kind.__module__.startswith("rvamp_nb."):
-                yield kind
-
-
-def come_back():
-    """{a class: what returns it}: of the public functions, of the estimator, of a fit,
-    and of what these return.
-    """
-    asked = [
-        thing for thing in map(resolve_name, beside()) if inspect.isfunction(thing)
-    ]
-    asked += [rvamp_nb.StabilitySelection, rvamp_nb.Fit]
-    found = {}
-    for thing in asked:  # it grows
-        for kind in types_of_answers(thing):
-            if kind not in found:
-                found[kind] = thing.__name__
-                asked.append(kind)
     return found
 
 
@@ -135,7 +103,7 @@ def test_each_type_that_comes_back_has_a_page():
     assert {
         kind.__name__: by for kind, by in come_back().items() if kind not in paged
     } == {}
-    assert rvamp_nb.Fit in come_back() and len(come_back()) > 15
+    assert Fit in come_back() and len(come_back()) > 15
 
 
 def test_a_fault_is_seen(monkeypatch):

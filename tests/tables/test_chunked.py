@@ -15,10 +15,10 @@ from rvamp_nb.algorithm.likelihood import Logistic, PoissonLoss
 from rvamp_nb.algorithm.lmmse import is_wide, map_chunks
 from rvamp_nb.algorithm.resampling import Subsample
 from rvamp_nb.datasets import standardize
+from rvamp_nb.exceptions import ChunkError
 from rvamp_nb.tables import chunked, dispatch
 from rvamp_nb.tables.chunked import (
     ChunkedTable,
-    ChunkError,
     SparseBlock,
     as_block,
     check_in_memory,

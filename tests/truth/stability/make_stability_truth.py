@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb import naive_bootstrap
-from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.datasets import standardize
 from rvamp_nb.select.estimator import StabilitySelection
 
@@ -79,7 +78,6 @@ def false_selections(recipe, d):
             centred,
             s.lambda_,
             resampling=Pairs(d),
-            randomize=FixedFactor(),
             n_resamples=2 * recipe["pairs"],
             verbose=False,
         ).Pi
