@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..environment import numpy_errors
+from ..exceptions import ConvergenceWarning
 from ..interface import check_interface
 from ..sketch import as_page
 from ..typing import Array, ArrayLike, DataFrame, renamed
@@ -28,7 +29,6 @@ from .likelihood import Huber, Logistic, LossLike, PoissonLoss, Squared, read_lo
 from .order_parameters import ConstantSignal, GaussianSignal, OrderParameters
 from .prior import Laplace, Prior, read_prior
 from .resampling import CountLaw, Poisson, check_law
-from ..exceptions import ConvergenceWarning
 
 __all__ = [
     "Evolution",
