@@ -405,7 +405,7 @@ COUNTS = np.arange(30) % 4.0
 ENTRIES = {
     "rvamp": lambda: rvamp(TALL.A, COUNTS, 0.3, loss=PoissonLoss()),
     "rvamp_path": lambda: rvamp_path(TALL.A, TALL.y, n_lambdas=3, verbose=False),
-    "a selector": lambda: StabilitySelection(n_lambdas=3, n_resamples=20).fit(
+    "a selector": lambda: StabilitySelection(lambdas=3, n_resamples=20).fit(
         TALL.A, TALL.y
     ),
     "refits": lambda: boot(A=TALL.A, y=COUNTS, loss="poisson"),
@@ -548,7 +548,10 @@ def chosen(**how):
         (lambda: rvamp_path(D.A, D.y, lambdas=["a"]), "lams must hold real numbers"),
         (lambda: pfer_bound(None, 0.75, 50), "a bound needs both, got q = None"),
         (lambda: unimodal_bound(5, 0.75, 50, "x"), "n_pairs must be a number, not 'x'"),
-        (lambda: chosen(categories=[[True, False]]), r"categories .* \[\[True, False"),
+        (
+            lambda: chosen().substitutes([[True, False]]),
+            r"categories .* \[\[True, False",
+        ),
         (
             lambda: rvamp(D.A, D.y, 0.1, column_clusters=[[0.0, 1.0]]),
             r"column_clusters .* \[0.0, 1.0\]",
