@@ -12,11 +12,9 @@ import scipy.sparse
 
 import rvamp_nb
 from rvamp_nb import (
-    ConstantSignal,
     ElasticNet,
     Exponential,
     FixedFactor,
-    GaussianSignal,
     Huber,
     Laplace,
     Multinomial,
@@ -39,10 +37,11 @@ from rvamp_nb import (
     rvamp,
     rvamp_path,
     save_fit,
-    stability_radius,
     state_evolution,
     survival_fit,
 )
+from rvamp_nb.algorithm.energy import stability_radius
+from rvamp_nb.algorithm.order_parameters import ConstantSignal, GaussianSignal
 from rvamp_nb.course.pictures import sliders
 from rvamp_nb.course.widgets import diabetes_explorer
 from rvamp_nb.datasets import (

@@ -10,7 +10,6 @@ import pytest
 
 import rvamp_nb
 from rvamp_nb import (
-    ConstantSignal,
     GroupLasso,
     Ridge,
     StabilitySelection,
@@ -32,6 +31,7 @@ from rvamp_nb import (
     state_evolution,
     survival_fit,
 )
+from rvamp_nb.algorithm.order_parameters import ConstantSignal
 from rvamp_nb.inference.survival import simulated_survival
 
 # what is put in again: messages to start from, and data

@@ -359,14 +359,15 @@ def test_a_name_that_was_public_is_so_or_has_an_answer():
 
 @pytest.mark.parametrize("old", rvamp_nb._RENAMED)
 def test_a_name_of_yesterday_names_that_of_today(old):
-    """However it is asked for; and what the answer says is true."""
-    now = rvamp_nb._RENAMED[old]
+    """However it is asked for; and the line that it says to write runs."""
+    now = rvamp_nb._RENAMED[old].rpartition(".")[2]
     for code in f"rvamp_nb.{old}", f"from rvamp_nb import {old}":
-        with pytest.raises(ImportError, match=re.escape(now)):
+        with pytest.raises(ImportError, match=f"'{old}': .*{re.escape(now)}") as told:
             exec(code, {"rvamp_nb": rvamp_nb})
-    for line in re.findall(r"from rvamp_nb\S+ import \w+", now):
+    lines = re.findall(r"from rvamp_nb\S* import \w+", str(told.value))
+    assert lines or " " in rvamp_nb._RENAMED[old]
+    for line in lines:
         exec(line, {})
-    assert not now.isidentifier() or now in rvamp_nb.__all__
 
 
 LEAVING = "ConditionedFit", "GroupNorm", "OrthonormalGroups", "SoftmaxFit"

@@ -13,7 +13,6 @@ import rvamp_nb
 from rvamp_nb import (
     BaggedClassifier,
     BaggedRegressor,
-    ConstantSignal,
     Grouped,
     Huber,
     Laplace,
@@ -42,6 +41,7 @@ from rvamp_nb import (
 )
 from rvamp_nb.algorithm.column_groups import P1InGroup
 from rvamp_nb.algorithm.densities import P1, P1Clustered, P1Numeric, P1Posterior
+from rvamp_nb.algorithm.order_parameters import ConstantSignal
 from rvamp_nb.inference.baseline import BaselineHazard
 from rvamp_nb.inference.refinement import RefinedFit
 from rvamp_nb.inference.softmax import SoftmaxFit
