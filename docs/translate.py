@@ -167,7 +167,7 @@ def is_label(match, known, wide=False):
     be a name of code, only in brackets or where the search is ``wide``.
     """
     label = match[2]
-    return label in known and bool(wide or match[1] or {"-", "_"} & {*label})
+    return label in known and bool(wide or match[1] or {"-", "_", ":"} & {*label})
 
 
 def labels(nb):

@@ -766,8 +766,8 @@ SABOTAGES = [
     Sabotage(
         "select/question.py",
         "a path of no penalty at all is let in",
-        '"n_lambdas": 1,',
-        '"n_lambdas": 0,',
+        '"lambdas", lambdas, least=2',
+        '"lambdas", lambdas, least=1',
         "tests/select/test_estimator_input.py",
     ),
     Sabotage(
@@ -2058,8 +2058,8 @@ SABOTAGES = [
     Sabotage(
         "typing.py",
         "an argument of yesterday is called what it was",
-        "{old}= is called {_NOW[old]}= now",
-        "{old}= is called {old}= now",
+        "is called {remedy}= now",
+        "is called {old}= now",
         "tests/pages/test_language.py::test_an_old_argument_names_that_of_today",
     ),
     Sabotage(

@@ -25,10 +25,12 @@ from moving import FEWER, NEEDS_PYTHON, WIDGET
 from notebooks import COURSE, PATHS
 from translate import (
     CAPTIONS,
+    LABEL,
     SECTIONS,
     Translator,
     caption,
     directives,
+    is_label,
     labels,
     notebook_files,
     page_name,
@@ -163,6 +165,15 @@ def test_labels_are_found_in_equations_only():
         ]
     )
     assert labels(nb) == ["eq:family"]
+
+
+def test_what_a_docstring_names_as_an_equation_is_one():
+    known = {"eq:lasso", "in-two", "tail"}
+    found = {
+        text: is_label(LABEL.search(text), known)
+        for text in ("(`eq:lasso`, `tail`)", "`in-two`", "`tail`", "(`tail`)", "`eq:x`")
+    }
+    assert [*found.values()] == [True, True, False, True, False]
 
 
 def test_directives_are_read_and_removed():
