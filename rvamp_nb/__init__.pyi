@@ -7,15 +7,12 @@ from .algorithm.column_groups import GroupLasso as GroupLasso
 from .algorithm.densities import p1 as p1
 from .algorithm.densities import p2 as p2
 from .algorithm.energy import free_energy as free_energy
-from .algorithm.energy import stability_radius as stability_radius
 from .algorithm.evolution import state_evolution as state_evolution
 from .algorithm.likelihood import Huber as Huber
 from .algorithm.likelihood import Logistic as Logistic
 from .algorithm.likelihood import Loss as Loss
 from .algorithm.likelihood import PoissonLoss as PoissonLoss
 from .algorithm.likelihood import Squared as Squared
-from .algorithm.order_parameters import ConstantSignal as ConstantSignal
-from .algorithm.order_parameters import GaussianSignal as GaussianSignal
 from .algorithm.prior import ElasticNet as ElasticNet
 from .algorithm.prior import Laplace as Laplace
 from .algorithm.prior import NonNegative as NonNegative

@@ -12,10 +12,8 @@ import scipy.sparse
 
 import rvamp_nb
 from rvamp_nb import (
-    ConstantSignal,
     ElasticNet,
     Exponential,
-    GaussianSignal,
     Huber,
     Laplace,
     Multinomial,
@@ -35,9 +33,10 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
-    stability_radius,
     state_evolution,
 )
+from rvamp_nb.algorithm.energy import stability_radius
+from rvamp_nb.algorithm.order_parameters import ConstantSignal, GaussianSignal
 from rvamp_nb.course.pictures import sliders
 from rvamp_nb.course.survival import survival_fit
 from rvamp_nb.course.widgets import diabetes_explorer
