@@ -46,9 +46,9 @@ def _collected_warnings():
             warned.append(sentence)
 
 
-def _fitted(name, table, options, with_effects):
-    """Fit the table; return the `Selection`, and its effects, or None if they are not
-    wanted or not known, which is a warning.
+def _fitted(name, table, options, with_effects, decoys):
+    """Fit the table; return the `Selection`, with q-values if decoys are wanted, and
+    its effects, or None if they are not wanted or not known, which is a warning.
 
     An InputError repeats what the estimator refuses.
     """
@@ -56,6 +56,9 @@ def _fitted(name, table, options, with_effects):
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
     try:
         selection = estimator.fit(table.X, table.y, **table.rows).selection_
+        selection = replace(selection, categories=table.levels)
+        if decoys and selection.fit.converged:
+            selection = selection.with_q_values(decoys)
     except (ValueError, TypeError) as e:
         problem = str(e).replace("n_trials", "--trials")
         raise InputError(f"{printable(name)}: {problem}") from None
@@ -342,7 +345,7 @@ _ASK = (
     "target time event entry positive id groups strata weights offset exposure trials"
     " matched drop keep categorical missing na lod"
 )
-_OPTIONS = "loss threshold pfer q bound l1_ratio intercept accuracy n_resamples decoys"
+_OPTIONS = "loss threshold pfer q bound intercept accuracy n_resamples"
 
 
 def _in_shell(option, value=None):
@@ -385,6 +388,8 @@ def _request(args):
     table = table._replace(notes=joined + table.notes)
     options = _some(args, _OPTIONS)
     options["lambdas"] = args.lam
+    if args.l1_ratio < 1:
+        options["prior"] = rvamp_nb.ElasticNet(1.0, l1_ratio=args.l1_ratio)
     if (args.time or args.matched) and args.loss == "auto":
         options["loss"] = "survival"
     groups = _groups(args, table)
@@ -435,15 +440,14 @@ def _groups(args, table):
     """Return the columns that are selected together, {name of the group: columns}; a
     category means the columns of its levels.
     """
-    levels = table.options.get("categories", {})
-    if args.group_levels and not levels:
+    if args.group_levels and not table.levels:
         raise InputError(
             "argument --group-levels: no column has several levels: name some with"
             " --categorical"
         )
     groups = {}
     if args.group_levels:
-        groups.update(levels)
+        groups.update(table.levels)
     for name, members in args.group:
         if name in groups:
             raise InputError(
@@ -497,7 +501,9 @@ def _run(argv):
         _check_place(args.report, "--report")
     _announce(options)
     with _collected_warnings() as warned:
-        selection, effects = _fitted(source["name"], table, options, args.effects)
+        selection, effects = _fitted(
+            source["name"], table, options, args.effects, args.decoys
+        )
     warned = _all_warnings(table, warned)
     selection = _by_lines(selection, table)
     contents, code = _contents(selection, args, source, table, warned, effects)

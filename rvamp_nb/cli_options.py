@@ -384,6 +384,7 @@ def arguments(version):
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
     out = _RULES["--out"]["default"]
     parser.set_defaults(out=out, path=False, effects=False, report=None, force=True)
+    parser.set_defaults(decoys=None)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     select = commands.add_parser("select", **about, **shape)

@@ -266,8 +266,8 @@ def moments_table(density: Any) -> "DataFrame":
     >>> from rvamp_nb import p1, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> print(p1(rvamp(*toy()[:2], 0.6)).summary().round(2))
-       mean    sd    Pi
-    0  0.08  0.34  0.26
+       mean   sd    Pi
+    0   0.1  0.4  0.36
     """
     from pandas import DataFrame
 

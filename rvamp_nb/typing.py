@@ -7,7 +7,8 @@
 `TableLike`         an array, a data frame, a sparse matrix, a `ChunkedTable` or a
                     Dask array: no type covers these without loading their libraries
 `FilePath`          text, or a path
-`Axes`, `DataFrame` those of matplotlib and of pandas, which no signature loads
+`Axes`              that of matplotlib, which no signature loads
+`DataFrame`         that of pandas, and so is `Series`
 ==================  ================================================================
 
 Shapes are no part of these types: NumPy's annotations hardly know them. Shapes stand in
@@ -15,9 +16,9 @@ the docstrings and are checked when a function is called (`rvamp_nb.validation`)
 are for readers and type checkers (the package has a `py.typed`); nothing refuses a type
 at run time.
 
-Python refuses an argument that it does not know, but cannot know what it is called
-today: until version 1.0, functions whose arguments had other names in 0.3.0 are marked
-`@renamed`. Their signatures stay as they are.
+Python refuses an argument that it does not know, but cannot know what to write today:
+until version 1.0, functions whose arguments had other names in 0.3.0 or 0.4.0, or had
+more of them, are marked `@renamed`. Their signatures stay as they are.
 
 >>> import inspect
 >>> from rvamp_nb import load_state, rvamp
@@ -30,6 +31,7 @@ TypeError: rvamp: blocks= is called column_clusters= now
 """
 
 from functools import wraps
+from inspect import signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
@@ -43,6 +45,7 @@ __all__ = [
     "DataFrame",
     "FilePath",
     "Ints",
+    "Series",
     "TableLike",
     "renamed",
 ]
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike as ArrayLike
     from numpy.typing import NDArray
     from pandas import DataFrame as DataFrame
+    from pandas import Series as Series
 
     Array = NDArray[np.float64]
     Bools = NDArray[np.bool_]
@@ -63,12 +67,14 @@ else:  # the same, under a name that a printed signature shows
     ArrayLike = NewType("ArrayLike", object)
     Axes = NewType("Axes", object)
     DataFrame = NewType("DataFrame", object)
+    Series = NewType("Series", object)
     TableLike = NewType("TableLike", object)
     Array, Bools, Ints = (NewType(n, np.ndarray) for n in ("Array", "Bools", "Ints"))
 
 
 _T = TypeVar("_T")
-_NOW = {  # {an argument of 0.3.0 or 0.4.0: what it is called now}
+# {an argument of 0.3.0 or 0.4.0: what it is called now, or what to write}
+_NOW = {
     "blocks": "column_clusters",
     "randomise": "randomize",
     "block": "chunk_size",
@@ -83,21 +89,42 @@ _NOW = {  # {an argument of 0.3.0 or 0.4.0: what it is called now}
     "lams": "lambdas",
     "progress": "verbose",
     "seed": "random_state",
+    "l1_ratio": "has left: write prior=ElasticNet(1.0, l1_ratio=0.5)",
+    "randomize": "has left: write prior=Laplace(1.0, TwoPoint(2, 0.5))",
+    "positive": "has left: write prior=NonNegative(lam)",
+    "penalty_factor": "has left: write prior=Laplace(lam, penalty_factor=...)",
+    "delta": "has left: write loss=Huber(delta)",
+    "n_lambdas": "has left: write lambdas=20 for a path of 20 penalties",
+    "lambda_min_ratio": "has left: a path of lambdas=20 ends at 0.05 of its largest"
+    " penalty; for another end write the penalties, lambdas=[...]",
+    "decoys": "has left: write q_values(decoys='permuted') after the fit",
+    "categories": "has left: write summary(categories=...) after the fit, and"
+    " column_groups={...} for levels that are selected together",
+    "min_features": "has left: the first rows of summary() are the most probable"
+    " features; for more of them write a lower threshold, or a larger pfer",
+    "max_iter": "has left: a fit takes 500 steps at most; write a larger tol, or larger"
+    " lambdas, where these are not enough",
 }
 
 
 def renamed(function: _T) -> _T:
-    """Wrap a function, which refuses (TypeError) an argument of 0.3.0 by
-    today's name.
+    """Wrap a function, which refuses (TypeError) an argument that it had in 0.3.0 or
+    0.4.0, and says what to write now.
     """
+    gone = _NOW.keys() - signature(function).parameters.keys()
 
     @wraps(function)
     def called(*args, **named):
-        for old in _NOW.keys() & named.keys():
+        for old in gone & named.keys():
             name = function.__name__
             if name == "__init__":
                 name = type(args[0]).__name__
-            raise TypeError(f"{name}: {old}= is called {_NOW[old]}= now")
+            remedy = _NOW[old]
+            if remedy in gone:  # what it was called in between
+                remedy = _NOW[remedy]
+            if remedy.isidentifier():
+                remedy = f"is called {remedy}= now"
+            raise TypeError(f"{name}: {old}= {remedy}")
         return function(*args, **named)
 
     return called

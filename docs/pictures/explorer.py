@@ -169,8 +169,10 @@ def main():
     table = with_steps(table, fits[start], shown)
     table = with_temperatures(table, fits[start], shown)
     asked = dict(n_resamples=REFITS, keep=shown, verbose=False)
+    priors = {k: Laplace(lams[k], LAWS[0]) for k in STOPS}
     draws = [
-        naive_bootstrap(A, y, lams[k], random_state=k, **asked).draws for k in STOPS
+        naive_bootstrap(A, y, prior=prior, random_state=k, **asked).draws
+        for k, prior in priors.items()
     ]
     table["refits"] = refits_for_the_page(STOPS, draws)
     table["lamNames"] = [
@@ -178,7 +180,8 @@ def main():
         for lam in lams
     ]
     run = seconds(rvamp, A, y, prior=Laplace(lam, LAWS[0]), resampling=Poisson(0.5))
-    refit = seconds(naive_bootstrap, A, y, lam, **asked, random_state=0, n_jobs=1)
+    asked |= dict(prior=Laplace(lam, LAWS[0]), random_state=0, n_jobs=1)
+    refit = seconds(naive_bootstrap, A, y, **asked)
     table |= dict(lead=3, pair=[0, 2], questions=QUESTIONS, about=ABOUT)
     table["seconds"] = dict(run=f"{run:.1g}", refits=f"{refit:.1g}")
     table["columns"] = np.corrcoef(A[:, shown].T).round(2).tolist()

@@ -10,7 +10,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from rvamp_nb import datasets, naive_bootstrap, p1, rvamp
+from rvamp_nb import Laplace, TwoPoint, datasets, naive_bootstrap, p1, rvamp
 from rvamp_nb.plot_style import style
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
@@ -25,10 +25,11 @@ REFITS, WIDTH = 4000, 30  # of a bin
 def main():
     data = datasets.load_diabetes()
     lam = datasets.choose_lambda(data.A, data.y)
-    fit = rvamp(data.A, data.y, lam)
+    prior = Laplace(lam, TwoPoint(2, 0.5))
+    fit = rvamp(data.A, data.y, prior=prior)
     shown = np.argsort(-fit.Pi)[:7]
     refits = naive_bootstrap(
-        data.A, data.y, lam, n_resamples=REFITS, keep=shown, verbose=False
+        data.A, data.y, prior=prior, n_resamples=REFITS, keep=shown, verbose=False
     )
     style()
     for page, inks in INKS.items():

@@ -131,7 +131,7 @@ class P1(_AtPoints, ShownDensity):
     >>> from rvamp_nb.datasets import toy
     >>> density = p1(rvamp(*toy()[:2], 0.6), 0)
     >>> print(density.atom.round(3), density.quantile([0.05, 0.95]).round(3))
-    0.742 [-0.13   0.782]
+    0.641 [-0.339  0.936]
     """
 
     prior: Penalty
@@ -624,7 +624,7 @@ def p1(
     >>> from rvamp_nb import p1, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> p1(rvamp(*toy()[:2], 0.6), 0)
-    P1(coefficient 0: Π 0.258, mean 0.08, sd 0.34)
+    P1(coefficient 0: Π 0.359, mean 0.1, sd 0.4)
     """
     fit, i, unit, names, mix = located(fit, i)
     beta = fit.problem.beta
@@ -918,7 +918,7 @@ def coefficient_interval(fit: Fit, level: float = 0.9) -> Array:
     >>> from rvamp_nb import coefficient_interval, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> print(coefficient_interval(rvamp(*toy()[:2], 0.6)).round(3))
-    [[-0.13   0.782]]
+    [[-0.339  0.936]]
     """
     level = check_number("coefficient_interval", "level", level, 0, 1)
     return p1(fit).quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
@@ -1186,7 +1186,7 @@ def p2(fit: Fit | Selector, rows: ArrayLike | None = None) -> P2:
     >>> from rvamp_nb import p2, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> p2(rvamp(*toy()[:2], 0.6), 0)
-    P2(coefficient 0: mean 0.08, sd 0.34)
+    P2(coefficient 0: mean 0.1, sd 0.4)
     """
     fit, rows, unit, names, mix = located(fit, rows)
     if mix is not None:

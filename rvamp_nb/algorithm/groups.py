@@ -12,7 +12,7 @@ rVAMP finds `couple_blocks` by the class of the message.
 >>> A = rng.normal(size=(40, 3)) / 6
 >>> half_of_pairs = Grouped(Subsample(0.5), np.repeat(np.arange(20), 2))
 >>> rvamp(A, 3 * A[:, 0] + rng.normal(size=40), 0.5, resampling=half_of_pairs)
-Fit(converged in 9 steps; 3 coefficients, 1.6 selected on average)
+Fit(converged in 10 steps; 3 coefficients, 1.9 selected on average)
 """
 
 from functools import cache, partial

@@ -16,7 +16,7 @@ A problem checks nothing, for `rvamp` has done so; a step that cannot be taken i
 >>> first = step(problem, initial_state(problem))
 >>> second = step(problem, first.new)
 >>> print(f"the first change is {first.change:.2f}, the next {second.change:.2f}")
-the first change is 3.28, the next 0.63
+the first change is 3.28, the next 1.07
 """
 
 from functools import cached_property

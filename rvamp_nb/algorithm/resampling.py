@@ -299,7 +299,7 @@ class FixedFactor:
     >>> from rvamp_nb import FixedFactor, Laplace, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> A, y, *_ = toy()
-    >>> print(rvamp(A, y, prior=Laplace(0.6, randomize=FixedFactor())).mean.round(3))
+    >>> print(rvamp(A, y, prior=Laplace(0.6, FixedFactor())).mean.round(3))
     [0.103]
     """
 
@@ -337,10 +337,10 @@ class NoResampling(FixedFactor):
 
     Examples
     --------
-    >>> from rvamp_nb import FixedFactor, Laplace, NoResampling, rvamp
+    >>> from rvamp_nb import Laplace, NoResampling, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> A, y, *_ = toy()
-    >>> lasso = Laplace(0.6, randomize=FixedFactor())  # nothing is random: one Lasso
+    >>> lasso = Laplace(0.6)  # nothing is random: one Lasso
     >>> fit = rvamp(A, y, prior=lasso, resampling=NoResampling())
     >>> print(fit.mean.round(4), fit.var.round(4))
     [0.0688] [0.]

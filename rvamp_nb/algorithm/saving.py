@@ -131,12 +131,7 @@ def _made(arrays, item):
         return arrays[item["array"]]
     for name, fields in item.items():
         if name in _KINDS and all(value is not None for value in fields.values()):
-            # whether its law of multipliers was given, or is that of the paper
-            stated = fields.pop("states_randomize", None)
-            made = _KINDS[name](**fields)
-            if stated is not None:
-                vars(made)["states_randomize"] = stated
-            return made
+            return _KINDS[name](**fields)
     return item
 
 

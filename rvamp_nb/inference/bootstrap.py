@@ -8,17 +8,21 @@ __all__ = ['weighted_lasso', 'Refits', 'naive_bootstrap']
 # %% ../../nbs/course/14_bootstrap.ipynb #46b76c61
 import warnings
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithm.resampling import CountLaw, Poisson, TwoPoint, check_law, drawn
+from ..algorithm.likelihood import LOSSES, LossLike, read_loss  # chapter 3.2
+from ..algorithm.prior import Penalty, Prior, read_prior  # chapter 3.1
+from ..algorithm.resampling import CountLaw, Poisson, check_law, drawn
+from ..algorithm.weighted import WeightedLoss  # chapter 5.3
 from ..environment import numpy_errors, progress_bar, threaded_libraries
 from . import batch_glm, refit_losses
+from .refits import plain_loss
 from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import check_in_memory
 from ..typing import Array, ArrayLike, DataFrame, renamed
-from ..validation import check_array, check_number, check_size, kind_of
+from ..validation import check_array, check_size, kind_of
 
 # %% ../../nbs/course/14_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
@@ -144,64 +148,54 @@ def _read_table(A):
     check_in_memory(A, "A is read in chunks, and is needed", remedy)
     return check_array("A", A, ("M", "N"))
 
-
-def _check_of_rows(name, numbers, default, M, **rules):
-    """Return a number for each row, (M,), or the default, a float, in place of None."""
-    if numbers is None:
-        return default
-    return check_array(name, numbers, (M,), **rules)
-
 # %% ../../nbs/course/14_bootstrap.ipynb #a13b647a
-def _each_column(name, numbers, N, **rules):
-    """Return numbers >= 0 for the N columns of A, (N,), from as many or one for all; a
-    ValueError for others.
+def _read_model(prior, loss, N, y):
+    """Check that refits know a prior and a loss, and that these suit N columns and a
+    target, (M,). Return the weight of each row, a float or (M,), and options of
+    `penalised_fit`.
     """
-    v = check_array(name, numbers, low=0, of="column", **rules)
-    if not v.ndim:
-        return np.full(N, v)
-    return check_array(name, v, (N,), of="column of A")
+    weight, options = plain_loss(loss)
+    odd = None
+    if options["loss"] is None:
+        odd = loss
+    elif getattr(type(prior), "inner", None) is not Penalty.inner:
+        odd = prior
+    if odd is not None:
+        raise ValueError(
+            f"naive_bootstrap refits the losses {', '.join(LOSSES)} and the priors"
+            f" Laplace, Ridge, ElasticNet and NonNegative, not {type(odd).__name__}:"
+            " `rvamp` knows it, and `refine` can refit it by turns"
+        )
+    prior.check(N, np.inf)
+    loss.check(y, np.inf)
+    return weight, options
 
 # %% ../../nbs/course/14_bootstrap.ipynb #15bf7a14
-def _check_penalties(A, lam, factor, intercept):
-    """Return penalties times their factors, (N,). A ValueError if the columns without a
-    penalty (and the intercept) are linearly dependent, a TypeError for a lam that is no
-    number.
+def _check_unpenalised(free):
+    """Refuse (ValueError) columns without a penalty, (M, n), that are linearly
+    dependent.
     """
-    if lam is None or isinstance(lam, (bool, np.bool_)):
-        raise TypeError(
-            f"lam is {lam!r}; give a number > 0, for example datasets.choose_lambda(A,"
-            " y)"
-        )
-    hint = "for columns without a penalty give a penalty_factor of 0"
-    lam = _each_column("lam", lam, A.shape[1], above=True, remedy=hint)
-    if factor is None:
-        factor = 1
-    factor = _each_column("penalty_factor", factor, A.shape[1])
-    free = np.column_stack([A[:, factor == 0], np.ones((len(A), int(intercept)))])
     # on one scale, so that the rank does not depend on units
     free = free / np.maximum(np.abs(free).max(0, initial=0), 1e-300)
-    if free.size and np.linalg.matrix_rank(free) < free.shape[1]:
+    M, n = free.shape
+    if n and np.linalg.matrix_rank(free) < n:
         raise ValueError(
-            f"the {free.shape[1]} unpenalised columns (with the intercept) are linearly"
-            f" dependent or more than the {len(A)} rows: drop some, or penalise them"
+            f"the {n} unpenalised columns (with the intercept) are linearly dependent"
+            f" or more than the {M} rows: drop some, or penalise them"
         )
-    return lam * factor
 
 # %% ../../nbs/course/14_bootstrap.ipynb #9765a1dd
-def _check_plan(random_state, n_jobs, l1_ratio, delta, **flags):
-    """Check random_state, n_jobs and flags (True or False); return l1_ratio in
-    [0, 1] and delta > 0 as floats. A TypeError or ValueError for others.
+def _check_plan(n_resamples, random_state, n_jobs, intercept):
+    """Refuse (TypeError, ValueError) numbers of resamples, seeds and numbers of
+    processes that are none, and an intercept that is not True or False.
     """
     owner = "naive_bootstrap"
+    check_size(owner, "n_resamples", n_resamples)
     check_size(owner, "random_state", random_state, least=0)
     if check_size(owner, "n_jobs", n_jobs, least=-np.inf) == 0:
         raise ValueError(f"{owner}: n_jobs must not be 0; -1 means all processors")
-    l1_ratio = check_number(owner, "l1_ratio", l1_ratio, 0, 1, closed="[]")
-    delta = check_number(owner, "delta", delta, 0)
-    for name, flag in flags.items():
-        if not isinstance(flag, (bool, np.bool_)):
-            raise TypeError(f"{name} must be True or False, got {flag!r}")
-    return l1_ratio, delta
+    if not isinstance(intercept, (bool, np.bool_)):
+        raise TypeError(f"intercept must be True or False, got {intercept!r}")
 
 # %% ../../nbs/course/14_bootstrap.ipynb #a0c7775c
 def _check_columns(name, given, N):
@@ -219,20 +213,20 @@ def _check_columns(name, given, N):
     return columns.astype(int)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #97cc1c90
-def _model(A, y, lam, l1_ratio, positive, intercept, **options):
-    """Build the `_RefitModel` with penalties lam, (N,); `options` are loss, delta and
-    offset.
+def _model(A, y, prior, intercept, options):
+    """Build the `_RefitModel`; `options` are loss, delta and offset.
 
     An intercept is one more column of ones, without a penalty, of any sign.
     """
-    unpenalised = np.zeros(int(intercept))
-    t = np.append(l1_ratio * lam, unpenalised)
-    k = np.append((1 - l1_ratio) * lam, unpenalised)
-    is_lasso = options["loss"] == "squared" and not (positive or k.any())
-    is_lasso = is_lasso and bool((t > 0).all())
-    options["positive"] = np.append(np.full(len(lam), positive), unpenalised > 0)
+    penalised = np.repeat([True, False], [A.shape[1], int(intercept)])
+    t, k = (np.zeros(len(penalised)) for _ in range(2))
+    t[penalised], k[penalised] = prior.split()
     if intercept:
         A = np.column_stack([A, np.ones((len(A), 1))])
+    _check_unpenalised(A[:, (t == 0) & (k == 0)])
+    is_lasso = options["loss"] == "squared" and not (prior.positive or k.any())
+    is_lasso = is_lasso and bool((t > 0).all())
+    options = dict(options, positive=prior.positive & penalised)
     table = batch_glm.unit_table(A, y, t, k, **options)
     return _RefitModel(A, y, t, k, options, is_lasso, table)
 
@@ -402,16 +396,12 @@ def _gather(chunks, plan, n, keep, verbose):
 def naive_bootstrap(
     A: ArrayLike,
     y: ArrayLike,
-    lam: ArrayLike,
+    lam: ArrayLike | None = None,
     *,
-    loss: Literal["squared", "logistic", "poisson", "huber"] = "squared",
-    l1_ratio: float = 1.0,
-    positive: bool = False,
-    penalty_factor: ArrayLike | None = None,
-    intercept: bool = False,
-    delta: float = 1.0,
+    prior: Prior | None = None,
+    loss: LossLike = "squared",
     resampling: CountLaw = Poisson(0.5),
-    randomize: CountLaw = TwoPoint(2, 0.5),
+    intercept: bool = False,
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
     n_resamples: int = 1000,
@@ -425,9 +415,9 @@ def naive_bootstrap(
     standard errors.
 
     This is the truth that rVAMP approximates. See `refine` for such errors with fewer
-    exact refits. Each refit (`eq:lasso`) minimises sum_mu c_mu w_mu l(y_mu, a_mu'x +
-    o_mu) + sum_i lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2), lam_i = lam times
-    penalty_factor_i times what is drawn; by default (w = 1, o = 0) that is the Lasso.
+    exact refits. It takes what `rvamp` takes, and shares no step with it. Each refit
+    (`eq:lasso`) minimises sum_mu c_mu w_mu l(y_mu, a_mu'x + o_mu) plus the penalty; by
+    default (w = 1, o = 0) that is the Lasso.
 
     Parameters
     ----------
@@ -435,24 +425,19 @@ def naive_bootstrap(
         Of a larger table give the columns of interest.
     y : (M,) array of finite numbers
         The target, as `loss` asks for it.
-    lam : float > 0, or (N,) array of such
-        The losses are sums over data, not means.
-    loss : "squared", "logistic", "poisson" or "huber"
-        "logistic" is for y in {0, 1}, "poisson" (log link) for y >= 0.
-    l1_ratio : float in [0, 1]
-        1 is the Lasso, 0 is ridge.
-    positive : bool
-        Whether to keep the coefficients (not an intercept) at least 0.
-    penalty_factor : float, or (N,) array, at least 0; optional
-        0 leaves a column unpenalised.
+    lam : float > 0 or (N,) array, optional
+        The penalty of prior=Laplace(lam), the Lasso's. Losses are sums over data, not
+        means.
+    prior : Laplace, Ridge, ElasticNet or NonNegative, optional
+        The penalty; give it or `lam`. Its random factor is drawn for each coefficient
+        in each resample.
+    loss : "squared", "logistic", "poisson", "huber", or one of these losses
+        "logistic" is for y in {0, 1}, "poisson" (log link) for y >= 0; Huber(2.0).
+    resampling : law of counts
+        From `rvamp_nb.algorithm.resampling`, or any object with draw(size, rng) ->
+        (size,) numbers >= 0. If it has nodes(), they must be a law (`check_law`).
     intercept : bool
         Whether to refit an unpenalised intercept in every resample.
-    delta : float > 0
-        Where the Huber loss turns linear.
-    resampling, randomize : law of counts, law of multipliers
-        Of the occupation numbers, and of lam. From `rvamp_nb.algorithm.resampling`,
-        or any object with draw(size, rng) -> (size,) numbers >= 0 (multipliers > 0).
-        If it has nodes(), they must be a law (`check_law`).
     sample_weight : (M,) array of numbers >= 0, not all 0; optional
         What a row weighs (w) whenever it is drawn. 0 leaves the row out of every fit,
         though not out of the draw.
@@ -496,24 +481,20 @@ def naive_bootstrap(
     >>> A, y, *_ = toy()
     >>> refits = naive_bootstrap(A, y, 0.6, n_resamples=200)
     >>> print(refits.Pi, refits.Pi_se.round(3))
-    [0.235] [0.03]
+    [0.405] [0.035]
     """
     A = _read_table(A)
     M, N = A.shape
-    rules = dict(low=0, some=True)
-    weight = _check_of_rows("sample_weight", sample_weight, 1.0, M, **rules)
-    offset = _check_of_rows("offset", offset, 0.0, M)
     y = check_array("y", y, (M,))
-    n_resamples = check_size("naive_bootstrap", "n_resamples", n_resamples)
     check_law("resampling", resampling)
-    check_law("randomize", randomize, positive=True)
-    flags = dict(positive=positive, intercept=intercept)
-    l1_ratio, delta = _check_plan(random_state, n_jobs, l1_ratio, delta, **flags)
-    lam = _check_penalties(A, lam, penalty_factor, intercept)
-    refit_losses.check_target(loss, y if sample_weight is None else y[weight > 0])
-    options = dict(loss=loss, delta=delta, offset=offset)
-    model = _model(A, y, lam, l1_ratio, positive, intercept, **options)
-    plan = _Plan(model, (M, N), resampling, randomize, weight, random_state)
+    _check_plan(n_resamples, random_state, n_jobs, intercept)
+    prior = read_prior(lam, prior)
+    loss = read_loss(loss)
+    if sample_weight is not None or offset is not None:
+        loss = WeightedLoss(loss, sample_weight, offset)
+    weight, options = _read_model(prior, loss, N, y)
+    model = _model(A, y, prior, intercept, options)
+    plan = _Plan(model, (M, N), resampling, prior.randomize, weight, random_state)
     hint = _check_columns("columns", columns, N)
     keep = _check_columns("keep", keep, N)
     likely = None if hint is None else np.isin(np.arange(N + intercept), hint)

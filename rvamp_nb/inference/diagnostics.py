@@ -11,7 +11,7 @@ sign. `near_duplicate_rows` finds samples that repeat each other.
 >>> d = datasets.load_diabetes()
 >>> fit = rvamp(d.A[:, :10], d.y, lam=100.0)
 >>> print(diagnose(fit, np.arange(10), d.names[:10]))
-green: no sign of trouble (varies as with 126 rows, one of which makes 4%)
+green: no sign of trouble (varies as with 108 rows, one of which makes 5%)
 """
 
 from collections.abc import Iterator, Sequence

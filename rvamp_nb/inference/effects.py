@@ -489,7 +489,7 @@ class Effects(NamedTuple):
     --------
     >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
     >>> from rvamp_nb import debiased_effects, rvamp
-    >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
+    >>> d, lasso = datasets.load_diabetes(), Laplace(20.0)
     >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, resampling=NoResampling())
     >>> debiased_effects(fit)
     Effects(10 of 10 with a 95 % interval, 0 with a p-value only)
@@ -554,7 +554,7 @@ class Effects(NamedTuple):
         >>> from pandas import DataFrame
         >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
         >>> from rvamp_nb import debiased_effects, rvamp
-        >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
+        >>> d, lasso = datasets.load_diabetes(), Laplace(20.0)
         >>> X = DataFrame(2 * d.A[:, :10], columns=d.names[:10])
         >>> A, y = datasets.standardize(X, d.y)
         >>> fit = rvamp(A, y, prior=lasso, resampling=NoResampling())
@@ -622,9 +622,7 @@ class Effects(NamedTuple):
         return as_page(self, state, (), order, columns, self.names)
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0d27
-_PLAIN = (
-    "fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=NoResampling()"
-)
+_PLAIN = "fit = rvamp(A, y, prior=Laplace(lam), resampling=NoResampling()"
 _SQUARED = (
     "A, y = datasets.standardize(X, y); lam = datasets.choose_lambda(A, y);"
     f" {_PLAIN}); debiased_effects(fit)"
@@ -833,7 +831,7 @@ def debiased_effects(
     Parameters
     ----------
     fit : Fit
-        Of `rvamp` without resampling: prior=Laplace(lam, FixedFactor()) (or another
+        Of `rvamp` without resampling: prior=Laplace(lam) (or another
         penalty), resampling=NoResampling(), the loss Squared, Logistic or PoissonLoss,
         or a WeightedLoss of one. lam is that of cross-validation (`choose_lambda`) or
         less: where the predictions of a logistic fit are too cautious (`calibration`),
@@ -870,7 +868,7 @@ def debiased_effects(
     --------
     >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
     >>> from rvamp_nb import debiased_effects, rvamp
-    >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
+    >>> d, lasso = datasets.load_diabetes(), Laplace(20.0)
     >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, resampling=NoResampling())
     >>> found = debiased_effects(fit)
     >>> print(found.ci_low[2].round(-1), found.ci_high[2].round(-1))

@@ -33,7 +33,7 @@ from ..environment import numpy_errors, progress_bar
 from ..sketch import as_page, leading_moments, summary_of
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, DataFrame, Ints, renamed
-from ..validation import check_number, check_size
+from ..validation import check_number, check_seed, check_size
 from .baseline import BaselineHazard
 from .batch_glm import LONG
 from .conditioning import ConditionedFit, active_set
@@ -686,7 +686,7 @@ def _start_samples(fit, random_state, baseline):
     """Make the empty `Samples` of a Fit or a ConditionedFit. A TypeError or ValueError
     for anything else, a finite beta, and a fit that cannot be refitted.
     """
-    random_state = check_size("refine", "random_state", random_state, least=0)
+    random_state = check_seed("refine", random_state)
     if not isinstance(fit, (Fit, ConditionedFit)):
         raise TypeError(
             "refine: fit must be from rvamp or condition_on_rows (of a fitted selector:"
@@ -704,14 +704,11 @@ def _start_samples(fit, random_state, baseline):
 
 
 def _most_resamples(samples, accuracy, n_resamples):
-    """Return the largest number of resamples at each level, exact first, (3,), from an
-    accuracy, a number of resamples, or both. A ValueError for neither.
+    """Return the largest number of resamples at each level, exact first, (3,), from a
+    number of resamples or an accuracy.
     """
-    if n_resamples is None and accuracy is None:
-        raise ValueError("refine: give an accuracy, or n_resamples, or both")
-    if n_resamples is not None:
-        most = check_size("refine", "n_resamples", n_resamples, least=10)
-    else:
+    most = n_resamples
+    if n_resamples is None:
         # a selection has variance 1/4 at most; resamples by turns are cheap
         variances = 2 if samples.turns else 0.25
         most = int(np.ceil(variances / accuracy**2))
@@ -726,9 +723,9 @@ def _most_resamples(samples, accuracy, n_resamples):
 @numpy_errors(under="ignore")
 def refine(
     fit: Fit | ConditionedFit,
-    accuracy: float | None = 0.02,
+    accuracy: float = 0.02,
     n_resamples: int | None = None,
-    random_state: int = 0,
+    random_state: int | None = 0,
     *,
     baseline: BaselineHazard | None = None,
     families: Sequence[Ints] = (),
@@ -745,14 +742,14 @@ def refine(
     ----------
     fit : Fit, or ConditionedFit
         Of one that has not converged exact refits are taken alone.
-    accuracy : float in (0, 1/2), or None
+    accuracy : float in (0, 1/2)
         The largest standard error of `Pi`; the refits together also reach the errors of
-        0.6 / accuracy^2 plain ones (1,500). None makes all `n_resamples`.
+        0.6 / accuracy^2 plain ones (1,500). At most 2 / accuracy^2 are made.
     n_resamples : int >= 10, optional
-        At most so many resamples are followed until they settle; by default 2 /
-        accuracy^2.
-    random_state : int >= 0
-        Resample b depends on (random_state, b) only.
+        So many refits, whatever the accuracy.
+    random_state : int >= 0 or None
+        Resample b depends on (random_state, b) only; None takes another number in each
+        call.
     baseline : BaselineHazard, optional
         Of a `survival_fit`: the exact refits are Cox fits.
     families : list of int arrays
@@ -786,10 +783,13 @@ def refine(
     >>> d = datasets.load_diabetes()
     >>> fit = rvamp(d.A[:, :10], d.y, lam=50.0)
     >>> refine(fit, accuracy=0.05).Pi.round(1).tolist()
-    [0.1, 0.4, 1.0, 0.9, 0.1, 0.1, 0.7, 0.3, 1.0, 0.4]
+    [0.1, 0.8, 1.0, 1.0, 0.1, 0.2, 1.0, 0.2, 1.0, 0.5]
     """
-    if accuracy is not None:
+    if n_resamples is None:
         accuracy = check_number("refine", "accuracy", accuracy, 1e-6, 0.5)
+    else:
+        accuracy = None
+        n_resamples = check_size("refine", "n_resamples", n_resamples, least=10)
     samples = _start_samples(fit, random_state, baseline)
     most = _most_resamples(samples, accuracy, n_resamples)
     sizes = FIRST if samples.turns else (FIRST_ALONE, 0, 0)

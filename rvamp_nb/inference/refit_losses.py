@@ -1,7 +1,6 @@
 """Losses that refits know by name: value, slope and curvature of many resamples.
 
-The workshop's page on refits (`batch_glm`) minimises them; `check_target` refuses
-targets that do not suit.
+The workshop's page on refits (`batch_glm`) minimises them.
 
 >>> import numpy as np
 >>> from rvamp_nb.inference.refit_losses import RefitLoss
@@ -15,13 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, huber
 
-__all__ = ["KNOWN_LOSSES", "RefitLoss", "check_target"]
-
-KNOWN_LOSSES = "squared", "logistic", "poisson", "huber"  # tests: the names in LOSSES
+__all__ = ["RefitLoss"]
 
 
 class RefitLoss(NamedTuple):
-    """The loss l(y, f + offset), by its name in KNOWN_LOSSES; Huber's is linear beyond
+    """The loss l(y, f + offset), by its name in LOSSES; Huber's is linear beyond
     delta. Its curvature is lent a share of a parabola's there.
     """
 
@@ -91,24 +88,3 @@ class RefitLoss(NamedTuple):
         else:
             curvature = np.ones_like(f)
         return (X * (c * curvature)[..., None, :]) @ np.swapaxes(X, -1, -2)
-
-
-def check_target(loss, y):
-    """Refuse (ValueError) an unknown loss, and targets, (M,), that do not suit it."""
-    if not isinstance(loss, str) or loss not in KNOWN_LOSSES:
-        names = ", ".join(map(repr, KNOWN_LOSSES))
-        raise ValueError(f"loss must be one of {names}, got {loss!r}")
-    if loss == "logistic":
-        shares = 0 <= y.min() and y.max() <= 1
-        if not (shares and 0 < y.mean() < 1):
-            raise ValueError(
-                "y must hold the labels 0 and 1, both, for the logistic loss, or shares"
-                " between them"
-            )
-    if loss == "poisson":
-        if y.min() < 0:
-            raise ValueError(
-                f"y must be counts >= 0 for the Poisson loss, got {y.min():g}"
-            )
-        if not y.any():
-            raise ValueError("y is 0 in every row: there is nothing to fit")

@@ -13,7 +13,7 @@ those of the numbers of the classes, which depend on no order, as contrasts do.
 >>> d = datasets.load_diabetes()
 >>> shares = row_influence(rvamp(d.A[:, :10], d.y, lam=100.0))
 >>> print(f"{1 / (shares @ shares):.0f} effective rows of {len(shares)}")
-126 effective rows of 442
+108 effective rows of 442
 """
 
 from typing import NamedTuple

@@ -28,9 +28,9 @@ from ..algorithm.active import step_for
 from ..algorithm.iteration import follow
 from ..algorithm.prior import Prior
 from ..algorithm.resampling import CountLaw, Subsample, check_law
-from ..exceptions import ConvergenceWarning
 from ..algorithm.solver import Fit, rvamp
 from ..environment import numpy_errors
+from ..exceptions import ConvergenceWarning
 from ..typing import ArrayLike, TableLike
 from ..validation import check_number, check_size
 from .baseline import BaselineHazard, MovingBaseline

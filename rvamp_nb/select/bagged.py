@@ -51,22 +51,22 @@ class _Bagged(BaseEstimator):
         self.selector = selector
 
     @property
-    def _fitted(self):
+    def _used(self):
         """The selector that predicts: that of `fit`, or the one that was given."""
-        return vars(self).get("selector_", self.selector)
+        return getattr(self, "selector_", self.selector)
 
     @property
     def n_features_in_(self) -> int:
         """How many columns X has."""
-        return self._fitted.n_features_in_
+        return self._used.n_features_in_
 
     @property
     def feature_names_in_(self) -> np.ndarray:
         """Names of the columns, (N,), where X has such."""
-        return self._fitted.feature_names_in_
+        return self._used.feature_names_in_
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self._fitted, "selection_")
+        return hasattr(self._used, "selection_")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -84,7 +84,8 @@ class _Bagged(BaseEstimator):
             raise TypeError(f"selector must be a StabilitySelection, got {selector!r}")
         if str(selector.loss) == "auto":
             selector.set_params(loss=loss)
-        self._check_kind(selector.fit(X, y, **roles))
+        selector.fit(X, y, **roles)
+        self._check_kind(selector)
         self.selector_ = selector
         return self
 
@@ -93,7 +94,7 @@ class _Bagged(BaseEstimator):
         has_classes = selector.classes_ is not None
         if has_classes == is_classifier(self):
             return
-        remedy = "BaggedRegressor predicts numbers; or give a loss for classes"
+        remedy = "BaggedRegressor predicts numbers, and shares of n_trials"
         if has_classes:
             remedy = "BaggedClassifier predicts classes; or give loss='squared'"
         raise ValueError(
@@ -148,7 +149,7 @@ class _Bagged(BaseEstimator):
         their mean linear predictor.
         """
         check_is_fitted(self)
-        selector = self._fitted
+        selector = self._used
         self._check_kind(selector)
         X, names = read_X(X)
         if isinstance(X, ChunkedTable):
@@ -273,7 +274,7 @@ class BaggedRegressor(RegressorMixin, _Bagged):
         [22.0, -30.0, 13.0]
         """
         check_is_fitted(self)
-        target = self._fitted.selection_.question.target
+        target = self._used.selection_.question.target
         loss = target.likelihood.plain
         is_linear = type(loss).predicted is Loss.predicted
         if is_linear or target.baseline is not None:
@@ -355,7 +356,7 @@ class BaggedRegressor(RegressorMixin, _Bagged):
         0.29
         """
         mean = self.predict(X)
-        loss = self._fitted.selection_.question.target.likelihood.plain
+        loss = self._used.selection_.question.target.likelihood.plain
         if isinstance(loss, PoissonLoss):
             weight = dict(sample_weight=sample_weight)
             return d2_tweedie_score(y, mean, power=1, **weight)
@@ -402,7 +403,7 @@ class BaggedClassifier(ClassifierMixin, _Bagged):
     @property
     def classes_(self) -> np.ndarray:
         """The classes, sorted, (K,)."""
-        return self._fitted.classes_
+        return self._used.classes_
 
     def fit(
         self,

@@ -78,7 +78,7 @@ def search_by_refits(question, q, asked):
             counts=question.of_one,
         )
         fit = Fit(problem, last, True, 1, "converged", None, penalty.FIRST_TOL)
-        samples = refinement.Samples(fit, None, 0)
+        samples = refinement.Samples(fit, None, asked["random_state"])
         samples.grow((0, CORRECTED_BY, CORRECTED_BY), False)
         sizes = question.size((samples.settled != 0).T[:-1])
         if abs(sizes.mean() - q) < 2 * np.std(sizes) / np.sqrt(CORRECTED_BY):

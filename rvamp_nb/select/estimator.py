@@ -34,7 +34,7 @@ from ..inference.diagnostics import Diagnostics, near_duplicate_rows
 from ..inference.refinement import RefinedFit
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, ArrayLike, Bools, TableLike, renamed
-from ..validation import kind_of
+from ..validation import check_seed, kind_of
 from . import target
 from .features import as_frame, column_names, named, read_X
 from .frames import order_lost
@@ -84,7 +84,6 @@ class _Fitted:
     lambda_scales_: dict[str, float]
     status_: str
     diagnostics_: Diagnostics
-    q_values_: Array | None
     refined_: RefinedFit | None
     refit_error_: str
     interrupted_: bool
@@ -145,68 +144,53 @@ class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
         where, in units of y. "survival" is Cox's model with a baseline frozen across
         resamples (chapter 5.3); its real refits are Cox fits, and it predicts log
         hazards. A `rvamp_nb.Loss` of your own is refitted by its messages.
-    l1_ratio : float in (0, 1]
-        1 is the Lasso; below, the elastic net, with the share of |b| that is glmnet's
-        alpha: for columns of variance one and, with the squared loss, a y that is
-        divided by its standard deviation, so that the unit of y does not matter. (With
-        "huber" by the scale at which the loss bends.) scikit-learn does not divide y:
-        its l1_ratio for the same fit is in `lambda_scales_`.
-    prior : None or a penalty with a threshold
-        Such as NonNegative(1.0), in place of l1_ratio, randomize (none, unless the
-        prior was given a law of factors) and penalty_factor; the path multiplies its
-        lam. A convex `Prior` of your own will do, too, beside penalty_factor. The
-        l1_ratio of an ElasticNet is for columns of norm one, and y as above.
-    resampling : "subsample", "poisson" or a law of counts
-        "subsample" draws half of the rows without replacement, for which the bounds
-        hold; "poisson" is the paper's.
-    randomize : None or a law of multipliers
-        Such as TwoPoint(2, 0.5) or Weakness(0.5): each penalty times a random factor.
+    prior : penalty with a threshold, optional
+        By default Laplace(1.0), the Lasso; NonNegative(1.0); Laplace(1.0, TwoPoint(2,
+        0.5)), whose penalties are drawn; ElasticNet(1.0, l1_ratio=0.5); or a convex
+        `Prior` of your own. The penalty that is reported multiplies its lam. The
+        l1_ratio is glmnet's alpha: the share of |b| for columns of variance one and,
+        with the squared loss, a y that is divided by its standard deviation, so that
+        the unit of y does not matter. (With "huber" by the scale at which the loss
+        bends.) scikit-learn does not divide y: its l1_ratio for the same fit is in
+        `lambda_scales_`. Not beside several classes or column_groups.
     penalty_factor : (N,) array or dict {column: factor}, optional
-        Multiplies the penalty of each column; 0 means never penalised, always in.
-    intercept : bool
-        Whether the model has an intercept. Without one neither the columns nor the
-        target are centred, and columns are divided by the root of their sum of squares;
-        only a column of zeros is constant. Not for survival times, several classes and
-        `decoys`; no effects are known then.
-    lambdas : (L,) array of numbers > 0, decreasing, "cv" or a pair, optional
-        The path, followed in full to `tol`. By default there is none: the reported
-        penalty is looked for. A pair is a package and its penalties, as in `lambda_
-        scales_`, such as ("glmnet", 0.12) or ("scikit-learn", [0.2, 0.1]). "cv" is the
-        penalty, per row, of the fits that predict held-out rows best (ten folds of rows
-        or groups; not for survival times, several classes, groups of columns).
-    n_lambdas : int >= 1, optional
-        Asks for a path of so many penalties, evenly in the logarithm; by default 50
-        where `lambda_min_ratio` is given.
-    lambda_min_ratio : float in (0, 1), optional
-        Asks for a path down to this share of the penalty that selects nothing; by
-        default 0.05 where `n_lambdas` is given.
-    accuracy : float in (0, 1/2)
-        The largest standard error of a reported probability: real refits are combined
-        with rVAMP until it is reached (`refine`).
-    n_resamples : int, 0 or at least 10, optional
-        So many refits, whatever the accuracy; 0 reports rVAMP alone. What cannot be
-        refitted is an error if this was given; else rVAMP is reported, with a warning.
-    min_features : int >= 0
-        So many of the most probable features are selected at least, also below the
-        threshold, where nothing is promised of them.
-    decoys : "permuted" or "gaussian", optional
-        For q-values every feature competes with a decoy, in a fit of its own. Permuted
-        ones (entries in another order) are like noise features that are independent of
-        all others; Gaussian ones like those of a normal table with common factors.
-    categories : dict {variable: columns}, or list of lists of columns, optional
-        Which columns are levels of one variable: they are not reported to share their
-        signal with each other.
-    column_groups : dict {name: columns}, (N,) labels or "categories", optional
+        Multiplies the penalty of each column, also that of a `prior`; 0 means never
+        penalised, always in.
+    column_groups : dict {name: columns} or (N,) labels, optional
         Which columns are selected together or not at all, by the group Lasso
         (`rvamp_nb.GroupLasso`; chapter 5.8), such as the levels of a variable or the
         splines of a feature. All others stand alone. Their probability, q, pfer and the
         bounds are about groups, and each counts once. A column belongs to one group;
         the table has to be in memory. Without refits, standard deviations of
         predictions are rough then, for p̄₂ has one variance for all of a group.
+    intercept : bool
+        Whether the model has an intercept. Without one neither the columns nor the
+        target are centred, and columns are divided by the root of their sum of squares;
+        only a column of zeros is constant. Not for survival times and several classes;
+        no effects and q-values are known then.
+    lambdas : (L,) array of numbers > 0, decreasing, int >= 2, "cv" or a pair, optional
+        The path, followed in full to `tol`. By default there is none: the reported
+        penalty is looked for. An int asks for so many penalties, evenly in the
+        logarithm from the one that selects nothing to 0.05 of it. A pair is a package
+        and its penalties, as in `lambda_scales_`, such as ("glmnet", 0.12) or
+        ("scikit-learn", [0.2, 0.1]). "cv" is the penalty, per row, of the fits that
+        predict held-out rows best (ten folds of rows or groups; not for survival times,
+        several classes, groups of columns).
+    resampling : "subsample", "poisson" or a law of counts
+        "subsample" draws half of the rows without replacement, for which the bounds
+        hold; "poisson" is the paper's.
+    accuracy : float in (0, 1/2)
+        The largest standard error of a reported probability: real refits are combined
+        with rVAMP until it is reached (`refine`), and until all together are worth 0.6
+        / accuracy^2 refits without rVAMP: 1,500 for 0.02, 240 for 0.05.
+    n_resamples : int, 0 or at least 10, optional
+        So many refits, whatever the accuracy; 0 reports rVAMP alone. What cannot be
+        refitted is an error if this was given; else rVAMP is reported, with a warning.
+    random_state : int >= 0 or None
+        Decides the refits, the folds of "cv" and the decoys of `q_values`: the same
+        number gives the same digits. None takes another one in each fit.
     tol : float in (0, 1)
         As for `rvamp`; 1e-4 is 5e-5 of a probability at most.
-    max_iter : int >= 1
-        As for `rvamp`.
     verbose : bool
         Whether a bar may be shown on stderr, after two seconds, on a terminal or in a
         notebook.
@@ -249,9 +233,6 @@ class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
     stability_, stability_se_ : float
         How far the lists of single resamples agree (Nogueira, Sechidis and Brown 2018):
         1 where all are the same, 0 as by chance; its error by the refits (nan without).
-    q_values_ : (N,) array, or None without `decoys`
-        Of all features with at most alpha a share of at most alpha is false on average,
-        where noise is like its decoys. It is no part of `support_`.
     refined_ : RefinedFit, or None without refits
         rVAMP and the refits combined; its Pi_se are the standard errors of the
         probabilities.
@@ -307,23 +288,16 @@ class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
         q: float | None = None,
         bound: Literal["mb", "unimodal", "gaussian"] = "mb",
         loss: str | Squared | Loss = "auto",
-        l1_ratio: float = 1.0,
         prior: Prior | None = None,
-        resampling: Literal["subsample", "poisson"] | CountLaw = "subsample",
-        randomize: CountLaw | None = None,
         penalty_factor: ArrayLike | Mapping[Any, float] | None = None,
+        column_groups: Mapping[Any, Any] | Sequence[Any] | None = None,
         intercept: bool = True,
-        lambdas: ArrayLike | str | tuple[str, ArrayLike] | None = None,
-        n_lambdas: int | None = None,
-        lambda_min_ratio: float | None = None,
+        lambdas: ArrayLike | int | str | tuple[str, ArrayLike] | None = None,
+        resampling: Literal["subsample", "poisson"] | CountLaw = "subsample",
         accuracy: float = 0.02,
         n_resamples: int | None = None,
-        min_features: int = 0,
-        decoys: Literal["permuted", "gaussian"] | None = None,
-        categories: Mapping[Any, Any] | Sequence[Any] | None = None,
-        column_groups: Mapping[Any, Any] | Sequence[Any] | str | None = None,
+        random_state: int | None = 0,
         tol: float = 1e-4,
-        max_iter: int = 500,
         verbose: bool | int = 1,
     ) -> None:
         self.threshold = threshold
@@ -331,23 +305,16 @@ class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
         self.q = q
         self.bound = bound
         self.loss = loss
-        self.l1_ratio = l1_ratio
         self.prior = prior
-        self.resampling = resampling
-        self.randomize = randomize
-        self.categories = categories
-        self.column_groups = column_groups
         self.penalty_factor = penalty_factor
+        self.column_groups = column_groups
         self.intercept = intercept
-        self.lambda_min_ratio = lambda_min_ratio
         self.lambdas = lambdas
-        self.n_lambdas = n_lambdas
-        self.min_features = min_features
+        self.resampling = resampling
         self.accuracy = accuracy
         self.n_resamples = n_resamples
-        self.decoys = decoys
+        self.random_state = random_state
         self.tol = tol
-        self.max_iter = max_iter
         self.verbose = verbose
 
     def fit(
@@ -413,8 +380,7 @@ class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
             About columns that are constant, near copies or explained; a target that may
             hold codes of classes; a feature that may be the target itself; a promise
             that cannot be spent, or that nothing can meet; q not met; a poor
-            reliability or no answer; a penalty of the path that did not converge;
-            decoys unlike X.
+            reliability or no answer; a penalty of the path that did not converge.
 
         See Also
         --------
@@ -546,12 +512,13 @@ def _select_features(est, X, y, roles):
     names = np.asarray(vars(est).get("feature_names_in_", unnamed), dtype=object)
     asked = est.get_params(deep=False)
     check_options(asked, StabilitySelection().get_params(deep=False))
+    asked["random_state"] = check_seed("StabilitySelection", est.random_state)
     as_read = dict(asked)
     if several:
         as_read["loss"] = "softmax"
     with threads(X):
         question, promise, notes = read_question(X, y, names, roles, as_read)
-        asked["lambdas"] = given_penalties(question, est.lambdas)
+        asked["lambdas"] = given_penalties(question, est.lambdas, asked["random_state"])
         if isinstance(est.lambdas, str):
             asked["by_cv"] = True
         answer = select(question, promise, asked, near_duplicate_rows(X))
@@ -564,8 +531,8 @@ def _attributes(answer):
     target = answer.question.target
     columns = answer.question.columns
     fields = dict(vars(answer), selection=answer)
-    del fields["asked"]
-    del fields["path"]
+    for name in ("asked", "path", "q_values", "decoys", "categories"):
+        del fields[name]
     fields["lambda"] = fields.pop("lam")
     fields.update(loss=target.loss, classes=target.classes, baseline=target.baseline)
     fields.update(center=columns.center, scale=columns.scale)

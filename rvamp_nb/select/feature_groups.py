@@ -18,22 +18,12 @@ from ..tables.standardize import project_out
 from ..validation import kind_of
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000006
-def read_groups(given, names, categories):
+def read_groups(given, names):
     """Return the groups asked for, {name: columns}, or None for none.
 
-    They are given as such a dict, as a label for each of the columns with names (N,),
-    or as "categories": then `categories`, a dict or a list of lists, are the groups. A
-    TypeError or ValueError says what will not do.
+    They are given as such a dict, or as a label for each of the columns with names
+    (N,). A TypeError or ValueError says what will not do.
     """
-    if isinstance(given, str) and given == "categories":
-        if not categories:
-            raise ValueError(
-                "column_groups='categories': there are none; say in `categories` which"
-                " columns are levels of one variable"
-            )
-        if isinstance(categories, dict):
-            return categories
-        return {f"{columns[0]} …": columns for columns in categories}
     if given is None or isinstance(given, dict):
         return given
     return _by_label(given, names)
@@ -56,7 +46,7 @@ def _check_labels(given, names):
     A TypeError for what are no labels, a ValueError for another number or order, and
     for two labels that read alike.
     """
-    kinds = "a dict {name: columns}, a label for each column, or 'categories'"
+    kinds = "a dict {name: columns}, or a label for each column"
     labels = [None]
     if np.iterable(given) and not isinstance(given, str):
         labels = list(given)

@@ -391,7 +391,7 @@ def _list_columns(columns, N):
     return list(columns)
 
 
-def family_of(sets, names, owner="categories"):
+def family_of(sets, names, owner):
     """Return the number of the set to which each column belongs, (N,) int; -1 for none.
 
     The sets are a dict {name: columns}, a list of lists of columns (an array of two
@@ -438,12 +438,11 @@ def family_of(sets, names, owner="categories"):
     return family
 
 # %% ../../nbs/workshop/features.ipynb #72c01001
-def chosen_columns(names, which=None, categories=None):
+def chosen_columns(names, which=None):
     """Return the numbers of chosen columns, () for one or (n,) for several.
 
     `which` has names or numbers of columns with names (N,); None chooses all. Raises a
-    ValueError for no such column, and for a variable of several columns (a key of
-    `categories`); a TypeError for truth values.
+    ValueError for no such column, and a TypeError for truth values.
     """
     if which is None:
         return np.arange(len(names))
@@ -458,13 +457,6 @@ def chosen_columns(names, which=None, categories=None):
         )
     whole = (int, np.integer)
     labels = [label if isinstance(label, whole) else str(label) for label in labels]
-    if isinstance(categories, dict):
-        for variable, levels in categories.items():
-            if str(variable) in labels and str(variable) not in called:
-                raise ValueError(
-                    f"{variable!r} is a variable of several columns, {levels}: choose"
-                    " among these"
-                )
     numbers = np.array(numbers_of("the call", labels, names), dtype=int)
     return numbers if several else numbers[0]
 
@@ -478,7 +470,6 @@ class Columns(NamedTuple):
     kind: np.ndarray  # (N,) str: "", "constant", "covariate", "explained"
     where: np.ndarray  # (N,) which of the n columns; of a group the first
     turn: csc_array  # (n, N K): coefficients, in units of 1 / scale, by those of A
-    family: np.ndarray  # (N,) of which variable it is a level; -1 of none
     group: np.ndarray  # (N,) of which of the groups it is one; -1 of none
     groups: tuple = ()  # their names
     dependent: tuple = ()  # the names of those whose columns are linearly dependent
@@ -552,7 +543,6 @@ class Columns(NamedTuple):
             kind=self.kind[first],
             where=places[:-1],
             turn=csc_array((np.ones(len(which)), places[:-1], places)),
-            family=self.family[first],
             group=self.group[first],
         )
 
@@ -585,15 +575,6 @@ class Columns(NamedTuple):
             if where.any():
                 columns = format_list(self.names, np.flatnonzero(where), 8)
                 yield f"{sentence}: {columns}"
-        sizes = np.bincount(self.family + 1)[self.family + 1]
-        alone = (sizes == 1) & (self.family >= 0)
-        if alone.any():
-            columns = format_list(self.names, np.flatnonzero(alone), 8)
-            yield (
-                f"categories: a set of one column, {columns}, says nothing (it"
-                " distinguishes no levels): code each level as a 0/1 column, or leave"
-                " the set out"
-            )
 
 # %% ../../nbs/workshop/features.ipynb #72000031
 def _unit_columns(X, names, rows, within, intercept):
@@ -634,26 +615,17 @@ def _merge_in_chunks(A, merged, turn, kept, row_weight):
 
 
 def prepare_columns(
-    X,
-    names,
-    prior,
-    rows,
-    counts,
-    categories=None,
-    groups=None,
-    within=None,
-    intercept=True,
+    X, names, prior, rows, counts, groups=None, within=None, intercept=True
 ):
     """Standardise the columns of X and merge near copies; return the table A (M, n),
     the prior of its columns, and `Columns`.
 
     The prior comes with a penalty factor for each column, (N,); one of 0 is never
     penalised. A penalised column is divided by the length of what the intercept and the
-    unpenalised columns leave of it. `categories`, a dict or list of lists, says which
-    columns are levels of one variable. `groups`, (N,) int, -1 for none, are never
-    merged; `within`, a function of A, takes out of it what does not count; both may be
-    None. Without an `intercept` no column is centred. A ValueError for numbers that are
-    not finite, for nothing that varies or can be selected, and for covariates that no
+    unpenalised columns leave of it. `groups`, (N,) int, -1 for none, are never merged;
+    `within`, a function of A, takes out of it what does not count; both may be None.
+    Without an `intercept` no column is centred. A ValueError for numbers that are not
+    finite, for nothing that varies or can be selected, and for covariates that no
     resample can fit.
     """
     A, center, scale, constant = _unit_columns(X, names, rows, within, intercept)
@@ -697,7 +669,6 @@ def prepare_columns(
         kind=kind,
         where=merged.where,
         turn=turn,
-        family=family_of(categories, names),
         group=together,
     )
     prior = prior.of_columns(first, len(names))

@@ -359,7 +359,7 @@ class Table(NamedTuple):
 
     X: object  # DataFrame of floats, its index the lines of the file
     y: object  # (M,) floats, words of two kinds, or the fields event and time
-    options: dict = {}  # for the estimator: penalty_factor, categories
+    options: dict = {}  # for the estimator: penalty_factor
     rows: dict = {}  # for its fit: groups, strata, sample_weight, offset, n_trials
     categories: dict = {}  # {variable: its columns}
     references: dict = {}  # {variable: the level that has no column}
@@ -369,6 +369,12 @@ class Table(NamedTuple):
     classes: tuple = ()  # what 0 and 1 of the target stand for, where one was asked for
     notes: tuple = ()  # sentences about what was done
     warnings: tuple = ()  # sentences about what may be wrong
+
+    @property
+    def levels(self):
+        """Columns of each variable that has several, {variable: list of columns}."""
+        sets = self.categories.items()
+        return {name: list(columns) for name, columns in sets if len(columns) > 1}
 
 
 _SEEN = {"1", "1.0", "true", "yes", "dead"}  # words of an event, in lower case
@@ -887,12 +893,9 @@ def _row_arguments(ask, frame, values):
 
 
 def _options(ask, table):
-    """Return the estimator's options: penalty factors of 0, and variables."""
+    """Return the estimator's options: penalty factors of 0."""
     penalty_factor = {}
     for name in ask.keep:
         columns = table.categories.get(name, [name])
         penalty_factor.update(dict.fromkeys(columns, 0))
-    variables = table.categories.items()
-    several = {name: list(columns) for name, columns in variables if len(columns) > 1}
-    options = dict(penalty_factor=penalty_factor, categories=several)
-    return {option: value for option, value in options.items() if value}
+    return dict(penalty_factor=penalty_factor) if penalty_factor else {}

@@ -67,9 +67,7 @@ def _feature_rows(selection, columns):
     """Show some columns of the table, (n,) ints, as rows of HTML: name, probability,
     mean and standard deviation, or a mean for each of several classes.
     """
-    words = decisions(
-        selection, no="not selected", kept="selected, below the threshold"
-    )
+    words = decisions(selection, no="not selected")
     coefficients = rounded(selection.coef_mean, selection.coef_std)
     if coefficients.ndim == 1:
         spread = rounded(selection.coef_std, selection.coef_std)

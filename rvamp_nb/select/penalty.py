@@ -46,53 +46,40 @@ from ..tables.standardize import project_out
 from ..validation import check_array
 
 # %% ../../nbs/workshop/penalty.ipynb #73000005
-def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_scale=1):
-    """Build the penalty of a search from a prior, or from the estimator's arguments.
+def read_penalty(prior, penalty_factor, names, M, target_scale=1):
+    """Build the penalty of a search from the `prior` of the estimator, or None.
 
     Returns a `Penalty` with lam 1, which the path multiplies, and a penalty factor for
-    each column, (N,); of a prior of the user's own a `ScaledPrior`, which takes
-    `penalty_factor`. A prior takes the place of `l1_ratio` in (0, 1] (for columns of
-    variance one, and a target that is divided by its scale), `randomize` (None or a law
-    of multipliers), and `penalty_factor` (None, (N,), or a dict by name). M is the
-    number of rows with a weight above 0. Raises a ValueError where a prior and one of
-    these are both passed.
+    each column, (N,): that of the prior times `penalty_factor` (None, (N,), or a dict
+    by name); of a prior of the user's own a `ScaledPrior`. The l1_ratio of an
+    `ElasticNet` is for columns of variance one, over M rows with a weight above 0, and
+    a target that is divided by its scale. Raises a TypeError or ValueError for a prior
+    that selects nothing.
     """
-    if prior is not None:
-        ratio = None if l1_ratio == 1 else l1_ratio
-        options = dict(randomize=randomize, penalty_factor=penalty_factor)
-        options["l1_ratio"] = ratio
-        _check_prior(prior)
-        is_own = not isinstance(prior, Penalty)
-        if is_own:
-            del options["penalty_factor"]
-        for name, value in options.items():
-            if value is not None:
-                raise ValueError(
-                    f"{name} and prior are both given: say it in the prior"
-                )
-        prior.check(len(names), np.inf)
-        if is_own:
-            return ScaledPrior(prior, _one_each(penalty_factor, names))
-        # the path varies one number only: lam goes into the factors
-        factors = prior.lam * prior.penalty_factor * np.ones(len(names))
-        if not prior.states_randomize:
-            prior = replace(prior, randomize=FixedFactor())
-        if isinstance(prior, ElasticNet):
-            share, factor = _share_for(target_scale, prior.l1_ratio)
-            prior = replace(prior, l1_ratio=share)
-            factors = factors * factor
-        return replace(prior, lam=1.0, penalty_factor=factors)
-    law = FixedFactor() if randomize is None else randomize
-    check_law("randomize", law, ("nodes", "draw"), positive=True)
+    if prior is None:
+        prior = Laplace(1.0)
+    _check_prior(prior)
+    prior.check(len(names), np.inf)
     factors = _one_each(penalty_factor, names)
-    if l1_ratio == 1:
-        return Laplace(1.0, law, factors)
-    # a column of variance one has the length sqrt(M), the solver's the length 1
-    share, factor = _share_for(target_scale, float(l1_ratio), M**0.5)
-    return ElasticNet(1.0, law, factors * factor, l1_ratio=share)
+    if not isinstance(prior, Penalty):
+        return ScaledPrior(prior, factors)
+    check_law("randomize", prior.randomize, ("nodes", "draw"), positive=True)
+    # the path varies one number only: lam goes into the factors
+    factors = prior.lam * prior.penalty_factor * factors
+    if isinstance(prior, ElasticNet):
+        # a column of variance one has the length sqrt(M), the solver's the length 1
+        share, factor = _share_for(target_scale, float(prior.l1_ratio), M**0.5)
+        prior = replace(prior, l1_ratio=share)
+        factors = factors * factor
+    if prior.positive and not factors.all():
+        raise ValueError(
+            f"prior={type(prior).__name__}(...): a column without penalty would be no"
+            " covariate that always stays in"
+        )
+    return replace(prior, lam=1.0, penalty_factor=factors)
 
 
-def _share_for(target_scale, l1_ratio, unit=1.0):
+def _share_for(target_scale, l1_ratio, unit):
     """Convert the l1_ratio for a target divided by its scale to that for the target.
 
     `unit` is the unit of the coefficients to which l1_ratio refers. Returns the
@@ -151,8 +138,6 @@ def _check_prior(prior):
         reason = (
             " has no threshold, and selects nothing; see rvamp for mean and variance"
         )
-    elif prior.positive and not np.all(prior.threshold()):
-        reason = ": a column without penalty would be no covariate that always stays in"
     elif not isinstance(prior, Penalty):
         scale = np.max(prior.threshold()) * np.ones(np.size(prior.threshold()))
         note = check_response(prior, scale, np.ones(len(scale)), np.inf)
@@ -917,7 +902,7 @@ def _fit_at_end(question, path, end, q):
     elif end < len(path.lambdas) - 1:
         reason = "no smaller penalty has converged"
     elif question.max_steps == 1:
-        reason = "the search has taken all its steps: raise max_iter"
+        reason = "the search has taken all its steps: raise tol, or the lambdas"
     elif path.lambdas[-1] > 2 * LOWEST * path.lambdas[0]:
         reason = "the smallest penalty given selects fewer: add smaller lambdas"
     else:
@@ -970,8 +955,8 @@ def _search_or_end(question, steer, q):
         n_steps = solved.steps - steps
         status = (
             f"no answer: not converged, and the search took {n_steps} steps, or too"
-            " much work in each: raise max_iter, or the lambdas; look for rows and"
-            " weights far from all others"
+            " much work in each: raise tol, or the lambdas; look for rows and weights"
+            " far from all others"
         )
         answer = answer._replace(status=status)
     return replace(solved, begun=question.begun), path, answer

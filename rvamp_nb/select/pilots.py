@@ -152,7 +152,7 @@ def draw_study(pilot, study, rng):
     effects = study.size * rng.choice([-1.0, 1.0], study.n_effects)
     y = X[:, true] @ effects + study.noise * rng.normal(size=study.rows)
     A, y = standardize(X, y)
-    laws = dict(resampling=Subsample(0.5), randomize=FixedFactor(), verbose=False)
+    laws = dict(resampling=Subsample(0.5), verbose=False)
     laws["seed"] = int(rng.integers(2**31))
     lam, laws["columns"] = _adjust_penalty(A, y, study, laws)
     Pi = naive_bootstrap(A, y, lam, n_resamples=40, **laws).Pi

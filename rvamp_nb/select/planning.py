@@ -21,9 +21,9 @@ import numpy as np
 
 from ..algorithm.column_groups import GroupLasso
 from ..algorithm.evolution import Evolution, Spectrum
-from ..exceptions import ConvergenceWarning
 from ..datasets import standardize
 from ..environment import progress_bar
+from ..exceptions import ConvergenceWarning
 from ..sketch import as_page
 from ..typing import Array, ArrayLike, DataFrame
 from ..validation import check_array, check_number, check_size, format_list

@@ -378,8 +378,7 @@ def _in_words(selection, i):
 
 def _one_column(selection, feature):
     """Return the number of one column, by name or number."""
-    sets = selection.asked["categories"]
-    i = chosen_columns(selection.question.columns.names, feature, sets)
+    i = chosen_columns(selection.question.columns.names, feature)
     if np.ndim(i):
         raise TypeError(f"one column at a time, by name or number, got {feature!r}")
     return i

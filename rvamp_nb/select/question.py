@@ -28,15 +28,15 @@ import numpy as np
 from ..algorithm.resampling import Grouped, drawn
 from ..inference.refits import check_refittable
 from ..tables.chunked import check_in_memory, chunk_axis
-from ..validation import check_array, check_number, check_size, check_word, format_list
+from ..validation import check_array, check_number, check_size, check_word
 from . import feature_groups
-from .error_control import BOUNDS, DECOYS
+from .error_control import BOUNDS
 from .features import by_name, prepare_columns
 from .frames import far_numbers
 from .penalty import SelectionProblem, read_penalty, resolved_target
 from .target import check_estimable, count_law, read_target, row_roles
 
-__all__ = ["FEW_VALUES", "check_options", "path_options", "read_question"]
+__all__ = ["PATH_ENDS", "check_options", "path_options", "read_question"]
 
 
 # What numbers and words may be: ends of an interval and which of them belong to it, the
@@ -46,15 +46,9 @@ _ALLOWED = {
     "pfer": (0, np.inf),
     "q": (0, np.inf),
     "tol": (0, 1),
-    "l1_ratio": (0, 1, "]"),
-    "lambda_min_ratio": (0, 1),
     "accuracy": (1e-6, 0.5),
-    "n_lambdas": 1,
     "n_resamples": 0,
-    "min_features": 0,
-    "max_iter": 1,
     "bound": BOUNDS,
-    "decoys": DECOYS,
 }
 
 
@@ -81,61 +75,32 @@ def check_options(asked, default):
         check_size(owner, "n_resamples", asked["n_resamples"], least=10)
 
 
+PATH_ENDS = 0.05  # of the largest penalty: below it a table selects what chance selects
+# half: a path has no more features with Π above 1/2; twice: it may end before q
+
+
 def path_options(asked):
     """Return the arguments of `SelectionProblem.path` from the parameters of the
-    estimator (dict); None if none of them concerns the path.
+    estimator (dict); None if they ask for no path.
 
-    A ValueError names the parameter that will not do.
+    A ValueError or TypeError says which `lambdas` will not do.
     """
-    lambdas = asked.get("lambdas")
-    n_lambdas = asked.get("n_lambdas")
-    ratio = asked.get("lambda_min_ratio")
-    if lambdas is not None:
-        lambdas = check_array("lambdas", lambdas, ("K",), 0, above=True, of="penalty")
-        if (np.diff(lambdas) >= 0).any():
-            raise ValueError(
-                "lambdas must be decreasing, each once: sort them, the largest first"
-            )
-    elif n_lambdas is None and ratio is None:
+    lambdas = asked["lambdas"]
+    if lambdas is None:
         return None
-    if n_lambdas is None:
-        n_lambdas = 50
-    if ratio is None:
-        ratio = 0.05
-    return {
-        "lambdas": lambdas,
-        "n_lambdas": n_lambdas,
-        "lambda_min_ratio": float(ratio),
-    }
-
-
-FEW_VALUES = 3  # values of a column: 0 and 1, or the copies of an allele
-# half: nothing is warned of; twice: grades from 1 to 6, too
-
-
-def _unlike_normal(question, kind):
-    """Return a warning about columns of few values, which Gaussian decoys do not
-    resemble, or "".
-
-    For a 0/1 column the coin that decides between a noise feature and its normal decoy
-    need not be fair (chapter 5.1).
-    """
-    A = question.A
-    columns = question.columns
-    if str(kind) != "gaussian":
-        return ""
-    # values differ where neighbours in order do
-    steps = np.diff(np.sort(A, axis=0), axis=0)
-    has_few = (1 + np.count_nonzero(steps, axis=0) <= FEW_VALUES) & question.candidates
-    if not has_few.any():
-        return ""
-    names = format_list(columns.names[columns.first], np.flatnonzero(has_few))
-    return (
-        f"decoys='gaussian': {has_few.sum()} columns hold {FEW_VALUES} values or fewer"
-        f" ({names}); normal decoys are unlike them, and nothing is promised of their"
-        " q-values; those of decoys='permuted' have the same values, but no common"
-        " factors"
-    )
+    if np.ndim(lambdas) == 0:
+        remedy = "it is the number of penalties; penalties are a list, as in [0.5]"
+        try:
+            n_lambdas = check_size("StabilitySelection", "lambdas", lambdas, least=2)
+        except (TypeError, ValueError) as e:
+            raise type(e)(f"{e}: {remedy}") from None
+        return dict(lambdas=None, n_lambdas=n_lambdas, lambda_min_ratio=PATH_ENDS)
+    lambdas = check_array("lambdas", lambdas, ("L",), 0, above=True, of="penalty")
+    if (np.diff(lambdas) >= 0).any():
+        raise ValueError(
+            "lambdas must be decreasing, each once: sort them, the largest first"
+        )
+    return dict(lambdas=lambdas)
 
 
 def read_question(X, y, names, roles, asked):
@@ -167,7 +132,6 @@ def read_question(X, y, names, roles, asked):
         counts=counts,
         columns=columns,
         tol=float(asked["tol"]),
-        max_iter=asked["max_iter"],
         progress=bool(asked["verbose"]),
     )
     if asked["n_resamples"] and target.baseline is not None:
@@ -182,8 +146,6 @@ def read_question(X, y, names, roles, asked):
     if in_memory:
         notes += _far_notes(X, names, target, y)
     notes += [separation_note, limit_note]
-    if in_memory:
-        notes.append(_unlike_normal(question, asked["decoys"]))
     return question, [threshold, pfer, q], notes
 
 
@@ -242,16 +204,12 @@ def _read_columns(X, names, target, counts, asked):
     factors = by_name("penalty_factor", asked["penalty_factor"], names)
     prior = read_penalty(
         asked["prior"],
-        asked["l1_ratio"],
-        asked["randomize"],
         factors,
         names,
         np.size(rows.with_weight(np.ones(len(X)))),
         target.scale,
     )
-    groups = feature_groups.read_groups(
-        asked["column_groups"], names, asked["categories"]
-    )
+    groups = feature_groups.read_groups(asked["column_groups"], names)
     numbers = None
     has_classes = target.loss == "softmax"
     if has_classes:
@@ -263,17 +221,8 @@ def _read_columns(X, names, target, counts, asked):
     within_strata = None
     if baseline is not None and baseline.strata is not None:
         within_strata = baseline.within_strata
-    categories = asked["categories"]
     A, prior, columns = prepare_columns(
-        X,
-        names,
-        prior,
-        rows,
-        counts,
-        categories,
-        numbers,
-        within_strata,
-        target.intercept,
+        X, names, prior, rows, counts, numbers, within_strata, target.intercept
     )
     if (columns.group >= 0).any():  # else nothing in a group varies
         A, prior, columns = feature_groups.in_groups(
@@ -285,13 +234,9 @@ def _read_columns(X, names, target, counts, asked):
 
 
 def _check_plain(asked, other, purpose):
-    """Refuse a prior, randomized penalties and decoys, which do not go with the option
-    `other`.
-    """
-    defaults = {"prior": None, "l1_ratio": 1, "randomize": None, "decoys": None}
-    for name, default in defaults.items():
-        if asked[name] != default:
-            raise ValueError(
-                f"{name} and {other} are both given: {name} is for {purpose}; drop one"
-                " of them"
-            )
+    """Refuse a prior, which does not go with the option `other`."""
+    if asked["prior"] is not None:
+        raise ValueError(
+            f"prior and {other} are both given: a prior is for {purpose}; drop one of"
+            " them"
+        )

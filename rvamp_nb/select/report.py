@@ -71,6 +71,7 @@ __all__ = [
     "OF_EFFECTS",
     "summary_table",
     "path_table",
+    "by_feature",
     "draws_table",
     "short_table",
     "decisions",
@@ -104,7 +105,6 @@ def summary_table(selection, families=None):
     (as for `family_probabilities`), the most probable member has family (the members)
     and family_probability (that any is selected). Its `attrs` are the `settings`.
     """
-    columns = selection.question.columns
     refined = selection.refined
     values = {"probability": selection.probabilities}
     if refined is not None:
@@ -125,10 +125,8 @@ def summary_table(selection, families=None):
         "coef_high": high,
     }
     values.update(_by_class(selection, coefficients, "_"))
-    fit = selection.question.projected(selection.fit)
-    found = substitutes(fit, columns, selection.support, refined)
-    values["shares_signal_with"] = found
-    values["duplicates"] = duplicates(columns)
+    values["shares_signal_with"] = substitutes(selection)
+    values["duplicates"] = duplicates(selection.question.columns)
     values["status"] = decisions(selection)
     table = _ordered(selection, values)
     if refined is None and families is None:
@@ -167,10 +165,15 @@ def draws_table(question, shares):
     """Show in which share of draws of decoys each feature is kept, (N,), and whether in
     half of them, as a DataFrame, the most often kept first.
     """
-    features = pd.Index(question.columns.names, name="feature")
-    values = {"share": shares.round(3), "selected": shares >= 0.5}
-    table = pd.DataFrame(values, features)
+    share = by_feature(question, shares.round(3), "share")
+    table = share.to_frame().assign(selected=shares >= 0.5)
     return table.sort_values("share", ascending=False, kind="stable")
+
+
+def by_feature(question, values, name):
+    """Return values, (N,), as a Series with the names of the features."""
+    features = pd.Index(question.columns.names, name="feature")
+    return pd.Series(values, features, name=name)
 
 
 def short_table(selection, entries=None):
@@ -187,7 +190,7 @@ def short_table(selection, entries=None):
         values["±"] = selection.refined.Pi_se.round(digits)
     if selection.q_values is not None:
         values["q_value"] = selection.q_values.round(3)
-    values["selected"] = decisions(selection, "yes", "no", _BELOW)
+    values["selected"] = decisions(selection, "yes", "no")
     if entries is not None:
         values["enters at pfer"] = rounded(entries, entries)
     coefficients = {"mean": rounded(selection.coef_mean, selection.coef_std)}
@@ -213,20 +216,13 @@ def _ordered(selection, values):
 
 
 _COVARIATE = "covariate, always in"
-_BELOW = "yes, below the threshold"
 
 
-def decisions(selection, yes="selected", no="below the threshold", kept=None):
-    """Return why each feature is selected or not, in words, (N,) list of str.
-
-    `kept` is the text for a feature that is selected below the threshold.
-    """
+def decisions(selection, yes="selected", no="below the threshold"):
+    """Return why each feature is selected or not, in words, (N,) list of str."""
     if not selection.fit.converged:
         return ["no answer"] * len(selection.support)
-    if kept is None:
-        kept = f"{no}, kept"
     texts = np.where(selection.support, yes, no).astype(object)
-    texts[selection.support & (selection.probabilities < selection.threshold)] = kept
     if selection.refined is not None:
         texts[selection.undecided] += ", undecided"
     text_of_kind = {
@@ -300,7 +296,7 @@ def settings(selection):
         "lambda_scales": selection.lambda_scales,
         "pfer_bound": selection.pfer_bound,
         "pfer_bound_se": selection.pfer_bound_se,
-        "n_selected": sum(size_selected(selection)),
+        "n_selected": size_selected(selection),
         "stability": selection.stability,
         "stability_se": selection.stability_se,
         "n_resamples": n_resamples,
@@ -331,7 +327,7 @@ def headline(selection):
     if not selection.fit.converged:
         return f"no answer: {selection.status.removeprefix('no answer: ')}"
     unreliable = selection.diagnostics.reliability == "red"
-    n_selected, _ = size_selected(selection)
+    n_selected = size_selected(selection)
     margin = ""
     if selection.refined is not None and not selection.undecided.any():
         distances = {0: ", none is near", 1: ", well above", 2: ", both well above"}
@@ -443,8 +439,7 @@ def _table_cells(selection, name, row, coefficients, width):
         cells.append(f"{row['q_value']:9.3f}")
     for value in row[coefficients]:
         cells.append(f" {value + 0:{width - 1}.{digits}g}")  # no -0
-    word = row["selected"].replace(_BELOW, "kept")
-    cells.append(f"  {_SHORT.get(word, word)}")
+    cells.append(f"  {_SHORT.get(row['selected'], row['selected'])}")
     return cells
 
 

@@ -20,16 +20,17 @@ x3       0.23  0.030       no
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..algorithm.densities import located
 from ..environment import numpy_errors
 from ..tables.chunked import chunk_axis
-from ..typing import Array, Axes, Bools, DataFrame, FilePath
+from ..typing import Array, Axes, Bools, DataFrame, FilePath, Series
 from . import plots, report, substitutes
 from .decoys import share_kept
 
@@ -64,10 +65,10 @@ class Results:
     @numpy_errors(all="warn", under="ignore")
     def refine(
         self,
-        accuracy: float | None = 0.02,
+        accuracy: float = 0.02,
         n_resamples: int | None = None,
         *,
-        random_state: int = 0,
+        random_state: int | None = None,
         verbose: bool = True,
     ) -> "RefinedFit":
         """Refit at the reported penalty until the probabilities are known to an
@@ -77,7 +78,8 @@ class Results:
         Parameters
         ----------
         accuracy, n_resamples, random_state, verbose
-            As for `rvamp_nb.refine`, with its errors.
+            As for `rvamp_nb.refine`, with its errors; random_state by default as in the
+            fit.
 
         Returns
         -------
@@ -338,7 +340,14 @@ class Results:
         unit[numbers] = chosen.unit
         return widgets.explore(fit, names, shown=numbers, unit=unit)
 
-    def report(self, folder: FilePath, done: Sequence[str] = ()) -> list[File]:
+    def report(
+        self,
+        folder: FilePath,
+        done: Sequence[str] = (),
+        *,
+        categories: Mapping[Any, Any] | Sequence[Any] | None = None,
+        decoys: Literal["permuted", "gaussian"] | None = None,
+    ) -> list[File]:
         """Write a page for a paper: methods, settings, tables and pictures.
 
         Parameters
@@ -347,6 +356,8 @@ class Results:
             Where the files go; made if it is not there.
         done : list of str
             Sentences for the methods, on what was done to the table before.
+        categories, decoys
+            As for `substitutes` and `q_values`, whose answers are then in the report.
 
         Returns
         -------
@@ -365,12 +376,16 @@ class Results:
         >>> s.report("results")[1].name  # doctest: +SKIP
         'methods.md'
         """
-        return report.write_report(self._known, folder, done)
+        answer = self._with_categories(categories)
+        if decoys is not None:
+            answer = answer.with_q_values(decoys)
+        return report.write_report(answer, folder, done)
 
     def summary(
         self,
         families: Mapping[Any, Any] | Sequence[Any] | None = None,
         *,
+        categories: Mapping[Any, Any] | Sequence[Any] | None = None,
         full: bool = False,
     ) -> "DataFrame":
         """Describe all features in a table, the most probable first.
@@ -379,6 +394,9 @@ class Results:
         ----------
         families : dict {name: features}, or list of lists of features; optional
             With it the table is the full one, with columns about the families.
+        categories : dict {variable: features}, or list of lists of features; optional
+            As for `substitutes`; with it the table is the full one. They are families
+            where none are given.
         full : bool
             Whether to show all that is known (`rvamp_nb.select.report.summary_table`).
 
@@ -407,8 +425,8 @@ class Results:
         >>> s.summary().head(3).index.tolist()
         ['x2', 'x8', 'x3']
         """
-        if full or families is not None:
-            return report.summary_table(self._known, families)
+        if full or families is not None or categories is not None:
+            return report.summary_table(self._with_categories(categories), families)
         entries = None
         if chunk_axis(self._known.question.A) is None:
             entries = self._known.enters_at_pfer
@@ -420,7 +438,7 @@ class Results:
         covariance: str = "factors",
         *,
         n_draws: int = 11,
-        random_state: int = 0,
+        random_state: int | None = None,
     ) -> "DataFrame":
         """Select features that lead their decoys in most draws: with a promise about
         features that tell nothing beyond all others (v-knockoffs of Janson and Su 2016,
@@ -439,8 +457,8 @@ class Results:
             and Wolf 2004).
         n_draws : int, odd
             How many tables of decoys are drawn; each takes a fit of twice the columns.
-        random_state : int >= 0
-            Decides the draws.
+        random_state : int >= 0, optional
+            Decides the draws; by default as in the fit.
 
         Returns
         -------
@@ -455,7 +473,7 @@ class Results:
 
         See Also
         --------
-        StabilitySelection.fit : With `decoys` it gives q-values.
+        StabilitySelection.q_values : Estimate the share of false features.
 
         Examples
         --------
@@ -465,9 +483,63 @@ class Results:
         >>> s.select_by_decoys(n_draws=3).columns.tolist()
         ['share', 'selected']
         """
-        question = self._answered().question
-        shares = share_kept(question, pfer, covariance, n_draws, random_state)
-        return report.draws_table(question, shares)
+        answer = self._answered()
+        seed = answer.seed(random_state)
+        shares = share_kept(answer.question, pfer, covariance, n_draws, seed)
+        return report.draws_table(answer.question, shares)
+
+    def q_values(
+        self,
+        decoys: Literal["permuted", "gaussian"] = "permuted",
+        *,
+        random_state: int | None = None,
+    ) -> "Series":
+        """Estimate the share of false features among those that are as strong as each:
+        of all features with a q-value up to alpha a share of alpha is false on average
+        at most, where noise is like its decoys. Each feature competes with a made-up
+        one in a fit of both; the answer of the estimator stays as it was.
+
+        Parameters
+        ----------
+        decoys : "permuted" or "gaussian"
+            Permuted ones (entries in another order) are like noise features that are
+            independent of all others; Gaussian ones like those of a normal table with
+            common factors.
+        random_state : int >= 0, optional
+            Decides the decoys; by default as in the fit.
+
+        Returns
+        -------
+        Series of N rows
+            In the order of the columns, called by their names; nan where no penalty
+            converged.
+
+        Raises
+        ------
+        ValueError
+            For groups, strata, weights, unpenalised columns, column_groups, several
+            classes, and tables in chunks.
+
+        Warns
+        -----
+        UserWarning, ReliabilityWarning
+            Where decoys are unlike the columns.
+
+        See Also
+        --------
+        StabilitySelection.select_by_decoys : Bound the number of false features.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.gaussian_design(60, 30, density=0.1, noise=0.1, seed=1)
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A, d.y)
+        >>> q = s.q_values()
+        >>> q.index[q <= 0.5].tolist()
+        ['x3', 'x24']
+        """
+        answer = self._answered().with_q_values(decoys, random_state)
+        return report.by_feature(answer.question, answer.q_values, "q_value")
 
     def family_probabilities(
         self, families: Mapping[Any, Any] | Sequence[Any] | None = None
@@ -478,8 +550,8 @@ class Results:
         Parameters
         ----------
         families : dict {name: features}, or list of lists of features; optional
-            By name or number, each in one family at most. By default the levels of each
-            variable (`categories`), and columns with a correlation above 0.6.
+            By name or number, each in one family at most. By default columns with a
+            correlation above 0.6.
 
         Returns
         -------
@@ -529,9 +601,17 @@ class Results:
         """
         return substitutes.duplicates(self._known.question.columns)
 
-    def substitutes(self) -> list[str]:
+    def substitutes(
+        self, categories: Mapping[Any, Any] | Sequence[Any] | None = None
+    ) -> list[str]:
         """Find the features that share their signal with a selected one: across
         resamples one comes in when the other goes out (p̄₂).
+
+        Parameters
+        ----------
+        categories : dict {variable: features}, or list of lists of features; optional
+            Which features are levels of one variable, by name or number: they always
+            replace each other, and are not named.
 
         Returns
         -------
@@ -551,11 +631,13 @@ class Results:
         >>> s.substitutes()[2]
         'x8'
         """
-        answer = self._known
-        columns = answer.question.columns
-        fit = answer.question.projected(answer.fit)
-        refined = answer.refined
-        return substitutes.substitutes(fit, columns, answer.support, refined)
+        return substitutes.substitutes(self._with_categories(categories))
+
+    def _with_categories(self, categories):
+        """Return the `Selection` of a fit, which knows the levels of variables."""
+        if categories is None:
+            return self._known
+        return replace(self._known, categories=categories)
 
     @property
     def _known(self):

@@ -36,7 +36,7 @@ from .substitutes import duplicates
 from .target import draws_halves
 from .wording import why_no_effects
 from ..tables.chunked import check_in_memory
-from ..validation import check_array
+from ..validation import check_array, check_seed
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
 class PathSummary(NamedTuple):
@@ -72,6 +72,8 @@ class Selection:
     stability: float = np.nan
     stability_se: float = np.nan
     q_values: np.ndarray | None = None
+    decoys: str = ""  # the kind by which these were found
+    categories: object = None  # which columns are levels of one variable
     coef_mean: np.ndarray = None
     coef_std: np.ndarray = None
     coef_interval: np.ndarray = None
@@ -82,11 +84,23 @@ class Selection:
     lambda_scales: dict | None = None
     asked: dict | None = None
 
-    def refine(self, **asked):
+    def refine(self, random_state=None, **asked):
         """Refit as `refine` does at the reported penalty, about the columns of X and on
         their scale; options and errors are those of `rvamp_nb.refine`.
         """
+        asked["random_state"] = self.seed(random_state)
         return to_columns(self, refine_selection(self, **asked))
+
+    def seed(self, random_state=None):
+        """Return a random_state as a number, by default that of the fit."""
+        if random_state is None:
+            return self.asked["random_state"]
+        return check_seed("StabilitySelection", random_state)
+
+    def with_q_values(self, decoys, random_state=None):
+        """Return the selection with q-values, by "permuted" or "gaussian" decoys."""
+        q_values = against_decoys(self.question, decoys, self.seed(random_state))
+        return replace(self, q_values=q_values, decoys=decoys)
 
     @cached_property
     def summary_of_path(self):
@@ -185,12 +199,11 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
     return stability, float(error)
 
 # %% ../../nbs/workshop/selection.ipynb #62d62357
-def selection_fields(question, fit, threshold, least=0, both=None):
+def selection_fields(question, fit, threshold, both=None):
     """Return probabilities and selected features, as fields of `Selection`.
 
-    A feature is selected if its Pi reaches the threshold, and so are the `least` most
-    probable ones that can be selected. `both` is a `RefinedFit` about the n columns of
-    the fit, or None, and then rVAMP alone counts.
+    A feature is selected if its Pi reaches the threshold. `both` is a `RefinedFit`
+    about the n columns of the fit, or None, and then rVAMP alone counts.
     """
     columns = question.columns
     where = columns.where
@@ -206,9 +219,6 @@ def selection_fields(question, fit, threshold, least=0, both=None):
         draws = both.sparse_draws[:, candidates] != 0
         index, index_se = stability_index(Pi[candidates], both.Pi_se[candidates], draws)
     selected_columns = candidates & (Pi >= threshold)
-    # those that cannot be selected come last
-    order = np.argsort(np.where(candidates, -Pi, 1), kind="stable")
-    selected_columns[order[: min(least, candidates.sum())]] = True
     return dict(
         probabilities=np.where(candidates, Pi, fit.Pi)[where],
         support=selected_columns[where] | (columns.kind == "covariate"),
@@ -338,8 +348,7 @@ def _one_penalty(asked):
     """Check whether a single penalty was passed, without pfer or q."""
     if asked["pfer"] is not None or asked["q"] is not None:
         return False
-    single = asked["lambdas"] is not None and np.size(asked["lambdas"]) == 1
-    return single or asked["n_lambdas"] == 1
+    return np.ndim(asked["lambdas"]) == 1 and len(asked["lambdas"]) == 1
 
 # %% ../../nbs/workshop/selection.ipynb #nfref002
 BY_MB = "bound='mb' in place of 'gaussian'"
@@ -552,7 +561,7 @@ def other_scales(question, lam):
     return scales
 
 # %% ../../nbs/workshop/selection.ipynb #e16scale4
-def given_penalties(question, lambdas):
+def given_penalties(question, lambdas, random_state):
     """Return penalties on this package's scale, decreasing, (L,), where they are asked
     for as "cv" or as a package and its penalties, such as ("glmnet", 0.1); other
     objects stay as they are.
@@ -560,7 +569,7 @@ def given_penalties(question, lambdas):
     Raises a ValueError for other words, and where a package has no such model.
     """
     if isinstance(lambdas, str) and lambdas == "cv":
-        return np.array([_best_penalty(question)])
+        return np.array([_best_penalty(question, random_state)])
     if not isinstance(lambdas, (str, tuple)):
         return lambdas
     scales = other_scales(question, 1.0)
@@ -587,7 +596,7 @@ PATIENCE = 8  # penalties after the best one that are tried
 # half or twice as many leave the penalties of the tests where they are
 
 
-def _best_penalty(question, n_folds=10):
+def _best_penalty(question, random_state, n_folds=10):
     """Return the penalty that predicts held-out rows best in cross-validation.
 
     Folds are of rows, or of groups. They are refitted exactly, at the penalty per row
@@ -605,7 +614,7 @@ def _best_penalty(question, n_folds=10):
     if labels is None:
         labels = np.arange(len(A))
     units = np.unique(labels, return_inverse=True)[1]
-    order = np.random.default_rng(0).permutation(units.max() + 1)
+    order = np.random.default_rng(random_state).permutation(units.max() + 1)
     fold = order[units] % n_folds
     is_held = fold == np.arange(min(n_folds, len(order)))[:, None]
     # rows of each fit, in units of those of a resample
@@ -689,7 +698,11 @@ def with_refits(s, accuracy=None, n_resamples=None):
     question = s.question
     progress = question.progress
     both = refine_selection(
-        s, accuracy=accuracy, n_resamples=n_resamples, verbose=progress
+        s,
+        accuracy=accuracy,
+        n_resamples=n_resamples,
+        random_state=s.seed(),
+        verbose=progress,
     )
     sums = (s.fit.Pi, both.Pi)
     fields = bound_reached(question, s.asked, s.threshold, s.pfer, s.status, sums)
@@ -703,8 +716,7 @@ def with_refits(s, accuracy=None, n_resamples=None):
     low, high = both.interval(TWO_ERRORS).T
     is_near = (low <= threshold) & (threshold <= high)
     fields["undecided"] = (question.candidates & is_near)[question.columns.where]
-    min_features = s.asked["min_features"]
-    fields.update(selection_fields(question, s.fit, threshold, min_features, both))
+    fields.update(selection_fields(question, s.fit, threshold, both))
     fields.update(coefficients(s, both))
     fields.update(interrupted=both.interrupted, refined=to_columns(s, both))
     fields["asked"] = dict(s.asked, n_resamples=both.n_resamples + both.n_failed)
@@ -718,9 +730,6 @@ def select(question, promise, asked, repeated):
     `repeated` the sets of equal rows, a list of int arrays.
     """
     one_penalty = _one_penalty(asked)
-    q_values = None
-    if asked["decoys"]:
-        q_values = against_decoys(question, asked["decoys"])
     kept = search_for_promise(question, promise, asked)
     question, path, answer = kept.result
     threshold, pfer, q = kept.promise
@@ -742,7 +751,7 @@ def select(question, promise, asked, repeated):
         fields = bound_reached(question, asked, threshold, pfer, answer.status, sums)
     fields["pfer"] = fields["pfer_bound"] if one_penalty else pfer
     threshold = fields["threshold"]
-    fields.update(selection_fields(question, fit, threshold, asked["min_features"]))
+    fields.update(selection_fields(question, fit, threshold))
     s = Selection(
         question,
         answer.lam,
@@ -751,7 +760,6 @@ def select(question, promise, asked, repeated):
         n_iter=int(path.n_iter.sum()) + answer.n_iter,
         q=q,
         diagnostics=diagnose_selection(question, path, answer, q, repeated),
-        q_values=q_values,
         lambda_scales=other_scales(question, answer.lam),
         asked=asked,
         **fields,
@@ -796,7 +804,7 @@ def _located_columns(s, which):
         raise ValueError(f"nothing converged, there is no density: {s.status}")
     columns = s.question.columns
     turn = columns.turn
-    i = chosen_columns(columns.names, which, s.asked["categories"])
+    i = chosen_columns(columns.names, which)
     where = columns.where[i]
     names = columns.names[i]
     j = i
@@ -911,8 +919,7 @@ def effects_by_name(s, features=None, level=0.95):
     columns = s.question.columns
     features_shown = np.flatnonzero(s.support)
     if features is not None:
-        chosen = chosen_columns(columns.names, features, s.asked["categories"])
-        features_shown = np.atleast_1d(chosen)
+        features_shown = np.atleast_1d(chosen_columns(columns.names, features))
     if s.why_no_effects:
         raise ValueError(s.why_no_effects)
     copies = np.array(duplicates(columns))[features_shown]

@@ -66,19 +66,22 @@ def duplicates(columns):
     return notes
 
 
-def substitutes(fit, columns, support, refined=None):
+def substitutes(selection):
     """Name the features that share their signal with each selected feature, (N,) list
-    of str; where refits gave the answer, by these, a `RefinedFit`.
+    of str; where refits gave the answer of the `Selection`, by these.
     """
+    columns = selection.question.columns
+    family = family_of(selection.categories, columns.names, "categories")
+    fit = selection.question.projected(selection.fit)
+    support = selection.support
     notes = [""] * len(support)
     chosen = np.flatnonzero(support)
     draws = None
-    if refined and fit.last.coupled is None:
-        draws = refined.sparse_draws[:, columns.first]
+    if selection.refined and selection.by_refits:
+        draws = selection.refined.sparse_draws[:, columns.first]
     if not fit.converged or not len(chosen) or columns.together:
         return notes
     where = columns.where
-    family = columns.family
     others = shared_signal(fit, np.unique(where[chosen]), draws=draws)
     for i in chosen:
         names = []
@@ -96,8 +99,9 @@ def family_probabilities(selection, families=None):
     a `Selection`; return a DataFrame. A ValueError where it has no refits.
 
     Families are a dict {name: features} or a list of lists of features, by name or
-    number, each in one at most; by default the levels of each variable (`categories`),
-    and, of a table in memory, columns with a correlation above 0.6 (`find_clusters`).
+    number, each in one at most; by default the levels of each variable (its
+    `categories`), and, of a table in memory, columns with a correlation above 0.6
+    (`find_clusters`).
 
     The table has a row for each family, the most probable first, called by its name or
     else its most probable member: leader, members, expected (how many of them a
@@ -151,12 +155,12 @@ def _assign_families(selection):
     return the number of each column's family, (N,), -1 for none.
     """
     columns = selection.question.columns
-    family = columns.family.copy()
+    family = family_of(selection.categories, columns.names, "categories")
     if columns.together:
         return family
     fit = selection.question.projected(selection.fit)
     for cluster in find_clusters(fit.problem.A, fit.Pi):
-        members = np.isin(columns.where, cluster) & (columns.family < 0)
+        members = np.isin(columns.where, cluster) & (family < 0)
         family[members] = family.max() + 1
     return family
 
@@ -164,7 +168,7 @@ def _assign_families(selection):
 def _named_families(selection, families):
     """Yield families of features, each as a name, or None, and its columns' numbers."""
     if families is None:
-        families = selection.asked["categories"]
+        families = selection.categories
         family = _assign_families(selection)
     else:
         names = selection.question.columns.names

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from scipy.special import gammaln
 
 from ..algorithm import resampling as laws
-from ..algorithm.likelihood import LOSSES, Huber, Logistic, Loss, Squared
+from ..algorithm.likelihood import LOSSES, Huber, Logistic, Squared, read_loss
 from ..algorithm.resampling import Grouped, Poisson, Stratified, Subsample
 from ..algorithm.weighted import WeightedLoss
 from ..inference.baseline import BaselineHazard
@@ -245,15 +245,14 @@ LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 def loss_name(loss):
     """Return the name of a loss; for a loss of the user's own, that of its class.
 
-    Raises a ValueError for other objects, and for a squared loss with a sigma.
+    Raises a TypeError or ValueError for other objects, and for a squared loss with a
+    sigma.
     """
-    names = list(LOSSES) + ["survival", "softmax"]
-    if isinstance(loss, str) and loss in names:
+    known = read_loss(loss, others=("auto", "survival", "softmax"))
+    if isinstance(loss, str):
         return loss
-    if not isinstance(loss, (Squared, Loss)) or isinstance(loss, Softmax):
-        kinds = ", ".join(map(repr, ["auto"] + names))
-        kinds += " or a loss such as Huber(2.0)"
-        raise ValueError(f"loss must be {kinds}, got {loss!r}")
+    if isinstance(known, Softmax):
+        raise ValueError("loss must be 'softmax' for several classes")
     if isinstance(loss, Squared) and loss.sigma != 1:
         raise ValueError(
             f"loss=Squared({loss.sigma:g}): sigma would only rescale the penalty, which"

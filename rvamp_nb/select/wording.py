@@ -73,11 +73,8 @@ def size_reported(selection):
 
 
 def size_selected(selection):
-    """Count the candidates that reach the threshold, and those kept below it."""
-    columns = candidates(selection)
-    selected = columns[selection.support[columns]]
-    n_below = int((selection.probabilities[selected] < selection.threshold).sum())
-    return len(selected) - n_below, n_below
+    """Count the candidates that reach the threshold."""
+    return int(selection.support[candidates(selection)].sum())
 
 
 def promised(selection, margin=""):
@@ -88,7 +85,7 @@ def promised(selection, margin=""):
     """
     if not selection.fit.converged:
         return "no answer: nothing is selected"
-    n_selected, n_below = size_selected(selection)
+    n_selected = size_selected(selection)
     noun = selection.question.columns.feature
     if n_selected != 1:
         noun += "s"
@@ -105,8 +102,6 @@ def promised(selection, margin=""):
             text += f" (asked for {pfer:g})"
         elif selection.asked["q"] is selection.asked["lambdas"] is None:
             text += " (default: 1)"
-    if n_below:
-        text += f"; {n_below} kept below the threshold"
     return text
 
 
@@ -223,8 +218,8 @@ def _penalty_name(selection):
             return _OF_CLASSES
         name = _OF_CLASSES.replace("feature's coefficients,", "group's coefficients,")
         return name.replace("each class", "each column and class")
-    if isinstance(prior, ElasticNet) and selection.asked["prior"] is None:
-        l1_ratio = selection.asked["l1_ratio"]
+    if isinstance(prior, ElasticNet):
+        l1_ratio = selection.asked["prior"].l1_ratio
         return f"an elastic-net penalty (share of L1 {l1_ratio:g})"
     return prior.plain.model or f"the penalty {type(prior.plain).__name__}"
 
@@ -330,11 +325,10 @@ def _method_sentences(selection):
             f" {_accuracy(refined)}; 95 % intervals of Π extend by 1.96 standard errors"
             " to each side."
         )
-    decoy_kind = selection.asked["decoys"]
-    if decoy_kind:
+    if selection.decoys:
         yield (
             "For q-values, which take noise as exchangeable, each feature met a decoy"
-            f" ({decoy_kind}; Barber and Candès, 2015)."
+            f" ({selection.decoys}; Barber and Candès, 2015)."
         )
     yield (
         "Coefficients are shrunken: means and standard deviations over resamples on the"
@@ -384,12 +378,10 @@ def _choice_sentences(selection):
     )
     if status != "converged":
         yield f"The request could not be met in full: {status}."
-    n_selected, n_below = size_selected(selection)
+    n_selected = size_selected(selection)
     text = f"selected no {noun}"
     if n_selected:
         text = f"selected {number_of(n_selected, noun)}"
-    if n_below:
-        text += f"; {n_below:,} below it were kept, which no bound covers"
     yield f"The threshold Π ≥ {selection.threshold:.3g} {text}."
     if selection.undecided is not None and selection.undecided.any():
         undecided = selection.question.columns.called(selection.undecided)
@@ -537,7 +529,7 @@ def facts(selection, name="", done=()):
         )
         if not selection.by_refits:
             refits += "; together with rVAMP, which computes Π without refits"
-        refits += f", {_accuracy(selection.refined)}; random seed 0"
+        refits += f", {_accuracy(selection.refined)}; random seed {selection.seed()}"
     yield "refits", refits
     stability = stability_words(selection)
     if stability:
@@ -578,7 +570,7 @@ def _facts_of_the_choice(selection):
             f" {selection.diagnostics.unit}s"
         )
     yield "resamples", resamples
-    n_selected, _ = size_selected(selection)
+    n_selected = size_selected(selection)
     # half of the features false is too much to stay silent about
     if n_selected and selection.pfer_bound > n_selected / 2:
         yield (

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 from textbook import optimality_gap
 
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace
 from rvamp_nb.algorithm.resampling import (
-    FixedFactor,
     Multinomial,
     NoResampling,
     Poisson,
@@ -38,10 +38,10 @@ WIDE = gaussian_design(20, 60, 0.5, density=0.1, seed=1)
 TALL = gaussian_design(40, 12, 0.5, density=0.3, seed=1)
 
 
-def run(d, lam=0.05, **options):
-    return naive_bootstrap(
-        d.A, d.y, lam, **{"n_resamples": 60, "verbose": False, **options}
-    )
+def run(d, lam=0.05, law=None, **options):
+    options = {"n_resamples": 60, "verbose": False, **options}
+    options.setdefault("prior", Laplace(lam, law))
+    return naive_bootstrap(d.A, d.y, **options)
 
 
 def refit_again(d, lam, b, counts=Poisson(0.5), randomize=TwoPoint(2, 0.5), seed=0):
@@ -148,7 +148,7 @@ def test_scaling_y_and_lam_together():
 )
 def test_against_an_independent_implementation(d, counts):
     n, N = 60, d.A.shape[1]
-    fit = run(d, resampling=counts, keep=range(N))
+    fit = run(d, law=TwoPoint(2, 0.5), resampling=counts, keep=range(N))
     again = [refit_again(d, 0.05, b, counts) for b in range(n)]
     X = np.array([x for x, _, _ in again])
     U = np.array([c * (d.y - d.A @ x) for x, c, _ in again])
@@ -214,8 +214,9 @@ def test_the_running_example_against_enumeration(counts):
     W = np.outer([0.5, 0.5], p)
     mean = (W * X).sum()
     U = np.sum(W[..., None] * C * (y - X[..., None] * A[:, 0]), axis=(0, 1))
+    drawn = dict(prior=Laplace(0.3, TwoPoint(2, 0.5)), resampling=counts)
     fit = naive_bootstrap(
-        A, y, 0.3, resampling=counts, n_resamples=1000, random_state=2, verbose=False
+        A, y, **drawn, n_resamples=1000, random_state=2, verbose=False
     )
     for seen, error, exact in (
         (fit.mean, fit.mean_se, mean),
@@ -229,15 +230,7 @@ def test_the_running_example_against_enumeration(counts):
 def test_multinomial_and_poisson_differ_where_rows_are_few():
     A, y, _, _ = toy()
     one, two = (
-        naive_bootstrap(
-            A,
-            y,
-            0.3,
-            resampling=c,
-            randomize=FixedFactor(),
-            n_resamples=400,
-            verbose=False,
-        )
+        naive_bootstrap(A, y, 0.3, resampling=c, n_resamples=400, verbose=False)
         for c in (Multinomial(1.0), Poisson(1.0))
     )
     assert one.Pi[0] == 1 and abs(two.Pi[0] - 0.829) < 4 * two.Pi_se[0]
@@ -289,7 +282,7 @@ def test_two_runs_differ_as_their_errors_say():
 
 def test_residuals_carry_the_penalty():
     d = load_diabetes()
-    fit = run(d, 58.0, n_resamples=400)
+    fit = run(d, 58.0, TwoPoint(2, 0.5), n_resamples=400)
     pull = d.A.T @ fit.u_mean / 58.0
     always = fit.Pi > 0.995
     assert always.sum() >= 1 and np.abs(pull).max() < 1.6
@@ -297,7 +290,7 @@ def test_residuals_carry_the_penalty():
 
 
 def test_no_resampling_is_the_plain_lasso():
-    fit = run(TALL, resampling=NoResampling(), randomize=FixedFactor())
+    fit = run(TALL, resampling=NoResampling())
     plain = (
         Lasso(alpha=0.05 / 40, fit_intercept=False, tol=1e-13, max_iter=100_000)
         .fit(TALL.A, TALL.y)
@@ -339,7 +332,8 @@ def test_one_penalty_a_column():
 # --- reproducible ---------------------------------------------------------------------
 def test_the_same_to_the_last_bit_whatever_n_jobs():
     events = WIDE._replace(y=np.random.default_rng(0).poisson(1.0, len(WIDE.y)))
-    of_others = dict(loss="poisson", intercept=True, l1_ratio=0.5)
+    net = ElasticNet(0.05, l1_ratio=0.5)
+    of_others = dict(loss="poisson", intercept=True, prior=net)
     for data, model in ((WIDE, {}), (events, of_others)):
         given = dict(n_resamples=110, keep=[3, 1], **model)
         one, two = (run(data, **given, n_jobs=n) for n in (1, 2))
@@ -471,10 +465,15 @@ class OwnLaw:
         )
 
 
+class OwnFactor(OwnLaw):
+    def nodes(self):
+        return np.ones(1), np.ones(1)
+
+
 def test_a_law_of_ones_own():
     np.testing.assert_array_equal(
-        run(TALL, resampling=OwnLaw(1), randomize=OwnLaw(1.0)).Pi,
-        run(TALL, resampling=NoResampling(), randomize=FixedFactor()).Pi,
+        run(TALL, law=OwnFactor(1.0), resampling=OwnLaw(1)).Pi,
+        run(TALL, resampling=NoResampling()).Pi,
     )
 
 
@@ -484,9 +483,9 @@ def test_a_law_of_ones_own():
         (dict(resampling=OwnLaw(-1)), "resampling"),
         (dict(resampling=OwnLaw(np.nan)), "resampling"),
         (dict(resampling=OwnLaw([1, 2])), "resampling"),
-        (dict(randomize=OwnLaw(0)), "randomize"),
-        (dict(randomize=OwnLaw(np.inf)), "randomize"),
-        (dict(randomize=OwnLaw([1.0])), "randomize"),
+        (dict(law=OwnFactor(0)), "randomize"),
+        (dict(law=OwnFactor(np.inf)), "randomize"),
+        (dict(law=OwnFactor([1.0])), "randomize"),
     ],
 )
 def test_a_broken_law_of_ones_own(options, word):
@@ -538,7 +537,9 @@ def with_inf(v):
         (dict(A=ChunkedTable(A)), TypeError, r"read in chunks.* A\[:, columns\],"),
         (dict(A=Lazy()), TypeError, r"Dask array.* A\[:, columns\]\.compute"),
         (dict(A=pd.DataFrame(A).assign(when="x")), TypeError, "A must hold"),
-        (dict(lam=None), TypeError, "lam is None"),
+        (dict(lam=None), TypeError, "give lam or prior"),
+        (dict(prior=Laplace(1.0)), TypeError, "lam or prior.*one of the two"),
+        (dict(lam=None, prior="lasso"), TypeError, "prior must be"),
         (dict(lam=0), ValueError, "lam"),
         (dict(lam=-1.0), ValueError, "lam"),
         (dict(lam=np.nan), ValueError, "lam"),
@@ -558,8 +559,11 @@ def with_inf(v):
         (dict(random_state=1.5), TypeError, "random_state"),
         (dict(resampling=0.5), TypeError, "resampling"),
         (dict(resampling=Poisson), TypeError, "resampling"),
-        (dict(randomize=None), TypeError, "randomize"),
-        (dict(randomize=2), TypeError, "randomize"),
+        (dict(randomize=2), TypeError, "randomize= is called prior=Laplace"),
+        (dict(l1_ratio=0.5), TypeError, "l1_ratio= is called prior=ElasticNet"),
+        (dict(positive=True), TypeError, "positive= is called prior=NonNegative"),
+        (dict(penalty_factor=1), TypeError, "penalty_factor= is called prior=Lap"),
+        (dict(delta=2.0), TypeError, r"delta= is called loss=Huber\(delta\) now"),
         (dict(keep=3), TypeError, "keep"),
         (dict(keep=[60]), ValueError, "keep"),
         (dict(keep=[-1]), ValueError, "keep"),
@@ -595,9 +599,12 @@ def imports_of(room):
 
 
 def test_the_bootstrap_shares_nothing_with_the_solver():
+    """Priors and losses it reads only (`test_priors_and_losses_are_read_...`)."""
     general = {"environment", "sketch", "tables.chunked", "typing", "validation"}
     own = {"inference.batch_glm", "inference.refit_losses", "algorithm.resampling"}
-    assert imports_of("inference.bootstrap") == general | own
+    models = {f"algorithm.{room}" for room in ("prior", "likelihood", "weighted")}
+    models.add("inference.refits")
+    assert imports_of("inference.bootstrap") == general | own | models
     assert imports_of("inference.batch_glm") == {"inference.refit_losses"}
     for room in ("inference.refit_losses", "environment"):
         assert imports_of(room) == set()

@@ -17,6 +17,9 @@ from sklearn.linear_model import (
     Ridge,
 )
 
+from rvamp_nb.algorithm import prior as priors
+from rvamp_nb.algorithm.column_groups import GroupLasso
+from rvamp_nb.algorithm.likelihood import Huber, Loss, Squared
 from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
@@ -27,12 +30,34 @@ from rvamp_nb.algorithm.resampling import (
     TwoPoint,
     Weakness,
 )
+from rvamp_nb.algorithm.weighted import WeightedLoss
 from rvamp_nb.inference import batch_glm, bootstrap
 from rvamp_nb.inference.batch_glm import penalised_fit, refit, unit_table
 from rvamp_nb.inference.bootstrap import naive_bootstrap, weighted_lasso
 
 M, N, LAM, DELTA = 40, 12, 2.0, 0.7
 LOSSES = ["squared", "logistic", "poisson", "huber"]
+
+
+def prior_of(lam, l1_ratio=1.0, positive=False, **more):
+    """The prior whose penalty these describe."""
+    if positive:
+        return priors.NonNegative(lam, **more)
+    if l1_ratio == 1:
+        return priors.Laplace(lam, **more)
+    if l1_ratio == 0:
+        return priors.Ridge(lam, **more)
+    return priors.ElasticNet(lam, l1_ratio=l1_ratio, **more)
+
+
+def bootstrap_of(A, y, lam, loss="squared", delta=None, **options):
+    """Naive bootstrap under the penalty and the loss that numbers describe."""
+    said = "l1_ratio", "positive", "penalty_factor", "randomize"
+    said = {name: options.pop(name) for name in said if name in options}
+    prior = prior_of(lam, **said)
+    if delta is not None and loss == "huber":
+        loss = Huber(delta)
+    return naive_bootstrap(A, y, prior=prior, loss=loss, **options)
 
 
 def problem(loss, M=M, N=N, seed=3):
@@ -252,9 +277,7 @@ def known_rows(loss, n=8, **options):
     A, y, w, o = rows_of(loss)
     known = dict(sample_weight=w, offset=o, keep=range(N), random_state=7, delta=DELTA)
     laws = dict(resampling=Poisson(1.5), randomize=TwoPoint(2, 0.5), verbose=False)
-    return naive_bootstrap(
-        A, y, LAM, loss=loss, n_resamples=n, **known, **laws, **options
-    )
+    return bootstrap_of(A, y, LAM, loss=loss, n_resamples=n, **known, **laws, **options)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -275,15 +298,13 @@ def test_refits_with_weights_and_offsets_are_optimal(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rows_of_weight_0_have_no_say(loss):
     A, y, w, o = rows_of(loss)
-    laws = dict(
-        resampling=NoResampling(), randomize=FixedFactor(), n_resamples=1, verbose=False
-    )
+    laws = dict(resampling=NoResampling(), n_resamples=1, verbose=False)
     laws |= dict(loss=loss, intercept=True)
-    one = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
+    one = bootstrap_of(A, y, LAM, sample_weight=w, offset=o, **laws)
     y[-2:], A[-2:], o[-2:] = 1, 50, -3
-    two = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
+    two = bootstrap_of(A, y, LAM, sample_weight=w, offset=o, **laws)
     np.testing.assert_allclose(one.mean, two.mean, atol=1e-7)
-    three = naive_bootstrap(
+    three = bootstrap_of(
         A[:-2], y[:-2], LAM, sample_weight=w[:-2], offset=o[:-2], **laws
     )
     np.testing.assert_allclose(one.mean, three.mean, atol=1e-7)
@@ -291,17 +312,15 @@ def test_rows_of_weight_0_have_no_say(loss):
 
 def test_weights_against_sklearn():
     """A Lasso among them, which the test above has not."""
-    laws = dict(
-        resampling=NoResampling(), randomize=FixedFactor(), n_resamples=1, verbose=False
-    )
+    laws = dict(resampling=NoResampling(), n_resamples=1, verbose=False)
     A, y, w, _ = rows_of("logistic")
-    ours = naive_bootstrap(A, y, LAM, loss="logistic", sample_weight=w, **laws)
+    ours = bootstrap_of(A, y, LAM, loss="logistic", sample_weight=w, **laws)
     options = dict(l1_ratio=1, solver="liblinear", fit_intercept=False, tol=1e-10)
     theirs = of_sklearn("logistic", w.sum(), **options).fit(A, y, sample_weight=w)
     np.testing.assert_allclose(ours.mean, theirs.coef_[0], atol=1e-5)
     A, y, w, _ = rows_of("poisson")
     laws |= dict(loss="poisson", l1_ratio=0.0, intercept=True)
-    ours = naive_bootstrap(A, y, LAM, sample_weight=w, **laws)
+    ours = bootstrap_of(A, y, LAM, sample_weight=w, **laws)
     theirs = of_sklearn("poisson", w.sum()).fit(A, y, sample_weight=w)
     np.testing.assert_allclose(ours.mean, theirs.coef_, atol=1e-6)
 
@@ -309,10 +328,10 @@ def test_weights_against_sklearn():
 def test_a_poisson_offset_is_an_exposure():
     """exp(f + o) - y f = e^o (exp(f) - (y / e^o) f)."""
     A, y, w, o = rows_of("poisson")
-    laws = dict(loss="poisson", randomize=FixedFactor(), n_resamples=40, verbose=False)
-    one = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
+    laws = dict(loss="poisson", n_resamples=40, verbose=False)
+    one = bootstrap_of(A, y, LAM, sample_weight=w, offset=o, **laws)
     exposure = np.exp(o)
-    two = naive_bootstrap(A, y / exposure, LAM, sample_weight=w * exposure, **laws)
+    two = bootstrap_of(A, y / exposure, LAM, sample_weight=w * exposure, **laws)
     np.testing.assert_allclose(one.mean, two.mean, atol=1e-9)
 
 
@@ -320,10 +339,8 @@ def test_a_poisson_offset_is_an_exposure():
 def test_weights_of_1_and_offsets_of_0_change_no_digit(loss):
     A, y = problem(loss)
     laws = dict(loss=loss, n_resamples=20, verbose=False)
-    one = naive_bootstrap(A, y, LAM, **laws)
-    two = naive_bootstrap(
-        A, y, LAM, sample_weight=np.ones(M), offset=np.zeros(M), **laws
-    )
+    one = bootstrap_of(A, y, LAM, **laws)
+    two = bootstrap_of(A, y, LAM, sample_weight=np.ones(M), offset=np.zeros(M), **laws)
     np.testing.assert_array_equal(one.mean, two.mean)
 
 
@@ -477,16 +494,25 @@ MODELS = {
     "factors": dict(penalty_factor=FACTOR),
     "factors, intercept": dict(penalty_factor=FACTOR, intercept=True),
     "all at once": dict(
-        loss="poisson",
-        l1_ratio=0.7,
-        positive=True,
-        penalty_factor=FACTOR,
-        intercept=True,
+        loss="poisson", l1_ratio=0.7, penalty_factor=FACTOR, intercept=True
+    ),
+    "all at once, non-negative": dict(
+        loss="poisson", positive=True, penalty_factor=FACTOR, intercept=True
     ),
 }
 
 
-def by_hand(A, y, lam, n, counts, randomize, fit=reference, seed=0, **model):
+def by_hand(
+    A,
+    y,
+    lam,
+    n,
+    resampling,
+    randomize=FixedFactor(),
+    fit=reference,
+    random_state=0,
+    **model,
+):
     """The documented recipe of a naive bootstrap with another minimiser: coefficients
     (n, N or N + 1) and weighted pulls (n, M).
     """
@@ -498,8 +524,9 @@ def by_hand(A, y, lam, n, counts, randomize, fit=reference, seed=0, **model):
     B = np.column_stack([A, np.ones(len(A))]) if len(none) else A
     kept = np.append(np.full(N, model["positive"]), none > 0)
     for b in range(n):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
-        c = counts.draw(len(y), rng)
+        seed = np.random.SeedSequence(random_state, spawn_key=(b,))
+        rng = np.random.default_rng(seed)
+        c = resampling.draw(len(y), rng)
         full = lam * randomize.draw(N, rng) * model["penalty_factor"]
         t, k = np.append(share * full, none), np.append((1 - share) * full, none)
         X.append(fit(B, y, t, k, c, loss, kept, delta))
@@ -513,7 +540,7 @@ def test_averages_are_those_of_the_refits(name):
     n = 6
     laws = dict(resampling=Poisson(1.5), randomize=TwoPoint(2, 0.5))
     A, y = problem(model.get("loss", "squared"))
-    seen = naive_bootstrap(
+    seen = bootstrap_of(
         A,
         y,
         LAM,
@@ -524,7 +551,7 @@ def test_averages_are_those_of_the_refits(name):
         **laws,
         **model,
     )
-    X, U = by_hand(A, y, LAM, n, seed=7, **laws, **model)
+    X, U = by_hand(A, y, LAM, n, random_state=7, **laws, **model)
     X[np.abs(X) < 1e-6] = 0
     np.testing.assert_allclose(seen.draws, X[:, :N], atol=3e-6)
     np.testing.assert_allclose(seen.mean, X[:, :N].mean(0), atol=3e-6)
@@ -561,16 +588,16 @@ def test_laws(counts):
     model = dict(loss="huber", delta=DELTA)
     for randomize in (FixedFactor(), Weakness(0.4), TwoPoint(3, 0.5)):
         laws = dict(resampling=counts, randomize=randomize)
-        seen = naive_bootstrap(A, y, LAM, n_resamples=3, verbose=False, **laws, **model)
+        seen = bootstrap_of(A, y, LAM, n_resamples=3, verbose=False, **laws, **model)
         X, _ = by_hand(A, y, LAM, 3, **laws, **model)
         np.testing.assert_allclose(seen.mean, X.mean(0), atol=3e-6)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_without_resampling_it_is_one_fit(name):
-    model, laws = MODELS[name], dict(resampling=NoResampling(), randomize=FixedFactor())
+    model, laws = MODELS[name], dict(resampling=NoResampling())
     A, y = problem(model.get("loss", "squared"))
-    seen = naive_bootstrap(A, y, LAM, n_resamples=3, verbose=False, **laws, **model)
+    seen = bootstrap_of(A, y, LAM, n_resamples=3, verbose=False, **laws, **model)
     X, _ = by_hand(A, y, LAM, 1, **laws, **model)
     np.testing.assert_allclose(seen.mean, X[0, :N], atol=3e-6)
     assert seen.var.max() < 1e-25 and set(seen.Pi) <= {0.0, 1.0}
@@ -582,8 +609,8 @@ def test_without_resampling_it_is_one_fit(name):
 def test_what_is_nearly_a_lasso_is_nearly_its_answer(given):
     A, y = problem("squared")
     options = dict(n_resamples=20, verbose=False, resampling=Poisson(2.0))
-    plain = naive_bootstrap(A, y, LAM, **options)
-    other = naive_bootstrap(A, y, LAM, **options, **given)
+    plain = bootstrap_of(A, y, LAM, **options)
+    other = bootstrap_of(A, y, LAM, **options, **given)
     np.testing.assert_allclose(other.mean, plain.mean, atol=1e-5)
 
 
@@ -592,16 +619,16 @@ def test_penalty_factors():
     A, y = problem("logistic")
     options = dict(loss="logistic", n_resamples=10, verbose=False)
     factor = np.linspace(0.5, 2, N)
-    one = naive_bootstrap(A, y, LAM, penalty_factor=factor, **options)
-    other = naive_bootstrap(A, y, LAM * factor, **options)
+    one = bootstrap_of(A, y, LAM, penalty_factor=factor, **options)
+    other = bootstrap_of(A, y, LAM * factor, **options)
     np.testing.assert_allclose(one.mean, other.mean, atol=1e-9)
     A, y = problem("squared")
     options, first = (
         dict(options, loss="squared", resampling=Poisson(2.0)),
         np.arange(N) == 0,
     )
-    free = naive_bootstrap(A, y, LAM, penalty_factor=1.0 * ~first, **options)
-    faint = naive_bootstrap(A, y, np.where(first, 1e-13, LAM), **options)
+    free = bootstrap_of(A, y, LAM, penalty_factor=1.0 * ~first, **options)
+    faint = bootstrap_of(A, y, np.where(first, 1e-13, LAM), **options)
     np.testing.assert_allclose(free.mean, faint.mean, atol=1e-5)
 
 
@@ -609,10 +636,10 @@ def test_the_same_to_the_last_bit_whatever_n_resamples():
     A, y = problem("poisson")
     options = dict(loss="poisson", intercept=True, penalty_factor=FACTOR, l1_ratio=0.5)
     options |= dict(keep=range(N), verbose=False)
-    one = naive_bootstrap(A, y, LAM, n_resamples=60, **options)
-    short = naive_bootstrap(A, y, LAM, n_resamples=7, **options)
+    one = bootstrap_of(A, y, LAM, n_resamples=60, **options)
+    short = bootstrap_of(A, y, LAM, n_resamples=7, **options)
     np.testing.assert_array_equal(one.draws[:7], short.draws)
-    other = naive_bootstrap(A, y, LAM, n_resamples=7, random_state=1, **options)
+    other = bootstrap_of(A, y, LAM, n_resamples=7, random_state=1, **options)
     assert not np.array_equal(short.draws, other.draws)
 
 
@@ -625,11 +652,11 @@ def test_separable_labels():
     A[:, 0] += 5 * y  # a column that separates the classes
     options = dict(loss="logistic", intercept=True, verbose=False)
     for counts in (Subsample(0.5), Poisson(0.2)):
-        seen = naive_bootstrap(A, y, 1e4, resampling=counts, n_resamples=40, **options)
+        seen = bootstrap_of(A, y, 1e4, resampling=counts, n_resamples=40, **options)
         of_intercept = seen.intercept_mean, seen.intercept_var, seen.intercept_se
         assert not seen.mean.any() and np.isfinite([*of_intercept, *seen.u_mean]).all()
-    laws = dict(resampling=NoResampling(), randomize=FixedFactor())
-    small = naive_bootstrap(A, y, 0.1, n_resamples=1, **laws, **options)
+    laws = dict(resampling=NoResampling())
+    small = bootstrap_of(A, y, 0.1, n_resamples=1, **laws, **options)
     X, _ = by_hand(A, y, 0.1, 1, **laws, loss="logistic", intercept=True)
     found = np.append(small.mean, small.intercept_mean)
     np.testing.assert_allclose(found, X[0], atol=1e-5)
@@ -647,12 +674,12 @@ def test_input_of_other_kinds_and_nothing_is_changed():
             v.setflags(write=False)
         options = dict(loss=loss, n_resamples=5, verbose=False)
         options |= dict(sample_weight=given[3], offset=0 * given[3])
-        plain = naive_bootstrap(A, y, LAM, penalty_factor=given[2], **options)
+        plain = bootstrap_of(A, y, LAM, penalty_factor=given[2], **options)
         for v, was in zip(given, before):
             np.testing.assert_array_equal(v, was)
         for other in (y.tolist(), *(y.astype(kind) for kind in kinds)):
             factor = SOME.astype(bool) if isinstance(other, list) else SOME.tolist()
-            seen = naive_bootstrap(A, other, LAM, penalty_factor=factor, **options)
+            seen = bootstrap_of(A, other, LAM, penalty_factor=factor, **options)
             np.testing.assert_array_equal(seen.mean, plain.mean)
 
 
@@ -722,10 +749,10 @@ def test_all_at_once_is_one_by_one_and_a_hint_changes_no_digit(name):
     """One hint a model; each hint is given to two or three of them."""
     model, k = WIDE_MODELS[name], list(WIDE_MODELS).index(name)
     A, y = wide(model.get("loss", "squared"))
-    options = dict(keep=range(150), n_resamples=8, verbose=False, **model)
-    seen = naive_bootstrap(A, y, 1.0, **options)
+    options = dict(keep=range(150), n_resamples=8, verbose=False, **LAWS_OF, **model)
+    seen = bootstrap_of(A, y, 1.0, **options)
     hint = np.roll(list(HINTS), -k)[0]
-    other = naive_bootstrap(A, y, 1.0, columns=HINTS[hint], **options)
+    other = bootstrap_of(A, y, 1.0, columns=HINTS[hint], **options)
     for a, b in zip(numbers(seen), numbers(other)):
         np.testing.assert_array_equal(a, b, err_msg=hint)
     X, U = one_by_one(A, y, 1.0, 8, **model)
@@ -742,8 +769,8 @@ def test_every_refit_at_once_is_optimal(loss, monkeypatch):
     slow, plain = [], bootstrap._one_refit
     monkeypatch.setattr(bootstrap, "_one_refit", lambda *a: slow.append(1) or plain(*a))
     A, y = wide(loss)
-    model = dict(loss=loss, n_resamples=50, verbose=False, keep=range(150))
-    x = naive_bootstrap(A, y, 0.7, columns=[], **model).draws
+    model = dict(loss=loss, n_resamples=50, verbose=False, keep=range(150), **LAWS_OF)
+    x = bootstrap_of(A, y, 0.7, columns=[], **model).draws
     assert len(slow) <= 2
     for b in range(50):
         rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(b,)))
@@ -785,10 +812,10 @@ def test_copies_of_columns_are_left_to_the_loop():
     A = np.column_stack([A[:, :75], A[:, :75]])
     binary = np.where(A > 0, 1.0, 0.0)  # rows drawn make copies of others
     for table, lam in ((A, 1.0), (binary, 0.5)):
-        options = dict(n_resamples=12, verbose=False, keep=range(150))
+        options = dict(n_resamples=12, verbose=False, keep=range(150), **LAWS_OF)
         X, _ = one_by_one(table, y, lam, 12)
         for hint in (None, [7, 80]):
-            quick = naive_bootstrap(table, y, lam, columns=hint, **options)
+            quick = bootstrap_of(table, y, lam, columns=hint, **options)
             np.testing.assert_array_equal(quick.draws != 0, X != 0)
             np.testing.assert_allclose(quick.draws, X, atol=1e-5)
 
@@ -820,7 +847,7 @@ def test_copies_of_columns_share_a_fit(loss):
 def test_a_hint_that_is_none(columns, error):
     A, y = wide("squared")
     with pytest.raises(error, match="columns must"):
-        naive_bootstrap(A, y, 1.0, columns=columns, n_resamples=2, verbose=False)
+        bootstrap_of(A, y, 1.0, columns=columns, n_resamples=2, verbose=False)
 
 
 # What cannot work is refused by name --------------------------------------------------
@@ -863,7 +890,6 @@ VALUES = {
         dict(loss="hinge"),
         "loss.*'squared'.*'logistic'.*'poisson'.*'huber'.*'hinge'",
     ),
-    "loss a list": (dict(loss=["logistic"]), "loss"),
     "free twins": (
         dict(A=ALIKE, penalty_factor=[0] + [1] * (N - 1) + [0]),
         "2 unpenalised columns.*dependent",
@@ -884,7 +910,7 @@ VALUES = {
     ),
     "weights too short": (
         dict(sample_weight=np.ones(M - 1)),
-        r"sample_weight must have shape \(40,\)",
+        "39 numbers of sample_weight for 40 rows",
     ),
     "a weight < 0": (dict(sample_weight=put(np.ones(M), 2, -1)), "sample_weight.*-1"),
     "all weights 0": (dict(sample_weight=np.zeros(M)), "sample_weight"),
@@ -894,7 +920,7 @@ VALUES = {
     ),
     "offsets too long": (
         dict(offset=np.ones(M + 1)),
-        r"offset must have shape \(40,\)",
+        "41 numbers of offset for 40 rows",
     ),
     "an offset infinite": (
         dict(offset=put(np.ones(M), 2, np.inf)),
@@ -903,14 +929,13 @@ VALUES = {
     "lam 0 for no penalty": (dict(lam=0.0), "lam.*0"),
 }
 TYPES = {
+    "loss a list": (dict(loss=["logistic"]), "loss"),
     "text for labels": (dict(loss="logistic", y=["a", "b"] * (M // 2)), r"\by\b"),
     "factor text": (dict(penalty_factor="no"), "penalty_factor"),
     "l1_ratio None": (dict(l1_ratio=None), "l1_ratio"),
-    "l1_ratio True": (dict(l1_ratio=True), "l1_ratio"),
     "delta text": (dict(loss="huber", delta="1"), "delta"),
     "intercept a number": (dict(intercept=1), "intercept.*True or False.*1"),
     "intercept None": (dict(intercept=None), "intercept"),
-    "positive a list": (dict(positive=[True] * N), "positive.*True or False"),
     "weights text": (dict(sample_weight=["a"] * M), "sample_weight"),
 }
 BAD = {name: (*case, ValueError) for name, case in VALUES.items()}
@@ -921,14 +946,67 @@ BAD |= {name: (*case, TypeError) for name, case in TYPES.items()}
 def test_bad_input_is_refused_by_name(what):
     given, words, error = BAD[what]
     with pytest.raises(error, match=words):
-        naive_bootstrap(
+        bootstrap_of(
             **{"A": A, "y": Y, "lam": LAM, "n_resamples": 2, "verbose": False, **given}
         )
 
 
+class Own(Loss):
+    """A loss that refits do not know."""
+
+
+OTHERS = {
+    "a posterior": dict(prior=priors.SpikeSlab(0.1)),
+    "groups": dict(prior=GroupLasso(1.0, [0] * N)),
+    "a prior of one's own": dict(prior=priors.Prior()),
+    "a loss of one's own": dict(lam=1.0, loss=Own()),
+    "weights twice": dict(lam=1.0, loss=WeightedLoss(Squared(), ONE[:1]), offset=[0.0]),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_priors_and_losses_without_refits_are_named_with_the_remedy(name):
+    words = "refits the losses squared.* and the priors Laplace.*, not .*`refine`"
+    with pytest.raises(ValueError, match=words):
+        naive_bootstrap(A, Y, **OTHERS[name])
+
+
+def test_a_loss_with_weights_takes_the_place_of_both_arguments():
+    A, y, w, o = rows_of("logistic")
+    laws = dict(n_resamples=5, verbose=False)
+    one = naive_bootstrap(A, y, LAM, loss="logistic", sample_weight=w, offset=o, **laws)
+    two = naive_bootstrap(A, y, LAM, loss=WeightedLoss("logistic", w, o), **laws)
+    np.testing.assert_array_equal(one.mean, two.mean)
+
+
+def test_sigma_weighs_the_rows():
+    A, y = problem("squared")
+    laws = dict(n_resamples=5, verbose=False)
+    one = naive_bootstrap(A, y, LAM, loss=Squared(0.5), **laws)
+    two = naive_bootstrap(A, y, LAM / 4, **laws)
+    np.testing.assert_allclose(one.mean, two.mean, atol=1e-9)
+
+
+def never(*given):
+    raise AssertionError("a step of the solver")
+
+
+def test_priors_and_losses_are_read_and_take_no_step(monkeypatch):
+    """The judge takes from them numbers and names only."""
+    A, y = problem("huber")
+    given = dict(prior=priors.ElasticNet(LAM, TwoPoint(), FACTOR), loss=Huber(DELTA))
+    one = naive_bootstrap(A, y, **given, n_resamples=5, verbose=False)
+    for kind in (priors.Prior, priors.Penalty, Loss, Huber):
+        for name in ("moments", "channel", "message", "inner", "value", "derivatives"):
+            if name in vars(kind) and (kind, name) != (priors.Penalty, "inner"):
+                monkeypatch.setattr(kind, name, never)
+    two = naive_bootstrap(A, y, **given, n_resamples=5, verbose=False)
+    np.testing.assert_array_equal(one.mean, two.mean)
+
+
 def test_as_many_free_columns_as_rows_will_do():
     """Interpolation: every resample of all rows goes through the data."""
-    seen = naive_bootstrap(
+    seen = bootstrap_of(
         A[:N],
         Y[:N],
         1.0,
@@ -943,7 +1021,7 @@ def test_as_many_free_columns_as_rows_will_do():
 
 def test_a_penalised_constant_column_and_a_free_intercept_get_along():
     B = put(A, (slice(None), 0), 3)
-    seen = naive_bootstrap(B, Y, LAM, intercept=True, n_resamples=10, verbose=False)
+    seen = bootstrap_of(B, Y, LAM, intercept=True, n_resamples=10, verbose=False)
     assert seen.Pi[0] == 0 and np.isfinite(seen.intercept_mean)
 
 
@@ -1001,9 +1079,9 @@ def test_averages_with_an_intercept_in_small_units(loss):
     """
     A, y = problem(loss)
     options = dict(loss=loss, intercept=True, n_resamples=20, verbose=False)
-    usual = naive_bootstrap(A, y, LAM, **options)
+    usual = bootstrap_of(A, y, LAM, **options)
     d = np.where(np.arange(N) == 2, 1e-6, 1e-5)
-    small = naive_bootstrap(A * d, y, LAM * d, **options)
+    small = bootstrap_of(A * d, y, LAM * d, **options)
     np.testing.assert_array_equal(small.Pi, usual.Pi)
     np.testing.assert_allclose(small.mean * d, usual.mean, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(small.intercept_mean, usual.intercept_mean, rtol=1e-8)
@@ -1017,7 +1095,7 @@ def test_units_beyond_64_bits_are_refused():
         with pytest.raises(ValueError, match="64-bit numbers; change their units"):
             penalised_fit(**arguments)
     with pytest.raises(ValueError, match="64-bit"):
-        naive_bootstrap(A * 1e170, y, LAM, l1_ratio=0.5, n_resamples=1, verbose=False)
+        bootstrap_of(A * 1e170, y, LAM, l1_ratio=0.5, n_resamples=1, verbose=False)
 
 
 @pytest.mark.parametrize("name", ["A", "y", "t", "k", "counts"])
@@ -1106,8 +1184,8 @@ def test_an_unpenalised_column_in_tiny_units_is_not_called_dependent():
         resampling=Poisson(2.0),
         verbose=False,
     )
-    usual = naive_bootstrap(A, y, LAM, **options)
-    small = naive_bootstrap(A * d, y, LAM, **options)
+    usual = bootstrap_of(A, y, LAM, **options)
+    small = bootstrap_of(A * d, y, LAM, **options)
     np.testing.assert_allclose(small.mean * d, usual.mean, rtol=1e-8, atol=1e-10)
 
 

@@ -26,7 +26,6 @@ from rvamp_nb.algorithm.prior import (
 from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
-    FixedFactor,
     NoResampling,
     Poisson,
     Subsample,
@@ -264,17 +263,10 @@ def test_pi_is_defined_where_it_means_something():
         PRIORS["elastic net"].Pi(MESSAGE),
         Laplace(0.48).Pi(MESSAGE) * 0
         + np.mean(
-            [
-                ElasticNet(0.8 * k, FixedFactor(), l1_ratio=0.6).Pi(MESSAGE)
-                for k in (1, 2)
-            ],
-            axis=0,
+            [ElasticNet(0.8 * k, l1_ratio=0.6).Pi(MESSAGE) for k in (1, 2)], axis=0
         ),
     )
-    assert (
-        Laplace(1.0, FixedFactor(), penalty_factor=[0, 1, 0, 1, 1]).Pi(MESSAGE)[[0, 2]]
-        == 1
-    ).all()
+    assert (Laplace(1.0, penalty_factor=[0, 1, 0, 1, 1]).Pi(MESSAGE)[[0, 2]] == 1).all()
     assert (PRIORS["non-negative"].Pi(MESSAGE) < PRIORS["l1"].Pi(MESSAGE)).all()
     inclusion = SpikeSlab(0.2, 3.0).Pi(MESSAGE)
     assert ((0 < inclusion) & (inclusion < 1)).all() and inclusion[3] == inclusion.max()

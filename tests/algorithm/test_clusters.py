@@ -21,13 +21,7 @@ from rvamp_nb.algorithm.groups import BlockLayout
 from rvamp_nb.algorithm.likelihood import Logistic
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.problem import Breakdown
-from rvamp_nb.algorithm.resampling import (
-    FixedFactor,
-    Grouped,
-    NoResampling,
-    Poisson,
-    Subsample,
-)
+from rvamp_nb.algorithm.resampling import Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.algorithm.solver import load_fit, rvamp, with_clusters
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.inference.batch_glm import penalised_fit
@@ -148,7 +142,7 @@ def test_a_response_is_the_derivative_of_the_mean():
 def test_where_nothing_is_random_the_response_is_that_of_the_face():
     Q = np.array([[[2.0, 1.0], [1.0, 2.0]]])
     still = CavityInput(np.array([[3.0, 2.5]]), Q, 0 * Q)
-    nodes = at_quadrature(Laplace(0.5, FixedFactor()), np.array([[0, 1]]), 2, still)
+    nodes = at_quadrature(Laplace(0.5), np.array([[0, 1]]), 2, still)
     np.testing.assert_allclose(nodes.response, np.linalg.inv(Q), rtol=1e-12)
     np.testing.assert_allclose(cluster_message(nodes, still)[1][2], 0, atol=1e-20)
 
@@ -159,7 +153,7 @@ def test_where_nothing_is_random_the_response_is_that_of_the_face():
 @pytest.mark.parametrize(
     "options",
     [
-        dict(prior=Laplace(0.2, FixedFactor()), resampling=HALF),
+        dict(prior=Laplace(0.2), resampling=HALF),
         dict(prior=Laplace(0.2), intercept=True, loss=Logistic()),
         dict(prior=ElasticNet(0.2), resampling=Grouped(HALF, np.arange(60) // 2)),
         dict(prior=NonNegative(0.1), resampling=Poisson(0.5)),
@@ -206,7 +200,7 @@ def test_blocks_of_columns_that_do_not_see_each_other_change_nothing():
 def test_without_resampling_a_block_has_no_noise_below_zero():
     """Rounding made some, and the iteration broke down."""
     A, y, *_ = gaussian_design(150, 150, rho=0.5, seed=6)
-    prior = Laplace(0.05 * np.abs(A.T @ y).max(), FixedFactor())
+    prior = Laplace(0.05 * np.abs(A.T @ y).max())
     fit = rvamp(A, y, prior=prior, resampling=NoResampling())
     same = with_clusters(fit, find_clusters(A, fit.Pi))
     assert len(same.column_clusters) == 1 and same.converged
@@ -240,7 +234,7 @@ def test_a_pair_that_is_always_selected_is_the_linear_one():
     A -= A.mean(0)
     A /= np.linalg.norm(A, axis=0)
     y = A[:, :3] @ [30.0, -30.0, 25.0] + rng.normal(size=80)
-    model = dict(prior=Laplace(0.5, FixedFactor()), resampling=Poisson(0.5))
+    model = dict(prior=Laplace(0.5), resampling=Poisson(0.5))
     alone, close = (rvamp(A, y, **model, column_clusters=b) for b in (None, [[0, 1]]))
     assert (close.Pi[:2] > 0.99).all()
     for name in ("mean", "var", "chi"):
@@ -261,7 +255,7 @@ def test_twins_are_told_apart_no_more_and_share():
     """Exact copies, of which the diagonal knows nothing."""
     d = gaussian_design(60, 12, seed=3)
     A = np.column_stack([d.A, d.A[:, 0], -d.A[:, 1]])
-    prior = Laplace(0.3 * np.abs(A.T @ d.y).max(), FixedFactor())
+    prior = Laplace(0.3 * np.abs(A.T @ d.y).max())
     fit = rvamp(
         A, d.y, prior=prior, resampling=HALF, column_clusters=[[0, 12], [13, 1]]
     )
@@ -383,7 +377,7 @@ def test_a_fit_in_blocks_where_others_ask(pair, tmp_path, tame):
     loaded = load_fit(tmp_path / "fit.npz", close.problem.A, close.problem.y)
     np.testing.assert_allclose(with_clusters(loaded, [[0, 1]]).Pi, close.Pi, atol=1e-5)
     d = gaussian_design(200, 20, seed=2)
-    model = dict(prior=Laplace(0.5, FixedFactor()), resampling=NoResampling())
+    model = dict(prior=Laplace(0.5), resampling=NoResampling())
     one, two = (
         debiased_effects(rvamp(d.A, d.y, **model, column_clusters=b))
         for b in (None, [[2, 3]])

@@ -36,7 +36,6 @@ from rvamp_nb.algorithm.group_channel import (
     radial_share,
 )
 from rvamp_nb.algorithm.messages import Mixed, Natural, natural_to_moment
-from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.inference.turns import ExactByTurns
 from rvamp_nb.tables import ChunkedTable
 
@@ -142,14 +141,14 @@ def test_the_moments_are_derivatives():
 def test_groups_of_one_are_the_lasso():
     at = message(6)
     one = GroupLasso(0.5, range(6))
-    lasso = Laplace(0.5, FixedFactor())
+    lasso = Laplace(0.5)
     for a, b in zip(one.moments(at), lasso.moments(at)):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(one.log_partition(at), lasso.log_partition(at))
     options = dict(resampling=HALF, intercept=True, tol=1e-9)
     fits = [
         rvamp(A, Y, prior=prior, **options)
-        for prior in (GroupLasso(0.6, range(18)), Laplace(0.6, FixedFactor()))
+        for prior in (GroupLasso(0.6, range(18)), Laplace(0.6))
     ]
     for name in ("Pi", "mean", "var"):
         np.testing.assert_allclose(*(getattr(f, name) for f in fits), atol=1e-9)

@@ -164,20 +164,18 @@ def test_cold_starts_arrive_on_strong_equal_effects(case):
     """Without help by continuation. A first message that claims thousands of columns
     for a hundred rows used to break down here.
     """
-    given = dict(prior=Laplace(1e9, FixedFactor()), resampling=Subsample(0.5))
+    given = dict(prior=Laplace(1e9), resampling=Subsample(0.5))
     problem = rvamp(case.A, case.y, **given).problem
     top = 1e9 * lambda_max_factor(problem)
     for share in SHARES[3::3]:
-        there = problem._replace(prior=Laplace(share * top, FixedFactor()))
+        there = problem._replace(prior=Laplace(share * top))
         run = iteration.run(there, None, 1e-6, 100, 0.7)
         assert run.failure == "" and run.last.x.rho.sum() < len(case.y) / 2
 
 
 def test_the_first_message_claims_no_more_than_the_rows_can_hold():
     case = next(strong_cases())
-    given = dict(
-        prior=Laplace(0.5, FixedFactor()), resampling=Subsample(0.5), max_iter=500
-    )
+    given = dict(prior=Laplace(0.5), resampling=Subsample(0.5), max_iter=500)
     problem = rvamp(case.A, case.y, **given).problem
     loud = problem.prior.moments(initial_state(problem).to_prior).rho.sum()
     first = next(iter(iterate(problem)))[0]
@@ -203,9 +201,7 @@ def test_a_near_copy_of_a_column_is_a_twin():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 20))
     y = X[:, :3].sum(1) + rng.normal(size=150)
-    given = dict(
-        prior=Laplace(1.0, FixedFactor()), resampling=Subsample(0.5), verbose=False
-    )
+    given = dict(prior=Laplace(1.0), resampling=Subsample(0.5), verbose=False)
     alone = rvamp_path(*standardize(X, y), n_lambdas=8, **given)
     assert alone.converged.all()
     for twin in (X[:, 0].astype(np.float32), X[:, 0].round(5)):
@@ -237,10 +233,10 @@ def test_many_covariates_are_refused_beforehand_and_fewer_are_quick():
     A, y = standardize(rng.normal(size=(100, 120)), rng.normal(size=100))
     given = dict(resampling=Subsample(0.5), warm_start=None)
     for k in (43, 48, 60):
-        prior = Laplace(1.0, FixedFactor(), np.where(np.arange(120) < k, 0.0, 1.0))
+        prior = Laplace(1.0, np.where(np.arange(120) < k, 0.0, 1.0))
         with pytest.raises(ValueError, match=f"{k} unpenalised.*keeps 50"):
             rvamp(A, y, prior=prior, **given)
-    prior = Laplace(1.0, FixedFactor(), np.where(np.arange(120) < 42, 0.0, 1.0))
+    prior = Laplace(1.0, np.where(np.arange(120) < 42, 0.0, 1.0))
     fit = rvamp(A, y, prior=prior, **given)
     assert fit.converged and fit.n_iter < 60
 
@@ -731,10 +727,10 @@ def test_a_wide_huber_fit_with_outliers_arrives_and_is_right():
     delta, law = 2.0, Subsample(0.5)
     empty = np.abs(A.T @ np.clip(y, -delta, delta)).max() / 2
     for lam in (0.6 * empty, 0.2 * empty):
-        prior, how = Laplace(lam, FixedFactor()), dict(resampling=law, intercept=True)
+        prior, how = Laplace(lam), dict(resampling=law, intercept=True)
         fit = rvamp(A, y, prior=prior, loss=Huber(delta), **how)
         assert fit.converged and fit.n_iter <= 30
-    how |= dict(loss="huber", delta=delta, randomize=FixedFactor(), n_resamples=300)
+    how |= dict(loss=Huber(delta), n_resamples=300)
     refits = naive_bootstrap(A, y, lam, verbose=False, **how)
     noise = np.mean(refits.Pi_se**2)
     assert np.mean((fit.Pi - refits.Pi) ** 2) < 1.3 * noise + 0.01**2
@@ -749,7 +745,7 @@ def test_rows_far_beyond_the_bend_leave_the_others_their_digits(seed, share):
     A, y, *_ = standardize(X, X[:, 0] - X[:, 1] + errors + far * rng.normal(size=40))
     empty = np.abs(A.T @ np.clip(y, -0.01, 0.01)).max() / 2
     how = dict(loss=Huber(0.01), resampling=Poisson(0.5), intercept=True)
-    fit = rvamp(A, y, prior=Laplace(share * empty, FixedFactor()), **how)
+    fit = rvamp(A, y, prior=Laplace(share * empty), **how)
     assert fit.converged and fit.n_iter <= 60
 
 

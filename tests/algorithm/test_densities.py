@@ -236,11 +236,7 @@ def test_samples_have_the_mean_and_the_covariance(both):
 def test_without_resampling_there_is_no_spread():
     data = gaussian_design(30, 50, noise=0.1, density=0.1, seed=1)
     fit = rvamp(
-        data.A,
-        data.y,
-        prior=Laplace(0.2, FixedFactor()),
-        resampling=NoResampling(),
-        tol=1e-10,
+        data.A, data.y, prior=Laplace(0.2), resampling=NoResampling(), tol=1e-10
     )
     assert np.abs(p2(fit).covariance).max() < 1e-12 and p1(fit).var.max() < 1e-12
 
@@ -325,10 +321,8 @@ def test_groups_of_rows_have_their_covariances(M, N):
     data = gaussian_design(M, N, rho=0.7, density=0.1, noise=0.1, seed=5)
     counts = Grouped(Subsample(0.5), np.repeat(np.arange(M // 3), 3))
     lam = 0.1 * np.abs(data.A.T @ data.y).max()
-    given = dict(resampling=counts, randomize=FixedFactor(), keep=list(range(N)))
-    fit = rvamp(
-        data.A, data.y, prior=Laplace(lam, FixedFactor()), resampling=counts, tol=1e-9
-    )
+    given = dict(resampling=counts, keep=list(range(N)))
+    fit = rvamp(data.A, data.y, prior=Laplace(lam), resampling=counts, tol=1e-9)
     joint = p2(fit)
     np.testing.assert_allclose(np.diag(joint.covariance), fit.var, atol=1e-7)
     refits = naive_bootstrap(
@@ -356,6 +350,6 @@ def test_a_fit_of_a_frame_has_the_names_of_its_columns():
     twice = rvamp(X.set_axis([*"abcdefghii"], axis=1), d.y, 20.0)
     with pytest.raises(ValueError, match="has 2 columns called i,.* or a number"):
         p1(twice, ["a", "i"])
-    lasso = dict(prior=Laplace(20.0, FixedFactor()), resampling=NoResampling())
+    lasso = dict(prior=Laplace(20.0), resampling=NoResampling())
     found = debiased_effects(rvamp(X, d.y, **lasso))
     assert [*found.summary().index] == [*X.columns]

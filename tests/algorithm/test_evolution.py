@@ -27,13 +27,7 @@ from rvamp_nb.algorithm.order_parameters import (
     averaged_coupling,
 )
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
-from rvamp_nb.algorithm.resampling import (
-    FixedFactor,
-    NoResampling,
-    Poisson,
-    Subsample,
-    Weakness,
-)
+from rvamp_nb.algorithm.resampling import NoResampling, Poisson, Subsample, Weakness
 from rvamp_nb.datasets import standardize
 from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.select.error_control import pfer_bound
@@ -131,7 +125,7 @@ def test_a_square_orthogonal_design_is_one_threshold_each():
         1.0,
         signal=ConstantSignal(1.0, 0.1),
         noise=0.3,
-        prior=Laplace(0.4, FixedFactor()),
+        prior=Laplace(0.4),
         resampling=NoResampling(),
         spectrum="orthogonal",
     )
@@ -637,7 +631,7 @@ def test_averages_over_groups_are_those_of_draws():
 def test_groups_of_one_column_are_the_lasso():
     asked = dict(signal=EFFECTS, noise=0.2, resampling=Subsample(0.5), selected=0.03)
     one = state_evolution(0.5, prior=GroupLasso(0.2, [0]), **asked)
-    two = state_evolution(0.5, prior=Laplace(0.2, FixedFactor()), **asked)
+    two = state_evolution(0.5, prior=Laplace(0.2), **asked)
     assert_allclose(np.array(one.macro), np.array(two.macro), rtol=1e-6, atol=1e-12)
     assert_allclose(one.power(0.7), two.power(0.7), rtol=1e-6)
     assert_allclose(one.Pi_null.quantile(0.99), two.Pi_null.quantile(0.99), rtol=1e-6)

@@ -39,7 +39,6 @@ from rvamp_nb.algorithm.prior import (
 from rvamp_nb.algorithm.problem import Breakdown
 from rvamp_nb.algorithm.resampling import (
     Exponential,
-    FixedFactor,
     NoResampling,
     Poisson,
     Subsample,
@@ -192,7 +191,7 @@ def no_reaction(answer):
 MISTAKES = {  # what is changed, least slope that must be seen
     "noise of the rows": ({"likelihood": LouderRows()}, 0.1),
     "cross term": ({"prior": NoCrossTerm(LAM)}, 3e-3),
-    "lambda for 2 lambda": ({"prior": Laplace(LAM, FixedFactor())}, 0.1),
+    "lambda for 2 lambda": ({"prior": Laplace(LAM)}, 0.1),
     "sign": ({"likelihood": WrongSign()}, 0.1),
     "row left out": ({"likelihood": RowLeftOut()}, 1e-2),
     "counts": ({"counts": Poisson(0.51)}, 1e-2),
@@ -219,18 +218,17 @@ def test_planted_mistakes_are_seen(name):
     assert max(found.values()) > least
 
 
-def refitted(y, lam, loss, kind, counts, n, **options):
+def refitted(y, lam, loss, counts, n):
     refits = naive_bootstrap(
         A,
         y,
-        lam,
+        prior=Laplace(lam, TwoPoint()),
         resampling=counts,
-        loss=kind,
+        loss=loss,
         n_resamples=n,
         random_state=4,
         keep=list(range(N)),
         verbose=False,
-        **options,
     )
     values = np.empty(n)
     for b, x in enumerate(refits.draws):
@@ -241,19 +239,20 @@ def refitted(y, lam, loss, kind, counts, n, **options):
 
 
 @pytest.mark.parametrize(
-    ("y", "lam", "loss", "kind", "counts", "n", "options"),
+    ("y", "lam", "loss", "counts", "n"),
     [
-        (Y, LAM, Squared(), "squared", Poisson(0.5), 300, {}),
-        (Y, LAM, Squared(), "squared", Subsample(0.5), 300, {}),
-        (LABELS, 0.12, Logistic(), "logistic", Poisson(1.0), 80, {}),
-        (Y, LAM / 2, Huber(0.5), "huber", Poisson(1.0), 80, {"delta": 0.5}),
-        (EVENTS, 0.15, PoissonLoss(), "poisson", Poisson(1.0), 80, {}),
+        (Y, LAM, Squared(), Poisson(0.5), 300),
+        (Y, LAM, Squared(), Subsample(0.5), 300),
+        (LABELS, 0.12, Logistic(), Poisson(1.0), 80),
+        (Y, LAM / 2, Huber(0.5), Poisson(1.0), 80),
+        (EVENTS, 0.15, PoissonLoss(), Poisson(1.0), 80),
     ],
     ids=["squared", "halves", "logistic", "huber", "poisson"],
 )
-def test_minus_G_is_the_mean_refitted_objective(y, lam, loss, kind, counts, n, options):
-    mean, se = refitted(y, lam, loss, kind, counts, n, **options)
-    G = free_energy(rvamp(A, y, lam, loss=loss, resampling=counts))
+def test_minus_G_is_the_mean_refitted_objective(y, lam, loss, counts, n):
+    mean, se = refitted(y, lam, loss, counts, n)
+    prior = Laplace(lam, TwoPoint())
+    G = free_energy(rvamp(A, y, prior=prior, loss=loss, resampling=counts))
     assert se < 0.025 * mean
     assert abs(G + mean) < 3 * se + BIAS * mean
 
@@ -266,7 +265,7 @@ def test_without_randomness_minus_G_is_the_objective(loss):
         "huber": (Y, Huber(0.5)),
         "poisson": (EVENTS, PoissonLoss()),
     }[loss]
-    prior = Laplace(0.3, FixedFactor())
+    prior = Laplace(0.3)
     fit = rvamp(A, y, prior=prior, loss=kind, resampling=NoResampling(), tol=1e-8)
     least = kind.value(y, A @ fit.mean).sum() + 0.3 * np.abs(fit.mean).sum()
     assert_allclose(-free_energy(fit), least, rtol=1e-6)
@@ -286,7 +285,7 @@ def log_integral(design, y, c, k, beta):
 @pytest.mark.parametrize("tall", [False, True])
 def test_a_gaussian_evidence_is_met(beta, tall):
     design, y = (TALL, Y_TALL) if tall else (A, Y)
-    prior = Ridge(0.3, FixedFactor())
+    prior = Ridge(0.3)
     fit = rvamp(design, y, prior=prior, resampling=NoResampling(), beta=beta, tol=1e-10)
     exact = log_integral(design, y, np.ones(len(y)), np.full(len(fit.mean), 0.3), beta)
     assert_allclose(free_energy(fit), exact, rtol=1e-9)
@@ -331,7 +330,7 @@ def test_a_column_of_zeros_counts_its_prior_only():
 def test_a_spike_of_no_weight():
     options = {"loss": Squared(0.4), "beta": 1.0, "tol": 1e-9}
     G = free_energy(rvamp(A, Y, prior=SpikeSlab(1.0), **options))
-    ridge = free_energy(rvamp(A, Y, prior=Ridge(1.0, FixedFactor()), **options))
+    ridge = free_energy(rvamp(A, Y, prior=Ridge(1.0), **options))
     assert_allclose(G, ridge - N * np.log(2 * np.pi) / 2, rtol=1e-8)
 
 
@@ -412,7 +411,7 @@ def test_rows_whose_pull_is_clipped_in_nearly_every_resample_do_not_blow_up(far)
     d = gaussian_design(60, 30, seed=1)
     y = d.y / d.y.std()
     y[::7] += far
-    prior = Laplace(0.3 * np.abs(d.A.T @ np.clip(y, -1, 1)).max(), FixedFactor())
+    prior = Laplace(0.3 * np.abs(d.A.T @ np.clip(y, -1, 1)).max())
     fit = rvamp(d.A, y, prior=prior, loss=Huber(1.0), resampling=Subsample(0.5))
     with np.errstate(all="raise", under="ignore"):
         assert 0.05 < stability_radius(fit, 1e-4) < 0.2

@@ -17,13 +17,7 @@ from rvamp_nb.algorithm.likelihood import (
 )
 from rvamp_nb.algorithm.messages import Natural, extrinsic
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import (
-    FixedFactor,
-    Grouped,
-    NoResampling,
-    Poisson,
-    Subsample,
-)
+from rvamp_nb.algorithm.resampling import Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.algorithm.solver import rvamp
 from rvamp_nb.algorithm.weighted import WeightedLoss
 from rvamp_nb.inference.bootstrap import naive_bootstrap
@@ -184,9 +178,7 @@ class Binomial(Loss):
 
 def test_a_share_with_the_weight_of_its_trials_is_binomial():
     A, k, n = trials()
-    given = dict(
-        prior=Laplace(1.5, FixedFactor()), resampling=Subsample(0.5), tol=1e-10
-    )
+    given = dict(prior=Laplace(1.5), resampling=Subsample(0.5), tol=1e-10)
     given["intercept"] = True
     one = rvamp(A, k / n, loss=WeightedLoss(Logistic(), n), **given)
     two = rvamp(A, np.arange(60), loss=Binomial(k, n), **given)
@@ -197,7 +189,7 @@ def test_a_share_with_the_weight_of_its_trials_is_binomial():
 
 def test_refits_of_shares_are_those_of_their_successes_and_failures():
     A, k, n = trials()
-    given = dict(loss="logistic", randomize=FixedFactor(), intercept=True)
+    given = dict(loss="logistic", intercept=True)
     given |= dict(n_resamples=300, keep=range(20), verbose=False)
     half, pairs = Subsample(0.5), np.repeat(np.arange(60), 2)
     one = naive_bootstrap(A, k / n, 1.5, sample_weight=n, resampling=half, **given)
@@ -207,7 +199,7 @@ def test_refits_of_shares_are_those_of_their_successes_and_failures():
         **given | dict(resampling=Grouped(half, pairs)),
     )
     np.testing.assert_allclose(one.draws, two.draws, atol=1e-10)
-    prior, loss = Laplace(1.5, FixedFactor()), WeightedLoss(Logistic(), n)
+    prior, loss = Laplace(1.5), WeightedLoss(Logistic(), n)
     fit = rvamp(A, k / n, prior=prior, loss=loss, resampling=half, intercept=True)
     assert np.all(np.abs(fit.Pi - one.Pi) < 0.02 + 4 * one.Pi_se)
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from rvamp_nb import rvamp
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import Discrete, FixedFactor
+from rvamp_nb.algorithm.resampling import Discrete
 from rvamp_nb.course import micro
 from rvamp_nb.datasets import gaussian_design
 
@@ -39,9 +39,7 @@ def test_it_agrees_with_the_solver(M, N, law):
     page = micro.rvamp(d.A, d.y, lam, law)
     counts, probabilities = np.array(law).T
     law = Discrete(counts, probabilities / probabilities.sum())
-    whole = rvamp(
-        d.A, d.y, prior=Laplace(lam, FixedFactor()), resampling=law, tol=1e-11
-    )
+    whole = rvamp(d.A, d.y, prior=Laplace(lam), resampling=law, tol=1e-11)
     assert page.gap < 1e-10
     for name in ("mean", "var", "Pi"):
         assert_allclose(getattr(page, name), getattr(whole, name), rtol=1e-5, atol=1e-7)

@@ -33,13 +33,7 @@ from rvamp_nb.datasets import gaussian_design, load_diabetes
 def test_every_row_once_and_one_penalty_give_the_lasso(shape, fraction):
     data = gaussian_design(*shape, rho=0.5, density=0.2, noise=0.3, seed=sum(shape))
     lam = fraction * np.abs(data.A.T @ data.y).max()
-    fit = rvamp(
-        data.A,
-        data.y,
-        prior=Laplace(lam, randomize=FixedFactor()),
-        resampling=NoResampling(),
-        tol=1e-9,
-    )
+    fit = rvamp(data.A, data.y, prior=Laplace(lam), resampling=NoResampling(), tol=1e-9)
     plain = (
         Lasso(
             alpha=lam / len(data.y), fit_intercept=False, tol=1e-14, max_iter=1_000_000
@@ -59,11 +53,7 @@ def test_every_row_once_and_one_penalty_give_the_lasso(shape, fraction):
 def test_one_penalty_on_the_diabetes_data():
     data = load_diabetes()
     fit = rvamp(
-        data.A,
-        data.y,
-        prior=Laplace(40.0, randomize=FixedFactor()),
-        resampling=NoResampling(),
-        tol=1e-9,
+        data.A, data.y, prior=Laplace(40.0), resampling=NoResampling(), tol=1e-9
     )
     plain = (
         Lasso(alpha=40.0 / 442, fit_intercept=False, tol=1e-14, max_iter=1_000_000)

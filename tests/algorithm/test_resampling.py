@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rvamp_nb.algorithm import resampling
+from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import (
     FixedFactor,
     Grouped,
@@ -295,13 +296,16 @@ WRONG = [
 
 
 @pytest.mark.parametrize("law, words", WRONG)
-@pytest.mark.parametrize("name", ["counts", "randomize"])
+@pytest.mark.parametrize("name", ["resampling", "randomize"])
 def test_what_is_no_law_is_refused_by_name(name, law, words):
+    is_factor = name == "randomize"
     with pytest.raises(ValueError, match=f"(?s)^{name}: .*({words})"):
-        check_law(name, law, positive=name == "randomize")
+        check_law(name, law, positive=is_factor)
     with pytest.raises(ValueError, match=f"(?s)^{name}: .*({words})"):
+        if is_factor:
+            Laplace(0.1, law)
         naive_bootstrap(
-            np.eye(3), np.arange(3.0), 0.1, n_resamples=1, verbose=False, **{name: law}
+            np.eye(3), np.arange(3.0), 0.1, resampling=law, n_resamples=1, verbose=False
         )
 
 

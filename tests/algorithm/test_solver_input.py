@@ -16,7 +16,6 @@ from rvamp_nb.algorithm.evolution import ConstantSignal, state_evolution
 from rvamp_nb.algorithm.likelihood import Logistic, Squared
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import (
-    FixedFactor,
     Grouped,
     Multinomial,
     NoResampling,
@@ -488,7 +487,7 @@ ASKED_ONCE = {  # of no fit: what they compute is their own
     ),
 }
 MODELS = [
-    dict(prior=Laplace(0.5, FixedFactor()), resampling=Subsample(0.5)),
+    dict(prior=Laplace(0.5), resampling=Subsample(0.5)),
     dict(prior=Laplace(0.3), resampling=NoResampling()),
 ]
 

@@ -15,7 +15,6 @@ from rvamp_nb import (
     ConstantSignal,
     ElasticNet,
     Exponential,
-    FixedFactor,
     GaussianSignal,
     Huber,
     Laplace,
@@ -263,7 +262,7 @@ ASKED = (
 
 @cache
 def alone():
-    one = dict(prior=Laplace(0.1, FixedFactor()), resampling=NoResampling())
+    one = dict(prior=Laplace(0.1), resampling=NoResampling())
     return rvamp(SMALL.A, SMALL.y, **one)
 
 
@@ -318,7 +317,7 @@ def boot(A=D.A, y=D.y, lam=0.1, **options):
         (lambda: boot(A=MASKED_A), "A"),
         (lambda: boot(y=MASKED_Y), "y"),
         (lambda: boot(lam=HIDDEN), "lam"),
-        (lambda: boot(penalty_factor=HIDDEN), "penalty_factor"),
+        (lambda: Laplace(0.1, penalty_factor=HIDDEN), "penalty_factor"),
         (lambda: boot(keep=np.ma.array([1, 2], mask=[True, False])), "keep"),
         (lambda: choose_lambda(MASKED_A, D.y), "A"),
         (lambda: choose_lambda(D.A, MASKED_Y), "y"),

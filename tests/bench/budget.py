@@ -241,7 +241,7 @@ def groups_of_columns(rng, problem):
     return replace(problem, options=options)
 
 
-_PLAIN = ("verbose", "n_resamples", "tol", "max_iter")
+_PLAIN = ("verbose", "n_resamples", "tol")
 
 
 @hostile
@@ -249,7 +249,8 @@ def nearly_a_ridge(rng, problem):
     """A penalty that is nearly that of a ridge."""
     if problem.loss == "softmax" or "column_groups" in problem.options:
         return None
-    return problem.with_options(l1_ratio=float(rng.choice([1e-3, 0.05])))
+    net = rv.ElasticNet(1.0, l1_ratio=float(rng.choice([1e-3, 0.05])))
+    return problem.with_options(prior=net)
 
 
 @hostile

@@ -33,13 +33,7 @@ sys.path[:0] = [str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 
 from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
-from rvamp_nb.algorithm.resampling import (  # noqa: E402
-    FixedFactor,
-    Grouped,
-    Poisson,
-    Stratified,
-    Subsample,
-)
+from rvamp_nb.algorithm.resampling import Grouped, Poisson, Stratified, Subsample  # noqa: E402
 from rvamp_nb.algorithm.solver import rvamp_path  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 from rvamp_nb.inference.bootstrap import naive_bootstrap  # noqa: E402
@@ -90,7 +84,7 @@ def by_rvamp(A, y, n_lambdas=N_LAMBDAS, share=0.45, **given):
         y,
         n_lambdas=n_lambdas,
         lambda_min_ratio=0.03,
-        prior=Laplace(1.0, FixedFactor()),
+        prior=Laplace(1.0),
         resampling=Subsample(0.5),
         tol=1e-4,
         verbose=False,
@@ -192,7 +186,7 @@ def screened(A, y, keep=200):
         y,
         n_lambdas=10,
         lambda_min_ratio=0.05,
-        prior=Laplace(1.0, FixedFactor()),
+        prior=Laplace(1.0),
         resampling=Poisson(1.0),
         tol=1e-4,
         verbose=False,
@@ -405,9 +399,7 @@ def null_table(name, d):
 
 def by_law(A, y, law, lams, seed):
     """Refits under a law of counts, the same draws at each penalty."""
-    options = dict(
-        randomize=FixedFactor(), n_resamples=N_REFITS, verbose=False, random_state=seed
-    )
+    options = dict(n_resamples=N_REFITS, verbose=False, random_state=seed)
     refits = [naive_bootstrap(A, y, lam, resampling=law, **options).Pi for lam in lams]
     return np.array(refits).T
 

@@ -74,12 +74,12 @@ def fit_and_truth(name):
     A, y = datasets.standardize(*maker(*arguments))
     lam = share * np.abs(A.T @ y).max() / 2
     counts, randomize = refitted.LAWS[law]
-    fit = rvamp(A, y, prior=Laplace(lam, randomize), resampling=counts)
+    laws = dict(prior=Laplace(lam, randomize), resampling=counts)
+    fit = rvamp(A, y, **laws)
     plan = dict(
         n_resamples=TRUTH, random_state=OTHER_SEED, columns=np.flatnonzero(fit.Pi)
     )
-    laws = dict(resampling=counts, randomize=randomize)
-    return fit, naive_bootstrap(A, y, lam, **laws, **plan, verbose=False)
+    return fit, naive_bootstrap(A, y, **laws, **plan, verbose=False)
 
 
 def line(name, seeds):

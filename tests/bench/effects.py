@@ -27,7 +27,7 @@ from tqdm.std import tqdm
 from rvamp_nb import rvamp
 from rvamp_nb.algorithm.likelihood import Logistic
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling
+from rvamp_nb.algorithm.resampling import NoResampling
 from rvamp_nb.inference.effects import debiased_effects, debiased_together, resemblance
 
 OUT = Path(__file__).with_suffix(".json")
@@ -139,9 +139,7 @@ def study(kind, M, N, seed, logistic, riboflavin):
         lam = LassoCV(cv=5, alphas=30).fit(A * root, y).alpha_ * root
         loss = {}
     loss |= dict(resampling=NoResampling(), max_iter=300)
-    fits = [
-        rvamp(A, y, prior=Laplace(cut * lam, FixedFactor()), **loss) for cut in CUTS
-    ]
+    fits = [rvamp(A, y, prior=Laplace(cut * lam), **loss) for cut in CUTS]
     return fits, A, y, x0
 
 
@@ -182,7 +180,7 @@ def of_sums(kind, M, N, seeds):
         A, y, x0, n = study_of_sums(kind, M, N, rng)
         root = len(A) ** 0.5
         lam = LassoCV(cv=5, alphas=30).fit(A * root, y).alpha_ * root
-        prior = Laplace(lam, FixedFactor())
+        prior = Laplace(lam)
         fit = rvamp(A, y, prior=prior, resampling=NoResampling(), max_iter=300)
         if not fit.converged:
             continue

@@ -323,6 +323,7 @@ def slice_matches(name):
     """Make the first refits of a summary again with scikit-learn: the same
     coefficients are selected, and their means agree to a small part of the spread.
     """
+    from rvamp_nb.algorithm.prior import Laplace
     from rvamp_nb.inference.bootstrap import naive_bootstrap
 
     kept = load_summary(name)
@@ -338,9 +339,8 @@ def slice_matches(name):
     again = naive_bootstrap(
         A,
         y,
-        lam,
+        prior=Laplace(lam, RANDOMISE),
         resampling=COUNTS,
-        randomize=RANDOMISE,
         n_resamples=n,
         random_state=int(kept["seed"]),
         verbose=False,
@@ -494,11 +494,11 @@ def problems_of_error():
 
 def one_error(kind, value, seed, A, y, refits):
     """A row of the table: the fit against refits."""
-    from rvamp_nb import rvamp
+    from rvamp_nb import Laplace, rvamp
     from rvamp_nb.inference.row_shares import row_influence
 
     lam = ERROR["penalty"] * COUNTS.mean * np.abs(A.T @ y).max()
-    fit = rvamp(A, y, lam)
+    fit = rvamp(A, y, prior=Laplace(lam, RANDOMISE))
     At = np.ascontiguousarray(A.T)
     selected = np.zeros(A.shape[1])
     for b in range(refits):
@@ -542,15 +542,15 @@ def breast_cancer_problem():
 
 def breast_cancer():
     """L1 logistic regression, an intercept refitted in every resample."""
+    from rvamp_nb.algorithm.prior import Laplace
     from rvamp_nb.inference.bootstrap import naive_bootstrap
 
     r = naive_bootstrap(
         *breast_cancer_problem(),
-        BREAST_CANCER["lam"],
+        prior=Laplace(BREAST_CANCER["lam"], RANDOMISE),
         loss="logistic",
         intercept=True,
         resampling=COUNTS,
-        randomize=RANDOMISE,
         n_resamples=BREAST_CANCER["refits"],
         random_state=BREAST_CANCER["seed"],
     )
@@ -572,11 +572,12 @@ def fits():
     """What rvamp says of the two problems of `truth`: so that pictures of riboflavin
     need no file.
     """
-    from rvamp_nb import rvamp
+    from rvamp_nb import Laplace, rvamp
     from rvamp_nb.inference.row_shares import row_influence
 
     for name in TRUTHS:
-        fit = rvamp(*problem(name))
+        A, y, lam = problem(name)
+        fit = rvamp(A, y, prior=Laplace(lam, RANDOMISE))
         save(
             f"fit_{name}",
             {},
@@ -597,7 +598,7 @@ def timings(turns=3):
     """A fit in units of one refit, at celer's own tolerance and at that of `truth`;
     the three take turns, and of each the fastest counts.
     """
-    from rvamp_nb import rvamp
+    from rvamp_nb import Laplace, rvamp
 
     table = []
     for name in TRUTHS:
@@ -612,7 +613,7 @@ def timings(turns=3):
             ]
 
         actions = (
-            lambda: rvamp(A, y, lam),
+            lambda: rvamp(A, y, prior=Laplace(lam, RANDOMISE)),
             lambda: refits(QUICK_TOL),
             lambda: refits(TOL),
         )

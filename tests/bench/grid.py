@@ -29,7 +29,7 @@ from designs import (  # noqa: E402
 )
 
 from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
-from rvamp_nb.algorithm.resampling import FixedFactor, Subsample  # noqa: E402
+from rvamp_nb.algorithm.resampling import Subsample  # noqa: E402
 from rvamp_nb.algorithm.solver import rvamp  # noqa: E402
 from rvamp_nb.algorithm.start import lambda_max_factor  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
@@ -56,9 +56,9 @@ def measure_strong(case, share, tol):
     that empties them.
     """
     given = dict(resampling=Subsample(0.5), tol=tol)
-    problem = rvamp(case.A, case.y, prior=Laplace(1e9, FixedFactor()), **given).problem
+    problem = rvamp(case.A, case.y, prior=Laplace(1e9), **given).problem
     lam = share * 1e9 * lambda_max_factor(problem)
-    fit = rvamp(case.A, case.y, prior=Laplace(lam, FixedFactor()), **given)
+    fit = rvamp(case.A, case.y, prior=Laplace(lam), **given)
     worst = np.maximum(fit.trace.change, fit.trace.delta)
     first = np.argmax(worst < 1e-6) + 1 if (worst < 1e-6).any() else np.inf
     cold = fit.converged and "continuation" not in fit.status

@@ -33,7 +33,7 @@ Y_WIDE = WIDE[:, :4].sum(1) + 0.3 * rng.normal(size=24)
 LABELS, COUNTS = (Y > np.median(Y)) * 1.0, rng.poisson(np.exp(Y / 2)) * 1.0
 GROUPS, STRATA = np.arange(M) // 2, np.arange(M) % 2
 WEIGHT, OFFSET = 0.5 + STRATA, 0.2 * np.sin(np.arange(M))
-FIXED, LAM = rv.FixedFactor(), 0.15 + 0.01 * np.arange(N)
+DRAWN, LAM = rv.TwoPoint(2, 0.5), 0.15 + 0.01 * np.arange(N)
 
 
 class Normal(rv.Prior):
@@ -73,15 +73,15 @@ class Law:
 
 def fitted(y=Y, lam=0.2, table=A, **options):
     """A call of a fit, when it is asked for."""
-    if "prior" in options:
-        lam = None
-    return lambda: rv.rvamp(table, y, lam, **options)
+    options.setdefault("prior", rv.Laplace(lam, DRAWN))
+    return lambda: rv.rvamp(table, y, **options)
 
 
 def survival():
     """A Cox fit on rows of Poisson."""
     table, y = simulated_survival(M=60, N=6, seed=1)
-    return rv.survival_fit(table, y["time"], y["event"], lam=1.0)[0]
+    prior = rv.Laplace(1.0, DRAWN)
+    return rv.survival_fit(table, y["time"], y["event"], prior=prior)[0]
 
 
 def stability(y=Y, **options):
@@ -97,15 +97,15 @@ def refined(fit, **options):
 
 GROUPED = rv.Grouped(rv.Subsample(0.5), GROUPS)
 WEIGHTED = rv.WeightedLoss(rv.Logistic(), WEIGHT, OFFSET)
-NET = rv.ElasticNet(LAM, l1_ratio=0.6, penalty_factor=1.0 * (np.arange(N) > 0))
-CLUSTERS = dict(column_clusters=[[3, 7]], prior=rv.Laplace(0.1))
+NET = rv.ElasticNet(LAM, DRAWN, 1.0 * (np.arange(N) > 0), l1_ratio=0.6)
+CLUSTERS = dict(column_clusters=[[3, 7]], prior=rv.Laplace(0.1, DRAWN))
 PROBLEMS = {
     "squared": fitted(),
     "wide": fitted(Y_WIDE, table=WIDE),
-    "prior ridge": fitted(prior=rv.Ridge(0.4)),
+    "prior ridge": fitted(prior=rv.Ridge(0.4, DRAWN)),
     "prior elastic net": fitted(prior=NET),
     "prior non-negative": fitted(prior=rv.NonNegative(0.2, rv.Weakness(0.5))),
-    "prior fixed": fitted(prior=rv.Laplace(0.2, FIXED), resampling=rv.NoResampling()),
+    "prior fixed": fitted(prior=rv.Laplace(0.2), resampling=rv.NoResampling()),
     "prior spike and slab": fitted(prior=rv.SpikeSlab(0.3), beta=1.0),
     "prior laplace, beta 2": fitted(beta=2.0),
     "prior of one's own": fitted(prior=Normal()),
@@ -134,15 +134,20 @@ PROBLEMS = {
     "clusters, groups, intercept": fitted(
         **CLUSTERS, resampling=GROUPED, intercept=True
     ),
-    "chunks of columns": fitted(table=rv.ChunkedTable(A, chunk_size=200)),
+    "chunks of columns": fitted(table=rv.tables.ChunkedTable(A, chunk_size=200)),
     "chunks of a wide table": fitted(
-        Y_WIDE, table=rv.ChunkedTable(WIDE, chunk_size=170)
+        Y_WIDE, table=rv.tables.ChunkedTable(WIDE, chunk_size=170)
     ),
     "sparse": fitted(table=sparse.csc_array(np.where(np.abs(A) > 0.1, A, 0.0))),
     "survival": survival,
-    "path": lambda: rv.rvamp_path(A, Y, n_lambdas=5),
+    "path": lambda: rv.rvamp_path(A, Y, n_lambdas=5, prior=rv.Laplace(1.0, DRAWN)),
     "path, logistic": lambda: rv.rvamp_path(
-        A, LABELS, n_lambdas=4, loss=rv.Logistic(), intercept=True
+        A,
+        LABELS,
+        n_lambdas=4,
+        prior=rv.Laplace(1.0, DRAWN),
+        loss=rv.Logistic(),
+        intercept=True,
     ),
     "rows": lambda: rv.condition_on_rows(fitted()(), rows=2),
     "rows, groups": lambda: rv.condition_on_rows(
@@ -155,13 +160,18 @@ PROBLEMS = {
         fitted(resampling=GROUPED, loss=rv.Huber(0.5)), n_resamples=40
     ),
     "naive": lambda: rv.naive_bootstrap(
-        A, LABELS, 0.1, loss="logistic", n_resamples=60, verbose=False
+        A,
+        LABELS,
+        prior=rv.Laplace(0.1, DRAWN),
+        loss="logistic",
+        n_resamples=60,
+        verbose=False,
     ),
     "stability": lambda: stability(n_resamples=0),
     "stability, refits": lambda: stability(LABELS, n_resamples=60),
     "stability, huber": lambda: stability(loss="huber", n_resamples=0),
     "effects": lambda: rv.debiased_effects(
-        rv.rvamp(A, Y, prior=rv.Laplace(0.2, FIXED), resampling=rv.NoResampling())
+        rv.rvamp(A, Y, 0.2, resampling=rv.NoResampling())
     ),
     "penalty": lambda: datasets.choose_lambda(A, Y),
 }

@@ -77,7 +77,7 @@ class Problem:
         return f"{shape} {options} {sorted(self.roles)}".replace("\n", "")
 
 
-_QUIET = dict(verbose=0, n_resamples=0, tol=TOL, max_iter=1000)
+_QUIET = dict(verbose=0, n_resamples=0, tol=TOL)
 
 
 @dataclass(frozen=True)
@@ -211,12 +211,12 @@ def _with_random_options(rng, problem):
         options["penalty_factor"] = factor
     kind = rng.random()
     if not plain and kind < 0.2:
-        options["l1_ratio"] = 0.6
+        options["prior"] = rv.ElasticNet(1.0, l1_ratio=0.6)
     elif not plain and kind < 0.3:
         options["column_groups"] = [f"g{i // 2}" for i in range(N)]
     elif not plain and kind < 0.4:
         laws = rv.TwoPoint(2.0, 0.5), rv.Weakness(0.5)
-        options["randomize"] = laws[rng.integers(2)]
+        options["prior"] = rv.Laplace(1.0, laws[rng.integers(2)])
     if "column_groups" in options and "penalty_factor" in options:
         factor = options["penalty_factor"]
         options["penalty_factor"] = factor[np.arange(N) // 2 * 2]  # one for a group
@@ -444,7 +444,7 @@ def stratum_added_to_columns(rng, problem):
 @invariance
 def groups_of_one_column(rng, problem):
     """Put each column into a group of its own."""
-    taken = "column_groups", "l1_ratio", "randomize"
+    taken = "column_groups", "prior"
     if problem.loss == "softmax" or any(name in problem.options for name in taken):
         return None
     groups = {f"g{i}": [i] for i in range(problem.X.shape[1])}
@@ -617,7 +617,8 @@ def unit_of_the_target(rng, problem):
     """Multiply y, and its offset, by a number."""
     if problem.loss not in Y_UNITS:
         return None
-    most = 9 if "l1_ratio" in problem.options else 20  # a square part is lost beyond
+    net = isinstance(problem.options.get("prior"), rv.ElasticNet)
+    most = 9 if net else 20  # a square part is lost beyond
     unit = 10.0 ** rng.integers(-20, most + 1)
     second = replace(problem, y=problem.y * unit)
     if "offset" in problem.roles:
@@ -684,12 +685,7 @@ def names_of_the_classes(rng, problem):
 @invariance
 def two_classes_by_softmax(rng, problem):
     """Take two classes by the loss of several."""
-    taken = {*problem.options} & {
-        "penalty_factor",
-        "l1_ratio",
-        "column_groups",
-        "randomize",
-    }
+    taken = {*problem.options} & {"penalty_factor", "column_groups", "prior"}
     if problem.loss != "logistic" or taken or {*problem.roles} - {"strata"}:
         return None
     if min(np.bincount(problem.y.astype(int))) < 9:
@@ -744,7 +740,7 @@ def intervals_cut_in_two(rng, problem):
 @invariance
 def penalty_said_as_a_prior(rng, problem):
     """Give the default penalty as a prior."""
-    taken = "penalty_factor", "l1_ratio", "column_groups", "randomize"
+    taken = "column_groups", "prior"
     if problem.loss == "softmax" or any(name in problem.options for name in taken):
         return None
     return Pair(problem, problem.with_options(prior=rv.Laplace(1.0)), refits=True)
@@ -784,7 +780,7 @@ def container_of_the_table(rng, problem):
         made = [np.ndarray.tolist, _pandas, _polars, _arrow]
     else:
         made = [np.ndarray.tolist, _pandas, _polars, _arrow, sparse.csr_array]
-        made += [sparse.csc_array, sparse.coo_array, rv.ChunkedTable]
+        made += [sparse.csc_array, sparse.coo_array, rv.tables.ChunkedTable]
     container = made[rng.integers(len(made))]
     try:
         X = container(problem.X)

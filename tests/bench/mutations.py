@@ -586,8 +586,8 @@ PICTURES_BY_OTHERS = [
         "31_prior",
         "2a0174a4",
         "the panel of β = 1 draws β = inf",
-        "Laplace(1.0, FixedFactor()), 1.0)",
-        "Laplace(1.0, FixedFactor()), np.inf)",
+        "Laplace(1.0), 1.0)",
+        "Laplace(1.0), np.inf)",
     ),
     Mutation(
         "32_likelihood",

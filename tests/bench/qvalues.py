@@ -46,8 +46,8 @@ def counted(design, kind, d):
     X, y, true = table(design, d)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the light: rVAMP need not be right here
-        s = StabilitySelection(decoys=kind, n_resamples=0, verbose=0).fit(X, y)
-    kept = s.q_values_ <= np.array(ALPHAS)[:, None]
+        s = StabilitySelection(n_resamples=0, verbose=0).fit(X, y)
+        kept = s.q_values(kind).to_numpy() <= np.array(ALPHAS)[:, None]
     return [[int((row & ~true).sum()), int((row & true).sum())] for row in kept]
 
 

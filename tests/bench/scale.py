@@ -39,7 +39,7 @@ from costs import (  # noqa: E402
 
 from rvamp_nb import StabilitySelection, rvamp  # noqa: E402
 from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
-from rvamp_nb.algorithm.resampling import FixedFactor, Subsample  # noqa: E402
+from rvamp_nb.algorithm.resampling import Subsample  # noqa: E402
 from rvamp_nb.environment import progress_bar  # noqa: E402
 from rvamp_nb.tables.standardize import unit_columns  # noqa: E402
 
@@ -83,7 +83,7 @@ def fitted(path, lam):
     y = simulated_trait(A, causal(A.shape[1]), explained=EXPLAINED)
     before, table = peak(), unit_columns(Counted(A))[0]
     start, earlier = time.perf_counter(), len(table.log)
-    how = dict(prior=Laplace(lam, FixedFactor()), resampling=Subsample(0.5))
+    how = dict(prior=Laplace(lam), resampling=Subsample(0.5))
     fit = rvamp(table, y, **how)
     seconds = time.perf_counter() - start
     log, Pi = table.log[earlier:], fit.Pi

@@ -47,7 +47,7 @@ from rvamp_nb.algorithm.lmmse import couple  # noqa: E402
 from rvamp_nb.algorithm.messages import Mixed, Natural  # noqa: E402
 from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
 from rvamp_nb.algorithm.problem import Problem
-from rvamp_nb.algorithm.resampling import FixedFactor, Subsample  # noqa: E402
+from rvamp_nb.algorithm.resampling import Subsample  # noqa: E402
 from rvamp_nb.algorithm.solver import _fit  # noqa: E402
 from rvamp_nb.algorithm.step import step  # noqa: E402
 
@@ -479,7 +479,7 @@ def one_and_several(threads):
         A, y, *_ = datasets.gaussian_design(M, N, density=10 / N, noise=0.1, seed=0)
         counts = Subsample(0.5)
         lam = 0.3 * counts.mean * np.abs(A.T @ y).max()
-        fit = lambda: rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=counts)
+        fit = lambda: rvamp(A, y, prior=Laplace(lam), resampling=counts)
 
         def alone():
             with threadpool_limits(1):

@@ -42,7 +42,7 @@ import designs  # noqa: E402
 from rvamp_nb import datasets  # noqa: E402
 from rvamp_nb.algorithm.likelihood import Logistic  # noqa: E402
 from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
-from rvamp_nb.algorithm.resampling import FixedFactor, Poisson, Subsample, TwoPoint  # noqa: E402
+from rvamp_nb.algorithm.resampling import Poisson, Subsample, TwoPoint  # noqa: E402
 from rvamp_nb.algorithm.solver import rvamp  # noqa: E402
 from rvamp_nb.inference.refinement import refine, resamples  # noqa: E402
 from rvamp_nb.inference.refits import refitter  # noqa: E402
@@ -74,7 +74,7 @@ def small_fit(k):
     A, centred = datasets.standardize(X, y)
     y = y if more else centred
     lam = share * np.abs(A.T @ centred).max() / 2
-    laws = dict(prior=Laplace(lam, FixedFactor()), resampling=Subsample(0.5))
+    laws = dict(prior=Laplace(lam), resampling=Subsample(0.5))
     if k % 7 == 5:
         laws = dict(prior=Laplace(lam, TwoPoint()), resampling=Poisson(0.5))
     claimed = f"{kind}{', labels' * bool(more)}{', Poisson' * (k % 7 == 5)}"

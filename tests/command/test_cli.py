@@ -29,7 +29,7 @@ import pandas as pd
 import pytest
 
 import rvamp_nb
-from rvamp_nb import StabilitySelection
+from rvamp_nb import ElasticNet, StabilitySelection
 from rvamp_nb.cli import main
 from rvamp_nb.cli_options import arguments
 from rvamp_nb.datasets import load_diabetes
@@ -242,11 +242,11 @@ def test_no_refits(capsys):
 def test_q_values_by_decoys(capsys):
     X, y = table()
     main("select data.csv --target y --resamples 0 --decoys gaussian".split())
-    s = StabilitySelection(n_resamples=0, decoys="gaussian")
+    s = StabilitySelection(n_resamples=0)
     s.fit(pd.read_csv("data.csv").drop(columns="y"), y)
     found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
     told = found.q_value[s.feature_names_in_]
-    np.testing.assert_allclose(told, s.q_values_, rtol=1e-5)
+    np.testing.assert_allclose(told, s.q_values("gaussian"), rtol=1e-5)
     out = capsys.readouterr().out
     head = next(line for line in out.splitlines() if line.startswith("feature"))
     assert head.split()[2] == "q-value" and "by decoys (noise" in unwrapped(out)
@@ -1743,7 +1743,10 @@ def test_refits_that_are_refused_are_said_and_the_table_is_there(
 
 @pytest.mark.parametrize(
     "options, asked",
-    [("--loss huber", dict(loss="huber")), ("--l1-ratio 0.6", dict(l1_ratio=0.6))],
+    [
+        ("--loss huber", dict(loss="huber")),
+        ("--l1-ratio 0.6", dict(prior=ElasticNet(1.0, l1_ratio=0.6))),
+    ],
 )
 def test_the_estimators_language(capsys, options, asked):
     X, y = table()
@@ -1833,9 +1836,7 @@ def test_exposures_trials_and_steps_go_with_their_rows(capsys):
         found = pd.read_csv("rvamp-nb-out/steps-selection.csv", index_col="feature")
         rows = dict(offset=np.log(days)) if "days" in words else dict(n_trials=n)
         loss = words.split()[0]
-        s = StabilitySelection(
-            n_resamples=0, loss=loss, verbose=0, categories=[list(X)[3:]]
-        )
+        s = StabilitySelection(n_resamples=0, loss=loss, verbose=0)
         Pi = s.fit(X, y, **rows).probabilities_
         np.testing.assert_allclose(found.probability[list(X)], Pi, rtol=1e-5)
         assert Pi[4] > 0.9 > 0.5 > Pi[3]

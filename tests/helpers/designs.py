@@ -2,7 +2,10 @@
 laws.
 """
 
+from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 from scipy.fft import dct
@@ -13,7 +16,16 @@ from scipy.stats import norm
 from rvamp_nb.algorithm.likelihood import Loss
 from rvamp_nb.algorithm.resampling import FixedFactor, Poisson, Subsample, TwoPoint
 from rvamp_nb.datasets import standardize
+from rvamp_nb.select import question
 from rvamp_nb.select.features import near_copies
+
+
+@contextmanager
+def at_most(steps):
+    """Let the fits of a selector take so few steps that there is no answer."""
+    short = partial(question.SelectionProblem, max_iter=steps)
+    with mock.patch.object(question, "SelectionProblem", short):
+        yield
 
 
 class Probit(Loss):

@@ -3,11 +3,11 @@ channel, as a protocol and as part of a file.
 """
 
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
-from rvamp_nb.algorithm.resampling import FixedFactor, Weakness
+from rvamp_nb.algorithm.resampling import Weakness
 
 PRIORS = {
     "l1": Laplace(0.5),
-    "l1 fixed": Laplace(0.5, FixedFactor()),
+    "l1 fixed": Laplace(0.5),
     "l1 weakness": Laplace(0.5, Weakness(0.4)),
     "ridge": Ridge(0.5),
     "elastic net": ElasticNet(0.8, l1_ratio=0.6),

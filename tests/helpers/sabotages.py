@@ -766,8 +766,8 @@ SABOTAGES = [
     Sabotage(
         "select/question.py",
         "a path of no penalty at all is let in",
-        '"n_lambdas": 1,',
-        '"n_lambdas": 0,',
+        '"lambdas", lambdas, least=2',
+        '"lambdas", lambdas, least=1',
         "tests/select/test_estimator_input.py",
     ),
     Sabotage(
@@ -2035,6 +2035,20 @@ SABOTAGES = [
         "tests/pages/test_widgets.py::test_a_byte_for_a_refit_keeps_zeros_signs_and_order",
     ),
     Sabotage(
+        "exceptions.py",
+        "a chunk that cannot be read is no error of reading",
+        "class ChunkError(OSError)",
+        "class ChunkError(ValueError)",
+        "tests/pages/test_docstrings.py",
+    ),
+    Sabotage(
+        "results.py",
+        "a type that comes back has no public home",
+        '    "RefinedFit",\n',
+        "",
+        "tests/pages/test_imports.py::test_types_of_what_comes_back_have_a_public_home",
+    ),
+    Sabotage(
         "interface.py",
         "an object that lacks a part is taken",
         "if not hasattr(value, part)]",
@@ -2044,8 +2058,8 @@ SABOTAGES = [
     Sabotage(
         "typing.py",
         "an argument of yesterday is called what it was",
-        "{old}= is called {_NOW[old]}= now",
-        "{old}= is called {old}= now",
+        "is called {remedy}= now",
+        "is called {old}= now",
         "tests/pages/test_language.py::test_an_old_argument_names_that_of_today",
     ),
     Sabotage(
@@ -2484,10 +2498,10 @@ SABOTAGES = [
     ),
     Sabotage(
         "__init__.py",
-        "an unknown name is an error that hasattr does not know",
+        "what an old name is called now is lost in `from rvamp_nb import name`",
+        'raise ImportError(f"module',
         'raise AttributeError(f"module',
-        'raise KeyError(f"module',
-        "tests/pages/test_imports.py::test_an_unknown_name_is_an_attribute_error",
+        "tests/pages/test_imports.py::test_a_name_of_yesterday_names_that_of_today",
     ),
 ]
 

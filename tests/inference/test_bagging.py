@@ -24,7 +24,6 @@ from rvamp_nb.algorithm.prior import Laplace, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
-    FixedFactor,
     NoResampling,
     Poisson,
     Subsample,
@@ -79,7 +78,7 @@ def bagged(truth, **changes):
         p.y,
         **(
             dict(
-                prior=Laplace(p.lam, FixedFactor()),
+                prior=Laplace(p.lam),
                 loss=loss,
                 resampling=Poisson(truth.recipe["tau"]),
                 intercept=True,
@@ -166,7 +165,6 @@ def test_predictions_move_together_as_refits_do():
                 y,
                 lam,
                 resampling=Poisson(1.0),
-                randomize=FixedFactor(),
                 n_resamples=1000,
                 keep=range(60),
                 verbose=False,
@@ -174,9 +172,7 @@ def test_predictions_move_together_as_refits_do():
             @ new.T
         ).T
     )
-    ours = p2(
-        rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=Poisson(1.0))
-    ).predict(new)[1]
+    ours = p2(rvamp(A, y, prior=Laplace(lam), resampling=Poisson(1.0))).predict(new)[1]
     off = ~np.eye(20, dtype=bool)
     assert (
         np.corrcoef(ours[off], theirs[off])[0, 1] > 0.98
@@ -208,7 +204,6 @@ def test_the_message_to_a_row_is_its_out_of_bag_prediction(law):
         data.y,
         lam,
         resampling=noted,
-        randomize=FixedFactor(),
         n_resamples=500,
         keep=range(60),
         verbose=False,
@@ -216,7 +211,7 @@ def test_the_message_to_a_row_is_its_out_of_bag_prediction(law):
     out, fits = np.array(noted.drawn) == 0, refits.draws @ data.A.T
     mean = (fits * out).sum(0) / out.sum(0)
     var = (((fits - mean) * out) ** 2).sum(0) / out.sum(0)
-    fit = rvamp(data.A, data.y, prior=Laplace(lam, FixedFactor()), resampling=law)
+    fit = rvamp(data.A, data.y, prior=Laplace(lam), resampling=law)
     incoming, se = fit.last.state.to_likelihood, np.sqrt(var / out.sum(0))
     assert (np.abs(-incoming.h - mean) < 4.5 * se + 0.15 * np.sqrt(var)).all()
     assert abs(np.median(incoming.chi_hat / var) - 1) < 0.15
@@ -288,14 +283,7 @@ def close(fit, truth, mean_off=0.05, within_off=0.06, across_off=0.15):
 @pytest.mark.parametrize("M, N", SHAPES)
 def test_a_bagged_posterior_with_a_gaussian_prior(M, N, law):
     A, y = gaussian_problem(M, N)
-    fit = rvamp(
-        A,
-        y,
-        prior=Ridge(1.5, FixedFactor()),
-        loss=Squared(0.3),
-        resampling=law,
-        beta=1.0,
-    )
+    fit = rvamp(A, y, prior=Ridge(1.5), loss=Squared(0.3), resampling=law, beta=1.0)
     truth = resampled_posterior(M, N, law)
     assert fit.converged
     ratio = fit.posterior_var / np.diag(truth[1] + truth[2])
@@ -312,7 +300,7 @@ def test_without_resampling_it_is_the_posterior(M, N):
     fit = rvamp(
         A,
         y,
-        prior=Ridge(1.5, FixedFactor()),
+        prior=Ridge(1.5),
         loss=Squared(0.3),
         resampling=NoResampling(),
         beta=1.0,
@@ -330,7 +318,7 @@ def test_another_beta_is_another_noise_and_another_prior():
     one = rvamp(
         A,
         y,
-        prior=Ridge(1.5, FixedFactor()),
+        prior=Ridge(1.5),
         loss=Squared(0.3),
         resampling=Poisson(1.0),
         beta=4.0,
@@ -339,7 +327,7 @@ def test_another_beta_is_another_noise_and_another_prior():
     two = rvamp(
         A,
         y,
-        prior=Ridge(6.0, FixedFactor()),
+        prior=Ridge(6.0),
         loss=Squared(0.15),
         resampling=Poisson(1.0),
         beta=1.0,
@@ -356,7 +344,7 @@ def test_another_beta_is_another_noise_and_another_prior():
     [
         dict(resampling=Poisson(1.4)),
         dict(loss=Squared(0.36)),
-        dict(prior=Ridge(3.0, FixedFactor())),
+        dict(prior=Ridge(3.0)),
         dict(beta=np.inf),
     ],
     ids=["τ", "σ", "λ", "β"],
@@ -370,7 +358,7 @@ def test_another_posterior_fails(changes):
             y,
             **(
                 dict(
-                    prior=Ridge(1.5, FixedFactor()),
+                    prior=Ridge(1.5),
                     loss=Squared(0.3),
                     resampling=Poisson(1.0),
                     beta=1.0,
@@ -385,12 +373,7 @@ def test_another_posterior_fails(changes):
 def test_neither_width_alone_is_the_bagged_one():
     A, y = gaussian_problem(80, 12)
     fit = rvamp(
-        A,
-        y,
-        prior=Ridge(1.5, FixedFactor()),
-        loss=Squared(0.3),
-        resampling=Poisson(1.0),
-        beta=1.0,
+        A, y, prior=Ridge(1.5), loss=Squared(0.3), resampling=Poisson(1.0), beta=1.0
     )
     _, within, across, _ = resampled_posterior(80, 12, Poisson(1.0))
     total = np.diag(within + across)
@@ -408,7 +391,7 @@ def test_a_prediction_from_a_bagged_posterior_with_an_intercept():
     fit = rvamp(
         A,
         y,
-        prior=Ridge(1.5, FixedFactor()),
+        prior=Ridge(1.5),
         loss=Squared(0.3),
         resampling=Poisson(1.0),
         beta=1.0,
@@ -443,7 +426,7 @@ def coverage(uneven, n=60):
         y = A @ x0 + 0.5 * size * rng.normal(size=100)
         sigma = np.linalg.norm(y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) / 92**0.5
         plain = np.linalg.inv(A.T @ A / sigma**2 + np.eye(8))
-        told = dict(prior=Ridge(1.0, FixedFactor()), loss=Squared(sigma), beta=1.0)
+        told = dict(prior=Ridge(1.0), loss=Squared(sigma), beta=1.0)
         bagged = rvamp(A, y, resampling=Poisson(1.0), tol=1e-4, **told)
         means = np.array([plain[0] @ A.T @ y / sigma**2, bagged.mean[0]])
         widths = np.sqrt([plain[0, 0], bagged.posterior_var[0]])

@@ -18,7 +18,6 @@ from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge
 from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
-    FixedFactor,
     Grouped,
     NoResampling,
     Poisson,
@@ -87,10 +86,7 @@ def every_half(n):
     return np.array([np.isin(range(n), half) for half in halves], dtype=float)
 
 
-@pytest.mark.parametrize(
-    "prior",
-    [ElasticNet(0.6, FixedFactor(), l1_ratio=0.7), NonNegative(0.6, FixedFactor())],
-)
+@pytest.mark.parametrize("prior", [ElasticNet(0.6, l1_ratio=0.7), NonNegative(0.6)])
 def test_all_rows_counted_are_every_half_sample(prior, monkeypatch):
     monkeypatch.setattr(room, "PATTERN_TOL", 1e-5)  # each part by itself
     rng = np.random.default_rng(5)
@@ -117,9 +113,7 @@ def test_all_groups_counted_are_every_half_of_the_groups():
     rng = np.random.default_rng(6)
     A, label = rng.normal(size=(24, 5)), np.repeat(np.arange(8), 3)
     A, y = standardize(A, A[:, :2].sum(1) + rng.normal(size=24))
-    fit = rvamp(
-        A, y, prior=Laplace(1.0, FixedFactor()), resampling=Grouped(HALF, label)
-    )
+    fit = rvamp(A, y, prior=Laplace(1.0), resampling=Grouped(HALF, label))
     all_of_it = condition_on_rows(fit, rows=range(8))
     t, k = np.ones(5), np.zeros(5)
     x = np.array([penalised_fit(A, y, t, k, c[label]) for c in every_half(8)])
@@ -261,7 +255,7 @@ def test_the_score_is_the_sum_of_squared_shares():
 
 def test_columns_that_are_never_selected_stay_as_they_are():
     d = gaussian_design(60, 400, density=0.02, seed=3)
-    prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max(), FixedFactor())
+    prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max())
     fit = rvamp(d.A, d.y, prior=prior, resampling=HALF)
     better = condition_on_rows(fit, rows=2)
     rest = np.setdiff1d(np.arange(400), better.columns)
@@ -274,7 +268,7 @@ def test_columns_that_are_never_selected_stay_as_they_are():
 
 def test_blocks_stay_blocks_where_few_columns_are_in_play():
     d = gaussian_design(60, 400, density=0.02, seed=3)
-    prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max(), FixedFactor())
+    prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max())
     fit = rvamp(d.A, d.y, prior=prior, resampling=HALF)
     one, two, idle = (*np.argsort(-fit.Pi)[1:3], np.argmin(fit.Pi))
     close = with_clusters(fit, [np.array([two, idle]), np.array([399, one])])
@@ -309,7 +303,7 @@ def test_what_does_not_settle_is_said_and_stays(monkeypatch):
 @pytest.mark.parametrize(
     "options",
     [
-        dict(prior=Laplace(0.2, FixedFactor()), resampling=HALF),
+        dict(prior=Laplace(0.2), resampling=HALF),
         dict(prior=ElasticNet(0.2, l1_ratio=0.6), resampling=Exponential(1.0)),
         dict(prior=NonNegative(0.2), resampling=Poisson(0.5)),
         dict(prior=Laplace(0.2), resampling=Discrete([0.0, 1.0, 3.0], [0.5, 0.3, 0.2])),
@@ -355,7 +349,7 @@ def test_a_pattern_of_groups_that_starts_anew_is_answered():
     X[:, 1] = X[:, 0] + 1e-9 * X[:, 2]
     A, y = standardize(X)[0], 2 * X[:, 0] - X[:, 2] + rng.normal(size=40)
     law = Grouped(Subsample(0.5), np.repeat(np.arange(20), 2))
-    fit = rvamp(A, y, prior=Laplace(0.5, FixedFactor()), resampling=law)
+    fit = rvamp(A, y, prior=Laplace(0.5), resampling=law)
     found = condition_on_rows(fit, rows=3)
     assert len(found.parts) == 8 and ((0 <= found.Pi) & (found.Pi <= 1)).all()
 

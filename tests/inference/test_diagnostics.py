@@ -15,7 +15,7 @@ from scipy.linalg import subspace_angles
 from rvamp_nb import GroupLasso, StabilitySelection, rvamp
 from rvamp_nb.algorithm.likelihood import Squared
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, Poisson, Subsample
+from rvamp_nb.algorithm.resampling import Poisson, Subsample
 from rvamp_nb.datasets import standardize
 from rvamp_nb.inference import diagnostics as trust_module
 from rvamp_nb.inference.diagnostics import diagnose, near_duplicate_rows
@@ -174,7 +174,7 @@ def fit():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(150, 20)) / np.sqrt(150)
     y = 10 * A[:, 0] + rng.normal(size=150)
-    return rvamp(A, y, prior=Laplace(1.0, FixedFactor()), resampling=Subsample(0.5))
+    return rvamp(A, y, prior=Laplace(1.0), resampling=Subsample(0.5))
 
 
 def light(fit, **signs):
@@ -231,9 +231,7 @@ def test_shares_of_single_features_are_those_of_the_definition(fit):
 def test_features_that_hang_on_one_row_each_are_red():
     A = np.eye(100) - 0.01
     y = 5.0 * (np.arange(100) < 4) + np.random.default_rng(0).normal(size=100)
-    fit = rvamp(
-        A, y - y.mean(), prior=Laplace(1.6, FixedFactor()), resampling=Subsample(0.5)
-    )
+    fit = rvamp(A, y - y.mean(), prior=Laplace(1.6), resampling=Subsample(0.5))
     diagnostics = diagnose(fit, np.arange(100), list(range(100)))
     assert (
         fit.converged
@@ -248,7 +246,7 @@ def test_with_fewer_than_thirty_rows_the_light_is_never_green(M):
     rng = np.random.default_rng(M)
     A = rng.normal(size=(M, 20)) / np.sqrt(M)
     y = 10 * A[:, 0] + rng.normal(size=M)
-    fit = rvamp(A, y, prior=Laplace(1.0, FixedFactor()), resampling=Subsample(0.5))
+    fit = rvamp(A, y, prior=Laplace(1.0), resampling=Subsample(0.5))
     diagnostics = diagnose(fit, np.arange(20), list(range(20)))
     assert diagnostics.effective_rows <= M and diagnostics.reliability in (
         "amber",
@@ -331,9 +329,7 @@ def alone(A, seed=0, **options):
     A, y = standardize(A, A[:, :2].sum(1))
     y = y / y.std() + np.random.default_rng(seed).normal(size=len(A))
     lam = 0.15 * np.abs(A.T @ y).max()
-    return rvamp(
-        A, y, prior=Laplace(lam, FixedFactor()), resampling=Subsample(0.5), **options
-    )
+    return rvamp(A, y, prior=Laplace(lam), resampling=Subsample(0.5), **options)
 
 
 def test_effective_rows_of_columns_are_those_of_the_definition():
@@ -595,7 +591,7 @@ def test_groups_of_one_column_are_columns():
     A, y = standardize(toeplitz(rng, 120, 20, 0.95), rng.normal(size=120))
     y = y + 4 * A[:, 3]
     half = dict(resampling=Subsample(0.5), tol=1e-10)
-    plain = rvamp(A, y, prior=Laplace(0.6, FixedFactor()), **half)
+    plain = rvamp(A, y, prior=Laplace(0.6), **half)
     single = rvamp(A, y, prior=GroupLasso(0.6, np.arange(20)), **half)
     one, two = (str(diagnose(f, np.arange(20), range(20))) for f in (plain, single))
     assert max_correlation(single).max() > 0.9 and one == two

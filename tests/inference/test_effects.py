@@ -26,7 +26,6 @@ from rvamp_nb import (
     rvamp,
 )
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, Ridge, SpikeSlab
-from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference import joint
 from rvamp_nb.inference.effects import (
@@ -58,9 +57,7 @@ def problem(seed, M=60, N=30, size=4.0):
 
 
 def plain(A, y, lam, **more):
-    return rvamp(
-        A, y, prior=Laplace(lam, FixedFactor()), resampling=NoResampling(), **more
-    )
+    return rvamp(A, y, prior=Laplace(lam), resampling=NoResampling(), **more)
 
 
 def test_least_squares_and_its_robust_errors():
@@ -228,9 +225,10 @@ def left_out_predictions(A, y, lam):
     """Of each row, by a logistic refit without it, (M,)."""
     ones = np.column_stack([A, np.ones(len(A))])
     free = np.arange(ones.shape[1]) < A.shape[1]  # the intercept has no penalty
-    how = dict(loss="logistic", penalty_factor=free * 1.0, resampling=EachRowOut())
-    how |= dict(randomize=FixedFactor(), keep=range(len(free)), verbose=False)
-    refits = naive_bootstrap(ones, y, lam, n_resamples=len(A), **how)
+    prior = Laplace(lam, penalty_factor=free * 1.0)
+    how = dict(prior=prior, loss="logistic", resampling=EachRowOut())
+    how |= dict(keep=range(len(free)), verbose=False)
+    refits = naive_bootstrap(ones, y, n_resamples=len(A), **how)
     return (ones * refits.draws).sum(1)
 
 
@@ -476,10 +474,7 @@ def test_units_signs_and_levels():
             np.testing.assert_allclose(seen, t, rtol=1e-9)
 
 
-OTHERS = (
-    Ridge(0.5, FixedFactor()),
-    ElasticNet(1.0, l1_ratio=0.5, randomize=FixedFactor()),
-)
+OTHERS = (Ridge(0.5), ElasticNet(1.0, l1_ratio=0.5))
 
 
 @pytest.mark.parametrize("prior", OTHERS)
@@ -738,7 +733,7 @@ def test_a_column_that_is_left_out_is_in_its_own_standard_error():
         A = rng.normal(size=(12, 8))
         A = (A - A.mean(0)) / (A.std(0) * np.sqrt(12))
         y = rng.normal(size=12)
-        prior = Laplace(2.0, FixedFactor())
+        prior = Laplace(2.0)
         fit = rvamp(A, y - y.mean(), prior=prior, resampling=NoResampling())
         found, level = debiased_effects(fit), 0.95
         estimate, se, left, *_ = debiased_together(fit, resemblance(A).together)

@@ -46,7 +46,7 @@ import two_halves  # noqa: E402
 
 D = gaussian_design(60, 40, density=0.2, seed=3)
 SMALL = gaussian_design(24, 16, density=0.3, seed=3)  # beta < inf averages over nodes
-LASSO = Laplace(0.25, FixedFactor())
+LASSO = Laplace(0.25)
 HALF = Subsample(0.5)
 
 
@@ -66,7 +66,7 @@ def both_beyond(h, s, t, correlation):
 @pytest.mark.parametrize("correlation", [-0.999, -0.9, -0.4, 0.3, 0.95])
 def test_two_thresholds_agree_with_the_bivariate_normal(correlation):
     message = Natural(np.full(4, 2.0), np.array([0.0, 0.4, 1.5, -4.0]), np.full(4, 0.3))
-    prior = Laplace(1.1, FixedFactor())
+    prior = Laplace(1.1)
     bends = prior.bends(message.Q_hat, np.inf)
     given = message, np.full(4, correlation), bends
     found = pair_covariance(prior.Pi, *given) + prior.Pi(message) ** 2
@@ -79,9 +79,9 @@ def test_two_thresholds_agree_with_the_bivariate_normal(correlation):
     [
         (LASSO, np.inf),
         (Laplace(0.25, TwoPoint()), np.inf),
-        (ElasticNet(0.3, FixedFactor(), l1_ratio=0.6), np.inf),
-        (NonNegative(0.2, FixedFactor()), np.inf),
-        (Ridge(0.3, FixedFactor()), np.inf),
+        (ElasticNet(0.3, l1_ratio=0.6), np.inf),
+        (NonNegative(0.2), np.inf),
+        (Ridge(0.3), np.inf),
         (LASSO, 2.0),
         (SpikeSlab(0.2, 0.5), 1.0),
     ],
@@ -107,8 +107,7 @@ def test_a_prior_of_ones_own_is_a_ridge_again():
             return field * x / 2, x, 0 * field + 1 / (Q_hat + 0.3)
 
     own, known = (
-        complementary_pairs(fitted(prior))
-        for prior in (Normal(), Ridge(0.3, FixedFactor()))
+        complementary_pairs(fitted(prior)) for prior in (Normal(), Ridge(0.3))
     )
     assert_allclose(own.covariance, known.covariance, rtol=1e-6)
 
@@ -118,7 +117,7 @@ def test_ridge_has_the_covariance_of_all_pairs():
     rng = np.random.default_rng(1)
     a = rng.normal(size=(400, 1)) / 20
     y = a[:, 0] + rng.normal(size=400) / 20
-    fit = rvamp(a, y, prior=Ridge(0.5, FixedFactor()), resampling=HALF)
+    fit = rvamp(a, y, prior=Ridge(0.5), resampling=HALF)
     found = complementary_pairs(fit)
     x = np.empty((2, 20_000))
     for d in range(x.shape[1]):
@@ -150,7 +149,7 @@ def test_the_default_law_of_any_loss_needs_no_pull():
     }
     joint = np.array([[0.1, 0.4], [0.4, 0.1]])
     for loss, y in targets.items():
-        prior = Laplace(0.15, FixedFactor())
+        prior = Laplace(0.15)
         fit = rvamp(D.A, y, prior=prior, loss=loss, resampling=HALF)
         at = [complementary_pairs(fit, law).covariance.sum() for law in (None, joint)]
         assert at[0] < at[1] < 0  # with a fifth in common they are less apart
@@ -168,7 +167,7 @@ def test_pulls_of_the_squared_loss_are_known_in_closed_form():
 
 
 def test_an_intercept_and_a_free_column():
-    free = Laplace(0.25, FixedFactor(), penalty_factor=np.r_[0.0, np.ones(39)])
+    free = Laplace(0.25, penalty_factor=np.r_[0.0, np.ones(39)])
     fit = rvamp(D.A, D.y + 3, prior=free, resampling=HALF, intercept=True)
     found = complementary_pairs(fit)
     assert found.rho.shape == found.Pi_both.shape == (40,)

@@ -15,7 +15,6 @@ from sklearn.datasets import load_breast_cancer
 from rvamp_nb import (
     ElasticNet,
     Exponential,
-    FixedFactor,
     Grouped,
     Huber,
     Laplace,
@@ -64,7 +63,7 @@ WEIGHTED = WeightedLoss(Squared(), RNG.uniform(0.5, 2, M), 0.3 * RNG.normal(size
 
 
 def lasso(lam, **more):
-    return Laplace(lam, FixedFactor(), **more)
+    return Laplace(lam, **more)
 
 
 def logistic(counts):
@@ -82,11 +81,9 @@ FITS = {
         A, Y, prior=lasso(1.5), resampling=Stratified(HALF, STRATA)
     ),
     "elastic net": lambda: rvamp(
-        A, Y, prior=ElasticNet(1.5, FixedFactor(), l1_ratio=0.7), resampling=HALF
+        A, Y, prior=ElasticNet(1.5, l1_ratio=0.7), resampling=HALF
     ),
-    "non-negative": lambda: rvamp(
-        A, Y, prior=NonNegative(1.5, FixedFactor()), resampling=HALF
-    ),
+    "non-negative": lambda: rvamp(A, Y, prior=NonNegative(1.5), resampling=HALF),
     "a covariate": lambda: rvamp(
         A, Y, prior=lasso(1.5, penalty_factor=1.0 * (np.arange(N) > 0)), resampling=HALF
     ),
@@ -467,7 +464,7 @@ def test_refits_go_on_until_all_together_are_worth_enough():
 
 
 def test_where_nothing_is_selected_the_first_refits_do():
-    empty = rvamp(A, Y, prior=Laplace(1000.0, FixedFactor()), resampling=HALF)
+    empty = rvamp(A, Y, prior=Laplace(1000.0), resampling=HALF)
     answer = refine(empty, verbose=False)
     assert empty.Pi.sum() < 1e-4 and not answer.draws.any()
     assert answer.n_resamples == room.FIRST[1]
@@ -487,7 +484,7 @@ def test_refits_are_those_of_the_naive_bootstrap():
     fit = fitted("halves")
     answer = refine(fit, random_state=5, verbose=False)
     counts, _ = room.resamples(fit, range(30), 5)
-    given = dict(resampling=Replayed(counts), randomize=FixedFactor(), n_resamples=30)
+    given = dict(resampling=Replayed(counts), n_resamples=30)
     brute = naive_bootstrap(A, Y, 1.5, keep=range(N), verbose=False, **given)
     np.testing.assert_allclose(answer.draws[:30], brute.draws, atol=1e-8)
 
@@ -584,10 +581,12 @@ def test_a_fit_that_has_not_converged_leaves_the_refits_alone():
     assert agrees_with_halves(answer)
 
 
-def test_a_budget_that_does_not_reach_says_what_would():
-    answer = refine(fitted("halves"), 0.004, 250, verbose=False)
-    assert answer.n_resamples == 250 and "0.004 would take some" in answer.status
-    assert answer.Pi_se.max() > 0.004 and not answer.interrupted
+@pytest.mark.parametrize("accuracy", [0.004, 0.02, 0.4])
+@pytest.mark.parametrize("n", [10, 100, 250])
+def test_so_many_refits_are_made_whatever_the_accuracy(accuracy, n):
+    answer = refine(fitted("halves"), accuracy, n, verbose=False)
+    assert answer.n_resamples + answer.n_failed == n and answer.accuracy is None
+    assert "would take" not in answer.status and not answer.interrupted
 
 
 @pytest.mark.parametrize("counts", [NoResampling(), HALF])
@@ -687,11 +686,11 @@ class Own(Logistic):
         (lambda fit: refine(fit, -0.1), "accuracy"),
         (lambda fit: refine(fit, 0.7), "accuracy"),
         (lambda fit: refine(fit, "0.1"), "accuracy"),
-        (lambda fit: refine(fit, None), "n_resamples"),
+        (lambda fit: refine(fit, None), "accuracy"),
         (lambda fit: refine(fit, n_resamples=9), "n_resamples"),
         (lambda fit: refine(fit, n_resamples=20.5), "n_resamples"),
-        (lambda fit: refine(fit, random_state=-1), "seed"),
-        (lambda fit: refine(fit, random_state="one"), "seed must be an integer"),
+        (lambda fit: refine(fit, random_state=-1), "random_state must be at least 0"),
+        (lambda fit: refine(fit, random_state="one"), "number from 0 on, or None"),
         (lambda fit: refine(rvamp(A, Y, 1.0, beta=2.0)), "beta = inf.* not 2"),
         (
             lambda fit: refine(fit, baseline=5),
@@ -759,7 +758,7 @@ def test_a_loss_and_a_penalty_that_no_solver_knows_are_refitted_by_turns():
     answer = refine(rvamp(A, LABELS, loss=Own(), **given), verbose=False)
     z = off(answer, *seen(rvamp(A, LABELS, loss=Logistic(), **given)))
     assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.45
-    ridge = rvamp(A, Y, prior=Ridge(1.0, FixedFactor()), resampling=HALF)
+    ridge = rvamp(A, Y, prior=Ridge(1.0), resampling=HALF)
     answer = refine(ridge, verbose=False)
     assert (answer.mean_se > 0).all() and answer.n_resamples >= 200
 

@@ -215,7 +215,7 @@ def test_against_refits_with_weights_and_offsets(name):
     rows, prior = WeightedLoss(NAMES[name], w, o), Laplace(2.0, randomize=FixedFactor())
     fit = rvamp(A, y, prior=prior, loss=rows, intercept=True)
     n = 100 if name == "huber" else 200  # its refits take ten times as long
-    options = dict(randomize=FixedFactor(), n_resamples=n, verbose=False)
+    options = dict(n_resamples=n, verbose=False)
     known = dict(sample_weight=w, offset=o, intercept=True)
     truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
     assert fit.converged
@@ -275,9 +275,7 @@ def test_weights_and_offsets_in_groups(name):
     law, loss = Grouped(HALF, np.arange(M) // 3), WeightedLoss(NAMES[name], w, o)
     prior = Laplace(2.0, randomize=FixedFactor())
     fit = rvamp(A, y, prior=prior, loss=loss, resampling=law)
-    options = dict(
-        resampling=law, randomize=FixedFactor(), n_resamples=200, verbose=False
-    )
+    options = dict(resampling=law, n_resamples=200, verbose=False)
     known = dict(sample_weight=w, offset=o)
     truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
     assert np.sqrt(np.mean((fit.Pi - truth.Pi) ** 2)) < 0.06  # noise: .03

@@ -13,7 +13,6 @@ from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor
 from rvamp_nb import (
     Discrete,
     ElasticNet,
-    FixedFactor,
     Grouped,
     Huber,
     Laplace,
@@ -81,11 +80,11 @@ def weighted(M, loss):
 
 
 PENALTIES = {
-    "Lasso": lambda lam, N: Laplace(lam, FixedFactor()),
+    "Lasso": lambda lam, N: Laplace(lam),
     "drawn": lambda lam, N: Laplace(lam, TwoPoint(2.0, 0.5)),
-    "elastic net": lambda lam, N: ElasticNet(lam, FixedFactor(), l1_ratio=0.7),
-    "non-negative": lambda lam, N: NonNegative(lam, FixedFactor()),
-    "a covariate": lambda lam, N: Laplace(lam, FixedFactor(), 1.0 * (np.arange(N) > 0)),
+    "elastic net": lambda lam, N: ElasticNet(lam, l1_ratio=0.7),
+    "non-negative": lambda lam, N: NonNegative(lam),
+    "a covariate": lambda lam, N: Laplace(lam, 1.0 * (np.arange(N) > 0)),
 }
 LOSSES = Squared(), Logistic(), PoissonLoss(), Huber(1.0), Squared(2.0)
 
@@ -123,7 +122,7 @@ def test_settled_turns_are_refits(shape, loss):
     A, y, lam = problem(shape, loss)
     parts = dict(loss=loss, intercept=not isinstance(loss, Squared))
     lam = lam / getattr(loss, "sigma", 1.0) ** 2
-    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=HALF, **parts)
+    fit = rvamp(A, y, prior=Laplace(lam), resampling=HALF, **parts)
     assert agrees(fit) > 0.8
 
 
@@ -172,7 +171,7 @@ def test_every_penalty_is_refitted_with_weights_and_offsets(k, penalty, turned, 
 
 def test_rows_in_groups_and_tables_in_pieces_are_refitted():
     A, y, lam = problem("square", Squared())
-    prior, groups = Laplace(lam, FixedFactor()), np.arange(len(A)) // 2
+    prior, groups = Laplace(lam), np.arange(len(A)) // 2
     assert agrees(rvamp(A, y, prior=prior, resampling=Grouped(HALF, groups))) == 1
     for how in dict(axis=1), dict(axis=0):
         piece = ChunkedTable(A, chunk_size=300, **how)
@@ -199,7 +198,7 @@ def test_scikit_learn_finds_the_same():
     A, y, lam = problem("square", Squared())
     c = np.array([HALF.draw(len(A), np.random.default_rng(k)) for k in range(3)])
     told = dict(resampling=HALF, intercept=True)
-    x = refits(rvamp(A, y, prior=Laplace(lam, FixedFactor()), **told), c)
+    x = refits(rvamp(A, y, prior=Laplace(lam), **told), c)
     for b, rows in enumerate(c > 0):
         theirs = Lasso(lam / rows.sum(), tol=1e-14, max_iter=10**6)
         theirs.fit(A[rows], y[rows])
@@ -207,7 +206,7 @@ def test_scikit_learn_finds_the_same():
         np.testing.assert_allclose(x[b], both, atol=1e-6)
     A, y, lam = problem("square", Logistic())
     told["loss"] = Logistic()
-    x = refits(rvamp(A, y, prior=Laplace(lam, FixedFactor()), **told), c)
+    x = refits(rvamp(A, y, prior=Laplace(lam), **told), c)
     how = dict(l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=10**6)
     for b, rows in enumerate(c > 0):
         theirs = LogisticRegression(C=1 / lam, **how).fit(A[rows], y[rows])
@@ -215,7 +214,7 @@ def test_scikit_learn_finds_the_same():
         np.testing.assert_allclose(x[b], both, atol=2e-6)
     A, y, lam = problem("square", PoissonLoss())
     told["loss"] = PoissonLoss()
-    x = refits(rvamp(A, y, prior=Ridge(lam, FixedFactor()), **told), c)
+    x = refits(rvamp(A, y, prior=Ridge(lam), **told), c)
     for b, rows in enumerate(c > 0):
         theirs = PoissonRegressor(alpha=lam / rows.sum(), tol=1e-10, max_iter=10**4)
         theirs.fit(A[rows], y[rows])
@@ -255,7 +254,7 @@ def test_of_many_rows_one_curvature_is_nearly_the_refit():
     rng = np.random.default_rng(2)
     A = rng.normal(size=(5000, 12)) / np.sqrt(5000)
     y = 1.0 * (rng.random(5000) < 1 / (1 + np.exp(4 - 25 * (A[:, 0] - A[:, 1]))))
-    prior, parts = (Laplace(0.2, FixedFactor()), dict(loss=Logistic(), intercept=True))
+    prior, parts = (Laplace(0.2), dict(loss=Logistic(), intercept=True))
     fit = rvamp(A, y, prior=prior, resampling=HALF, **parts)
     draw = resamples(fit, range(200), 0)
     exact, level = refitter(fit)(*draw)
@@ -354,7 +353,7 @@ def test_the_first_turn_is_the_linear_response():
     of what a coefficient that stays answers itself.
     """
     A, y, _ = problem("square", Squared())
-    fit = rvamp(A, y, prior=Laplace(2.5, FixedFactor()), resampling=HALF, tol=1e-10)
+    fit = rvamp(A, y, prior=Laplace(2.5), resampling=HALF, tol=1e-10)
     assert fit.Pi.max() < room.MOST_RHO
     turns = Turns(fit, dtype=float)
     c = np.array([HALF.draw(len(A), np.random.default_rng(k)) for k in range(5)])
@@ -368,7 +367,7 @@ def test_the_first_turn_is_the_linear_response():
     # a loss that bends: to first order, between counts that are close
     A, y, lam = problem("square", Logistic())
     parts = dict(loss=Logistic(), resampling=Poisson(4.0), tol=1e-9)
-    fit = rvamp(A, y, prior=Laplace(8 * lam, FixedFactor()), **parts)
+    fit = rvamp(A, y, prior=Laplace(8 * lam), **parts)
     turns, near = (
         Turns(fit, dtype=float),
         1e-4 * np.random.default_rng(0).normal(size=(2, len(A))),
@@ -387,7 +386,7 @@ def test_rvamps_metric_runs_away_between_near_copies_and_one_metric_does_not():
     f = A[:, ::30].sum(1)
     A, y = datasets.standardize(A, 2 * f / f.std() + rng.normal(size=100))
     lam = 0.02 * np.abs(A.T @ y).max()
-    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=HALF)
+    fit = rvamp(A, y, prior=Laplace(lam), resampling=HALF)
     draw = resamples(fit, range(100), 0)
     exact, _ = refitter(fit)(*draw)
     off = lambda x: np.abs(x - exact).max(1) / np.abs(exact).max(1)
@@ -401,7 +400,7 @@ def test_rvamps_metric_runs_away_between_near_copies_and_one_metric_does_not():
 
 def test_settled_signs_are_nearly_those_of_the_refits_in_32_bits():
     A, y, lam = problem("wide", Squared())
-    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=HALF)
+    fit = rvamp(A, y, prior=Laplace(lam), resampling=HALF)
     draw = resamples(fit, range(300), 0)
     exact, _ = refitter(fit)(*draw)
     turns = Turns(fit)
@@ -415,7 +414,7 @@ def test_settled_signs_are_nearly_those_of_the_refits_in_32_bits():
 
 def test_some_columns_are_refitted_as_if_the_others_were_not_there():
     A, y, lam = problem("wide", Squared())
-    told = dict(prior=Laplace(lam, FixedFactor()), resampling=HALF, intercept=True)
+    told = dict(prior=Laplace(lam), resampling=HALF, intercept=True)
     fit, few = rvamp(A, y, **told), np.array([0, 2, 3, 9])
     draw = resamples(fit, range(B), 0)
     turns = Turns(fit, few, dtype=float)
@@ -431,7 +430,7 @@ def test_a_sparse_table_turns_as_its_array(shape):
     rng = np.random.default_rng(0)
     S = random_array(shape, density=0.05, rng=rng, format="csr")
     table = ChunkedTable(S, center=S.mean(0), scale=np.full(shape[1], 0.3))
-    y, told = rng.normal(size=shape[0]), dict(prior=Laplace(1.5, FixedFactor()))
+    y, told = rng.normal(size=shape[0]), dict(prior=Laplace(1.5))
     fits = [rvamp(A, y, intercept=True, **told) for A in (table, table[:, :])]
     draw = resamples(fits[0], range(B), 0)[0]
     few, whole = (refits(fit, draw) for fit in fits)
@@ -441,15 +440,15 @@ def test_a_sparse_table_turns_as_its_array(shape):
 
 def test_a_resample_without_a_row_selects_nothing():
     A, y, lam = problem("tall", Squared())
-    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=HALF)
+    fit = rvamp(A, y, prior=Laplace(lam), resampling=HALF)
     assert not refits(fit, np.zeros((2, len(A)))).any()
 
 
 def test_extreme_units_take_64_bits_and_find_the_same():
     A, y, lam = problem("square", Squared())
     told = dict(resampling=HALF)
-    one = rvamp(A, y, prior=Laplace(lam, FixedFactor()), **told)
-    large = rvamp(1e12 * A, y, prior=Laplace(1e12 * lam, FixedFactor()), **told)
+    one = rvamp(A, y, prior=Laplace(lam), **told)
+    large = rvamp(1e12 * A, y, prior=Laplace(1e12 * lam), **told)
     draw = resamples(one, range(B), 0)
     assert Turns(large).one_coupling.dtype is np.float64
     few = [Turns(f).run(Turns(f).begin(*draw), 3) for f in (one, large)]

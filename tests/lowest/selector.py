@@ -30,7 +30,7 @@ assert len(selector.summary()) == 12
 assert selector.refine(None, 20, verbose=False).interval().shape == (12, 2)
 
 health = np.where(y > 0, "ill", "well")
-classes = StabilitySelection(loss="logistic", n_lambdas=10).fit(table, health)
+classes = StabilitySelection(loss="logistic", lambdas=10).fit(table, health)
 assert {"gene 0"} <= set(classes.get_feature_names_out()) <= set(true)
 
 lam = 0.3 * np.abs(data.A.T @ y).max() / 2

@@ -11,13 +11,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from designs import at_most
 from scipy import integrate
 from sklearn.exceptions import NotFittedError
 
 from rvamp_nb import Prior, StabilitySelection, p1, p2, rvamp
 from rvamp_nb.algorithm import densities
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, SpikeSlab
-from rvamp_nb.algorithm.resampling import FixedFactor
+from rvamp_nb.algorithm.resampling import TwoPoint
 from rvamp_nb.datasets import toy
 from rvamp_nb.select import plots, report
 from rvamp_nb.sketch import HIGH, IN_A_TABLE, MOST_DRAWN, digits
@@ -70,10 +71,10 @@ CASES = {
     "groups": dict(loss="groups"),
     "weights": dict(loss="weights"),
     "copies": dict(prepare=copied),
-    "elastic net": dict(l1_ratio=0.7),
-    "copies, elastic net": dict(prepare=copied, l1_ratio=0.7),
-    "non-negative": dict(prior=NonNegative(1.0, FixedFactor()), prepare=copied),
-    "drawn penalties": dict(randomize=None, prior=Laplace(1.0)),
+    "elastic net": dict(prior=ElasticNet(1.0, l1_ratio=0.7)),
+    "copies, elastic net": dict(prepare=copied, prior=ElasticNet(1.0, l1_ratio=0.7)),
+    "non-negative": dict(prior=NonNegative(1.0), prepare=copied),
+    "drawn penalties": dict(prior=Laplace(1.0, TwoPoint(2, 0.5))),
     "covariate": dict(penalty_factor={"gene 3": 0}),
 }
 
@@ -182,18 +183,9 @@ def test_what_is_no_column_is_refused_by_name(plain, make):
         make(StabilitySelection(), "gene 2")
 
 
-def test_a_variable_of_several_columns_is_refused_by_name():
-    sets = {"site": ["gene 4", "gene 5"], "gene 6": ["gene 6", "gene 7"]}
-    coded = fitted(categories=sets)
-    for ask in (p1, p2, StabilitySelection.plot_density):
-        with pytest.raises(ValueError, match="'site' is a variable of several columns"):
-            ask(coded, "site")
-    assert p1(coded, sets["site"]).mean.shape == (2,)
-    assert np.ndim(p1(coded, "gene 6").mean) == 0  # which is a column, too
-
-
 def test_without_an_answer_there_is_no_density():
-    broken = fitted(max_iter=2)
+    with at_most(2):
+        broken = fitted()
     for ask in (p1, p2, StabilitySelection.plot_density):
         with pytest.raises(ValueError, match="nothing converged"):
             ask(broken, "gene 0")
@@ -336,7 +328,8 @@ def test_the_file_has_the_coefficients_beside_the_bars(plain, monkeypatch):
 
 
 def test_without_an_answer_the_ridgeline_is_empty():
-    ax = plots.plot_ridgeline(fitted(max_iter=2).selection_)
+    with at_most(2):
+        ax = plots.plot_ridgeline(fitted().selection_)
     assert not ax.get_lines()
     plt.close("all")
 
@@ -359,7 +352,7 @@ def of_every_kind():
     B[:, 1] = B[:, 0] + 0.1 * B[:, 1]
     z = B[:, 0] + rng.normal(size=30)
     blocks = rvamp(B, z, 3.0, column_clusters=[[0, 1]])
-    posterior = rvamp(A, y, prior=Laplace(0.6, FixedFactor()), beta=2.0)
+    posterior = rvamp(A, y, prior=Laplace(0.6), beta=2.0)
     yield "P1", p1(rvamp(A, y, 0.6), 0), "Π 0.258"
     yield "P1Clustered", p1(blocks, [0, 3]), "Π"
     yield "P1Posterior", p1(posterior, 0), "Π 1.000"

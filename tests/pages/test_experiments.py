@@ -130,10 +130,11 @@ def test_chunks_add_up_to_the_naive_bootstrap(monkeypatch, tmp_path):
         experiments.one_chunk(tmp_path, "tiny", 5, k)
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".npz"] * 3
     ours = experiments.statistics(experiments.gather(tmp_path, "tiny", 5, range(3)))
+    *table, lam = problem("tiny")
     theirs = naive_bootstrap(
-        *problem("tiny"),
+        *table,
+        prior=Laplace(lam, RANDOMISE),
         resampling=COUNTS,
-        randomize=RANDOMISE,
         n_resamples=30,
         random_state=5,
         verbose=False,
@@ -280,9 +281,10 @@ def test_a_row_of_the_table_of_errors_is_made_again(monkeypatch):
 
     @cache
     def again(lam, seed):
-        given = dict(resampling=COUNTS, randomize=RANDOMISE, keep=range(A.shape[1]))
+        given = dict(prior=Laplace(lam, RANDOMISE), resampling=COUNTS)
+        given |= dict(keep=range(A.shape[1]))
         given |= dict(n_resamples=ERROR["refits"], random_state=seed, verbose=False)
-        return naive_bootstrap(A, y, lam, **given)
+        return naive_bootstrap(A, y, **given)
 
     monkeypatch.setattr(experiments, "refit", refit)
     table, row = load_summary("error"), one_error(*case, ERROR["refits"])
@@ -326,11 +328,10 @@ def test_breast_cancer():
     few = naive_bootstrap(
         A,
         y,
-        recipe["lam"],
+        prior=Laplace(recipe["lam"], RANDOMISE),
         loss="logistic",
         intercept=True,
         resampling=COUNTS,
-        randomize=RANDOMISE,
         n_resamples=10,
         random_state=1,
         verbose=False,

@@ -9,12 +9,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from designs import at_most
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from rvamp_nb import (
-    FixedFactor,
     Laplace,
     NoResampling,
     Ridge,
@@ -94,14 +94,16 @@ def shown(s):
 @pytest.fixture(scope="module")
 def answers():
     """Answers of many kinds."""
+    with at_most(1):
+        nothing = fitted(n_resamples=0, lambdas=4)
     return {
         "usual": fitted({"gene 0": NASTY}),
         "red": fitted(outlier=8),
         "without refits": fitted(n_resamples=0),
-        "covariate": fitted(penalty_factor={"gene 7": 0}, min_features=9),
+        "covariate": fitted(penalty_factor={"gene 7": 0}),
         "no bound": fitted(resampling="poisson", q=3),
         "one penalty": fitted(lambdas=[0.9]),
-        "nothing": fitted(n_resamples=0, n_lambdas=4, max_iter=1),
+        "nothing": nothing,
     }
 
 
@@ -129,7 +131,7 @@ def test_a_name_is_text(answers):
 
 
 def test_parameters_are_text_and_folded():
-    s = fitted(prior=None, categories={"<i>a": ["gene 5", "gene 6"]}, n_resamples=0)
+    s = fitted(column_groups={"<i>a": ["gene 5", "gene 6"]}, n_resamples=0)
     page = shown(s)
     folded = page[page.index("<details>") :]
     assert "&lt;i&gt;a" in folded and "<i>" not in page
@@ -324,7 +326,7 @@ def test_numbers_stand_to_the_right_and_words_to_the_left(answers):
 @pytest.fixture(scope="module")
 def results():
     """{name: (a result, the word of its badge and its colour)}."""
-    d, lasso = load_diabetes(), Laplace(20.0, FixedFactor())
+    d, lasso = load_diabetes(), Laplace(20.0)
     A, y, one = d.A[:, :10], d.y, NoResampling()
     fit = rvamp(A, y, lam=60.0)
     short = rvamp(A, y, lam=60.0, max_iter=1)

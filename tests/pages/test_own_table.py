@@ -8,7 +8,7 @@ import pytest
 from node import EXPLORER, in_node
 
 from rvamp_nb import Laplace, p2, rvamp
-from rvamp_nb.algorithm.resampling import Discrete, FixedFactor
+from rvamp_nb.algorithm.resampling import Discrete
 from rvamp_nb.course import micro
 from rvamp_nb.tables.standardize import unit_columns
 
@@ -57,7 +57,7 @@ def test_the_solver_is_that_of_chapter_3_8():
 def test_the_gaussian_of_the_pair_has_the_packages_covariance():
     A, y = design(40, 8, 5)
     lam = 0.4 * np.abs(A.T @ y).max() / 2
-    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), resampling=COIN)
+    fit = rvamp(A, y, prior=Laplace(lam), resampling=COIN)
     shown = [0, 1, 5]
     found = in_node(
         "js.covariance(js.rvamp(A, y, lam), shown)",
@@ -114,7 +114,7 @@ def test_what_is_drawn_of_a_table_is_what_the_package_computes(dropped):
     found = np.array(in_node(PACKED, table=table))
     for k, power in enumerate((10, 20)):
         lam = 0.8 * empty / 1.2**power
-        fit = rvamp(A, centred, prior=Laplace(lam, FixedFactor()), resampling=COIN)
+        fit = rvamp(A, centred, prior=Laplace(lam), resampling=COIN)
         # of a column of unit length, and of one of standard deviation 1
         times = unit / length
         wanted = [1 - fit.Pi, fit.mean * times, fit.var * times**2]

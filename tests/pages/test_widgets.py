@@ -181,7 +181,7 @@ def test_what_is_kept_of_the_diabetes_data_is_what_the_package_computes(at):
     data = datasets.load_diabetes()
     shown = [list(data.names).index(name) for name in TABLE["names"]]
     lam = datasets.choose_lambda(data.A, data.y) * 1.2 ** (at[0] - 13)
-    prior = Laplace(lam, FixedFactor() if at[2] else TwoPoint())
+    prior = Laplace(lam if at[2] else TwoPoint())
     counts = rvamp_nb.Poisson((0.25, 0.5, 1.0)[at[1]])
     fit = rvamp(data.A, data.y, prior=prior, resampling=counts)
     found = np.array(in_node(DIABETES, table=TABLE, at=at))
@@ -459,7 +459,7 @@ def test_what_cannot_be_explored_is_refused_by_name(small):
     fit = rvamp(*small, 0.1)
     with pytest.warns(ConvergenceWarning):
         early = rvamp(*small, 0.1, max_iter=2)
-    still = rvamp(*small, prior=Laplace(0.1, FixedFactor()), resampling=NoResampling())
+    still = rvamp(*small, prior=Laplace(0.1), resampling=NoResampling())
     names = ["age", "bmi", "sex", "s1", "s2", "s3"]
     for kind, words, call in [
         (ValueError, "has not converged", lambda: explore(early)),

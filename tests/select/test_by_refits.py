@@ -131,10 +131,9 @@ def test_the_truth_is_brute_force(both):
     found = naive_bootstrap(
         q.A[:, :],
         q.target.y,
-        by.lambda_,
+        prior=q.prior.scaled(by.lambda_),
         n_resamples=300,
         resampling=q.counts,
-        randomize=q.prior.randomize,
         random_state=9,
         verbose=False,
     )

@@ -303,7 +303,7 @@ def test_each_feature_competes_with_its_own_decoy(monkeypatch):
         return None, None, SimpleNamespace(fit=SimpleNamespace(Pi=Pi, converged=True))
 
     monkeypatch.setattr(decoys, "search", known)
-    found = decoys.against_decoys(question, "permuted")
+    found = decoys.against_decoys(question, "permuted", 0)
     (both, q), kept = seen[0], [0, 1, 2, 3, 4, 6, 8]
     assert q == 7 and both.size(np.ones(14)) == 14
     ours, theirs = both.A[:, :7], both.A[:, 7:]
@@ -319,7 +319,8 @@ def test_each_feature_competes_with_its_own_decoy(monkeypatch):
     Pi = np.r_[Pi[7:], Pi[:7]]  # leads turn their signs
     expected[kept] = by_definition(-lead)
     expected[7] = expected[1]
-    np.testing.assert_allclose(decoys.against_decoys(question, "gaussian"), expected)
+    found = decoys.against_decoys(question, "gaussian", 0)
+    np.testing.assert_allclose(found, expected)
 
 
 @pytest.mark.parametrize("fdr", [0.2, 0.5])

@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from designs import at_most
 from predictor import predictor
 from scipy.integrate import quad
 from scipy.special import expit
@@ -23,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rvamp_nb import StabilitySelection, datasets
+from rvamp_nb import Laplace, StabilitySelection, datasets
 from rvamp_nb.algorithm.resampling import Poisson, Subsample, TwoPoint, Weakness
 from rvamp_nb.exceptions import ConvergenceWarning, ReliabilityWarning
 from rvamp_nb.select import report, wording
@@ -52,7 +54,7 @@ def test_scikit_learns_own_checks(estimator, check):
     if check.func.__name__ == "check_array_api_input":
         return
     if check.func.__name__ == "check_transformer_general":
-        estimator = StabilitySelection(n_resamples=0, n_lambdas=3)
+        estimator = StabilitySelection(n_resamples=0, lambdas=3)
     with warnings.catch_warnings():
         # tiny data: the light is red, and rightly so
         warnings.simplefilter("ignore", UserWarning)
@@ -72,7 +74,7 @@ def data(M=80, N=12, seed=0):
 
 
 X, Y = data()
-QUICK = dict(n_lambdas=6, n_resamples=0)
+QUICK = dict(lambdas=6, n_resamples=0)
 SHORT = dict(
     lambdas=[4.0, 2.0, 1.0], n_resamples=0
 )  # where 1, 2 and 4 of X's columns are selected
@@ -134,7 +136,7 @@ def test_the_reported_penalty_is_where_q_are_selected():
         dict(pfer=2, q=4, bound="unimodal"),
         dict(resampling="poisson", q=2),
     ):
-        s = StabilitySelection(n_resamples=0, n_lambdas=4, **options).fit(X, Y)
+        s = StabilitySelection(n_resamples=0, lambdas=4, **options).fit(X, Y)
         assert 0.99 * s.q_ <= s.probabilities_.sum() <= s.q_ * (1 + 1e-9)
         np.testing.assert_array_equal(s.support_, s.probabilities_ >= s.threshold_)
         if "resampling" not in options:
@@ -146,9 +148,10 @@ def test_the_largest_probability_need_not_be_at_the_end_of_the_path():
     A = rng.normal(size=(150, 6))
     # comes in first, and goes when both of its parts are in
     A[:, 0] = A[:, 1] + A[:, 2] + 0.8 * rng.normal(size=150)
-    s = StabilitySelection(n_resamples=0, n_lambdas=20, lambda_min_ratio=0.01).fit(
-        A, A[:, 1] + A[:, 2] + 0.3 * rng.normal(size=150)
-    )
+    y = A[:, 1] + A[:, 2] + 0.3 * rng.normal(size=150)
+    top = StabilitySelection(n_resamples=0, lambdas=2).fit(A, y).lambdas_[0]
+    path = np.geomspace(top, 0.01 * top, 20)
+    s = StabilitySelection(n_resamples=0, lambdas=path).fit(A, y)
     along = s.selection_probabilities_[0]
     assert along.max() > along[-1] + 0.05
 
@@ -250,9 +253,8 @@ def test_a_bagged_prediction_has_the_variance_of_refits(plain):
     draws = naive_bootstrap(
         A,
         y,
-        plain.lambda_,
+        prior=plain.question_.prior.scaled(plain.lambda_),
         resampling=Subsample(0.5),
-        randomize=plain.question_.prior.randomize,
         n_resamples=600,
         keep=np.arange(12),
         verbose=False,
@@ -329,7 +331,7 @@ def test_integers():
     A = rng.integers(-5, 6, size=(60, 8))
     y = 2 * A[:, 0] - A[:, 3] + rng.integers(-3, 4, size=60)
     whole, real = (
-        StabilitySelection(n_resamples=0, n_lambdas=4).fit(a, b)
+        StabilitySelection(n_resamples=0, lambdas=4).fit(a, b)
         for a, b in ((A, y), (A.astype(float), y.astype(float)))
     )
     assert whole.loss_ == "squared" and list(np.flatnonzero(whole.support_)) == [0, 3]
@@ -423,7 +425,7 @@ def test_counts():
     rng = np.random.default_rng(5)
     A = rng.normal(size=(150, 10))
     y = rng.poisson(np.exp(0.5 + 0.6 * A[:, 0] - 0.5 * A[:, 1]))
-    s = StabilitySelection(n_resamples=0, loss="poisson", n_lambdas=4).fit(A, y)
+    s = StabilitySelection(n_resamples=0, loss="poisson", lambdas=4).fit(A, y)
     assert list(np.flatnonzero(s.support_)) == [0, 1]
     mean, std = predictor(s).predict(A, return_std=True)
     np.testing.assert_allclose(mean, predictor(s).predict(A))
@@ -525,8 +527,8 @@ def test_laws():
         dict(resampling="poisson"),
         dict(resampling=Poisson(0.7)),
         dict(resampling=Subsample(0.8)),
-        dict(randomize=TwoPoint(2, 0.5)),
-        dict(randomize=Weakness(0.5)),
+        dict(prior=Laplace(1.0, TwoPoint(2, 0.5))),
+        dict(prior=Laplace(1.0, Weakness(0.5))),
     ):
         s = StabilitySelection(q=2, **SHORT, **options).fit(X, Y)
         assert list(np.flatnonzero(s.support_)) == [0, 4] and np.isnan(
@@ -544,7 +546,8 @@ def test_not_converging_is_said():
         pytest.warns(ConvergenceWarning),
         pytest.warns(ReliabilityWarning, match="not converged"),
     ):
-        s = StabilitySelection(n_resamples=0, max_iter=2, n_lambdas=4).fit(X, Y)
+        with at_most(2):
+            s = StabilitySelection(n_resamples=0, lambdas=4).fit(X, Y)
     assert (
         not s.converged_.any()
         and s.diagnostics_.reliability == "red"
@@ -822,25 +825,60 @@ def test_a_bagged_count_is_the_mean_over_resamples():
     np.testing.assert_array_equal(predictor(s).predict(X), bagged)
 
 
+# What is drawn ------------------------------------------------------------------------
+
+
+def test_another_random_state_makes_other_refits():
+    how = dict(lambdas=[2.0], n_resamples=40, verbose=0)
+    draws = {}
+    for seed in (0, 1, np.int64(1), None):
+        s = StabilitySelection(**how, random_state=seed).fit(X, Y)
+        draws[repr(seed)] = s.refined_.draws
+        np.testing.assert_array_equal(
+            s.refine(n_resamples=40, verbose=False).draws, s.refined_.draws
+        )
+    again = StabilitySelection(**how).fit(X, Y)  # 0 is the default
+    np.testing.assert_array_equal(again.refined_.draws, draws["0"])
+    np.testing.assert_array_equal(draws["1"], draws["np.int64(1)"])
+    other = again.refine(n_resamples=40, random_state=1, verbose=False)
+    np.testing.assert_array_equal(other.draws, draws["1"])
+    assert (draws["0"] != draws["1"]).any() and (draws["None"] != draws["0"]).any()
+    unseeded = clone(s).fit(X, Y)
+    assert unseeded.random_state is None and s.random_state is None
+    assert (unseeded.refined_.draws != s.refined_.draws).any()
+    first = StabilitySelection(**how, random_state=7).fit(X, Y)
+    assert "random seed 7" in dict(wording.facts(first.selection_))["refits"]
+
+
+def test_the_folds_of_cross_validation_are_drawn():
+    found = set()
+    for seed in range(5):
+        s = StabilitySelection(lambdas="cv", n_resamples=0, random_state=seed)
+        found.add(s.fit(X, Y).lambda_)
+    assert 1 < len(found) < 5
+
+
 # Decoys -------------------------------------------------------------------------------
 
 
-def test_q_values_are_there_for_who_asks_and_change_nothing_else(plain):
-    s = StabilitySelection(**QUICK, decoys="permuted").fit(X, Y)
-    again = StabilitySelection(**QUICK, decoys="permuted").fit(X, Y)
-    assert plain.q_values_ is None and "q_value" not in plain.summary(full=True)
-    np.testing.assert_array_equal(s.q_values_, again.q_values_)
-    np.testing.assert_array_equal(s.probabilities_, plain.probabilities_)
-    table = s.summary(full=True)
-    assert list(table.drop(columns="q_value").columns) == list(
-        plain.summary(full=True).columns
-    )
-    np.testing.assert_array_equal(
-        table.q_value[[f"x{i}" for i in range(12)]], s.q_values_
-    )
-    said = wording.methods_text(s.selection_)
+def test_q_values_are_there_for_who_asks_and_change_nothing_else(plain, tmp_path):
+    before = plain.summary(full=True)
+    found = plain.q_values()
+    assert found.index.tolist() == [f"x{i}" for i in range(12)]
+    np.testing.assert_array_equal(found, plain.q_values(random_state=0))
+    assert (found != plain.q_values(random_state=1)).any()
+    again = StabilitySelection(**QUICK, random_state=1).fit(X, Y)
+    np.testing.assert_array_equal(again.q_values(), plain.q_values(random_state=1))
+    pd.testing.assert_frame_equal(plain.summary(full=True), before)
+    answer = plain.selection_.with_q_values("permuted")
+    table = report.summary_table(answer)
+    pd.testing.assert_frame_equal(table.drop(columns="q_value"), before)
+    np.testing.assert_array_equal(table.q_value[found.index], found)
+    said = wording.methods_text(answer)
     assert "decoy (permuted; Barber" in said and "Barber RF" in said
     assert "decoy" not in wording.methods_text(plain.selection_)
+    plain.report(tmp_path, decoys="permuted")
+    assert "q_value" in (tmp_path / "table.csv").read_text()
 
 
 @pytest.mark.filterwarnings("ignore:nothing could be selected here")
@@ -849,9 +887,10 @@ def test_ten_strong_features_have_small_q_values(kind):
     rng = np.random.default_rng(3)
     wide = rng.normal(size=(150, 40))
     y = wide[:, :15].sum(1) + 0.3 * rng.normal(size=150)
-    s = StabilitySelection(n_resamples=0, verbose=0, decoys=kind).fit(wide, y)
-    assert (s.q_values_[:15] <= 0.1).all() and (s.q_values_[15:] > 0.1).sum() >= 23
-    assert s.q_values_.min() >= 1 / 40
+    s = StabilitySelection(n_resamples=0, verbose=0).fit(wide, y)
+    found = s.q_values(kind).to_numpy()
+    assert (found[:15] <= 0.1).all() and (found[15:] > 0.1).sum() >= 23
+    assert found.min() >= 1 / 40
 
 
 @pytest.mark.parametrize(
@@ -865,13 +904,13 @@ def test_ten_strong_features_have_small_q_values(kind):
 )
 def test_decoys_are_refused_where_they_are_not_like_noise(given, roles):
     frame = pd.DataFrame(X).add_prefix("x")
-    s = StabilitySelection(n_resamples=0, verbose=0, decoys="permuted", **given)
+    s = StabilitySelection(n_resamples=0, verbose=0, **given).fit(frame, Y, **roles)
     with pytest.raises(ValueError, match="decoys='permuted': they are like noise only"):
-        s.fit(frame, Y, **roles)
-    assert not hasattr(s, "support_")
+        s.q_values()
 
 
 @pytest.mark.filterwarnings("ignore:nothing could be selected here")
+@pytest.mark.filterwarnings("ignore:constant columns are left out")
 def test_normal_decoys_of_few_values_are_warned_of():
     rng = np.random.default_rng(4)
     frame = pd.DataFrame(rng.normal(size=(80, 8))).add_prefix("x")
@@ -879,39 +918,45 @@ def test_normal_decoys_of_few_values_are_warned_of():
     frame["visits"], frame["one"] = rng.integers(0, 9, 80), 1.0
     y = frame.x0 + rng.normal(size=80)
     noted = {}
-    for kind in (None, "permuted", "gaussian"):
-        s = StabilitySelection(n_resamples=0, verbose=0, decoys=kind)
+    s = StabilitySelection(n_resamples=0, verbose=0).fit(frame, y)
+    for kind in ("permuted", "gaussian"):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            s.fit(frame, y)
+            s.q_values(kind)
         texts = (str(w.message) for w in caught)
         noted[kind] = [text for text in texts if text.startswith("decoys=")]
-    assert not noted[None] and not noted["permuted"]
+    assert not noted["permuted"]
     (said,) = noted["gaussian"]
     assert "2 columns hold 3 values or fewer (sex, allele); normal decoys" in said
 
 
-def test_decoys_of_no_known_kind_are_refused():
+def test_decoys_of_no_known_kind_are_refused(plain):
     for kind in ("knockoff", 1, X):
-        with pytest.raises(ValueError, match="decoys must be 'permuted', 'gaussian'"):
-            StabilitySelection(decoys=kind).fit(X, Y)
+        with pytest.raises(ValueError, match="decoys must be 'permuted' or 'gaussian'"):
+            plain.q_values(kind)
 
 
 def test_permuted_decoys_beside_a_common_factor_are_warned_of():
     rng = np.random.default_rng(4)
     follow = rng.normal(size=(80, 1)) + 0.7 * X
-    s = StabilitySelection(n_resamples=0, verbose=0, decoys="permuted")
+    s = StabilitySelection(n_resamples=0, verbose=0).fit(follow, Y)
     with pytest.warns(ReliabilityWarning, match="take decoys='gaussian'") as seen:
-        s.fit(follow, Y)
+        s.q_values()
     assert seen[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error", ReliabilityWarning)
-        s.set_params(decoys="gaussian").fit(follow, Y)
-        s.set_params(decoys="permuted").fit(X, Y)
+        s.q_values("gaussian")
+        s.fit(X, Y).q_values()
 
 
-def test_where_the_competition_has_no_answer_there_is_no_q_value():
+def test_where_the_competition_has_no_answer_there_is_no_q_value(plain):
+    question = replace(plain.question_, max_iter=1)
+    answer = replace(plain.selection_, question=question)
+    with pytest.warns(ConvergenceWarning):
+        assert np.isnan(answer.with_q_values("permuted").q_values).all()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        s = StabilitySelection(n_resamples=0, verbose=0, max_iter=1, decoys="permuted")
-        assert np.isnan(s.fit(X, Y).q_values_).all()
+        with at_most(1):
+            nothing = StabilitySelection(n_resamples=0, verbose=0).fit(X, Y)
+    with pytest.raises(ValueError, match="nothing converged"):
+        nothing.q_values()

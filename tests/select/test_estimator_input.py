@@ -18,7 +18,6 @@ from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, Sp
 from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
-    FixedFactor,
     Multinomial,
     Poisson,
     Stratified,
@@ -29,6 +28,7 @@ from rvamp_nb.datasets import standardize
 from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.select.error_control import error_control, pfer_bound, unimodal_bound
+from rvamp_nb.select.features import family_of
 from rvamp_nb.select.networks import read_nodes
 from rvamp_nb.select.question import _ALLOWED, check_options, path_options
 from rvamp_nb.select.target import (
@@ -66,7 +66,11 @@ def fit(X=X, y=Y, **options):
 
 @cache
 def fitted(**options):
-    return StabilitySelection(**dict(n_resamples=0, n_lambdas=8) | options).fit(X, Y)
+    return StabilitySelection(**dict(n_resamples=0, lambdas=8) | options).fit(X, Y)
+
+
+def levels(categories):
+    return lambda: fitted().summary(categories=categories)
 
 
 def survived():
@@ -156,11 +160,11 @@ BAD = {
     ),
     "offset of times": (with_offset(Y * 100, LIVED, loss="survival"), "logarithm"),
     "offset of classes": (with_offset(Y * 100, LABELS), "logarithm"),
-    "categories 5": (fit(categories=5), "by name or number, got 5"),
-    "categories of half a column": (fit(categories=[[0, 1], [1.5]]), "[1.5]"),
-    "categories of nothing": (fit(categories=[[0, None]]), "categories must be"),
+    "categories 5": (levels(5), "by name or number, got 5"),
+    "categories of half a column": (levels([[0, 1], [1.5]]), "[1.5]"),
+    "categories of nothing": (levels([[0, None]]), "categories must be"),
     "categories as an array of labels": (
-        fit(categories=np.arange(6) % 2),
+        levels(np.arange(6) % 2),
         "categories must be a dict {name: its columns} or a list of lists of columns",
     ),
     "refits without end": (
@@ -390,10 +394,10 @@ BAD = {
         fit(y=np.array(["a", "b", "c", "a"] * 10), loss="logistic"),
         "3 to 6 together are for loss='softmax'",
     ),
-    "l1_ratio 0": (fit(l1_ratio=0), "l1_ratio"),
-    "l1_ratio 1.2": (fit(l1_ratio=1.2), "l1_ratio"),
-    "l1_ratio text": (fit(l1_ratio="half"), "l1_ratio"),
-    "elastic net of a vast y": (fit(y=1e12 * Y, l1_ratio=0.5), "another unit"),
+    "elastic net of a vast y": (
+        fit(y=1e12 * Y, prior=ElasticNet(1.0, l1_ratio=0.5)),
+        "another unit",
+    ),
     "prior without a threshold": (fit(prior=Ridge(1.0)), "no threshold"),
     "prior an elastic net that is ridge": (
         fit(prior=ElasticNet(1.0, l1_ratio=0)),
@@ -402,18 +406,17 @@ BAD = {
     "prior of a posterior": (fit(prior=SpikeSlab(0.1, 1.0)), "no share of resamples"),
     "prior a class": (fit(prior=ElasticNet), "prior"),
     "prior a number": (fit(prior=0.5), "prior"),
-    "prior and randomize": (
-        fit(prior=Laplace(1.0), randomize=TwoPoint()),
-        "randomize and prior",
+    "prior with a law without draws": (
+        fit(prior=Laplace(1.0, SimpleNamespace(nodes=lambda: (np.ones(1),) * 2))),
+        "randomize",
     ),
-    "prior and penalty_factor": (
-        fit(prior=Laplace(1.0), penalty_factor=np.ones(6)),
-        "penalty_factor and prior",
-    ),
-    "prior and l1_ratio": (fit(prior=Laplace(1.0), l1_ratio=0.5), "l1_ratio and prior"),
     "prior of too few columns": (
         fit(prior=Laplace(1.0, penalty_factor=np.ones(5))),
         "each of the 6 columns",
+    ),
+    "prior positive, and unpenalised beside it": (
+        fit(prior=NonNegative(1.0), penalty_factor={"x0": 0}),
+        "no covariate that always stays in",
     ),
     "prior positive and unpenalised": (
         fit(prior=NonNegative(1.0, penalty_factor=[0, 1, 1, 1, 1, 1])),
@@ -455,15 +458,25 @@ BAD = {
     "accuracy one half": (fit(accuracy=0.5), "accuracy must lie in (1e-06, 0.5)"),
     "accuracy of a billionth": (fit(accuracy=1e-9), "accuracy must lie in"),
     "accuracy text": (fit(accuracy="0.02"), "accuracy"),
-    "min_features below zero": (fit(min_features=-1), "min_features"),
-    "min_features of a half": (fit(min_features=1.5), "min_features"),
-    "categories unknown": (
-        fit(FRAME, categories={"sex": ["male"]}),
-        "categories names 'male'",
+    "categories unknown": (levels({"sex": ["male"]}), "categories names 'male'"),
+    "categories out of range": (levels([[0, 6]]), "categories names 6"),
+    "categories twice": (levels([[0, 1], [1, 2]]), "is in two sets"),
+    "categories empty": (levels({"sex": []}), "categories: set 0"),
+    "random_state negative": (fit(random_state=-1), "from 0 on"),
+    "random_state a half": (fit(random_state=0.5), "from 0 on"),
+    "random_state True": (fit(random_state=True), "from 0 on"),
+    "random_state a generator": (
+        fit(random_state=np.random.default_rng(0)),
+        "give a whole number from 0 on, or None",
     ),
-    "categories out of range": (fit(categories=[[0, 6]]), "categories names 6"),
-    "categories twice": (fit(categories=[[0, 1], [1, 2]]), "is in two sets"),
-    "categories empty": (fit(categories={"sex": []}), "categories: set 0"),
+    "random_state of old": (
+        fit(random_state=np.random.RandomState(0)),
+        "give a whole number from 0 on, or None",
+    ),
+    "random_state of decoys": (
+        lambda: fitted().q_values(random_state="a"),
+        "give a whole number from 0 on, or None",
+    ),
     "survival of numbers": (fit(loss="survival"), "event and time"),
     "survival of nobody": (fit(y=None, loss="survival"), "event and time"),
     "survival without an event": (
@@ -484,10 +497,6 @@ BAD = {
     "resampling a class": (fit(resampling=Subsample), "resampling"),
     "resampling of penalties": (fit(resampling=TwoPoint()), "resampling"),
     "resampling tied": (fit(resampling=Multinomial(0.5)), "Multinomial"),
-    "randomize text": (fit(randomize="two-point"), "randomize"),
-    "randomize a number": (fit(randomize=0.5), "randomize"),
-    "randomize a class": (fit(randomize=FixedFactor), "randomize"),
-    "randomize of counts": (fit(randomize=Poisson(0.5)), "randomize"),
     "penalty_factor negative": (
         fit(penalty_factor=[-1, 1, 1, 1, 1, 1]),
         "penalty_factor",
@@ -531,20 +540,14 @@ BAD = {
     "lambdas with NaN": (fit(lambdas=[1.0, np.nan]), "lambdas"),
     "lambdas with inf": (fit(lambdas=[np.inf, 1.0]), "lambdas"),
     "lambdas empty": (fit(lambdas=[]), "lambdas"),
-    "lambdas a number": (fit(lambdas=1.0), "lambdas"),
+    "lambdas a number": (fit(lambdas=1.0), "penalties are a list, as in [0.5]"),
+    "lambdas one": (fit(lambdas=1), "lambdas must be at least 2, got 1: it is the num"),
     "lambdas 2d": (fit(lambdas=[[2.0, 1.0]]), "lambdas"),
     "lambdas text": (fit(lambdas="auto"), "lambdas"),
-    "n_lambdas 0": (fit(n_lambdas=0), "n_lambdas"),
-    "n_lambdas 2.5": (fit(n_lambdas=2.5), "n_lambdas"),
-    "n_lambdas text": (fit(n_lambdas="many"), "n_lambdas"),
-    "n_lambdas True": (fit(n_lambdas=True), "n_lambdas"),
-    "lambda_min_ratio 0": (fit(lambda_min_ratio=0), "lambda_min_ratio"),
-    "lambda_min_ratio 1": (fit(lambda_min_ratio=1), "lambda_min_ratio"),
-    "lambda_min_ratio text": (fit(lambda_min_ratio="0.1"), "lambda_min_ratio"),
+    "lambdas 2.5": (fit(lambdas=2.5), "penalties are a list, as in [0.5]"),
+    "lambdas True": (fit(lambdas=True), "penalties are a list, as in [0.5]"),
     "tol 0": (fit(tol=0), "tol"),
     "tol text": (fit(tol="1e-6"), "tol"),
-    "max_iter 0": (fit(max_iter=0), "max_iter"),
-    "max_iter 1.5": (fit(max_iter=1.5), "max_iter"),
     # after the fit
     "transform before fit": (
         lambda: StabilitySelection(n_resamples=0).transform(X),
@@ -623,7 +626,7 @@ BAD = {
     "refine with text": (lambda: fitted().refine(None, "100"), "n_resamples"),
     "refine with a negative seed": (
         lambda: fitted().refine(0.1, random_state=-1),
-        "seed",
+        "random_state must be at least 0",
     ),
     "refine to nothing": (
         lambda: fitted().refine(0),
@@ -632,7 +635,7 @@ BAD = {
     "refine to a negative error": (lambda: fitted().refine(-0.1), "accuracy"),
     "refine to a number of refits": (lambda: fitted().refine(200), "accuracy"),
     "refine to a word": (lambda: fitted().refine("0.02"), "accuracy"),
-    "refine without an end": (lambda: fitted().refine(None), "n_resamples"),
+    "refine without an end": (lambda: fitted().refine(None), "accuracy must be a num"),
     "interval of every level": (
         lambda: fitted().refine(None, 20, verbose=False).interval(1),
         "level",
@@ -676,7 +679,7 @@ def test_it_is_refused(what):
 def test_codes_of_classes_are_warned_of(kind):
     codes = (np.digitize(Y, [-0.5, 0.5])).astype(kind)
     with pytest.warns(UserWarning, match="y holds 3 different whole numbers.*loss="):
-        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(X, codes)
+        s = StabilitySelection(n_resamples=0, lambdas=8).fit(X, codes)
     assert s.loss_ == "squared"
 
 
@@ -722,14 +725,14 @@ def test_a_loss_that_is_given_is_not_warned_of(y, loss):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         warnings.simplefilter("ignore", ReliabilityWarning)
-        StabilitySelection(n_resamples=0, n_lambdas=8, loss=loss).fit(X, y)
+        StabilitySelection(n_resamples=0, lambdas=8, loss=loss).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:do not trust this answer without refits")
 def test_masks_without_anything_masked_are_harmless():
     whole = np.ma.array(X, mask=False)
     with pytest.warns(ReliabilityWarning):
-        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(whole, np.ma.array(Y))
+        s = StabilitySelection(n_resamples=0, lambdas=8).fit(whole, np.ma.array(Y))
     np.testing.assert_allclose(s.probabilities_, fitted().probabilities_)
 
 
@@ -834,9 +837,10 @@ def test_columns_are_called_by_their_labels_whatever_these_are(labels):
     table, texts = FRAME.set_axis(index(labels), axis=1), [*map(str, labels)]
     sets = {"two": [labels[2], labels[4]]}
     for kept, of in ((labels[1], sets), (texts[1], {"two": [texts[2], texts[4]]})):
-        asked = dict(penalty_factor={kept: 0}, categories=of, n_resamples=10, verbose=0)
+        asked = dict(penalty_factor={kept: 0}, n_resamples=10, verbose=0)
         s = StabilitySelection(lambdas=[1.0], **asked).fit(table, Y)
-        assert s.question_.columns.family.tolist() == [-1, -1, 0, -1, 0, -1]
+        family = family_of(of, s.question_.columns.names, "categories")
+        assert family.tolist() == [-1, -1, 0, -1, 0, -1]
         assert s.feature_names_in_.tolist() == texts
         assert set(s.summary().index) == set(texts)
         assert s.get_feature_names_out().tolist() == [texts[0], texts[1]]
@@ -1210,13 +1214,6 @@ def test_a_share_between_labels_separates_nothing():
             assert not fine
 
 
-def test_a_set_of_one_column_is_named():
-    for sets in (["b"], {"sex": ["b"]}, {"sex": "b"}):
-        s = StabilitySelection(n_resamples=0, lambdas=[1.0], categories=sets)
-        noted = of(s, FRAME, Y)
-        assert any("categories: a set of one column, b, says" in text for text in noted)
-
-
 # Numbers that are missing -------------------------------------------------------------
 
 
@@ -1280,7 +1277,7 @@ def test_numbers_as_text_are_taken():
 def test_a_table_of_arrow_is_a_table():
     arrow = pytest.importorskip("pyarrow")
     table = arrow.table({f"c{i}": column for i, column in enumerate(HOSTILE.T)})
-    fit = StabilitySelection(n_resamples=0, min_features=1).fit(table, NUMBERS)
+    fit = StabilitySelection(n_resamples=0).fit(table, NUMBERS)
     assert fit.feature_names_in_.tolist() == ["c0", "c1", "c2", "c3"]
     plain = StabilitySelection(n_resamples=0).fit(HOSTILE, NUMBERS)
     np.testing.assert_array_equal(fit.probabilities_, plain.probabilities_)
@@ -1309,7 +1306,7 @@ class Lazy:
 
 def test_a_lazy_frame_is_read():
     frame = pd.DataFrame(HOSTILE, columns=list("abcd"))
-    fit = StabilitySelection(n_resamples=0, min_features=1).fit(Lazy(frame), NUMBERS)
+    fit = StabilitySelection(n_resamples=0).fit(Lazy(frame), NUMBERS)
     assert fit.feature_names_in_.tolist() == list("abcd")
     plain = StabilitySelection(n_resamples=0).fit(HOSTILE, NUMBERS)
     np.testing.assert_array_equal(fit.probabilities_, plain.probabilities_)
@@ -1357,7 +1354,10 @@ def test_an_offset_that_leaves_nothing_is_refused(offset, loss):
             {"threshold": 0.4},
             "StabilitySelection: threshold must lie in (0.5, 1], got 0.4",
         ),
-        ({"n_lambdas": 0}, "StabilitySelection: n_lambdas must be at least 1, got 0"),
+        (
+            {"n_resamples": -1},
+            "StabilitySelection: n_resamples must be at least 0, got -1",
+        ),
         (
             {"bound": "exact"},
             "bound must be 'mb', 'unimodal' or 'gaussian', got 'exact'",

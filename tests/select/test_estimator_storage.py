@@ -14,8 +14,8 @@ from predictor import predictor
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.algorithm.prior import Laplace, NonNegative
-from rvamp_nb.algorithm.resampling import Discrete, FixedFactor, TwoPoint, Weakness
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative
+from rvamp_nb.algorithm.resampling import Discrete, TwoPoint, Weakness
 from rvamp_nb.exceptions import ChunkError
 from rvamp_nb.inference import refits
 from rvamp_nb.inference.refinement import resamples
@@ -112,7 +112,7 @@ PROBLEMS = {
         X,
         Y,
         dict(sample_weight=SOME),
-        dict(l1_ratio=0.5, penalty_factor=FACTORS),
+        dict(prior=ElasticNet(1.0, l1_ratio=0.5), penalty_factor=FACTORS),
     ),
     "tall, weights": (TALL, OF_TALL, dict(sample_weight=np.arange(1, 121)), {}),
     "huber, strata": (X, Y, dict(strata=np.arange(60) % 3), dict(loss="huber")),
@@ -240,11 +240,11 @@ def test_refits_of_an_answer_in_which_nothing_is_selected(y):
 @pytest.mark.parametrize(
     "y, options",
     [
-        (Y, dict(randomize=TwoPoint(2, 0.5), penalty_factor=FACTORS)),
-        (Y, dict(randomize=Weakness(0.5))),
-        (Y, dict(randomize=Discrete([0.4, 1.5], [0.5, 0.5]))),
-        (Y, dict(prior=NonNegative(1.0, FixedFactor()))),
-        (Y > 1, dict(l1_ratio=0.7)),
+        (Y, dict(prior=Laplace(1.0, TwoPoint(2, 0.5)), penalty_factor=FACTORS)),
+        (Y, dict(prior=Laplace(1.0, Weakness(0.5)))),
+        (Y, dict(prior=Laplace(1.0, Discrete([0.4, 1.5], [0.5, 0.5])))),
+        (Y, dict(prior=NonNegative(1.0))),
+        (Y > 1, dict(prior=ElasticNet(1.0, l1_ratio=0.7))),
     ],
 )
 def test_a_column_that_the_refits_miss_is_found(y, options, monkeypatch):
@@ -305,7 +305,7 @@ REFUSED = {
 
 
 def test_a_prior_without_a_refit_of_its_own_is_refitted_from_blocks_as_in_memory():
-    asked = dict(y=Y > 1, prior=NonNegative(1.0, FixedFactor()), n_resamples=40)
+    asked = dict(y=Y > 1, prior=NonNegative(1.0), n_resamples=40)
     there, here = fit(as_chunked(X), **asked)(), fit(X, **asked)()
     np.testing.assert_allclose(there.probabilities_, here.probabilities_, atol=1e-7)
     assert there.refined_.n_resamples == here.refined_.n_resamples == 40

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from predictor import predictor
 
-from rvamp_nb import GroupLasso, StabilitySelection, TwoPoint, p1, p2
+from rvamp_nb import GroupLasso, Laplace, StabilitySelection, p1, p2
 from rvamp_nb.select import report, wording
 from rvamp_nb.select.penalty import coarse_path
 
@@ -279,20 +279,8 @@ def test_near_copies_stay_in_their_groups():
     assert copies["age"] == "ages" and copies["again"] == copies["dose0^1"] == ""
 
 
-def test_categories_are_groups():
-    levels = {name: some for name, some in GROUPS.items() if name.startswith("site")}
-    how = dict(categories=levels, n_resamples=0)
-    by_word = StabilitySelection(column_groups="categories", **how).fit(X, y)
-    by_dict = StabilitySelection(column_groups=levels, **how).fit(X, y)
-    np.testing.assert_array_equal(by_word.probabilities_, by_dict.probabilities_)
-    how["categories"] = list(levels.values())
-    by_list = StabilitySelection(column_groups="categories", **how).fit(X, y)
-    np.testing.assert_array_equal(by_list.probabilities_, by_dict.probabilities_)
-    assert by_list.question_.columns.groups[0] == "site0_0 …"
-
-
 WRONG = [
-    (dict(column_groups="categories"), "there are none; say in `categories`"),
+    (dict(column_groups="categories"), "a dict {name: columns}, or a label for each"),
     (dict(column_groups={"a": ["age", "dose9"]}), "'dose9', which is no column of X"),
     (dict(column_groups={"a": ["age"], "b": ["age", "size"]}), "'age' is in two sets"),
     (dict(column_groups={"a": []}), "holds no columns"),
@@ -302,16 +290,11 @@ WRONG = [
         dict(column_groups=pd.Series(range(37), [*X.columns[::-1]])),
         "in another order: give column_groups",
     ),
-    (dict(column_groups=5), "a dict {name: columns}, a label for each column"),
+    (dict(column_groups=5), "a dict {name: columns}, or a label for each column"),
     (dict(column_groups=[1, "1", *range(2, 37)]), "1 and '1' would be one group"),
     (dict(column_groups={"a": [True, False]}), "a dict {name: its columns}"),
-    (dict(column_groups="site"), "a dict {name: columns}, a label for each column"),
-    (dict(column_groups=GROUPS, l1_ratio=0.5), "l1_ratio and column_groups are both"),
-    (
-        dict(column_groups=GROUPS, decoys="permuted"),
-        "decoys and column_groups are both",
-    ),
-    (dict(column_groups=GROUPS, randomize=TwoPoint(2, 0.5)), "randomize and column_gr"),
+    (dict(column_groups="site"), "a dict {name: columns}, or a label for each column"),
+    (dict(column_groups=GROUPS, prior=Laplace(1.0)), "prior and column_groups are bo"),
 ]
 
 

@@ -574,7 +574,7 @@ def test_an_ordered_category_has_a_column_for_each_step():
     grade = data.grade.fillna(2)  # the most frequent level
     for step, least in zip(steps, (2, 3, 5)):
         np.testing.assert_array_equal(table.X[step], grade >= least)
-    assert table.options["categories"]["grade"] == [*steps]
+    assert table.levels["grade"] == [*steps]
     (note,) = (note for note in table.notes if "'grade' became" in note)
     assert "3 columns of 0 and 1, steps from one level to the next above '1'" in note
     kind = pd.CategoricalDtype([1.0, 2, 3, 4, 5], ordered=True)

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from rvamp_nb import StabilitySelection, rvamp
 from rvamp_nb.algorithm.likelihood import Logistic, Squared
-from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, Subsample, TwoPoint
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace
+from rvamp_nb.algorithm.resampling import Subsample, TwoPoint
 from rvamp_nb.select import in_play as room
 from rvamp_nb.select import penalty
 from rvamp_nb.select.question import read_question
@@ -66,7 +66,7 @@ def test_all_columns_receive_what_the_matrices_say(loss, chunked):
     y += 3 * np.random.default_rng(0).normal(size=M)  # so that no column is always in
     y, intercept = (y, False) if isinstance(loss, Squared) else ((y > 0) * 1.0, True)
     lam, which = (0.4 if intercept else 4.0), np.arange(0, 40, 2)
-    how = dict(prior=Laplace(lam, FixedFactor()), resampling=Subsample(0.5))
+    how = dict(prior=Laplace(lam), resampling=Subsample(0.5))
     fit = rvamp(X[:, which], y, loss=loss, intercept=intercept, tol=1e-8, **how)
     A = X if chunked is None else ChunkedTable(X, axis=chunked, chunk_size=9000)
     found = room.received_by_all(A, fit, which)
@@ -96,8 +96,12 @@ def test_all_columns_receive_what_the_matrices_say(loss, chunked):
 CASES = {
     "factors": {},
     "two classes": dict(classes=True),
-    "a law of multipliers": dict(randomize=TwoPoint(2, 0.5), resampling="poisson"),
-    "covariates": dict(penalty_factor={"x0": 0, "x20": 0}, l1_ratio=0.8),
+    "a law of multipliers": dict(
+        prior=Laplace(1.0, TwoPoint(2, 0.5)), resampling="poisson"
+    ),
+    "covariates": dict(
+        penalty_factor={"x0": 0, "x20": 0}, prior=ElasticNet(1.0, l1_ratio=0.8)
+    ),
     "robust": dict(loss="huber"),
     "sparse": dict(sparse=True),
     "sparse, two classes": dict(sparse=True, classes=True),

@@ -7,7 +7,7 @@ from predictor import predictor
 from scipy.sparse import csr_array
 from sklearn.linear_model import Lasso, LogisticRegression
 
-from rvamp_nb import Huber, StabilitySelection
+from rvamp_nb import ElasticNet, Huber, StabilitySelection
 from rvamp_nb.tables import ChunkedTable
 
 RNG = np.random.default_rng(83)
@@ -57,7 +57,7 @@ ROLES = {
     "numbers": (NUMBERS, {}, {}),
     "classes": (CLASSES, {}, {}),
     "huber": (NUMBERS, dict(loss=Huber(1.0)), {}),
-    "elastic net": (NUMBERS, dict(l1_ratio=0.5), {}),
+    "elastic net": (NUMBERS, dict(prior=ElasticNet(1.0, l1_ratio=0.5)), {}),
     "groups": (NUMBERS, dict(column_groups={"a": [0, 3], "b": [1, 4, 6]}), {}),
     "kept": (CLASSES, dict(penalty_factor={"x3": 0}), {}),
     "weights": (NUMBERS, {}, dict(sample_weight=np.arange(M) % 3)),
@@ -116,7 +116,6 @@ TIMES = np.column_stack([np.exp(NUMBERS), CLASSES])
     [
         (TIMES, dict(loss="survival"), "Cox's model has no intercept"),
         (np.arange(M) % 3, dict(loss="softmax"), "one class against the rest"),
-        (NUMBERS, dict(decoys="permuted"), "with an intercept"),
         (NUMBERS, dict(lambdas=("glmnet", 0.1)), "one of rvamp_nb, scikit-learn"),
     ],
 )
@@ -131,6 +130,8 @@ def test_no_truth_value_and_no_effects():
     s = selector(n_resamples=0).fit(X, NUMBERS)
     with pytest.raises(ValueError, match="no effects are known with intercept=False"):
         s.debiased_effects()
+    with pytest.raises(ValueError, match="with an intercept"):
+        s.q_values()
     separating = np.column_stack([X, CLASSES - 0.5])
     with pytest.raises(ValueError, match="x12 is never penalised and separates y"):
         selector(penalty_factor={"x12": 0}).fit(separating, CLASSES)

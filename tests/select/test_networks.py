@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import Lasso
 
-from rvamp_nb import FixedFactor, Subsample, naive_bootstrap, neighbourhoods
+from rvamp_nb import Subsample, naive_bootstrap, neighbourhoods
 from rvamp_nb.select import edges as room
 from rvamp_nb.select import networks
 from rvamp_nb.select.edges import edges_of_halves, halves, neighbours, penalty_for
@@ -48,7 +48,7 @@ def test_edges_against_the_naive_bootstrap():
     lam, n, kept = penalty_for(8.0, A, "and", 0), 400, []
     for i in range(12):
         rest = np.arange(12) != i
-        how = dict(resampling=Subsample(0.5), randomize=FixedFactor(), keep=range(11))
+        how = dict(resampling=Subsample(0.5), keep=range(11))
         how |= dict(n_resamples=n, random_state=3, verbose=False)
         draws = naive_bootstrap(A[:, rest], A[:, i], lam, **how).draws
         kept.append(np.insert(draws, i, 0, axis=1) != 0)

@@ -20,7 +20,6 @@ from rvamp_nb import (
 )
 from rvamp_nb.algorithm.densities import P1Numeric
 from rvamp_nb.algorithm.messages import Natural
-from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.datasets import gaussian_design
 
 HALF, B = Subsample(0.5), 400
@@ -182,7 +181,7 @@ def test_inner_alone_is_all_that_a_prior_needs():
     A, f, rng = table(M=80)
     y = f - f.mean() + 0.5 * rng.normal(size=80)
     one = rvamp(A, y, prior=Threshold(0.7), resampling=HALF)
-    other = rvamp(A, y, prior=Laplace(0.7, FixedFactor()), resampling=HALF)
+    other = rvamp(A, y, prior=Laplace(0.7), resampling=HALF)
     np.testing.assert_allclose(one.Pi, other.Pi, atol=1e-6)
     np.testing.assert_allclose(one.var, other.var, atol=1e-6)
     x = np.linspace(-1, 1, 7)

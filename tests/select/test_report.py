@@ -12,11 +12,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from designs import at_most
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from rvamp_nb import StabilitySelection
+from rvamp_nb import ElasticNet, StabilitySelection
 from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.plot_style import style
 from rvamp_nb.select import report, wording
@@ -85,15 +86,17 @@ def all_of_it():
 @pytest.fixture(scope="module")
 def cases(plain, all_of_it):
     X, y = table()
+    with at_most(2):
+        nothing = fitted(X, y)
     long = X.rename(columns=lambda name: f"{name} of a very long name $x_1$ {name}")
     return {
         "plain": plain,
         "everything": all_of_it,
-        "no answer": fitted(X, y, max_iter=2),
+        "no answer": nothing,
         "one penalty": fitted(X, y, lambdas=[3.0]),
         "poisson": fitted(X, y, resampling="poisson"),
         "long names": fitted(long, y, threshold=0.95),
-        "unimodal, full path": fitted(X, y, bound="unimodal", n_lambdas=12),
+        "unimodal, full path": fitted(X, y, bound="unimodal", lambdas=12),
     }
 
 
@@ -336,7 +339,8 @@ def test_other_choices_are_told(cases):
     assert "which assumes independent groups" in by_groups
     strata = np.repeat([0, 1, 2], 30)
     assert "in each of 3 strata" in paragraph(fitted(X, y, dict(strata=strata), **ONE))
-    assert "share of L1 0.5" in paragraph(fitted(X, y, l1_ratio=0.5, **ONE))
+    net = ElasticNet(1.0, l1_ratio=0.5)
+    assert "share of L1 0.5" in paragraph(fitted(X, y, prior=net, **ONE))
     weight = np.linspace(0.5, 2, 90)
     robust = fitted(X, y, dict(sample_weight=weight), loss="huber", **ONE)
     assert "Huber's robust loss (quadratic up to" in paragraph(robust)
@@ -409,7 +413,8 @@ def test_refits_may_come_later_and_are_the_same(all_of_it):
             if name not in ("sparse_draws", "levels"):
                 np.testing.assert_equal(value, getattr(later.refined, name), name)
         np.testing.assert_equal(at_once.refined.draws, later.refined.draws)
-    nothing = fitted(X, y, max_iter=2).selection_
+    with at_most(2):
+        nothing = fitted(X, y).selection_
     assert with_refits(nothing, n_resamples=20) is nothing
     with pytest.raises(ValueError, match="n_resamples must be at least 10, got 3"):
         with_refits(later, n_resamples=3)
@@ -736,7 +741,8 @@ def test_a_report_says_why_there_are_no_effects(plain, tmp_path, no_pictures):
     assert "None: no effects are known with huber: give loss='squared'" in text
     nothing = replace(plain.selection_, support=0 * plain.support_ > 1)
     assert report.reported_effects(nothing) == "nothing is selected"
-    empty = fitted(X, y, max_iter=1)
+    with at_most(1):
+        empty = fitted(X, y)
     assert report.reported_effects(empty.selection_).startswith("nothing converged")
 
 

@@ -4,11 +4,13 @@ against real refits and against other packages.
 
 import pickle
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from designs import at_most
 from predictor import predictor
 from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as SklearnNet
@@ -18,7 +20,7 @@ from rvamp_nb import StabilitySelection, naive_bootstrap
 from rvamp_nb.algorithm import active
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative
-from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, Subsample, TwoPoint
+from rvamp_nb.algorithm.resampling import NoResampling, Subsample, TwoPoint
 from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference import refinement as refined_room
 from rvamp_nb.inference import refits as room
@@ -26,7 +28,7 @@ from rvamp_nb.inference.baseline import BaselineHazard
 from rvamp_nb.inference.refinement import any_selected, resamples
 from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.inference.turns import ExactByTurns
-from rvamp_nb.select import penalty
+from rvamp_nb.select import penalty, substitutes
 from rvamp_nb.select.error_control import error_control, pfer_bound
 from rvamp_nb.select.predictions import out_of_bag
 from rvamp_nb.select.report import headline
@@ -81,13 +83,13 @@ def off(s, n, seed=0):
 LANGUAGE = {
     "huber": dict(loss="huber"),
     "huber with its scale": dict(loss=Huber(1.0)),
-    "elastic net": dict(l1_ratio=0.5),
-    "non-negative": dict(prior=NonNegative(1.0, FixedFactor())),
-    "huber and elastic net": dict(loss="huber", l1_ratio=0.7),
+    "elastic net": dict(prior=ElasticNet(1.0, l1_ratio=0.5)),
+    "non-negative": dict(prior=NonNegative(1.0)),
+    "huber and elastic net": dict(loss="huber", prior=ElasticNet(1.0, l1_ratio=0.7)),
     "a prior's own factors": dict(
         prior=ElasticNet(1.0, TwoPoint(2, 0.5), np.r_[0.5, np.ones(N + 1)], 0.4)
     ),
-    "logistic elastic net": dict(loss="logistic", l1_ratio=0.5),
+    "logistic elastic net": dict(loss="logistic", prior=ElasticNet(1.0, l1_ratio=0.5)),
 }
 
 
@@ -107,20 +109,20 @@ def test_the_refits_are_those_of_a_penalty_written_out():
     """Those of `refine` of an elastic net, against refits told by hand."""
     X, y = table()
     X = X[:, :N]
-    s = fitted(X, y, loss=Huber(2.0), l1_ratio=0.6)
+    s = fitted(X, y, loss=Huber(2.0), prior=ElasticNet(1.0, l1_ratio=0.6))
     rows = iter(resamples(s.fit_, range(20), 4)[0])
     scale = 1.4826 * np.median(np.abs(y - np.median(y)))
     first, second = 0.6 * M**0.5, 0.4 / scale  # of |x| and of x^2 / 2
     by_hand = naive_bootstrap(
         s.question_.A,
         y - np.median(y),
-        s.lambda_ * (first + second) / (0.6 * M**0.5 + 0.4),
-        loss="huber",
-        delta=2.0,
-        l1_ratio=first / (first + second),
+        prior=ElasticNet(
+            s.lambda_ * (first + second) / (0.6 * M**0.5 + 0.4),
+            l1_ratio=first / (first + second),
+        ),
+        loss=Huber(2.0),
         intercept=True,
         resampling=SimpleNamespace(draw=lambda M, rng: next(rows)),
-        randomize=FixedFactor(),
         n_resamples=20,
         random_state=4,
         keep=range(N),
@@ -145,22 +147,19 @@ def test_an_object_is_the_same_as_its_name():
         assert np.array_equal(one.classes_, two.classes_)
 
 
-def test_a_prior_that_says_what_the_options_say():
+def test_the_factors_of_a_prior_and_of_the_options_multiply():
     X, y = table()
-    for options, prior in (
-        (dict(), Laplace(1.0, FixedFactor())),
-        (
-            dict(l1_ratio=0.5),
-            ElasticNet(
-                1.0, FixedFactor(), l1_ratio=0.5 * M**0.5 / (0.5 * M**0.5 + 0.5)
-            ),
-        ),
-        (dict(randomize=TwoPoint(2, 0.5)), Laplace(1.0, TwoPoint(2, 0.5))),
-    ):
-        one, two = near(X, y, **options), near(X, y, prior=prior)
-        close = dict(atol=1e-9)
-        np.testing.assert_allclose(one.probabilities_, two.probabilities_, **close)
-    twice = fitted(X, y, prior=Laplace(2.0, FixedFactor()))
+    one, two = near(X, y), near(X, y, prior=Laplace(1.0))
+    np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
+    a, b = 1.0 + np.arange(N + 2) % 3, {"x3": 0, "x5": 2}
+    c = np.where(np.arange(N + 2) == 3, 0.0, np.where(np.arange(N + 2) == 5, 2.0, 1.0))
+    for kind, more in ((Laplace, {}), (ElasticNet, dict(l1_ratio=0.7))):
+        both = kind(2.0, TwoPoint(2, 0.5), a, **more)
+        one = near(X, y, prior=both, penalty_factor=b)
+        two = near(X, y, prior=kind(1.0, TwoPoint(2, 0.5), 2 * a * c, **more))
+        np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
+        assert one.support_[3] and one.question_.columns.kind[3] == "covariate"
+    twice = fitted(X, y, prior=Laplace(2.0))
     once = fitted(X, y)
     np.testing.assert_allclose(2 * twice.lambda_, once.lambda_, rtol=1e-6)
 
@@ -216,15 +215,13 @@ def test_copies_of_an_elastic_net_share():
     coefficient and Π.
     """
     X, y = table(wild=0)
-    s = fitted(X, y, l1_ratio=0.5, q=4)
+    s = fitted(X, y, prior=ElasticNet(1.0, l1_ratio=0.5), q=4)
     A = (X - X.mean(0)) / np.sqrt(((X - X.mean(0)) ** 2).sum(0))
     brute = naive_bootstrap(
         A,
         y - y.mean(),
-        s.lambda_,
-        l1_ratio=s.question_.prior.l1_ratio,
+        prior=ElasticNet(s.lambda_, l1_ratio=s.question_.prior.l1_ratio),
         resampling=Subsample(0.5),
-        randomize=FixedFactor(),
         n_resamples=400,
         keep=range(N + 2),
         verbose=False,
@@ -240,7 +237,7 @@ def test_copies_of_an_elastic_net_share():
 
 def test_a_column_and_its_negative_stay_apart_where_signs_matter():
     X, y = table(wild=0)
-    s = fitted(X, y, prior=NonNegative(1.0, FixedFactor()), q=4)
+    s = fitted(X, y, prior=NonNegative(1.0), q=4)
     assert s.probabilities_[0] == s.probabilities_[N] > 0.5
     assert s.probabilities_[1] > 0.5 > 0.05 > s.probabilities_[N + 1]
     assert (s.coef_mean_ >= 0).all()
@@ -251,7 +248,8 @@ def test_a_light_of_copies_speaks_of_both_signs():
     with pytest.warns(UserWarning, match="same up to sign"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ReliabilityWarning)
-            StabilitySelection(n_resamples=0, l1_ratio=0.5, verbose=0).fit(X, y)
+            net = ElasticNet(1.0, l1_ratio=0.5)
+            StabilitySelection(n_resamples=0, prior=net, verbose=0).fit(X, y)
 
 
 # Scales of the penalty ----------------------------------------------------------------
@@ -286,7 +284,8 @@ def test_the_penalty_on_scikit_learns_scale(ratio):
     """
     X, y = table(wild=0)
     X, sd = X[:, :N], y.std()
-    s = fitted(X, y, l1_ratio=ratio, lambdas=[5.0], resampling=NoResampling())
+    net = ElasticNet(1.0, l1_ratio=ratio)
+    s = fitted(X, y, prior=net, lambdas=[5.0], resampling=NoResampling())
     scales = s.lambda_scales_
     for unit, alpha, share in (
         (1.0, scales["scikit-learn alpha"], scales["l1_ratio"]),
@@ -316,7 +315,7 @@ def test_the_penalty_on_scikit_learns_scale_of_classes():
     [
         ("glmnet", {}),
         ("scikit-learn", {}),
-        ("glmnet", dict(l1_ratio=0.4)),
+        ("glmnet", dict(prior=ElasticNet(1.0, l1_ratio=0.4))),
         ("scikit-learn", dict(loss="logistic")),
         ("glmnet", dict(loss="poisson")),
         ("scikit-survival", dict(loss="survival")),
@@ -621,27 +620,6 @@ def test_an_index_of_nothing_is_none():
         assert np.isnan(stability_index(Pi)).all()
 
 
-def test_so_many_features_are_kept_at_least():
-    """The most probable ones, said to be below the threshold; nothing else changes."""
-    X, y = table(wild=2)
-    X = X[:, :N]
-    plain, s = fitted(X, y, q=4), fitted(X, y, q=4, n_resamples=50)
-    for least, refits in ((0, 50), (2, 50), (9, 50), (9, 0), (99, 50)):
-        found = fitted(X, y, q=4, n_resamples=refits, min_features=least)
-        reached = found.probabilities_ >= found.threshold_
-        n = int(found.support_.sum())
-        assert n == min(max(least, reached.sum()), N)
-        order = np.argsort(-found.probabilities_, kind="stable")
-        assert found.support_[order[:n]].all()
-        assert found.pfer_bound_ == (s if refits else plain).pfer_bound_
-        below = np.flatnonzero(found.support_ & ~reached)
-        said = found.summary(full=True).status[[f"x{i}" for i in below]]
-        assert said.str.contains("below the threshold, kept").all()
-        words = f"{len(below)} kept below the threshold"
-        assert (words in headline(found.selection_)) == (len(below) > 0)
-    assert found.transform(X).shape == X.shape
-
-
 @pytest.mark.filterwarnings("ignore:columns x., x4. are the same")
 def test_how_often_any_of_a_family_is_selected():
     """By the lists of refits; others tell the same; twins are one by default."""
@@ -649,7 +627,7 @@ def test_how_often_any_of_a_family_is_selected():
     X = rng.normal(size=(100, 12))
     X[:, 3:5] = rng.normal(size=(100, 1)) + 0.1 * X[:, 3:5]
     y = X[:, 3] + X[:, 0] + rng.normal(size=100)
-    s = fitted(X, y, q=2.5, n_resamples=300, categories={"dose": [6, 7]})
+    s = fitted(X, y, q=2.5, n_resamples=300)
     both = s.family_probabilities({"few": ["x0", "x1"], "noise": [9, "x10"]})
     assert list(both.index) == ["few", "noise"] and both.leader["few"] == "x0"
     assert both.members["noise"] == "x9, x10"
@@ -660,9 +638,7 @@ def test_how_often_any_of_a_family_is_selected():
     noise = (s.refined_.draws[:, 9:11] != 0).any(1).mean()
     assert abs(both.probability["noise"] - noise) < 3 * both.probability_se["noise"]
     np.testing.assert_allclose(both.expected["few"], s.probabilities_[:2].sum())
-    alone = s.family_probabilities()
-    assert {"dose"} < set(alone.index) and len(alone) == 2
-    twins = alone.drop("dose").iloc[0]
+    (twins,) = s.family_probabilities().itertuples()
     assert twins.members == "x3, x4" and s.probabilities_[3:5].max() < 0.9
     others = refits(s, 2000, seed=8)[:, 3:5].any(1).mean()
     assert abs(twins.probability - others) < 3 * twins.probability_se < 0.1
@@ -691,10 +667,12 @@ def test_a_family_that_is_called_as_a_leader_is_kept():
     X[:, 4] = X[:, 3] + 0.2 * rng.normal(size=60)
     y = X[:, 3] - X[:, 0] + rng.normal(size=60)
     for name in ("grade", "x4"):
-        s = fitted(X, y, n_resamples=40, categories={name: ["x0", "x1"]})
-        found = s.family_probabilities()
+        sets = {name: ["x0", "x1"]}
+        s = fitted(X, y, n_resamples=40)
+        known = replace(s.selection_, categories=sets)
+        found = substitutes.family_probabilities(known)
         assert {*found.members} == {"x0, x1", "x3, x4"} and name in found.index
-        assert (s.summary(full=True).family != "").sum() == 2
+        assert (s.summary(categories=sets).family != "").sum() == 2
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
@@ -891,7 +869,7 @@ def test_coefficients_lie_where_refits_have_them():
     X, y = table(wild=0)
     X = X[:, :N]
     plain, combined = (near(X, y, n_resamples=n) for n in (0, 300))
-    given = dict(resampling=Subsample(0.5), randomize=FixedFactor(), keep=range(N))
+    given = dict(resampling=Subsample(0.5), keep=range(N))
     given |= dict(n_resamples=1000, random_state=77, verbose=False)
     model = plain.question_
     draws = naive_bootstrap(model.A, model.target.y, plain.lambda_, **given).draws
@@ -909,7 +887,8 @@ def test_the_interval_of_a_negated_copy_is_turned(both):
 
 def test_no_refits_of_no_answer():
     X, y = table()
-    s = fitted(X, y, n_resamples=20, lambdas=[1e-9], max_iter=2)
+    with at_most(2):
+        s = fitted(X, y, n_resamples=20, lambdas=[1e-9])
     assert s.refined_ is None and not s.support_.any()
     assert np.isnan(s.coef_interval_).all()
 
@@ -926,7 +905,7 @@ def of_other_refits(s, X, n=1000, **given):
     A = A[:, : X.shape[1] + (not squared)]
     factor = np.ones(A.shape[1])
     factor[X.shape[1] :] = 0
-    given |= dict(loss=s.loss_, resampling=s.question_.counts, randomize=FixedFactor())
+    given |= dict(loss=s.loss_, resampling=s.question_.counts)
     given |= dict(penalty_factor=factor, keep=range(A.shape[1]), random_state=5)
     y = s.question_.target.y
     seen = naive_bootstrap(A, y, s.lambda_, n_resamples=n, verbose=False, **given)
@@ -1082,7 +1061,6 @@ def test_predictions_of_groups_vary_as_refits_do(classes):
             s.question_.target.y,
             s.lambda_,
             resampling=s.question_.counts,
-            randomize=FixedFactor(),
             n_resamples=600,
             keep=range(9),
             verbose=False,
@@ -1257,10 +1235,7 @@ def test_the_baseline_is_that_of_the_answer(lives):
     X, y, s = lives
     assert s.baseline_.updated(s.fit_.last.u).distance(s.baseline_) < 1e-3
     fit, base = survival_fit(
-        s.question_.A,
-        y["time"],
-        y["event"] * 1.0,
-        prior=Laplace(s.lambda_, FixedFactor()),
+        s.question_.A, y["time"], y["event"] * 1.0, prior=Laplace(s.lambda_)
     )
     assert np.abs(fit.Pi - s.probabilities_).max() < 5e-3
 
@@ -1271,7 +1246,8 @@ def test_the_penalty_on_scikit_survivals_scale(lives, ratio):
     of the penalty at the answer of all rows: optimality at Coxnet's alpha.
     """
     X, y, _ = lives
-    s = fitted(X, y, resampling=NoResampling(), **AT_ONE, l1_ratio=ratio)
+    net = ElasticNet(1.0, l1_ratio=ratio)
+    s = fitted(X, y, resampling=NoResampling(), **AT_ONE, prior=net)
     Z, b = standard(X), s.coef_mean_ * X.std(0)
     alpha, share = (s.lambda_scales_[k] for k in ("scikit-survival alpha", "l1_ratio"))
     risk, score = np.exp(Z @ b), np.zeros(14)
@@ -1354,15 +1330,14 @@ def test_levels_of_one_variable_do_not_stand_in_for_each_other():
     X = np.column_stack([level == 0, level == 1, rng.normal(size=(150, 10))]) * 1.0
     y = 1.0 * (level == 2) + 0.5 * rng.normal(size=150)
     at = dict(q=4, threshold=0.6, lambdas=[2.0, 1.5, 1.0, 0.7])
-    apart = fitted(X, y, **at)
-    told = fitted(X, y, **at, categories={"level": ["x0", "x1"]})
-    by_place = fitted(X, y, **at, categories=[[0, 1]])
-    in_an_array = fitted(X, y, **at, categories=np.array([["x0", "x1"]]))
-    assert apart.support_[:2].all()
-    levels = told, by_place, in_an_array
-    shares = [s.summary(full=True).shares_signal_with["x0"] for s in (apart, *levels)]
-    assert shares == ["x1", "", "", ""]
-    np.testing.assert_array_equal(apart.probabilities_, told.probabilities_)
+    s = fitted(X, y, **at)
+    assert s.support_[:2].all() and s.substitutes()[0] == "x1"
+    assert s.summary(full=True).shares_signal_with["x0"] == "x1"
+    by_name = {"level": ["x0", "x1"]}
+    for levels in (by_name, [[0, 1]], np.array([["x0", "x1"]])):
+        assert s.substitutes(levels)[0] == ""
+        assert s.summary(categories=levels).shares_signal_with["x0"] == ""
+    assert s.substitutes()[0] == "x1"  # the answer stays as it was
 
 
 # Copies of the estimator -------------------------------------------------------------
@@ -1370,7 +1345,7 @@ def test_levels_of_one_variable_do_not_stand_in_for_each_other():
 
 def test_all_of_it_is_cloned_and_pickled(lives):
     X, y = table()
-    options = dict(prior=NonNegative(1.0, FixedFactor()), n_resamples=10)
+    options = dict(prior=NonNegative(1.0), n_resamples=10)
     said = dict(groups=np.arange(M) // 2, sample_weight=weights(), offset=np.ones(M))
     for s in (lives[2], near(X, y, **options, fit=said)):
         again = pickle.loads(pickle.dumps(s))
@@ -1483,7 +1458,7 @@ def test_the_short_summary_has_the_entries_in_two_digits_where_a_bound_holds():
         dict(pfer=15.0),
         dict(pfer=15.0, bound="gaussian"),
         dict(bound="unimodal", pfer=0.1),
-        dict(n_lambdas=1),
+        dict(lambdas=2),
         dict(lambdas=[1e6, 1e5]),
     ],
     ids=str,

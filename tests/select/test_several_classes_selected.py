@@ -7,17 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from designs import at_most
 from predictor import predictor
 
-from rvamp_nb import (
-    FixedFactor,
-    NonNegative,
-    StabilitySelection,
-    TwoPoint,
-    p1,
-    p2,
-    softmax_fit,
-)
+from rvamp_nb import NonNegative, StabilitySelection, p1, p2, softmax_fit
 from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.select import report, wording
 from rvamp_nb.tables import ChunkedTable
@@ -253,10 +246,7 @@ ROWS = dict(groups=np.arange(M) // 2, sample_weight=np.ones(M), offset=np.zeros(
 REFUSED = [
     *((dict(), {name: v}, f"{name} and loss='softmax'") for name, v in ROWS.items()),
     (dict(loss="softmax"), dict(n_trials=np.ones(M)), "n_trials: of successes"),
-    (dict(prior=NonNegative(1.0, FixedFactor())), {}, "prior and loss='softmax'"),
-    (dict(l1_ratio=0.5), {}, "l1_ratio and loss='softmax'"),
-    (dict(randomize=TwoPoint(2, 0.5)), {}, "randomize and loss='softmax'"),
-    (dict(decoys="permuted"), {}, "decoys and loss='softmax'"),
+    (dict(prior=NonNegative(1.0)), {}, "prior and loss='softmax'"),
     (dict(), dict(X=ChunkedTable(X.to_numpy())), "give X as an array"),
     (dict(loss=Softmax(3)), {}, "'softmax' or a loss such as"),
     (dict(loss="logistic"), {}, "3 to 6 together are for loss='softmax'"),
@@ -369,7 +359,8 @@ def test_densities_and_refits_of_a_selection(fitted, alone):
 
 @pytest.mark.filterwarnings("ignore")
 def test_no_answer_has_the_same_shapes():
-    s = alone_(max_iter=1, lambdas=[2.0]).fit(X, y)
+    with at_most(1):
+        s = alone_(lambdas=[2.0]).fit(X, y)
     assert s.status_.startswith("no answer") and np.isnan(s.coef_mean_).all()
     assert s.coef_mean_.shape == (N, 3) and s.coef_interval_.shape == (N, 3, 2)
     assert len(s.summary()) == N and s._repr_html_inner()

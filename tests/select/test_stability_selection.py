@@ -75,11 +75,11 @@ def refits(s, lam, n, seed, counts=None):
     question = s.question_
     counts = question.counts if counts is None else Replayed(counts)
     given = dict(resampling=counts, loss=s.loss_, intercept=question.intercept)
-    given |= dict(penalty_factor=question.prior.penalty_factor)
-    given |= dict(randomize=question.prior.randomize, n_resamples=n, random_state=seed)
+    given |= dict(n_resamples=n, random_state=seed)
     A, y = question.A, question.target.y
     keep = np.arange(A.shape[1])
-    return naive_bootstrap(A, y, lam, **given, keep=keep, verbose=False).draws
+    prior = question.prior.scaled(lam)
+    return naive_bootstrap(A, y, prior=prior, **given, keep=keep, verbose=False).draws
 
 
 def agreement(s, n, at, seed=11):
@@ -105,14 +105,14 @@ def agreement(s, n, at, seed=11):
 
 def test_the_path_of_a_squared_loss_agrees_with_refits():
     d = gaussian_design(120, 150, rho=0.5, density=0.06, noise=0.15, seed=3)
-    s = StabilitySelection(n_resamples=0, n_lambdas=10).fit(d.A, d.y)
+    s = StabilitySelection(n_resamples=0, lambdas=10).fit(d.A, d.y)
     worst, correlation = agreement(s, 400, at=(3, 7))
     assert worst < 4 and correlation > 0.995
 
 
 def test_the_path_on_real_data_agrees_with_refits():
     d = load_diabetes()
-    s = StabilitySelection(n_resamples=0, n_lambdas=10).fit(d.A, d.y)
+    s = StabilitySelection(n_resamples=0, lambdas=10).fit(d.A, d.y)
     worst, correlation = agreement(s, 400, at=(3, 7))
     assert worst < 4 and correlation > 0.995
 
@@ -121,7 +121,7 @@ def test_the_path_of_a_logistic_loss_agrees_with_refits():
     rng = np.random.default_rng(4)
     A = gaussian_design(150, 80, rho=0.5, seed=5).A
     y = (A[:, :4].sum(1) * 15 + rng.logistic(size=150) > 0.3).astype(int)
-    s = StabilitySelection(n_resamples=0, n_lambdas=10).fit(A, y)
+    s = StabilitySelection(n_resamples=0, lambdas=10).fit(A, y)
     assert s.loss_ == "logistic"
     worst, correlation = agreement(s, 300, at=(3, 7))
     assert worst < 4 and correlation > 0.99
@@ -130,7 +130,7 @@ def test_the_path_of_a_logistic_loss_agrees_with_refits():
 def test_an_unpenalised_column_agrees_with_refits():
     d = gaussian_design(100, 60, rho=0.5, density=0.1, noise=0.1, seed=6)
     s = StabilitySelection(
-        n_resamples=0, n_lambdas=10, penalty_factor=np.r_[0, np.ones(59)]
+        n_resamples=0, lambdas=10, penalty_factor=np.r_[0, np.ones(59)]
     ).fit(d.A, d.y)
     worst, correlation = agreement(s, 400, at=(4,))
     assert worst < 4 and correlation > 0.995 and s.probabilities_[0] == 1
@@ -361,12 +361,9 @@ def test_refining_goes_on_until_it_is_accurate():
     X, y = clean(1, M=120, N=20)
     X[:, 18:] = X[:, :2] + [0.2, 0.3] * X[:, 18:]
     s = silently(StabilitySelection(n_resamples=0), X, y)
-    few, more, budget = (
-        s.refine(*asked, verbose=False) for asked in [(0.05,), (0.015,), (0.001, 250)]
-    )
+    few, more = (s.refine(accuracy, verbose=False) for accuracy in (0.05, 0.015))
     assert few.n_resamples == 200 and few.Pi_se.max() <= 0.05
     assert few.n_resamples < more.n_resamples <= 3000 and more.Pi_se.max() <= 0.015
-    assert budget.n_resamples == 250 and "0.001 would take some" in budget.status
     np.testing.assert_allclose(more.draws[:60], few.draws[:60], atol=1e-9)
 
 
@@ -512,13 +509,13 @@ def searched():
 
 @pytest.fixture(scope="module")
 def sound():
-    return StabilitySelection(n_resamples=0, n_lambdas=8).fit(*table())
+    return StabilitySelection(n_resamples=0, lambdas=8).fit(*table())
 
 
 def test_cold_starts_that_fail_do_no_harm(failing, sound):
     """What the path has reached warm is never started cold."""
     failing(lambda lam, warm: not warm)
-    s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(*table())
+    s = StabilitySelection(n_resamples=0, lambdas=8).fit(*table())
     assert s.status_ == sound.status_ == "converged" and s.fit_.converged
     np.testing.assert_allclose(s.lambda_, sound.lambda_)
     np.testing.assert_allclose(s.probabilities_, sound.probabilities_)
@@ -532,7 +529,7 @@ def test_where_the_last_steps_fail_the_nearest_converged_penalty_is_reported(
         pytest.warns(UserWarning, match="fell back: .* selected on average where q"),
         pytest.warns(ReliabilityWarning),
     ):
-        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(*table())
+        s = StabilitySelection(n_resamples=0, lambdas=8).fit(*table())
     assert s.status_.startswith("fell back") and s.fit_.converged
     assert 1.02 * sound.lambda_ <= s.lambda_ < 1.1 * sound.lambda_
     assert s.question_.size(s.fit_.Pi) < s.q_ and s.pfer_bound_ < s.pfer_
@@ -546,7 +543,7 @@ def test_where_the_path_itself_fails_below_q_is_not_met(failing, sound):
     broken_below = 1.5 * sound.lambda_
     failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
     with pytest.warns(UserWarning, match="q not met"), pytest.warns(ReliabilityWarning):
-        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(*table())
+        s = StabilitySelection(n_resamples=0, lambdas=8).fit(*table())
     assert s.lambda_ >= broken_below and s.fit_.converged
     assert "no smaller penalty has converged" in s.status_
     assert s.diagnostics_.reliability != "green"
@@ -560,7 +557,7 @@ def test_a_failed_penalty_above_the_reported_one_is_never_green(failing, sound):
     assert sound.diagnostics_.reliability == "green"
     hole = sound.lambdas_[2]
     failing(lambda lam, warm: False, lambda lam: lam == hole)
-    s = silently(StabilitySelection(n_resamples=0, n_lambdas=8), *table())
+    s = silently(StabilitySelection(n_resamples=0, lambdas=8), *table())
     assert (
         s.status_ == "converged"
         and s.lambda_ < hole
@@ -572,7 +569,7 @@ def test_a_failed_penalty_above_the_reported_one_is_never_green(failing, sound):
 def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
     failing(lambda lam, warm: True, lambda lam: path_fails)
     with pytest.warns(ReliabilityWarning, match="nothing is selected: no answer"):
-        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(*table())
+        s = StabilitySelection(n_resamples=0, lambdas=8).fit(*table())
     assert s.status_.startswith("no answer") and "on purpose" in s.status_
     assert not s.support_.any() and s.diagnostics_.reliability == "red"
     for missing in (s.probabilities_, s.coef_mean_, s.coef_std_):
@@ -602,7 +599,7 @@ def test_a_solver_that_takes_no_step_is_no_answer(monkeypatch):
 
     monkeypatch.setattr(penalty, "rvamp", none)
     monkeypatch.setattr(penalty, "rvamp_path", nothing)
-    s = silently(StabilitySelection(n_resamples=0, n_lambdas=6), *table())
+    s = silently(StabilitySelection(n_resamples=0, lambdas=6), *table())
     assert s.status_ == "no answer: at no penalty, not converged (0/0)"
     assert not s.support_.any() and s.diagnostics_.reliability == "red"
     assert s.summary().attrs["q"] == s.q_ > 0 and s.plot_path() is not None
@@ -616,14 +613,14 @@ def test_what_did_not_converge_is_not_drawn(failing, sound):
 
     broken_below = 1.5 * sound.lambda_
     failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
-    s = silently(StabilitySelection(n_resamples=0, n_lambdas=8), *table())
+    s = silently(StabilitySelection(n_resamples=0, lambdas=8), *table())
     ax = s.plot_path()
     assert len(ax.get_lines()) > 4
     for line in ax.get_lines()[:-2]:
         drawn = np.isfinite(line.get_ydata())
         assert (line.get_xdata()[drawn] * s.lambda_ > 0.999 * broken_below).all()
     failing(lambda lam, warm: True, lambda lam: True)
-    s = silently(StabilitySelection(n_resamples=0, n_lambdas=8), *table())
+    s = silently(StabilitySelection(n_resamples=0, lambdas=8), *table())
     assert len(s.plot_path().get_lines()) == 1 and not s.plot_probabilities().patches
     plt.close("all")
 
@@ -643,7 +640,7 @@ def test_strong_equal_effects_select_nothing_by_breakdown():
     """A cold start fails at the penalty that is reported: an estimator that made one
     handed out 1,094 features.
     """
-    options = dict(q=12.75, threshold=0.75, n_lambdas=10, lambda_min_ratio=0.09)
+    options = dict(q=12.75, threshold=0.75, lambdas=10)
     s = silently(StabilitySelection(**options), *strong_equal_effects(19))
     assert s.fit_.converged and s.status_ == "converged" and s.support_.sum() <= 3
     np.testing.assert_allclose(s.question_.size(s.fit_.Pi), 12.75, rtol=0.01)
@@ -662,7 +659,9 @@ def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
 
 def test_a_path_that_was_asked_for_ends_where_it_was_asked_to():
     X, y = table()
-    short = StabilitySelection(n_resamples=0, q=4, n_lambdas=6, lambda_min_ratio=0.8)
+    top = StabilitySelection(n_resamples=0, lambdas=2).fit(X, y).lambdas_[0]
+    path = np.geomspace(top, 0.8 * top, 6)
+    short = StabilitySelection(n_resamples=0, q=4, lambdas=path)
     with pytest.warns(UserWarning, match="selects fewer: add smaller lambdas"):
         s = silently_but(short, X, y)
     assert len(s.lambdas_) == 6 and s.probabilities_.sum() < 4
@@ -782,7 +781,7 @@ def test_repeated_samples_break_the_promise_and_the_light_sees_it():
 
 @pytest.fixture(scope="module")
 def without_copies():
-    return StabilitySelection(n_resamples=0, n_lambdas=5).fit(*seven_digits())
+    return StabilitySelection(n_resamples=0, lambdas=5).fit(*seven_digits())
 
 
 @pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-6, 3e-5])
@@ -793,7 +792,7 @@ def test_near_copies_change_nothing(without_copies, apart):
     Z = np.column_stack([X, 2.54 * (X[:, 3] + apart * spread)])
     assert (alone.probabilities_[[0, 3, 7]] > 0.99).all()
     with pytest.warns(UserWarning, match="x3, x20 are the same up to sign and the"):
-        s = StabilitySelection(n_resamples=0, n_lambdas=5).fit(Z, y)
+        s = StabilitySelection(n_resamples=0, lambdas=5).fit(Z, y)
     assert s.converged_.all() and s.status_ == "converged"
     np.testing.assert_allclose(s.probabilities_[:20], alone.probabilities_, atol=1e-6)
     assert s.probabilities_[20] == s.probabilities_[3]
@@ -841,7 +840,7 @@ def test_what_the_covariates_explain_is_named_and_left_out():
     X[:, 20], X[:, 21] = 3 * X[:, 1] + 7, X[:, 1] - X[:, 2]
     factors = np.ones(40)
     factors[[1, 2]] = 0
-    options = dict(penalty_factor=factors, n_lambdas=10, n_resamples=0)
+    options = dict(penalty_factor=factors, lambdas=10, n_resamples=0)
     with pytest.warns(UserWarning, match="already explain have Π = 0: x20, x21"):
         s = StabilitySelection(**options).fit(X, y)
     assert (s.probabilities_[[20, 21]] == 0).all() and not s.support_[[20, 21]].any()
@@ -851,7 +850,7 @@ def test_what_the_covariates_explain_is_named_and_left_out():
     assert kinds["x1"] == "covariate, always in" and kinds["x0"] == "selected"
     keep = np.delete(np.arange(40), [20, 21])
     without = StabilitySelection(
-        n_resamples=0, penalty_factor=factors[keep], n_lambdas=10
+        n_resamples=0, penalty_factor=factors[keep], lambdas=10
     ).fit(X[:, keep], y)
     np.testing.assert_allclose(s.probabilities_[keep], without.probabilities_)
 
@@ -901,7 +900,7 @@ def test_the_search_finds_what_the_whole_path_finds(classes):
     y = y > np.median(y) if classes else y
     digits = dict(n_resamples=0, tol=1e-6)
     found = silently(StabilitySelection(**digits), X, y)
-    whole = silently(StabilitySelection(n_lambdas=50, **digits), X, y)
+    whole = silently(StabilitySelection(lambdas=50, **digits), X, y)
     assert found.status_ == whole.status_ == "converged"
     assert found.n_iter_ < whole.n_iter_ / 5
     assert found.lambda_ == pytest.approx(whole.lambda_, rel=0.01)
@@ -1117,8 +1116,9 @@ def test_of_two_crossings_that_on_the_way_down_is_reported():
     parts = rng.normal(size=(150, 2))
     total = parts.sum(1) + 0.3 * 2**0.5 * rng.normal(size=150)
     X, y = np.column_stack([total, parts]), parts.sum(1) + 0.05 * rng.normal(size=150)
-    grid = dict(n_lambdas=25, lambda_min_ratio=1e-3, n_resamples=0)
-    whole = silently(StabilitySelection(q=2.9, **grid), X, y)
+    top = silently(StabilitySelection(lambdas=2, n_resamples=0), X, y).lambdas_[0]
+    path = np.geomspace(top, 1e-3 * top, 25)
+    whole = silently(StabilitySelection(q=2.9, lambdas=path, n_resamples=0), X, y)
     assert np.sum(np.diff(np.sign(whole.expected_selected_ - 2.9)) != 0) == 2
     found = silently(StabilitySelection(n_resamples=0, q=2.9), X, y)
     assert found.lambda_ == pytest.approx(whole.lambda_, rel=0.02)

@@ -49,7 +49,7 @@ def fitted(shape, seed=0, **options):
     rng = np.random.default_rng(seed)
     A = counts_table(rng, *shape)
     y = 4 * A[:, 4] - 3 * A[:, 6] + A[:, 0] + 0.3 * rng.normal(size=len(A))
-    prior = Laplace(0.25 * np.abs(A.T @ y).max(), FixedFactor())
+    prior = Laplace(0.25 * np.abs(A.T @ y).max())
     options = dict(prior=prior, resampling=Subsample(0.5)) | options
     return rvamp(A, y, **options)
 

@@ -289,8 +289,8 @@ def refits(design, law, n):
     loss = DESIGNS[design][4:]
     model = dict(loss=loss[0], intercept=True) if loss else {}
     plan = dict(n_resamples=n, random_state=0, verbose=False)
-    laws = dict(resampling=counts, randomize=randomize)
-    seen = naive_bootstrap(A, y, lam, **laws, **plan, **model)
+    laws = dict(prior=Laplace(lam, randomize), resampling=counts)
+    seen = naive_bootstrap(A, y, **laws, **plan, **model)
     return seen.Pi, seen.mean, seen.var
 
 

@@ -28,7 +28,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from rvamp_nb.algorithm.energy import free_energy, stability_radius  # noqa: E402
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared  # noqa: E402
-from rvamp_nb.algorithm.prior import SpikeSlab  # noqa: E402
+from rvamp_nb.algorithm.prior import Laplace, SpikeSlab  # noqa: E402
 from rvamp_nb.algorithm.resampling import Discrete, Poisson, Subsample, TwoPoint  # noqa: E402
 from rvamp_nb.algorithm.solver import rvamp  # noqa: E402
 from rvamp_nb.inference.bootstrap import naive_bootstrap  # noqa: E402
@@ -51,21 +51,18 @@ def planted(M, N):
 
 
 def problems():
-    """Name: A, y, lam, loss, its name for the refits, counts, refits, options."""
+    """Name: A, y, lam, loss, counts, refits."""
     A, y, x_0, rng = planted(40, 60)
     lam = 0.1 * np.abs(A.T @ y).max()
     labels = (y > 0) * 1.0
     events = rng.poisson(np.exp(0.5 * np.clip(A @ x_0, -2, 2))).astype(float)
-    squared = Squared(), "squared"
-    huber = Huber(0.5), "huber", Poisson(1.0), 4000, {"delta": 0.5}
-    poisson = PoissonLoss(), "poisson", Poisson(1.0), 1000, {}
     given = {
-        "squared": (A, y, lam, *squared, Poisson(0.5), 4000, {}),
-        "logistic": (A, labels, 0.12, Logistic(), "logistic", Poisson(1.0), 1500, {}),
-        "Huber": (A, y, lam / 2, *huber),
-        "Poisson": (A, events, 0.15, *poisson),
-        "halves": (A, y, lam, *squared, Subsample(0.5), 10_000, {}),
-        "halves, independent": (A, y, lam, *squared, HALF_EACH, 10_000, {}),
+        "squared": (A, y, lam, Squared(), Poisson(0.5), 4000),
+        "logistic": (A, labels, 0.12, Logistic(), Poisson(1.0), 1500),
+        "Huber": (A, y, lam / 2, Huber(0.5), Poisson(1.0), 4000),
+        "Poisson": (A, events, 0.15, PoissonLoss(), Poisson(1.0), 1000),
+        "halves": (A, y, lam, Squared(), Subsample(0.5), 10_000),
+        "halves, independent": (A, y, lam, Squared(), HALF_EACH, 10_000),
     }
     for M, n in ((160, 3000), (320, 1000)):
         A, y, *_ = planted(M, 3 * M // 2)
@@ -73,27 +70,25 @@ def problems():
             ("halves", Subsample(0.5)),
             ("halves, independent", HALF_EACH),
         ):
-            given[f"{name}, M = {M}"] = A, y, 0.32, *squared, counts, n, {}
+            given[f"{name}, M = {M}"] = A, y, 0.32, Squared(), counts, n
     return given
 
 
-def objective(A, y, lam, loss, kind, counts, n, options, seed=1):
+def objective(A, y, lam, loss, counts, n, seed=1):
     """-G, the mean least objective of n refits less its linear part, its standard
     error, and n.
     """
-    fit = rvamp(A, y, lam, loss=loss, resampling=counts)
+    model = dict(prior=Laplace(lam, TwoPoint()), loss=loss, resampling=counts)
+    fit = rvamp(A, y, **model)
     around, (M, N) = fit.mean, A.shape
     refits = naive_bootstrap(
         A,
         y,
-        lam,
-        resampling=counts,
-        loss=kind,
+        **model,
         n_resamples=n,
         random_state=seed,
         keep=np.arange(N),
         verbose=False,
-        **options,
     )
     row_losses, sizes, flat = loss.value(y, A @ around), np.abs(around), np.empty(n)
     for b, x in enumerate(refits.draws):

@@ -119,14 +119,8 @@ def refitted(name, N, number, n_resamples=400):
     a mean over n_resamples is taken off the error.
     """
     A, y, x0 = data_set(name, N, number)
-    counts, multiplier = LAWS[SETTINGS[name]["law"]]
-    laws = dict(
-        resampling=counts,
-        randomize=multiplier,
-        n_resamples=n_resamples,
-        random_state=number,
-    )
-    refits = naive_bootstrap(A, y, SETTINGS[name]["lam"], verbose=False, **laws)
+    plan = dict(n_resamples=n_resamples, random_state=number, verbose=False)
+    refits = naive_bootstrap(A, y, **model(name), **plan)
     true = x0 != 0
     share = lambda which: [(refits.Pi[which] >= t).mean() for t in THRESHOLDS]
     error = ((refits.mean - x0) ** 2).mean() - refits.var.mean() / n_resamples

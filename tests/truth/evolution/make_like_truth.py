@@ -41,8 +41,8 @@ def carried_out(X, y_noise, study, rng):
     effects = study.size * rng.choice([-1.0, 1.0], study.n_effects)
     A, y = standardize(X, X[:, true] @ effects + y_noise)
     plain.Q, plain.LAM, number = study.q, study.lam, int(rng.integers(2**31))
-    laws = dict(resampling=plain.HALF, randomize=plain.FixedFactor(), verbose=False)
-    lam = plain.at_size(A, y, laws, number)
+    laws = dict(resampling=plain.HALF, verbose=False)
+    lam = plain.at_size(A, y, plain.FixedFactor(), laws, number)
     Pi = naive_bootstrap(A, y, lam, n_resamples=200, random_state=number + 1, **laws).Pi
     kept = Pi >= study.threshold
     return kept[true].sum(), kept.sum() - kept[true].sum()

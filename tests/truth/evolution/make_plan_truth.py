@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb import naive_bootstrap
+from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import (
     FixedFactor,
     Poisson,
@@ -71,11 +72,18 @@ def data_set(design, number):
     return A, y, true
 
 
-def at_size(A, y, laws, number):
+def at_size(A, y, randomize, laws, number):
     """The penalty where forty refits select Q features on average."""
     lam, before = LAM, None
     for _ in range(5):
-        few = naive_bootstrap(A, y, lam, n_resamples=40, random_state=number, **laws)
+        few = naive_bootstrap(
+            A,
+            y,
+            prior=Laplace(lam, randomize),
+            n_resamples=40,
+            random_state=number,
+            **laws,
+        )
         gap = np.log(max(few.Pi.sum(), 0.1) / Q)
         if abs(gap) < 0.03:
             break
@@ -91,11 +99,10 @@ def found(name, number):
     """True and false selections at each threshold, then the penalty; (21,)."""
     design, counts, randomize = SETTINGS[name]
     A, y, true = data_set(design, number)
-    laws = dict(resampling=counts, randomize=randomize, verbose=False, n_jobs=1)
-    lam = at_size(A, y, laws, number)
-    Pi = naive_bootstrap(
-        A, y, lam, n_resamples=N_REFITS, random_state=number + 1, **laws
-    ).Pi
+    laws = dict(resampling=counts, verbose=False, n_jobs=1)
+    lam = at_size(A, y, randomize, laws, number)
+    plan = dict(n_resamples=N_REFITS, random_state=number + 1, **laws)
+    Pi = naive_bootstrap(A, y, prior=Laplace(lam, randomize), **plan).Pi
     kept = Pi >= THRESHOLDS[:, None]
     hits = kept[:, true].sum(1)
     return np.r_[hits, kept.sum(1) - hits, lam]

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, Grouped, Subsample
+from rvamp_nb.algorithm.resampling import Grouped, Subsample
 from rvamp_nb.algorithm.solver import rvamp
 from rvamp_nb.select.error_control import error_control
 
@@ -35,7 +35,7 @@ def null_patients(seed, shared=0.9):
 
 def penalty(lam):
     """The same penalty for all coefficients, in every resample."""
-    return Laplace(lam, randomize=FixedFactor())
+    return Laplace(lam)
 
 
 def at_q(A, y, counts, q, lam, within=0.03, slope=5.0):

@@ -30,7 +30,7 @@ from rvamp_nb import (
     rvamp,
 )
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, Subsample
+from rvamp_nb.algorithm.resampling import Subsample
 
 HERE = Path(__file__).resolve().parent
 PAIRS = 4000
@@ -124,7 +124,7 @@ def make(name):
     A, y, lam = problem(name)
     loss = name.rpartition("_")[2]
     plan = dict(n_resamples=PAIRS, keep=np.arange(A.shape[1]), verbose=False)
-    plan.update(loss=loss, randomize=FixedFactor())
+    plan.update(loss=loss)
     laws = Subsample(0.5), OtherHalf()
     one, two = (
         naive_bootstrap(A, y, lam, resampling=law, **plan).draws for law in laws
@@ -160,7 +160,7 @@ def measure(name):
     A, y, lam = problem(name)
     _, both, covariance, _ = load(name)
     loss = LOSSES[name.rpartition("_")[2]]
-    prior = Laplace(lam, FixedFactor())
+    prior = Laplace(lam)
     fit = rvamp(A, y, prior=prior, loss=loss, resampling=Subsample(0.5))
     found = complementary_pairs(fit)
     of_found = found.covariance

@@ -58,11 +58,10 @@ def refits(design, lam, n, seed):
     return naive_bootstrap(
         design.A,
         design.y,
-        lam,
+        prior=Laplace(lam, design.randomize),
         loss=design.loss,
         intercept=design.loss == "logistic",
         resampling=design.counts,
-        randomize=design.randomize,
         n_resamples=n,
         random_state=seed,
         verbose=False,

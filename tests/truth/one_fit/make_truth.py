@@ -23,6 +23,8 @@ import numpy as np
 
 from rvamp_nb import datasets
 from rvamp_nb.algorithm import resampling
+from rvamp_nb.algorithm.likelihood import Huber
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 HERE = Path(__file__).resolve().parent
@@ -113,10 +115,10 @@ def _recipe(
         data=data,
         arguments=arguments,
         lam_rule=lam,
-        resampling=counts,
+        counts=counts,
         randomize=randomize,
         n_resamples=n,
-        random_state=0,
+        seed=0,
         n_slice=n_slice,
         model=model,
     )
@@ -271,6 +273,19 @@ def _law(name_and_arguments):
     return getattr(resampling, name)(**arguments)
 
 
+def model_of(lam, randomize, loss="squared", delta=1.0, intercept=False, **penalty):
+    """Prior, loss and intercept of a recipe, as refits and `rvamp` take them."""
+    l1_ratio = penalty.pop("l1_ratio", 1.0)
+    kind = {1.0: Laplace, 0.0: Ridge}.get(l1_ratio, ElasticNet)
+    if penalty.pop("positive", False):
+        kind = NonNegative
+    if kind is ElasticNet:
+        penalty["l1_ratio"] = l1_ratio
+    if loss == "huber":
+        loss = Huber(delta)
+    return dict(prior=kind(lam, randomize, **penalty), loss=loss, intercept=intercept)
+
+
 def _fingerprint(A, y):
     """Two numbers that any change of the data would move."""
     M, N = A.shape
@@ -325,10 +340,8 @@ def slice_matches(name, n=None):
     again = naive_bootstrap(
         truth.A,
         truth.y,
-        truth.lam,
-        **truth.recipe.get("model", {}),
+        **model_of(truth.lam, truth.randomize, **truth.recipe.get("model", {})),
         resampling=truth.counts,
-        randomize=truth.randomize,
         n_resamples=n,
         random_state=truth.seed,
         keep=kept["columns"],
@@ -357,10 +370,8 @@ def make_truth(name, n_jobs=2):
     run = lambda n, keep=None: naive_bootstrap(
         data.A,
         data.y,
-        recipe["lam"],
-        **recipe["model"],
+        **model_of(recipe["lam"], _law(recipe["randomize"]), **recipe["model"]),
         resampling=_law(recipe["counts"]),
-        randomize=_law(recipe["randomize"]),
         n_resamples=n,
         random_state=recipe["seed"],
         n_jobs=n_jobs,

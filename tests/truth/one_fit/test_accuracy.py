@@ -84,8 +84,12 @@ def compare(fit, truth, allowed):
     )
 
 
-def independent(counts):
-    return Poisson(counts.tau) if isinstance(counts, Multinomial) else counts
+def laws_of(truth):
+    """The prior, and a law of counts that are independent."""
+    counts = truth.counts
+    if isinstance(counts, Multinomial):
+        counts = Poisson(counts.tau)
+    return dict(prior=Laplace(truth.lam, truth.randomize), resampling=counts)
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +99,7 @@ def fits():
         warnings.simplefilter("error")
         truths = {name: load_truth(name) for name in CASES}
         return {
-            name: (
-                rvamp(t.A, t.y, t.lam, resampling=independent(t.counts), tol=1e-10),
-                t,
-            )
+            name: (rvamp(t.A, t.y, **laws_of(t), tol=1e-10), t)
             for name, t in truths.items()
         }
 
@@ -111,13 +112,7 @@ def test_agrees_with_thousands_of_refits(fits, name):
 @pytest.mark.parametrize("name", CASES)
 def test_the_default_tolerance_is_tight_enough(fits, name):
     tight, truth = fits[name]
-    assert (
-        np.abs(
-            rvamp(truth.A, truth.y, truth.lam, resampling=independent(truth.counts)).Pi
-            - tight.Pi
-        ).max()
-        < 1e-4
-    )
+    assert np.abs(rvamp(truth.A, truth.y, **laws_of(truth)).Pi - tight.Pi).max() < 1e-4
 
 
 def test_strong_signals_are_certain(fits):
@@ -174,7 +169,7 @@ def test_riboflavin():
     assert truth.lam == pytest.approx(0.0239563 * 71 / np.sqrt(71))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit = rvamp(truth.A, truth.y, truth.lam)
+        fit = rvamp(truth.A, truth.y, **laws_of(truth))
     assert (
         fit.converged
         and np.corrcoef(fit.Pi, truth.Pi)[0, 1] >= 0.985
@@ -247,19 +242,14 @@ SABOTAGE = {  # what is done to the solver, and with what it is called
 
 
 def sabotaged(
-    truth, monkeypatch, couple, counts, randomize=None, factor=1.0, max_iter=60
+    truth, monkeypatch, couple, resampling, randomize=None, factor=1.0, max_iter=60
 ):
     monkeypatch.setattr(panels, "couple", couple)
-    prior = (
-        Laplace(truth.lam * factor)
-        if randomize is None
-        else Laplace(truth.lam * factor, randomize)
-    )
+    prior = Laplace(truth.lam * factor, randomize or truth.randomize)
+    laws = dict(prior=prior, resampling=resampling)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return rvamp(
-            truth.A, truth.y, prior=prior, resampling=counts, max_iter=max_iter
-        )
+        return rvamp(truth.A, truth.y, **laws, max_iter=max_iter)
 
 
 @pytest.mark.parametrize("how", SABOTAGE)

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from truth.one_fit.make_truth import RECIPES, load_truth
+from truth.one_fit.make_truth import RECIPES, load_truth, model_of
 
-from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
-from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge
-from rvamp_nb.algorithm.resampling import FixedFactor, Poisson
+from rvamp_nb.algorithm.likelihood import Squared
+from rvamp_nb.algorithm.prior import Laplace
+from rvamp_nb.algorithm.resampling import Poisson
 from rvamp_nb.algorithm.solver import rvamp
 
 # rms error beyond Monte Carlo that is allowed: of the means and standard deviations
@@ -31,45 +31,8 @@ def solve(truth, **changes):
     """The same problem by rVAMP; `changes` replace parts of it, to see a comparison
     fail.
     """
-    model = truth.recipe["model"]
-    loss = {
-        "squared": Squared(),
-        "logistic": Logistic(),
-        "poisson": PoissonLoss(),
-        "huber": Huber(model.get("delta", 1.0)),
-    }[model.get("loss", "squared")]
-    options = dict(
-        lam=truth.lam,
-        randomize=truth.randomize,
-        penalty_factor=model.get("penalty_factor", 1.0),
-    )
-    ratio = model.get("l1_ratio", 1.0)
-    prior = (
-        NonNegative(**options)
-        if model.get("positive")
-        else (
-            Ridge(**options)
-            if ratio == 0
-            else (
-                Laplace(**options)
-                if ratio == 1
-                else ElasticNet(**options, l1_ratio=ratio)
-            )
-        )
-    )
-    return rvamp(
-        truth.A,
-        truth.y,
-        **(
-            dict(
-                prior=prior,
-                loss=loss,
-                resampling=truth.counts,
-                intercept=model.get("intercept", False),
-            )
-            | changes
-        ),
-    )
+    model = model_of(truth.lam, truth.randomize, **truth.recipe["model"])
+    return rvamp(truth.A, truth.y, **(model | dict(resampling=truth.counts) | changes))
 
 
 def beyond(gap, se):
@@ -142,9 +105,6 @@ def test_weakness_is_not_its_mean():
     truth = load_truth("weakness_150x300")
     # E 1/W = ln(1/0.4)/0.6
     fixed = rvamp(
-        truth.A,
-        truth.y,
-        prior=Laplace(truth.lam * 1.53, FixedFactor()),
-        resampling=truth.counts,
+        truth.A, truth.y, prior=Laplace(truth.lam * 1.53), resampling=truth.counts
     )
     assert errors(truth, fixed)[2] > ALLOWED["weakness_150x300"][2]

@@ -20,7 +20,7 @@ import numpy as np
 
 from rvamp_nb import naive_bootstrap
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, Subsample
+from rvamp_nb.algorithm.resampling import Subsample
 from rvamp_nb.algorithm.solver import rvamp_path
 from rvamp_nb.datasets import load_diabetes, standardize
 
@@ -74,7 +74,7 @@ def path_of(A, y):
         y,
         n_lambdas=30,
         lambda_min_ratio=0.05,
-        prior=Laplace(1.0, FixedFactor()),
+        prior=Laplace(1.0),
         resampling=Subsample(0.5),
         tol=1e-4,
         verbose=False,
@@ -115,7 +115,7 @@ def found_by_refits(recipe, d):
     (2, 2, tried thresholds).
     """
     A, y, true = data_set(recipe, d)
-    laws = dict(resampling=Subsample(0.5), randomize=FixedFactor())
+    laws = dict(resampling=Subsample(0.5))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         path = path_of(A, y)

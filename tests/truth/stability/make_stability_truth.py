@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb import naive_bootstrap
-from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.datasets import standardize
 from rvamp_nb.select.estimator import StabilitySelection
 
@@ -69,12 +68,7 @@ def false_selections(recipe, d):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         s = StabilitySelection(
-            n_resamples=0,
-            threshold=0.75,
-            q=recipe["q"],
-            n_lambdas=15,
-            lambda_min_ratio=0.1,
-            tol=1e-4,
+            n_resamples=0, threshold=0.75, q=recipe["q"], lambdas=15, tol=1e-4
         ).fit(X, y)
     Pi = s.probabilities_
     if "pairs" in recipe:
@@ -84,7 +78,6 @@ def false_selections(recipe, d):
             centred,
             s.lambda_,
             resampling=Pairs(d),
-            randomize=FixedFactor(),
             n_resamples=2 * recipe["pairs"],
             verbose=False,
         ).Pi

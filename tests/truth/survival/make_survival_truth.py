@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, Subsample
+from rvamp_nb.algorithm.resampling import Subsample
 from rvamp_nb.inference.batch_glm import penalised_fit
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.inference.cox import cox_fits
@@ -119,16 +119,14 @@ def piecewise_fit(A, time, event, lam, c, n):
 def frozen(name, n, own):
     """Refits of Poisson rows with a frozen baseline, (n, N)."""
     A, time, event, lam = table(name)
-    prior = Laplace(lam, randomize=FixedFactor())
+    prior = Laplace(lam)
     _, base = survival_fit(A, time, event, prior=prior)
     rows = base.rows
     offset = rows.offset
     if not own:
         plain = breslow(time, event, base.risk / HALF.mean)
         offset = np.log(np.where(plain > 0, plain, 1.0))
-    options = dict(
-        loss="poisson", intercept=True, resampling=HALF, randomize=FixedFactor()
-    )
+    options = dict(loss="poisson", intercept=True, resampling=HALF)
     options |= dict(sample_weight=rows.sample_weight, offset=offset, n_resamples=n)
     keep = list(range(A.shape[1]))
     return naive_bootstrap(A, event, lam, keep=keep, verbose=False, **options).draws

@@ -24,7 +24,7 @@ from sklearn.datasets import load_breast_cancer
 from rvamp_nb import naive_bootstrap, rvamp
 from rvamp_nb.algorithm.likelihood import Logistic, Squared
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, Subsample
+from rvamp_nb.algorithm.resampling import Subsample
 from rvamp_nb.datasets import (
     gaussian_design,
     load_diabetes,
@@ -169,7 +169,7 @@ def solve(recipe, A, y, lam, start=None):
     return rvamp(
         A,
         y,
-        prior=Laplace(lam, FixedFactor()),
+        prior=Laplace(lam),
         loss=Logistic() if logistic else Squared(),
         intercept=logistic,
         resampling=Subsample(0.5),
@@ -200,7 +200,6 @@ def refits(recipe, A, y, n, start=0):
         loss=recipe.get("loss", "squared"),
         intercept=recipe.get("loss") == "logistic",
         resampling=Subsample(0.5),
-        randomize=FixedFactor(),
         n_resamples=n,
         random_state=0,
         keep=np.arange(A.shape[1]),
