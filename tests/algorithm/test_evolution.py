@@ -10,18 +10,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import ndtr, ndtri
 
-from rvamp_nb import (
-    ConstantSignal,
-    GaussianSignal,
-    plan_study,
-    predict_study,
-    state_evolution,
-)
+from rvamp_nb import plan_study, predict_study, state_evolution
 from rvamp_nb.algorithm.column_groups import GroupLasso
 from rvamp_nb.algorithm.evolution import PiLaw, Spectrum, spectrum_of
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.algorithm.order_parameters import (
+    ConstantSignal,
+    GaussianSignal,
     OrderParameters,
     average_columns,
     averaged_coupling,
