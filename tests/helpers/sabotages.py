@@ -880,13 +880,6 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/features.py",
-        "a variable of several columns is no more than an unknown name",
-        "if str(variable) in labels and str(variable) not in called:",
-        "if False:",
-        "tests/pages/test_by_name.py::test_a_variable_of_several_columns_is_refused_by_name",
-    ),
-    Sabotage(
-        "select/features.py",
         "a name that may be meant is not suggested",
         "which is no column of X{near}",
         "which is no column of X",
@@ -2135,13 +2128,6 @@ SABOTAGES = [
         "tests/select/test_selection.py::test_the_stability_index_is_nogueiras",
     ),
     Sabotage(
-        "select/selection.py",
-        "the least probable features are kept",
-        "np.where(candidates, -Pi, 1)",
-        "np.where(candidates, Pi, 9)",
-        "tests/select/test_selection.py::test_so_many_features_are_kept_at_least",
-    ),
-    Sabotage(
         "select/predictions.py",
         "a row's prediction out of bag has the wrong sign",
         "return selection.question.target.level - message.h",
@@ -2300,7 +2286,7 @@ SABOTAGES = [
         "tests/inference/test_effects.py::test_effects_have_names_and_a_level",
     ),
     Sabotage(
-        "select/question.py",
+        "select/decoys.py",
         "columns of 0 and 1 are taken for normal ones",
         "1 + np.count_nonzero(steps, axis=0)",
         "2 + np.count_nonzero(steps, axis=0)",
