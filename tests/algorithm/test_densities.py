@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from rvamp_nb import datasets, debiased_effects
-from rvamp_nb.algorithm.densities import P1, coefficient_interval, p1, p2
+from rvamp_nb.algorithm.densities import P1, p1, p2
 from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import (
@@ -29,17 +29,17 @@ from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 def fitted(M, N, fraction=0.1, n_resamples=800, **options):
     data = gaussian_design(M, N, rho=0.7, density=0.08, noise=0.1, seed=3, **options)
-    lam = fraction * np.abs(data.A.T @ data.y).max() / 2
+    prior = Laplace(fraction * np.abs(data.A.T @ data.y).max() / 2, TwoPoint())
     refits = naive_bootstrap(
         data.A,
         data.y,
-        lam,
+        prior=prior,
         n_resamples=n_resamples,
         random_state=0,
         keep=list(range(N)),
         verbose=False,
     )
-    return rvamp(data.A, data.y, lam, tol=1e-11), refits
+    return rvamp(data.A, data.y, prior=prior, tol=1e-11), refits
 
 
 @pytest.fixture(scope="module", params=[(60, 100), (400, 150)], ids=["wide", "tall"])
@@ -178,7 +178,7 @@ def test_at_infinite_beta_the_spread_is_that_across_resamples(both):
 def test_at_finite_beta_the_spread_within_a_posterior_is_added():
     """On the toy of one column: both densities have var + chi / beta."""
     A, y, *_ = toy()
-    fit = rvamp(A, y, 0.6, beta=2.0, tol=1e-11)
+    fit = rvamp(A, y, prior=Laplace(0.6, TwoPoint()), beta=2.0, tol=1e-11)
     x = fit.last.coupled.x
     for law in (p1(fit, 0), p2(fit, 0)):
         np.testing.assert_allclose(law.std**2, x.var + x.chi / 2, rtol=1e-6)
@@ -286,17 +286,15 @@ def test_bad_arguments_of_the_densities_are_refused(both):
 
 def test_an_interval_is_two_quantiles(both):
     fit, _ = both
-    ends = coefficient_interval(fit, 0.8)
-    quantiles = p1(fit).quantile(np.array([0.1, 0.9]))
-    np.testing.assert_allclose(ends, quantiles, rtol=1e-12)
-    wider = coefficient_interval(fit, 0.95)
+    ends = p1(fit).quantile([0.1, 0.9])
+    wider = p1(fit).quantile([0.025, 0.975])
     assert (wider[:, 0] <= ends[:, 0]).all() and (ends[:, 1] <= wider[:, 1]).all()
     assert (ends[fit.Pi < 0.1] == 0).all()
 
 
 def test_intervals_hold_so_many_draws(both):
     fit, refits = both
-    low, high = coefficient_interval(fit, 0.9).T
+    low, high = p1(fit).quantile([0.05, 0.95]).T
     held = ((refits.draws >= low) & (refits.draws <= high)).mean(0)
     shown = fit.Pi > 0.1
     assert held[shown].min() > 0.85 and (held[~shown] > 0.88).all()
@@ -304,13 +302,11 @@ def test_intervals_hold_so_many_draws(both):
     assert len(surest) == 0 or np.abs(surest - 0.9).max() < 0.04
 
 
-def test_bad_intervals_are_refused(both):
-    with pytest.raises(ValueError, match="level must lie in"):
-        coefficient_interval(both[0], 1.0)
+def test_bad_intervals_are_refused():
     data = gaussian_design(20, 10, seed=1)
     warm = rvamp(data.A, data.y, 0.1, beta=5.0)
     with pytest.raises(TypeError, match="beta = inf"):
-        coefficient_interval(warm)
+        p1(warm).quantile(0.5)
 
 
 # Rows in groups -----------------------------------------------------------------------
