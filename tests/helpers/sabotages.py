@@ -2122,6 +2122,29 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/selection.py",
+        "refits are the same for every random_state",
+        "random_state=s.seed(),",
+        "random_state=0,",
+        "tests/select/test_estimator.py::test_another_random_state_makes_other_refits",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "the factors of a prior are lost",
+        "prior.lam * prior.penalty_factor * factors",
+        "prior.lam * factors",
+        "tests/select/test_selection.py"
+        "::test_the_factors_of_a_prior_and_of_the_options_multiply",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "a number of refits is a largest number",
+        "        accuracy = None\n        n_resamples = check_size",
+        "        n_resamples = check_size",
+        "tests/inference/test_refinement.py"
+        "::test_so_many_refits_are_made_whatever_the_accuracy",
+    ),
+    Sabotage(
+        "select/selection.py",
         "the stability takes the error of an estimate for instability",
         "lost = np.mean(Pi * (1 - Pi) + np.square(Pi_se)) / by_chance",
         "lost = np.mean(Pi * (1 - Pi)) / by_chance",
