@@ -39,12 +39,18 @@ from rvamp_nb.results import (
     P1,
     P2,
     BaselineHazard,
+    Effects,
+    Evolution,
     Fit,
+    Network,
     P1Clustered,
     P1InGroup,
     P1Numeric,
     P1Posterior,
+    Path,
     RefinedFit,
+    Refits,
+    Study,
 )
 from rvamp_nb.tables import ChunkedTable
 
