@@ -24,7 +24,7 @@ from ..datasets import standardize
 from ..environment import progress_bar
 from ..exceptions import ConvergenceWarning
 from ..sketch import as_page
-from ..typing import Array, ArrayLike, DataFrame
+from ..typing import Array, ArrayLike, DataFrame, renamed
 from ..validation import check_array, check_number, check_size, format_list
 from . import pilots
 from .error_control import BOUNDS, resolve_error_control
@@ -135,6 +135,7 @@ class Study(NamedTuple):
         return as_page(self, state, facts)
 
 
+@renamed
 def predict_study(
     rows: int,
     n_features: int,
@@ -337,6 +338,7 @@ def _describe_neighbours(study, pilot, error):
     )
 
 
+@renamed
 def plan_study(
     n_features: int,
     n_effects: int,
@@ -442,12 +444,12 @@ def plan_study(
     study = study._replace(power_se=float(np.hypot(study.power_se, error)))
     if np.isnan(study.power):
         note = "state evolution has no answer for so many rows, effects and features"
-        warnings.warn(f"plan_study: at {study.rows} rows {note}", stacklevel=2)
+        warnings.warn(f"plan_study: at {study.rows} rows {note}", stacklevel=3)
     elif study.power < power:
         found = f"{study.rows} rows reach a power of {study.power:.2g}"
-        warnings.warn(f"{found}, not {power:g}: raise max_rows", stacklevel=2)
+        warnings.warn(f"{found}, not {power:g}: raise max_rows", stacklevel=3)
     if error > LOCAL_LOSS:
-        warnings.warn(_describe_neighbours(study, pilot, error), stacklevel=2)
+        warnings.warn(_describe_neighbours(study, pilot, error), stacklevel=3)
     return study
 
 
