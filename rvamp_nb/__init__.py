@@ -11,23 +11,25 @@ __version__ = "0.4.0"
 
 import lazy_loader as _lazy_loader
 
-# until 1.0: what a name of an earlier version is called now, or what to write for it
 _LESSON = "chapter 4.6 has it: from rvamp_nb.course.conditioning import condition_on_rows"
+# until 1.0: where a name of an earlier version is now, or what to do in its place
 _RENAMED = {
-    "BlockError": "write from rvamp_nb.exceptions import ChunkError",
-    "ChunkError": "write from rvamp_nb.exceptions import ChunkError",
-    "ChunkedTable": "write from rvamp_nb.tables import ChunkedTable",
-    "ConvergenceWarning": "write from rvamp_nb.exceptions import ConvergenceWarning",
-    "DaskPanels": "write from rvamp_nb.tables import DaskTable",
-    "DaskTable": "write from rvamp_nb.tables import DaskTable",
-    "Fit": "write from rvamp_nb.results import Fit",
+    "BlockError": "exceptions.ChunkError",
+    "ChunkError": "exceptions.ChunkError",
+    "ChunkedTable": "tables.ChunkedTable",
+    "ConstantSignal": "algorithm.order_parameters.ConstantSignal",
+    "ConvergenceWarning": "exceptions.ConvergenceWarning",
+    "DaskPanels": "tables.DaskTable",
+    "DaskTable": "tables.DaskTable",
+    "Fit": "results.Fit",
     "Fixed": "FixedFactor",
-    "FixedSizes": "ConstantSignal",
-    "GaussianSizes": "GaussianSignal",
-    "Panels": "write from rvamp_nb.tables import ChunkedTable",
-    "ReliabilityWarning": "write from rvamp_nb.exceptions import ReliabilityWarning",
+    "FixedSizes": "algorithm.order_parameters.ConstantSignal",
+    "GaussianSignal": "algorithm.order_parameters.GaussianSignal",
+    "GaussianSizes": "algorithm.order_parameters.GaussianSignal",
+    "Panels": "tables.ChunkedTable",
+    "ReliabilityWarning": "exceptions.ReliabilityWarning",
     "Rows": "WeightedLoss",
-    "TrustWarning": "write from rvamp_nb.exceptions import ReliabilityWarning",
+    "TrustWarning": "exceptions.ReliabilityWarning",
     "coefficient_interval": "write p1(fit).quantile([0.05, 0.95])",
     "condition_on_rows": _LESSON,
     "counted": _LESSON,
@@ -42,6 +44,7 @@ _RENAMED = {
     "refined": "refine",
     "save_fit": "a fit is pickled: write joblib.dump(fit, path)",
     "softmax_fit": "write StabilitySelection(loss='softmax', lambdas=[lam]).fit(X, y)",
+    "stability_radius": "algorithm.energy.stability_radius",
     "survival_fit": "write StabilitySelection(loss='survival', lambdas=[lam]).fit(X, y)",
 }
 
@@ -51,8 +54,9 @@ _load, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)
 def __getattr__(name):
     if name in _RENAMED:
         now = _RENAMED[name]
-        if now.isidentifier():
-            now = f"it is {now} now"
+        if " " not in now:
+            home, _, called = f"{__name__}.{now}".rpartition(".")
+            now = f"write from {home} import {called}"
         # no AttributeError: what it says is lost in `from rvamp_nb import name`
         raise ImportError(f"module {__name__!r} has no attribute {name!r}: {now}")
     return _load(name)

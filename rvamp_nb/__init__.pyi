@@ -7,15 +7,12 @@ from .algorithm.column_groups import GroupLasso as GroupLasso
 from .algorithm.densities import p1 as p1
 from .algorithm.densities import p2 as p2
 from .algorithm.energy import free_energy as free_energy
-from .algorithm.energy import stability_radius as stability_radius
 from .algorithm.evolution import state_evolution as state_evolution
 from .algorithm.likelihood import Huber as Huber
 from .algorithm.likelihood import Logistic as Logistic
 from .algorithm.likelihood import Loss as Loss
 from .algorithm.likelihood import PoissonLoss as PoissonLoss
 from .algorithm.likelihood import Squared as Squared
-from .algorithm.order_parameters import ConstantSignal as ConstantSignal
-from .algorithm.order_parameters import GaussianSignal as GaussianSignal
 from .algorithm.prior import ElasticNet as ElasticNet
 from .algorithm.prior import Laplace as Laplace
 from .algorithm.prior import NonNegative as NonNegative
@@ -40,8 +37,8 @@ from .inference.bootstrap import naive_bootstrap as naive_bootstrap
 from .inference.effects import debiased_effects as debiased_effects
 from .inference.halves import complementary_pairs as complementary_pairs
 from .inference.refinement import refine as refine
-from .select.bagged import BaggedClassifier as BaggedClassifier
-from .select.bagged import BaggedRegressor as BaggedRegressor
+from .select.estimator import BaggedClassifier as BaggedClassifier
+from .select.estimator import BaggedRegressor as BaggedRegressor
 from .select.estimator import StabilitySelection as StabilitySelection
 from .select.networks import neighbourhoods as neighbourhoods
 from .select.planning import plan_study as plan_study

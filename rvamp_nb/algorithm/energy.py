@@ -346,7 +346,8 @@ def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float
 
     Examples
     --------
-    >>> from rvamp_nb import rvamp, stability_radius
+    >>> from rvamp_nb import rvamp
+    >>> from rvamp_nb.algorithm.energy import stability_radius
     >>> from rvamp_nb.datasets import toy
     >>> print(round(stability_radius(rvamp(*toy()[:2], 0.6)), 4))
     0.481

@@ -754,7 +754,8 @@ def refine(
         From `rvamp`; of one that has not converged exact refits are taken alone.
     accuracy : float in (0, 1/2)
         The largest standard error of `Pi`; the refits together also reach the errors of
-        0.6 / accuracy^2 plain ones (1,500). At most 2 / accuracy^2 are made.
+        0.6 / accuracy^2 plain ones: 1,500 for 0.02, 625 for 0.031. At most 2 /
+        accuracy^2 are made; the first portion is worth about 400.
     n_resamples : int >= 10, optional
         So many refits, whatever the accuracy.
     random_state : int >= 0 or None

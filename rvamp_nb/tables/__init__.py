@@ -2,5 +2,7 @@
 here knows what a fit is.
 """
 
-from .chunked import ChunkedTable as ChunkedTable
-from .dask_table import DaskTable as DaskTable
+from .chunked import ChunkedTable
+from .dask_table import DaskTable
+
+__all__ = ["ChunkedTable", "DaskTable"]

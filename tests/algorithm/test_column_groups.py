@@ -20,10 +20,10 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
-    stability_radius,
 )
 from rvamp_nb.algorithm import active, group_channel
 from rvamp_nb.algorithm.column_groups import P1InGroup, one_each, orthonormal
+from rvamp_nb.algorithm.energy import stability_radius
 from rvamp_nb.algorithm.group_channel import (
     length_law,
     length_nodes,

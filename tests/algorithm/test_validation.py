@@ -12,10 +12,8 @@ import scipy.sparse
 
 import rvamp_nb
 from rvamp_nb import (
-    ConstantSignal,
     ElasticNet,
     Exponential,
-    GaussianSignal,
     Huber,
     Laplace,
     Multinomial,
@@ -35,9 +33,10 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
-    stability_radius,
     state_evolution,
 )
+from rvamp_nb.algorithm.energy import stability_radius
+from rvamp_nb.algorithm.order_parameters import ConstantSignal, GaussianSignal
 from rvamp_nb.course.pictures import sliders
 from rvamp_nb.course.survival import survival_fit
 from rvamp_nb.course.widgets import diabetes_explorer
@@ -405,7 +404,7 @@ COUNTS = np.arange(30) % 4.0
 ENTRIES = {
     "rvamp": lambda: rvamp(TALL.A, COUNTS, 0.3, loss=PoissonLoss()),
     "rvamp_path": lambda: rvamp_path(TALL.A, TALL.y, n_lambdas=3, verbose=False),
-    "a selector": lambda: StabilitySelection(n_lambdas=3, n_resamples=20).fit(
+    "a selector": lambda: StabilitySelection(lambdas=3, n_resamples=20).fit(
         TALL.A, TALL.y
     ),
     "refits": lambda: boot(A=TALL.A, y=COUNTS, loss="poisson"),
@@ -548,7 +547,10 @@ def chosen(**how):
         (lambda: rvamp_path(D.A, D.y, lambdas=["a"]), "lams must hold real numbers"),
         (lambda: pfer_bound(None, 0.75, 50), "a bound needs both, got q = None"),
         (lambda: unimodal_bound(5, 0.75, 50, "x"), "n_pairs must be a number, not 'x'"),
-        (lambda: chosen(categories=[[True, False]]), r"categories .* \[\[True, False"),
+        (
+            lambda: chosen().substitutes([[True, False]]),
+            r"categories .* \[\[True, False",
+        ),
         (
             lambda: rvamp(D.A, D.y, 0.1, column_clusters=[[0.0, 1.0]]),
             r"column_clusters .* \[0.0, 1.0\]",

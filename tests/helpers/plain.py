@@ -36,7 +36,6 @@ PLAIN = {
     "course.survival": "53_survival",
     "interface": "31_prior",
     "results": "36_solver",
-    "select.bagged": "55_bagging",
     "select.by_refits": "54_stability",
     "select.estimator": "54_stability",
     "select.html": "54_stability",

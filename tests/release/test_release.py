@@ -21,6 +21,9 @@ import check_jsonschema
 import pytest
 import rattler_build
 
+import rvamp_nb
+from rvamp_nb import exceptions, results, tables
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 MINE = {"PKG-INFO", "setup.cfg"}  # what setuptools adds to an sdist
 INSTALL = ["install", "-q", "--no-compile"]  # what is imported is compiled then
@@ -38,7 +41,7 @@ rvamp_nb\.__all__  # lazy_loader makes it of the stub
 rvamp_nb\.(?!datasets\.|({"|".join(map(".".join, LISTED))})\b)\w+\..*  # not public
 rvamp_nb\.select\.estimator\.StabilitySelection  # has the metaclass of scikit-learn's
 rvamp_nb\.select\.estimator\.StabilitySelection\.set_\w+_request  # it adds them
-rvamp_nb\.select\.bagged\.Bagged\w+\.set_\w+_request
+rvamp_nb\.select\.estimator\.Bagged\w+\.set_\w+_request
 rvamp_nb\.algorithm\.solver\.Fit\.load  # a function that stands elsewhere
 rvamp_nb\.tables\.chunked\.ChunkedTable\.T  # what `@` asks
 """
@@ -167,17 +170,39 @@ def test_the_page_on_the_index_has_whole_addresses(metadata, repository_files):
     assert pictures and all(picture.startswith(raw) for picture in pictures)
 
 
-def test_a_type_checker_sees_types_after_the_line_in_readme(tmp_path, repository_files):
-    """Those that typed.py asserts, of what the first line of README has installed."""
-    copy = tmp_path / "clone"
+@pytest.fixture(scope="session")
+def mypy_there(tmp_path_factory, repository_files):
+    """mypy of a program, strictly, with what the first line of README has installed."""
+    folder = tmp_path_factory.mktemp("readme")
+    copy = folder / "clone"
     copy_to(copy, repository_files)
     [line] = re.findall(r"^python3 -m venv .*rvamp-nb$", text("README.md"), re.M)
     run("bash", "-c", line, cwd=copy)
-    program = shutil.copy(ROOT / "tests/release/typed.py", tmp_path)
     options = ["--strict", "--ignore-missing-imports", "--config-file="]
     options += ["--python-executable", copy / ".venv/bin/python"]
-    cache = tmp_path / "cache"
-    run(sys.executable, "-m", "mypy", *options, "--cache-dir", cache, program, cwd="/")
+    options += ["--cache-dir", folder / "cache"]
+    return lambda program: run(sys.executable, "-m", "mypy", *options, program, cwd="/")
+
+
+def test_a_type_checker_sees_types_after_the_line_in_readme(mypy_there, tmp_path):
+    """Those that typed.py asserts."""
+    mypy_there(shutil.copy(ROOT / "tests/release/typed.py", tmp_path))
+
+
+HOMES = rvamp_nb, exceptions, results, tables  # of public names
+
+
+def test_a_type_checker_sees_every_public_name(mypy_there, tmp_path):
+    """Nothing is of any type, nor returns it."""
+    lines = []
+    for home in HOMES:
+        for name in home.__all__:
+            lines += [f"from {home.__name__} import {name}", f"reveal_type({name})"]
+    program = tmp_path / "names.py"
+    program.write_text("\n".join(lines), encoding="utf-8")
+    found = re.findall('Revealed type is "(.*)"', mypy_there(program))
+    assert len(found) == sum(len(home.__all__) for home in HOMES) > 60
+    assert [kind for kind in found if re.search(r"(^|-> )Any$", kind)] == []
 
 
 def test_the_main_job_needs_no_extra(clean, tmp_path):

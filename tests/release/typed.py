@@ -13,7 +13,6 @@ import rvamp_nb
 from rvamp_nb import (
     BaggedClassifier,
     BaggedRegressor,
-    ConstantSignal,
     Grouped,
     Huber,
     Laplace,
@@ -35,11 +34,24 @@ from rvamp_nb import (
     rvamp_path,
     state_evolution,
 )
-from rvamp_nb.algorithm.column_groups import P1InGroup
-from rvamp_nb.algorithm.densities import P1, P1Clustered, P1Numeric, P1Posterior
-from rvamp_nb.inference.baseline import BaselineHazard
-from rvamp_nb.inference.refinement import RefinedFit
-from rvamp_nb.results import Fit
+from rvamp_nb.algorithm.order_parameters import ConstantSignal
+from rvamp_nb.results import (
+    P1,
+    P2,
+    BaselineHazard,
+    Effects,
+    Evolution,
+    Fit,
+    Network,
+    P1Clustered,
+    P1InGroup,
+    P1Numeric,
+    P1Posterior,
+    Path,
+    RefinedFit,
+    Refits,
+    Study,
+)
 from rvamp_nb.tables import ChunkedTable
 
 Array = NDArray[np.float64]
@@ -59,6 +71,7 @@ assert_type(rvamp(data.A, data.y, prior=Laplace(lam), warm_start=fit), Fit)
 assert_type(rvamp(data.A, data.y, lam, intercept=True, max_iter=9), Fit)
 assert_type(rvamp_path(data.A, data.y, until=lambda fit: fit.Pi.sum() > 9).Pi, Array)
 assert_type(p1(fit, 0), P1 | P1Clustered | P1InGroup | P1Numeric | P1Posterior)
+assert_type(p2(fit, [0, 1]), P2)
 assert_type(p2(fit, [0, 1]).covariance, Array)
 assert_type(free_energy(fit), float)
 assert_type(refine(fit, n_resamples=100), RefinedFit)
@@ -70,6 +83,12 @@ assert_type(Grouped(Subsample(), ("a", "a", "b")).mean, float)
 assert_type(ChunkedTable(data.A).sizes, tuple[Array, Array])
 assert_type(state_evolution(0.3, lam, signal=ConstantSignal(3.0, 0.1)).mse, float)
 assert_type(plan_study(1000, 10, 0.5, pfer=1).power, float)
+assert_type(rvamp_path(data.A, data.y), Path)
+assert_type(naive_bootstrap(data.A, data.y, lam), Refits)
+assert_type(debiased_effects(fit), Effects)
+assert_type(neighbourhoods(data.A), Network)
+assert_type(state_evolution(0.3, lam), Evolution)
+assert_type(plan_study(1000, 10, 0.5), Study)
 assert_type(rvamp_nb.__version__, str)
 
 selector = StabilitySelection(pfer=1, loss=WeightedLoss(Logistic()))
@@ -79,7 +98,7 @@ assert_type(selector.probabilities_, Array)
 assert_type(selector.lambdas_, Array)
 assert_type(selector.refined_, RefinedFit | None)
 assert_type(selector.baseline_, BaselineHazard | None)
-assert_type(selector.refine(accuracy=None, n_resamples=100), RefinedFit)
+assert_type(selector.refine(n_resamples=100), RefinedFit)
 assert_type(selector.duplicates(), list[str])
 assert_type(selector.plot_density("bmi"), Axes)
 p1(selector, ["bmi", "s5"]), p2(selector)
