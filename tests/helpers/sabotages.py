@@ -1894,13 +1894,6 @@ SABOTAGES = [
         "tests/algorithm/test_evolution.py::test_with_many_rows_the_fit_of_groups_is_the_true_one",
     ),
     Sabotage(
-        "select/pilots.py",
-        "a feature of several columns is one column",
-        "        rows / n_features / columns,",
-        "        rows / n_features,",
-        "tests/algorithm/test_evolution.py::test_planned_studies_of_features_with_several_columns",
-    ),
-    Sabotage(
         "algorithm/groups.py",
         "a row of zeros in a group receives what is left of rounding",
         "receives[layout.row] & receives[layout.col]",
