@@ -45,12 +45,18 @@ from rvamp_nb.results import (
     P1,
     P2,
     BaselineHazard,
+    Effects,
+    Evolution,
     Fit,
+    Network,
     P1Clustered,
     P1InGroup,
     P1Numeric,
     P1Posterior,
+    Path,
     RefinedFit,
+    Refits,
+    Study,
 )
 from rvamp_nb.tables import ChunkedTable
 
@@ -87,13 +93,12 @@ assert_type(Grouped(Subsample(), ("a", "a", "b")).mean, float)
 assert_type(survival_fit(data.A, data.y, data.y > 0, lam), tuple[Fit, BaselineHazard])
 assert_type(softmax_fit(data.A, data.y > 0, lam).refine(), SoftmaxFit)
 assert_type(ChunkedTable(data.A).sizes, tuple[Array, Array])
-assert_type(state_evolution(0.3, lam, signal=ConstantSignal(3.0, 0.1)).mse, float)
+assert_type(state_evolution(0.3, lam, signal=ConstantSignal(3.0, 0.1)), Evolution)
 assert_type(plan_study(1000, 10, 0.5, pfer=1).power, float)
 assert_type(rvamp_path(data.A, data.y), Path)
 assert_type(naive_bootstrap(data.A, data.y, lam), Refits)
 assert_type(debiased_effects(fit), Effects)
 assert_type(neighbourhoods(data.A), Network)
-assert_type(state_evolution(0.3, lam), Evolution)
 assert_type(plan_study(1000, 10, 0.5), Study)
 assert_type(rvamp_nb.__version__, str)
 
