@@ -1,7 +1,7 @@
 """Build the documentation site into _docs/.
 
     python docs/build.py            every chapter
-    python docs/build.py 12 23 saving   the index and these
+    python docs/build.py 12 23 solver   the index and these
 
 Notebooks come with the outputs of the repository; what a widget holds that moves
 without Python is kept by tests (tests/helpers/kept.py). All are translated

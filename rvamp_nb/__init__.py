@@ -11,6 +11,7 @@ __version__ = "0.4.0"
 
 import lazy_loader as _lazy_loader
 
+_LESSON = "chapter 4.6 has it: from rvamp_nb.course.conditioning import condition_on_rows"
 # until 1.0: where a name of an earlier version is now, or what to do in its place
 _RENAMED = {
     "BlockError": "exceptions.ChunkError",
@@ -29,12 +30,22 @@ _RENAMED = {
     "ReliabilityWarning": "exceptions.ReliabilityWarning",
     "Rows": "WeightedLoss",
     "TrustWarning": "exceptions.ReliabilityWarning",
-    "counted": "condition_on_rows",
+    "coefficient_interval": "write p1(fit).quantile([0.05, 0.95])",
+    "condition_on_rows": _LESSON,
+    "counted": _LESSON,
     "effects": "debiased_effects",
     "expected_study": "predict_study",
+    "group_norm": "chapter 5.8 has it in two lines, by algorithm.group_channel",
+    "load_fit": "a fit is pickled: write joblib.load(path)",
+    "load_state": "write joblib.load(path), after joblib.dump(fit.messages, path)",
+    "orthonormal_groups": "write StabilitySelection(column_groups=...), or"
+    " algorithm.column_groups.orthonormal(A, labels)",
     "plan": "plan_study",
     "refined": "refine",
+    "save_fit": "a fit is pickled: write joblib.dump(fit, path)",
+    "softmax_fit": "write StabilitySelection(loss='softmax', lambdas=[lam]).fit(X, y)",
     "stability_radius": "algorithm.energy.stability_radius",
+    "survival_fit": "write StabilitySelection(loss='survival', lambdas=[lam]).fit(X, y)",
 }
 
 _load, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)

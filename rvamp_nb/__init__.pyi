@@ -4,9 +4,6 @@ find the types there, and when the package is imported, by ``lazy_loader``.
 
 from . import datasets as datasets
 from .algorithm.column_groups import GroupLasso as GroupLasso
-from .algorithm.column_groups import orthonormal_groups as orthonormal_groups
-from .algorithm.densities import coefficient_interval as coefficient_interval
-from .algorithm.densities import group_norm as group_norm
 from .algorithm.densities import p1 as p1
 from .algorithm.densities import p2 as p2
 from .algorithm.energy import free_energy as free_energy
@@ -33,21 +30,15 @@ from .algorithm.resampling import Stratified as Stratified
 from .algorithm.resampling import Subsample as Subsample
 from .algorithm.resampling import TwoPoint as TwoPoint
 from .algorithm.resampling import Weakness as Weakness
-from .algorithm.saving import load_state as load_state
-from .algorithm.solver import load_fit as load_fit
 from .algorithm.solver import rvamp as rvamp
 from .algorithm.solver import rvamp_path as rvamp_path
-from .algorithm.solver import save_fit as save_fit
 from .algorithm.weighted import WeightedLoss as WeightedLoss
 from .inference.bootstrap import naive_bootstrap as naive_bootstrap
-from .inference.conditioning import condition_on_rows as condition_on_rows
 from .inference.effects import debiased_effects as debiased_effects
 from .inference.halves import complementary_pairs as complementary_pairs
 from .inference.refinement import refine as refine
-from .inference.softmax import softmax_fit as softmax_fit
-from .inference.survival import survival_fit as survival_fit
-from .select.bagged import BaggedClassifier as BaggedClassifier
-from .select.bagged import BaggedRegressor as BaggedRegressor
+from .select.estimator import BaggedClassifier as BaggedClassifier
+from .select.estimator import BaggedRegressor as BaggedRegressor
 from .select.estimator import StabilitySelection as StabilitySelection
 from .select.networks import neighbourhoods as neighbourhoods
 from .select.planning import plan_study as plan_study

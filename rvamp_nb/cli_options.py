@@ -276,8 +276,8 @@ _SELECT_MORE = """\
   --lam LAM  λ itself, for the sum of losses (half the squares) plus λ times the sum of
       absolute coefficients; or cv: it predicts best in ten folds; or that of another
       package, such as glmnet=0.12; not with --pfer or --q (default: chosen)
-  --accuracy ACCURACY  the largest standard error of Π: so many refits are combined with
-      rVAMP, up to 625 for %(default)s (the default), and 10,000 for 0.005
+  --accuracy ACCURACY  the largest standard error of Π: refits are combined with rVAMP
+      until all are worth 1,500 plain ones for %(default)s (the default), 625 for 0.031
   --resamples N  so many refits, whatever the accuracy
   --no-refits  no refits: rVAMP alone, without standard errors (as --resamples 0)
   --decoys {permuted,gaussian}  a q-value for each feature, by decoys that are entries

@@ -1,4 +1,5 @@
-"""Progress bars, NumPy's error state, threads, optional dependencies.
+"""Progress bars, NumPy's error state, threads, optional dependencies, files that are
+written whole.
 
 Work that takes longer than two seconds shows a progress bar. Results go to stdout, so
 that they can be piped; progress goes to stderr, and only where that is a terminal or a
@@ -11,6 +12,10 @@ thousands of steps enters it thousands of times, so functions that run for long 
 
 The package installs what the main job needs; code that needs one of its extras
 (`course`, `dask`, `parquet`) imports it by `import_extra`.
+
+Files of a report are written by `written_whole`: each beside its place, brought to the
+disk (`fsync`), then renamed. A process that is killed in between leaves the old files
+as they were, and a file under a strange name.
 
 >>> import numpy as np
 >>> from rvamp_nb.environment import import_extra, numpy_errors, progress_bar
@@ -25,10 +30,16 @@ Traceback (most recent call last):
 ImportError: no_such_module is needed here: pip install 'rvamp-nb[course]'
 """
 
+import errno
+import os
+import secrets
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib import import_module
+from pathlib import Path
+from stat import S_IMODE
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +49,8 @@ __all__ = [
     "numpy_errors",
     "threaded_libraries",
     "import_extra",
+    "written_whole",
+    "unwritten_named",
 ]
 
 
@@ -115,3 +128,79 @@ def import_extra(module, extra):
         raise ImportError(
             f"{module} is needed here: pip install 'rvamp-nb[{extra}]'"
         ) from problem
+
+
+@contextmanager
+def written_whole(paths):
+    """Open files to write to, all of which get their names when they are on the disk;
+    if one fails, none does.
+
+    Each is written beside its target, and then takes its place. A file that replaces
+    another has its permissions. An OSError if a path exists and is no regular file.
+    """
+    token = f".rvamp-nb-{os.getpid()}-{secrets.token_hex(4)}-"
+    targets = [_find_target(path, token) for path in paths]
+    try:
+        with ExitStack() as stack:
+            files = [stack.enter_context(_open_beside(target)) for target in targets]
+            yield files
+            for file in files:
+                file.flush()
+                os.fsync(file.fileno())
+        for target in targets:
+            if target.mode is not None:
+                os.chmod(target.beside, target.mode)
+            os.replace(target.beside, target.path)
+    finally:
+        for target in targets:
+            with suppress(OSError):
+                target.beside.unlink()
+
+
+class _Target(NamedTuple):
+    """A file that is to be written or replaced."""
+
+    path: Path  # where links lead to
+    beside: Path  # what is written first
+    mode: int | None  # permissions of the file that is replaced
+
+
+def _find_target(path, token):
+    """Find the `_Target` of a path; the name beside it begins with the token."""
+    target = Path(os.path.realpath(path))
+    mode = None
+    if target.exists():
+        if not target.is_file():
+            remedy = "it is a folder, a device or a pipe: give the name of a file"
+            number = errno.EISDIR if target.is_dir() else errno.EEXIST
+            raise OSError(number, remedy, path)
+        mode = S_IMODE(target.stat().st_mode)
+    return _Target(target, target.with_name(token + target.name), mode)
+
+
+def _open_beside(target):
+    """Open the file beside a target to write bytes to."""
+    binary = vars(os).get("O_BINARY", 0)  # on Windows only
+
+    # from the first byte on nobody reads who could not read what was there
+    def private(path, flags):
+        return os.open(path, flags | binary, 0o600)
+
+    opener = None
+    if target.mode is not None:
+        opener = private
+    return open(target.beside, "xb", opener=opener)
+
+
+@contextmanager
+def unwritten_named(path):
+    """Add to an OSError what was not written, and what to do."""
+    try:
+        yield
+    except OSError as e:
+        remedy = (
+            "nothing was changed there; it takes a folder that is there, that you may"
+            " write to, and with room on its disk"
+        )
+        reason = e.strerror or e
+        raise OSError(e.errno, f"{reason}; {remedy}", str(path)) from e

@@ -21,9 +21,9 @@ until version 1.0, functions whose arguments had other names in 0.3.0 or 0.4.0, 
 more of them, are marked `@renamed`. Their signatures stay as they are.
 
 >>> import inspect
->>> from rvamp_nb import load_state, rvamp
->>> str(inspect.signature(load_state)).partition(" -> ")[0]
-'(path: str | os.PathLike[str])'
+>>> from rvamp_nb import datasets, rvamp
+>>> str(inspect.signature(datasets.load_riboflavin)).partition(" -> ")[0]
+'(path: str | os.PathLike[str] | None = None)'
 >>> rvamp([[1.0]], [1.0], blocks="auto")
 Traceback (most recent call last):
     ...

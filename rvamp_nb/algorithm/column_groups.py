@@ -2,13 +2,14 @@
 
 Chapter 5.8 derives it; its formulas are in `group_channel`. `GroupLasso` is the prior:
 labels of the columns, a penalty on the length of each group's coefficients, and the
-messages of groups. `orthonormal_groups` makes columns for which that length does not
-depend on how a variable is coded, and `P1InGroup` has the density of one coefficient.
+messages of groups. `orthonormal` makes columns for which that length does not depend
+on how a variable is coded, and `P1InGroup` has the density of one coefficient.
 
 >>> import numpy as np
->>> from rvamp_nb import GroupLasso, orthonormal_groups, rvamp
+>>> from rvamp_nb import GroupLasso, rvamp
+>>> from rvamp_nb.algorithm.column_groups import orthonormal
 >>> rng = np.random.default_rng(0)
->>> made = orthonormal_groups(rng.normal(size=(60, 6)), np.repeat(["a", "b", "c"], 2))
+>>> made, _ = orthonormal(rng.normal(size=(60, 6)), np.repeat(["a", "b", "c"], 2))
 >>> fit = rvamp(made.A, 3 * made.A[:, 0], prior=GroupLasso(0.5, made.groups))
 >>> print(*fit.prior.column_groups.names, fit.prior.of_groups(fit.Pi).round(2))
 a b c [1. 0. 0.]
@@ -23,9 +24,9 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 from scipy.special import ndtr, ndtri
 
-from ..sketch import ShownDensity, as_page
+from ..sketch import ShownDensity
 from ..tables.standardize import project_out
-from ..typing import Array, ArrayLike, Bools, DataFrame, TableLike
+from ..typing import Array, ArrayLike, Bools, TableLike
 from ..validation import check_array, check_field, check_shares
 from . import group_channel
 from .group_channel import GroupMoments, make_isotropic, radial_moments, radial_share
@@ -46,7 +47,6 @@ __all__ = [
     "groups_of",
     "one_each",
     "orthonormal",
-    "orthonormal_groups",
 ]
 
 
@@ -189,7 +189,7 @@ class GroupLasso(Prior):
         On the scale of sum_mu c_mu l(y_mu, a_mu'x); it is not drawn at random.
     groups : (N,) labels, text or whole numbers, or {name: list of columns}
         A column belongs to one group. The columns of a group are expected to be
-        orthonormal (`orthonormal_groups`): the message of a group is one for all
+        orthonormal (`orthonormal` makes them so): the message of a group is one for all
         directions, and Π of other columns is less exact. A fit warns where products of
         two of them are above half of a column's square.
     weights : (N,) array of numbers >= 0, optional
@@ -203,15 +203,16 @@ class GroupLasso(Prior):
 
     See Also
     --------
-    orthonormal_groups : Make the columns of each group orthonormal.
-    group_norm : Take the density of the length of a group.
+    StabilitySelection : Select groups of a table, by column_groups.
 
     Examples
     --------
-    >>> from rvamp_nb import GroupLasso, orthonormal_groups, rvamp
+    >>> import numpy as np
+    >>> from rvamp_nb import GroupLasso, rvamp
+    >>> from rvamp_nb.algorithm.column_groups import orthonormal
     >>> from rvamp_nb.datasets import random_dct
     >>> A, y, *_ = random_dct(N=64, ratio=0.5)
-    >>> made = orthonormal_groups(A, [i // 2 for i in range(64)])
+    >>> made, _ = orthonormal(A, np.arange(64) // 2)
     >>> fit = rvamp(made.A, y, prior=GroupLasso(0.2, made.groups))
     >>> print(fit.prior.of_groups(fit.Pi)[:4].round(3))
     [0.061 0.127 0.16  0.173]
@@ -283,7 +284,7 @@ class GroupLasso(Prior):
         name = _find_far_group(A, self.column_groups)
         if name is not None:
             problem = f"the columns of group {name!s} are not orthonormal"
-            remedy = "Π can be far off; take those of orthonormal_groups"
+            remedy = "Π can be far off; take those of column_groups.orthonormal"
             warnings.warn(f"GroupLasso: {problem}: {remedy}", stacklevel=5)
 
     def scaled(self, factor: float) -> "GroupLasso":
@@ -424,7 +425,7 @@ class GroupLasso(Prior):
 
 class OrthonormalGroups(NamedTuple):
     """Hold a table whose groups of columns are orthonormal, and the way back, as
-    `orthonormal_groups` returns them.
+    `orthonormal` returns them.
 
     Attributes
     ----------
@@ -434,18 +435,6 @@ class OrthonormalGroups(NamedTuple):
         The group of each.
     back : (n, N) sparse array
         What the coefficients of the given columns are made of.
-
-    See Also
-    --------
-    orthonormal_groups : Make it.
-    GroupLasso : Penalise its groups.
-
-    Examples
-    --------
-    >>> from rvamp_nb import orthonormal_groups
-    >>> made = orthonormal_groups([[1, 1], [1, 0], [1, 2]], ["age", "dose"])
-    >>> print(made.A.round(2)[0], made.coefficients([3.0, 5.0]).round(2))
-    [0.58 0.45] [1.73 2.24]
     """
 
     A: Array
@@ -466,39 +455,6 @@ class OrthonormalGroups(NamedTuple):
             The same predictions, from the given columns.
         """
         return np.asarray(x) @ self.back
-
-    def summary(self) -> "DataFrame":
-        """Show the groups in a table, a row for each, by its label.
-
-        Returns
-        -------
-        DataFrame
-            How many of the new columns a group has.
-
-        Examples
-        --------
-        >>> from rvamp_nb import orthonormal_groups
-        >>> made = orthonormal_groups([[1, 1], [1, 0], [1, 2]], ["age", "dose"])
-        >>> made.summary()["columns"].to_dict()
-        {'age': 1, 'dose': 1}
-        """
-        from pandas import DataFrame
-
-        labels, sizes = np.unique(self.groups, return_counts=True)
-        return DataFrame({"columns": sizes}, index=labels)
-
-    def __repr__(self):
-        M, n = self.A.shape
-        return (
-            f"OrthonormalGroups({M} rows, {n} columns in {len(np.unique(self.groups))}"
-            " groups)"
-        )
-
-    def _repr_html_(self):
-        table = self.summary()
-        columns = {"columns": (table["columns"].to_numpy(), 0.1)}
-        order = np.arange(len(table))
-        return as_page(self, ("orthonormal", "green"), (), order, columns, table.index)
 
 
 DEPENDENT = 1e-10  # of the largest singular value
@@ -543,55 +499,6 @@ def _orthonormalise_group(A):
     return U[:, :rank], V[:rank] / values[:rank, None] / size
 
 
-def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
-    """Make the columns of each group orthonormal. A group spans the same space; where
-    its columns are linearly dependent it has fewer.
-
-    Parameters
-    ----------
-    A : (M, N) array-like of finite numbers
-        Center its columns before, where a fit has an intercept.
-    groups : (N,) labels, or {name: list of columns}
-        As for `GroupLasso`.
-
-    Returns
-    -------
-    OrthonormalGroups
-        Its A and groups are for `rvamp`, its `coefficients` are for the way back.
-
-    Raises
-    ------
-    ValueError
-        For a group of zeros, and for labels of another length.
-
-    Warns
-    -----
-    UserWarning
-        Where columns of a group are linearly dependent.
-
-    See Also
-    --------
-    GroupLasso : Penalise these groups.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rvamp_nb import orthonormal_groups
-    >>> made = orthonormal_groups([[1, 2, 0], [1, 2.5, 0], [1, 0, 3.0]], [1, 1, 2])
-    >>> print(made.A.shape, made.groups, made.coefficients([0, 0, 3.0]).round(3))
-    (3, 3) [1 1 2] [0. 0. 1.]
-    """
-    labels = group_labels(groups)
-    A = check_array("orthonormal_groups: A", A, ("M", len(labels)))
-    made, lost = orthonormal(A, labels)
-    for name, (k, rank) in lost.items():
-        if rank == 0:
-            raise ValueError(f"A: group {name!s} has only zeros: drop it")
-        loss = f"the {k} columns of group {name!s} span only {rank} directions"
-        warnings.warn(f"{loss}: it has {rank} columns now", stacklevel=2)
-    return made
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class P1InGroup(ShownDensity):
     """Hold p̄₁ of some columns whose groups answer together, an atom at zero and a
@@ -620,14 +527,15 @@ class P1InGroup(ShownDensity):
     See Also
     --------
     p1 : Take it from a fit.
-    group_norm : Take the density of the length of a group.
 
     Examples
     --------
-    >>> from rvamp_nb import GroupLasso, orthonormal_groups, p1, rvamp
+    >>> import numpy as np
+    >>> from rvamp_nb import GroupLasso, p1, rvamp
+    >>> from rvamp_nb.algorithm.column_groups import orthonormal
     >>> from rvamp_nb.datasets import random_dct
     >>> A, y, *_ = random_dct(N=64, ratio=0.5)
-    >>> made = orthonormal_groups(A, [i // 2 for i in range(64)])
+    >>> made, _ = orthonormal(A, np.arange(64) // 2)
     >>> fit = rvamp(made.A, y, prior=GroupLasso(0.2, made.groups))
     >>> p1(fit, [0, 1]).atom.round(3)
     array([0.939, 0.939])

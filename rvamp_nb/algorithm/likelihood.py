@@ -586,7 +586,7 @@ class Logistic(Loss):
     See Also
     --------
     WeightedLoss : Weigh the rows, as trials need it.
-    softmax_fit : Fit more than two classes.
+    StabilitySelection : Select for more than two classes, by loss="softmax".
 
     Examples
     --------

@@ -63,7 +63,6 @@ class State(NamedTuple):
 
     See Also
     --------
-    load_state : Read it from a file.
     rvamp : Take it as its `warm_start`.
 
     Examples

@@ -169,7 +169,7 @@ class BaselineHazard:
         As `survival_target` gives them: times >= 0, and 1 where the event was seen, 0
         where not. A ValueError where so few were seen that resamples may have none.
     counts : law of counts
-        As for `survival_fit`.
+        As `resampling` of `rvamp`.
     sample_weight, offset : (M,) arrays, optional
         Weights of the rows, and a known part of the log hazard.
     risk : (M,) array, optional
@@ -180,7 +180,7 @@ class BaselineHazard:
 
     See Also
     --------
-    survival_fit : Find the baseline and the fit together.
+    StabilitySelection : Find the baseline and the fit together.
 
     Examples
     --------

@@ -338,7 +338,7 @@ def complementary_pairs(
     ----------
     fit : Fit
         From `rvamp`, converged, with resampling=Subsample(0.5); any loss, prior, beta.
-        After `survival_fit` the baseline hazard is held.
+        Of survival times the baseline hazard is held.
     joint : (K, K) array, optional
         For other resamples: the joint law of a row's two counts, over the K values that
         `fit.problem.counts.nodes()` returns; both sums are their probabilities.

@@ -26,6 +26,7 @@ from scipy.special import ndtri
 from scipy.stats import t
 
 from ..algorithm.likelihood import Squared
+from ..algorithm.problem import NEGLIGIBLE
 from ..algorithm.resampling import check_law, drawn
 from ..algorithm.solver import Fit
 from ..algorithm.step import threads
@@ -36,7 +37,6 @@ from ..typing import Array, DataFrame, Ints, renamed
 from ..validation import check_number, check_seed, check_size
 from .baseline import BaselineHazard
 from .batch_glm import LONG
-from .conditioning import ConditionedFit, active_set
 from .levels import LevelMean, centred_sums, count_interval, level_mean, towards_rvamp
 from .refits import AT_ONCE, SIDE, in_turn, refitter
 from .turns import FIRST_LEVEL, DiagonalTurns, ExactByTurns, OneCurvature, Turns
@@ -64,6 +64,7 @@ __all__ = [
     "Shares",
     "TO_REFIT",
     "TO_SETTLE",
+    "active_set",
     "any_selected",
     "refine",
     "resamples",
@@ -111,6 +112,16 @@ FIRST = LEAST_EXACT, 200, 400  # resamples at the three levels, exact first
 FIRST_ALONE = 200  # where exact ones are all there is
 MORE_ALONE = 100  # the same
 # half or twice: the same refits in other portions
+
+
+def active_set(fit):
+    """Return the numbers of the columns whose Π is not negligible, (n,) int array, or
+    of all columns if these are most of them, or none.
+    """
+    kept = fit.Pi > NEGLIGIBLE
+    if 0 < kept.mean() < 0.5:
+        return np.flatnonzero(kept)
+    return np.arange(len(kept))
 
 
 class Samples:
@@ -683,24 +694,23 @@ def _build_refined(samples, shares, accuracy, interrupted):
 
 
 def _start_samples(fit, random_state, baseline):
-    """Make the empty `Samples` of a Fit or a ConditionedFit. A TypeError or ValueError
+    """Make the empty `Samples` of a Fit. A TypeError or ValueError
     for anything else, a finite beta, and a fit that cannot be refitted.
     """
     random_state = check_seed("refine", random_state)
-    if not isinstance(fit, (Fit, ConditionedFit)):
+    if not isinstance(fit, Fit):
         raise TypeError(
-            "refine: fit must be from rvamp or condition_on_rows (of a fitted selector:"
-            f" take its method refine), got {fit!r:.60}"
+            "refine: fit must be a Fit, from rvamp (of a fitted selector: take its"
+            f" method refine), got {fit!r:.60}"
         )
-    base = fit.base
-    beta = base.problem.beta
+    beta = fit.problem.beta
     if np.isfinite(beta):
         raise ValueError(f"refine: fit must be at beta = inf, as refits, not {beta:g}")
-    check_law("resampling", base.problem.counts)
+    check_law("resampling", fit.problem.counts)
     analytic = None
-    if base.converged and base.selects:
+    if fit.converged and fit.selects:
         analytic = np.array([fit.Pi, fit.mean, fit.var])
-    return Samples(base, analytic, random_state, baseline)
+    return Samples(fit, analytic, random_state, baseline)
 
 
 def _most_resamples(samples, accuracy, n_resamples):
@@ -722,7 +732,7 @@ def _most_resamples(samples, accuracy, n_resamples):
 @renamed
 @numpy_errors(under="ignore")
 def refine(
-    fit: Fit | ConditionedFit,
+    fit: Fit,
     accuracy: float = 0.02,
     n_resamples: int | None = None,
     random_state: int | None = 0,
@@ -740,18 +750,19 @@ def refine(
 
     Parameters
     ----------
-    fit : Fit, or ConditionedFit
-        Of one that has not converged exact refits are taken alone.
+    fit : Fit
+        From `rvamp`; of one that has not converged exact refits are taken alone.
     accuracy : float in (0, 1/2)
         The largest standard error of `Pi`; the refits together also reach the errors of
-        0.6 / accuracy^2 plain ones (1,500). At most 2 / accuracy^2 are made.
+        0.6 / accuracy^2 plain ones: 1,500 for 0.02, 625 for 0.031. At most 2 /
+        accuracy^2 are made; the first portion is worth about 400.
     n_resamples : int >= 10, optional
         So many refits, whatever the accuracy.
     random_state : int >= 0 or None
         Resample b depends on (random_state, b) only; None takes another number in each
         call.
     baseline : BaselineHazard, optional
-        Of a `survival_fit`: the exact refits are Cox fits.
+        That of the fit (`baseline_` of a selector): the exact refits are Cox fits.
     families : list of int arrays
         Sets of columns; the accuracy is also that of the share of resamples that select
         any column of a set.

@@ -204,7 +204,7 @@ def refitter(fit, baseline=None):
 
 def _check_fitted_baseline(baseline, event):
     """Refuse (TypeError or ValueError) a baseline hazard that is not a fit's own."""
-    kind = "the BaselineHazard that survival_fit returned with the fit"
+    kind = "the BaselineHazard of the fit (baseline_ of a selector)"
     names = "time", "event", "sample_weight", "offset", "strata", "entry"
     check_interface("baseline", baseline, names, kind)
     if not np.array_equal(baseline.event, event):

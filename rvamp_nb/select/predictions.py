@@ -12,8 +12,7 @@ from ..algorithm.densities import p2
 from ..algorithm.likelihood import gauss_nodes
 from ..algorithm.linalg import row_dots
 from ..algorithm.messages import Natural
-from ..inference.several_classes import normal_nodes, root_of
-from ..inference.softmax import score_covariances
+from ..inference.several_classes import normal_nodes, root_of, score_covariances
 from .features import check_finite
 from .target import LOCATION_LOSSES
 from ..tables.chunked import CHUNK_NUMBERS, square_lengths

@@ -54,7 +54,7 @@ import numpy as np
 
 import rvamp_nb
 
-from ..algorithm.saving import unwritten_named, written_whole
+from ..environment import unwritten_named, written_whole
 from ..inference.forest import picture_size
 from ..plot_style import style
 from ..sketch import rounded

@@ -15,18 +15,18 @@ from rvamp_nb.algorithm.cluster_channel import (
     solve_lassos,
 )
 from rvamp_nb.algorithm.clusters import LARGEST, _make_definite, find_clusters
-from rvamp_nb.algorithm.densities import coefficient_interval, p1, p2
+from rvamp_nb.algorithm.densities import p1, p2
 from rvamp_nb.algorithm.energy import free_energy, stability_radius
 from rvamp_nb.algorithm.groups import BlockLayout
 from rvamp_nb.algorithm.likelihood import Logistic
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.problem import Breakdown
 from rvamp_nb.algorithm.resampling import Grouped, NoResampling, Poisson, Subsample
-from rvamp_nb.algorithm.solver import load_fit, rvamp, with_clusters
+from rvamp_nb.algorithm.solver import rvamp, with_clusters
+from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.inference.batch_glm import penalised_fit
 from rvamp_nb.inference.bootstrap import naive_bootstrap
-from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.effects import debiased_effects
 from rvamp_nb.inference.refinement import refine
 from rvamp_nb.tables.chunked import ChunkedTable
@@ -317,7 +317,6 @@ def test_p1_of_a_fit_in_blocks_is_one_law(pair):
     np.testing.assert_allclose(total, 1, atol=3e-3)
     np.testing.assert_allclose(every.cdf(every.quantile(0.9)[0])[0], 0.9, atol=1e-3)
     np.testing.assert_array_equal(every.quantile(q)[0], p1(close, 0).quantile(q))
-    np.testing.assert_allclose(coefficient_interval(close), every.quantile(q[[0, 2]]))
     drawn = every.sample(4000, np.random.default_rng(0))
     assert drawn.shape == (8, 4000)
     error = np.sqrt(close.var / 4000)
@@ -360,7 +359,7 @@ def test_what_is_derived_for_single_columns_refuses_blocks(pair, derived):
         derived(close)
 
 
-def test_a_fit_in_blocks_where_others_ask(pair, tmp_path, tame):
+def test_a_fit_in_blocks_where_others_ask(pair, tame):
     alone, close, _ = pair
     again = rvamp(close.problem.A, close.problem.y, 1.0, warm_start=close)
     np.testing.assert_allclose(again.Pi, alone.Pi, atol=1e-5)
@@ -371,11 +370,6 @@ def test_a_fit_in_blocks_where_others_ask(pair, tmp_path, tame):
     assert answer.refit_efficiency == pytest.approx(plain.refit_efficiency, rel=0.05)
     rows = condition_on_rows(close, rows=2)
     assert "1 block" in repr(rows) and rows.parts[0].fit.column_clusters
-    with pytest.raises(TypeError, match="columns in clusters: save the one without"):
-        close.save(tmp_path / "fit.npz")
-    alone.save(tmp_path / "fit.npz")
-    loaded = load_fit(tmp_path / "fit.npz", close.problem.A, close.problem.y)
-    np.testing.assert_allclose(with_clusters(loaded, [[0, 1]]).Pi, close.Pi, atol=1e-5)
     d = gaussian_design(200, 20, seed=2)
     model = dict(prior=Laplace(0.5), resampling=NoResampling())
     one, two = (

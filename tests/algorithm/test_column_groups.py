@@ -15,19 +15,14 @@ from rvamp_nb import (
     Logistic,
     NoResampling,
     Subsample,
-    coefficient_interval,
-    condition_on_rows,
     free_energy,
-    group_norm,
-    load_fit,
-    orthonormal_groups,
     p1,
     refine,
     rvamp,
     rvamp_path,
 )
 from rvamp_nb.algorithm import active, group_channel
-from rvamp_nb.algorithm.column_groups import P1InGroup, one_each
+from rvamp_nb.algorithm.column_groups import P1InGroup, one_each, orthonormal
 from rvamp_nb.algorithm.energy import stability_radius
 from rvamp_nb.algorithm.group_channel import (
     length_law,
@@ -36,6 +31,7 @@ from rvamp_nb.algorithm.group_channel import (
     radial_share,
 )
 from rvamp_nb.algorithm.messages import Mixed, Natural, natural_to_moment
+from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.inference.turns import ExactByTurns
 from rvamp_nb.tables import ChunkedTable
 
@@ -47,7 +43,7 @@ sys.path.pop(0)
 HALF = Subsample(0.5)
 rng = np.random.default_rng(58)
 LABELS = np.repeat(np.arange(6), 3)
-A = orthonormal_groups(rng.normal(size=(60, 18)), LABELS).A
+A = orthonormal(rng.normal(size=(60, 18)), LABELS)[0].A
 Y = A[:, :6] @ rng.normal(size=6) * 3 + rng.normal(size=60)
 PRIOR = GroupLasso(0.6, LABELS)
 
@@ -297,23 +293,22 @@ def test_a_column_of_zeros_and_uneven_columns():
     assert one.converged and one.mean[4] == 0 and (one.Pi[3:6] == one.Pi[3]).all()
 
 
+def shifted(fit, x):
+    """The fields of the groups, at thresholds that are Q x higher."""
+    k, size, chi_hat, t, Q = PRIOR.fields(fit.last.state.to_prior)
+    return k, size, chi_hat, t + Q * x, Q
+
+
 def test_the_free_energy_has_the_lengths_as_its_slope(fit):
     at = lambda lam: free_energy(
         rvamp(A, Y, prior=GroupLasso(lam, LABELS), resampling=HALF, tol=1e-10)
     )
     slope = (at(0.6 + 1e-3) - at(0.6 - 1e-3)) / 2e-3
-    x = np.linspace(1e-9, 20, 40_001)
-    lengths = [np.trapezoid(group_norm(fit, g).pdf(x) * x, x) for g in range(6)]
-    np.testing.assert_allclose(slope, -(3**0.5) * np.sum(lengths), rtol=1e-4)
-
-
-def test_a_file_holds_it(tmp_path):
-    labels = np.array([f"g{i}" for i in LABELS])
-    fit = rvamp(A, Y, prior=GroupLasso(0.6, labels), resampling=HALF)
-    fit.save(tmp_path / "fit.npz")
-    again = load_fit(tmp_path / "fit.npz", A, Y)
-    np.testing.assert_allclose(again.Pi, fit.Pi, atol=1e-6)
-    assert again.prior.column_groups.names.tolist() == sorted(set(labels))
+    x = np.linspace(0, 20, 2001)
+    beyond = [radial_share(*shifted(fit, at)[:4]) for at in x]
+    np.testing.assert_allclose(
+        slope, -(3**0.5) * np.trapezoid(beyond, x, axis=0).sum(), rtol=1e-4
+    )
 
 
 # Against refits -----------------------------------------------------------------------
@@ -406,7 +401,7 @@ def test_the_density_of_a_member_against_draws(k):
 def test_densities_of_a_fit(fit):
     assert repr(p1(fit, 0)).startswith("P1InGroup(coefficient 0: Π")
     assert "<svg" in p1(fit, [0, 4])._repr_html_()
-    low, high = coefficient_interval(fit, 0.5).T
+    low, high = p1(fit).quantile([0.25, 0.75]).T
     assert (low <= high).all()
     with pytest.raises(ValueError, match="strictly between"):
         p1(fit, 0).quantile(1.0)
@@ -414,11 +409,9 @@ def test_densities_of_a_fit(fit):
 
 def test_laws_far_out_and_below_zero(fit):
     far = np.array([-np.inf, -1.0, 1e300, np.inf])
-    member, group = p1(fit, 0), group_norm(fit, 0)
+    member = p1(fit, 0)
     np.testing.assert_allclose(member.cdf(far), [0, member.cdf(-1.0), 1, 1])
-    np.testing.assert_allclose(group.cdf(far), [0, 0, 1, 1])
-    assert (member.pdf(far[[0, 2, 3]]) == 0).all() and (group.pdf(far) == 0).all()
-    np.testing.assert_allclose(group.pdf(np.float32([1.0])), group.pdf([1.0]))
+    assert (member.pdf(far[[0, 2, 3]]) == 0).all()
 
 
 def test_quantiles_far_out_are_those_of_the_distribution(fit):
@@ -431,40 +424,33 @@ def test_quantiles_far_out_are_those_of_the_distribution(fit):
 
 
 def test_the_density_of_a_length_against_draws(fit):
+    """It is beyond x where the group is selected at a threshold that is Q x higher."""
     for g in (0, 3):
-        group, at = group_norm(fit, g), PRIOR.fields(fit.last.state.to_prior)
-        k, size, noise, t, Q = (v[g] for v in at)
+        k, size, noise, t, Q = (v[g] for v in shifted(fit, 0))
         z = np.random.default_rng(9).normal(size=(100_000, 3)) * np.sqrt(noise)
         z[:, 0] += size
         lengths = np.maximum(np.linalg.norm(z, axis=1) - t, 0) / Q
         x = np.array([0.0, 0.3, 1.0, 2.0])
         shares = [(lengths <= value).mean() for value in x]
-        np.testing.assert_allclose(group.cdf(x), shares, atol=0.01)
-        np.testing.assert_allclose(group.cdf(0), 1 - fit.Pi[3 * g], atol=1e-8)
-        e, x = 1e-5, x[1:]
-        slope = (group.cdf(x + e) - group.cdf(x - e)) / (2 * e)
-        np.testing.assert_allclose(group.pdf(x), slope, atol=1e-6)
+        beyond = [radial_share(*shifted(fit, at)[:4])[g] for at in x]
+        np.testing.assert_allclose(1 - np.array(beyond), shares, atol=0.01)
+        np.testing.assert_allclose(beyond[0], fit.Pi[3 * g], atol=1e-8)
 
 
 # Tables, and what is refused ----------------------------------------------------------
 
 
-def test_orthonormal_groups_and_the_way_back():
+def test_orthonormal_columns_and_the_way_back():
     draw = np.random.default_rng(6)
     B = draw.normal(size=(20, 5))
     B[:, 4] = B[:, 2] - B[:, 3]
-    with pytest.warns(UserWarning, match="3 columns of group b span only 2"):
-        made = orthonormal_groups(B, ["a", "a", "b", "b", "b"])
+    made, reduced = orthonormal(B, np.array(["a", "a", "b", "b", "b"]))
+    assert reduced == {"b": (3, 2)}
     assert made.A.shape == (20, 4) and made.groups.tolist() == ["a", "a", "b", "b"]
     for part in np.split(made.A, 2, axis=1):
         np.testing.assert_allclose(part.T @ part, np.eye(2), atol=1e-12)
     x = draw.normal(size=(3, 4))
     np.testing.assert_allclose(made.coefficients(x) @ B.T, x @ made.A.T, atol=1e-10)
-    with pytest.raises(ValueError, match="group 1 has only zeros"):
-        orthonormal_groups([[1.0, 0.0], [2.0, 0.0]], [0, 1])
-    for other in (B, B[:0, :3], B[0, :3]):
-        with pytest.raises(ValueError, match=r"shape \(M, 3\)"):
-            orthonormal_groups(other, [0, 1, 1])
 
 
 REFUSED = [
@@ -516,11 +502,6 @@ def test_what_a_fit_refuses(fit):
         stability_radius(fit)
     with pytest.raises(TypeError, match="the prior must select"):
         condition_on_rows(fit, [0])
-    for name in (77, None, [0], np.array([0, 1])):
-        with pytest.raises(ValueError, match="name must be one of"):
-            group_norm(fit, name)
-    with pytest.raises(TypeError, match="prior=GroupLasso"):
-        group_norm(rvamp(A, Y, 1.0), 0)
 
 
 def test_columns_that_are_not_orthonormal_are_named():
@@ -538,7 +519,7 @@ def test_columns_that_are_not_orthonormal_are_named():
 def test_units_make_no_column_dependent():
     draw = np.random.default_rng(0)
     B = draw.normal(size=(40, 3)) * [1e11, 1.0, 1e-20]
-    made = orthonormal_groups(B, [1, 1, 1])
+    made, _ = orthonormal(B, np.array([1, 1, 1]))
     np.testing.assert_allclose(made.A.T @ made.A, np.eye(3), atol=1e-10)
     x = draw.normal(size=3)
     np.testing.assert_allclose(B @ made.coefficients(x), made.A @ x, atol=1e-9)

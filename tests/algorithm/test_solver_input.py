@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from rvamp_nb.algorithm.densities import coefficient_interval, p1, p2
+from rvamp_nb.algorithm.densities import p1, p2
 from rvamp_nb.algorithm.energy import free_energy, stability_radius
 from rvamp_nb.algorithm.evolution import ConstantSignal, state_evolution
 from rvamp_nb.algorithm.likelihood import Logistic, Squared
@@ -24,9 +24,9 @@ from rvamp_nb.algorithm.resampling import (
     TwoPoint,
 )
 from rvamp_nb.algorithm.solver import rvamp, rvamp_path
+from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.datasets import gaussian_design, standardize
 from rvamp_nb.exceptions import ConvergenceWarning
-from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.refinement import refine
 from rvamp_nb.tables.chunked import ChunkedTable
 
@@ -471,7 +471,7 @@ ALL_ASKED = {
     "radius": lambda fit: stability_radius(fit, 1e-4),
     "moments of p1": lambda fit: [p1(fit).mean, p1(fit).var, p1(fit).atom],
     "p1": lambda fit: p1(fit).pdf(FAR),
-    "intervals": coefficient_interval,
+    "intervals": lambda fit: p1(fit).quantile([0.05, 0.95]),
     "p2": lambda fit: p2(fit).covariance,
     "condition_on_rows": lambda fit: condition_on_rows(fit).Pi,
     "refine": lambda fit: refine(fit, None, 20, verbose=False).Pi,

@@ -34,7 +34,7 @@ import make_beyond_truth as refitted
 
 from rvamp_nb.algorithm.clusters import find_clusters
 from rvamp_nb.algorithm.solver import rvamp, with_clusters
-from rvamp_nb.inference.conditioning import condition_on_rows, row_scores
+from rvamp_nb.course.conditioning import condition_on_rows, row_scores
 
 TABLE = HERE.parent / "truth/beyond" / "worths.json"
 # the tables that were looked at before the constants of `rows` stood

@@ -81,7 +81,9 @@ def fitted(name):
     prior = rvamp_nb.Laplace(lam, fixed())
     given = dict(prior=prior, resampling=rvamp_nb.Subsample(0.5))
     if kind == "survival":
-        return *rvamp_nb.survival_fit(A, *y, **given), None
+        from rvamp_nb.course.survival import survival_fit
+
+        return *survival_fit(A, *y, **given), None
     if kind == "events":
         given |= dict(loss=rvamp_nb.PoissonLoss(), intercept=True)
     return rvamp_nb.rvamp(A, y, **given), None, None

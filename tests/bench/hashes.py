@@ -20,7 +20,8 @@ from scipy import sparse
 
 import rvamp_nb as rv
 from rvamp_nb import datasets
-from rvamp_nb.inference.survival import simulated_survival
+from rvamp_nb.course.conditioning import condition_on_rows
+from rvamp_nb.course.survival import simulated_survival, survival_fit
 
 rng = np.random.default_rng(65)
 M, N = 40, 12
@@ -81,7 +82,7 @@ def survival():
     """A Cox fit on rows of Poisson."""
     table, y = simulated_survival(M=60, N=6, seed=1)
     prior = rv.Laplace(1.0, DRAWN)
-    return rv.survival_fit(table, y["time"], y["event"], prior=prior)[0]
+    return survival_fit(table, y["time"], y["event"], prior=prior)[0]
 
 
 def stability(y=Y, **options):
@@ -149,12 +150,11 @@ PROBLEMS = {
         loss=rv.Logistic(),
         intercept=True,
     ),
-    "rows": lambda: rv.condition_on_rows(fitted()(), rows=2),
-    "rows, groups": lambda: rv.condition_on_rows(
+    "rows": lambda: condition_on_rows(fitted()(), rows=2),
+    "rows, groups": lambda: condition_on_rows(
         fitted(LABELS, 0.1, resampling=GROUPED, loss=WEIGHTED)(), rows=1
     ),
     "refine": refined(fitted(resampling=rv.Subsample(0.5))),
-    "refine, rows": refined(lambda: rv.condition_on_rows(fitted()(), rows=1)),
     "refine, weights": refined(fitted(LABELS, 0.1, loss=WEIGHTED, intercept=True)),
     "refine, huber, groups": refined(
         fitted(resampling=GROUPED, loss=rv.Huber(0.5)), n_resamples=40

@@ -11,8 +11,7 @@ left but that), that of the fit before, and what the answer says it is worth; th
 of features with a true Π from .02 to .98 whose 95 % interval holds the truth, for Π,
 mean and variance; refits made, and how many plain ones each counts for; features on the
 wrong side of the threshold .75, and of these those that were not said to be undecided
-(two standard errors); the worth of `refine(condition_on_rows(fit))`, close columns in
-blocks; processor seconds of the one, of the other, and of one refit.
+(two standard errors); processor seconds of it and of one refit.
 """
 
 import argparse
@@ -22,10 +21,8 @@ from pathlib import Path
 import numpy as np
 from beyond import refitted, timed, worth
 
-from rvamp_nb.algorithm.clusters import find_clusters
-from rvamp_nb.algorithm.solver import rvamp, with_clusters
+from rvamp_nb.algorithm.solver import rvamp
 from rvamp_nb.inference.bootstrap import naive_bootstrap
-from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.refinement import refine
 
 TABLE = Path(__file__).resolve().parent.parent / "truth/beyond" / "refined.json"
@@ -66,17 +63,12 @@ def of_a_seed(found, truth, seed):
 
 
 def of_answers(found, truth, seeds=SEEDS):
-    """Of a fit or a counted one, over the seeds: worth, and the mean numbers."""
+    """Of a fit, over the seeds: worth, and the mean numbers."""
     errors, numbers = zip(*(of_a_seed(found, truth, seed) for seed in seeds))
     Pi, _, _, n = truth
     one, error = np.mean(Pi * (1 - Pi)), np.mean(errors)
     numbers = np.mean(numbers, axis=0)
     return float(one / error) if error > one / (30 * n) else None, numbers.tolist()
-
-
-def closely(fit):
-    """The fit with close columns in blocks, and four rows counted."""
-    return condition_on_rows(with_clusters(fit, find_clusters(fit.problem.A, fit.Pi)))
 
 
 def case(name):
@@ -90,11 +82,9 @@ def row(name):
     design, _, law = name.rpartition("_")
     A, y, lam, options, truth = case(name)
     fit = rvamp(A, y, **options)
-    found, of_counted = timed(closely, fit)
     by_default, numbers = of_answers(fit, truth)
-    best, of_best = of_answers(found, truth)
     model = dict(loss="logistic", intercept=True) if options["intercept"] else {}
-    laws = dict(zip(("counts", "randomize"), refitted.LAWS[law]))
+    laws = dict(zip(("resampling", "randomize"), refitted.LAWS[law]))
     plan = dict(n_resamples=200, columns=np.flatnonzero(fit.Pi > 0.003), verbose=False)
     _, of_refits = timed(naive_bootstrap, A, y, lam, **laws, **plan, **model)
     return dict(
@@ -104,12 +94,11 @@ def row(name):
         chosen_on=design in CHOSEN_ON,
         worth=by_default,
         worth_before=worth(fit.Pi, truth[0], truth[3]),
-        worth_counted=best,
         says=numbers[0],
         cover=np.round(numbers[1:4], 3).tolist(),
         n_resamples=numbers[4],
         gain=numbers[5],
-        seconds=[numbers[6], of_counted + of_best[6], of_refits / 200],
+        seconds=[numbers[6], of_refits / 200],
         wrong=numbers[7],
         unsaid=numbers[8],
     )

@@ -1901,7 +1901,7 @@ def test_whole_groups_are_drawn(capsys):
 
 
 def test_a_time_and_an_event(capsys):
-    from rvamp_nb.inference.survival import simulated_survival
+    from rvamp_nb.course.survival import simulated_survival
 
     A, y = simulated_survival(M=150, N=5, seed=1)
     X = (10 * A).round(5)
@@ -1937,7 +1937,7 @@ def test_a_time_and_an_event(capsys):
 
 
 def test_late_entries_and_sites_with_a_hazard_each(capsys):
-    from rvamp_nb.inference.survival import simulated_survival
+    from rvamp_nb.course.survival import simulated_survival
 
     A, y = simulated_survival(M=150, N=5, seed=1)
     X, site = (10 * A).round(5), np.arange(150) % 3

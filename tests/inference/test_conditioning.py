@@ -15,6 +15,7 @@ from scipy.stats import hypergeom
 from rvamp_nb.algorithm.clusters import find_clusters
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge
+from rvamp_nb.algorithm.problem import NEGLIGIBLE
 from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
@@ -26,11 +27,11 @@ from rvamp_nb.algorithm.resampling import (
 )
 from rvamp_nb.algorithm.solver import rvamp, with_clusters
 from rvamp_nb.algorithm.weighted import WeightedLoss
+from rvamp_nb.course import conditioning as room
+from rvamp_nb.course.conditioning import condition_on_rows, row_scores
+from rvamp_nb.course.patterns import PerRowLoss, patterns, split_law
 from rvamp_nb.datasets import gaussian_design, standardize
-from rvamp_nb.inference import conditioning as room
 from rvamp_nb.inference.batch_glm import penalised_fit
-from rvamp_nb.inference.conditioning import condition_on_rows, row_scores
-from rvamp_nb.inference.patterns import PerRowLoss, patterns, split_law
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth/beyond"))
 import make_beyond_truth as refitted
@@ -259,7 +260,7 @@ def test_columns_that_are_never_selected_stay_as_they_are():
     fit = rvamp(d.A, d.y, prior=prior, resampling=HALF)
     better = condition_on_rows(fit, rows=2)
     rest = np.setdiff1d(np.arange(400), better.columns)
-    assert 0 < len(better.columns) < 200 and (fit.Pi[rest] <= room.NEGLIGIBLE).all()
+    assert 0 < len(better.columns) < 200 and (fit.Pi[rest] <= NEGLIGIBLE).all()
     np.testing.assert_array_equal(better.Pi[rest], fit.Pi[rest])
     parts, _ = room.solve_patterns(fit, better.rows, np.arange(400))
     whole = sum(part.weight * part.fit.Pi for part in parts)
@@ -318,7 +319,7 @@ def test_what_does_not_settle_is_said_and_stays(monkeypatch):
 )
 def test_every_loss_law_and_penalty(options):
     """Numbers that are numbers, and not far from the diagonal's on a tame design."""
-    M = 60 if "intercept" in options or "counts" in options else 25
+    M = 60 if "intercept" in options or "resampling" in options else 25
     A = gaussian_design(M, 30, rho=0.8, seed=1).A
     y = (np.random.default_rng(1).random(M) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
     fit = rvamp(A, y, **options)
@@ -329,7 +330,7 @@ def test_every_loss_law_and_penalty(options):
         assert part.shape == (30,) and np.isfinite(part).all()
     assert ((better.Pi >= 0) & (better.Pi <= 1)).all() and (better.var >= 0).all()
     assert np.abs(better.Pi - fit.Pi).max() < 0.25
-    varies = options.get("counts", Poisson()).var > 0
+    varies = options.get("resampling", Poisson()).var > 0
     assert len(better.parts) == (4 if varies else 1)
 
 

@@ -29,9 +29,9 @@ from rvamp_nb import (
     TwoPoint,
     WeightedLoss,
     complementary_pairs,
-    orthonormal_groups,
     rvamp,
 )
+from rvamp_nb.algorithm.column_groups import orthonormal
 from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.exceptions import ConvergenceWarning
@@ -208,7 +208,7 @@ def test_what_is_not_implemented_is_refused_by_name():
     refused(fitted(resampling=Grouped(HALF, groups)), "rows in groups", "single rows")
     clustered = fitted(column_clusters=[[0, 1]])
     refused(clustered, "clusters", "column_clusters")
-    made = orthonormal_groups(D.A, np.arange(40) // 4)
+    made, _ = orthonormal(D.A, np.arange(40) // 4)
     prior = GroupLasso(0.2, made.groups)
     in_groups = rvamp(made.A, D.y, prior=prior, resampling=HALF)
     refused(in_groups, "fit must be without", "GroupLasso")

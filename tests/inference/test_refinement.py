@@ -31,16 +31,15 @@ from rvamp_nb import (
     Subsample,
     Weakness,
     WeightedLoss,
-    condition_on_rows,
     naive_bootstrap,
     refine,
     rvamp,
-    survival_fit,
 )
 from rvamp_nb.algorithm.cluster_channel import field_of
 from rvamp_nb.algorithm.column_groups import GroupLasso
 from rvamp_nb.algorithm.lmmse import couple_rows
 from rvamp_nb.algorithm.solver import with_clusters
+from rvamp_nb.course.survival import survival_fit
 from rvamp_nb.inference import batch_glm, refits, turns
 from rvamp_nb.inference import refinement as room
 from rvamp_nb.inference.baseline import BaselineHazard
@@ -508,15 +507,13 @@ def test_the_same_numbers_every_time_and_other_ones_by_another_seed():
     assert not np.array_equal(one.Pi, other.Pi)
 
 
-def test_a_counted_fit_brings_its_own_answer():
+def test_a_fit_in_clusters_brings_its_own_answer():
     fit = fitted("halves")
     close = with_clusters(fit, [[0, 1, 2]])
-    one = refine(fit, None, 200, verbose=False)
-    for what in (condition_on_rows(fit, 2), close, condition_on_rows(close)):
-        answer = refine(what, None, 200, verbose=False)
-        np.testing.assert_allclose(one.draws, answer.draws, atol=1e-4)
-        assert agrees_with_halves(answer)
-        assert not np.array_equal(one.Pi, answer.Pi)
+    one, answer = (refine(f, None, 200, verbose=False) for f in (fit, close))
+    np.testing.assert_allclose(one.draws, answer.draws, atol=1e-4)
+    assert agrees_with_halves(answer)
+    assert not np.array_equal(one.Pi, answer.Pi)
 
 
 def test_what_is_sometimes_0_has_a_spread():
@@ -681,7 +678,7 @@ class Own(Logistic):
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda fit: refine("fit"), "from rvamp or condition_on_rows"),
+        (lambda fit: refine("fit"), "fit must be a Fit, from rvamp"),
         (lambda fit: refine(fit, 0), "accuracy"),
         (lambda fit: refine(fit, -0.1), "accuracy"),
         (lambda fit: refine(fit, 0.7), "accuracy"),

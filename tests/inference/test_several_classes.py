@@ -23,10 +23,10 @@ from rvamp_nb import (
     Subsample,
     rvamp,
     rvamp_path,
-    softmax_fit,
 )
 from rvamp_nb.algorithm.groups import BlockNatural, GroupedLoss
 from rvamp_nb.algorithm.resampling import FixedFactor
+from rvamp_nb.course.softmax import softmax_fit
 from rvamp_nb.inference import several_classes, turns
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.several_classes import (

@@ -15,24 +15,20 @@ from rvamp_nb import (
     StabilitySelection,
     Subsample,
     complementary_pairs,
-    condition_on_rows,
     datasets,
-    group_norm,
     naive_bootstrap,
     neighbourhoods,
-    orthonormal_groups,
     p1,
     p2,
     predict_study,
     refine,
     rvamp,
     rvamp_path,
-    softmax_fit,
     state_evolution,
-    survival_fit,
 )
+from rvamp_nb.algorithm.column_groups import orthonormal
 from rvamp_nb.algorithm.order_parameters import ConstantSignal
-from rvamp_nb.inference.survival import simulated_survival
+from rvamp_nb.course.survival import simulated_survival, survival_fit
 
 # what is put in again: messages to start from, and data
 INPUTS = {"State"}
@@ -70,27 +66,23 @@ def made():
     A, y = table()
     fit = rvamp(A, y, 60.0)
     halves = rvamp(A, y, 60.0, resampling=Subsample(0.5))
-    groups = orthonormal_groups(A.to_numpy(), np.arange(10) // 2)
+    groups, _ = orthonormal(A.to_numpy(), np.arange(10) // 2)
     grouped = rvamp(groups.A, y, prior=GroupLasso(60.0, groups.groups))
     X, survival = simulated_survival(M=60, N=5)
     hazard = survival_fit(X, survival["time"], survival["event"], lam=1.0)[1]
     found = [
         fit,
         hazard,
-        groups,
         rvamp_path(A, y, [90.0, 60.0]),
         p1(fit),
         p1(rvamp(A, y, 60.0, beta=1.0)),
         p1(rvamp(A, y, 60.0, column_clusters=[[0, 1]])),
         p1(grouped),
         p2(fit),
-        group_norm(grouped, 0),
-        condition_on_rows(fit, rows=[3]),
         complementary_pairs(halves),
         naive_bootstrap(A.to_numpy(), y, 60.0, n_resamples=50),
         refine(fit, n_resamples=50),
         selector().debiased_effects(),
-        softmax_fit(A, np.digitize(y, [-30, 30]), 5.0),
         neighbourhoods(A, n_resamples=20, verbose=False),
         state_evolution(
             0.5, 0.5, signal=ConstantSignal(size=3.0, density=0.1), noise=1.0
@@ -129,7 +121,6 @@ def test_each_of_them_is_shown():
         p1,
         lambda fit: p1(fit, NAMES),
         lambda fit: p2(fit, NAMES),
-        lambda fit: condition_on_rows(fit, rows=[3]),
         complementary_pairs,
         lambda fit: refine(fit, n_resamples=50),
         lambda fit: neighbourhoods(table()[0], n_resamples=20, verbose=False),
@@ -145,11 +136,9 @@ def test_tables_hold_the_numbers_of_their_objects():
     A, y = table()
     fit = rvamp(A, y, 60.0, resampling=Subsample(0.5))
     pairs = complementary_pairs(fit)
-    conditioned = condition_on_rows(fit, rows=[3])
-    for one, Pi in ((fit, fit.Pi), (p1(fit), fit.Pi), (conditioned, conditioned.Pi)):
+    for one, Pi in ((fit, fit.Pi), (p1(fit), fit.Pi)):
         np.testing.assert_allclose(one.summary()["Pi"], Pi)
     np.testing.assert_array_equal(pairs.summary()["Pi_both"], pairs.Pi_both)
-    np.testing.assert_array_equal(conditioned.summary()["Pi_before"], fit.Pi)
     np.testing.assert_allclose(p2(fit).summary()["sd"], p2(fit).std)
 
 

@@ -27,13 +27,13 @@ from rvamp_nb.algorithm.solver import rvamp
 from rvamp_nb.algorithm.start import initial_state
 from rvamp_nb.algorithm.step import WithIntercept
 from rvamp_nb.algorithm.weighted import WeightedLoss
+from rvamp_nb.course.conditioning import condition_on_rows
+from rvamp_nb.course.survival import simulated_survival, survival_fit
 from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.inference import batch_glm as refits_room
 from rvamp_nb.inference.baseline import BaselineHazard, survival_target
 from rvamp_nb.inference.bootstrap import naive_bootstrap
-from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.cox import CoxLoss, RiskSets, cox_fits, leave_one_out_hazard
-from rvamp_nb.inference.survival import simulated_survival, survival_fit
 
 TRUTH = Path(__file__).parents[1] / "truth/survival"
 sys.path.insert(0, str(TRUTH))

@@ -32,11 +32,11 @@ from rvamp_nb import (
     rvamp,
 )
 from rvamp_nb.algorithm.cluster_channel import field_of
+from rvamp_nb.course.survival import survival_fit
 from rvamp_nb.inference import turns as room
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.inference.several_classes import Softmax
-from rvamp_nb.inference.survival import survival_fit
 from rvamp_nb.inference.turns import (
     FrozenCoupling,
     KroneckerFactor,

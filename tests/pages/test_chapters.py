@@ -87,7 +87,7 @@ def test_the_notebooks_are_in_order():
         ("notes.ipynb", "notes.ipynb is in none of course, workshop, howto, appendix"),
         ("more/notes.ipynb", "more/notes.ipynb is in none of"),
         ("course/deep/23_notes.ipynb", "course/deep/23_notes.ipynb is in none of"),
-        ("howto/saving.ipynb", "two notebooks are called saving"),
+        ("howto/solver.ipynb", "two notebooks are called solver"),
         ("course/21_notes.ipynb", "chapter 2.1 is taken twice"),
         ("course/24_notes.ipynb", "chapter 2.3 is left out"),
         ("course/51_notes.ipynb", "the parts are 1, 2, 5"),
@@ -96,7 +96,7 @@ def test_the_notebooks_are_in_order():
     ],
 )
 def test_a_notebook_out_of_order_is_named(added, told):
-    places = "index", "course/11_a", "course/21_b", "course/22_c", "workshop/saving"
+    places = "index", "course/11_a", "course/21_b", "course/22_c", "workshop/solver"
     assert [*disorder([Path(f"{place}.ipynb") for place in places])] == []
     places = sorted([*(f"{place}.ipynb" for place in places), added])
     [found] = disorder([Path(place) for place in places])
@@ -641,7 +641,7 @@ def test_a_lost_link_is_found():
         "[chapter 2.4](07_messages.ipynb)": "no such notebook",
         "[chapter 2.4](../24_messages.ipynb)": "no such notebook",
         "[chapter 3.1](24_messages.ipynb)": "is 2.4",
-        "[7](../workshop/saving.ipynb)": "is no chapter",
+        "[7](../workshop/solver.ipynb)": "is no chapter",
         "[there](24_messages.ipynb#nowhere-at-all)": "no such section",
     }
     assert {link: lost(*LINKED.findall(link)[0], at) for link in links} == links

@@ -43,7 +43,7 @@ def refined():
     lines = json.loads(file.read_text(encoding="utf-8"))
     worth = np.array([line["worth"] or 30 * line["truth"] for line in lines])
     seconds = np.array([line["seconds"] for line in lines])
-    gain = worth * seconds[:, 2] / seconds[:, 0]
+    gain = worth * seconds[:, 1] / seconds[:, 0]
     truths = [line["truth"] for line in lines]
     kinds = {line["name"].rpartition("_")[0] for line in lines}
     return {

@@ -27,7 +27,6 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
-    softmax_fit,
 )
 from rvamp_nb.datasets import load_diabetes
 from rvamp_nb.inference.baseline import BaselineHazard
@@ -340,14 +339,11 @@ def results():
     some = Effects(*(np.where(few, v, np.nan) for v in whole[:5]), whole.status)
     some = some._replace(status=np.where(few, "interval", "none"))
     none = some._replace(status=np.full(10, "none"))
-    labels = np.digitize(y, [-30, 30])
-    classes = softmax_fit(pd.DataFrame(A, columns=d.names[:10]), labels, lam=1.0)
     left = np.exp(-y / 100)
     times = dict(strata=np.arange(442) % 2)
     baseline = BaselineHazard(left, np.arange(442) % 3 > 0, **times)
     refits = naive_bootstrap(A, y, 60.0, n_resamples=40)
     return {
-        "classes": (classes, "converged", "green"),
         "baseline": (baseline, "held fixed", "plain"),
         "plain refits": (refits, "complete", "green"),
         "fit": (fit, "converged", "green"),
@@ -367,7 +363,6 @@ def results():
 
 NAMES = "fit", "no answer", "without Π", "path", "no path", "refits", "interrupted"
 NAMES += (
-    "classes",
     "baseline",
     "plain refits",
     "effects",
@@ -390,14 +385,10 @@ def test_a_result_is_a_line_and_a_page(results, name):
     assert page.count("<tr>") <= 9 and "<script" not in page
 
 
-def test_results_of_refits_classes_and_hazards_have_a_table(results):
+def test_results_of_refits_and_hazards_have_a_table(results):
     for name, columns in {
         "refits": ["mean", "sd", "Pi", "mean_se", "Pi_se"],
         "plain refits": ["mean", "sd", "Pi", "mean_se", "Pi_se"],
-        "classes": [
-            "Pi",
-            *(f"{what} {k}" for k in range(3) for what in ("mean", "sd")),
-        ],
         "baseline": ["events", "hazard"],
     }.items():
         result = results[name][0]
@@ -406,11 +397,7 @@ def test_results_of_refits_classes_and_hazards_have_a_table(results):
         if name != "baseline":
             assert len(table) == 10
             np.testing.assert_array_equal(table["Pi"], result.Pi)
-    classes, baseline = (results[name][0] for name in ("classes", "baseline"))
-    assert [*classes.summary().index] == [*load_diabetes().names[:10]]
-    assert "bmi" in classes._repr_html_()
-    refined = classes.refine(accuracy=0.2, verbose=False)
-    assert [*refined.summary().columns][:2] == ["Pi", "Pi_se"]
+    baseline = results["baseline"][0]
     by_hand = baseline.summary()
     assert by_hand["events"].sum() == baseline.event.sum()
     assert by_hand.index.names == ["stratum", "time"]

@@ -41,7 +41,7 @@ rvamp_nb\.__all__  # lazy_loader makes it of the stub
 rvamp_nb\.(?!datasets\.|({"|".join(map(".".join, LISTED))})\b)\w+\..*  # not public
 rvamp_nb\.select\.estimator\.StabilitySelection  # has the metaclass of scikit-learn's
 rvamp_nb\.select\.estimator\.StabilitySelection\.set_\w+_request  # it adds them
-rvamp_nb\.select\.bagged\.Bagged\w+\.set_\w+_request
+rvamp_nb\.select\.estimator\.Bagged\w+\.set_\w+_request
 rvamp_nb\.algorithm\.solver\.Fit\.load  # a function that stands elsewhere
 rvamp_nb\.tables\.chunked\.ChunkedTable\.T  # what `@` asks
 """

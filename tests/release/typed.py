@@ -21,11 +21,9 @@ from rvamp_nb import (
     StabilitySelection,
     Subsample,
     WeightedLoss,
-    condition_on_rows,
     datasets,
     debiased_effects,
     free_energy,
-    load_fit,
     naive_bootstrap,
     neighbourhoods,
     p1,
@@ -34,13 +32,9 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
-    save_fit,
-    softmax_fit,
     state_evolution,
-    survival_fit,
 )
 from rvamp_nb.algorithm.order_parameters import ConstantSignal
-from rvamp_nb.inference.softmax import SoftmaxFit
 from rvamp_nb.results import (
     P1,
     P2,
@@ -80,18 +74,12 @@ assert_type(p1(fit, 0), P1 | P1Clustered | P1InGroup | P1Numeric | P1Posterior)
 assert_type(p2(fit, [0, 1]), P2)
 assert_type(p2(fit, [0, 1]).covariance, Array)
 assert_type(free_energy(fit), float)
-assert_type(refine(condition_on_rows(fit, 4), n_resamples=100), RefinedFit)
+assert_type(refine(fit, n_resamples=100), RefinedFit)
 assert_type(debiased_effects(fit).ci_low, Array)
 assert_type(naive_bootstrap(data.A, data.y, lam, loss="huber").Pi_se, Array)
 assert_type(neighbourhoods(data.A, rule="or").probabilities, Array)
-save_fit(fit, "fit.npz")
-fit.save("fit.npz")
-assert_type(load_fit("fit.npz", data.A, data.y), Fit)
-assert_type(Fit.load("fit.npz", data.A, data.y), Fit)
 assert_type(Laplace(lam).scaled(2.0).is_unpenalized(), bool | NDArray[np.bool_])
 assert_type(Grouped(Subsample(), ("a", "a", "b")).mean, float)
-assert_type(survival_fit(data.A, data.y, data.y > 0, lam), tuple[Fit, BaselineHazard])
-assert_type(softmax_fit(data.A, data.y > 0, lam).refine(), SoftmaxFit)
 assert_type(ChunkedTable(data.A).sizes, tuple[Array, Array])
 assert_type(state_evolution(0.3, lam, signal=ConstantSignal(3.0, 0.1)), Evolution)
 assert_type(plan_study(1000, 10, 0.5, pfer=1).power, float)
@@ -108,6 +96,7 @@ assert_type(selector, StabilitySelection)
 assert_type(selector.probabilities_, Array)
 assert_type(selector.lambdas_, Array)
 assert_type(selector.refined_, RefinedFit | None)
+assert_type(selector.baseline_, BaselineHazard | None)
 assert_type(selector.refine(n_resamples=100), RefinedFit)
 assert_type(selector.duplicates(), list[str])
 assert_type(selector.plot_density("bmi"), Axes)
@@ -151,7 +140,6 @@ rvamp(data.A, data.y, n_refits=3)  # type: ignore[call-arg]
 rvamp(data.A)  # type: ignore[call-arg]
 fit.average  # type: ignore[attr-defined]
 p1("fit.npz")  # type: ignore[arg-type]
-save_fit(data, "fit.npz")  # type: ignore[arg-type]
 refine(data)  # type: ignore[arg-type]
 naive_bootstrap(data.A, data.y, lam, loss="hubber")  # type: ignore[arg-type]
 BaggedRegressor("selector")  # type: ignore[arg-type]
@@ -161,3 +149,4 @@ selector.refine(random_state=0.5)  # type: ignore[arg-type]
 Subsample("half")  # type: ignore[arg-type]
 datasets.load_riboflavin(3)  # type: ignore[arg-type]
 rvamp_nb.refined  # type: ignore[attr-defined]
+rvamp_nb.save_fit  # type: ignore[attr-defined]

@@ -850,6 +850,21 @@ def test_another_random_state_makes_other_refits():
     assert "random seed 7" in dict(wording.facts(first.selection_))["refits"]
 
 
+def test_less_accuracy_is_less_work():
+    d = datasets.load_diabetes()
+    turns = []
+    for accuracy in (0.02, 0.031):
+        s = StabilitySelection(accuracy=accuracy, verbose=0).fit(d.A[:, :10], d.y)
+        wanted = 0.6 / accuracy**2
+        assert wanted <= s.refined_.equivalent_refits < 1.5 * wanted
+        assert s.refined_.Pi_se.max() <= accuracy
+        turns.append(s.refined_.levels[0].shape[0])
+    assert turns[1] < turns[0] / 2
+    for n in (10, 100):
+        s = StabilitySelection(n_resamples=n, verbose=0).fit(d.A[:, :10], d.y)
+        assert len(s.refined_.draws) == n
+
+
 def test_the_folds_of_cross_validation_are_drawn():
     found = set()
     for seed in range(5):

@@ -13,7 +13,6 @@ from rvamp_nb import (
     Prior,
     StabilitySelection,
     Subsample,
-    coefficient_interval,
     p1,
     refine,
     rvamp,
@@ -188,7 +187,7 @@ def test_inner_alone_is_all_that_a_prior_needs():
     for of in ("cdf", "pdf"):
         pair = [getattr(p1(fit), of)(x) for fit in (one, other)]
         np.testing.assert_allclose(*pair, atol=1e-4)
-    ends = [coefficient_interval(fit) for fit in (one, other)]
+    ends = [p1(fit).quantile([0.05, 0.95]) for fit in (one, other)]
     np.testing.assert_allclose(*ends, atol=1e-5)
     a, b = refine(one, n_resamples=100), refine(other, n_resamples=100)
     assert np.abs(a.Pi - b.Pi).max() < 1e-3

@@ -21,12 +21,12 @@ from rvamp_nb.algorithm import active
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.algorithm.resampling import NoResampling, Subsample, TwoPoint
+from rvamp_nb.course.survival import simulated_survival, survival_fit
 from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference import refinement as refined_room
 from rvamp_nb.inference import refits as room
 from rvamp_nb.inference.baseline import BaselineHazard
 from rvamp_nb.inference.refinement import any_selected, resamples
-from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.inference.turns import ExactByTurns
 from rvamp_nb.select import penalty, substitutes
 from rvamp_nb.select.error_control import error_control, pfer_bound

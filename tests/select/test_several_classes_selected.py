@@ -10,7 +10,8 @@ import pytest
 from designs import at_most
 from predictor import predictor
 
-from rvamp_nb import NonNegative, StabilitySelection, p1, p2, softmax_fit
+from rvamp_nb import NonNegative, StabilitySelection, p1, p2
+from rvamp_nb.course.softmax import softmax_fit
 from rvamp_nb.inference.several_classes import Softmax
 from rvamp_nb.select import report, wording
 from rvamp_nb.tables import ChunkedTable

@@ -176,6 +176,52 @@ def test_the_menu_shows_the_page_that_it_is_on(tab, address):
     assert tab.evaluate("scrollY") == 0
 
 
+FOCUSED = "() => !!document.activeElement.closest('.sidebar-drawer, .toc-drawer')"
+
+
+def test_on_a_phone_the_keyboard_passes_a_closed_menu_by_and_opens_it(tab, address):
+    tab.set_viewport_size(PHONE)
+    tab.goto(f"{address}21_replica.html")
+    for _ in range(12):
+        tab.keyboard.press("Tab")
+        assert not tab.evaluate(FOCUSED)
+    tab.get_by_role("button", name="Menu").focus()
+    tab.keyboard.press("Enter")
+    tab.locator(".sidebar-drawer a").first.wait_for()
+    tab.locator(".sidebar-drawer a").first.focus()
+    assert tab.evaluate(FOCUSED)
+
+
+PLACED = """id => {
+    const { top } = document.getElementById(id).getBoundingClientRect();
+    return scrollY > 0 && 0 <= top && top < 200;
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_section_below_the_explorer_stays_in_view(tab, address, width):
+    place = "p2-what-the-coupling-s-factor-knows"
+    tab.set_viewport_size(dict(width=width, height=900))
+    tab.goto(f"{address}37_densities.html#{place}")
+    tab.evaluate(SETTLED)
+    tab.wait_for_function(PLACED, arg=place, timeout=10_000)
+
+
+HEADINGS = """() => [...document.querySelectorAll(".rvx .stage text.strong")]
+    .filter(text => text.getBBox().y < 20).map(text => text.getBoundingClientRect())
+    .map(({ left, right }) => [left, right]).sort((a, b) => a[0] - b[0])"""
+
+
+@pytest.mark.parametrize("width", [1080, 1200, 1340, 1440])
+def test_headings_of_the_explorer_have_room_beside_each_other(tab, address, width):
+    tab.set_viewport_size(dict(width=width, height=900))
+    tab.goto(f"{address}index.html")
+    tab.evaluate(SETTLED)
+    shown = tab.evaluate(HEADINGS)
+    assert len(shown) == 3
+    assert all(right < left for (_, right), (left, _) in zip(shown, shown[1:])), shown
+
+
 ALIGNED = """tables => tables.map(table => [...table.rows].map(row =>
     [...row.cells].map(cell => getComputedStyle(cell).textAlign).join()))"""
 

@@ -87,6 +87,20 @@ def test_keys_turn_slides_and_show_notes(screen):
     assert tab.locator("section:visible h1").inner_text() == "Homework"
 
 
+def test_the_speakers_window_turns_with_the_slides(screen):
+    tab, _ = screen
+    tab.goto(f"{(DECKS / 'lecture-10.html').as_uri()}#3")
+    with tab.expect_popup() as opened:
+        tab.keyboard.press("p")
+    notes = opened.value
+    notes.locator("aside:visible").wait_for()
+    assert not tab.locator("aside:visible").count()
+    for window, other, place in (tab, notes, "4"), (notes, tab, "5"):
+        window.keyboard.press("ArrowRight")
+        other.locator(f"section.now[id='{place}']").wait_for()
+    notes.close()
+
+
 def test_the_browser_prints_a_page_for_each_slide(screen):
     tab, _ = screen
     tab.goto((DECKS / "lecture-03.html").as_uri())

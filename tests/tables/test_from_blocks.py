@@ -11,13 +11,14 @@ from scipy import sparse
 
 from rvamp_nb import rvamp
 from rvamp_nb.algorithm.cluster_channel import cavity_input, moment_view
-from rvamp_nb.algorithm.densities import coefficient_interval, p1, p2
+from rvamp_nb.algorithm.densities import p1, p2
 from rvamp_nb.algorithm.energy import free_energy, stability_radius
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import FixedFactor, Grouped, Stratified, Subsample
-from rvamp_nb.inference import conditioning
+from rvamp_nb.course import conditioning
+from rvamp_nb.course.conditioning import condition_on_rows
+from rvamp_nb.course.survival import simulated_survival, survival_fit
 from rvamp_nb.inference.baseline import survival_target
-from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.diagnostics import diagnose, near_duplicate_rows
 from rvamp_nb.inference.row_shares import (
     column_effective_rows,
@@ -25,7 +26,6 @@ from rvamp_nb.inference.row_shares import (
     max_correlation,
     row_influence,
 )
-from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.tables.chunked import ChunkedTable
 from rvamp_nb.tables.standardize import unit_columns
 
@@ -133,7 +133,7 @@ def test_the_line_of_repeats_is_the_same_to_rounding():
 def test_densities_are_those_of_a_table_in_memory(dense, fit):
     rows, table = np.array([6, 4, 0, 5, -1]), fit.problem.A
     assert p1(fit, 4).atom == p1(dense, 4).atom and table.passes == 0
-    ends = coefficient_interval(fit), coefficient_interval(dense)
+    ends = (p1(one).quantile([0.05, 0.95]) for one in (fit, dense))
     np.testing.assert_array_equal(*ends)
     ours, theirs = p2(fit, rows), p2(dense, rows)
     np.testing.assert_array_equal(ours.mean, theirs.mean)

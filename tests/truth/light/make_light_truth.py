@@ -41,7 +41,7 @@ from rvamp_nb.algorithm.likelihood import Logistic, Squared  # noqa: E402
 from rvamp_nb.algorithm.prior import Laplace  # noqa: E402
 from rvamp_nb.algorithm.resampling import Subsample  # noqa: E402
 from rvamp_nb.algorithm.solver import with_clusters  # noqa: E402
-from rvamp_nb.inference.conditioning import condition_on_rows  # noqa: E402
+from rvamp_nb.course.conditioning import condition_on_rows  # noqa: E402
 from rvamp_nb.inference.diagnostics import diagnose  # noqa: E402
 from rvamp_nb.inference.row_shares import column_effective_rows, max_correlation  # noqa: E402
 

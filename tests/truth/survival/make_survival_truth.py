@@ -17,10 +17,10 @@ import numpy as np
 
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import Subsample
+from rvamp_nb.course.survival import survival_fit
 from rvamp_nb.inference.batch_glm import penalised_fit
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.inference.cox import cox_fits
-from rvamp_nb.inference.survival import survival_fit
 
 HERE = Path(__file__).resolve().parent
 HALF = Subsample(0.5)

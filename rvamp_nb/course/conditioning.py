@@ -4,7 +4,8 @@ Chapter 4.6 derives it; laws and weights of the patterns are in `patterns`.
 `condition_on_rows` chooses the rows (`row_scores`), solves each pattern from the one
 before on the columns that matter (`solve_patterns`), and mixes the fits.
 
->>> from rvamp_nb import condition_on_rows, datasets, rvamp
+>>> from rvamp_nb import datasets, rvamp
+>>> from rvamp_nb.course.conditioning import condition_on_rows
 >>> d = datasets.load_diabetes()
 >>> fit = rvamp(d.A[:, :10], d.y, lam=60.0)
 >>> condition_on_rows(fit, rows=[3]).Pi.round(1).tolist()
@@ -25,14 +26,14 @@ from ..algorithm.iteration import Anderson, iterate
 from ..algorithm.lmmse import map_chunks
 from ..algorithm.messages import Natural, coordinates, from_coordinates
 from ..algorithm.prior import Penalty
-from ..algorithm.problem import NEGLIGIBLE, Breakdown
+from ..algorithm.problem import Breakdown
 from ..algorithm.row_blocks import noise_of_groups
 from ..algorithm.solver import Fit, check_settled
 from ..algorithm.step import WithIntercept, relative_change
 from ..environment import numpy_errors
-from ..sketch import as_page, leading_moments
+from ..inference.refinement import active_set
 from ..tables.chunked import pick_columns, with_ones
-from ..typing import Array, DataFrame, Ints
+from ..typing import Array, Ints
 from .patterns import PerRowLoss, patterns, sampling_units
 
 __all__ = [
@@ -43,7 +44,6 @@ __all__ = [
     "OWNER",
     "PATTERN_TOL",
     "PatternFit",
-    "active_set",
     "condition_on_rows",
     "moments_of",
     "restrict",
@@ -83,16 +83,6 @@ def restrict(fit, columns):
     state = fit.messages._replace(to_prior=to_prior)
     blocks = [columns.searchsorted(block) for block in fit.column_clusters]
     return put_in_clusters(p._replace(A=A, prior=prior), state, blocks, len(columns))
-
-
-def active_set(fit):
-    """Return the numbers of the columns whose Π is not negligible, (n,) int array, or
-    of all columns if these are most of them, or none.
-    """
-    kept = fit.Pi > NEGLIGIBLE
-    if 0 < kept.mean() < 0.5:
-        return np.flatnonzero(kept)
-    return np.arange(len(kept))
 
 
 def _has_settled(step, enough):
@@ -237,7 +227,8 @@ class ConditionedFit:
 
     Examples
     --------
-    >>> from rvamp_nb import condition_on_rows, datasets, rvamp
+    >>> from rvamp_nb import datasets, rvamp
+    >>> from rvamp_nb.course.conditioning import condition_on_rows
     >>> d = datasets.load_diabetes()
     >>> found = condition_on_rows(rvamp(d.A[:, :10], d.y, lam=60.0), rows=[3, 5])
     >>> [round(float(part.weight), 2) for part in found.parts]
@@ -253,42 +244,6 @@ class ConditionedFit:
     parts: list[PatternFit]
     steps: int
     left: dict
-
-    @property
-    def base(self) -> Fit:
-        """Return the fit without conditions."""
-        return self.fit
-
-    def summary(self) -> "DataFrame":
-        """Show the coefficients in a table, a row for each column, by its name or
-        number.
-
-        Returns
-        -------
-        DataFrame of N rows
-            The mean and the standard deviation across resamples, Pi, and Pi_before, of
-            the fit as it was.
-
-        Examples
-        --------
-        >>> from rvamp_nb import condition_on_rows, datasets, rvamp
-        >>> d = datasets.load_diabetes()
-        >>> found = condition_on_rows(rvamp(d.A[:, :10], d.y, lam=60.0), rows=[3, 5])
-        >>> [*found.summary()]
-        ['mean', 'sd', 'Pi', 'Pi_before']
-        """
-        from pandas import DataFrame
-
-        columns = {"mean": self.mean, "sd": np.sqrt(self.var), "Pi": self.Pi}
-        columns["Pi_before"] = self.fit.Pi
-        return DataFrame(columns, index=self.fit.names)
-
-    def _repr_html_(self):
-        state = ("all settled", "green")
-        if self.left:
-            state = ("not all settled", "amber")
-        rows, columns = leading_moments(self, self.Pi)
-        return as_page(self, state, (), rows, columns, self.fit.names)
 
     def __repr__(self):
         solved = (
@@ -406,12 +361,13 @@ def condition_on_rows(fit: Fit, rows: int | Sequence[int] = 4) -> ConditionedFit
 
     See Also
     --------
-    refine : Combine this fit with refits.
+    refine : Refit, where the answer must be sure.
     Diagnostics : Report whether few rows make most of the noise.
 
     Examples
     --------
-    >>> from rvamp_nb import condition_on_rows, datasets, rvamp
+    >>> from rvamp_nb import datasets, rvamp
+    >>> from rvamp_nb.course.conditioning import condition_on_rows
     >>> d = datasets.load_diabetes()
     >>> fit = rvamp(d.A[:, :10], d.y, lam=60.0)
     >>> condition_on_rows(fit, rows=2).Pi.round(1).tolist()

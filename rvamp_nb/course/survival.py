@@ -9,7 +9,7 @@ steps), so that as a rule the second fit is the last.
 `BaselineHazard`, the frozen shape, which refits and reports need. In the table of the
 chapter features 0 and 1 act on the risk; feature 2 only makes patients leave.
 
->>> from rvamp_nb.inference.survival import simulated_survival, survival_fit
+>>> from rvamp_nb.course.survival import simulated_survival, survival_fit
 >>> A, y = simulated_survival(M=100, N=5, seed=1)
 >>> fit, baseline = survival_fit(A, y["time"], y["event"], lam=1.0)
 >>> fit
@@ -31,9 +31,9 @@ from ..algorithm.resampling import CountLaw, Subsample, check_law
 from ..algorithm.solver import Fit, rvamp
 from ..environment import numpy_errors
 from ..exceptions import ConvergenceWarning
+from ..inference.baseline import BaselineHazard, MovingBaseline
 from ..typing import ArrayLike, TableLike
 from ..validation import check_number, check_size
-from .baseline import BaselineHazard, MovingBaseline
 
 __all__ = ["simulated_survival", "survival_fit"]
 
@@ -128,8 +128,7 @@ def survival_fit(
 
     Examples
     --------
-    >>> from rvamp_nb import survival_fit
-    >>> from rvamp_nb.inference.survival import simulated_survival
+    >>> from rvamp_nb.course.survival import simulated_survival, survival_fit
     >>> A, y = simulated_survival(M=100, N=5, seed=1)
     >>> fit, baseline = survival_fit(A, y["time"], y["event"], lam=1.0)
     >>> fit.Pi.round(1).tolist()
