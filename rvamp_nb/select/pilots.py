@@ -153,7 +153,7 @@ def draw_study(pilot, study, rng):
     y = X[:, true] @ effects + study.noise * rng.normal(size=study.rows)
     A, y = standardize(X, y)
     laws = dict(resampling=Subsample(0.5), verbose=False)
-    laws["seed"] = int(rng.integers(2**31))
+    laws["random_state"] = int(rng.integers(2**31))
     lam, laws["columns"] = _adjust_penalty(A, y, study, laws)
     Pi = naive_bootstrap(A, y, lam, n_resamples=40, **laws).Pi
     kept = Pi >= study.threshold

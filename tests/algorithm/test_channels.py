@@ -385,7 +385,10 @@ def test_a_dear_posterior_begins_faintly(monkeypatch):
     X, labels = load_breast_cancer(return_X_y=True)
     A, labels = (X - X.mean(0)) / X.std(0), labels.astype(float)
     given = dict(
-        prior=Laplace(5.0), resampling=Subsample(0.5), intercept=True, beta=1.0
+        prior=Laplace(5.0, TwoPoint()),
+        resampling=Subsample(0.5),
+        intercept=True,
+        beta=1.0,
     )
     faint = rvamp(A, labels, loss=Logistic(), **given)
     assert faint.converged and faint.n_iter <= 17

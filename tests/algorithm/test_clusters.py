@@ -21,7 +21,13 @@ from rvamp_nb.algorithm.groups import BlockLayout
 from rvamp_nb.algorithm.likelihood import Logistic
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.problem import Breakdown
-from rvamp_nb.algorithm.resampling import Grouped, NoResampling, Poisson, Subsample
+from rvamp_nb.algorithm.resampling import (
+    Grouped,
+    NoResampling,
+    Poisson,
+    Subsample,
+    TwoPoint,
+)
 from rvamp_nb.algorithm.solver import rvamp, with_clusters
 from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.datasets import gaussian_design
@@ -342,7 +348,11 @@ def test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian(pair):
     np.testing.assert_allclose(mean, A[:5] @ whole.mean)
     wide = gaussian_design(40, 90, rho=0.9, seed=1)
     fit = rvamp(
-        wide.A, wide.y, 0.1, intercept=True, column_clusters=[[2, 3, 4], [9, 8]]
+        wide.A,
+        wide.y,
+        prior=Laplace(0.1, TwoPoint()),
+        intercept=True,
+        column_clusters=[[2, 3, 4], [9, 8]],
     )
     some = p2(fit, [3, 9, 50]).across
     var = fit.last.coupled.x.var[[3, 9, 50]]

@@ -29,17 +29,17 @@ from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 def fitted(M, N, fraction=0.1, n_resamples=800, **options):
     data = gaussian_design(M, N, rho=0.7, density=0.08, noise=0.1, seed=3, **options)
-    lam = fraction * np.abs(data.A.T @ data.y).max() / 2
+    prior = Laplace(fraction * np.abs(data.A.T @ data.y).max() / 2, TwoPoint())
     refits = naive_bootstrap(
         data.A,
         data.y,
-        lam,
+        prior=prior,
         n_resamples=n_resamples,
         random_state=0,
         keep=list(range(N)),
         verbose=False,
     )
-    return rvamp(data.A, data.y, lam, tol=1e-11), refits
+    return rvamp(data.A, data.y, prior=prior, tol=1e-11), refits
 
 
 @pytest.fixture(scope="module", params=[(60, 100), (400, 150)], ids=["wide", "tall"])
@@ -178,7 +178,7 @@ def test_at_infinite_beta_the_spread_is_that_across_resamples(both):
 def test_at_finite_beta_the_spread_within_a_posterior_is_added():
     """On the toy of one column: both densities have var + chi / beta."""
     A, y, *_ = toy()
-    fit = rvamp(A, y, 0.6, beta=2.0, tol=1e-11)
+    fit = rvamp(A, y, prior=Laplace(0.6, TwoPoint()), beta=2.0, tol=1e-11)
     x = fit.last.coupled.x
     for law in (p1(fit, 0), p2(fit, 0)):
         np.testing.assert_allclose(law.std**2, x.var + x.chi / 2, rtol=1e-6)

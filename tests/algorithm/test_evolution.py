@@ -24,6 +24,7 @@ from rvamp_nb.algorithm.order_parameters import (
 )
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import NoResampling, Poisson, Subsample, Weakness
+from rvamp_nb.algorithm.weighted import WeightedLoss
 from rvamp_nb.datasets import standardize
 from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.select.error_control import pfer_bound
@@ -253,14 +254,16 @@ def test_a_share_in_place_of_a_penalty():
     [
         (dict(ratio=0), ValueError, "ratio"),
         (dict(ratio="1"), TypeError, "ratio"),
-        (dict(lam=None), ValueError, "give either lam"),
-        (dict(prior=Laplace(1.0)), ValueError, "give either lam"),
+        (dict(lam=None), TypeError, "give lam or prior"),
+        (dict(prior=Laplace(1.0)), TypeError, "give lam or prior"),
         (dict(lam=None, prior=Laplace(np.ones(3))), ValueError, "same for all"),
         (dict(noise=None), ValueError, "noise is needed"),
         (dict(noise=-1.0), ValueError, "noise"),
         (dict(signal=1.0), TypeError, "signal"),
         (dict(resampling=0.5), TypeError, "resampling"),
-        (dict(loss="squared"), TypeError, "loss"),
+        (dict(loss="hinge"), ValueError, "loss must be 'squared'.*'hinge'"),
+        (dict(loss=WeightedLoss("squared")), TypeError, "loss must be Squared, Huber"),
+        (dict(counts=0.5), TypeError, "counts= is called resampling="),
         (dict(spectrum="dct"), ValueError, "orthogonal"),
         (
             dict(spectrum=[-1.0]),

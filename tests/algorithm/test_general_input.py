@@ -458,26 +458,22 @@ BAD = {
         "2 unpenalised columns.*intercept.*dependent",
     ),
     # the wrong kind of thing
-    "likelihood a class": (
+    "loss a class": (
         dict(y=LABELS, loss=Logistic),
         TypeError,
-        r"likelihood must be an object such as Squared\(\) or Logistic\(\)",
+        r"loss must be .* a loss such as Huber\(2.0\), .*not the class Logistic",
     ),
-    "likelihood a word": (
-        dict(y=LABELS, loss="logistic"),
-        TypeError,
-        "likelihood must be an object.*'logistic'",
+    "loss another word": (
+        dict(y=LABELS, loss="logit"),
+        ValueError,
+        "loss must be 'squared', 'logistic', 'poisson', 'huber'.*got 'logit'",
     ),
-    "likelihood None": (dict(loss=None), TypeError, "likelihood must be an object"),
-    "a prior for a likelihood": (
-        dict(loss=RIDGE),
-        TypeError,
-        "likelihood must be an object.*Ridge",
-    ),
-    "a law for a likelihood": (
+    "loss None": (dict(loss=None), TypeError, "loss must be 'squared'"),
+    "a prior for a loss": (dict(loss=RIDGE), TypeError, "loss must be .*Ridge"),
+    "a law for a loss": (
         dict(loss=Poisson(0.5)),
         TypeError,
-        r"likelihood must be an object.*Poisson\(tau=0.5\)",
+        r"loss must be .*Poisson\(tau=0.5\)",
     ),
     "prior a class": (
         dict(prior=SpikeSlab, beta=1.0),
@@ -557,11 +553,11 @@ def test_the_path_refuses_it_too(what):
             TypeError,
             r"path needs a prior with a penalty.*Laplace\(1.0\).*SpikeSlab",
         ),
-        (dict(prior=Ridge(1.0)), ValueError, "without a threshold.*give lams"),
+        (dict(prior=Ridge(1.0)), ValueError, "without a threshold.*give lambdas"),
         (
             dict(prior=ElasticNet(1.0, l1_ratio=0.0)),
             ValueError,
-            "without a threshold.*give lams",
+            "without a threshold.*give lambdas",
         ),
         (
             dict(
@@ -570,7 +566,7 @@ def test_the_path_refuses_it_too(what):
                 resampling=Poisson(2.0),  # half-samples of 20 rows are refused earlier
             ),
             ValueError,
-            "give lams",
+            "give lambdas",
         ),
     ],
     ids=["a spike", "ridge", "a net without a threshold", "nothing penalised"],

@@ -25,12 +25,14 @@ from rvamp_nb.algorithm.likelihood import (
     Squared,
 )
 from rvamp_nb.algorithm.messages import Mixed, Natural
+from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import (
     Discrete,
     Grouped,
     NoResampling,
     Poisson,
     Subsample,
+    TwoPoint,
 )
 from rvamp_nb.algorithm.solver import rvamp, rvamp_path
 from rvamp_nb.algorithm.start import initial_state
@@ -502,10 +504,10 @@ def test_the_order_of_the_rows_of_a_group_is_no_matter(loss):
     turned = np.lexsort((-np.arange(len(y)), label))
     assert not np.array_equal(turned, np.arange(len(y)))
     lam = 0.2 * np.abs(A.T @ loss.derivatives(y, 0 * y)[0]).max()
-    options = dict(loss=loss, intercept=True, tol=1e-8)
-    one = rvamp(A, y, lam, resampling=Grouped(Subsample(0.5), label), **options)
+    options = dict(prior=Laplace(lam, TwoPoint()), loss=loss, intercept=True, tol=1e-8)
+    one = rvamp(A, y, resampling=Grouped(Subsample(0.5), label), **options)
     law = Grouped(Subsample(0.5), label[turned])
-    two = rvamp(A[turned], y[turned], lam, resampling=law, **options)
+    two = rvamp(A[turned], y[turned], resampling=law, **options)
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-7)
     np.testing.assert_allclose(one.var, two.var, rtol=1e-6)
 
