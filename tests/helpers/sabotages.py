@@ -1608,6 +1608,21 @@ SABOTAGES = [
         "tests/inference/test_survival.py::test_a_cox_refit_meets_its_conditions",
     ),
     Sabotage(
+        "course/multinomial.py",
+        "one draw is left out",
+        "n_draws = int(self.tau * M + 1e-9)",
+        "n_draws = int(self.tau * M - 1e-9)",
+        "tests/algorithm/test_resampling.py"
+        "::test_multinomial_draws_have_the_enumerated_probabilities",
+    ),
+    Sabotage(
+        "course/softmax.py",
+        "the means begin at the second feature",
+        "self._by_class(self._best.mean)[:-1])",
+        "self._by_class(self._best.mean)[1:])",
+        "tests/inference/test_several_classes.py::test_against_refits",
+    ),
+    Sabotage(
         "inference/several_classes.py",
         "scores vary by twice as much",
         "joint.predict(np.kron(some, np.eye(d)))[1]",
