@@ -334,13 +334,6 @@ SABOTAGES = [
         "tests/select/test_own_models.py",
     ),
     Sabotage(
-        "algorithm/densities.py",
-        "a length begins at its threshold",
-        "cut=(t - size) / s, slope",
-        "cut=-size / s, slope",
-        "tests/algorithm/test_column_groups.py::test_the_density_of_a_length_against_draws",
-    ),
-    Sabotage(
         "algorithm/column_groups.py",
         "a combination forgets its length",
         "unit = np.abs(unit * np.reshape(length, shape))",
@@ -1057,13 +1050,6 @@ SABOTAGES = [
         "tests/algorithm/test_solver_input.py::test_the_caller_may_reuse_what_was_passed_in",
     ),
     # --- what is read off a fit -------------------------------------------------------
-    Sabotage(
-        "algorithm/densities.py",
-        "an interval leaves out at each end what it may leave out in all",
-        "quantile(np.array([(1 - level) / 2, (1 + level) / 2]))",
-        "quantile(np.array([1 - level, level]))",
-        "tests/algorithm/test_densities.py::test_an_interval_is_two_quantiles",
-    ),
     Sabotage(
         "algorithm/densities.py",
         "a covariance forgets a cross term",
