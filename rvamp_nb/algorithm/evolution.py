@@ -499,7 +499,8 @@ def state_evolution(
     converged = bool(change < tol)
     status = _describe_status(converged, n, change)
     if not converged:
-        warnings.warn(status, ConvergenceWarning, stacklevel=3)  # one is its context
+        # four frames up is the caller's line: there are two decorators
+        warnings.warn(status, ConvergenceWarning, stacklevel=4)
     x, _ = model.sides(macro)
     true = float(share[1:].sum())
     prior = model.scaled(macro)

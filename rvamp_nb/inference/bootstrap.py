@@ -158,7 +158,7 @@ def _read_model(prior, loss, N, y):
     odd = None
     if options["loss"] is None:
         odd = loss
-    elif getattr(type(prior), "inner", None) is not Penalty.inner:
+    elif type(prior).inner is not Penalty.inner:
         odd = prior
     if odd is not None:
         raise ValueError(

@@ -162,7 +162,7 @@ def test_where_nothing_is_random_the_response_is_that_of_the_face():
         dict(prior=Laplace(0.2), resampling=HALF),
         dict(prior=Laplace(0.2), intercept=True, loss=Logistic()),
         dict(prior=ElasticNet(0.2), resampling=Grouped(HALF, np.arange(60) // 2)),
-        dict(prior=NonNegative(0.1), resampling=Poisson(0.5)),
+        dict(prior=NonNegative(0.1, TwoPoint()), resampling=Poisson(0.5)),
     ],
 )
 @pytest.mark.parametrize("N", [30, 90])
@@ -286,11 +286,14 @@ def twins(M=60, seed=1):
     return A, y - y.mean()
 
 
+DRAWN = dict(prior=Laplace(1.0, TwoPoint()))
+
+
 @pytest.fixture(scope="module")
 def pair():
     A, y = twins()
-    both = (rvamp(A, y, 1.0, column_clusters=blocks) for blocks in (None, [[0, 1]]))
-    return *both, naive_bootstrap(A, y, 1.0, n_resamples=3000, keep=[0, 1])
+    both = (rvamp(A, y, **DRAWN, column_clusters=blocks) for blocks in (None, [[0, 1]]))
+    return *both, naive_bootstrap(A, y, **DRAWN, n_resamples=3000, keep=[0, 1])
 
 
 def test_both_densities_of_a_pair_against_refits(pair):
@@ -371,7 +374,7 @@ def test_what_is_derived_for_single_columns_refuses_blocks(pair, derived):
 
 def test_a_fit_in_blocks_where_others_ask(pair, tame):
     alone, close, _ = pair
-    again = rvamp(close.problem.A, close.problem.y, 1.0, warm_start=close)
+    again = rvamp(close.problem.A, close.problem.y, **DRAWN, warm_start=close)
     np.testing.assert_allclose(again.Pi, alone.Pi, atol=1e-5)
     np.testing.assert_allclose(with_clusters(close, []).Pi, alone.Pi, atol=1e-5)
     answer = refine(close, None, 200, verbose=False)
@@ -393,7 +396,7 @@ def test_what_the_caller_does_with_errors_does_not_matter(pair):
     _, close, _ = pair
     A, y = close.problem.A, close.problem.y
     with np.errstate(all="raise"):
-        fit = rvamp(A, y, 1.0, column_clusters=[[0, 1]])
+        fit = rvamp(A, y, **DRAWN, column_clusters=[[0, 1]])
         np.testing.assert_array_equal(fit.Pi, close.Pi)
         p1(fit).pdf(np.linspace(-300, 300, 9))
         p2(fit).covariance

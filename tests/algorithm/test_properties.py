@@ -2,6 +2,7 @@
 against a textbook's.
 """
 
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -11,7 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 
+from rvamp_nb.algorithm.evolution import state_evolution
 from rvamp_nb.algorithm.iteration import iterate
+from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
+from rvamp_nb.algorithm.order_parameters import ConstantSignal
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import (
     FixedFactor,
@@ -20,10 +24,11 @@ from rvamp_nb.algorithm.resampling import (
     Subsample,
     TwoPoint,
 )
-from rvamp_nb.algorithm.solver import rvamp
+from rvamp_nb.algorithm.solver import rvamp, rvamp_path
 from rvamp_nb.algorithm.start import initial_state
 from rvamp_nb.algorithm.step import step
 from rvamp_nb.datasets import gaussian_design, load_diabetes
+from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 # No resampling: the plain Lasso -------------------------------------------------------
 
@@ -189,7 +194,7 @@ def easy(shape, rho):
     """No Π near 0 or 1, so that nothing cancels, with messages after a few steps."""
     data = gaussian_design(*shape, rho=rho, density=0.2, noise=0.1, seed=1)
     lam = 0.15 * np.abs(data.A.T @ data.y).max() / 2
-    problem = rvamp(data.A, data.y, lam).problem
+    problem = rvamp(data.A, data.y, prior=Laplace(lam, TwoPoint())).problem
     current, *_ = next(islice(iterate(problem, accelerate=False), 7, None))
     Pi = current.x.rho
     assert 1e-3 < Pi.min() < 0.5 < Pi.max() < 1 - 1e-3
@@ -215,7 +220,7 @@ def test_one_step_is_the_textbook_s(shape, rho):
 @pytest.mark.parametrize("shape, rho", EASY)
 def test_the_textbook_s_fixed_point_is_ours(shape, rho):
     problem, _, lam = easy(shape, rho)
-    fit = rvamp(problem.A, problem.y, lam, tol=1e-11)
+    fit = rvamp(problem.A, problem.y, prior=problem.prior, tol=1e-11)
     to_prior, to_likelihood = fit.messages
     new_prior, new_likelihood, (mean, chi, var) = textbook.step(
         problem.A, problem.y, lam, 0.5, to_prior, to_likelihood
@@ -253,8 +258,30 @@ def test_laws_of_counts_and_penalties_are_used(counts, randomize):
     data = gaussian_design(30, 40, density=0.2, noise=0.3, seed=2)
     default = rvamp(data.A, data.y, 0.3)
     fit = rvamp(data.A, data.y, prior=Laplace(0.3, randomize), resampling=counts)
-    is_default = (counts, randomize) == (Poisson(0.5), TwoPoint())
+    is_default = (counts, randomize) == (Poisson(0.5), FixedFactor())
     assert fit.converged and np.allclose(fit.Pi, default.Pi, atol=1e-9) == is_default
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), PoissonLoss(), Huber()])
+def test_a_penalty_is_the_lasso_and_a_name_its_loss_bit_for_bit(loss):
+    """One default world, in the solver, the path, the bootstrap and the theory."""
+    rng = np.random.default_rng(0)
+    A, y = rng.normal(size=(40, 20)), rng.integers(0, 2, 40) * 1.0
+    model = dict(loss=loss, intercept=True)
+    for solve in rvamp, partial(naive_bootstrap, n_resamples=3, verbose=False):
+        one = solve(A, y, 2.0, loss=loss.name, intercept=True)
+        for prior in Laplace(2.0), Laplace(2.0, None), Laplace(2.0, FixedFactor()):
+            two = solve(A, y, prior=prior, **model)
+            np.testing.assert_array_equal(one.Pi, two.Pi)
+            np.testing.assert_array_equal(one.var, two.var)
+    lambdas = [4.0, 2.0]
+    one = rvamp_path(A, y, lambdas, loss=loss.name, intercept=True, verbose=False)
+    two = rvamp_path(A, y, lambdas, prior=Laplace(1.0), **model, verbose=False)
+    np.testing.assert_array_equal(one.Pi, two.Pi)
+    study = dict(signal=ConstantSignal(2.0, 0.1), noise=1.0)
+    three = state_evolution(0.5, 2.0, loss=loss.name, **study)
+    four = state_evolution(0.5, prior=Laplace(2.0), loss=loss, **study)
+    assert three.macro == four.macro
 
 
 def test_a_step_does_not_change_the_messages_it_is_given():

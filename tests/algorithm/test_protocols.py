@@ -272,7 +272,7 @@ def test_a_penalty_of_ones_own_is_asked_by_the_estimator():
 
 
 WRONG_LOSSES = {
-    "no loss": (Halves(), TypeError, "likelihood must be .* subclass of Loss"),
+    "no loss": (Halves(), TypeError, "loss must be .* subclass of Loss"),
     "no derivatives": (Loss(), NotImplementedError, r"Loss has no derivatives\("),
     "no value": (
         type("Mine", (Loss,), dict(derivatives=LogCosh.derivatives))(),
@@ -370,7 +370,7 @@ WRONG_LAWS = {
 @pytest.mark.parametrize("name", WRONG_LAWS)
 def test_a_wrong_law_is_refused_at_the_call(name):
     law, kind, words = WRONG_LAWS[name]
-    with pytest.raises(kind, match=f"(?s)^counts.*{words}"):
+    with pytest.raises(kind, match=f"(?s)^resampling.*{words}"):
         rvamp(A, Y, 0.2, resampling=law)
     with pytest.raises((kind, ValueError), match="^resampling"):
         StabilitySelection(resampling=law, n_resamples=0).fit(A, Y)
@@ -390,7 +390,7 @@ def test_a_law_whose_draws_are_not_its_nodes_is_refused(words, n_resamples):
     law = law_with(draw=CONTRADICTIONS[words])
     with pytest.raises(ValueError, match=f"^resampling: Mine.. draws .*{words}.*agree"):
         StabilitySelection(resampling=law, n_resamples=n_resamples).fit(A, Y)
-    with pytest.raises(ValueError, match="^counts: Mine.. draws .*agree"):
+    with pytest.raises(ValueError, match="^resampling: Mine.. draws .*agree"):
         naive_bootstrap(A, Y, 0.2, resampling=law)
 
 

@@ -312,7 +312,7 @@ def test_what_is_no_law_is_refused_by_name(name, law, words):
 @pytest.mark.parametrize("drawn", [np.ones(2), np.ones((3, 1)), -1.0, np.nan, "x"])
 def test_draws_that_are_wrong_are_refused(drawn):
     law = Own([1.0], [1.0], drawn)
-    with pytest.raises((ValueError, TypeError), match="^counts: "):
+    with pytest.raises((ValueError, TypeError), match="^resampling: "):
         naive_bootstrap(
             np.eye(3), np.arange(3.0), 0.1, n_resamples=1, verbose=False, resampling=law
         )

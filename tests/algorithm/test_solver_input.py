@@ -318,15 +318,15 @@ BAD = {
     "lam and prior": (dict(prior=Laplace(LAM)), TypeError, "lam.*prior"),
     "prior a class": (dict(lam=None, prior=Laplace), TypeError, "prior"),
     "prior a number": (dict(lam=None, prior=LAM), TypeError, "prior"),
-    "counts a class": (dict(resampling=Poisson), TypeError, "counts"),
-    "counts a number": (dict(resampling=0.5), TypeError, "counts"),
+    "counts a class": (dict(resampling=Poisson), TypeError, "resampling"),
+    "counts a number": (dict(resampling=0.5), TypeError, "resampling"),
     "counts that are tied": (
         dict(resampling=Multinomial(0.5)),
         TypeError,
         r"Poisson\(tau=0.5\)",
     ),
-    "likelihood a class": (dict(loss=Squared), TypeError, "likelihood"),
-    "likelihood a number": (dict(loss=3), TypeError, "likelihood"),
+    "loss a class": (dict(loss=Squared), TypeError, "loss must be"),
+    "loss a number": (dict(loss=3), TypeError, "loss must be"),
     "tol 0": (dict(tol=0), ValueError, "tol"),
     "tol 2": (dict(tol=2), ValueError, "tol"),
     "tol NaN": (dict(tol=np.nan), ValueError, "tol"),
@@ -339,7 +339,7 @@ BAD = {
     "counts that sum to 2.5": (
         dict(resampling=Sums()),
         ValueError,
-        "counts.*sum to 1, not to 2.5",
+        "resampling.*sum to 1, not to 2.5",
     ),
     "a wrong curvature": (
         dict(y=1.0 * (Y > 0), loss=Bent()),
@@ -376,7 +376,7 @@ def test_bad_input_is_refused_by_name(what):
 PATH_KNOWS = [
     what
     for what, (given, _, _) in BAD.items()
-    if set(given) <= {"A", "y", "counts", "likelihood", "tol", "max_iter", "damping"}
+    if set(given) <= {"A", "y", "resampling", "loss", "tol", "max_iter", "damping"}
 ]
 
 

@@ -246,7 +246,9 @@ ASKED = (
     lambda half: error_control(100, half + half / 2, half),
     lambda half: resolve_error_control(100, 50, half + half / 2, half)[:3],
     lambda half: plan_study(50, 3, 0.8, pfer=half, threshold=0.75, noise=2 * half).rows,
-    lambda half: boot(l1_ratio=half, delta=half, loss="huber").mean,
+    lambda half: (
+        boot(lam=None, prior=ElasticNet(0.1, l1_ratio=half), loss=Huber(half)).mean
+    ),
     lambda half: gaussian_design(20, 5, half, half, half).y,
     lambda half: (
         state_evolution(
@@ -544,7 +546,7 @@ def chosen(**how):
             lambda: ChunkedTable(D.A, axis=np.ones(2)),
             "ChunkedTable: axis must be an integer",
         ),
-        (lambda: rvamp_path(D.A, D.y, lambdas=["a"]), "lams must hold real numbers"),
+        (lambda: rvamp_path(D.A, D.y, lambdas=["a"]), "lambdas must hold real numbers"),
         (lambda: pfer_bound(None, 0.75, 50), "a bound needs both, got q = None"),
         (lambda: unimodal_bound(5, 0.75, 50, "x"), "n_pairs must be a number, not 'x'"),
         (
@@ -565,7 +567,7 @@ def chosen(**how):
         (lambda: chosen(resampling=Own(draw=BELOW)), "resampling: Own.* and drew -1"),
         (lambda: chosen(resampling=Own(mean=0.7)), "resampling: Own.* mean = 0.7"),
         (lambda: chosen(resampling=Own(draw=LATE)), "Own.* and drew -1"),
-        (lambda: boot(resampling=Own(draw=NAN_DRAWS)), "counts: a draw .* NaN"),
+        (lambda: boot(resampling=Own(draw=NAN_DRAWS)), "resampling: a draw .* NaN"),
     ],
 )
 def test_it_is_refused_by_name(ask, words):
