@@ -148,7 +148,7 @@ def test_slides_that_a_lecturer_would_stumble_over_are_noticed(page):
 
 
 def selected(table, penalty, moved=0.0):
-    """Return {coefficient: its Π in the explorer} at a λ as it is written there, half of
+    """Return {coefficient: its Π in the explorer} at a λ as is written there, half of
     the rows, λ or 2λ, with all fields moved by so many standard deviations.
     """
     shape = len(table["lams"]), len(table["taus"]), len(table["drawn"]), -1, 3
