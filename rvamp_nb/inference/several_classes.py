@@ -14,7 +14,6 @@ import numpy as np
 from scipy.special import softmax, wrightomega
 
 from ..algorithm.column_groups import GroupLasso
-from ..algorithm.densities import p2
 from ..algorithm.likelihood import Loss, count_work, gauss_nodes
 from ..algorithm.linalg import diagonal, times
 from ..algorithm.resampling import CountLaw, Grouped, Stratified, Subsample
@@ -262,11 +261,10 @@ def mean_probabilities(B, mean, cov):
 ROWS = 64  # are predicted at once
 
 
-def score_covariances(fit, rows, d):
-    """Compute covariances of a sample's numbers in the basis across resamples by p̄₂,
-    (m, d, d); rows, (m, N + 1), end in 1.
+def score_covariances(joint, rows, d):
+    """Compute covariances of a sample's numbers in the basis across resamples by
+    p̄₂, `joint`, (m, d, d); rows, (m, N + 1), end in 1.
     """
-    joint = p2(fit)
     parts = [np.empty((0, d, d))]
     for start in range(0, len(rows), ROWS):
         some = rows[start : start + ROWS]

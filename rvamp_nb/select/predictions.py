@@ -67,7 +67,7 @@ def _spread_of_classes(selection, X):
     for rows in _row_slices(X):
         blocks.append(((X[rows] - columns.center) * unit) @ turn.T)
     with_intercept = np.c_[np.concatenate(blocks), np.ones(len(X))]
-    return basis @ root_of(score_covariances(selection.fit, with_intercept, d))
+    return basis @ root_of(score_covariances(p2(selection.fit), with_intercept, d))
 
 
 def _deviations_by_p2(selection, X):
