@@ -592,18 +592,12 @@ def _planned(args):
         )
     args.features = args.features or X.shape[1]
     question = args.features, args.effects, args.size, args.noise
-    promise = _some(args, "pfer bound columns_per_feature")
+    promise = _some(args, "pfer bound")
     limits = _some(args, "power threshold max_rows")
     sizes = []
     with _collected_warnings() as warned:
         try:
             study = rvamp_nb.plan_study(*question, pilot=X, **promise, **limits)
-            if X is None and args.columns_per_feature == 1:
-                pilot = LazyModule("rvamp_nb.select.planning").genes(args.features)
-                limits.update(pilot=pilot, n_studies=0)
-                alike = rvamp_nb.plan_study(*question, **promise, **limits)
-                if alike.power >= args.power:
-                    left = alike.rows
         except (TypeError, ValueError) as e:
             raise InputError(e) from None
         promise["threshold"] = study.threshold
@@ -621,14 +615,15 @@ def _planned(args):
 
 # %% ../nbs/workshop/cli.ipynb #25c00001
 def _as_json(args, study, sizes, left, code):
-    """Return question, answer and other sizes as JSON; left: columns left out, or rows
-    for genes, None where --max-rows are not enough or a feature has several columns.
+    """Return question, answer and other sizes as JSON; left: columns left out of the
+    pilot.
     """
-    asked = "features effects size noise columns_per_feature pfer power threshold bound"
+    asked = "features effects size noise pfer power threshold bound"
     fields = f"{_PLAN_FIELDS} threshold q pfer n_simulated power_se"
     plan = dict(asked=_some(args, asked), answer=_some(study, fields))
     plan["other_sizes"] = [_some(size, _PLAN_FIELDS) for size in sizes]
-    plan["left_out" if args.pilot else "rows_like_genes"] = left
+    if args.pilot:
+        plan["left_out"] = left
     plan["exit_code"] = code
     return _reports.json_file(plan).decode().rstrip()
 
@@ -636,7 +631,7 @@ def _as_json(args, study, sizes, left, code):
 _PLAN = """\
 {study.rows} rows find {study.true_selections:.3g} of {study.n_effects} effects\
  (power {study.power:.2f}) among {study.n_features} features on average;
-an effect changes the target by {study.size:g} per standard deviation of {of};
+an effect changes the target by {study.size:g} per standard deviation of its feature;
 without the effects the target has the standard deviation {study.noise:g}.
 Analyse them with --threshold {study.threshold:.3g} --pfer {study.pfer:.3g};
 a resample, half of the rows, then selects q = {study.q:.3g} features.
@@ -651,10 +646,9 @@ effect may be selected in its place, and counts as false."""
 
 _SIZES = "found: effects, on average; power: their share; false: false selections"
 
-_LIKE_GENES = """
-This is for independent features. If they are correlated as genes may be (ten
-common factors make half of their variance) it takes {takes}.
-If you have measured such features, --pilot FILE plans for them."""
+_INDEPENDENT = """
+This is for independent features. Correlated ones take more rows: if you have
+measured such features, --pilot FILE plans for them."""
 
 
 def _as_table(args, study, sizes, left, code):
@@ -664,11 +658,7 @@ def _as_table(args, study, sizes, left, code):
     lines = []
     if code:
         lines.append(f"no plan up to --max-rows {args.max_rows}: they are not enough")
-    columns = study.columns_per_feature
-    of = "its feature"
-    if columns > 1:
-        of += f",\nthe length of the coefficients of {columns} columns"
-    lines.append(_PLAN.format(study=study, of=of))
+    lines.append(_PLAN.format(study=study))
     if args.pilot:
         lines.append(_LIKE_THE_PILOT.format(study=study))
         if left:
@@ -681,10 +671,5 @@ def _as_table(args, study, sizes, left, code):
     for size in sizes:
         selections = f"{size.true_selections:8.2f}{size.power:8.2f}"
         lines.append(f"{size.rows:8}{selections}{size.false_selections:9.2g}")
-    lines.append(_SIZES)
-    if columns > 1:
-        lines.append("\nThis is for independent columns.")
-    else:
-        takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
-        lines.append(_LIKE_GENES.format(takes=takes))
+    lines += [_SIZES, _INDEPENDENT]
     return "\n".join(lines)

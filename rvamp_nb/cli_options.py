@@ -319,7 +319,6 @@ _RULES = {  # of an option, beside its line in a table
     "--effects N": dict(type=_whole, required=True),
     "--size": dict(type=_positive, required=True),
     "--noise": dict(type=_positive, default="1"),
-    "--columns-per-feature": dict(type=_whole, default=1),
     "--power": dict(type=_power, default=0.8),
     "--max-rows": dict(type=_whole, default=100_000),
 }
@@ -364,8 +363,6 @@ the study (* may come several times)
   --effects N  how many of them matter
   --size SIZE  change of the target per standard deviation of a feature that matters
   --noise NOISE  standard deviation of what no feature explains (default: %(default)s)
-  --columns-per-feature N  columns of each feature that are selected together, at most
-      50; --size is then the length of their coefficients (default: %(default)s)
   --pilot FILE  a pilot (CSV, Parquet): features hang together as its numbers do
   --drop COLUMN  * a column of the pilot that is no feature, such as its target
 """

@@ -97,6 +97,7 @@ _NOW = {
     "n_lambdas": "has left: write lambdas=20 for a path of 20 penalties",
     "lambda_min_ratio": "has left: a path of lambdas=20 ends at 0.05 of its largest"
     " penalty; for another end write the penalties, lambdas=[...]",
+    "columns_per_feature": "has left: give a pilot=, a table of features like yours",
     "decoys": "has left: write q_values(decoys='permuted') after the fit",
     "categories": "has left: write summary(categories=...) after the fit, and"
     " column_groups={...} for levels that are selected together",

@@ -45,6 +45,7 @@ BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z“*$(])")  # of two s
 SHEET = re.compile(r"^### Lecture (\d+): (.+)\n(.+)\n\n((?:- .+\n?)+)", re.MULTILINE)
 POINT = re.compile(r"^- \*\*.+?\.?\*\* ")  # how a line of a sheet begins
 ASKED = re.compile(r"^>? ?\*\*Move it and answer\.\*\*", re.MULTILINE)
+CONTINUED = re.compile(r"(?!rVAMP)[a-z]")  # how the rest of a sentence begins
 QUOTED = re.compile(r"^> ?", re.MULTILINE)
 LECTURE = re.compile(r"^# (\d+)$", re.MULTILINE)
 OUTLINE = re.compile(r"^## (.+)$", re.MULTILINE)
@@ -313,8 +314,10 @@ def around(equation):
     after = finished(sentences(equation.after))
     text, _ = split_at(after, NOTES)
     tex = TAG.sub("", equation.tex)
-    lead = " ".join(sentences(equation.before))
-    return f"{lead}\n\n$$\n{tex}\n$$\n\n{text}"
+    lead = sentences(equation.before)
+    if lead and CONTINUED.match(lead[0]):  # from another equation
+        lead = lead[1:]
+    return f"{' '.join(lead)}\n\n$$\n{tex}\n$$\n\n{text}"
 
 
 @cache

@@ -56,11 +56,11 @@ def read_penalty(prior, penalty_factor, names, M, target_scale=1):
     a target that is divided by its scale. Raises a TypeError or ValueError for a prior
     that selects nothing.
     """
+    factors = _one_each(penalty_factor, names)
     if prior is None:
-        prior = Laplace(1.0)
+        return Laplace(1.0, penalty_factor=factors)
     _check_prior(prior)
     prior.check(len(names), np.inf)
-    factors = _one_each(penalty_factor, names)
     if not isinstance(prior, Penalty):
         return ScaledPrior(prior, factors)
     check_law("randomize", prior.randomize, ("nodes", "draw"), positive=True)

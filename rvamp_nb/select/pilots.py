@@ -24,26 +24,20 @@ from ..inference.bootstrap import naive_bootstrap
 BY_HALVES = Subsample(0.5), FixedFactor()
 
 
-def solve_at_size(
-    question, q, near=None, spectrum=None, laws=BY_HALVES, columns=1, grouped=None
-):
+def solve_at_size(question, q, near=None, spectrum=None, laws=BY_HALVES):
     """Return the state evolution at the penalty where a resample selects q features.
 
     `question` has the first fields of a `Study`: rows, features, effects, their size
     and the noise. `near`, the answer of a similar size, is where the iteration begins.
-    Features of several columns have the prior grouped(lam, [0] * columns).
     """
     rows, n_features, n_effects, size, noise = question
     counts, randomize = laws
     lam = near.lam if near else noise * np.sqrt(np.log(n_features / q))
-    prior = Laplace(lam, randomize)
-    if columns > 1:
-        prior = grouped(lam, [0] * columns)
     return state_evolution(
-        rows / n_features / columns,
+        rows / n_features,
         signal=evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features),
         noise=noise,
-        prior=prior,
+        prior=Laplace(lam, randomize),
         resampling=counts,
         selected=q / n_features,
         spectrum=spectrum,

@@ -19,28 +19,18 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..algorithm.column_groups import GroupLasso
 from ..algorithm.evolution import Evolution, Spectrum
 from ..datasets import standardize
 from ..environment import progress_bar
 from ..exceptions import ConvergenceWarning
 from ..sketch import as_page
-from ..typing import Array, ArrayLike, DataFrame
+from ..typing import Array, ArrayLike, DataFrame, renamed
 from ..validation import check_array, check_number, check_size, format_list
 from . import pilots
 from .error_control import BOUNDS, resolve_error_control
-from .pilots import BY_HALVES, PLAN_THRESHOLDS
+from .pilots import PLAN_THRESHOLDS
 
-__all__ = [
-    "LOCAL_LOSS",
-    "MOST_COLUMNS",
-    "Pilot",
-    "Study",
-    "genes",
-    "pilot_of",
-    "plan_study",
-    "predict_study",
-]
+__all__ = ["LOCAL_LOSS", "Pilot", "Study", "pilot_of", "plan_study", "predict_study"]
 
 
 class Study(NamedTuple):
@@ -73,8 +63,6 @@ class Study(NamedTuple):
         Studies that were carried out to find the power.
     power_se : float
         Standard error of the power: of these studies and of the pilot.
-    columns_per_feature : int
-        Columns that are selected together.
 
     See Also
     --------
@@ -104,7 +92,6 @@ class Study(NamedTuple):
     evolution: Evolution
     n_simulated: int = 0
     power_se: float = 0.0
-    columns_per_feature: int = 1
 
     @property
     def power(self) -> float:
@@ -148,6 +135,7 @@ class Study(NamedTuple):
         return as_page(self, state, facts)
 
 
+@renamed
 def predict_study(
     rows: int,
     n_features: int,
@@ -159,7 +147,6 @@ def predict_study(
     pfer: float = 1.0,
     bound: Literal["mb", "unimodal", "gaussian"] = "mb",
     pilot: "Pilot | None" = None,
-    columns_per_feature: int = 1,
     near: Study | None = None,
 ) -> Study:
     """Predict what stability selection by half-samples would find in a study. Effects
@@ -171,18 +158,13 @@ def predict_study(
         The last: features that matter, at least 1 and fewer than all.
     size : float > 0
         Change of the target per standard deviation of a feature that matters; its sign
-        makes no difference. For features of several columns the root of the sum of
-        their squares (`length-of-an-effect`). Within a factor 1e6 of the noise.
+        makes no difference. Within a factor 1e6 of the noise.
     noise : float > 0
         Standard deviation of what is left of the target.
     threshold, pfer, bound : float in (1/2, 1], float > 0, str
         As of `StabilitySelection`; pfer bounds the expected number of false selections.
     pilot : Pilot, optional
         How the features hang together (`one-row`); by default they are independent.
-    columns_per_feature : int >= 1
-        Columns that are selected together, as by `column_groups` of
-        `StabilitySelection`: the levels of a variable but one, the splines of a
-        feature. All numbers of features stay numbers of features. Without a pilot.
     near : Study, optional
         One of similar size, to start from.
 
@@ -210,7 +192,6 @@ def predict_study(
     question = _check_question(rows, n_features, n_effects, size, noise)
     if not isinstance(near, (Study, type(None))):
         raise TypeError(f"near must be a Study, not {near!r:.60}")
-    columns = _check_columns_per_feature(columns_per_feature, pilot)
     spectrum = None
     if pilot is not None:
         spectrum = _check_pilot(pilot, n_features).spectrum(rows)
@@ -218,8 +199,7 @@ def predict_study(
         n_features, rows / 6, threshold, pfer, bound=bound
     )
     start = near and near.evolution
-    model = spectrum, BY_HALVES, columns, GroupLasso
-    answer = pilots.solve_at_size(question, q, start, *model)
+    answer = pilots.solve_at_size(question, q, start, spectrum)
     true = np.nan
     false = np.nan
     if answer.converged:
@@ -233,7 +213,6 @@ def predict_study(
         false_selections=false,
         converged=answer.converged,
         evolution=answer,
-        columns_per_feature=columns,
     )
 
 
@@ -247,25 +226,6 @@ def _check_question(rows, n_features, n_effects, size, noise):
     noise = check_number("plan_study", "noise", noise, 1e-100, 1e100)
     size = check_number("plan_study", "size", size, 1e-6 * noise, 1e6 * noise)
     return rows, n_features, n_effects, size, noise
-
-
-MOST_COLUMNS = 50  # of a feature: beyond, small studies rarely converge
-
-
-def _check_columns_per_feature(columns, pilot):
-    """Check the number of columns a feature has: one if there is a pilot."""
-    columns = check_size("plan_study", "columns_per_feature", columns)
-    if columns > MOST_COLUMNS:
-        raise ValueError(
-            f"plan_study: columns_per_feature must be at most {MOST_COLUMNS}, got"
-            f" {columns}"
-        )
-    if columns > 1 and pilot is not None:
-        raise ValueError(
-            "plan_study: a pilot has features of one column: leave out pilot, or"
-            " columns_per_feature"
-        )
-    return columns
 
 
 def _check_pilot(pilot, n_features):
@@ -378,6 +338,7 @@ def _describe_neighbours(study, pilot, error):
     )
 
 
+@renamed
 def plan_study(
     n_features: int,
     n_effects: int,
@@ -390,7 +351,6 @@ def plan_study(
     bound: Literal["mb", "unimodal", "gaussian"] = "mb",
     max_rows: int = 100_000,
     pilot: "ArrayLike | Pilot | None" = None,
-    columns_per_feature: int = 1,
     n_studies: int = 32,
     random_state: int = 0,
     verbose: bool = True,
@@ -415,8 +375,6 @@ def plan_study(
         half of them around that number, half around the better one that they show.
         `power_se` holds what the pilot itself may be wrong about (`unseen`), with a
         UserWarning above 0.05.
-    columns_per_feature
-        As for `predict_study`.
     n_studies : int, 0 or at least 8
         How many studies are drawn; with 0 state evolution decides alone.
     random_state : int >= 0
@@ -458,8 +416,7 @@ def plan_study(
     if pilot is not None and not isinstance(pilot, Pilot):
         pilot = pilot_of(pilot)
     question = _check_question(4, n_features, n_effects, size, noise)[1:]
-    columns = _check_columns_per_feature(columns_per_feature, pilot)
-    promise = dict(pfer=pfer, bound=bound, pilot=pilot, columns_per_feature=columns)
+    promise = dict(pfer=pfer, bound=bound, pilot=pilot)
     alike = pilot is None
     thresholds = _reachable_thresholds(question, power, threshold, pfer, bound, alike)
 
@@ -468,7 +425,7 @@ def plan_study(
 
     if threshold is None:  # the best of them, at about the size that .7 needs
         first = partial(ask, thresholds[0])
-        study = pilots.find_least_rows(first, power, most, columns, within=0.03)
+        study = pilots.find_least_rows(first, power, most, 1, within=0.03)
 
         def power_at(t):
             return np.nan_to_num(ask(t, study.rows, study).power)
@@ -478,7 +435,7 @@ def plan_study(
             best, power, most, int(0.7 * study.rows), near=study
         )
     else:
-        study = pilots.find_least_rows(partial(ask, threshold), power, most, columns)
+        study = pilots.find_least_rows(partial(ask, threshold), power, most, 1)
     if pilot is not None and n_studies:
         study = _find_by_drawing(
             ask, study, power, most, pilot, n_studies, rng, verbose
@@ -487,12 +444,12 @@ def plan_study(
     study = study._replace(power_se=float(np.hypot(study.power_se, error)))
     if np.isnan(study.power):
         note = "state evolution has no answer for so many rows, effects and features"
-        warnings.warn(f"plan_study: at {study.rows} rows {note}", stacklevel=2)
+        warnings.warn(f"plan_study: at {study.rows} rows {note}", stacklevel=3)
     elif study.power < power:
         found = f"{study.rows} rows reach a power of {study.power:.2g}"
-        warnings.warn(f"{found}, not {power:g}: raise max_rows", stacklevel=2)
+        warnings.warn(f"{found}, not {power:g}: raise max_rows", stacklevel=3)
     if error > LOCAL_LOSS:
-        warnings.warn(_describe_neighbours(study, pilot, error), stacklevel=2)
+        warnings.warn(_describe_neighbours(study, pilot, error), stacklevel=3)
     return study
 
 
@@ -574,17 +531,6 @@ def pilot_of(X):
     loadings *= np.sqrt(0.95 / np.maximum(common, 0.95))  # own variance is positive
     neighbours = pilots.estimate_neighbours(square, len(factors), M, N)
     return Pilot(loadings, 1 - (loadings**2).sum(0), neighbours)
-
-
-def genes(n_features, seed=0):
-    """Return a `Pilot` for those who have none: ten factors make half of each feature's
-    variance, as they may in expression data; seed says which loadings.
-    """
-    n_features = check_size("genes", "n_features", n_features, least=2)
-    rng = np.random.default_rng(check_size("genes", "seed", seed, least=0))
-    loadings = rng.normal(size=(10, n_features))
-    loadings /= np.sqrt(2) * np.linalg.norm(loadings, axis=0)
-    return Pilot(loadings, np.full(n_features, 0.5))
 
 
 def _find_by_drawing(ask, study, power, most, pilot, n_studies, rng, progress):

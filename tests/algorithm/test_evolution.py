@@ -29,7 +29,7 @@ from rvamp_nb.datasets import standardize
 from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.select.error_control import pfer_bound
 from rvamp_nb.select.pilots import draw_study, q_needed
-from rvamp_nb.select.planning import Pilot, _solve_study, genes, pilot_of
+from rvamp_nb.select.planning import Pilot, _solve_study, pilot_of
 
 PLACE = Path(__file__).parents[1] / "truth/evolution" / "make_evolution_truth.py"
 spec = importlib.util.spec_from_file_location("make_evolution_truth", PLACE)
@@ -363,7 +363,7 @@ def test_a_plan_that_no_number_of_rows_reaches_is_refused_at_once(monkeypatch):
     with pytest.raises(ValueError, match=words + r" need .* raise pfer above 0.236"):
         plan_study(**asked, pfer=0.1)
     with pytest.raises(ValueError, match="raise pfer above 0.115"):  # by Markov
-        plan_study(**asked, pfer=0.1, pilot=genes(100))
+        plan_study(**asked, pfer=0.1, pilot=like_genes(100))
     with pytest.raises(ValueError, match="no number of rows"):
         plan_study(100, 90, 0.6, pfer=0.1, bound="unimodal")
 
@@ -424,7 +424,14 @@ def test_a_plan_without_an_answer_says_so(monkeypatch):
         assert np.isnan(plan_study(500, 5, 0.4, max_rows=400).power)
 
 
-PILOT = genes(150)
+def like_genes(n_features):
+    """A `Pilot` in which ten factors make half of each feature's variance."""
+    loadings = np.random.default_rng(0).normal(size=(10, n_features))
+    loadings /= np.sqrt(2) * np.linalg.norm(loadings, axis=0)
+    return Pilot(loadings, np.full(n_features, 0.5))
+
+
+PILOT = like_genes(150)
 
 
 def test_eigenvalues_of_a_table_are_those_of_the_pilot_s_population():
@@ -456,7 +463,7 @@ def test_independent_features_with_a_pilot_are_independent_features():
 def test_a_pilot_shows_its_factors():
     """As many as there are, as strong as they are, and none where there are none."""
     rng = np.random.default_rng(4)
-    found = pilot_of(genes(1000).draw(100, rng))
+    found = pilot_of(like_genes(1000).draw(100, rng))
     assert len(found.loadings) == 10 and abs(found.noise_var.mean() - 0.5) < 0.05
     assert_allclose((found.loadings**2).sum(0) + found.noise_var, 1)
     none = pilot_of(rng.normal(size=(100, 1000)))
@@ -492,7 +499,7 @@ def test_what_factors_leave_is_found_in_a_short_pilot():
         assert abs(np.mean(found) - rho) < 0.06 and np.std(found) < 0.03
     rng = np.random.default_rng(2)
     assert pilot_of(rng.normal(size=(80, 300))).neighbours < 0.12
-    assert pilot_of(genes(1000).draw(100, rng)).neighbours < 0.2
+    assert pilot_of(like_genes(1000).draw(100, rng)).neighbours < 0.2
     t, share = Pilot(np.empty((0, 200)), np.ones(200)).eigenvalues(0.6)
     assert_allclose([share.sum(), share @ t], 1, rtol=1e-6)
     assert_allclose(share @ t**2, (1 + 0.36) / (1 - 0.36), rtol=1e-6)
@@ -564,13 +571,10 @@ def test_pilots_that_make_no_sense(wrong, word):
 
 
 def test_a_small_study_is_planned_and_nonsense_beside_it_refused():
-    study = plan_study(2, 1, 5.0, pilot=genes(2), n_studies=8, verbose=False)
+    study = plan_study(2, 1, 5.0, pilot=like_genes(2), n_studies=8, verbose=False)
     assert study.rows == 8 and study.n_simulated >= 8
     with pytest.raises(TypeError, match="near must be a Study"):
         predict_study(50, 10, 2, 1.0, near="x")
-    for wrong in (0, 2.5, "x"):
-        with pytest.raises((TypeError, ValueError), match="genes: n_features"):
-            genes(wrong)
 
 
 def test_planned_studies_do_what_was_planned():
@@ -634,8 +638,6 @@ def test_groups_of_one_column_are_the_lasso():
     assert_allclose(np.array(one.macro), np.array(two.macro), rtol=1e-6, atol=1e-12)
     assert_allclose(one.power(0.7), two.power(0.7), rtol=1e-6)
     assert_allclose(one.Pi_null.quantile(0.99), two.Pi_null.quantile(0.99), rtol=1e-6)
-    beside = predict_study(100, 50, 5, 0.5)
-    assert predict_study(100, 50, 5, 0.5, columns_per_feature=1)[:-4] == beside[:-4]
 
 
 @pytest.mark.parametrize("columns", [3, 5, 10])
@@ -643,14 +645,19 @@ def test_planned_studies_of_features_with_several_columns(columns):
     """By real refits: within three standard errors and a tenth of an effect."""
     script = script_of("make_plan_groups_truth")
     s, counts = script.SETTINGS[columns], script.load()[columns]
-    asked = dict(threshold=0.7, pfer=s.pfer, columns_per_feature=columns)
-    study = predict_study(*s[:4], **asked)
-    assert study.columns_per_feature == columns
-    assert_allclose([study.q, study.lam], [s.q, counts[:, -1].mean()], rtol=0.03)
+    study = state_evolution(
+        s.rows / s.n_features / columns,
+        signal=ConstantSignal(s.size * s.rows**0.5, s.n_effects / s.n_features),
+        prior=GroupLasso(s.lam, [0] * columns),
+        resampling=Subsample(0.5),
+        selected=s.q / s.n_features,
+        noise=1.0,
+    )
+    assert_allclose(study.lam, counts[:, -1].mean(), rtol=0.03)
     found, false = counts[:, [1, 6]].T
     se = found.std(ddof=1) / np.sqrt(len(found))
-    assert abs(found.mean() - study.true_selections) < 3 * se + 0.1
-    assert false.mean() < study.pfer
+    assert abs(found.mean() - s.n_effects * study.power(0.7)) < 3 * se + 0.1
+    assert false.mean() < s.pfer
 
 
 def test_with_many_rows_the_fit_of_groups_is_the_true_one():
@@ -661,18 +668,7 @@ def test_with_many_rows_the_fit_of_groups_is_the_true_one():
     assert_allclose([found.macro.overlap_1u, found.macro.power_1u], power, rtol=0.01)
 
 
-def test_a_feature_may_have_fifty_columns():
-    assert 0 < predict_study(400, 60, 3, 0.7, columns_per_feature=50).power < 1
-
-
 def test_groups_that_make_no_sense_before_the_data():
-    for wrong, word in ((0, "at least 1"), (51, "at most 50"), (2.0, "integer")):
-        with pytest.raises(
-            (TypeError, ValueError), match=f"columns_per_feature.*{word}"
-        ):
-            plan_study(60, 3, 1.0, columns_per_feature=wrong)
-    with pytest.raises(ValueError, match="leave out pilot, or columns_per_feature"):
-        predict_study(60, 30, 3, 1.0, columns_per_feature=2, pilot=genes(30))
     with pytest.raises(ValueError, match="one group stands for all"):
         state_evolution(0.5, prior=GroupLasso(1.0, [0, 1]), signal=EFFECTS, noise=1.0)
     with pytest.raises(ValueError, match="beta = inf"):

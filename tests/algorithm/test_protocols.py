@@ -442,6 +442,7 @@ ASKS = {
     "interface": 1,  # what a law of one's own has
     "validation": 10,  # tables and numbers from outside
     "tables.dispatch": 1,  # frames of polars
+    "select.estimator": 3,  # the selector of a bag, which may be fitted or not
     "select.readers": 3,  # a module, when it is used first; tables of other libraries
 }
 

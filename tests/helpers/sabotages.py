@@ -880,13 +880,6 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/features.py",
-        "a variable of several columns is no more than an unknown name",
-        "if str(variable) in labels and str(variable) not in called:",
-        "if False:",
-        "tests/pages/test_by_name.py::test_a_variable_of_several_columns_is_refused_by_name",
-    ),
-    Sabotage(
-        "select/features.py",
         "a name that may be meant is not suggested",
         "which is no column of X{near}",
         "which is no column of X",
@@ -1901,13 +1894,6 @@ SABOTAGES = [
         "tests/algorithm/test_evolution.py::test_with_many_rows_the_fit_of_groups_is_the_true_one",
     ),
     Sabotage(
-        "select/pilots.py",
-        "a feature of several columns is one column",
-        "        rows / n_features / columns,",
-        "        rows / n_features,",
-        "tests/algorithm/test_evolution.py::test_planned_studies_of_features_with_several_columns",
-    ),
-    Sabotage(
         "algorithm/groups.py",
         "a row of zeros in a group receives what is left of rounding",
         "receives[layout.row] & receives[layout.col]",
@@ -2129,17 +2115,33 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/selection.py",
+        "refits are the same for every random_state",
+        "random_state=s.seed(),",
+        "random_state=0,",
+        "tests/select/test_estimator.py::test_another_random_state_makes_other_refits",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "the factors of a prior are lost",
+        "prior.lam * prior.penalty_factor * factors",
+        "prior.lam * factors",
+        "tests/select/test_selection.py"
+        "::test_the_factors_of_a_prior_and_of_the_options_multiply",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "a number of refits is a largest number",
+        "        accuracy = None\n        n_resamples = check_size",
+        "        n_resamples = check_size",
+        "tests/inference/test_refinement.py"
+        "::test_so_many_refits_are_made_whatever_the_accuracy",
+    ),
+    Sabotage(
+        "select/selection.py",
         "the stability takes the error of an estimate for instability",
         "lost = np.mean(Pi * (1 - Pi) + np.square(Pi_se)) / by_chance",
         "lost = np.mean(Pi * (1 - Pi)) / by_chance",
         "tests/select/test_selection.py::test_the_stability_index_is_nogueiras",
-    ),
-    Sabotage(
-        "select/selection.py",
-        "the least probable features are kept",
-        "np.where(candidates, -Pi, 1)",
-        "np.where(candidates, Pi, 9)",
-        "tests/select/test_selection.py::test_so_many_features_are_kept_at_least",
     ),
     Sabotage(
         "select/predictions.py",
@@ -2300,7 +2302,7 @@ SABOTAGES = [
         "tests/inference/test_effects.py::test_effects_have_names_and_a_level",
     ),
     Sabotage(
-        "select/question.py",
+        "select/decoys.py",
         "columns of 0 and 1 are taken for normal ones",
         "1 + np.count_nonzero(steps, axis=0)",
         "2 + np.count_nonzero(steps, axis=0)",

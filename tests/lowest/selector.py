@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rvamp_nb import StabilitySelection, naive_bootstrap, p2, rvamp
+from rvamp_nb import BaggedClassifier, StabilitySelection, naive_bootstrap, p2, rvamp
 from rvamp_nb.course.pictures import sliders
 from rvamp_nb.course.widgets import diabetes_explorer, explore
 from rvamp_nb.datasets import gaussian_design
@@ -32,6 +32,7 @@ assert selector.refine(None, 20, verbose=False).interval().shape == (12, 2)
 health = np.where(y > 0, "ill", "well")
 classes = StabilitySelection(loss="logistic", lambdas=10).fit(table, health)
 assert {"gene 0"} <= set(classes.get_feature_names_out()) <= set(true)
+assert BaggedClassifier(classes).predict_proba(table).shape == (200, 2)
 
 lam = 0.3 * np.abs(data.A.T @ y).max() / 2
 fit = rvamp(data.A, y, lam)

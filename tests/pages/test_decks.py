@@ -12,7 +12,16 @@ from PIL import Image
 sys.path.insert(0, str(ROOT / "docs"))
 from teach import slides as teach
 from teach.decks import LENGTH, WEIGHTS, WIDE, Page, break_rows, numbers, share_out
-from teach.slides import ROOM, Slide, in_parts, made, sentences, slides_of, words
+from teach.slides import (
+    CONTINUED,
+    ROOM,
+    Slide,
+    in_parts,
+    made,
+    sentences,
+    slides_of,
+    words,
+)
 
 LECTURES = range(1, 13)
 MOST = 30  # slides of a lecture
@@ -47,8 +56,12 @@ def fragments(slides):
 
 
 def cut_off(slides):
-    """Titles of the slides whose notes lead to something that is not there."""
-    return [slide.title for slide in slides if slide.notes.rstrip().endswith(":")]
+    """Titles of the slides whose notes begin in the middle of a sentence, or lead to
+    something that is not there.
+    """
+    found = [slide for slide in slides if slide.notes.rstrip().endswith(":")]
+    found += [s for s in slides if s.kind != "hand" and CONTINUED.match(s.notes)]
+    return [slide.title for slide in found]
 
 
 def unanswered(slides):
@@ -115,7 +128,9 @@ def test_slides_that_a_lecturer_would_stumble_over_are_noticed(page):
     assert fragments([*begun, Slide("equation", "Good", "**Good.**")]) == [
         slide.title for slide in begun
     ]
-    assert cut_off([Slide("words", "A", "", "The cell does this:\n")]) == ["A"]
+    notes = "The cell does this:\n", "where $p$ is a share.", "Good."
+    led = [Slide("words", note, "", note) for note in notes]
+    assert cut_off(led) == [*notes[:2]]
     assert unanswered([Slide("live", "A", "Why?"), Slide("words", "B", "")]) == ["A"]
     late, early, problem = [
         Slide("words", str(section), "", sections=(("2.1", section),))

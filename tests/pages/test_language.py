@@ -201,6 +201,12 @@ def test_an_option_that_left_says_what_to_write(old):
     assert old not in StabilitySelection().get_params()
 
 
+@pytest.mark.parametrize("name", ["plan_study", "predict_study"])
+def test_a_plan_for_features_of_several_columns_takes_a_pilot(name):
+    with pytest.raises(TypeError, match=f"^{name}: columns_per_feature= .* a pilot="):
+        getattr(rvamp_nb, name)(columns_per_feature=3)
+
+
 def test_what_is_to_be_written_in_place_of_an_option_can_be_written():
     data = gaussian_design(60, 8, noise=0.3, seed=0)
     names = {"ElasticNet": ElasticNet, "Laplace": Laplace, "TwoPoint": TwoPoint}

@@ -247,7 +247,7 @@ def test_a_type_checker_sees_the_types_of_the_public_names(tmp_path):
 WRONG = [  # room, what stands there, what would be wrong
     ("algorithm/prior.py", "lam: float | Array", "lam: str"),
     ("algorithm/solver.py", "max_iter: int = 500", "max_iter: str = 500"),
-    ("algorithm/solver.py", "counts: CountLaw", "counts"),
+    ("algorithm/solver.py", "resampling: CountLaw", "resampling"),
     ("algorithm/solver.py", ") -> Fit:", ") -> Path:"),
 ]
 

@@ -152,7 +152,7 @@ def test_a_column_that_is_never_penalised_is_in_the_model():
     # penalised columns are divided by the length of what age leaves of them
     unit = length_of(X)
     left = s.scale_ / unit
-    prior = Laplace(fitted.problem.prior.lam, None, factors * left)
+    prior = Laplace(fitted.problem.prior.lam, penalty_factor=factors * left)
     fit = rvamp(A, centred, prior=prior, resampling=NoResampling(), tol=1e-9)
     by_hand = in_units(debiased_effects(fit), unit)
     whole = s.debiased_effects(X.columns)
