@@ -159,6 +159,9 @@ def test_old_names_stand_in_the_changelog():
     [
         ("rvamp", "blocks"),
         ("refine", "n_refits"),
+        ("rvamp_path", "lams"),
+        ("naive_bootstrap", "progress"),
+        ("state_evolution", "likelihood"),
         ("StabilitySelection", "refits"),
         ("ChunkedTable", "block"),
         ("ChunkedTable", "centre"),
