@@ -26,6 +26,8 @@ _RENAMED = {
     "FixedSizes": "algorithm.order_parameters.ConstantSignal",
     "GaussianSignal": "algorithm.order_parameters.GaussianSignal",
     "GaussianSizes": "algorithm.order_parameters.GaussianSignal",
+    "Multinomial": "write Poisson(tau); for refits alone chapter 1.2 has"
+    " from rvamp_nb.course.multinomial import Multinomial",
     "Panels": "tables.ChunkedTable",
     "ReliabilityWarning": "exceptions.ReliabilityWarning",
     "Rows": "WeightedLoss",

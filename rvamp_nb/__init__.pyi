@@ -23,7 +23,6 @@ from .algorithm.resampling import Discrete as Discrete
 from .algorithm.resampling import Exponential as Exponential
 from .algorithm.resampling import FixedFactor as FixedFactor
 from .algorithm.resampling import Grouped as Grouped
-from .algorithm.resampling import Multinomial as Multinomial
 from .algorithm.resampling import NoResampling as NoResampling
 from .algorithm.resampling import Poisson as Poisson
 from .algorithm.resampling import Stratified as Stratified

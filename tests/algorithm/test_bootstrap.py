@@ -16,13 +16,13 @@ from textbook import optimality_gap
 
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace
 from rvamp_nb.algorithm.resampling import (
-    Multinomial,
     NoResampling,
     Poisson,
     Subsample,
     TwoPoint,
     all_resamples,
 )
+from rvamp_nb.course.multinomial import Multinomial
 from rvamp_nb.datasets import (
     gaussian_design,
     load_diabetes,

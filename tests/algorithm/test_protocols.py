@@ -18,7 +18,6 @@ from rvamp_nb import (
     Laplace,
     Logistic,
     Loss,
-    Multinomial,
     NoResampling,
     Poisson,
     PoissonLoss,
@@ -41,6 +40,7 @@ from rvamp_nb.algorithm.messages import Moments
 from rvamp_nb.algorithm.problem import Problem
 from rvamp_nb.algorithm.protocols import check_derivatives, check_moments
 from rvamp_nb.algorithm.resampling import check_law
+from rvamp_nb.course.multinomial import Multinomial
 
 rng = np.random.default_rng(65)
 A = rng.normal(size=(30, 6)) / 5

@@ -13,7 +13,6 @@ from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import (
     FixedFactor,
     Grouped,
-    Multinomial,
     NoResampling,
     Poisson,
     Stratified,
@@ -24,6 +23,7 @@ from rvamp_nb.algorithm.resampling import (
     law_of_one,
 )
 from rvamp_nb.algorithm.solver import rvamp
+from rvamp_nb.course.multinomial import Multinomial
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 
@@ -74,11 +74,6 @@ def test_mean_and_variance_agree_with_the_nodes(law, mean, var):
 def test_multiplier_nodes(law, mean):
     k, w = law.nodes()
     np.testing.assert_allclose([w.sum(), w @ k], [1, mean], rtol=1e-15)
-
-
-def test_multinomial_has_no_nodes_and_says_what_to_use():
-    with pytest.raises(TypeError, match="Poisson"):
-        Multinomial(0.5).nodes()
 
 
 # --- draws ----------------------------------------------------------------------------
@@ -153,8 +148,7 @@ def test_penalties_are_two_valued_and_independent():
 
 
 @pytest.mark.parametrize(
-    "law",
-    [Poisson(), Multinomial(), Subsample(), NoResampling(), TwoPoint(), FixedFactor()],
+    "law", [Poisson(), Subsample(), NoResampling(), TwoPoint(), FixedFactor()]
 )
 def test_draws_are_float_vectors_fixed_by_the_generator(law):
     one, two = (law.draw(11, np.random.default_rng(4)) for _ in range(2))
@@ -166,13 +160,13 @@ def test_draws_are_float_vectors_fixed_by_the_generator(law):
 @given(st.floats(0.05, 3), st.integers(1, 60))
 def test_totals_for_any_tau(tau, M):
     rng = np.random.default_rng(0)
-    for law in (Multinomial(tau), Subsample(min(tau, 1.0))):
-        n = int(law.tau * M + 1e-9)
-        if n >= 1:
-            assert law.draw(M, rng).sum() == n
-        else:
-            with pytest.raises(ValueError, match="no row"):
-                law.draw(M, rng)
+    law = Subsample(min(tau, 1.0))
+    n = int(law.tau * M + 1e-9)
+    if n >= 1:
+        assert law.draw(M, rng).sum() == n
+    else:
+        with pytest.raises(ValueError, match="no row"):
+            law.draw(M, rng)
 
 
 # --- every resample -------------------------------------------------------------------
@@ -193,7 +187,7 @@ def test_all_resamples_with_large_factorials():
 
 
 # --- refusals -------------------------------------------------------------------------
-@pytest.mark.parametrize("make", [Poisson, Subsample, Multinomial])
+@pytest.mark.parametrize("make", [Poisson, Subsample])
 @pytest.mark.parametrize(
     "tau, error",
     [
@@ -216,7 +210,7 @@ def test_bad_tau_is_refused_by_name(make, tau, error):
 def test_subsample_cannot_take_more_than_all():
     with pytest.raises(ValueError, match="tau"):
         Subsample(1.0001)
-    assert Poisson(1.5).mean == Multinomial(1.5).mean == 1.5
+    assert Poisson(1.5).mean == 1.5
 
 
 @pytest.mark.parametrize(
@@ -236,8 +230,7 @@ def test_bad_two_point(arguments, name):
 
 
 @pytest.mark.parametrize(
-    "law",
-    [Poisson(), Multinomial(), Subsample(), NoResampling(), TwoPoint(), FixedFactor()],
+    "law", [Poisson(), Subsample(), NoResampling(), TwoPoint(), FixedFactor()]
 )
 @pytest.mark.parametrize(
     "size, error",
@@ -323,8 +316,9 @@ def test_laws_that_are_laws_pass():
         check_law("resampling", law)
     for law in (TwoPoint(), FixedFactor()):
         check_law("randomize", law, ("draw", "nodes"), positive=True)
-    with pytest.raises(TypeError, match="Poisson"):
-        check_law("resampling", Multinomial(), needs=("nodes",))
+    for law in (Multinomial(), Grouped(Multinomial(), LABELS)):
+        with pytest.raises(TypeError, match="no nodes"):
+            check_law("resampling", law, needs=("nodes",))
     with pytest.raises(TypeError, match="it has no mean and no var$"):
         check_law("resampling", Own([1], [1]), needs=("nodes", "mean", "var"))
     for law in (Poisson, 0.5, None, "Poisson"):
@@ -363,8 +357,6 @@ def test_a_groups_marginal_law_is_that_of_its_count():
     law = Grouped(Poisson(0.7), LABELS)
     assert (law.mean, law.var) == (0.7, 0.7)
     np.testing.assert_array_equal(law.nodes(), Poisson(0.7).nodes())
-    with pytest.raises(TypeError, match="Poisson"):
-        Grouped(Multinomial(0.5), LABELS).nodes()
 
 
 @given(st.lists(st.integers(0, 3), min_size=8, max_size=40), st.floats(0.3, 1))

@@ -28,6 +28,7 @@ PLAIN = {
     "exceptions": "36_solver",
     "inference.baseline": "53_survival",
     "course.conditioning": "46_conditioning",
+    "course.multinomial": "12_resampling",
     "inference.diagnostics": "45_diagnostics",
     "inference.joint": "56_effects",
     "inference.refinement": "44_refinement",

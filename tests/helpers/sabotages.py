@@ -334,13 +334,6 @@ SABOTAGES = [
         "tests/select/test_own_models.py",
     ),
     Sabotage(
-        "algorithm/densities.py",
-        "a length begins at its threshold",
-        "cut=(t - size) / s, slope",
-        "cut=-size / s, slope",
-        "tests/algorithm/test_column_groups.py::test_the_density_of_a_length_against_draws",
-    ),
-    Sabotage(
         "algorithm/column_groups.py",
         "a combination forgets its length",
         "unit = np.abs(unit * np.reshape(length, shape))",
@@ -1059,13 +1052,6 @@ SABOTAGES = [
     # --- what is read off a fit -------------------------------------------------------
     Sabotage(
         "algorithm/densities.py",
-        "an interval leaves out at each end what it may leave out in all",
-        "quantile(np.array([(1 - level) / 2, (1 + level) / 2]))",
-        "quantile(np.array([1 - level, level]))",
-        "tests/algorithm/test_densities.py::test_an_interval_is_two_quantiles",
-    ),
-    Sabotage(
-        "algorithm/densities.py",
         "a covariance forgets a cross term",
         "across = from_S + L_w @ G @ L_w.T + own_T - X - X.T",
         "across = from_S + L_w @ G @ L_w.T + own_T - X",
@@ -1606,6 +1592,21 @@ SABOTAGES = [
         "sums = self._sums(weights, True)[..., self.first]",
         "sums = self._sums(weights, False)[..., self.first]",
         "tests/inference/test_survival.py::test_a_cox_refit_meets_its_conditions",
+    ),
+    Sabotage(
+        "course/multinomial.py",
+        "one draw is left out",
+        "n_draws = int(self.tau * M + 1e-9)",
+        "n_draws = int(self.tau * M - 1e-9)",
+        "tests/algorithm/test_resampling.py"
+        "::test_multinomial_draws_have_the_enumerated_probabilities",
+    ),
+    Sabotage(
+        "course/softmax.py",
+        "the means begin at the second feature",
+        "self._by_class(self._best.mean)[:-1])",
+        "self._by_class(self._best.mean)[1:])",
+        "tests/inference/test_several_classes.py::test_against_refits",
     ),
     Sabotage(
         "inference/several_classes.py",

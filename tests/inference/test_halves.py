@@ -50,8 +50,8 @@ LASSO = Laplace(0.25)
 HALF = Subsample(0.5)
 
 
-def fitted(prior=LASSO, counts=HALF, d=D, **options):
-    return rvamp(d.A, d.y, prior=prior, resampling=counts, tol=1e-8, **options)
+def fitted(prior=LASSO, resampling=HALF, d=D, **options):
+    return rvamp(d.A, d.y, prior=prior, resampling=resampling, tol=1e-8, **options)
 
 
 def both_beyond(h, s, t, correlation):

@@ -18,12 +18,12 @@ from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, Sp
 from rvamp_nb.algorithm.resampling import (
     Discrete,
     Exponential,
-    Multinomial,
     Poisson,
     Stratified,
     Subsample,
     TwoPoint,
 )
+from rvamp_nb.course.multinomial import Multinomial
 from rvamp_nb.datasets import standardize
 from rvamp_nb.exceptions import ReliabilityWarning
 from rvamp_nb.inference.refits import refitter

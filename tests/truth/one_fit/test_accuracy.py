@@ -23,8 +23,9 @@ import rvamp_nb.algorithm.lmmse as panels
 from rvamp_nb.algorithm.coupling import Coupled
 from rvamp_nb.algorithm.messages import Moments, Natural
 from rvamp_nb.algorithm.prior import Laplace
-from rvamp_nb.algorithm.resampling import FixedFactor, Multinomial, Poisson
+from rvamp_nb.algorithm.resampling import FixedFactor, Poisson
 from rvamp_nb.algorithm.solver import rvamp
+from rvamp_nb.course.multinomial import Multinomial
 from rvamp_nb.exceptions import ConvergenceWarning
 
 
