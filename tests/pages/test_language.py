@@ -151,7 +151,6 @@ def test_old_names_stand_in_the_changelog():
     [
         ("rvamp", "blocks"),
         ("refine", "n_refits"),
-        ("naive_bootstrap", "randomise"),
         ("StabilitySelection", "refits"),
         ("ChunkedTable", "block"),
         ("ChunkedTable", "centre"),
