@@ -157,7 +157,6 @@ def test_old_names_stand_in_the_changelog():
 @pytest.mark.parametrize(
     "name, old",
     [
-        ("rvamp", "blocks"),
         ("refine", "n_refits"),
         ("naive_bootstrap", "randomise"),
         ("StabilitySelection", "refits"),
