@@ -354,7 +354,7 @@ def of_every_kind():
     z = B[:, 0] + rng.normal(size=30)
     blocks = with_clusters(rvamp(B, z, 3.0), [[0, 1]])
     posterior = rvamp(A, y, prior=Laplace(0.6), beta=2.0)
-    yield "P1", p1(rvamp(A, y, 0.6), 0), "Π 0.258"
+    yield "P1", p1(rvamp(A, y, 0.6), 0), "Π 0.359"
     yield "P1Clustered", p1(blocks, [0, 3]), "Π"
     yield "P1Posterior", p1(posterior, 0), "Π 1.000"
     yield "P1Numeric", p1(rvamp(A, y, prior=Box()), 0), "Π 1.000"
