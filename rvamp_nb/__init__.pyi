@@ -13,6 +13,8 @@ from .algorithm.likelihood import Logistic as Logistic
 from .algorithm.likelihood import Loss as Loss
 from .algorithm.likelihood import PoissonLoss as PoissonLoss
 from .algorithm.likelihood import Squared as Squared
+from .algorithm.order_parameters import ConstantSignal as ConstantSignal
+from .algorithm.order_parameters import GaussianSignal as GaussianSignal
 from .algorithm.prior import ElasticNet as ElasticNet
 from .algorithm.prior import Laplace as Laplace
 from .algorithm.prior import NonNegative as NonNegative

@@ -16,7 +16,7 @@ class ConvergenceWarning(UserWarning):
     See Also
     --------
     ReliabilityWarning : Warn of an answer that should not be trusted.
-    rvamp_nb.results.Fit : Its `status` and `trace` tell more.
+    Fit : Its `status` and `trace` tell more.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class ReliabilityWarning(UserWarning):
 
     See Also
     --------
-    rvamp_nb.results.Diagnostics : Report the signs of trouble.
+    Diagnostics : Report the signs of trouble.
     refine : Make refits.
     ConvergenceWarning : Warn that messages did not settle.
 
@@ -64,7 +64,7 @@ class ChunkError(OSError):
 
     See Also
     --------
-    rvamp_nb.tables.ChunkedTable, rvamp_nb.tables.DaskTable : The tables that raise it.
+    ChunkedTable, DaskTable : The tables that raise it.
 
     Examples
     --------

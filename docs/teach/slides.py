@@ -180,7 +180,7 @@ def made(title, text):
             slide = at_chapter(slide._replace(kind="equation"), *place)
         elif taken := TAKEN.fullmatch(block):
             slide, body, notes = take(slide, **taken.groupdict())
-            shown.append(body)
+            shown += [body] if body else []
             chapters.append(notes)
         else:
             shown.append(block)
@@ -233,17 +233,23 @@ def take(slide, kind, of, which):
     if kind == "problem":
         shown, notes, printed = problem(of)
         slide = at_chapter(slide._replace(kind=kind), of, 0)
-        return slide._replace(printed=printed), shown, notes
+        return with_printed(slide, printed), shown, notes
     if kind in ("cell", "printed"):
         section, source, printed = cells(of)[which]
         slide = at_chapter(slide._replace(kind="code"), of, section)
         code = f"```\n{source}\n```" if kind == "cell" else ""
-        return slide._replace(printed=printed), code, ""
+        return with_printed(slide, printed), code, ""
     texts = [text for text in closing(of) if text[0] == kind]
     if len(texts) < int(which or 1):
         raise LookupError(f"{kind} {of}: there are {len(texts)} in that chapter")
     _, section, shown, notes = texts[int(which or 1) - 1]
     return at_chapter(slide._replace(kind=kind), of, section), shown, notes
+
+
+def with_printed(slide, printed):
+    """Return the slide with more printed lines."""
+    lines = [slide.printed, printed.strip()]
+    return slide._replace(printed="\n".join(filter(None, lines)))
 
 
 @cache

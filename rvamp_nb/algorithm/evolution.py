@@ -4,8 +4,7 @@ Chapter 4.3 derives it; the averages over columns and rows are in `order_paramet
 `state_evolution` builds the design, iterates the numbers until they stay, and returns
 an `Evolution`: errors, variances, and laws of the selection probabilities (`PiLaw`).
 
->>> from rvamp_nb import state_evolution
->>> from rvamp_nb.algorithm.order_parameters import ConstantSignal
+>>> from rvamp_nb import ConstantSignal, state_evolution
 >>> signal = ConstantSignal(size=3.0, density=0.1)
 >>> state_evolution(0.5, 0.5, signal=signal, noise=1.0)
 Evolution(converged in 22 turns; mse 0.6482, var 0.3727, chi 1.248)
@@ -298,8 +297,7 @@ class Evolution:
 
     Examples
     --------
-    >>> from rvamp_nb import state_evolution
-    >>> from rvamp_nb.algorithm.order_parameters import ConstantSignal
+    >>> from rvamp_nb import ConstantSignal, state_evolution
     >>> signal = ConstantSignal(size=3.0, density=0.1)
     >>> found = state_evolution(0.5, 0.5, signal=signal, noise=1.0)
     >>> print(found.power([0.3, 0.5]).round(2), round(found.selected, 2))
@@ -370,8 +368,7 @@ class Evolution:
 
         Examples
         --------
-        >>> from rvamp_nb import state_evolution
-        >>> from rvamp_nb.algorithm.order_parameters import ConstantSignal
+        >>> from rvamp_nb import ConstantSignal, state_evolution
         >>> signal = ConstantSignal(size=3.0, density=0.1)
         >>> found = state_evolution(0.5, 0.5, signal=signal, noise=1.0)
         >>> found.summary().loc[0.5].round(4).to_dict()
@@ -478,8 +475,7 @@ def state_evolution(
 
     Examples
     --------
-    >>> from rvamp_nb import state_evolution
-    >>> from rvamp_nb.algorithm.order_parameters import ConstantSignal
+    >>> from rvamp_nb import ConstantSignal, state_evolution
     >>> signal = ConstantSignal(size=3.0, density=0.1)
     >>> found = state_evolution(0.5, 0.5, signal=signal, noise=1.0)
     >>> print(found.converged, round(found.mse, 3), round(found.var, 3))

@@ -45,7 +45,7 @@ class ConstantSignal:
 
     Examples
     --------
-    >>> from rvamp_nb.algorithm.order_parameters import ConstantSignal
+    >>> from rvamp_nb import ConstantSignal
     >>> values, probabilities = ConstantSignal(3.0, 0.1, two_sided=True).nodes()
     >>> print(values, probabilities)
     [ 0.  3. -3.] [0.9  0.05 0.05]
@@ -95,7 +95,7 @@ class GaussianSignal:
 
     Examples
     --------
-    >>> from rvamp_nb.algorithm.order_parameters import GaussianSignal
+    >>> from rvamp_nb import GaussianSignal
     >>> values, probabilities = GaussianSignal(sd=2.0, density=0.1).nodes()
     >>> print((probabilities * values**2).sum().round(6))  # density times sd^2
     0.4

@@ -233,10 +233,10 @@ def test_many_covariates_are_refused_beforehand_and_fewer_are_quick():
     A, y = standardize(rng.normal(size=(100, 120)), rng.normal(size=100))
     given = dict(resampling=Subsample(0.5), warm_start=None)
     for k in (43, 48, 60):
-        prior = Laplace(1.0, np.where(np.arange(120) < k, 0.0, 1.0))
+        prior = Laplace(1.0, None, np.where(np.arange(120) < k, 0.0, 1.0))
         with pytest.raises(ValueError, match=f"{k} unpenalised.*keeps 50"):
             rvamp(A, y, prior=prior, **given)
-    prior = Laplace(1.0, np.where(np.arange(120) < 42, 0.0, 1.0))
+    prior = Laplace(1.0, None, np.where(np.arange(120) < 42, 0.0, 1.0))
     fit = rvamp(A, y, prior=prior, **given)
     assert fit.converged and fit.n_iter < 60
 

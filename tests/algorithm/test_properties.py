@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 
+from rvamp_nb import ConstantSignal
 from rvamp_nb.algorithm.evolution import state_evolution
 from rvamp_nb.algorithm.iteration import iterate
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, PoissonLoss, Squared
-from rvamp_nb.algorithm.order_parameters import ConstantSignal
 from rvamp_nb.algorithm.prior import Laplace
 from rvamp_nb.algorithm.resampling import (
     FixedFactor,

@@ -12,8 +12,10 @@ import scipy.sparse
 
 import rvamp_nb
 from rvamp_nb import (
+    ConstantSignal,
     ElasticNet,
     Exponential,
+    GaussianSignal,
     Huber,
     Laplace,
     NoResampling,
@@ -35,7 +37,6 @@ from rvamp_nb import (
     state_evolution,
 )
 from rvamp_nb.algorithm.energy import stability_radius
-from rvamp_nb.algorithm.order_parameters import ConstantSignal, GaussianSignal
 from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.course.multinomial import Multinomial
 from rvamp_nb.course.pictures import sliders

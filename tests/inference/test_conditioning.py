@@ -24,6 +24,7 @@ from rvamp_nb.algorithm.resampling import (
     Poisson,
     Stratified,
     Subsample,
+    TwoPoint,
 )
 from rvamp_nb.algorithm.solver import rvamp, with_clusters
 from rvamp_nb.algorithm.weighted import WeightedLoss
@@ -283,7 +284,7 @@ def test_blocks_stay_blocks_where_few_columns_are_in_play():
 
 def test_what_does_not_settle_is_said_and_stays(monkeypatch):
     d = gaussian_design(40, 20, seed=1)
-    fit = rvamp(d.A, d.y, 0.3, resampling=HALF)
+    fit = rvamp(d.A, d.y, prior=Laplace(0.3, TwoPoint()), resampling=HALF)
     good, seen = condition_on_rows(fit, rows=2), []
 
     def broken(*arguments):

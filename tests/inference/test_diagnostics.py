@@ -336,7 +336,7 @@ def test_effective_rows_of_columns_are_those_of_the_definition():
     rng = np.random.default_rng(0)
     A = np.c_[np.eye(60)[:, :1], rng.random((60, 1)) < 0.2, np.ones(60), np.zeros(60)]
     lasso = dict(mean=np.zeros(4))
-    problem = dict(loss=Squared(), prior=Laplace(1.0))
+    problem = dict(likelihood=Squared(), prior=Laplace(1.0))
     fit = SimpleNamespace(problem=SimpleNamespace(A=A, **problem), **lasso)
     assert column_effective_rows(fit) == pytest.approx([1, A[:, 1].sum(), 60, 60])
     A = rng.normal(size=(4000, 2))

@@ -20,6 +20,7 @@ from rvamp_nb import (
     PoissonLoss,
     Squared,
     StabilitySelection,
+    TwoPoint,
     WeightedLoss,
     datasets,
     naive_bootstrap,
@@ -514,7 +515,7 @@ def test_what_has_no_effects_is_refused_by_name():
             debiased_effects(fit, level)
     with pytest.raises(ValueError, match="without resampling"):
         debiased_effects(rvamp(A, y, lam=1.0))
-    drawn = rvamp(A, y, prior=Laplace(1.0), resampling=NoResampling())
+    drawn = rvamp(A, y, prior=Laplace(1.0, TwoPoint()), resampling=NoResampling())
     with pytest.raises(ValueError, match="without resampling"):
         debiased_effects(drawn)
     with pytest.raises(ValueError, match="without resampling"):

@@ -29,6 +29,7 @@ from rvamp_nb import (
     StabilitySelection,
     Stratified,
     Subsample,
+    TwoPoint,
     Weakness,
     WeightedLoss,
     naive_bootstrap,
@@ -662,7 +663,7 @@ class Drawn:
         (lambda M, rng: -np.ones(M), "must draw numbers >= 0, and drew -1"),
         (lambda M, rng: np.ones(M - 1), "must draw .* array of shape"),
         (lambda M, rng: np.full(M, np.inf), "NaN or infinite"),
-        (lambda M, rng: "half", "counts: a draw of"),
+        (lambda M, rng: "half", "resampling: a draw of"),
     ],
 )
 def test_a_law_that_draws_nonsense_is_refused(draw, words):
@@ -995,7 +996,7 @@ def test_refits_that_are_not_sure_are_tried_again_side_by_side(monkeypatch):
     X = rng.normal(size=(30, 6))
     X = np.hstack([X, X])
     y = X[:, 0] + rng.normal(size=30)
-    fit = rvamp(X, y - y.mean(), 5.0, resampling=HALF)
+    fit = rvamp(X, y - y.mean(), prior=Laplace(5.0, TwoPoint()), resampling=HALF)
     counts, factor = room.resamples(fit, range(20), 0)
     none, given = np.zeros(12), (X, fit.problem.y)
     alone = [penalised_fit(*given, 5.0 * f, none, c) for f, c in zip(factor, counts)]

@@ -10,6 +10,7 @@ import pytest
 
 import rvamp_nb
 from rvamp_nb import (
+    ConstantSignal,
     GroupLasso,
     Ridge,
     StabilitySelection,
@@ -27,7 +28,6 @@ from rvamp_nb import (
     state_evolution,
 )
 from rvamp_nb.algorithm.column_groups import orthonormal
-from rvamp_nb.algorithm.order_parameters import ConstantSignal
 from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.course.survival import simulated_survival, survival_fit
 

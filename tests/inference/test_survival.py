@@ -879,7 +879,8 @@ def test_survival_that_cannot_work_is_refused_by_name(change, word):
 @pytest.mark.parametrize(
     "arguments, error, word",
     [
-        (("logistic",), TypeError, "loss must be .* subclass of Loss"),
+        (("logit",), ValueError, "loss must be .* subclass of Loss, got .logit"),
+        ((3,), TypeError, "loss must be .* subclass of Loss, got 3"),
         ((Logistic(), -np.ones(M)), ValueError, "sample_weight must be >= 0"),
         ((Logistic(), np.zeros(M)), ValueError, "not all zero"),
         ((Squared(), [[1.0, 2.0]]), ValueError, r"sample_weight .* got \(1, 2\)"),

@@ -84,7 +84,7 @@ PENALTIES = {
     "drawn": lambda lam, N: Laplace(lam, TwoPoint(2.0, 0.5)),
     "elastic net": lambda lam, N: ElasticNet(lam, l1_ratio=0.7),
     "non-negative": lambda lam, N: NonNegative(lam),
-    "a covariate": lambda lam, N: Laplace(lam, 1.0 * (np.arange(N) > 0)),
+    "a covariate": lambda lam, N: Laplace(lam, None, 1.0 * (np.arange(N) > 0)),
 }
 LOSSES = Squared(), Logistic(), PoissonLoss(), Huber(1.0), Squared(2.0)
 

@@ -2,12 +2,17 @@
 looks at them in a browser.
 """
 
+import base64
 import re
 import sys
 
+import numpy as np
 import pytest
 from notebooks import ROOT
 from PIL import Image
+from scipy.stats import norm
+
+from rvamp_nb.course.widgets import diabetes_explorer
 
 sys.path.insert(0, str(ROOT / "docs"))
 from teach import slides as teach
@@ -140,6 +145,38 @@ def test_slides_that_a_lecturer_would_stumble_over_are_noticed(page):
     assert out_of_order([early, problem, late]) == []
     other = Slide("words", "other", "", sections=(("2.2", 1),))
     assert out_of_order([early, other, late]) == ["5"]
+
+
+def selected(table, penalty, moved=0.0):
+    """Return {coefficient: its Π in the explorer} at a λ as is written there, half of
+    the rows, λ or 2λ, with all fields moved by so many standard deviations.
+    """
+    shape = len(table["lams"]), len(table["taus"]), len(table["drawn"]), -1, 3
+    messages = np.frombuffer(base64.b64decode(table["messages"])).reshape(shape)
+    place = [name for name, _ in table["lamNames"]].index(penalty)
+    _, h, chi_hat = messages[place, 1, 0].T
+    s = np.sqrt(chi_hat)
+    law, Pi = table["penalties"][0], 0
+    for weight, threshold in zip(law["weights"], law["t"]):
+        beyond = np.array(threshold) * table["lams"][place]
+        sides = [norm.cdf((sign * (h + moved * s) - beyond) / s) for sign in (1, -1)]
+        Pi = Pi + weight * sum(sides)
+    return dict(zip(table["names"], Pi))
+
+
+def test_answers_about_the_explorer_are_what_it_shows():
+    widget = diabetes_explorer()
+    table = widget.table
+    widget.close()
+    penalties = [name for name, _ in table["lamNames"]]
+    away = [abs(sum(selected(table, name).values()) - 4) for name in penalties]
+    last = teach.read_sheets()[12][2][1]
+    assert f"λ = {penalties[int(np.argmin(away))]}" in last
+    Pi = selected(table, "101")
+    assert [name for name in Pi if Pi[name] >= 0.75] == ["bmi", "s5"]
+    assert f"bp, with {Pi['bp']:.2f}".replace("0.", ".") in last
+    assert abs(selected(table, "58.3")["s3"] - 0.6) < 0.05  # lectures 2 and 7
+    assert abs(selected(table, "58.3", moved=0.5)["s3"] - 0.5) < 0.05
 
 
 def test_every_figure_of_a_slide_is_its_chapters():

@@ -182,7 +182,7 @@ def test_what_is_kept_of_the_diabetes_data_is_what_the_package_computes(at):
     data = datasets.load_diabetes()
     shown = [list(data.names).index(name) for name in TABLE["names"]]
     lam = datasets.choose_lambda(data.A, data.y) * 1.2 ** (at[0] - 13)
-    prior = Laplace(lam if at[2] else TwoPoint())
+    prior = Laplace(lam, None if at[2] else TwoPoint())
     counts = rvamp_nb.Poisson((0.25, 0.5, 1.0)[at[1]])
     fit = rvamp(data.A, data.y, prior=prior, resampling=counts)
     found = np.array(in_node(DIABETES, table=TABLE, at=at))
@@ -205,7 +205,8 @@ def test_the_refits_that_are_kept_are_naive_refits():
     shown = [list(data.names).index(name) for name in TABLE["names"]]
     lam = datasets.choose_lambda(data.A, data.y)
     asked = dict(n_resamples=2000, random_state=13, keep=shown, verbose=False)
-    codes, unit = refits_in_bytes(naive_bootstrap(data.A, data.y, lam, **asked).draws)
+    asked["prior"] = Laplace(lam, TwoPoint())
+    codes, unit = refits_in_bytes(naive_bootstrap(data.A, data.y, **asked).draws)
     kept = in_node(
         "(() => { const data = js.unpack(table); return table.names.map((_, i) => {"
         " const r = data.refits({l: 13, t: 1, d: 0}, i);"

@@ -13,6 +13,7 @@ import rvamp_nb
 from rvamp_nb import (
     BaggedClassifier,
     BaggedRegressor,
+    ConstantSignal,
     Grouped,
     Huber,
     Laplace,
@@ -34,7 +35,6 @@ from rvamp_nb import (
     rvamp_path,
     state_evolution,
 )
-from rvamp_nb.algorithm.order_parameters import ConstantSignal
 from rvamp_nb.results import (
     P1,
     P2,
