@@ -597,8 +597,8 @@ def with_clusters(
     *,
     max_iter: int = 500,
 ) -> Fit:
-    """Continue a fit with columns that nearly repeat each other taken together, each
-    cluster as one coordinate.
+    """Take columns of a fit that nearly repeat each other together, each cluster as one
+    coordinate.
 
     Parameters
     ----------
@@ -638,7 +638,7 @@ def with_clusters(
     >>> A, y, *_ = datasets.load_diabetes()
     >>> found = with_clusters(rvamp(A[:, :10], y, 60.0))
     >>> [cluster.tolist() for cluster in found.column_clusters]
-    [[4, 5]]
+    [[4, 5, 6, 7, 8]]
     """
     check_settled("with_clusters", fit)
     options = _check_steering(fit.tol, max_iter, damping=0.7)
