@@ -33,6 +33,7 @@ from .algorithm.resampling import TwoPoint as TwoPoint
 from .algorithm.resampling import Weakness as Weakness
 from .algorithm.solver import rvamp as rvamp
 from .algorithm.solver import rvamp_path as rvamp_path
+from .algorithm.solver import with_clusters as with_clusters
 from .algorithm.weighted import WeightedLoss as WeightedLoss
 from .inference.bootstrap import naive_bootstrap as naive_bootstrap
 from .inference.effects import debiased_effects as debiased_effects
