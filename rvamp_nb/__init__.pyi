@@ -23,7 +23,6 @@ from .algorithm.prior import Ridge as Ridge
 from .algorithm.prior import SpikeSlab as SpikeSlab
 from .algorithm.resampling import Discrete as Discrete
 from .algorithm.resampling import Exponential as Exponential
-from .algorithm.resampling import FixedFactor as FixedFactor
 from .algorithm.resampling import Grouped as Grouped
 from .algorithm.resampling import NoResampling as NoResampling
 from .algorithm.resampling import Poisson as Poisson

@@ -487,7 +487,7 @@ class Effects(NamedTuple):
 
     Examples
     --------
-    >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
+    >>> from rvamp_nb import Laplace, NoResampling, datasets
     >>> from rvamp_nb import debiased_effects, rvamp
     >>> d, lasso = datasets.load_diabetes(), Laplace(20.0)
     >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, resampling=NoResampling())
@@ -552,7 +552,7 @@ class Effects(NamedTuple):
         Examples
         --------
         >>> from pandas import DataFrame
-        >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
+        >>> from rvamp_nb import Laplace, NoResampling, datasets
         >>> from rvamp_nb import debiased_effects, rvamp
         >>> d, lasso = datasets.load_diabetes(), Laplace(20.0)
         >>> X = DataFrame(2 * d.A[:, :10], columns=d.names[:10])
@@ -866,7 +866,7 @@ def debiased_effects(
 
     Examples
     --------
-    >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
+    >>> from rvamp_nb import Laplace, NoResampling, datasets
     >>> from rvamp_nb import debiased_effects, rvamp
     >>> d, lasso = datasets.load_diabetes(), Laplace(20.0)
     >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, resampling=NoResampling())
