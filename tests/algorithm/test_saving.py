@@ -23,7 +23,6 @@ from rvamp_nb import (
     Discrete,
     ElasticNet,
     Exponential,
-    FixedFactor,
     Grouped,
     GroupLasso,
     Huber,
@@ -49,6 +48,7 @@ from rvamp_nb import (
     rvamp_path,
     with_clusters,
 )
+from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.environment import unwritten_named, written_whole
 from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.results import Fit

@@ -12,7 +12,6 @@ from scipy.stats import multivariate_normal
 from rvamp_nb import (
     Discrete,
     ElasticNet,
-    FixedFactor,
     Grouped,
     GroupLasso,
     Huber,
@@ -33,6 +32,7 @@ from rvamp_nb import (
 )
 from rvamp_nb.algorithm.column_groups import orthonormal
 from rvamp_nb.algorithm.messages import Natural
+from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.exceptions import ConvergenceWarning
