@@ -12,6 +12,7 @@ __version__ = "0.4.0"
 import lazy_loader as _lazy_loader
 
 _LESSON = "chapter 4.6 has it: from rvamp_nb.course.conditioning import condition_on_rows"
+_ONE_PENALTY = "a prior has one penalty now: leave it out, or write randomize=None"
 # until 1.0: where a name of an earlier version is now, or what to do in its place
 _RENAMED = {
     "BlockError": "exceptions.ChunkError",
@@ -21,7 +22,8 @@ _RENAMED = {
     "DaskPanels": "tables.DaskTable",
     "DaskTable": "tables.DaskTable",
     "Fit": "results.Fit",
-    "Fixed": "FixedFactor",
+    "Fixed": _ONE_PENALTY,
+    "FixedFactor": _ONE_PENALTY,
     "FixedSizes": "ConstantSignal",
     "GaussianSizes": "GaussianSignal",
     "Multinomial": "write Poisson(tau); for refits alone chapter 1.2 has"

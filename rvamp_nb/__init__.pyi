@@ -23,7 +23,6 @@ from .algorithm.prior import Ridge as Ridge
 from .algorithm.prior import SpikeSlab as SpikeSlab
 from .algorithm.resampling import Discrete as Discrete
 from .algorithm.resampling import Exponential as Exponential
-from .algorithm.resampling import FixedFactor as FixedFactor
 from .algorithm.resampling import Grouped as Grouped
 from .algorithm.resampling import NoResampling as NoResampling
 from .algorithm.resampling import Poisson as Poisson
@@ -33,6 +32,7 @@ from .algorithm.resampling import TwoPoint as TwoPoint
 from .algorithm.resampling import Weakness as Weakness
 from .algorithm.solver import rvamp as rvamp
 from .algorithm.solver import rvamp_path as rvamp_path
+from .algorithm.solver import with_clusters as with_clusters
 from .algorithm.weighted import WeightedLoss as WeightedLoss
 from .inference.bootstrap import naive_bootstrap as naive_bootstrap
 from .inference.effects import debiased_effects as debiased_effects

@@ -27,7 +27,7 @@ more of them, are marked `@renamed`. Their signatures stay as they are.
 >>> rvamp([[1.0]], [1.0], blocks="auto")
 Traceback (most recent call last):
     ...
-TypeError: rvamp: blocks= is called column_clusters= now
+TypeError: rvamp: blocks= has left: write with_clusters(fit)
 """
 
 from functools import wraps
@@ -75,7 +75,8 @@ else:  # the same, under a name that a printed signature shows
 _T = TypeVar("_T")
 # {an argument of 0.3.0 or 0.4.0: what it is called now, or what to write}
 _NOW = {
-    "blocks": "column_clusters",
+    "blocks": "has left: write with_clusters(fit)",
+    "column_clusters": "has left: write with_clusters(fit)",
     "randomise": "randomize",
     "block": "chunk_size",
     "refits": "n_resamples",

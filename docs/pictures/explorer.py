@@ -13,15 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rvamp_nb import (
-    FixedFactor,
-    Laplace,
-    Poisson,
-    TwoPoint,
-    datasets,
-    naive_bootstrap,
-    rvamp,
-)
+from rvamp_nb import Laplace, Poisson, TwoPoint, datasets, naive_bootstrap, rvamp
+from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.course.widgets import (
     explorer_table,
     refits_for_the_page,

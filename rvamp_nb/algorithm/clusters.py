@@ -6,11 +6,11 @@ Chapter 4.7 derives it; the field of a cluster, its small Lassos and its message
 cluster's coefficients are independent, so that the coupling does not change.
 
 >>> import numpy as np
->>> from rvamp_nb import rvamp
+>>> from rvamp_nb import rvamp, with_clusters
 >>> rng = np.random.default_rng(0)
 >>> A = rng.normal(size=(60, 4)) / 8
 >>> A[:, 3] = A[:, 0] + 0.02 * rng.normal(size=60)
->>> fit = rvamp(A, 5 * A[:, 0] + rng.normal(size=60), 0.5, column_clusters="auto")
+>>> fit = with_clusters(rvamp(A, 5 * A[:, 0] + rng.normal(size=60), 0.5))
 >>> [cluster.tolist() for cluster in fit.column_clusters]
 [[0, 3]]
 """
@@ -326,14 +326,14 @@ def check_clusters(clusters, problem, N):
         checked = clusters
     elif not np.iterable(clusters) or isinstance(clusters, str):
         rule = '"auto" or a list of lists ([] for none)'
-        raise ValueError(f"column_clusters must be {rule}, got {clusters!r}")
+        raise ValueError(f"clusters must be {rule}, got {clusters!r}")
     else:
         checked = _check_lists(clusters, problem.A, N)
-    prior = problem.prior
-    selects = np.any(prior.split()[0]) and np.isinf(problem.beta)
-    if len(checked) and not selects:
+    if not len(checked):
+        return checked
+    if not np.any(problem.prior.split()[0]) or np.isfinite(problem.beta):
         raise TypeError(
-            "column_clusters are for a penalty that selects, such as Laplace(0.1), at"
+            "clusters are for a penalty that selects, such as Laplace(0.1), at"
             " beta = inf"
         )
     return checked
@@ -346,9 +346,9 @@ def _check_lists(clusters, A, N):
     """
     checked = []
     for cluster in clusters:
-        checked.append(check_indices("each of column_clusters", cluster, N))
+        checked.append(check_indices("each of clusters", cluster, N))
     together = [i for cluster in checked for i in cluster.tolist()]
-    check_indices("column_clusters together", together, N)
+    check_indices("clusters together", together, N)
     largest = max(map(len, checked), default=0)
     if largest > WIDEST:
         raise ValueError(
@@ -356,7 +356,7 @@ def _check_lists(clusters, A, N):
             " closest of them"
         )
     if checked:
-        reason = "column_clusters: a step turns the columns of the table"
+        reason = "clusters: a step turns the columns of the table"
         check_in_memory(A, reason, "give an array, or []")
     return [cluster for cluster in checked if len(cluster) > 1]
 

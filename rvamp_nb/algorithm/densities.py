@@ -438,10 +438,10 @@ class P1Clustered(ShownDensity):
     Examples
     --------
     >>> import numpy as np
-    >>> from rvamp_nb import p1, rvamp
+    >>> from rvamp_nb import p1, rvamp, with_clusters
     >>> from rvamp_nb.datasets import gaussian_design
     >>> A, y, *_ = gaussian_design(100, 4, density=0.5)
-    >>> fit = rvamp(A, y, 0.3, column_clusters=[[0, 1]])
+    >>> fit = with_clusters(rvamp(A, y, 0.3), [[0, 1]])
     >>> type(p1(fit, [0, 1])).__name__
     'P1Clustered'
     """

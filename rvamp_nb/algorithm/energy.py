@@ -149,8 +149,7 @@ def _refuse_clusters(what, messages):
     """Refuse columns in clusters (TypeError): F_x is a sum over single columns."""
     if not isinstance(messages.to_prior, Natural):
         raise TypeError(
-            f"{what} is not had for columns in clusters: ask a fit without"
-            " column_clusters=..."
+            f"{what} is not had for columns in clusters: give with_clusters(fit, [])"
         )
 
 

@@ -252,7 +252,8 @@ class FixedFactor:
 
     Examples
     --------
-    >>> from rvamp_nb import FixedFactor, Laplace, rvamp
+    >>> from rvamp_nb import Laplace, rvamp
+    >>> from rvamp_nb.algorithm.resampling import FixedFactor
     >>> from rvamp_nb.datasets import toy
     >>> A, y, *_ = toy()
     >>> print(rvamp(A, y, prior=Laplace(0.6, FixedFactor())).mean.round(3))
@@ -586,7 +587,7 @@ def check_law(name, law, needs=("draw",), positive=False):
     draws that are asked for must follow the nodes (`_check_draws`).
     Values must be above 0 where `positive` (multipliers), else 0 is allowed (counts).
     """
-    example = "TwoPoint(2, 0.5) or FixedFactor()" if positive else "Poisson(0.5)"
+    example = "TwoPoint(2, 0.5) or Weakness(0.5)" if positive else "Poisson(0.5)"
     check_interface(name, law, needs, f"a law such as {example}")
     if "nodes" not in needs and lacking(law, ["nodes"]):
         return

@@ -503,7 +503,6 @@ def rvamp(
     tol: float = 1e-6,
     max_iter: int = 500,
     damping: float = 0.7,
-    column_clusters: Literal["auto"] | Sequence[Sequence[int]] | None = None,
     warm_start: Fit | State | None = None,
 ) -> Fit:
     """Average an estimator over all resamples of the rows, without resampling: a `Fit`
@@ -539,11 +538,6 @@ def rvamp(
         Steps at most.
     damping : float in (0, 1]
         Where to begin; it backs off by itself.
-    column_clusters : "auto", or list of lists of int, optional
-        Groups of columns that nearly repeat each other, each taken together as one
-        coordinate, at beta = inf under a penalty; "auto" finds them by correlation.
-        The selection probability Π of a cluster is read at 8,192 fixed points, whatever
-        `tol`: columns in another order may move it by some .003.
     warm_start : Fit or State, optional
         Messages to start from, of a fit to a table of the same shape.
 
@@ -567,6 +561,7 @@ def rvamp(
     rvamp_path : Fit along a path of penalties.
     p1 : Take the density of a coefficient from a fit.
     refine : Combine a fit with refits, to an accuracy.
+    with_clusters : Take columns together that nearly repeat each other.
     StabilitySelection : Select features, from table to report.
 
     Examples
@@ -583,17 +578,10 @@ def rvamp(
         names = names_of(A)
     problem = _problem(A, y, lam, prior, loss, resampling, beta, intercept)
     options = _check_steering(tol, max_iter, damping)
-    if column_clusters is not None:
-        N = problem.A.shape[1] - intercept
-        column_clusters = check_clusters(column_clusters, problem, N)
     start = None
     if warm_start is not None:
         start = _warm_state(warm_start, problem)
     fit = _fit(problem, start, *options)
-    if fit.converged and column_clusters:
-        if column_clusters == "auto":
-            column_clusters = find_clusters(problem.A, fit.Pi)
-        fit = with_clusters(fit, column_clusters, *options)
     if names is not None:
         fit = replace(fit, names=np.array([str(name) for name in names], dtype=object))
     if not fit.converged:
@@ -602,23 +590,77 @@ def rvamp(
     return fit
 
 # %% ../../nbs/workshop/solver.ipynb #12b10ck2
-def with_clusters(fit, column_clusters, tol=1e-6, max_iter=500, damping=0.7):
-    """Continue a converged fit with other clusters of columns, a list of int arrays,
-    and return the new `Fit`; with an empty list every column is alone.
+@numpy_errors(under="ignore")
+def with_clusters(
+    fit: Fit,
+    clusters: Literal["auto"] | Sequence[Sequence[int]] = "auto",
+    *,
+    max_iter: int = 500,
+) -> Fit:
+    """Take columns of a fit that nearly repeat each other together, each cluster as one
+    coordinate.
+
+    Parameters
+    ----------
+    fit : Fit
+        From `rvamp`, converged, at beta = inf under a penalty that selects.
+    clusters : "auto", or list of lists of int
+        Columns of each cluster; "auto" finds them by correlation, and with an empty
+        list every column is alone again.
+    max_iter : int >= 1
+        Steps at most, to the `tol` of the fit.
+
+    Returns
+    -------
+    Fit
+        The selection probability Π of a cluster is read at 8,192 fixed points, whatever
+        `tol`: columns in another order may move it by some .003.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another fit, columns that are not there or are in two clusters, and clusters
+        of more than 12.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the messages do not settle.
+
+    See Also
+    --------
+    rvamp : Make the fit.
+    refine : Refit, where the answer must be sure.
+
+    Examples
+    --------
+    >>> from rvamp_nb import datasets, rvamp, with_clusters
+    >>> A, y, *_ = datasets.load_diabetes()
+    >>> found = with_clusters(rvamp(A[:, :10], y, 60.0))
+    >>> [cluster.tolist() for cluster in found.column_clusters]
+    [[4, 5, 6, 7, 8]]
     """
-    if not column_clusters and not fit.column_clusters:
-        return fit
-    problem = fit.problem._replace(prior=fit._whole)
-    state = _warm_state(fit, problem)
+    check_settled("with_clusters", fit)
+    options = _check_steering(fit.tol, max_iter, damping=0.7)
     N = len(fit.mean)
-    problem, state = put_in_clusters(problem, state, column_clusters, N)
-    clustered = _fit(problem, state, tol, max_iter, damping)
-    n = len(column_clusters)
-    if n == 0:
-        return clustered
-    blocks = "1 block" if n == 1 else f"{n} blocks"
-    status = f"{clustered.status} with {blocks}, after {fit.n_iter} without"
-    return replace(clustered, status=status)
+    problem = fit.problem._replace(prior=fit._whole)
+    clusters = check_clusters(clusters, problem, N)
+    if clusters == "auto":
+        clusters = find_clusters(problem.A, fit.Pi)
+    if not clusters and not fit.column_clusters:
+        return fit
+    state = _warm_state(fit, problem)
+    problem, state = put_in_clusters(problem, state, clusters, N)
+    clustered = replace(_fit(problem, state, *options), names=fit.names)
+    n = len(clusters)
+    if n:
+        blocks = "1 block" if n == 1 else f"{n} blocks"
+        status = f"{clustered.status} with {blocks}, after {fit.n_iter} without"
+        clustered = replace(clustered, status=status)
+    if not clustered.converged:
+        # three frames up is the caller's line: there is one decorator
+        warnings.warn(clustered.status, ConvergenceWarning, stacklevel=3)
+    return clustered
 
 # %% ../../nbs/workshop/solver.ipynb #5c21f289
 def foreseen(past, log_lam):

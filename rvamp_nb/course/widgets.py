@@ -328,7 +328,7 @@ def _check_explorable(fit):
         raise ValueError(f"explore: fit has not converged: {fit.status}")
     if fit.column_clusters:
         raise ValueError(
-            "explore: fit has columns in clusters: fit without column_clusters=..., or"
+            "explore: fit has columns in clusters: give with_clusters(fit, []), or"
             " look at p1(fit, i).cdf"
         )
     if not isinstance(fit.prior, Penalty):

@@ -215,7 +215,7 @@ def _check_fit(fit):
     groups = fit.prior.column_groups
     refused = {
         "columns in groups; fit without GroupLasso": groups is not None,
-        "columns in clusters; fit without column_clusters": len(fit.column_clusters),
+        "columns in clusters; give with_clusters(fit, [])": len(fit.column_clusters),
         "classes together (softmax); fit one against the rest": loss.joint is not None,
         "rows in groups; fit with counts of single rows": loss.layout is not None,
     }

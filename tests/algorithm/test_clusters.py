@@ -3,6 +3,7 @@ what is asked of it, bad input.
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rvamp_nb.algorithm.cluster_channel import (
@@ -31,6 +32,7 @@ from rvamp_nb.algorithm.resampling import (
 from rvamp_nb.algorithm.solver import rvamp, with_clusters
 from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.inference.batch_glm import penalised_fit
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 from rvamp_nb.inference.effects import debiased_effects
@@ -173,7 +175,7 @@ def test_both_factors_agree_at_the_fixed_point_of_blocks(options, N):
     A = gaussian_design(60, N, rho=0.9, seed=1).A
     y = (np.random.default_rng(1).random(60) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
     fit = rvamp(A, y, **options)
-    close = rvamp(A, y, **options, column_clusters=[[2, 3, 4], [9, 8], [20, 21], [28]])
+    close = with_clusters(rvamp(A, y, **options), [[2, 3, 4], [9, 8], [20, 21], [28]])
     last = close.last
     assert close.converged and max(last.change, last.delta) < 1e-6
     assert [block.tolist() for block in close.column_clusters] == [
@@ -198,7 +200,7 @@ def test_blocks_of_columns_that_do_not_see_each_other_change_nothing():
     A = np.linalg.qr(np.random.default_rng(3).normal(size=(80, 12)))[0]
     y = 4 * A[:, :3].sum(1) + np.random.default_rng(4).normal(size=80)
     fit = rvamp(A, y, 0.5, resampling=HALF)
-    same = rvamp(A, y, 0.5, resampling=HALF, column_clusters=[range(6), [7, 9]])
+    same = with_clusters(rvamp(A, y, 0.5, resampling=HALF), [range(6), [7, 9]])
     np.testing.assert_allclose(same.Pi, fit.Pi, atol=0.01)
     np.testing.assert_allclose(same.var, fit.var, rtol=0.03)
 
@@ -227,7 +229,7 @@ def test_blocks_are_small_and_disjoint():
 def test_blocks_of_one_column_change_no_bit(tame):
     fit = rvamp(*tame, 0.1)
     for blocks in ([], [[3], [7]]):
-        same = rvamp(*tame, 0.1, column_clusters=blocks)
+        same = with_clusters(rvamp(*tame, 0.1), blocks)
         np.testing.assert_array_equal(same.Pi, fit.Pi)
         assert same.status == fit.status and same.column_clusters == []
 
@@ -241,7 +243,7 @@ def test_a_pair_that_is_always_selected_is_the_linear_one():
     A /= np.linalg.norm(A, axis=0)
     y = A[:, :3] @ [30.0, -30.0, 25.0] + rng.normal(size=80)
     model = dict(prior=Laplace(0.5), resampling=Poisson(0.5))
-    alone, close = (rvamp(A, y, **model, column_clusters=b) for b in (None, [[0, 1]]))
+    alone, close = (with_clusters(rvamp(A, y, **model), b) for b in ([], [[0, 1]]))
     assert (close.Pi[:2] > 0.99).all()
     for name in ("mean", "var", "chi"):
         ours, theirs = (getattr(fit, name)[:3] for fit in (close, alone))
@@ -262,9 +264,7 @@ def test_twins_are_told_apart_no_more_and_share():
     d = gaussian_design(60, 12, seed=3)
     A = np.column_stack([d.A, d.A[:, 0], -d.A[:, 1]])
     prior = Laplace(0.3 * np.abs(A.T @ d.y).max())
-    fit = rvamp(
-        A, d.y, prior=prior, resampling=HALF, column_clusters=[[0, 12], [13, 1]]
-    )
+    fit = with_clusters(rvamp(A, d.y, prior=prior, resampling=HALF), [[0, 12], [13, 1]])
     one = rvamp(d.A, d.y, prior=prior, resampling=HALF)
     assert fit.converged
     together = fit.mean[[0, 1]] + [1, -1] * fit.mean[[12, 13]]
@@ -292,7 +292,7 @@ DRAWN = dict(prior=Laplace(1.0, TwoPoint()))
 @pytest.fixture(scope="module")
 def pair():
     A, y = twins()
-    both = (rvamp(A, y, **DRAWN, column_clusters=blocks) for blocks in (None, [[0, 1]]))
+    both = (with_clusters(rvamp(A, y, **DRAWN), blocks) for blocks in ([], [[0, 1]]))
     return *both, naive_bootstrap(A, y, **DRAWN, n_resamples=3000, keep=[0, 1])
 
 
@@ -350,12 +350,9 @@ def test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian(pair):
     )
     np.testing.assert_allclose(mean, A[:5] @ whole.mean)
     wide = gaussian_design(40, 90, rho=0.9, seed=1)
-    fit = rvamp(
-        wide.A,
-        wide.y,
-        prior=Laplace(0.1, TwoPoint()),
-        intercept=True,
-        column_clusters=[[2, 3, 4], [9, 8]],
+    fit = with_clusters(
+        rvamp(wide.A, wide.y, prior=Laplace(0.1, TwoPoint()), intercept=True),
+        [[2, 3, 4], [9, 8]],
     )
     some = p2(fit, [3, 9, 50]).across
     var = fit.last.coupled.x.var[[3, 9, 50]]
@@ -366,9 +363,7 @@ def test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian(pair):
 def test_what_is_derived_for_single_columns_refuses_blocks(pair, derived):
     alone, close, _ = pair
     assert np.isfinite(derived(alone))
-    with pytest.raises(
-        TypeError, match="columns in clusters: ask a fit without column_clusters"
-    ):
+    with pytest.raises(TypeError, match="columns in clusters: give with_clusters"):
         derived(close)
 
 
@@ -386,8 +381,8 @@ def test_a_fit_in_blocks_where_others_ask(pair, tame):
     d = gaussian_design(200, 20, seed=2)
     model = dict(prior=Laplace(0.5), resampling=NoResampling())
     one, two = (
-        debiased_effects(rvamp(d.A, d.y, **model, column_clusters=b))
-        for b in (None, [[2, 3]])
+        debiased_effects(with_clusters(rvamp(d.A, d.y, **model), b))
+        for b in ([], [[2, 3]])
     )
     np.testing.assert_allclose(two.estimate, one.estimate, atol=1e-5)
 
@@ -396,7 +391,7 @@ def test_what_the_caller_does_with_errors_does_not_matter(pair):
     _, close, _ = pair
     A, y = close.problem.A, close.problem.y
     with np.errstate(all="raise"):
-        fit = rvamp(A, y, **DRAWN, column_clusters=[[0, 1]])
+        fit = with_clusters(rvamp(A, y, **DRAWN), [[0, 1]])
         np.testing.assert_array_equal(fit.Pi, close.Pi)
         p1(fit).pdf(np.linspace(-300, 300, 9))
         p2(fit).covariance
@@ -414,24 +409,21 @@ def tame():
 @pytest.mark.parametrize(
     "blocks, words",
     [
-        ("all", 'column_clusters must be "auto" or a list of lists .* got'),
-        (5, "column_clusters must be .* list of lists .* got 5"),
-        ([1, 2], "each of column_clusters must be a list .* got 1"),
-        ([[[0, 1]]], "each of column_clusters must be a list"),
-        ([[0, 1.5]], "each of column_clusters .* numbers from 0 to 29"),
-        ([[2**70, 1]], "each of column_clusters .* numbers from 0 to 29"),
-        ([["a", None]], "each of column_clusters .* numbers from 0 to 29"),
+        ("all", 'clusters must be "auto" or a list of lists .* got'),
+        (5, "clusters must be .* list of lists .* got 5"),
+        ([1, 2], "each of clusters must be a list .* got 1"),
+        ([[[0, 1]]], "each of clusters must be a list"),
+        ([[0, 1.5]], "each of clusters .* numbers from 0 to 29"),
+        ([[2**70, 1]], "each of clusters .* numbers from 0 to 29"),
+        ([["a", None]], "each of clusters .* numbers from 0 to 29"),
         ([[0, 30]], "numbers from 0 to 29"),
-        (
-            [[0, 1], [1, 2]],
-            r"column_clusters together .* each once, got \[0, 1, 1, 2\]",
-        ),
+        ([[0, 1], [1, 2]], r"clusters together .* each once, got \[0, 1, 1, 2\]"),
         ([range(13)], "at most 12 columns, got one of 13"),
     ],
 )
 def test_columns_that_are_not_there(tame, blocks, words):
     with pytest.raises(ValueError, match=words):
-        rvamp(*tame, 0.1, column_clusters=blocks)
+        with_clusters(rvamp(*tame, 0.1), blocks)
 
 
 def test_what_has_no_blocks_is_refused(tame):
@@ -439,24 +431,30 @@ def test_what_has_no_blocks_is_refused(tame):
     asked = dict(beta=1.0, lam=0.1), dict(beta=1.0, prior=SpikeSlab(0.1))
     for more in (*asked, dict(prior=Ridge(0.1)), dict(prior=ElasticNet(1, l1_ratio=0))):
         for blocks in ("auto", [[0, 1]]):
-            with pytest.raises(
-                TypeError, match="column_clusters are for a penalty that sel"
-            ):
-                rvamp(A, y, **more, column_clusters=blocks)
-    with pytest.raises(TypeError, match="column_clusters: .* in memory; give an array"):
-        rvamp(ChunkedTable(A), y, 0.1, column_clusters=[[4, 5]])
-    assert rvamp(ChunkedTable(A), y, 0.1, column_clusters="auto").column_clusters == []
+            with pytest.raises(TypeError, match="clusters are for a penalty that sel"):
+                with_clusters(rvamp(A, y, **more), blocks)
+    with pytest.raises(TypeError, match="clusters: .* in memory; give an array"):
+        with_clusters(rvamp(ChunkedTable(A), y, 0.1), [[4, 5]])
+    assert with_clusters(rvamp(ChunkedTable(A), y, 0.1)).column_clusters == []
 
 
 def test_what_does_not_converge_is_not_put_in_blocks(tame):
     with pytest.warns(UserWarning, match="not converged"):
-        fit = rvamp(*tame, 0.1, max_iter=2, column_clusters=[[0, 1]])
-    assert fit.column_clusters == [] and not fit.converged
-    first = rvamp(*tame, 0.1)
-    with pytest.warns(UserWarning, match="(?s)not converged.*with 1 block,"):
-        fit = rvamp(
-            *tame, 0.1, max_iter=3, warm_start=first, column_clusters=[range(8)]
-        )
+        fit = rvamp(*tame, 0.1, max_iter=2)
+    with pytest.raises(ValueError, match="with_clusters: the fit has not converged"):
+        with_clusters(fit, [[0, 1]])
+    with pytest.warns(ConvergenceWarning, match="(?s)not .*with 1 block,") as shown:
+        fit = with_clusters(rvamp(*tame, 0.1), [range(8)], max_iter=3)
+    assert not fit.converged and shown[0].filename == __file__
+    for other, error in ((tame, TypeError), ("fit", TypeError)):
+        with pytest.raises(error, match="with_clusters: fit must be a Fit"):
+            with_clusters(other)
+
+
+def test_names_go_along():
+    frame = pd.DataFrame(twins()[0], columns=list("abcdefgh"))
+    fit = with_clusters(rvamp(frame, twins()[1], **DRAWN), [[0, 1]])
+    assert fit.names.tolist() == list("abcdefgh")
 
 
 def test_a_wide_table_in_blocks_holds_no_square_of_its_width():
@@ -472,6 +470,6 @@ def test_columns_in_another_order_have_other_points(seed):
     A = rng.normal(size=(40, 8))
     A[:, 1] = A[:, 0] + 0.1 * rng.normal(size=40)
     y = A[:, 0] + rng.normal(size=40)
-    one = rvamp(A, y, 3.0, column_clusters=[[0, 1]], tol=1e-8)
-    other = rvamp(A[:, ::-1], y, 3.0, column_clusters=[[6, 7]], tol=1e-8)
+    one = with_clusters(rvamp(A, y, 3.0, tol=1e-8), [[0, 1]])
+    other = with_clusters(rvamp(A[:, ::-1], y, 3.0, tol=1e-8), [[6, 7]])
     assert np.abs(one.Pi - other.Pi[::-1]).max() < 3e-3

@@ -31,6 +31,7 @@ from rvamp_nb.algorithm.group_channel import (
     radial_share,
 )
 from rvamp_nb.algorithm.messages import Mixed, Natural, natural_to_moment
+from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.course.conditioning import condition_on_rows
 from rvamp_nb.inference.turns import ExactByTurns
 from rvamp_nb.tables import ChunkedTable
@@ -494,10 +495,11 @@ def test_what_a_fit_refuses(fit):
     for options, kind, words in (
         (dict(prior=GroupLasso(1.0, [0, 1])), ValueError, "groups has 2 columns, A"),
         (dict(prior=PRIOR, beta=1.0), ValueError, "for beta = inf"),
-        (dict(prior=PRIOR, column_clusters=[[0, 1]]), TypeError, "that selects"),
     ):
         with pytest.raises(kind, match=words):
             rvamp(A, Y, resampling=HALF, **options)
+    with pytest.raises(TypeError, match="that selects"):
+        with_clusters(fit, [[0, 1]])
     with pytest.raises(TypeError, match="replicon is for single columns"):
         stability_radius(fit)
     with pytest.raises(TypeError, match="the prior must select"):

@@ -12,7 +12,6 @@ from sources import calls
 from rvamp_nb import (
     Discrete,
     Exponential,
-    FixedFactor,
     Grouped,
     Huber,
     Laplace,
@@ -39,7 +38,7 @@ from rvamp_nb.algorithm.likelihood import LOSSES, LossLike
 from rvamp_nb.algorithm.messages import Moments
 from rvamp_nb.algorithm.problem import Problem
 from rvamp_nb.algorithm.protocols import check_derivatives, check_moments
-from rvamp_nb.algorithm.resampling import check_law
+from rvamp_nb.algorithm.resampling import FixedFactor, check_law
 from rvamp_nb.course.multinomial import Multinomial
 
 rng = np.random.default_rng(65)

@@ -37,6 +37,7 @@ from rvamp_nb import (
     state_evolution,
 )
 from rvamp_nb.algorithm.energy import stability_radius
+from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.course.multinomial import Multinomial
 from rvamp_nb.course.pictures import sliders
 from rvamp_nb.course.survival import survival_fit
@@ -554,12 +555,12 @@ def chosen(**how):
             r"categories .* \[\[True, False",
         ),
         (
-            lambda: rvamp(D.A, D.y, 0.1, column_clusters=[[0.0, 1.0]]),
-            r"column_clusters .* \[0.0, 1.0\]",
+            lambda: with_clusters(rvamp(D.A, D.y, 0.1), [[0.0, 1.0]]),
+            r"clusters .* \[0.0, 1.0\]",
         ),
         (
-            lambda: rvamp(D.A, D.y, 0.1, column_clusters=[[0, True]]),
-            r"column_clusters .* \[0, True\]",
+            lambda: with_clusters(rvamp(D.A, D.y, 0.1), [[0, True]]),
+            r"clusters .* \[0, True\]",
         ),
         (lambda: rvamp(D.A, D.y, 0.1, resampling=Own(var=-1)), "var = -1, but .* 0.25"),
         (lambda: rvamp(D.A, D.y, 0.1, resampling=Own(mean=3)), "mean = 3, but .* 0.5"),
@@ -578,7 +579,7 @@ def test_it_is_refused_by_name(ask, words):
 def test_a_law_of_ones_own_that_is_right_is_taken():
     assert rvamp(D.A, D.y, 0.1, resampling=Own()).converged
     assert not chosen(resampling=Own(), n_resamples=20).refit_error_
-    assert rvamp(D.A, D.y, 0.1, column_clusters=[[0, np.int8(1)], []]).converged
+    assert with_clusters(rvamp(D.A, D.y, 0.1), [[0, np.int8(1)], []]).converged
 
 
 @pytest.mark.filterwarnings("ignore:do not trust this answer")

@@ -99,7 +99,6 @@ def refined(fit, **options):
 GROUPED = rv.Grouped(rv.Subsample(0.5), GROUPS)
 WEIGHTED = rv.WeightedLoss(rv.Logistic(), WEIGHT, OFFSET)
 NET = rv.ElasticNet(LAM, DRAWN, 1.0 * (np.arange(N) > 0), l1_ratio=0.6)
-CLUSTERS = dict(column_clusters=[[3, 7]], prior=rv.Laplace(0.1, DRAWN))
 PROBLEMS = {
     "squared": fitted(),
     "wide": fitted(Y_WIDE, table=WIDE),
@@ -131,9 +130,9 @@ PROBLEMS = {
         LABELS, 0.1, resampling=GROUPED, loss=rv.Logistic(), intercept=True
     ),
     "groups, weights": fitted(LABELS, 0.1, resampling=GROUPED, loss=WEIGHTED),
-    "clusters": fitted(**CLUSTERS),
-    "clusters, groups, intercept": fitted(
-        **CLUSTERS, resampling=GROUPED, intercept=True
+    "clusters": lambda: rv.with_clusters(fitted(lam=0.1)(), [[3, 7]]),
+    "clusters, groups, intercept": lambda: rv.with_clusters(
+        fitted(lam=0.1, resampling=GROUPED, intercept=True)(), [[3, 7]]
     ),
     "chunks of columns": fitted(table=rv.tables.ChunkedTable(A, chunk_size=200)),
     "chunks of a wide table": fitted(

@@ -1632,7 +1632,7 @@ SABOTAGES = [
         "tests/inference/test_several_classes.py::test_against_refits",
     ),
     Sabotage(
-        "inference/several_classes.py",
+        "select/predictions.py",
         "scores vary by twice as much",
         "joint.predict(np.kron(some, np.eye(d)))[1]",
         "4 * joint.predict(np.kron(some, np.eye(d)))[1]",

@@ -12,7 +12,6 @@ from scipy.stats import multivariate_normal
 from rvamp_nb import (
     Discrete,
     ElasticNet,
-    FixedFactor,
     Grouped,
     GroupLasso,
     Huber,
@@ -33,6 +32,8 @@ from rvamp_nb import (
 )
 from rvamp_nb.algorithm.column_groups import orthonormal
 from rvamp_nb.algorithm.messages import Natural
+from rvamp_nb.algorithm.resampling import FixedFactor
+from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.exceptions import ConvergenceWarning
 from rvamp_nb.inference.halves import joint_law, pair_covariance, pull_product
@@ -206,8 +207,8 @@ def test_what_is_not_implemented_is_refused_by_name():
     refused("fit", "must be a Fit", "from rvamp")
     groups = np.arange(60) // 2
     refused(fitted(resampling=Grouped(HALF, groups)), "rows in groups", "single rows")
-    clustered = fitted(column_clusters=[[0, 1]])
-    refused(clustered, "clusters", "column_clusters")
+    clustered = with_clusters(fitted(), [[0, 1]])
+    refused(clustered, "clusters", "with_clusters(fit, [])")
     made, _ = orthonormal(D.A, np.arange(40) // 4)
     prior = GroupLasso(0.2, made.groups)
     in_groups = rvamp(made.A, D.y, prior=prior, resampling=HALF)

@@ -28,6 +28,7 @@ from rvamp_nb import (
     state_evolution,
 )
 from rvamp_nb.algorithm.column_groups import orthonormal
+from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.course.survival import simulated_survival, survival_fit
 
 # what is put in again: messages to start from, and data
@@ -76,7 +77,7 @@ def made():
         rvamp_path(A, y, [90.0, 60.0]),
         p1(fit),
         p1(rvamp(A, y, 60.0, beta=1.0)),
-        p1(rvamp(A, y, 60.0, column_clusters=[[0, 1]])),
+        p1(with_clusters(rvamp(A, y, 60.0), [[0, 1]])),
         p1(grouped),
         p2(fit),
         complementary_pairs(halves),

@@ -19,6 +19,7 @@ from rvamp_nb import Prior, StabilitySelection, p1, p2, rvamp
 from rvamp_nb.algorithm import densities
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, SpikeSlab
 from rvamp_nb.algorithm.resampling import TwoPoint
+from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.datasets import toy
 from rvamp_nb.select import plots, report
 from rvamp_nb.sketch import HIGH, IN_A_TABLE, MOST_DRAWN, digits
@@ -351,7 +352,7 @@ def of_every_kind():
     B = rng.normal(size=(30, 6))
     B[:, 1] = B[:, 0] + 0.1 * B[:, 1]
     z = B[:, 0] + rng.normal(size=30)
-    blocks = rvamp(B, z, 3.0, column_clusters=[[0, 1]])
+    blocks = with_clusters(rvamp(B, z, 3.0), [[0, 1]])
     posterior = rvamp(A, y, prior=Laplace(0.6), beta=2.0)
     yield "P1", p1(rvamp(A, y, 0.6), 0), "Π 0.359"
     yield "P1Clustered", p1(blocks, [0, 3]), "Π"

@@ -149,7 +149,6 @@ def test_old_names_stand_in_the_changelog():
 @pytest.mark.parametrize(
     "name, old",
     [
-        ("rvamp", "blocks"),
         ("refine", "n_refits"),
         ("rvamp_path", "lams"),
         ("naive_bootstrap", "progress"),

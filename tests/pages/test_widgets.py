@@ -19,6 +19,7 @@ from rvamp_nb.algorithm.iteration import run
 from rvamp_nb.algorithm.messages import Natural
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.algorithm.resampling import FixedFactor, NoResampling, TwoPoint
+from rvamp_nb.algorithm.solver import with_clusters
 from rvamp_nb.course import widgets
 from rvamp_nb.course.widgets import diabetes_explorer, explore, refits_in_bytes
 from rvamp_nb.exceptions import ConvergenceWarning
@@ -495,7 +496,7 @@ def test_what_cannot_be_explored_is_refused_by_name(small):
         (
             ValueError,
             "columns in clusters",
-            lambda: explore(rvamp(*small, 0.1, column_clusters=[[0, 1]])),
+            lambda: explore(with_clusters(rvamp(*small, 0.1), [[0, 1]])),
         ),
         (
             TypeError,

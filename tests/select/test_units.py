@@ -11,14 +11,8 @@ import pytest
 from predictor import predictor
 from scipy import sparse
 
-from rvamp_nb import (
-    ElasticNet,
-    FixedFactor,
-    Huber,
-    Laplace,
-    StabilitySelection,
-    TwoPoint,
-)
+from rvamp_nb import ElasticNet, Huber, Laplace, StabilitySelection, TwoPoint
+from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.select import features, penalty
 from rvamp_nb.tables import ChunkedTable, dispatch
 

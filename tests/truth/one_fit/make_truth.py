@@ -25,7 +25,7 @@ from rvamp_nb import datasets
 from rvamp_nb.algorithm import resampling
 from rvamp_nb.algorithm.likelihood import Huber
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Ridge
-from rvamp_nb.course import multinomial
+from rvamp_nb.course.multinomial import Multinomial
 from rvamp_nb.inference.bootstrap import naive_bootstrap
 
 HERE = Path(__file__).resolve().parent
@@ -271,8 +271,8 @@ def _data(recipe):
 
 def _law(name_and_arguments):
     name, arguments = name_and_arguments
-    home = multinomial if name == "Multinomial" else resampling
-    return getattr(home, name)(**arguments)
+    law = Multinomial if name == "Multinomial" else getattr(resampling, name)
+    return law(**arguments)
 
 
 def model_of(lam, randomize, loss="squared", delta=1.0, intercept=False, **penalty):
