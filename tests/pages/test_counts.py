@@ -17,7 +17,7 @@ from rvamp_nb.algorithm.likelihood import LOSSES
 sys.path.insert(0, str(ROOT / "tests" / "bench"))
 from hashes import PROBLEMS
 
-WORDS = {4: "four", 5: "five", 8: "eight", 12: "twelve", 16: "Sixteen"}
+WORDS = {4: "four", 5: "five", 7: "seven", 8: "eight", 12: "twelve", 16: "Sixteen"}
 WORDS |= {50: "fifty", 200: "two hundred"}
 # What looks like a count of these must be one of those in `stated`
 COUNTED = r"tables|kinds|tests|exercises|losses|laws|lectures|misprints|problems"
