@@ -646,7 +646,7 @@ effect may be selected in its place, and counts as false."""
 
 _SIZES = "found: effects, on average; power: their share; false: false selections"
 
-_ON_PILOTS = """
+_INDEPENDENT_FEATURES = """
 This is for independent features. Correlated ones take more rows: if you have
 measured such features, --pilot FILE plans for them."""
 
@@ -671,5 +671,5 @@ def _as_table(args, study, sizes, left, code):
     for size in sizes:
         selections = f"{size.true_selections:8.2f}{size.power:8.2f}"
         lines.append(f"{size.rows:8}{selections}{size.false_selections:9.2g}")
-    lines += [_SIZES, _ON_PILOTS]
+    lines += [_SIZES, _INDEPENDENT_FEATURES]
     return "\n".join(lines)

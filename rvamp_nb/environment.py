@@ -1,4 +1,4 @@
-"""Progress bars, NumPy's error state, threads, optional dependencies, whole files.
+"""Progress bars, error states, threads, optional packages, files written whole.
 
 Work that takes longer than two seconds shows a progress bar. Results go to stdout, so
 that they can be piped; progress goes to stderr, and only where that is a terminal or a

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from ..algorithm.densities import p2
 from ..algorithm.resampling import CountLaw, Subsample
 from ..algorithm.solver import Fit, rvamp
 from ..environment import numpy_errors
 from ..inference import several_classes
 from ..inference.refinement import RefinedFit, refine
-from ..select.predictions import score_covariances
 from ..typing import Array, ArrayLike
 from ..validation import check_array
 
@@ -129,7 +129,7 @@ class SoftmaxFit:
         if self.refined is None:
             mean = self._by_feature(self.fit.mean)
             d = len(self.classes) - 1
-            cov = score_covariances(self.fit, rows, d)
+            cov = several_classes.score_covariances(p2(self.fit), rows, d)
             return several_classes.mean_probabilities(self._basis, rows @ mean, cov)
         draws = self._by_class(self.refined.draws)
         draws += self._by_class(self.refined.mean) - draws.mean(0)  # which is better

@@ -171,7 +171,7 @@ def _read_model(prior, loss, N, y):
     return weight, options
 
 # %% ../../nbs/course/14_bootstrap.ipynb #15bf7a14
-def _check_unpenalised(free):
+def _check_full_rank(free):
     """Refuse (ValueError) columns without a penalty, (M, n), that are linearly
     dependent.
     """
@@ -223,7 +223,7 @@ def _model(A, y, prior, intercept, options):
     t[penalised], k[penalised] = prior.split()
     if intercept:
         A = np.column_stack([A, np.ones((len(A), 1))])
-    _check_unpenalised(A[:, (t == 0) & (k == 0)])
+    _check_full_rank(A[:, (t == 0) & (k == 0)])
     is_lasso = options["loss"] == "squared" and not (prior.positive or k.any())
     is_lasso = is_lasso and bool((t > 0).all())
     options = dict(options, positive=prior.positive & penalised)

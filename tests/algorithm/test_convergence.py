@@ -54,6 +54,11 @@ def identity(problem):
     return f"{case.name}, {law}, {fraction}"
 
 
+def penalties(case, fraction, law):
+    """The paper's, drawn for each coefficient."""
+    return Laplace(penalty(case, fraction, law), TwoPoint(2, 0.5))
+
+
 @pytest.fixture(scope="module")
 def fits():
     """The thinned grid at 1e-8, with every warning an error."""
@@ -63,7 +68,7 @@ def fits():
             identity(p): rvamp(
                 p[0].A,
                 p[0].y,
-                penalty(p[0], p[2], LAWS[p[1]]),
+                prior=penalties(p[0], p[2], LAWS[p[1]]),
                 resampling=LAWS[p[1]],
                 tol=1e-8,
             )
@@ -124,7 +129,7 @@ def test_no_false_convergence(fits):
         refits = naive_bootstrap(
             case.A,
             case.y,
-            penalty(case, fraction, LAWS[law]),
+            prior=penalties(case, fraction, LAWS[law]),
             resampling=LAWS[law],
             n_resamples=100,
             random_state=k,
@@ -190,7 +195,8 @@ def near_equal(seed, noise=1e-3):
 
 
 def test_near_equal_columns_converge():
-    path = rvamp_path(*near_equal(0), n_lambdas=20, verbose=False)
+    drawn = Laplace(1.0, TwoPoint())
+    path = rvamp_path(*near_equal(0), n_lambdas=20, prior=drawn, verbose=False)
     assert path.converged.all() and np.median(path.n_iter) < 40
 
 
@@ -442,7 +448,7 @@ X = rng.normal(size=(60, 20))
 y = X[:, 0] + rng.normal(size=60)
 with threadpool_limits(2):
     StabilitySelection(verbose=0).fit(X, y)
-    refine(rvamp(X / np.linalg.norm(X, axis=0), y, 1.0), progress=False)
+    refine(rvamp(X / np.linalg.norm(X, axis=0), y, 1.0), verbose=False)
 assert {name for name, _ in seen} == {"coordinates", "crossed", "coefficients"}
 assert {threads for _, threads in seen} == {1}
 """

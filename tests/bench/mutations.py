@@ -812,9 +812,9 @@ FORMULAS_BY_OTHERS = [
     Mutation(
         "14_bootstrap",
         "97cc1c90",
-        "the elastic net's ridge is halved twice",
-        "np.append((1 - l1_ratio) * lam,",
-        "np.append((1 - l1_ratio) * lam / 2,",
+        "threshold and ridge of the elastic net change places",
+        "t[penalised], k[penalised] = prior",
+        "k[penalised], t[penalised] = prior",
     ),
     Mutation(
         "14_bootstrap",

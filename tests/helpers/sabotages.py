@@ -85,6 +85,29 @@ SABOTAGES = [
         "tests/algorithm/test_bootstrap.py::test_against_an_independent_implementation",
     ),
     Sabotage(
+        "inference/bootstrap.py",
+        "penalties are drawn by the law of the rows",
+        "(M, N), resampling, prior.randomize, weight",
+        "(M, N), resampling, resampling, weight",
+        "tests/algorithm/test_bootstrap.py::test_against_an_independent_implementation",
+    ),
+    Sabotage(
+        "algorithm/prior.py",
+        "a penalty is the paper's, drawn at random",
+        "        return Laplace(lam)\n",
+        "        return Laplace(2 * lam)\n",
+        "tests/algorithm/test_properties.py"
+        "::test_a_penalty_is_the_lasso_and_a_name_its_loss_bit_for_bit",
+    ),
+    Sabotage(
+        "algorithm/likelihood.py",
+        "a loss by its name is the squared one",
+        "return LOSSES[loss]() if loss in LOSSES else loss",
+        "return Squared() if loss in LOSSES else loss",
+        "tests/algorithm/test_properties.py"
+        "::test_a_penalty_is_the_lasso_and_a_name_its_loss_bit_for_bit",
+    ),
+    Sabotage(
         "inference/batch_glm.py",
         "where refits go on, their columns are not in use",
         "used = always[w] | (z != 0)",

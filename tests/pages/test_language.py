@@ -14,7 +14,7 @@ import pytest
 from notebooks import ROOT
 
 import rvamp_nb
-from rvamp_nb import StabilitySelection, debiased_effects, rvamp, tables
+from rvamp_nb import StabilitySelection, debiased_effects, results, rvamp, tables
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace
 from rvamp_nb.algorithm.resampling import NoResampling, TwoPoint
 from rvamp_nb.datasets import gaussian_design
@@ -29,21 +29,13 @@ PRIVATE = (
 )
 # classes that a user gets and does not import from the top: {module: names}
 RETURNED = {
-    "inference.bootstrap": ("Refits",),
-    "algorithm.column_groups": ("ColumnGroups", "P1InGroup"),
-    "algorithm.densities": ("P1", "P1Clustered", "P1Numeric", "P1Posterior", "P2"),
-    "algorithm.evolution": ("Evolution",),
-    "course.conditioning": ("ConditionedFit",),
-    "inference.baseline": ("BaselineHazard",),
-    "inference.diagnostics": ("Diagnostics",),
-    "inference.effects": ("Effects",),
-    "inference.refinement": ("RefinedFit",),
+    "results": results.__all__,
+    "algorithm.column_groups": ("ColumnGroups",),
     "algorithm.resampling": ("CountLaw",),
+    "course.conditioning": ("ConditionedFit",),
     "select.frames": ("Table",),
-    "select.networks": ("Network",),
     "select.penalty": ("PenaltyChoice", "SelectionProblem"),
-    "select.planning": ("Pilot", "Study"),
-    "algorithm.solver": ("Path",),
+    "select.planning": ("Pilot",),
 }
 
 
@@ -158,7 +150,9 @@ def test_old_names_stand_in_the_changelog():
     "name, old",
     [
         ("refine", "n_refits"),
-        ("naive_bootstrap", "randomise"),
+        ("rvamp_path", "lams"),
+        ("naive_bootstrap", "progress"),
+        ("state_evolution", "likelihood"),
         ("StabilitySelection", "refits"),
         ("ChunkedTable", "block"),
         ("ChunkedTable", "centre"),

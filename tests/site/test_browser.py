@@ -237,9 +237,11 @@ FILTERS = """() => [...document.querySelectorAll("article .cell img")].map(
 
 
 def test_on_a_dark_page_pictures_of_a_dark_page_stay_as_they_are(tab, address):
-    tab.goto(f"{address}pictures.html")
-    tab.evaluate("document.body.dataset.theme = 'dark'")
-    seen = tab.evaluate(FILTERS)
+    seen = []
+    for page in "plot_style", "pictures":
+        tab.goto(f"{address}{page}.html")
+        tab.evaluate("document.body.dataset.theme = 'dark'")
+        seen += tab.evaluate(FILTERS)
     assert sum(as_drawn for as_drawn, _ in seen) == 2 < len(seen)
     assert all(as_drawn == (turned == "none") for as_drawn, turned in seen), seen
 

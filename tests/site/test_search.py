@@ -37,7 +37,7 @@ RIGHT = {
     "did not converge": "read_the_status",
     "sample size": "how_many_rows_do_i_need 57_planning",
     "memory": "how_large_can_it_be a_million_columns",
-    "save model": "rvamp_nb.Fit a_million_columns",
+    "save model": "rvamp_nb.results.Fit a_million_columns",
     "multiclass": "a_target_with_three_classes 61_several_classes",
     "repeated measurements": "several_samples_from_one_patient 52_groups",
     "correlated features": "47_clusters substitutes",
