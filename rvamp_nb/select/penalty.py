@@ -131,7 +131,7 @@ def _check_prior(prior):
         )
     elif not isinstance(prior, Prior) or prior.column_groups:
         raise TypeError(
-            "prior must be a penalty such as Laplace(1.0, FixedFactor()), ElasticNet or"
+            "prior must be a penalty such as Laplace(1.0), ElasticNet(1.0) or"
             f" NonNegative, or a Prior of your own, got {prior!r}"
         )
     elif not np.any(prior.threshold()):

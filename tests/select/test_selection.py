@@ -906,9 +906,9 @@ def of_other_refits(s, X, n=1000, **given):
     factor = np.ones(A.shape[1])
     factor[X.shape[1] :] = 0
     given |= dict(loss=s.loss_, resampling=s.question_.counts)
-    given |= dict(penalty_factor=factor, keep=range(A.shape[1]), random_state=5)
-    y = s.question_.target.y
-    seen = naive_bootstrap(A, y, s.lambda_, n_resamples=n, verbose=False, **given)
+    given |= dict(prior=Laplace(s.lambda_, penalty_factor=factor), random_state=5)
+    given |= dict(keep=range(A.shape[1]), n_resamples=n, verbose=False)
+    seen = naive_bootstrap(A, s.question_.target.y, **given)
     return seen.draws @ A.T + s.question_.target.level * squared
 
 

@@ -393,7 +393,8 @@ def blocks(fit, truth, n_blocks=3, B=200):
 def test_refining_is_worth_many_refits(name):
     """More than six times those that are made; and its bars hold the truth."""
     t = load_truth(name)
-    fit, truth = rvamp(t.A, t.y, t.lam), (t.Pi, t.mean, t.var, t.n_resamples)
+    fit = rvamp(t.A, t.y, prior=Laplace(t.lam, t.randomize))
+    truth = t.Pi, t.mean, t.var, t.n_resamples
     alone, plain, both, covered = blocks(fit, truth)
     print(
         f"{name}: mean squared errors {alone:.2e} (rVAMP), {plain:.2e} (200 refits),"
