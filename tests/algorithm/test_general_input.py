@@ -254,7 +254,7 @@ for kind in (Laplace, Ridge, ElasticNet, NonNegative):
             f"{kind.__name__}: randomize {v!r}": (
                 lambda v=v, kind=kind: kind(0.1, v),
                 TypeError,
-                r"randomize must be a law .* TwoPoint\(2, 0.5\) or FixedFactor\(\)",
+                r"randomize must be a law .* TwoPoint\(2, 0.5\) or Weakness\(0.5\)",
             )
             for v in (TwoPoint, "fixed", 2.0)
         },
