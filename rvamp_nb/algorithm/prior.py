@@ -8,7 +8,7 @@ __all__ = ['thresholded', 'selected', 'Prior', 'check_prior', 'read_prior', 'Pen
 
 # %% ../../nbs/course/31_prior.ipynb #2bb28b18
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
@@ -488,7 +488,7 @@ def _check_sizes(prior, N: int, beta: float) -> None:
             )
 
 # %% ../../nbs/course/31_prior.ipynb #ca7e9fs1
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Penalty(Prior):
     """Penalties t_i |x_i| + k_i x_i^2 / 2: what `Laplace`, `Ridge`, `ElasticNet` and
     `NonNegative` share.
@@ -520,6 +520,15 @@ class Penalty(Prior):
         if self.randomize is None:
             vars(self)["randomize"] = FixedFactor()
         check_law("randomize", self.randomize, needs=("nodes",), positive=True)
+
+    def __repr__(self):
+        words = [repr(self.lam)]
+        plain = dict(randomize=FixedFactor(), penalty_factor=1.0)
+        for field in fields(self)[1:]:
+            value = vars(self)[field.name]
+            if not np.array_equal(value, plain.get(field.name)):
+                words.append(f"{field.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(words)})"
 
     def split(self) -> tuple[float | Array, float | Array]:
         """See `Prior.split`."""
@@ -889,7 +898,7 @@ class NonNegative(Penalty):
     positive = True
 
 # %% ../../nbs/course/31_prior.ipynb #b92e8b1c
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ElasticNet(Penalty):
     """Penalise each coefficient by lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2).
 

@@ -60,13 +60,13 @@ def _check_convex(loss, y, reach, beta):
     i = np.argmin(curvature)
     if curvature[i] < -1e-6 * np.abs(curvature).max():
         raise ValueError(
-            f"likelihood: {name} is not convex (curvature {curvature[i]:.4g} at y ="
+            f"loss: {name} is not convex (curvature {curvature[i]:.4g} at y ="
             f" {y[i]:.6g}, f = {f[i]:.6g}): its fit need not be unique, and resamples"
             " jump between fits; take a convex loss, such as Huber"
         )
     if np.isinf(beta) and not curvature.any():
         raise ValueError(
-            f"likelihood: {name} has the curvature 0 everywhere: smooth its corners"
+            f"loss: {name} has the curvature 0 everywhere: smooth its corners"
             " over a short length, as Huber does"
         )
 
@@ -75,7 +75,7 @@ def _check_answers(loss, y, f, counts, beta):
     """Refuse (TypeError, ValueError) a loss whose value, derivatives or messages are
     not finite, or have another shape than targets y and predictions f, (n,).
     """
-    owner = f"likelihood: {type(loss).__name__}"
+    owner = f"loss: {type(loss).__name__}"
     pair = loss.derivatives(y, f)
     if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
         raise TypeError(
@@ -120,7 +120,7 @@ def check_derivatives(loss, y, counts, beta):
         # a loss may have corners at some of the points: most of them must fail
         if wrong.sum() > len(y) // 2:
             raise ValueError(
-                f"likelihood: the {name} that {type(loss).__name__}.derivatives returns"
+                f"loss: the {name} that {type(loss).__name__}.derivatives returns"
                 f" is not that of its value: {returned[wrong][0]:.6g}, by differences"
                 f" {difference[wrong][0]:.6g} at y = {y[wrong][0]:.6g}, f ="
                 f" {f[wrong][0]:g}"

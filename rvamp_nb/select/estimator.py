@@ -67,7 +67,13 @@ if TYPE_CHECKING:  # none of these is loaded for a signature
 __all__ = ["BaggedClassifier", "BaggedRegressor", "StabilitySelection"]
 
 # what two other estimators do now
-_OF_BAGGED = "linear_predictor", "predict", "predict_interval", "predict_proba"
+_EITHER = "BaggedRegressor(selector).{0}(X), or BaggedClassifier(selector).{0}(X)"
+_OF_BAGGED = {  # what predicts: what to write
+    "linear_predictor": _EITHER,
+    "predict": _EITHER,
+    "predict_interval": "BaggedRegressor(selector).{0}(X)",
+    "predict_proba": "BaggedClassifier(selector).{0}(X)",
+}
 
 
 def _name_columns(est, N, names, reset=False):
@@ -481,10 +487,8 @@ class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
         def __getattr__(self, name):
             if name not in _OF_BAGGED:
                 return super().__getattribute__(name)  # which says what is missing
-            raise AttributeError(
-                "StabilitySelection only selects: write"
-                f" BaggedRegressor(selector).{name}(X), or BaggedClassifier for classes"
-            )
+            remedy = _OF_BAGGED[name].format(name)
+            raise AttributeError(f"StabilitySelection only selects: write {remedy}")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -281,27 +281,27 @@ WRONG_LOSSES = {
     "a slope alone": (
         loss_with(derivatives=lambda self, y, f: np.tanh(f - y)),
         TypeError,
-        "likelihood: Mine.derivatives must return the first and the second",
+        "loss: Mine.derivatives must return the first and the second",
     ),
     "one curvature": (
         loss_with(derivatives=lambda self, y, f: (np.tanh(f - y), 1.0)),
         (TypeError, ValueError),
-        "likelihood: Mine.derivatives",
+        "loss: Mine.derivatives",
     ),
     "NaN": (
         loss_with(value=lambda self, y, f: f * np.nan),
         ValueError,
-        "likelihood: Mine.value returns the loss = .*nan",
+        "loss: Mine.value returns the loss = .*nan",
     ),
     "a sum": (
         loss_with(value=lambda self, y, f: np.sum(f)),
         ValueError,
-        r"likelihood: Mine.value returns the loss = .* shape \(9,\)",
+        r"loss: Mine.value returns the loss = .* shape \(9,\)",
     ),
     "another slope": (
         loss_with(derivatives=lambda self, y, f: (f - y, 1 + 0 * f)),
         ValueError,
-        "likelihood: the slope that Mine.derivatives returns is not that of its value",
+        "loss: the slope that Mine.derivatives returns is not that of its value",
     ),
     "not convex": (
         loss_with(
@@ -312,7 +312,7 @@ WRONG_LOSSES = {
             ),
         ),
         ValueError,
-        r"likelihood: Mine is not convex \(curvature -0.2377 at y = .*convex loss",
+        r"loss: Mine is not convex \(curvature -0.2377 at y = .*convex loss",
     ),
     "corners alone": (
         loss_with(
@@ -320,12 +320,12 @@ WRONG_LOSSES = {
             derivatives=lambda self, y, f: (np.sign(f - y), 0 * f),
         ),
         ValueError,
-        "likelihood: Mine has the curvature 0 everywhere: smooth its corners",
+        "loss: Mine has the curvature 0 everywhere: smooth its corners",
     ),
     "a message of NaN": (
         loss_with(inner=lambda self, y, omega, c, V, beta: [omega * np.nan] * 3),
         ValueError,
-        "likelihood: Mine.message returns mean = .*nan",
+        "loss: Mine.message returns mean = .*nan",
     ),
 }
 

@@ -344,12 +344,12 @@ BAD = {
     "a wrong curvature": (
         dict(y=1.0 * (Y > 0), loss=Bent()),
         ValueError,
-        "likelihood: the curvature that Bent",
+        "loss: the curvature that Bent",
     ),
     "a wrong slope": (
         dict(y=1.0 * (Y > 0), loss=Tilted()),
         ValueError,
-        "likelihood: the slope that Tilted",
+        "loss: the slope that Tilted",
     ),
     "max_iter 0": (dict(max_iter=0), ValueError, "max_iter"),
     "max_iter broken": (dict(max_iter=2.5), (TypeError, ValueError), "max_iter"),

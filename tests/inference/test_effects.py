@@ -711,7 +711,7 @@ def test_the_recipe_of_the_logistic_loss_gives_effects():
         debiased_effects(selector)
     recipe = str(error.value).partition(" write ")[2]
     recipe = recipe.replace("debiased_effects(fit)", "found = debiased_effects(fit)")
-    needs = "FixedFactor, Laplace, Logistic, NoResampling, datasets, debiased_effects"
+    needs = "Laplace, Logistic, NoResampling, datasets, debiased_effects"
     room = {"X": X, "labels": labels, "one_of_them": "ill", "rvamp": rvamp}
     exec(f"from rvamp_nb import {needs}", room)
     exec("from sklearn.linear_model import LogisticRegressionCV", room)
