@@ -480,7 +480,7 @@ def test_a_page_has_its_entries_of_the_index(translator):
 
 def test_beside_a_name_stand_the_others_of_its_task():
     others = reference.beside()["rvamp_nb.TwoPoint"]
-    assert others == ["rvamp_nb.Weakness", "rvamp_nb.FixedFactor"]
+    assert others == ["rvamp_nb.Weakness"]
 
 
 def test_a_first_sentence_is_without_labels():
