@@ -249,7 +249,7 @@ REFUSED = [
     (dict(loss="softmax"), dict(n_trials=np.ones(M)), "n_trials: of successes"),
     (dict(prior=NonNegative(1.0)), {}, "prior and loss='softmax'"),
     (dict(), dict(X=ChunkedTable(X.to_numpy())), "give X as an array"),
-    (dict(loss=Softmax(3)), {}, "'softmax' or a loss such as"),
+    (dict(loss=Softmax(3)), {}, "loss must be 'softmax' for several classes"),
     (dict(loss="logistic"), {}, "3 to 6 together are for loss='softmax'"),
     (dict(), dict(y=np.arange(M).astype(str)), "90 different labels: text is taken"),
     (dict(loss="softmax"), dict(y=np.arange(M) % 7), "2 to 6 can be fitted"),
