@@ -289,7 +289,7 @@ class NoResampling(FixedFactor):
 
     See Also
     --------
-    FixedFactor : Leave the penalties as they are.
+    Subsample : Draw a share of the rows.
     debiased_effects : Estimate effects from such a fit.
 
     Examples
@@ -451,7 +451,7 @@ class TwoPoint:
     See Also
     --------
     Weakness : Draw from an interval.
-    FixedFactor : Leave the penalties as they are.
+    Laplace : Penalise coefficients, each by what is drawn.
 
     Examples
     --------
