@@ -239,6 +239,19 @@ def test_what_folds_is_on_no_slide():
         teach.find_equation("$$ 2.1 Letters 1")
 
 
+def test_where_a_route_stops_is_on_no_slide():
+    boxes = [
+        text
+        for number in ("1.2", "3.7")
+        for _, _, text in teach.sections(number)
+        if isinstance(text, str) and teach.routes.ENDS.match(text)
+    ]
+    assert len(boxes) >= 2
+    for number in teach.plan.NEEDS:
+        shown, notes, _ = teach.problem(number)
+        assert "stop " not in shown + notes and "Before you go on" not in shown + notes
+
+
 def test_a_sentence_keeps_its_brackets():
     found = sentences("It is. (So it is. And so.) Is $p=(0.5, 1]$ it? Yes.")
     assert found == ["It is.", "(So it is. And so.)", "Is $p=(0.5, 1]$ it?", "Yes."]
