@@ -12,7 +12,9 @@ from notebooks import ROOT
 from PIL import Image
 from scipy.stats import norm
 
+from rvamp_nb.algorithm.resampling import all_resamples
 from rvamp_nb.course.widgets import diabetes_explorer
+from rvamp_nb.datasets import toy
 
 sys.path.insert(0, str(ROOT / "docs"))
 from teach import slides as teach
@@ -177,6 +179,31 @@ def test_answers_about_the_explorer_are_what_it_shows():
     assert f"bp, with {Pi['bp']:.2f}".replace("0.", ".") in last
     assert abs(selected(table, "58.3")["s3"] - 0.6) < 0.05  # lectures 2 and 7
     assert abs(selected(table, "58.3", moved=0.5)["s3"] - 0.5) < 0.05
+
+
+def test_the_sweeps_of_lecture_6_give_what_its_notes_print():
+    A, y, *_ = toy()
+    counts, chances = all_resamples(3, 3)
+    grid = np.linspace(-8, 8, 4001)
+    losses = (y[:, None] - A * grid) ** 2 / 2
+    factors = np.exp(-1.2 * np.abs(grid)), chances @ np.exp(-4 * counts @ losses)
+    sent = np.zeros((2, 2))  # precision and field of prior and likelihood
+    found = []
+    for _ in range(4):
+        for k in (1, 0):
+            Q, h = sent[1 - k]
+            density = factors[k] * np.exp(h * grid - Q * grid**2 / 2)
+            density /= density.sum()
+            mean = density @ grid
+            variance = density @ grid**2 - mean**2
+            sent[k] = 1 / variance - Q, mean / variance - h
+        Q, h = sent.sum(0)
+        found.append([h / Q, 1 / Q])
+    notes = next(s.notes for s in slides_of(6) if s.kind == "class")
+    for mean, variance in found[:3]:
+        said = f"{mean:.3f}".replace("-0", "−"), f"{variance:.3f}".lstrip("0")
+        assert all(number in notes for number in said)
+    assert np.abs(np.diff(found[2:], axis=0)).max() < 0.001
 
 
 def test_every_figure_of_a_slide_is_its_chapters():
