@@ -201,8 +201,8 @@ def test_the_sweeps_of_lecture_6_give_what_its_notes_print():
         found.append([h / Q, 1 / Q])
     notes = next(s.notes for s in slides_of(6) if s.kind == "class")
     for mean, variance in found[:3]:
-        said = f"{mean:.3f}".replace("-0", "−"), f"{variance:.3f}".lstrip("0")
-        assert all(number in notes for number in said)
+        printed = f"{mean:.3f}".replace("-0", "−"), f"{variance:.3f}".lstrip("0")
+        assert all(number in notes for number in printed)
     assert np.abs(np.diff(found[2:], axis=0)).max() < 0.001
 
 
