@@ -366,6 +366,8 @@ def problem(number):
     for _, heading, cell in sections(number):
         if not heading.lower().startswith("the problem"):
             continue
+        if isinstance(cell, str) and routes.ENDS.match(cell):  # no part of the problem
+            continue
         if isinstance(cell, str):
             parts.append(FENCED.sub("", FOLDED.sub("", cell)))
         elif is_short(printed_by(cell)):

@@ -12,7 +12,9 @@ from notebooks import ROOT
 from PIL import Image
 from scipy.stats import norm
 
+from rvamp_nb.algorithm.resampling import all_resamples
 from rvamp_nb.course.widgets import diabetes_explorer
+from rvamp_nb.datasets import toy
 
 sys.path.insert(0, str(ROOT / "docs"))
 from teach import slides as teach
@@ -179,6 +181,31 @@ def test_answers_about_the_explorer_are_what_it_shows():
     assert abs(selected(table, "58.3", moved=0.5)["s3"] - 0.5) < 0.05
 
 
+def test_the_sweeps_of_lecture_6_give_what_its_notes_print():
+    A, y, *_ = toy()
+    counts, chances = all_resamples(3, 3)
+    grid = np.linspace(-8, 8, 4001)
+    losses = (y[:, None] - A * grid) ** 2 / 2
+    factors = np.exp(-1.2 * np.abs(grid)), chances @ np.exp(-4 * counts @ losses)
+    sent = np.zeros((2, 2))  # precision and field of prior and likelihood
+    found = []
+    for _ in range(4):
+        for k in (1, 0):
+            Q, h = sent[1 - k]
+            density = factors[k] * np.exp(h * grid - Q * grid**2 / 2)
+            density /= density.sum()
+            mean = density @ grid
+            variance = density @ grid**2 - mean**2
+            sent[k] = 1 / variance - Q, mean / variance - h
+        Q, h = sent.sum(0)
+        found.append([h / Q, 1 / Q])
+    notes = next(s.notes for s in slides_of(6) if s.kind == "class")
+    for mean, variance in found[:3]:
+        printed = f"{mean:.3f}".replace("-0", "−"), f"{variance:.3f}".lstrip("0")
+        assert all(number in notes for number in printed)
+    assert np.abs(np.diff(found[2:], axis=0)).max() < 0.001
+
+
 def test_every_figure_of_a_slide_is_its_chapters():
     for slide in slides_of(3):
         if slide.kind == "figure":
@@ -237,6 +264,19 @@ def test_what_folds_is_on_no_slide():
     assert shown == [] and teach.closing("2.1")
     with pytest.raises(LookupError):  # the letters of a chapter
         teach.find_equation("$$ 2.1 Letters 1")
+
+
+def test_where_a_route_stops_is_on_no_slide():
+    boxes = [
+        text
+        for number in ("1.2", "3.7")
+        for _, _, text in teach.sections(number)
+        if isinstance(text, str) and teach.routes.ENDS.match(text)
+    ]
+    assert len(boxes) >= 2
+    for number in teach.plan.NEEDS:
+        shown, notes, _ = teach.problem(number)
+        assert "stop " not in shown + notes and "Before you go on" not in shown + notes
 
 
 def test_a_sentence_keeps_its_brackets():
