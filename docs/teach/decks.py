@@ -3,7 +3,7 @@
     python docs/teach/decks.py          into _docs/_static/decks/
     python docs/teach/decks.py OUT 3    the third alone, into OUT/
 
-What is on the slides is said in lectures.md, which slides.py reads; the sheets of
+The slides are listed in lectures.md, which slides.py reads; the sheets of
 appendix/teaching.ipynb are the rest. Each deck is one file, with its formulas and
 pictures in it, and asks nothing of the network. The speaker's notes (press n, or p for
 a window of their own) have what the chapter says, the answers, and the minutes of each

@@ -585,7 +585,7 @@ def _validated(est, X, y):
 
 
 class _Bagged(BaseEstimator):
-    """What a regressor and a classifier by averages over resamples share."""
+    """Base of the regressor and the classifier by averages over resamples."""
 
     selector_: StabilitySelection
 
@@ -599,7 +599,7 @@ class _Bagged(BaseEstimator):
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns X has."""
+        """Number of columns of X."""
         return self._used.n_features_in_
 
     @property
