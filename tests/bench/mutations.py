@@ -5,9 +5,11 @@
 
 Each mutation breaks one place of one cell of a chapter, the way a slip would, and the
 module, too, if the cell is exported. The chapter alone is then run in a copy of the
-repository, where it passed before. A line for each says "seen" or "NOT SEEN"; the exit
-code is 1 where one was not. `misplaced` names those whose text is no longer there once;
-the suite asks it.
+repository, where it passed before. A line for each says "seen" and what saw it, an
+assertion or a control that moves nothing; "NOT SEEN"; or "STOPS" and how, where the
+mistake does not run, which says nothing of the chapter's checks. The exit code is 1
+where one is not seen. `misplaced` names those whose text is no longer there once; the
+suite asks it.
 """
 
 import argparse
@@ -25,6 +27,9 @@ sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 from sabotages import copied, run  # noqa: E402
 
 EXPORTS_TO = re.compile(r"#\| default_exp ([\w.]+)")
+ERROR = re.compile(r"\b\w+(?:Error|Exception|Warning)\b")
+LINE = re.compile(r'File "<ipython-input[^\n]*\n +([^\n]*)')
+STILL = re.compile(r"[^\n]* changes nothing")  # a control that conftest.py moves
 
 
 class Mutation(NamedTuple):
@@ -1108,19 +1113,41 @@ def planted(place, mutation):
     return before
 
 
-def passes(place, chapter):
-    """Run a chapter of a copy: return whether it passes. It stops where none is run."""
-    passed, failed, said = run(place, [f"nbs/course/{chapter}.ipynb"])
+def why_not(place, chapter):
+    """Run a chapter of a copy: return why it fails, "" if it passes. It stops where
+    none is run.
+    """
+    passed, failed, text = run(place, [f"nbs/course/{chapter}.ipynb"])
     if not (passed or failed):
-        sys.exit(f"{chapter} was not run:\n{said}")
-    return passed
+        sys.exit(f"{chapter} was not run:\n{text}")
+    return "" if passed else reason(text)
 
 
-def is_seen(place, mutation):
-    """Run a chapter in a copy with one mutation: return whether it fails."""
+def reason(text):
+    """Return what pytest wrote of a chapter in one line: the error, and the line of the
+    chapter that met it.
+    """
+    still = STILL.search(text)
+    if still:
+        return still[0]
+    error = ERROR.search(text)
+    lines = LINE.findall(text)
+    return f"{error[0] if error else 'unknown'}: {lines[-1] if lines else ''}"
+
+
+def verdict(why):
+    """Return what a chapter's failure says of its checks; see the top."""
+    if not why:
+        return "NOT SEEN"
+    by_a_check = why.startswith("AssertionError") or STILL.fullmatch(why)
+    return f"{'seen' if by_a_check else 'STOPS'} ({why})"
+
+
+def failure(place, mutation):
+    """Run a chapter in a copy with one mutation: return why it fails, as `why_not`."""
     before = planted(place, mutation)
     try:
-        return not passes(place, mutation.chapter)
+        return why_not(place, mutation.chapter)
     finally:
         for path, text in before.items():
             path.write_text(text, encoding="utf-8")
@@ -1143,14 +1170,17 @@ def main():
         place = Path(folder).resolve()
         copied(ROOT, place)
         for mutation in todo:
-            if mutation.chapter not in whole and not passes(place, mutation.chapter):
-                sys.exit(f"{mutation.chapter} fails before anything is planted")
+            if mutation.chapter not in whole:
+                why = why_not(place, mutation.chapter)
+                if why:
+                    sys.exit(
+                        f"{mutation.chapter} fails before anything is planted: {why}"
+                    )
             whole.add(mutation.chapter)
-            seen = is_seen(place, mutation)
-            unseen += not seen
+            found = verdict(failure(place, mutation))
+            unseen += not found.startswith("seen")
             kind = "picture" if mutation in OF_PICTURES else "formula"
-            verdict = "seen" if seen else "NOT SEEN"
-            print(f"{mutation.chapter}, {kind}, {mutation.what}: {verdict}", flush=True)
+            print(f"{mutation.chapter}, {kind}, {mutation.what}: {found}", flush=True)
     print(f"{len(todo) - unseen} of {len(todo)} mutations are seen")
     sys.exit(bool(unseen or stale))
 
