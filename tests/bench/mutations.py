@@ -130,8 +130,10 @@ PICTURES = [
         "21_replica",
         "66ead3ac",
         "both curves have each other's look and name",
-        'label=r"$\\mathcal{A}_n$", **LINES["p2"]',
-        'label=r"$\\mathcal{A}_n\\,/\\,\\Xi_n$ ", **LINES["p1"]',
+        '[prob @ (Z**n * m) for n in ns], label=r"$\\mathcal{A}_n$", **LINES["p2"])\n'
+        "plt.plot(ns, [ratio(n) for n in ns],",
+        '[ratio(n) for n in ns], label=r"$\\mathcal{A}_n$", **LINES["p2"])\n'
+        "plt.plot(ns, [prob @ (Z**n * m) for n in ns],",
     ),
     Mutation(
         "22_augmented",
@@ -846,9 +848,9 @@ FORMULAS_BY_OTHERS = [
     Mutation(
         "23_rs_gaussian",
         "pd06",
-        "a precision of 0 is let through",
-        "np.any(precision <= 0)",
-        "np.any(precision < 0)",
+        "the precision of the replicas' sum forgets β",
+        "precision = Q_hat - n * beta * chi_hat",
+        "precision = Q_hat - n * chi_hat",
     ),
     Mutation(
         "23_rs_gaussian",
