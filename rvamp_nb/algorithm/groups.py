@@ -391,8 +391,8 @@ def _lengths(problem, u, step, is_short):
     group's energy increases; return the lengths, (G,), 1 for the full step.
 
     Steps that are short, (G,) bool, are taken in full: their change of energy is below
-    rounding. Others are halved at first, for most need no more; then divided by 8, so
-    that steps out of a region of overflow are found in few turns.
+    rounding. Others are halved `HALVES_FIRST` times, and most need no more; then they
+    are divided by 8, which is down to `SHORTEST` in 12 tries in place of 36.
     """
     energy = problem.energy(u)
     length = np.ones(len(u))
