@@ -1090,8 +1090,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "a message holds the noise that came in",
-        "psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T",
-        "psi, chi_hat = (through @ np.maximum(total, 0.0)).T",
+        "own = np.maximum(total - received, 0.0)",
+        "own = np.maximum(total, 0.0)",
         "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
     ),
     Sabotage(
@@ -1547,8 +1547,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/cluster_channel.py",
         "a block's response is read off x in the wrong units",
-        "products / (roots**2 + least)",
-        "products / (roots + least)",
+        "products / (variances + epsilon)",
+        "products / (roots + epsilon)",
         "tests/algorithm/test_clusters.py::test_moments_are_derivatives_of_the_gain",
     ),
     Sabotage(
