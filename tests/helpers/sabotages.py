@@ -1018,8 +1018,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the classes of a sample answer by themselves",
-        "gap += vp * ((p * gap).sum(0) / p.sum(0))",
-        "gap += 0 * vp",
+        "residual + vp * multiple",
+        "residual",
         "tests/inference/test_turns.py"
         "::test_samples_in_classes_go_on_from_their_last_fits",
     ),
@@ -1248,8 +1248,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "what the prior sends is not what its metric says",
-        "x -= D * push  # r",
-        "x -= 1.1 * D * push",
+        "r = x - D * g",
+        "r = x - 1.1 * D * g",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
@@ -1307,8 +1307,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "what has not moved at the first look has settled, and all else, too",
-        "going = going[moves]",
-        "going = going[:0]",
+        "unsettled = unsettled[moves]",
+        "unsettled = unsettled[:0]",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
