@@ -2147,8 +2147,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the factors of a prior are lost",
-        "prior.lam * prior.penalty_factor * factors",
-        "prior.lam * factors",
+        "prior.lam * prior.penalty_factor * own_factors",
+        "prior.lam * own_factors",
         "tests/select/test_selection.py"
         "::test_the_factors_of_a_prior_and_of_the_options_multiply",
     ),
@@ -2374,8 +2374,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the answer has the baseline at which the search began",
-        "                base = moving.base\n",
-        "                pass\n",
+        "        base = moving.base\n",
+        "        pass\n",
         "tests/select/test_selection.py"
         "::test_penalty_and_baseline_are_found_in_one_run",
     ),
