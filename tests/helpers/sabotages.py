@@ -1262,8 +1262,8 @@ SABOTAGES = [
     Sabotage(
         "tables/standardize.py",
         "an offset takes the digits of a table that is read in blocks",
-        "center = center + total / M * size",
-        "center = np.float32(center + total / M * size)",
+        "center = sums.mean + sums.total / M * sums.size",
+        "center = np.float32(sums.mean + sums.total / M * sums.size)",
         "tests/select/test_units.py::test_tables_that_are_read_in_blocks_in_any_units",
     ),
     Sabotage(
@@ -2497,8 +2497,8 @@ SABOTAGES = [
     Sabotage(
         "tables/standardize.py",
         "the mean is mended in the wrong unit",
-        "center = center + total / M * size",
-        "center = center + total / M",
+        "center = sums.mean + sums.total / M * sums.size",
+        "center = sums.mean + sums.total / M",
         "tests/tables/test_standardize.py::test_standardised_lazily_is_standardised",
     ),
     Sabotage(
