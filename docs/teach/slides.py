@@ -12,8 +12,10 @@ chapter:
     printed 3.6 c18fa585          what a cell prints
     questions 2.1 1               the first questions of a slider
     now 2.1                       what one has at the end
+    Reading: 2, 5                 which of these lines are on no slide
     film resample                 of animations.py
-    minutes 15                    for something that the class does
+    minutes 15                    for something that the class does; above an equation
+                                  or a figure, for that
     Notes: words for the speaker, before those of the chapter
 """
 
@@ -172,6 +174,8 @@ def made(title, text):
     for block in re.split(r"\n\n+", text.strip()):
         if block.startswith("Notes: "):
             own.append(block.removeprefix("Notes: "))
+        elif block.startswith("Reading: "):
+            shown[-1] = as_reading(shown[-1], re.findall(r"\d+", block))
         elif block.startswith("$$ "):
             equation = find_equation(block)
             shown.append(displayed(equation))
@@ -189,6 +193,16 @@ def made(title, text):
     body = "\n\n".join(part for part in shown if part)
     notes = "\n\n".join(part for part in [*own, *chapters] if part)
     return slide._replace(body=body, notes=notes)
+
+
+def as_reading(lines, numbers):
+    """Mark some of the numbered lines as left to the reading."""
+    for number in numbers:
+        start = re.compile(rf"^{number}\. ", re.MULTILINE)
+        if not start.search(lines):
+            raise LookupError(f"Reading: {number}: there is no such line")
+        lines = start.sub(r"\g<0>*(reading)* ", lines)
+    return lines
 
 
 def in_parts(slide):

@@ -422,7 +422,7 @@ def work_of_levels(samples):
     if samples.diagonal:
         in_products = 2 * coupling.A.S.nnz
     else:
-        k = coupling.inner.shape[0]
+        k = coupling.inverse.shape[0]
         in_products = M * n * (3 - coupling.wide) + k * k
     turn = in_products + NUMBER * (M + n)
     if not isinstance(samples.turns.factors.loss, Squared):

@@ -1018,8 +1018,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the classes of a sample answer by themselves",
-        "gap += vp * ((p * gap).sum(0) / p.sum(0))",
-        "gap += 0 * vp",
+        "residual + vp * multiple",
+        "residual",
         "tests/inference/test_turns.py"
         "::test_samples_in_classes_go_on_from_their_last_fits",
     ),
@@ -1090,8 +1090,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "a message holds the noise that came in",
-        "psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T",
-        "psi, chi_hat = (through @ np.maximum(total, 0.0)).T",
+        "own = np.maximum(total - received, 0.0)",
+        "own = np.maximum(total, 0.0)",
         "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
     ),
     Sabotage(
@@ -1248,8 +1248,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "what the prior sends is not what its metric says",
-        "x -= D * push  # r",
-        "x -= 1.1 * D * push",
+        "r = x - D * g",
+        "r = x - 1.1 * D * g",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
@@ -1262,8 +1262,8 @@ SABOTAGES = [
     Sabotage(
         "tables/standardize.py",
         "an offset takes the digits of a table that is read in blocks",
-        "center = center + total / M * size",
-        "center = np.float32(center + total / M * size)",
+        "center = sums.mean + sums.total / M * sums.size",
+        "center = np.float32(sums.mean + sums.total / M * sums.size)",
         "tests/select/test_units.py::test_tables_that_are_read_in_blocks_in_any_units",
     ),
     Sabotage(
@@ -1307,8 +1307,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "what has not moved at the first look has settled, and all else, too",
-        "going = going[moves]",
-        "going = going[:0]",
+        "unsettled = unsettled[moves]",
+        "unsettled = unsettled[:0]",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
@@ -1547,8 +1547,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/cluster_channel.py",
         "a block's response is read off x in the wrong units",
-        "products / (roots**2 + least)",
-        "products / (roots + least)",
+        "products / (variances + epsilon)",
+        "products / (roots + epsilon)",
         "tests/algorithm/test_clusters.py::test_moments_are_derivatives_of_the_gain",
     ),
     Sabotage(
@@ -2147,8 +2147,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the factors of a prior are lost",
-        "prior.lam * prior.penalty_factor * factors",
-        "prior.lam * factors",
+        "prior.lam * prior.penalty_factor * own_factors",
+        "prior.lam * own_factors",
         "tests/select/test_selection.py"
         "::test_the_factors_of_a_prior_and_of_the_options_multiply",
     ),
@@ -2374,8 +2374,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the answer has the baseline at which the search began",
-        "                base = moving.base\n",
-        "                pass\n",
+        "        base = moving.base\n",
+        "        pass\n",
         "tests/select/test_selection.py"
         "::test_penalty_and_baseline_are_found_in_one_run",
     ),
@@ -2497,8 +2497,8 @@ SABOTAGES = [
     Sabotage(
         "tables/standardize.py",
         "the mean is mended in the wrong unit",
-        "center = center + total / M * size",
-        "center = center + total / M",
+        "center = sums.mean + sums.total / M * sums.size",
+        "center = sums.mean + sums.total / M",
         "tests/tables/test_standardize.py::test_standardised_lazily_is_standardised",
     ),
     Sabotage(
