@@ -262,7 +262,7 @@ class _Labels(NamedTuple):
     y: np.ndarray
     omega: np.ndarray  # the prediction
     weight: np.ndarray  # probability of both
-    k_weight: np.ndarray  # sums u to its mean derivative by the true fit, which is k chi
+    k_weight: np.ndarray  # in the sum of pulls that is k chi (`two-responses`)
 
 
 def _place_labels(macro, likelihood, power):
