@@ -533,8 +533,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "where a row's own noise outweighs, what R brings is forgotten",
-        "chi_hat @ half**2 + row_dots(noise_F.T, F_few)",
-        "chi_hat @ half**2",
+        "chi_hat @ response**2 + row_dots(noise_F.T, F_few)",
+        "chi_hat @ response**2",
         "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
     ),
     Sabotage(
