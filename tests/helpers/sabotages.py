@@ -976,8 +976,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/iteration.py",
         "it has converged when the messages stand still, whatever the factors say",
-        "if max(change, delta) < tol:",
-        "if change < tol:",
+        "if max(attempt.change, attempt.delta) < tol:",
+        "if attempt.change < tol:",
         "tests/algorithm/test_convergence.py::test_the_status_names_what_fails",
     ),
     Sabotage(
