@@ -533,8 +533,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "where a row's own noise outweighs, what R brings is forgotten",
-        "chi_hat @ half**2 + row_dots(noise_F.T, F_few)",
-        "chi_hat @ half**2",
+        "chi_hat @ response**2 + row_dots(noise_F.T, F_few)",
+        "chi_hat @ response**2",
         "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
     ),
     Sabotage(
@@ -976,8 +976,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/iteration.py",
         "it has converged when the messages stand still, whatever the factors say",
-        "if max(change, delta) < tol:",
-        "if change < tol:",
+        "if max(attempt.change, attempt.delta) < tol:",
+        "if attempt.change < tol:",
         "tests/algorithm/test_convergence.py::test_the_status_names_what_fails",
     ),
     Sabotage(
