@@ -1762,8 +1762,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "odd powers of a share of the risk come with the wrong sign",
-        "share[1::2] *= -(a**0.5)",
-        "share[1::2] *= a**0.5",
+        "of_rows[1::2] *= -(a**0.5)",
+        "of_rows[1::2] *= a**0.5",
         "nbs/course/53_survival.ipynb::module",
     ),
     Sabotage(
@@ -1777,7 +1777,7 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a group holds no more of the risk than its next member",
-        "        held[units - 1] += held[units]\n",
+        "        risk[units - 1] += risk[units]\n",
         "        pass\n",
         "nbs/course/53_survival.ipynb::module",
     ),
@@ -1807,23 +1807,23 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "who enters at a death is at risk there",
-        "self.come = np.searchsorted(start[self.order], stop)",
-        'self.come = np.searchsorted(start[self.order], stop, "right")',
+        "self.n_started = np.searchsorted(start[self.start_order], stop)",
+        'self.n_started = np.searchsorted(start[self.start_order], stop, "right")',
         "tests/inference/test_survival.py"
         "::test_refits_with_strata_and_entries_meet_their_conditions",
     ),
     Sabotage(
         "inference/cox.py",
         "sums of a stratum begin where those of the one before end",
-        "borders = np.flatnonzero(rest[1:] >= stop[:-1]) + 1",
+        "borders = np.flatnonzero(earliest[1:] >= stop[:-1]) + 1",
         "borders = np.zeros(0, dtype=int)",
         "tests/inference/test_survival.py::test_strata_take_no_digits_from_each_other",
     ),
     Sabotage(
         "inference/cox.py",
         "a patient's second row has met the deaths of the first, too",
-        "seen = seen[: len(time)] - seen[len(time) :]",
-        "seen = seen[: len(time)]",
+        "(until_stop - until_start)",
+        "until_stop",
         "tests/inference/test_survival.py"
         "::test_a_row_that_is_cut_in_two_is_the_same_patient",
     ),
@@ -1861,8 +1861,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a coefficient that runs away is passed on as far as it got",
-        "arrived = (gap <= GAP) & (spread < 20)",
-        "arrived = gap <= GAP",
+        "converged = (refitted.gap <= GAP) & bounded",
+        "converged = refitted.gap <= GAP",
         "tests/inference/test_survival.py"
         "::test_an_unpenalised_column_that_nothing_bounds_is_no_answer",
     ),
