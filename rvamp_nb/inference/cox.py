@@ -164,9 +164,8 @@ class CoxLoss:
         risk, deaths, total, expected = (v[..., None, :] for v in self.shares(y, f, c))
         mean = self.sets.at_risk(X * risk)
         mean *= np.sqrt(deaths) / total
-        return (X * expected) @ np.swapaxes(X, -1, -2) - mean @ np.swapaxes(
-            mean, -1, -2
-        )
+        frozen = (X * expected) @ np.swapaxes(X, -1, -2)
+        return frozen - mean @ np.swapaxes(mean, -1, -2)
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0002
 def within_strata(A, strata, weight):
