@@ -1335,8 +1335,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "of many rows exact refits are all there is",
-        "self.turns = OneCurvature(fit, self.kept)",
-        "self.turns = None",
+        "return OneCurvature(fit, columns)",
+        "return None",
         "tests/inference/test_refinement.py::test_of_many_rows_a_few_exact_refits_suffice",
     ),
     Sabotage(
@@ -1363,8 +1363,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a resample depends on where its range begins",
-        "places = slice(numbers.start - first * size, numbers.stop - first * size)",
-        "places = slice(0, len(numbers))",
+        "wanted = slice(numbers.start - first, numbers.stop - first)",
+        "wanted = slice(0, len(numbers))",
         "tests/inference/test_refinement.py::test_a_resample_depends_on_its_number_alone",
     ),
     Sabotage(
@@ -1405,8 +1405,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "levels without variance divide by it",
-        "max(np.sum(parts / done), 1e-300)",
-        "np.sum(parts / done)",
+        "max(np.sum(variances / done), 1e-300)",
+        "np.sum(variances / done)",
         "tests/inference/test_refinement.py::test_whatever_variances_and_costs_are_the_refits_end",
     ),
     Sabotage(
@@ -1426,22 +1426,22 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "refits that failed leave their turns behind",
-        "levels = [x[np.delete(np.arange(x.shape[0]), lost)] for x in levels]",
-        "levels = [x[: x.shape[0] - len(lost)] for x in levels]",
+        "return [x[np.delete(np.arange(x.shape[0]), numbers)] for x in levels]",
+        "return [x[: x.shape[0] - len(numbers)] for x in levels]",
         "tests/inference/test_refinement.py::test_refits_that_fail_are_left_out_and_named",
     ),
     Sabotage(
         "inference/refinement.py",
         "a coefficient that nobody has seen has no spread",
-        "events >= FEW_SEEN",
-        "events >= 0",
+        "n_selected >= FEW_SEEN",
+        "n_selected >= 0",
         "tests/inference/test_refinement.py::test_what_is_sometimes_0_has_a_spread",
     ),
     Sabotage(
         "inference/refinement.py",
         "Cox refits are taken for settled turns",
-        "vstack([exact[~lost], samples.settled[len(lost) :]]",
-        "vstack([samples.settled[: len(lost)], samples.settled[len(lost) :]]",
+        "vstack([exact, samples.settled[len(failed) :]]",
+        "vstack([samples.settled[: len(failed)], samples.settled[len(failed) :]]",
         "tests/inference/test_refinement.py::test_survival_times_are_refitted_by_cox_fits",
     ),
     Sabotage(
@@ -2200,7 +2200,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a law may draw what it likes",
-        'counts = drawn("resampling", fit.problem.counts, M, rngs, size)[places]',
+        'counts = drawn("resampling", fit.problem.counts, M, rngs, size)[wanted]',
         "counts = np.array([fit.problem.counts.draw(M, g) for g in rngs])",
         "tests/inference/test_refinement.py::test_a_law_that_draws_nonsense_is_refused",
     ),
