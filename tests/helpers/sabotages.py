@@ -1335,8 +1335,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "of many rows exact refits are all there is",
-        "self.turns = OneCurvature(fit, self.kept)",
-        "self.turns = None",
+        "return OneCurvature(fit, columns)",
+        "return None",
         "tests/inference/test_refinement.py::test_of_many_rows_a_few_exact_refits_suffice",
     ),
     Sabotage(
@@ -1363,8 +1363,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a resample depends on where its range begins",
-        "places = slice(numbers.start - first * size, numbers.stop - first * size)",
-        "places = slice(0, len(numbers))",
+        "wanted = slice(numbers.start - first, numbers.stop - first)",
+        "wanted = slice(0, len(numbers))",
         "tests/inference/test_refinement.py::test_a_resample_depends_on_its_number_alone",
     ),
     Sabotage(
@@ -1405,8 +1405,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "levels without variance divide by it",
-        "max(np.sum(parts / done), 1e-300)",
-        "np.sum(parts / done)",
+        "max(np.sum(variances / done), 1e-300)",
+        "np.sum(variances / done)",
         "tests/inference/test_refinement.py::test_whatever_variances_and_costs_are_the_refits_end",
     ),
     Sabotage(
@@ -1426,22 +1426,22 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "refits that failed leave their turns behind",
-        "levels = [x[np.delete(np.arange(x.shape[0]), lost)] for x in levels]",
-        "levels = [x[: x.shape[0] - len(lost)] for x in levels]",
+        "return [x[np.delete(np.arange(x.shape[0]), numbers)] for x in levels]",
+        "return [x[: x.shape[0] - len(numbers)] for x in levels]",
         "tests/inference/test_refinement.py::test_refits_that_fail_are_left_out_and_named",
     ),
     Sabotage(
         "inference/refinement.py",
         "a coefficient that nobody has seen has no spread",
-        "events >= FEW_SEEN",
-        "events >= 0",
+        "n_selected >= FEW_SEEN",
+        "n_selected >= 0",
         "tests/inference/test_refinement.py::test_what_is_sometimes_0_has_a_spread",
     ),
     Sabotage(
         "inference/refinement.py",
         "Cox refits are taken for settled turns",
-        "vstack([exact[~lost], samples.settled[len(lost) :]]",
-        "vstack([samples.settled[: len(lost)], samples.settled[len(lost) :]]",
+        "vstack([exact, samples.settled[len(failed) :]]",
+        "vstack([samples.settled[: len(failed)], samples.settled[len(failed) :]]",
         "tests/inference/test_refinement.py::test_survival_times_are_refitted_by_cox_fits",
     ),
     Sabotage(
@@ -1762,8 +1762,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "odd powers of a share of the risk come with the wrong sign",
-        "share[1::2] *= -(a**0.5)",
-        "share[1::2] *= a**0.5",
+        "of_rows[1::2] *= -(a**0.5)",
+        "of_rows[1::2] *= a**0.5",
         "nbs/course/53_survival.ipynb::module",
     ),
     Sabotage(
@@ -1777,7 +1777,7 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a group holds no more of the risk than its next member",
-        "        held[units - 1] += held[units]\n",
+        "        risk[units - 1] += risk[units]\n",
         "        pass\n",
         "nbs/course/53_survival.ipynb::module",
     ),
@@ -1807,23 +1807,23 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "who enters at a death is at risk there",
-        "self.come = np.searchsorted(start[self.order], stop)",
-        'self.come = np.searchsorted(start[self.order], stop, "right")',
+        "self.n_started = np.searchsorted(start[self.start_order], stop)",
+        'self.n_started = np.searchsorted(start[self.start_order], stop, "right")',
         "tests/inference/test_survival.py"
         "::test_refits_with_strata_and_entries_meet_their_conditions",
     ),
     Sabotage(
         "inference/cox.py",
         "sums of a stratum begin where those of the one before end",
-        "borders = np.flatnonzero(rest[1:] >= stop[:-1]) + 1",
+        "borders = np.flatnonzero(earliest[1:] >= stop[:-1]) + 1",
         "borders = np.zeros(0, dtype=int)",
         "tests/inference/test_survival.py::test_strata_take_no_digits_from_each_other",
     ),
     Sabotage(
         "inference/cox.py",
         "a patient's second row has met the deaths of the first, too",
-        "seen = seen[: len(time)] - seen[len(time) :]",
-        "seen = seen[: len(time)]",
+        "(until_stop - until_start)",
+        "until_stop",
         "tests/inference/test_survival.py"
         "::test_a_row_that_is_cut_in_two_is_the_same_patient",
     ),
@@ -1861,8 +1861,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a coefficient that runs away is passed on as far as it got",
-        "arrived = (gap <= GAP) & (spread < 20)",
-        "arrived = gap <= GAP",
+        "converged = (refitted.gap <= GAP) & bounded",
+        "converged = refitted.gap <= GAP",
         "tests/inference/test_survival.py"
         "::test_an_unpenalised_column_that_nothing_bounds_is_no_answer",
     ),
@@ -2200,7 +2200,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a law may draw what it likes",
-        'counts = drawn("resampling", fit.problem.counts, M, rngs, size)[places]',
+        'counts = drawn("resampling", fit.problem.counts, M, rngs, size)[wanted]',
         "counts = np.array([fit.problem.counts.draw(M, g) for g in rngs])",
         "tests/inference/test_refinement.py::test_a_law_that_draws_nonsense_is_refused",
     ),
