@@ -1058,8 +1058,8 @@ FORMULAS_BY_OTHERS = [
         "62_networks",
         "c6200042",
         "the variance of a share is a second moment",
-        "squares / n - Pi**2, 0",
-        "squares / n, 0",
+        "sums.square / n - Pi**2, 0",
+        "sums.square / n, 0",
     ),
 ]
 OF_PICTURES = PICTURES + PICTURES_BY_OTHERS

@@ -247,8 +247,8 @@ SABOTAGES = [
     Sabotage(
         "select/edges.py",
         "the error is that of halves, not of pairs",
-        "np.maximum(squares / n - Pi**2, 0) / (n - 1))",
-        "np.maximum(squares / n - Pi**2, 0) / (2 * n - 1))",
+        "np.maximum(sums.square / n - Pi**2, 0) / (n - 1))",
+        "np.maximum(sums.square / n - Pi**2, 0) / (2 * n - 1))",
         "tests/select/test_networks.py::test_the_standard_error_is_that_of_repetitions",
     ),
     Sabotage(
