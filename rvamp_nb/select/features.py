@@ -36,6 +36,25 @@ def read_X(X):
     if chunk_axis(X) is not None:
         _check_raw(X)
         return X, None
+    X = _check_cells(X)
+    values, names = _strip_names(X)
+    _check_readable(values)
+    chunked = as_chunked(values)
+    if chunked is None:  # an array, or a frame, in memory
+        return X, None
+    if chunked.shape[0] * chunked.shape[1] > CHUNK_NUMBERS:
+        return chunked, names
+    # its only block is the table
+    whole = values.toarray() if sparse.issparse(values) else chunked[:, :]
+    if names is not None:
+        whole = as_frame(whole, names)
+    return whole, None
+
+
+def _check_cells(X):
+    """Refuse (ValueError) a table in memory with masked cells, dates or text; return
+    it, with `named` columns if it is a frame.
+    """
     if np.ma.is_masked(X):
         raise ValueError("X is a masked array with entries masked: drop or fill them")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
@@ -45,17 +64,7 @@ def read_X(X):
         _check_frame(X)
     elif isinstance(X, (list, tuple, np.ndarray)):
         _check_text(X)
-    source, names = _strip_names(X)
-    _check_readable(source)
-    A = as_chunked(source)
-    if A is None:
-        return X, None
-    if A.shape[0] * A.shape[1] > CHUNK_NUMBERS:
-        return A, names
-    whole = source.toarray() if sparse.issparse(source) else A[:, :]
-    if names is not None:
-        whole = as_frame(whole, names)
-    return whole, None
+    return X
 
 
 def _strip_names(X):
@@ -116,31 +125,41 @@ def _check_frame(X):
 
     Columns of Dask are judged by their type, for none of them is read.
     """
-    lazy = kind_of(X) == "dask frame"
-    pandas = kind_of(X) != "frame"
+    kind = kind_of(X)
     for name, dtype in zip(X.columns, X.dtypes):
-        content = ""
+        if kind == "frame":  # of polars
+            content = _polars_content(dtype)
+        elif dtype.kind in "biufc":  # truth values and numbers
+            content = ""
+        elif kind == "dask frame":
+            content = "no numbers"
+        else:
+            content = _first_text(X[name])
         remedy = (
             "drop the column, or let rvamp_nb.select.frames.prepare_table code its"
             " categories, gaps, and limits such as <5"
         )
-        kind = str(dtype).split("(")[0]
-        if kind in ("Date", "Datetime", "Duration", "Time"):
-            content = "dates or times"
+        if content == "dates or times":
             remedy = "turn them into numbers first"
-        elif kind in ("String", "Categorical", "Enum", "Binary"):
-            content = "text"  # of polars
-        elif pandas and dtype.kind not in "biufc":
-            content = "no numbers" if lazy else _first_text(X[name])
         if content:
             raise ValueError(
                 f"column {name!r} of X holds {content} ({dtype}): {remedy}"
             )
     # gaps of other frames are found when their numbers are read
-    if pandas and not lazy:
+    if kind == "pandas frame":
         gappy = X.loc[:, X.isna().any().to_numpy()]
         gaps = np.where(gappy.isna(), np.nan, 0.0)
         check_finite(gaps, gaps.sum(0), gappy.columns)
+
+
+def _polars_content(dtype):
+    """Describe what a column of polars holds in place of numbers; "" for numbers."""
+    name = str(dtype).split("(")[0]
+    if name in ("Date", "Datetime", "Duration", "Time"):
+        return "dates or times"
+    if name in ("String", "Categorical", "Enum", "Binary"):
+        return "text"
+    return ""
 
 
 def _first_text(column):
@@ -152,11 +171,12 @@ def _first_text(column):
 
 # %% ../../nbs/workshop/features.ipynb #720000s5
 def _check_text(X):
-    """Refuse (ValueError) the first cell of rows in memory that is text, or an int of
-    hundreds of digits, and no number, by its column.
+    """Refuse (ValueError) rows in memory with a cell that is text, or an int of
+    hundreds of digits, and no number; the message has the number of its column.
     """
     if not isinstance(X, np.ndarray):
         X = np.array(X, dtype=object)
+    # other types than text and objects hold numbers
     if X.ndim != 2 or X.dtype.kind not in "USO":
         return
     for j, column in enumerate(X.T):
@@ -211,52 +231,57 @@ def near_copies(A, within=NEAR):
     The stand-in of a column is the first that is nearer than `within`, or whose
     negative is. A, (M, N) array or ChunkedTable, has columns of unit norm, or of zeros,
     which stand for themselves. A table in chunks is read in one pass; after it only
-    candidates are read, a chunk at a time.
+    candidates are read, as many groups at a time as fill a chunk.
     """
     stands = np.arange(A.shape[1])
     groups = list(_find_candidates(A, within))
-    at_once = max(1, CHUNK_NUMBERS // len(A))  # columns
-    block = np.cumsum([len(group) for group in groups]) // at_once
-    for k in np.unique(block):
-        together = [groups[i] for i in np.flatnonzero(block == k)]
-        few = np.unique(np.concatenate(together))
-        X = A[:, few]
-        for near in together:
-            _merge_copies(X[:, np.searchsorted(few, near)], near, within, stands)
+    columns_at_once = max(1, CHUNK_NUMBERS // len(A))
+    batch = np.cumsum([len(group) for group in groups]) // columns_at_once
+    for k in np.unique(batch):
+        batch_groups = [groups[i] for i in np.flatnonzero(batch == k)]
+        read = np.unique(np.concatenate(batch_groups))
+        X = A[:, read]
+        for group in batch_groups:
+            places = np.searchsorted(read, group)  # of its columns in X
+            _merge_copies(X[:, places], group, within, stands)
     return stands
 
 
 def _find_candidates(A, within):
     """Yield groups of columns of A, as numbers, that may be near copies of each other.
 
-    Three random projections of near copies, or of their negatives, differ little, and a
-    tree finds such neighbours without comparing all pairs.
+    A tree of three random projections finds them without comparing all pairs. Those of
+    near copies, but for the sign, differ by no more than `within` times the length of
+    the direction. In this unit they are neighbours within 1.
     """
     directions = np.random.default_rng(0).normal(size=(3, len(A)))
-    reach = within * np.linalg.norm(directions, axis=1, keepdims=True)
-    codes = (np.abs(directions @ A) / reach).T
-    varies = np.flatnonzero(codes.any(1))  # columns of zeros stand for themselves
-    codes = codes[varies]
-    tree = cKDTree(codes)
-    second = tree.query(codes, [2], p=np.inf, distance_upper_bound=1 + 1e-9)[0]
-    # a column without a neighbour needs no group
-    seen = np.isinf(second[:, 0])
-    for i in range(len(codes)):
+    unit = within * np.linalg.norm(directions, axis=1, keepdims=True)
+    projections = (np.abs(directions @ A) / unit).T
+    varies = np.flatnonzero(projections.any(1))  # columns of zeros have no copies
+    projections = projections[varies]
+    tree = cKDTree(projections)
+    # the second neighbour, for the first is the column itself
+    distance, _ = tree.query(projections, [2], p=np.inf, distance_upper_bound=1 + 1e-9)
+    seen = np.isinf(distance[:, 0])  # a column without a neighbour needs no group
+    for i in range(len(projections)):
         if not seen[i]:
-            seen[tree.query_ball_point(codes[i], 1, p=np.inf)] = True
-            near = tree.query_ball_point(codes[i], 2, p=np.inf)  # of any of these
-            yield np.sort(varies[near])
+            seen[tree.query_ball_point(projections[i], 1, p=np.inf)] = True
+            # within 2 are the neighbours of all that have just been seen
+            group = tree.query_ball_point(projections[i], 2, p=np.inf)
+            yield np.sort(varies[group])
 
 
-def _merge_copies(X, near, within, stands):
-    """Merge equal columns among X, numbers `near`: the first stands for all of them."""
-    for k, i in enumerate(near):
+def _merge_copies(X, group, within, stands):
+    """Merge near copies among the columns X, (M, k), whose numbers are `group`: write
+    into `stands`, in place, the first of them for each of its copies.
+    """
+    for k, i in enumerate(group):
         if stands[i] == i:
-            others = np.flatnonzero(stands[near] == near)
+            others = np.flatnonzero(stands[group] == group)
             others = others[others > k]
             apart = [X[:, others] + side * X[:, [k]] for side in (-1, 1)]
             distance = np.linalg.norm(apart, axis=1).min(0)
-            copies = near[others[distance < within]]
+            copies = group[others[distance < within]]
             stands[np.isin(stands, copies)] = i
 
 
@@ -279,21 +304,23 @@ def merge_duplicates(A, factors, prior, together):
     and `copies` is 1.
     """
     stands = near_copies(A)
-    sign = np.ones(len(stands))
+    sign = np.ones(len(stands))  # -1 for a near copy of the negative
     others = np.flatnonzero(stands != np.arange(len(stands)))
-    width = max(1, CHUNK_NUMBERS // len(A))
-    for k in range(0, len(others), width):
-        block = others[k : k + width]
-        cosine = np.einsum("ij,ij->j", A[:, block], A[:, stands[block]])
-        sign[block] = np.sign(cosine)
+    columns_at_once = max(1, CHUNK_NUMBERS // len(A))
+    for k in range(0, len(others), columns_at_once):
+        batch = others[k : k + columns_at_once]
+        cosine = np.einsum("ij,ij->j", A[:, batch], A[:, stands[batch]])
+        sign[batch] = np.sign(cosine)
     is_own = not isinstance(prior, Penalty)
-    apart = (factors != factors[stands]) | ((prior.positive | is_own) & (sign < 0))
-    apart |= (together >= 0) | (together[stands] >= 0)
-    # these stand for themselves
-    stands[apart] = np.flatnonzero(apart)
+    has_other_factor = factors != factors[stands]
+    has_other_sign = (prior.positive | is_own) & (sign < 0)
+    is_in_group = (together >= 0) | (together[stands] >= 0)
+    apart = has_other_factor | has_other_sign | is_in_group
+    stands[apart] = np.flatnonzero(apart)  # for themselves
     sign[apart] = 1.0
     first, where, copies = np.unique(stands, return_inverse=True, return_counts=True)
-    if is_own or np.any(prior.split()[1]):
+    _, has_square = prior.split()
+    if is_own or np.any(has_square):
         return Merged(first, where, sign, copies)
     return Merged(first, where, sign / copies[where], np.ones(len(first)))
 
@@ -310,30 +337,32 @@ def residual_lengths(A, kept):
 
 
 def _check_covariates(A, free, names, counts):
-    """Check that each resample can fit the unpenalised columns, numbers `free`.
+    """Check that each resample can fit the unpenalised columns, numbers `free`, of A,
+    (M, N), whose columns have length one; `counts` is the law of a row's count.
 
     Raises a ValueError where they are too many for the rows of a resample, or where one
     is a combination of others.
     """
-    values, chances = counts.nodes()
-    drawn = np.asarray(values) > 0
-    share = float(np.sum(np.asarray(chances)[drawn]))
-    mean = len(A) * share
+    values, chances = counts.nodes()  # the counts of a row, and how probable each is
+    is_drawn = np.asarray(values) > 0
+    chance = float(np.sum(np.asarray(chances)[is_drawn]))
+    mean = len(A) * chance
     # two standard deviations below the mean number of different rows
-    few_rows = mean - 2 * np.sqrt(mean * (1 - share))
+    few_rows = mean - 2 * np.sqrt(mean * (1 - chance))
     if len(free) + 1 > few_rows:
         raise ValueError(
             f"{len(free)} columns have penalty factor 0 ({format_list(names, free)}):"
             " too many for resamples, of which some have no more than"
             f" {max(int(few_rows), 0)} rows; penalise some"
         )
+    # the diagonal of R has the length that the columns before leave of each
     R = np.linalg.qr(A[:, free], mode="r")
-    repeat = np.abs(np.diag(R)) < NEAR
-    if repeat.any():
+    is_combination = np.abs(np.diag(R)) < NEAR
+    if is_combination.any():
         raise ValueError(
-            f"column {names[free[np.argmax(repeat)]]} has penalty factor 0, and so have"
-            " columns of which it is a combination: their fit is not unique; drop it,"
-            " or penalise it"
+            f"column {names[free[np.argmax(is_combination)]]} has penalty factor 0, and"
+            " so have columns of which it is a combination: their fit is not unique;"
+            " drop it, or penalise it"
         )
 
 
@@ -353,19 +382,20 @@ def check_named(owner, given, names, known):
 def numbers_of(owner, labels, names):
     """Return the numbers of the columns with these labels, a list.
 
-    A label is of any kind, or its `str`, or the number of a column, unless the columns
-    with names (N,) are called by whole numbers: then a number is a name. Raises a
+    A label is the name of a column, of any kind, or the `str` of it; or its number,
+    unless all the names, (N,), are whole numbers: then a number is a name. Raises a
     ValueError, which begins with the owner, for a label of no column.
     """
-    place = {str(name): i for i, name in enumerate(names)}
-    if not all(name.lstrip("-").isdigit() for name in place):
-        place.update(zip(range(len(names)), range(len(names))))
+    number = {str(name): i for i, name in enumerate(names)}
+    names_are_numbers = all(name.lstrip("-").isdigit() for name in number)
+    if not names_are_numbers:  # then an int cannot be mistaken for a name
+        number.update({i: i for i in range(len(names))})
     numbers = []
     for label in labels:
-        name = label if label in place else str(label)
-        if name not in place:
-            check_named(owner, [label], names, place)
-        numbers.append(place[name])
+        key = label if label in number else str(label)
+        if key not in number:
+            check_named(owner, [label], names, number)
+        numbers.append(number[key])
     return numbers
 
 
@@ -391,6 +421,32 @@ def _list_columns(columns, N):
     return list(columns)
 
 
+def _read_sets(sets, names, owner):
+    """Return the labels of the columns in each set, a list of lists; a TypeError for
+    what is no dict or list of such sets.
+    """
+    called = {str(name) for name in names}
+
+    def is_label(label):
+        is_plain = isinstance(label, (str, int, np.integer))
+        if is_plain and not isinstance(label, bool):
+            return True
+        return str(label) in called
+
+    lists = sets.values() if isinstance(sets, dict) else sets
+    try:
+        lists = [_list_columns(columns, len(names)) for columns in lists]
+        are_labels = all(is_label(label) for labels in lists for label in labels)
+    except TypeError:  # something cannot be listed
+        are_labels = False
+    if not are_labels:
+        raise TypeError(
+            f"{owner} must be a dict {{name: its columns}} or a list of lists of"
+            f" columns, by name or number, got {sets!r}"
+        )
+    return lists
+
+
 def family_of(sets, names, owner):
     """Return the number of the set to which each column belongs, (N,) int; -1 for none.
 
@@ -402,27 +458,9 @@ def family_of(sets, names, owner):
     family = np.full(len(names), -1)
     if sets is None:
         return family
-    lists = sets.values() if isinstance(sets, dict) else sets
-    try:
-        lists = [_list_columns(columns, len(names)) for columns in lists]
-    except TypeError:
-        lists = [[None]]
-    called = {str(name) for name in names}
-    kinds = (str, int, np.integer)
-
-    def is_label(label):
-        plain = isinstance(label, kinds) and not isinstance(label, bool)
-        return plain or str(label) in called
-
-    for labels in lists:
-        if not all(map(is_label, labels)):
-            raise TypeError(
-                f"{owner} must be a dict {{name: its columns}} or a list of lists of"
-                f" columns, by name or number, got {sets!r}"
-            )
     every_label = []
     set_of = []
-    for k, labels in enumerate(lists):
+    for k, labels in enumerate(_read_sets(sets, names, owner)):
         if not labels:
             raise ValueError(f"{owner}: set {k} (from 0) holds no columns")
         every_label += labels
@@ -439,7 +477,7 @@ def family_of(sets, names, owner):
 
 # %% ../../nbs/workshop/features.ipynb #72c01001
 def chosen_columns(names, which=None):
-    """Return the numbers of chosen columns, () for one or (n,) for several.
+    """Return the numbers of chosen columns, () for one or (n,) for a list.
 
     `which` has names or numbers of columns with names (N,); None chooses all. Raises a
     ValueError for no such column, and a TypeError for truth values.
@@ -447,18 +485,19 @@ def chosen_columns(names, which=None):
     if which is None:
         return np.arange(len(names))
     called = {str(name) for name in names}
-    several = np.iterable(which) and not isinstance(which, (str, bytes))
-    several &= str(which) not in called  # a tuple may be a label of pandas
-    labels = list(which) if several else [which]
+    is_list = np.iterable(which) and not isinstance(which, (str, bytes))
+    if str(which) in called:  # a tuple may be a label of pandas
+        is_list = False
+    labels = list(which) if is_list else [which]
     if any(isinstance(label, (bool, np.bool_)) for label in labels):
         raise TypeError(
             "columns are not chosen by truth values: give names or numbers, such as"
             " np.flatnonzero(selector.support_)"
         )
-    whole = (int, np.integer)
-    labels = [label if isinstance(label, whole) else str(label) for label in labels]
+    integers = (int, np.integer)
+    labels = [label if isinstance(label, integers) else str(label) for label in labels]
     numbers = np.array(numbers_of("the call", labels, names), dtype=int)
-    return numbers if several else numbers[0]
+    return numbers if is_list else numbers[0]
 
 # %% ../../nbs/workshop/features.ipynb #72000017
 class Columns(NamedTuple):
@@ -561,31 +600,35 @@ class Columns(NamedTuple):
 
     @property
     def notes(self):
-        """Sentences about columns that are never selected."""
-        constant = self.kind == "constant"
-        varies = self.scale > 0
+        """Sentences about columns that are never selected, one after the other."""
+        is_constant = self.kind == "constant"
+        varies = self.scale > 0  # over all rows, if not inside a stratum
         inside = "columns that are constant inside every stratum are left out"
         idle = "columns that the unpenalised ones already explain have Π = 0"
-        never = {
-            "constant columns are left out": constant & ~varies,
-            inside: constant & varies,
+        never_selected = {
+            "constant columns are left out": is_constant & ~varies,
+            inside: is_constant & varies,
             idle: self.kind == "explained",
         }
-        for sentence, where in never.items():
-            if where.any():
-                columns = format_list(self.names, np.flatnonzero(where), 8)
+        for sentence, mask in never_selected.items():
+            if mask.any():
+                columns = format_list(self.names, np.flatnonzero(mask), 8)
                 yield f"{sentence}: {columns}"
 
 # %% ../../nbs/workshop/features.ipynb #72000031
 def _unit_columns(X, names, rows, within, intercept):
-    """Standardise the columns of X, (M, N), as `UnitColumns`; `within` is a function
-    that takes out of them what does not count, or None. Without an intercept they are
-    not centred. A ValueError for a column that is not finite, or if none varies.
+    """Standardise the columns of X, (M, N), as `UnitColumns`.
+
+    `rows` has the weights of the rows; without an intercept columns are not centred.
+    `within` is None, or a function of the table that takes out of its columns what does
+    not count (of survival times, what differs between strata), and returns a new one. A
+    ValueError for a column that is not finite, or if none varies.
     """
     unit = weighted_unit_columns(X, rows.weight, centred=intercept)
     check_finite(X, unit.scale, names)
     if within is not None:
         A = within(unit.A)
+        # what is left is shorter: make it of length one again
         length = np.linalg.norm(as_weighed(A, rows.weight), axis=0)
         constant = length == 0
         length[constant] = 1.0
@@ -682,25 +725,26 @@ def prepare_columns(
     return A, prior, columns
 
 
-def check_finite(A, length, names):
+def check_finite(A, sums, names):
     """Check that columns are finite; a ValueError names the first that is not.
 
-    length, (N,), is a sum or norm of each column of A, which NaN and infinity spread
-    to.
+    `sums`, (N,), are sums or norms of the columns of A, (M, N), which are not finite
+    where a column is not.
     """
-    wrong = np.flatnonzero(~np.isfinite(length))
+    wrong = np.flatnonzero(~np.isfinite(sums))
     if not len(wrong):
         return
-    missing = np.isnan(A[:, wrong[:1]]).sum()
     column = f"column {names[wrong[0]]!r}"
-    problem = f"infinity, or numbers too large to square: {column}"
-    remedy = "drop or fill these, or change their unit"
-    if missing:
-        problem = f"NaN: {column} misses {missing} of {len(A)} values"
+    n_missing = np.isnan(A[:, wrong[:1]]).sum()
+    if n_missing:
+        problem = f"NaN: {column} misses {n_missing} of {len(A)} values"
         remedy = (
             "drop these rows or columns, or fill them in (SimpleImputer in a Pipeline"
             " does)"
         )
+    else:
+        problem = f"infinity, or numbers too large to square: {column}"
+        remedy = "drop or fill these, or change their unit"
     if len(wrong) > 1:
         problem += f", and {len(wrong) - 1} other columns are not finite"
     raise ValueError(f"X contains {problem}: {remedy}")

@@ -300,11 +300,15 @@ class SelectionProblem:
 
     def _options(self, prior, tol):
         y, counts = self.target.of_rows(self.counts)
-        options = dict(y=y, resampling=counts, prior=prior, intercept=self.intercept)
-        options["loss"] = self.target.likelihood
-        options["tol"] = tol or self.tol
-        options["max_iter"] = self.max_steps
-        return options
+        return dict(
+            y=y,
+            loss=self.target.likelihood,
+            intercept=self.intercept,
+            prior=prior,
+            resampling=counts,
+            tol=tol or self.tol,
+            max_iter=self.max_steps,
+        )
 
     @property
     def max_steps(self):

@@ -1066,8 +1066,8 @@ FORMULAS_BY_OTHERS = [
         "62_networks",
         "c6200042",
         "the variance of a share is a second moment",
-        "squares / n - Pi**2, 0",
-        "squares / n, 0",
+        "sums.square / n - Pi**2, 0",
+        "sums.square / n, 0",
     ),
 ]
 # Two kinds that were written down later, in one go, before any check was read: the atom

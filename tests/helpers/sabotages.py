@@ -247,8 +247,8 @@ SABOTAGES = [
     Sabotage(
         "select/edges.py",
         "the error is that of halves, not of pairs",
-        "np.maximum(squares / n - Pi**2, 0) / (n - 1))",
-        "np.maximum(squares / n - Pi**2, 0) / (2 * n - 1))",
+        "np.maximum(sums.square / n - Pi**2, 0) / (n - 1))",
+        "np.maximum(sums.square / n - Pi**2, 0) / (2 * n - 1))",
         "tests/select/test_networks.py::test_the_standard_error_is_that_of_repetitions",
     ),
     Sabotage(
@@ -394,8 +394,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "the covariances within a group are forgotten",
-        "variance(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)",
-        "np.where(own < np.inf, both.var, 0) @ square",
+        "_variance_of_draws(draws.multiply(stretch) @ columns.turn)",
+        "np.where(own < np.inf, both.var, 0) @ squared_turn",
         "tests/select/test_several_classes_selected.py"
         "::test_coefficients_are_those_of_refits",
     ),
@@ -1227,8 +1227,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "a feature enters where the promise is one stride larger",
-        "(promises[0] / promises[1]) ** share",
-        "(promises[1] / promises[0]) ** share",
+        "(pfers[0] / pfers[1]) ** share",
+        "(pfers[1] / pfers[0]) ** share",
         "tests/select/test_selection.py::test_a_feature_enters_at_the_least_pfer_that_the_summary_names",
     ),
     Sabotage(
@@ -2096,23 +2096,23 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "a refit that ctrl-C ended is called whole",
-        "interrupted=both.interrupted, refined",
-        "interrupted=False, refined",
+        "interrupted=both.interrupted",
+        "interrupted=False",
         "tests/command/test_cli.py::test_ctrl_c_in_the_refits_keeps_those_that_were_made",
     ),
     Sabotage(
         "select/selection.py",
         "coefficients of refits with the intercept of rVAMP",
-        "level = np.mean(both.intercepts)",
-        "level = s.fit.intercept",
+        "intercept_of_A = np.mean(both.intercepts)",
+        "intercept_of_A = s.fit.intercept",
         "tests/select/test_selection.py"
         "::test_probabilities_of_classes_are_those_of_refits",
     ),
     Sabotage(
         "select/selection.py",
         "the threshold stays where refits select more than q",
-        "threshold, bound, _ = error_control.error_control(p, **promise)",
-        "pass",
+        "p, pfer=pfer, q=size",
+        "p, threshold, q=size",
         "tests/select/test_selection.py"
         "::test_no_bound_is_above_the_pfer_that_was_asked_for",
     ),
@@ -2221,8 +2221,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "effects stay in units of unit columns",
-        "numbers[:4] *= columns.unit[features_shown]",
-        "numbers[:4] *= 1",
+        "unit = columns.unit[shown]",
+        "unit = 1",
         "tests/select/test_selected_effects.py::test_units_of_columns_and_of_the_target",
     ),
     Sabotage(
