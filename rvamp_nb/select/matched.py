@@ -46,11 +46,11 @@ def check_roles(spec):
 
 
 def propose_sets(spec, frame, values):
-    """List the features whose every value has one row of one of the target's two
-    classes, and rows of the other, as the names of matched sets have.
+    """List the features that may be the names of matched sets.
 
-    `frame` has the cells of the table, and `values` the same as numbers, nan where a
-    cell is none.
+    In each of their values one of the target's two classes has one row, and the other
+    has some. `frame` has the cells of the table, and `values` the same as numbers, nan
+    where a cell is none.
     """
     if spec.target is None or spec.matched is not None:
         return []
@@ -59,18 +59,22 @@ def propose_sets(spec, frame, values):
     if len(classes) != 2 or n_rows.min() < _FEWEST_SETS:
         return []
     n_sets = n_rows.min()
+    # cheap, to count few columns: numbers of sets are whole, or text, and so many
     numbers = values.drop(columns=spec.used)
-    spread = numbers.max() - numbers.min()
-    enough = spread.isna() | (spread >= n_sets - 1)
-    whole = (numbers % 1).fillna(0).eq(0).all()
-    found = []
-    for name in spread.index[enough & whole]:
+    width = numbers.max() - numbers.min()
+    has_room = width.isna() | (width >= n_sets - 1)
+    is_whole = (numbers % 1).fillna(0).eq(0).all()
+    proposed = []
+    for name in width.index[has_room & is_whole]:
         labels = text_column(frame[name])
-        if labels.nunique() == n_sets and labels.notna().all():
-            sizes = set_sizes(labels, words)
-            if (sizes == 1).all().any() and (sizes > 0).all(axis=None):
-                found.append(name)
-    return found
+        if labels.nunique() != n_sets or labels.isna().any():
+            continue
+        sizes = set_sizes(labels, words)
+        one_case_each = (sizes == 1).all().any()
+        both_classes_in_each = (sizes > 0).all(axis=None)
+        if one_case_each and both_classes_in_each:
+            proposed.append(name)
+    return proposed
 
 
 def rows_in_sets(spec, frame, stay):
@@ -87,8 +91,8 @@ def rows_in_sets(spec, frame, stay):
     problem = f"{spec.where}: '{printable(spec.target)}'"
     if len(classes) != 2:
         raise InputError(
-            f"{problem} has the classes {quoted(classes)}: {spec.typed('matched')} needs"
-            " two, cases and controls"
+            f"{problem} has the classes {quoted(classes)}: {spec.typed('matched')}"
+            " needs two, cases and controls"
         )
     most = sizes.max()
     cases = list(most.index[most == most.min()])
@@ -98,8 +102,8 @@ def rows_in_sets(spec, frame, stay):
         cases = [str(spec.positive)]
     if len(cases) != 1:
         raise InputError(
-            f"{problem} is {quoted(classes)}: {spec.typed('positive')} says which one is"
-            " the case"
+            f"{problem} is {quoted(classes)}: {spec.typed('positive')} says which one"
+            " is the case"
         )
     case = cases[0]
     if case not in classes:

@@ -911,7 +911,7 @@ SABOTAGES = [
     Sabotage(
         "select/by_refits.py",
         "steps are taken where refits are cheaper",
-        "wanted * a_refit < STEPS_A_SEARCH * a_step",
+        "n_refits * a_refit < STEPS_A_SEARCH * a_step",
         "wanted * a_refit > STEPS_A_SEARCH * a_step",
         "tests/select/test_by_refits.py::test_a_small_table_takes_steps",
     ),
