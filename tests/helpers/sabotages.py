@@ -911,7 +911,7 @@ SABOTAGES = [
     Sabotage(
         "select/by_refits.py",
         "steps are taken where refits are cheaper",
-        "wanted * a_refit < STEPS_A_SEARCH * a_step",
+        "n_refits * a_refit < STEPS_A_SEARCH * a_step",
         "wanted * a_refit > STEPS_A_SEARCH * a_step",
         "tests/select/test_by_refits.py::test_a_small_table_takes_steps",
     ),
@@ -2272,7 +2272,7 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "patients without a role are not looked at",
-        "if _OWNER.search(name) and name not in ask.used]",
+        "if _OWNER.search(name) and name not in spec.used]",
         "if _OWNER.search(name) and name in ask.used]",
         "tests/select/test_frames.py::test_numbers_of_patients_and_of_rows_are_suspected",
     ),
@@ -2344,7 +2344,7 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "an exposure is added to the linear predictor as it is",
-        "np.log(values[ask.exposure].to_numpy())",
+        "np.log(values[spec.exposure].to_numpy())",
         "values[ask.exposure].to_numpy()",
         "tests/select/test_frames.py::test_an_exposure_is_an_offset",
     ),
