@@ -157,8 +157,8 @@ def title_of(stem):
 
 
 def homework(number):
-    """Return the slide of a lecture's homework, by grade, and of what the next one needs
-    beside its chapters.
+    """Return the slide of a lecture's homework, by grade, and of what to do before the
+    next one beside its chapters.
     """
     row = read_term()[1].loc[number]
     lines = [f"| {when} | {row[grade]} |" for when, grade in GRADES.items()]
