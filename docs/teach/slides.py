@@ -46,6 +46,7 @@ GRADES = {"in class, or in ten minutes": "*", "at home": "**", "for more": "***"
 BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z“*$(])")  # of two sentences
 SHEET = re.compile(r"^### Lecture (\d+): (.+)\n(.+)\n\n((?:- .+\n?)+)", re.MULTILINE)
 POINT = re.compile(r"^- \*\*.+?\.?\*\* ")  # how a line of a sheet begins
+AHEAD = re.compile(r"Before this lecture: (.+?\.)(?= |$)")  # in a sheet
 ASKED = re.compile(r"^>? ?\*\*Move it and answer\.\*\*", re.MULTILINE)
 CONTINUED = re.compile(r"(?!rVAMP)[a-z]")  # how the rest of a sentence begins
 QUOTED = re.compile(r"^> ?", re.MULTILINE)
@@ -156,14 +157,19 @@ def title_of(stem):
 
 
 def homework(number):
-    """Return the slide of a lecture's homework, by grade."""
+    """Return the slide of a lecture's homework, by grade, and of what to do before the
+    next one beside its chapters.
+    """
     row = read_term()[1].loc[number]
     lines = [f"| {when} | {row[grade]} |" for when, grade in GRADES.items()]
-    table = "\n".join(["| when | exercises |", "|---|---|", *lines])
+    body = "\n".join(["| when | exercises |", "|---|---|", *lines])
     notes = "Each ends in a check that says what is wrong with an answer."
-    if "·" in table:
+    if "·" in body:
         notes += " A dot: the exercise belongs to a section with a star."
-    return Slide("homework", "Homework", table, notes)
+    _, lead, _ = read_sheets().get(number + 1, ("", "", []))
+    if ahead := AHEAD.search(lead):
+        body += f"\n\nBefore lecture {number + 1}: {ahead[1]}"
+    return Slide("homework", "Homework", body, notes)
 
 
 def made(title, text):
