@@ -876,8 +876,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "the heights of a density stay those of another unit",
-        "np.where(s > 0, Q / s_or_1, 0) / self.unit",
-        "np.where(s > 0, Q / s_or_1, 0)",
+        "np.where(s > 0, Q / nonzero_s, 0) / self.unit",
+        "np.where(s > 0, Q / nonzero_s, 0)",
         "tests/pages/test_by_name.py::test_a_density_in_another_unit_is_still_one",
     ),
     Sabotage(
