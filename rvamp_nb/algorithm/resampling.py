@@ -879,23 +879,23 @@ def _of_groups(groups, strata):
     `strata`. Refuse (ValueError) a group with rows of two strata. A group is present if
     one of its rows is.
     """
-    group = groups.index
-    stratum = strata.index
-    strata._check_rows(len(group))
+    strata._check_rows(len(groups.index))
     # rows that are not present have a number beyond the last stratum
-    rows = np.flatnonzero(stratum < len(strata.names))
-    present, first = np.unique(group[rows], return_index=True)
+    is_present = strata.index < len(strata.names)
+    group = groups.index[is_present]  # of each row
+    stratum = strata.index[is_present]
+    present, first_row = np.unique(group, return_index=True)
     stratum_of_group = np.zeros(len(groups.names), dtype=int)
-    stratum_of_group[present] = stratum[rows[first]]
+    stratum_of_group[present] = stratum[first_row]
     # the first row sets the stratum of its group: all others must agree with it
-    astray = rows[stratum[rows] != stratum_of_group[group[rows]]]
+    expected = stratum_of_group[group]
+    astray = np.flatnonzero(stratum != expected)
     if len(astray):
         row = astray[0]
-        name = groups.names[group[row]]
-        a, b = strata.names[[stratum_of_group[group[row]], stratum[row]]]
         raise ValueError(
-            f"Grouped: group {name} has rows in the strata {a} and {b}; a group is"
-            " drawn as a whole, so its rows need one stratum"
+            f"Grouped: group {groups.names[group[row]]} has rows in the strata"
+            f" {strata.names[expected[row]]} and {strata.names[stratum[row]]}; a group"
+            " is drawn as a whole, so its rows need one stratum"
         )
-    is_present = np.isin(np.arange(len(stratum_of_group)), present)
-    return Stratified(strata.law, strata.names[stratum_of_group], is_present)
+    group_is_present = np.isin(np.arange(len(groups.names)), present)
+    return Stratified(strata.law, strata.names[stratum_of_group], group_is_present)

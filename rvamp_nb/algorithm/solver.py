@@ -264,31 +264,44 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None, limit=None):
     return the `Fit`. If the iteration fails, repeat it by continuation from a larger
     penalty. `anderson` and `limit`, a bound on the calls of losses, are as in `run`.
     """
-    options = tol, max_iter, damping
     take_step = step_for(problem.A)
     retry = None
     with threads(problem.A):
-        result = iteration.run(problem, state, *options, anderson, take_step, limit)
+        result = iteration.run(
+            problem, state, tol, max_iter, damping, anderson, take_step, limit
+        )
         if result.failure and WORK.get() < result.limit:
-            retry = iteration.continuation(problem, *options, take_step, result.limit)
+            retry = iteration.continuation(
+                problem, tol, max_iter, damping, take_step, result.limit
+            )
     route = ""
     if retry is not None:
         route = "by continuation from a larger penalty"
         result = _merge_runs(result, retry, route)
-    n_iter = len(result.trace)
-    converged = not result.failure
-    status = f"converged in {n_iter} steps"
-    if route:
-        status += f", {route}"
-    if not converged:
-        status = (
+    return Fit(
+        problem,
+        result.last,
+        not result.failure,
+        len(result.trace),
+        _describe_end(result, route),
+        result.trace,
+        tol,
+        result.lost,
+    )
+
+
+def _describe_end(result, route):
+    """Return the status of a fit: how its `Run` ended, by which route, or ""."""
+    if result.failure:
+        return (
             f"not converged ({result.failure}). What to try: raise lam or max_iter;"
             " look for duplicated columns and for rows far from all others; standardise"
             " A"
         )
-    return Fit(
-        problem, result.last, converged, n_iter, status, result.trace, tol, result.lost
-    )
+    status = f"converged in {len(result.trace)} steps"
+    if route:
+        status += f", {route}"
+    return status
 
 
 def _merge_runs(first, retry, route):
@@ -478,8 +491,12 @@ def _warm_state(warm_start, problem):
             f"warm_start is for a problem of shape {shape}, A has shape"
             f" {problem.A.shape}"
         )
+    # a loss of groups makes blocks of it, and refuses those of other groups; any other
+    # loss returns it as it is
     to_likelihood = problem.likelihood.initial_message(state.to_likelihood)
-    if not (problem.likelihood.layout or isinstance(to_likelihood, Natural)):
+    has_groups = problem.likelihood.layout is not None
+    is_in_blocks = not isinstance(to_likelihood, Natural)
+    if is_in_blocks and not has_groups:
         raise ValueError(
             "warm_start is for rows in groups, and counts has no groups: give it"
             " Grouped(law, groups)"
