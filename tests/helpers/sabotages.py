@@ -1097,16 +1097,16 @@ SABOTAGES = [
     Sabotage(
         "inference/row_distances.py",
         "pairs of rows count as one",
-        "allowed = np.log(2 * level / (M * (M - 1)))",
-        "allowed = np.log(level)",
+        "log_chance = np.log(2 * level / (M * (M - 1)))",
+        "log_chance = np.log(level)",
         "tests/inference/test_diagnostics.py"
         "::test_independent_rows_are_not_taken_for_repeated_ones",
     ),
     Sabotage(
         "inference/row_shares.py",
         "one pair of columns stands for two groups",
-        "np.linalg.norm(products[:, columns], 2)",
-        "np.abs(products[:, columns]).max()",
+        "np.linalg.norm(products[:, block], 2)",
+        "np.abs(products[:, block]).max()",
         "tests/inference/test_diagnostics.py"
         "::test_canonical_correlations_are_those_of_scipy_s_angles",
     ),
@@ -2250,7 +2250,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refits.py",
         "refits that are not sure are not tried again side by side",
-        "if len(unsolved):  # once more, without a guess",
+        "if len(unsure):  # once more, without a guess",
         "if False:  # once more, without a guess",
         "tests/inference/test_refinement.py::test_refits_that_are_not_sure_are_tried_again_side_by_side",
     ),
