@@ -1097,16 +1097,16 @@ SABOTAGES = [
     Sabotage(
         "inference/row_distances.py",
         "pairs of rows count as one",
-        "allowed = np.log(2 * level / (M * (M - 1)))",
-        "allowed = np.log(level)",
+        "log_chance = np.log(2 * level / (M * (M - 1)))",
+        "log_chance = np.log(level)",
         "tests/inference/test_diagnostics.py"
         "::test_independent_rows_are_not_taken_for_repeated_ones",
     ),
     Sabotage(
         "inference/row_shares.py",
         "one pair of columns stands for two groups",
-        "np.linalg.norm(products[:, columns], 2)",
-        "np.abs(products[:, columns]).max()",
+        "np.linalg.norm(products[:, block], 2)",
+        "np.abs(products[:, block]).max()",
         "tests/inference/test_diagnostics.py"
         "::test_canonical_correlations_are_those_of_scipy_s_angles",
     ),
@@ -1370,7 +1370,7 @@ SABOTAGES = [
     Sabotage(
         "inference/levels.py",
         "sums of sparse levels are not centered",
-        "squares = ones @ z.multiply(z) - n * (m * m)",
+        "squares = ones @ z.multiply(z) - n * (mean * mean)",
         "squares = ones @ z.multiply(z)",
         "tests/inference/test_refinement.py::test_sparse_levels_give_what_arrays_give",
     ),
@@ -1496,15 +1496,15 @@ SABOTAGES = [
     Sabotage(
         "inference/halves.py",
         "the second field is not moved by the first",
-        "moved = h + s * correlation * xi",
+        "moved = h + sd * correlation * xi",
         "moved = h",
         "tests/inference/test_halves.py::test_two_thresholds_agree_with_the_bivariate_normal",
     ),
     Sabotage(
         "inference/halves.py",
         "the rows send no covariance of their mean pulls",
-        "product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_hat[1]",
-        "product / u.chi / u.chi - gamma_hat[1]",
+        "product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_rows",
+        "product / u.chi / u.chi - gamma_rows",
         "tests/inference/test_halves.py::test_ridge_has_the_covariance_of_all_pairs",
     ),
     Sabotage(
@@ -1697,8 +1697,8 @@ SABOTAGES = [
     Sabotage(
         "inference/several_classes.py",
         "Newton's steps are taken in full",
-        "u + np.log1p(r) / np.maximum(r, 1e-300) * move",
-        "u + move",
+        "u + np.log1p(r) / np.maximum(r, 1e-300) * step",
+        "u + step",
         "tests/inference/test_several_classes.py::test_pulls_solve_their_equation",
     ),
     Sabotage(
@@ -2235,7 +2235,7 @@ SABOTAGES = [
     Sabotage(
         "inference/forest.py",
         "units are not converted",
-        "return per, units[per]",
+        "return per, effects.sd",
         "return per, 1.0",
         "tests/inference/test_forest.py::test_one_axis_or_standard_deviations",
     ),
@@ -2250,7 +2250,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refits.py",
         "refits that are not sure are not tried again side by side",
-        "if len(unsolved):  # once more, without a guess",
+        "if len(unsure):  # once more, without a guess",
         "if False:  # once more, without a guess",
         "tests/inference/test_refinement.py::test_refits_that_are_not_sure_are_tried_again_side_by_side",
     ),
