@@ -576,7 +576,7 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a bound that is none is printed",
-        "if n_selected and np.isnan(selection.pfer_bound):",
+        "if np.isnan(selection.pfer_bound):",
         "if False:",
         "tests/pages/test_html.py::test_nothing_is_printed_that_is_no_number",
     ),
@@ -747,7 +747,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "a bound that says next to nothing looks like a promise",
-        "if selection.pfer_bound > n_selected / 2 > 0:",
+        "if n_selected and selection.pfer_bound > n_selected / 2:",
         "if False:",
         "tests/select/test_report.py::test_a_bound_that_says_next_to_nothing_is_named",
     ),
@@ -2279,7 +2279,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "repeated rows are decided by refits",
-        "if selection.diagnostics.repeated and unreliable:",
+        "if diagnostics.repeated and unreliable:",
         "if False:",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -2293,8 +2293,8 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "what is undecided is called decided",
-        "if selection.undecided.any():",
-        "if selection.undecided.all():",
+        "    if not selection.undecided.any():\n",
+        "    if True:\n",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(
