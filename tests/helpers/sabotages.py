@@ -1853,8 +1853,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "strata without an event are passed over",
-        "for n, sentence in enumerate(sentences)",
-        "for n, sentence in enumerate(sentences, 1)",
+        "for n, consequence in enumerate(consequences)",
+        "for n, consequence in enumerate(consequences, 1)",
         "tests/select/test_estimator_input.py"
         "::test_strata_with_an_event_or_none_are_named",
     ),
@@ -1934,8 +1934,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "rows of no weight are company for a death",
-        "np.abs(left[base.sample_weight > 0]).max()",
-        "np.abs(left).max()",
+        "np.abs(residuals[base.sample_weight > 0]).max()",
+        "np.abs(residuals).max()",
         "tests/select/test_estimator_input.py::test_deaths_that_are_compared_with_nobody_are_refused",
     ),
     Sabotage(
@@ -1955,8 +1955,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "entries that never overlap are fitted in silence",
-        "    if thinned and base.mean_at_risk < 5:",
-        '    if "stratum" in rows and base.mean_at_risk < 5:',
+        "    if not rows.are_matched() and base.mean_at_risk < FEW_AT_RISK:",
+        "    if rows.strata is not None and base.mean_at_risk < FEW_AT_RISK:",
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
     Sabotage(
