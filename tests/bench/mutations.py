@@ -258,8 +258,8 @@ PICTURES = [
         "36_solver",
         "da55b8fd",
         "true features are grey",
-        "path.lambdas, path.Pi[~truth].T,",
-        "path.lambdas, path.Pi[truth].T,",
+        "truth = easy.x0 != 0",
+        "truth = easy.x0 == 0",
     ),
     Mutation(
         "37_densities",
