@@ -847,7 +847,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a feature that is undecided looks as the others in the picture",
-        "undecided = selection.undecided[which]",
+        "undecided = selection.undecided[leading]",
         "pass",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -926,7 +926,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a ridgeline is not in standard deviations of the columns",
-        "columns.scale[which] / target.n_rows**0.5",
+        "columns.scale[which] / selection.question.target.n_rows**0.5",
         "columns.scale[which]",
         "tests/pages/test_by_name.py::test_the_ridgeline_has_the_rows_of_the_bars",
     ),
