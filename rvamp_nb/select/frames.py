@@ -507,7 +507,7 @@ def _code_features(spec, frame, values, gaps, features):
         levels = _order_of(frame[name].dtype)
         coded[name], references[name] = _code_category(spec, labels, levels)
         order += list(coded[name])
-    _check_columns(spec, order)
+    _check_coded_names(spec, order)
     if coded:
         X = pd.concat([X, *coded.values()], axis=1)[order]
     categories = {name: tuple(columns) for name, columns in coded.items()}
@@ -530,7 +530,7 @@ def _code_category(spec, labels, levels):
     return _contrasts(spec, labels, levels)
 
 
-def _check_columns(spec, columns):
+def _check_coded_names(spec, columns):
     """Raise an `InputError` if no column is left, or two have one name."""
     if not columns:
         raise InputError(f"{spec.where}: each category has one level: add a feature")
