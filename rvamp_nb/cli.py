@@ -47,7 +47,7 @@ def _collected_warnings():
             warned.append(sentence)
 
 
-def _fit(name, table, options, with_effects, decoys):
+def _fit_table(name, table, options, with_effects, decoys):
     """Fit the table; return the `Selection`, with q-values if decoys are wanted, and
     its effects, or None if they are not wanted or not known, which is a warning.
     """
@@ -204,7 +204,7 @@ def _draw_effects(selection, effects):
     return {"-effects.png": files["effects.png"]}
 
 
-def _name_lines(selection, table):
+def _name_lines_in_file(selection, table):
     """Return a `Selection` whose diagnostics name rows by their lines in the file, and
     by their ids, if any.
 
@@ -586,11 +586,11 @@ def _run(argv):
         _check_place(args.report, "--report")
     _announce(options)
     with _collected_warnings() as warned:
-        selection, effects = _fit(
+        selection, effects = _fit_table(
             source["name"], table, options, args.effects, args.decoys
         )
     warned = _all_warnings(table, warned)
-    selection = _name_lines(selection, table)
+    selection = _name_lines_in_file(selection, table)
     contents, code = _make_contents(selection, args, source, table, warned, effects)
     lines = _reports.console(selection, source["name"], table.notes, warned)
     if effects is not None:
@@ -665,7 +665,7 @@ def _plan(args):
     """Print how many rows a study needs, by the arguments of `rvamp-nb plan`; return
     the exit code: 4 if no number of rows is enough, else 0.
     """
-    pilot, left_out = _check_pilot(args)
+    pilot, left_out = _pilot_asked_for(args)
     if args.features is None:
         args.features = pilot.shape[1]
     question = args.features, args.effects, args.size, args.noise
@@ -691,7 +691,7 @@ def _plan(args):
     return exit_code
 
 
-def _check_pilot(args):
+def _pilot_asked_for(args):
     """Return the numbers of the pilot, (n, N), and names of columns left out of it; two
     times None without one, when the number of features must be given.
     """

@@ -562,8 +562,8 @@ SABOTAGES = [
     Sabotage(
         "select/html.py",
         "the name of a column is taken for markup",
-        "row = [plain_text(name)]",
-        "row = [name]",
+        "row = [plain_text(printable(name))]",
+        "row = [printable(name)]",
         "tests/pages/test_html.py::test_a_name_is_text",
     ),
     Sabotage(
@@ -1461,8 +1461,8 @@ SABOTAGES = [
     Sabotage(
         "course/conditioning.py",
         "what a row did is done the other way round",
-        "begin = from_coordinates(z + side @ moves, state)",
-        "begin = from_coordinates(z - side @ moves, state)",
+        "start = from_coordinates(end + changes @ moves, state)",
+        "start = from_coordinates(end - changes @ moves, state)",
         "tests/inference/test_conditioning.py::test_a_pattern_begins_where_its_row_was_moved_before",
     ),
     Sabotage(
