@@ -245,8 +245,8 @@ def _check_memory(M, N):
     memory = machine_memory()
     if needed > memory:
         raise MemoryError(
-            f"a step on a table of {M:,} x {N:,} holds {MATRICES} matrices of {side:,} x"
-            f" {side:,}: {needed / 2**30:.3g} GiB, where this machine has"
+            f"a step on a table of {M:,} x {N:,} holds {MATRICES} matrices of {side:,}"
+            f" x {side:,}: {needed / 2**30:.3g} GiB, where this machine has"
             f" {memory / 2**30:.3g}; give fewer columns or rows, or StabilitySelection"
             " a sparse table"
         )
