@@ -379,13 +379,13 @@ def arguments(version):
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
-    out = _RULES["--out"]["default"]
-    parser.set_defaults(out=out, path=False, effects=False, report=None, force=True)
-    parser.set_defaults(decoys=None)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     select = commands.add_parser("select", **about, **shape)
     _add_options(select, _SELECT_TABLE + _PROMISE + _SELECT_MORE)
+    # without arguments: the defaults of select, and its own files are replaced
+    parser.set_defaults(**vars(select.parse_args(["embedded"])))
+    parser.set_defaults(force=True)
     about = dict(description=_OF_A_PLAN, epilog=_CODES, help="before there is a table")
     plan = commands.add_parser("plan", **about, **shape)
     _add_options(plan, _PLAN_TABLE + _PROMISE + _PLAN_MORE)
