@@ -234,7 +234,10 @@ def _check_readable(X):
         )
 
 # %% ../../nbs/workshop/features.ipynb #72000010
-NEAR = 1e-4  # columns of unit norm that are nearer than this are one
+# Columns of unit norm that are nearer than this are one. It is also the least that the
+# unpenalised columns must leave of another: of a column to be selected (else Π = 0), of
+# one of themselves (else it is refused).
+NEAR = 1e-4
 # the projection of a difference d on a normal direction has the standard deviation
 # |d|: six of them leave out one near copy in 10^8; with five it would be one in 10^6
 SIGMAS = 6.0
