@@ -42,13 +42,13 @@ def inverse_and_root(K):
     """
     if len(K) == 0:
         return K, K
-    factor, info = dpotrf(K[::-1, ::-1], lower=0, overwrite_a=1)
-    if info or not np.isfinite(factor.diagonal()).all():
+    U, info = dpotrf(K[::-1, ::-1], lower=0, overwrite_a=1)  # Cholesky factor
+    if info or not np.isfinite(U.diagonal()).all():
         raise LinAlgError(
             "the joint precision is not positive definite: look for a Q_hat below zero"
             " or a NaN in the messages"
         )
-    root, _ = dtrtri(factor, lower=0, overwrite_c=1)
+    root, _ = dtrtri(U, lower=0, overwrite_c=1)  # the inverse of a triangle
     inverse, _ = dlauum(root, lower=0)  # the root times its transpose
     return mirrored(inverse[::-1, ::-1]), np.asfortranarray(root[::-1, ::-1])
 
