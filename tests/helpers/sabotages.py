@@ -490,9 +490,9 @@ SABOTAGES = [
     # --- coupling ---------------------------------------------------------------------
     Sabotage(
         "algorithm/linalg.py",
-        "a triangle that is mirrored has its diagonal twice",
-        "corner + np.tril(corner, -1).T",
-        "corner + corner.T",
+        "a triangle that is mirrored takes what lies above it",
+        "rows[:, j:].T, where=above",
+        "rows[:, j:].T",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
