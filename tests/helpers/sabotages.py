@@ -1739,8 +1739,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a joint loss responds row by row",
-        "responses = slacks @ C",
-        "responses = slacks * C.diagonal(0, -2, -1)[..., None, :]",
+        "responses = slacks @ curvature",
+        "responses = slacks * curvature.diagonal(0, -2, -1)[..., None, :]",
         "tests/inference/test_several_classes.py::test_the_answer_of_rows_is_an_average_of_pulls",
     ),
     Sabotage(
