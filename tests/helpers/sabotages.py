@@ -247,8 +247,8 @@ SABOTAGES = [
     Sabotage(
         "select/edges.py",
         "the error is that of halves, not of pairs",
-        "np.maximum(squares / n - Pi**2, 0) / (n - 1))",
-        "np.maximum(squares / n - Pi**2, 0) / (2 * n - 1))",
+        "np.maximum(sums.square / n - Pi**2, 0) / (n - 1))",
+        "np.maximum(sums.square / n - Pi**2, 0) / (2 * n - 1))",
         "tests/select/test_networks.py::test_the_standard_error_is_that_of_repetitions",
     ),
     Sabotage(
@@ -394,8 +394,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "the covariances within a group are forgotten",
-        "variance(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)",
-        "np.where(own < np.inf, both.var, 0) @ square",
+        "_variance_of_draws(draws.multiply(stretch) @ columns.turn)",
+        "np.where(own < np.inf, both.var, 0) @ squared_turn",
         "tests/select/test_several_classes_selected.py"
         "::test_coefficients_are_those_of_refits",
     ),
@@ -533,8 +533,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "where a row's own noise outweighs, what R brings is forgotten",
-        "chi_hat @ half**2 + row_dots(noise_F.T, F_few)",
-        "chi_hat @ half**2",
+        "chi_hat @ response**2 + row_dots(noise_F.T, F_few)",
+        "chi_hat @ response**2",
         "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
     ),
     Sabotage(
@@ -562,8 +562,8 @@ SABOTAGES = [
     Sabotage(
         "select/html.py",
         "the name of a column is taken for markup",
-        "row = [plain_text(name)]",
-        "row = [name]",
+        "row = [plain_text(printable(name))]",
+        "row = [printable(name)]",
         "tests/pages/test_html.py::test_a_name_is_text",
     ),
     Sabotage(
@@ -576,7 +576,7 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a bound that is none is printed",
-        "if n_selected and np.isnan(selection.pfer_bound):",
+        "if np.isnan(selection.pfer_bound):",
         "if False:",
         "tests/pages/test_html.py::test_nothing_is_printed_that_is_no_number",
     ),
@@ -747,7 +747,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "a bound that says next to nothing looks like a promise",
-        "if selection.pfer_bound > n_selected / 2 > 0:",
+        "if n_selected and selection.pfer_bound > n_selected / 2:",
         "if False:",
         "tests/select/test_report.py::test_a_bound_that_says_next_to_nothing_is_named",
     ),
@@ -847,7 +847,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a feature that is undecided looks as the others in the picture",
-        "undecided = selection.undecided[which]",
+        "undecided = selection.undecided[leading]",
         "pass",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -876,8 +876,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "the heights of a density stay those of another unit",
-        "np.where(s > 0, Q / s_or_1, 0) / self.unit",
-        "np.where(s > 0, Q / s_or_1, 0)",
+        "np.where(s > 0, Q / nonzero_s, 0) / self.unit",
+        "np.where(s > 0, Q / nonzero_s, 0)",
         "tests/pages/test_by_name.py::test_a_density_in_another_unit_is_still_one",
     ),
     Sabotage(
@@ -911,7 +911,7 @@ SABOTAGES = [
     Sabotage(
         "select/by_refits.py",
         "steps are taken where refits are cheaper",
-        "wanted * a_refit < STEPS_A_SEARCH * a_step",
+        "n_refits * a_refit < STEPS_A_SEARCH * a_step",
         "wanted * a_refit > STEPS_A_SEARCH * a_step",
         "tests/select/test_by_refits.py::test_a_small_table_takes_steps",
     ),
@@ -926,7 +926,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a ridgeline is not in standard deviations of the columns",
-        "columns.scale[which] / target.n_rows**0.5",
+        "columns.scale[which] / selection.question.target.n_rows**0.5",
         "columns.scale[which]",
         "tests/pages/test_by_name.py::test_the_ridgeline_has_the_rows_of_the_bars",
     ),
@@ -976,8 +976,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/iteration.py",
         "it has converged when the messages stand still, whatever the factors say",
-        "if max(change, delta) < tol:",
-        "if change < tol:",
+        "if max(attempt.change, attempt.delta) < tol:",
+        "if attempt.change < tol:",
         "tests/algorithm/test_convergence.py::test_the_status_names_what_fails",
     ),
     Sabotage(
@@ -1090,8 +1090,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "a message holds the noise that came in",
-        "psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T",
-        "psi, chi_hat = (through @ np.maximum(total, 0.0)).T",
+        "own = np.maximum(total - received, 0.0)",
+        "own = np.maximum(total, 0.0)",
         "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
     ),
     Sabotage(
@@ -1227,8 +1227,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "a feature enters where the promise is one stride larger",
-        "(promises[0] / promises[1]) ** share",
-        "(promises[1] / promises[0]) ** share",
+        "(pfers[0] / pfers[1]) ** share",
+        "(pfers[1] / pfers[0]) ** share",
         "tests/select/test_selection.py::test_a_feature_enters_at_the_least_pfer_that_the_summary_names",
     ),
     Sabotage(
@@ -1262,8 +1262,8 @@ SABOTAGES = [
     Sabotage(
         "tables/standardize.py",
         "an offset takes the digits of a table that is read in blocks",
-        "center = center + total / M * size",
-        "center = np.float32(center + total / M * size)",
+        "center = sums.mean + sums.total / M * sums.size",
+        "center = np.float32(sums.mean + sums.total / M * sums.size)",
         "tests/select/test_units.py::test_tables_that_are_read_in_blocks_in_any_units",
     ),
     Sabotage(
@@ -1461,8 +1461,8 @@ SABOTAGES = [
     Sabotage(
         "course/conditioning.py",
         "what a row did is done the other way round",
-        "begin = from_coordinates(z + side @ moves, state)",
-        "begin = from_coordinates(z - side @ moves, state)",
+        "start = from_coordinates(end + changes @ moves, state)",
+        "start = from_coordinates(end - changes @ moves, state)",
         "tests/inference/test_conditioning.py::test_a_pattern_begins_where_its_row_was_moved_before",
     ),
     Sabotage(
@@ -1547,8 +1547,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/cluster_channel.py",
         "a block's response is read off x in the wrong units",
-        "products / (roots**2 + least)",
-        "products / (roots + least)",
+        "products / (variances + epsilon)",
+        "products / (roots + epsilon)",
         "tests/algorithm/test_clusters.py::test_moments_are_derivatives_of_the_gain",
     ),
     Sabotage(
@@ -1853,8 +1853,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "strata without an event are passed over",
-        "for n, sentence in enumerate(sentences)",
-        "for n, sentence in enumerate(sentences, 1)",
+        "for n, consequence in enumerate(consequences)",
+        "for n, consequence in enumerate(consequences, 1)",
         "tests/select/test_estimator_input.py"
         "::test_strata_with_an_event_or_none_are_named",
     ),
@@ -1934,8 +1934,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "rows of no weight are company for a death",
-        "np.abs(left[base.sample_weight > 0]).max()",
-        "np.abs(left).max()",
+        "np.abs(residuals[base.sample_weight > 0]).max()",
+        "np.abs(residuals).max()",
         "tests/select/test_estimator_input.py::test_deaths_that_are_compared_with_nobody_are_refused",
     ),
     Sabotage(
@@ -1955,8 +1955,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "entries that never overlap are fitted in silence",
-        "    if thinned and base.mean_at_risk < 5:",
-        '    if "stratum" in rows and base.mean_at_risk < 5:',
+        "    if not rows.are_matched() and base.mean_at_risk < FEW_AT_RISK:",
+        "    if rows.strata is not None and base.mean_at_risk < FEW_AT_RISK:",
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
     Sabotage(
@@ -2096,23 +2096,23 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "a refit that ctrl-C ended is called whole",
-        "interrupted=both.interrupted, refined",
-        "interrupted=False, refined",
+        "interrupted=both.interrupted",
+        "interrupted=False",
         "tests/command/test_cli.py::test_ctrl_c_in_the_refits_keeps_those_that_were_made",
     ),
     Sabotage(
         "select/selection.py",
         "coefficients of refits with the intercept of rVAMP",
-        "level = np.mean(both.intercepts)",
-        "level = s.fit.intercept",
+        "intercept_of_A = np.mean(both.intercepts)",
+        "intercept_of_A = s.fit.intercept",
         "tests/select/test_selection.py"
         "::test_probabilities_of_classes_are_those_of_refits",
     ),
     Sabotage(
         "select/selection.py",
         "the threshold stays where refits select more than q",
-        "threshold, bound, _ = error_control.error_control(p, **promise)",
-        "pass",
+        "p, pfer=pfer, q=size",
+        "p, threshold, q=size",
         "tests/select/test_selection.py"
         "::test_no_bound_is_above_the_pfer_that_was_asked_for",
     ),
@@ -2147,8 +2147,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the factors of a prior are lost",
-        "prior.lam * prior.penalty_factor * factors",
-        "prior.lam * factors",
+        "prior.lam * prior.penalty_factor * own_factors",
+        "prior.lam * own_factors",
         "tests/select/test_selection.py"
         "::test_the_factors_of_a_prior_and_of_the_options_multiply",
     ),
@@ -2221,8 +2221,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "effects stay in units of unit columns",
-        "numbers[:4] *= columns.unit[features_shown]",
-        "numbers[:4] *= 1",
+        "unit = columns.unit[shown]",
+        "unit = 1",
         "tests/select/test_selected_effects.py::test_units_of_columns_and_of_the_target",
     ),
     Sabotage(
@@ -2272,14 +2272,14 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "patients without a role are not looked at",
-        "if _OWNER.search(name) and name not in ask.used]",
+        "if _OWNER.search(name) and name not in spec.used]",
         "if _OWNER.search(name) and name in ask.used]",
         "tests/select/test_frames.py::test_numbers_of_patients_and_of_rows_are_suspected",
     ),
     Sabotage(
         "select/report.py",
         "repeated rows are decided by refits",
-        "if selection.diagnostics.repeated and unreliable:",
+        "if diagnostics.repeated and unreliable:",
         "if False:",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -2293,8 +2293,8 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "what is undecided is called decided",
-        "if selection.undecided.any():",
-        "if selection.undecided.all():",
+        "    if not selection.undecided.any():\n",
+        "    if True:\n",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(
@@ -2344,7 +2344,7 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "an exposure is added to the linear predictor as it is",
-        "np.log(values[ask.exposure].to_numpy())",
+        "np.log(values[spec.exposure].to_numpy())",
         "values[ask.exposure].to_numpy()",
         "tests/select/test_frames.py::test_an_exposure_is_an_offset",
     ),
@@ -2374,8 +2374,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the answer has the baseline at which the search began",
-        "                base = moving.base\n",
-        "                pass\n",
+        "        base = moving.base\n",
+        "        pass\n",
         "tests/select/test_selection.py"
         "::test_penalty_and_baseline_are_found_in_one_run",
     ),
@@ -2432,8 +2432,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/resampling.py",
         "of very many rows those that are missing are drawn among the drawn",
-        "is_drawn == (missing < 0)",
-        "is_drawn == (missing > 0)",
+        "others = np.flatnonzero(~is_drawn)",
+        "others = np.flatnonzero(is_drawn)",
         "tests/algorithm/test_resampling.py"
         "::test_subsample_takes_every_subset_equally_often",
     ),
@@ -2497,8 +2497,8 @@ SABOTAGES = [
     Sabotage(
         "tables/standardize.py",
         "the mean is mended in the wrong unit",
-        "center = center + total / M * size",
-        "center = center + total / M",
+        "center = sums.mean + sums.total / M * sums.size",
+        "center = sums.mean + sums.total / M",
         "tests/tables/test_standardize.py::test_standardised_lazily_is_standardised",
     ),
     Sabotage(

@@ -178,3 +178,10 @@ def test_what_only_the_site_brings_is_no_other_key(monkeypatch):
         lists.append(kept.installed())
     assert lists[0] == lists[1] != lists[2]
     assert "polars 1" in lists[0]
+
+
+def test_a_package_that_is_found_twice_is_no_other_key(monkeypatch):
+    """The clone stands on Python's path once or twice, as pytest is called."""
+    monkeypatch.setattr(kept, "requires", NEEDED.get)
+    monkeypatch.setattr(kept, "distributions", lambda: map(Package, ["numpy"] * 2))
+    assert kept.installed() == ["numpy 1"]
