@@ -380,19 +380,11 @@ class Kept(NamedTuple):
 def search_for_promise(question, promise, asked):
     """Search for the penalty of a promise (threshold, pfer, q); return what is `Kept`.
 
-    One penalty is fitted as it is. Where one row makes too much of a feature's field
-    for `normal-bound`, the promise is resolved and searched for by `mb-bound` instead,
-    and the status says so. Raises a ValueError where q and pfer were both passed and
-    `mb-bound` cannot keep both.
+    Where one row makes too much of a feature's field for `normal-bound`, the promise is
+    resolved and searched for by `mb-bound` instead, and the status says so. Raises a
+    ValueError where q and pfer were both passed and `mb-bound` cannot keep both.
     """
-    one_penalty = _one_penalty(asked)
-    size = np.inf if one_penalty else promise[-1]
-    result = search_by_refits(question, size, asked)
-    if result is None:
-        result = search(question, path_options(asked), size)
-    kept = Kept(*result, promise, asked)
-    if one_penalty:
-        kept = _without_promise(kept)
+    kept = _search_once(question, promise, asked)
     fit = kept.answer.fit
     share = 0.0
     if asked["bound"] == "gaussian" and fit.converged:
@@ -407,23 +399,35 @@ def search_for_promise(question, promise, asked):
         )
     except ValueError as e:
         raise ValueError(f"{note}: {e}") from e
-    kept = search_for_promise(question, (threshold, pfer, q), dict(asked, bound="mb"))
+    kept = _search_once(question, (threshold, pfer, q), dict(asked, bound="mb"))
     if kept.answer.status == "converged":
         kept = kept._replace(answer=kept.answer._replace(status=note))
     return kept
 
 
-def _without_promise(kept):
-    """Return the search of one penalty, which promises no pfer: its q is the number of
-    features that it selects, and its status is about the fit alone.
+def _search_once(question, promise, asked):
+    """Search for the penalty of a promise, or fit the one penalty that was passed;
+    return what is `Kept`.
+
+    One penalty promises no pfer: q is the number of features that it selects, and its
+    status is about the fit alone.
     """
-    threshold = kept.asked["threshold"] or error_control.DEFAULT_THRESHOLD
-    answer = kept.answer
-    q = np.nan
-    if answer.fit.converged:
-        q = float(kept.question.size(answer.fit.Pi))
-        answer = answer._replace(status="converged")
-    return kept._replace(answer=answer, promise=(threshold, np.nan, q))
+    threshold, pfer, q = promise
+    one_penalty = _one_penalty(asked)
+    if one_penalty:
+        q = np.inf
+    result = search_by_refits(question, q, asked)
+    if result is None:
+        result = search(question, path_options(asked), q)
+    solved, path, answer = result
+    if one_penalty:
+        threshold = asked["threshold"] or error_control.DEFAULT_THRESHOLD
+        pfer = np.nan
+        q = np.nan
+        if answer.fit.converged:
+            q = float(solved.size(answer.fit.Pi))
+            answer = answer._replace(status="converged")
+    return Kept(solved, path, answer, (threshold, pfer, q), asked)
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry2
 def least_pfer(s):
