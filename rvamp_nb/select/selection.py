@@ -578,10 +578,11 @@ def _repeated_rows(target, repeated):
 def other_scales(question, lam):
     """Convert a penalty to the scales of other packages, {scale: number}.
 
-    We add lam Σ(r |x| + (1 - r) x² / 2) to the sum of losses over a resample's n rows,
-    for columns of length 1; r is `l1_ratio` of the prior. Others take the mean of the
-    losses, and columns of variance 1 over M rows: x = √M b. So they have t |b| + k b²/2
-    with t = lam r √M / n and k = lam (1 - r) M / n, "per row" t + k. n is the mean.
+    Here lam Σ(r |x| + (1 - r) x² / 2), where r is the `l1_ratio` of the prior, is added
+    to the sum of a resample's losses, and columns have length 1. Other packages take
+    the mean over its n rows, and columns of variance 1 over all M rows: x = √M b. So
+    they have the penalty t |b| + k b² / 2 with t = lam r √M / n and
+    k = lam (1 - r) M / n; "per row" is t + k. n is the mean number of rows.
     """
     target = question.target
     in_groups = question.columns.together
