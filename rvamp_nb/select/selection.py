@@ -666,8 +666,8 @@ def _best_penalty(question, random_state, n_folds=10):
         )
     check_in_memory(A, "lambdas='cv'", "give a number, or leave it out")
     is_held = _held_rows(target, random_state, n_folds)
-    # a fit of more rows than a resample needs a larger penalty
-    n_rows = np.mean(~is_held, axis=1, keepdims=True) / question.of_one.mean
+    # rows of each fit, in units of those of a resample: its penalty is larger by that
+    size = np.mean(~is_held, axis=1, keepdims=True) / question.of_one.mean
     _, lambdas = empty_model(question)
     # refits take multiples of the penalty of one fit: of some that selects features
     middle = lambdas[PATIENCE]
@@ -675,7 +675,7 @@ def _best_penalty(question, random_state, n_folds=10):
     errors = []
     start = None
     for lam in lambdas:
-        coef, level = refits(1.0 - is_held, n_rows * lam / middle, start)
+        coef, level = refits(1.0 - is_held, size * lam / middle, start)
         start = np.column_stack([coef, level])
         predicted = coef @ A.T + level[:, None]
         losses = [target.likelihood.value(target.y, f) for f in predicted]
