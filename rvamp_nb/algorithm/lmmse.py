@@ -493,14 +493,6 @@ def _invert_scaled(C, prior, least=0.0):
     return _ScaledSystem(inverse, F, W)
 
 
-def _row_grams(X, weights):
-    """Compute the lower triangles of X' Di(w) X for each w in weights, (m, k)."""
-    grams = []
-    for w in weights.T:
-        grams.append(half_gram(X.T, w))
-    return grams
-
-
 def _pass_over_rows(X, Q_u, h_u, weights, root, x):
     """Compute what the second pass needs of a chunk X, (m, N), of rows.
 
@@ -576,9 +568,10 @@ def _sum_rows(A, prior, likelihood):
         weights.append(chi_hat / Q**2)
 
     def work(X, Q, h, weights, r):
-        pull = X.T @ ((h - X @ r) / Q)
-        nothing_to_join = []
-        return nothing_to_join, [pull] + _row_grams(X, weights)
+        sums = [X.T @ ((h - X @ r) / Q)]
+        for w in weights.T:
+            sums.append(half_gram(X.T, w))
+        return [], sums  # nothing is joined
 
     of_rows = Q, h, np.column_stack(weights)
     _, sums = map_chunks(A, work, of_rows, (prior.r,))
@@ -739,12 +732,11 @@ def tall_form(A, prior, likelihood):
     or table A.
     """
 
-    def work(X, weights):
-        return [], _row_grams(X, weights)
+    def work(X, for_C, for_noise):
+        return [], [half_gram(X.T, for_C), half_gram(X.T, for_noise)]
 
     Q, _, chi_hat = likelihood
-    weights = np.column_stack([1 / Q, chi_hat / Q**2])
-    _, grams = map_chunks(A, work, (weights,))
+    _, grams = map_chunks(A, work, (1 / Q, chi_hat / Q**2))
     C, noise = map(mirrored, grams)
     return TallForm(C, noise, _invert_scaled(C, prior).Sigma_x())
 
