@@ -821,7 +821,7 @@ def couple(A, prior_message, likelihood_message, gathered=None):
     """
     prior = prior_message
     rows = likelihood_message
-    _check_sizes(A, prior, rows)
+    _check_message_shapes(A, prior, rows)
     if is_wide(A):
         prior = at_most_2M(A, prior)
         solved = _solve_wide(A, prior, rows, gathered)
@@ -832,7 +832,7 @@ def couple(A, prior_message, likelihood_message, gathered=None):
     return coupled(prior, rows, solved)
 
 
-def _check_sizes(A, prior, rows):
+def _check_message_shapes(A, prior, rows):
     """Refuse messages that do not fit the table: a ValueError."""
     M, N = A.shape
     sides = ("prior", "column", prior, N), ("likelihood", "row", rows, M)

@@ -557,7 +557,7 @@ def _find_by_drawing(ask, study, power, most, pilot, n_studies, rng, progress):
 
     `ask(threshold, rows, near)` predicts a study; the first is `study`, and none has
     more than `most` rows. A line through the shares of effects that drawn studies find
-    moves the number of rows, in `MOST_ROUNDS` at most. Returns the `Study` with its
+    moves the number of rows, in three rounds at most. Returns the `Study` with its
     simulated selections.
     """
     rows = study.rows
@@ -567,8 +567,9 @@ def _find_by_drawing(ask, study, power, most, pilot, n_studies, rng, progress):
     def predict(rows):
         return ask(study.threshold, rows, study)
 
-    for _ in range(MOST_ROUNDS):
-        sizes = (rows * np.geomspace(1 / AROUND, AROUND, 4)).astype(int)
+    for _ in range(3):
+        # four sizes, up to a quarter more or a fifth less
+        sizes = (rows * np.geomspace(0.8, 1.25, 4)).astype(int)
         sized = [predict(int(size)) for size in np.unique(sizes.clip(8, most))]
         asked = [sized[n % len(sized)] for n in range(max(n_studies // 2, 4))]
         bar = progress_bar(asked, shown=progress, desc=f"studies of {rows} rows")
@@ -590,7 +591,3 @@ def _find_by_drawing(ask, study, power, most, pilot, n_studies, rng, progress):
         n_simulated=len(selections),
         power_se=float(line.error(log_size)),
     )
-
-
-MOST_ROUNDS = 3  # of studies that are drawn
-AROUND = 1.25  # factor between a number of rows and the sizes drawn around it, at most

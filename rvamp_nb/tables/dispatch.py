@@ -40,8 +40,12 @@ def as_chunked(A):
     if sparse.issparse(A):
         _check_sparse(A)
         return ChunkedTable(A)
-    is_array = isinstance(A, np.ndarray) and not isinstance(A, np.ma.MaskedArray)
-    if is_array and _is_too_large(A):
+    if not isinstance(A, np.ndarray) or isinstance(A, np.ma.MaskedArray):
+        return None
+    # an array of floats in memory is used as it is
+    in_memory = A.dtype == float and not isinstance(A, np.memmap)
+    is_table = A.ndim == 2 and A.dtype.kind in "biuf"
+    if is_table and not in_memory and A.size > CHUNK_NUMBERS:
         return ChunkedTable(A)
     return None
 
@@ -59,12 +63,3 @@ def _check_sparse(A):
         raise ValueError(
             f"the sparse table is damaged ({problem}): make it again"
         ) from None
-
-
-def _is_too_large(A):
-    """Say whether an array of real numbers would become another one in memory, and has
-    more numbers than a chunk.
-    """
-    in_memory = A.dtype == float and not isinstance(A, np.memmap)
-    is_table = A.ndim == 2 and A.dtype.kind in "biuf"
-    return is_table and not in_memory and A.size > CHUNK_NUMBERS

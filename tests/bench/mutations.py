@@ -1374,9 +1374,9 @@ LOGARITHMS = [
     Mutation(
         "51_error_control",
         "9ebc18ad",
-        "the size is on a logarithmic axis",
+        "the shares are on a logarithmic axis",
         'ax.set(xlabel="q / M,',
-        'ax.set(xscale="log", xlabel="q / M,',
+        'ax.set(yscale="log", xlabel="q / M,',
     ),
     Mutation(
         "52_groups",

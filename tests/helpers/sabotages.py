@@ -1739,8 +1739,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a joint loss responds row by row",
-        "responses = slacks @ C",
-        "responses = slacks * C.diagonal(0, -2, -1)[..., None, :]",
+        "responses = slacks @ curvature",
+        "responses = slacks * curvature.diagonal(0, -2, -1)[..., None, :]",
         "tests/inference/test_several_classes.py::test_the_answer_of_rows_is_an_average_of_pulls",
     ),
     Sabotage(
@@ -1955,8 +1955,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "entries that never overlap are fitted in silence",
-        "    if not rows.are_matched() and base.mean_at_risk < FEW_AT_RISK:",
-        "    if rows.strata is not None and base.mean_at_risk < FEW_AT_RISK:",
+        "    if not rows.are_matched() and base.mean_at_risk < 5:",
+        "    if rows.strata is not None and base.mean_at_risk < 5:",
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
     Sabotage(
@@ -2264,7 +2264,7 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "a size without an answer is too small",
-        "if found.converged or not bridges or middle in (rows, there):",
+        "if found.converged or not bridges or middle in (rows, rows_of_near):",
         "if True:",
         "tests/algorithm/test_evolution.py"
         "::test_a_size_without_an_answer_is_reached_by_way_of_sizes_between",

@@ -7,8 +7,9 @@ import re
 import shlex
 
 import pytest
-from minutes import is_honest
+from minutes import count, is_honest
 from notebooks import PATHS, cells, notebook
+from translate import HOW_TOS
 
 from rvamp_nb.cli_options import arguments
 
@@ -22,7 +23,10 @@ def opening(path):
     no prose stands between the two.
     """
     found = HEAD.match(cells(path, "markdown")[1].source)
-    assert found, f"{path.stem} does not begin with the lines that do its job"
+    assert found, (
+        f"the second cell of {path.stem} must begin with *5 minutes. You need …*, an"
+        " empty line, and the lines that do its job, in ```python or ```sh"
+    )
     return found[1], found[2]
 
 
@@ -81,9 +85,13 @@ def test_a_how_to_begins_with_its_lines(path):
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_how_to_takes_as_long_as_it_says(path):
-    assert is_honest(notebook(path)), (
-        "count it with count() of tests/helpers/minutes.py"
-    )
+    counted = count(notebook(path)).minutes
+    assert is_honest(notebook(path)), f"write *{counted:.0f} minutes. You need …*"
+
+
+def test_each_how_to_stands_under_a_task():
+    remedy = "add it to TASKS of docs/translate.py, and run python docs/contents.py"
+    assert sorted(path.stem for path in PAGES) == sorted(HOW_TOS), remedy
 
 
 def test_a_line_that_the_page_does_not_run_is_seen():
