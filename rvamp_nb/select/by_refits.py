@@ -39,20 +39,23 @@ MOST_CORRECTIONS = 3
 
 def refits_are_cheaper(question, asked):
     """Return whether the refits that an answer is worth cost less multiplications than
-    the steps of a search, of a question and the arguments `asked`.
+    the steps of a search, of a `SelectionProblem`.
+
+    `asked` are the selector's parameters, {name: value}.
     """
     A = question.A
-    wanted = asked["n_resamples"]
-    if wanted is None:
-        wanted = refinement.ASKED / asked["accuracy"] ** 2
-    known = is_plain(question) and is_thin(A) and isinstance(question.prior, Penalty)
-    squared = question.target.loss == "squared"
-    if path_options(asked) or not (wanted and known and squared):
+    n_refits = asked["n_resamples"]
+    if n_refits is None:
+        n_refits = refinement.ASKED / asked["accuracy"] ** 2
+    is_known = is_plain(question) and is_thin(A) and isinstance(question.prior, Penalty)
+    is_squared = question.target.loss == "squared"
+    if path_options(asked) or not (n_refits and is_known and is_squared):
         return False
-    turn = 2 * A.source.nnz + refinement.NUMBER * sum(A.shape)
-    a_refit = refinement.DRAW + refinement.FIRST_LEVEL * turn
+    # a turn multiplies by the table and its transpose, and looks at each of its sides
+    a_turn = 2 * A.source.nnz + refinement.NUMBER * sum(A.shape)
+    a_refit = refinement.DRAW + refinement.FIRST_LEVEL * a_turn
     a_step = PRODUCTS_A_STEP * min(A.shape) ** 3
-    return wanted * a_refit < STEPS_A_SEARCH * a_step
+    return n_refits * a_refit < STEPS_A_SEARCH * a_step
 
 
 def search_by_refits(question, q, asked):
@@ -67,22 +70,30 @@ def search_by_refits(question, q, asked):
     if not lam:
         return None
     empty, _ = penalty.empty_model(question)
-    take = DiagonalStep(empty.A)
+    step = DiagonalStep(empty.A)
+    # the penalty follows the messages until they select the tracker's goal
     tracker = penalty.TrackingPrior(question, q, lam)
     for _ in range(MOST_CORRECTIONS):
-        last = penalty.run_cheaply(empty._replace(prior=question.inside(tracker)), take)
+        tracked = empty._replace(prior=question.inside(tracker))
+        last = penalty.run_cheaply(tracked, step)
         if last is None or last.change > penalty.FIRST_TOL:
             return None
-        problem = empty._replace(
-            prior=question.inside(question.prior.scaled(tracker.lam)),
-            counts=question.of_one,
-        )
-        fit = Fit(problem, last, True, 1, "converged", None, penalty.FIRST_TOL)
-        samples = refinement.Samples(fit, None, asked["random_state"])
-        samples.grow((0, CORRECTED_BY, CORRECTED_BY), False)
-        sizes = question.size((samples.settled != 0).T[:-1])
-        if abs(sizes.mean() - q) < 2 * np.std(sizes) / np.sqrt(CORRECTED_BY):
+        prior = question.inside(question.prior.scaled(tracker.lam))
+        problem = empty._replace(prior=prior, counts=question.of_one)
+        fit = Fit(problem, last, True, 1, "converged", None, tol=penalty.FIRST_TOL)
+        sizes = _count_selected(question, fit, asked["random_state"])
+        standard_error = np.std(sizes) / np.sqrt(CORRECTED_BY)
+        if abs(sizes.mean() - q) < 2 * standard_error:
             break
+        # diagonal steps are approximate: refits select another number than the goal
         tracker.goal *= q / sizes.mean()
     choice = penalty.PenaltyChoice(tracker.lam, fit, "converged", 1)
     return question, penalty.path_of_one(tracker.lam, fit), choice
+
+
+def _count_selected(question, fit, seed):
+    """Count the columns that each of `CORRECTED_BY` refits selects."""
+    samples = refinement.Samples(fit, None, seed)
+    samples.grow((0, CORRECTED_BY, CORRECTED_BY), False)  # by turns, none exactly
+    is_selected = samples.settled != 0  # the last column is the intercept
+    return question.size(is_selected.T[:-1])

@@ -57,21 +57,23 @@ def why_no_joint_fit(question):
     """
     target = question.target
     y = target.rows.with_weight(target.y)
-    rows = len(y)
-    seen = f"{rows} rows"
+    n_informative = len(y)
+    present = f"{len(y)} rows"
     if target.loss in ("poisson", "survival"):
-        events = y.sum()
-        seen += f" and {events:g} events"
-        rows = min(rows, events)
-    n = question.A.shape[1]
+        # a row without an event says little
+        n_events = y.sum()
+        present += f" and {n_events:g} events"
+        n_informative = min(len(y), n_events)
+    n_coefficients = question.A.shape[1]
     if question.columns.basis is not None:  # has an intercept for each class but one
-        n -= question.columns.K - 1
-    if rows >= joint.ROWS_EACH * n:
+        n_coefficients -= question.columns.K - 1
+    if n_informative >= joint.ROWS_EACH * n_coefficients:
         return ""
     return (
-        f"no effects are known with {seen} for {n} coefficients, of which each needs"
-        f" {joint.ROWS_EACH}: leave columns out; or select on one half of the rows, and"
-        " ask for effects of a table of the selected columns on the other half"
+        f"no effects are known with {present} for {n_coefficients} coefficients, of"
+        f" which each needs {joint.ROWS_EACH}: leave columns out; or select on one half"
+        " of the rows, and ask for effects of a table of the selected columns on the"
+        " other half"
     )
 
 
@@ -95,28 +97,64 @@ def fit_jointly(question):
     columns = question.columns
     inside = _columns_inside(question)
     A = question.A[:, inside]
-    to = columns.turn.toarray()[inside] * columns.unit
+    # coefficients of the table, in its units, by those of A's columns, (n, N K)
+    to_table = columns.turn.toarray()[inside] * columns.unit
     units = np.arange(len(target.y)) if rows.groups is None else rows.groups
-    loss = target.likelihood.plain
     if target.loss == "softmax":
+        # its blocks are (d, d), a number times the identity; intercepts come last
         d = columns.K - 1
-        # a row and a column for each sample, less the intercepts
-        model = RowModel(A[::d, ::d][:, :-1], target.y, loss)
-        return joint_effects(model, units, True, to)
-    weight = np.ones(len(units)) if rows.weight is None else rows.weight
+        table = A[::d, ::d][:, :-1]
+        model = RowModel(table, target.y, target.likelihood.plain)
+        return joint_effects(model, units, True, to_table)
     A = rows.with_weight(A)
     units = rows.with_weight(units)
     if target.loss == "survival":
-        base = target.baseline
-        roles = (base.time, base.event, base.offset, rows.strata, base.entry, weight)
-        roles = (role if role is None else rows.with_weight(role) for role in roles)
-        model = CoxModel(A, *roles)
-        return joint_effects(model, units[model.order], True, to)
-    offset = 0.0 * weight if rows.offset is None else rows.offset
-    y, offset, weight = map(rows.with_weight, (target.y, offset, weight))
-    model = RowModel(A, y, loss, offset, weight)
-    to = np.vstack([to, np.zeros(to.shape[1])])
-    return joint_effects(model, units, target.loss == "logistic", to)
+        model = _cox_model(A, target)
+        return joint_effects(model, units[model.order], True, to_table)
+    # the intercept is the last coefficient, of which none of the table is made
+    to_table = np.vstack([to_table, np.zeros(to_table.shape[1])])
+    return joint_effects(
+        _row_model(A, target), units, target.loss == "logistic", to_table
+    )
+
+
+def _cox_model(A, target):
+    """Make Cox's model of the rows with a weight, whose columns are A, (M, n)."""
+    base = target.baseline
+    rows = target.rows
+    values = dict(time=base.time, event=base.event, offset=base.offset)
+    values.update(strata=rows.strata, entry=base.entry, weight=rows.weight)
+    present = {}
+    for name, of_all_rows in values.items():
+        if of_all_rows is not None:
+            present[name] = rows.with_weight(of_all_rows)
+    return CoxModel(A, **present)
+
+
+def _row_model(A, target):
+    """Make the model of the rows with a weight, whose columns are A, (M, n), and whose
+    losses are a function of the target and the linear predictor.
+    """
+    rows = target.rows
+    weight = np.ones(len(A))
+    if rows.weight is not None:
+        weight = rows.with_weight(rows.weight)
+    offset = 0.0 * weight
+    if rows.offset is not None:
+        offset = rows.with_weight(rows.offset)
+    y = rows.with_weight(target.y)
+    return RowModel(A, y, target.likelihood.plain, offset, weight)
+
+
+def _take_coefficients(found, numbers):
+    """Take some coefficients of `JointEffects`, numbered (n,): their estimate, (n,),
+    covariance, (n, n), and freedom, (n,), by name.
+    """
+    return dict(
+        estimate=found.estimate[numbers],
+        covariance=found.covariance[np.ix_(numbers, numbers)],
+        freedom=found.freedom[numbers],
+    )
 
 
 def effects_of_joint_fit(selection, shown, copies, level):
@@ -127,40 +165,42 @@ def effects_of_joint_fit(selection, shown, copies, level):
     level = check_number("debiased_effects", "level", level, 0, 1)
     columns = selection.question.columns
     found = selection.joint_effects
-    K = columns.K
-    numbers = columns.numbers(shown)
-    reasons = [_reason_of_column(selection, *pair) for pair in zip(copies, shown)]
-    is_single = np.repeat([not reason for reason in reasons], K).astype(bool)
-    covariance = found.covariance[np.ix_(numbers, numbers)]
-    chosen = found.estimate[numbers], covariance, found.freedom[numbers]
+    K = columns.K  # rows of a feature come one after the other, a class each
+    reasons = []
+    for names_of_copies, i in zip(copies, shown):
+        reasons.append(_reason_of_column(selection, names_of_copies, i))
+    has_interval = np.repeat([not reason for reason in reasons], K).astype(bool)
+    coefficients = _take_coefficients(found, columns.numbers(shown))
+    fields = joint.intervals(**coefficients, held=has_interval, level=level)
     names = columns.names[shown]
     if K > 1:
         classes = selection.question.target.classes
         names = [f"{name}, {label}" for name in names for label in classes]
-    return dict(
-        **joint.intervals(*chosen, is_single, level),
-        level=level,
-        names=np.array(names, dtype=object),
-        reasons=list(np.repeat(reasons, K)),
-        selected=np.repeat(selection.support[shown], K),
-        sd=np.repeat(
-            columns.scale[shown] / np.sqrt(selection.question.target.n_rows), K
-        ),
-        together=_tests_together(selection.question, found, shown),
-    )
+    sd = columns.scale[shown] / np.sqrt(selection.question.target.n_rows)
+    fields["level"] = level
+    fields["names"] = np.array(names, dtype=object)
+    fields["reasons"] = list(np.repeat(reasons, K))
+    fields["selected"] = np.repeat(selection.support[shown], K)
+    fields["sd"] = np.repeat(sd, K)
+    fields["together"] = _tests_together(selection.question, found, shown)
+    return fields
 
 
 def _reason_of_column(selection, copies, i):
-    """Return the reason why column i of the table has no interval, or ""."""
+    """Return the reason why column i of the table has no interval, or "".
+
+    `copies` are the names of its near copies, as text.
+    """
     columns = selection.question.columns
     found = selection.joint_effects
     if columns.kind[i] in IDLE:
         return IDLE[columns.kind[i]]
     if copies:
         return f"near copy of {copies}"
-    group = columns.group[i]
+    group = columns.group[i]  # -1 where it is in none
     if group >= 0 and columns.groups[group] in columns.dependent:
         return "adds up with columns of its group"
+    # names of the coefficients of the joint fit; i is made of one of them, or several
     inside = np.flatnonzero(_columns_inside(selection.question))
     names = columns.names[columns.first[inside]]
     for j in _made_of(selection.question, columns.numbers(i)):
@@ -179,19 +219,20 @@ def _made_of(question, numbers):
 
 
 def _tests_together(question, found, shown):
-    """Test the columns of each group, and the classes of each feature, that one of
-    `shown` is in and that are all finite (`joint-f`); return {name: what `joint_test`
-    returns}.
+    """Test the coefficients of each group, or of each feature with several classes
+    (`joint-f`); return {name: what `joint_test` returns}.
+
+    Tested are those that one of the features `shown`, (n,), is in, and that have
+    several coefficients, all of them finite; `found` are `JointEffects`.
     """
     tests = {}
     columns = question.columns
-    labels = columns.labels(slice(None))
-    varies = columns.unit[:: columns.K] > 0
-    for label in dict.fromkeys(labels[shown]):
-        numbers = columns.numbers(np.flatnonzero((labels == label) & varies))
-        infinite = found.infinite[_made_of(question, numbers)].any()
-        if len(numbers) > 1 and not infinite:
-            covariance = found.covariance[np.ix_(numbers, numbers)]
-            coefficients = found.estimate[numbers], covariance, found.freedom[numbers]
-            tests[str(label)] = joint_test(*coefficients)
+    label_of_column = columns.labels(slice(None))  # (N,): of its group, or its own name
+    varies = columns.unit[:: columns.K] > 0  # (N,): K coefficients have one unit
+    for label in dict.fromkeys(label_of_column[shown]):
+        members = np.flatnonzero((label_of_column == label) & varies)
+        numbers = columns.numbers(members)
+        is_infinite = found.infinite[_made_of(question, numbers)].any()
+        if len(numbers) > 1 and not is_infinite:
+            tests[str(label)] = joint_test(**_take_coefficients(found, numbers))
     return tests

@@ -33,73 +33,77 @@ def set_sizes(labels, words):
     return pd.crosstab(labels, words)
 
 
-def check_roles(ask):
+def check_roles(spec):
     """Raise an `InputError` for roles that matched sets have already."""
-    if ask.matched is None:
+    if spec.matched is None:
         return
     for role in ("time", "groups", "strata", "trials"):
-        if vars(ask)[role] is not None:
+        if vars(spec)[role] is not None:
             raise InputError(
-                f"{ask.typed('matched')} compares a case with its own controls, and"
-                f" draws whole sets of them: drop {ask.typed(role)}"
+                f"{spec.typed('matched')} compares a case with its own controls, and"
+                f" draws whole sets of them: drop {spec.typed(role)}"
             )
 
 
-def propose_sets(ask, frame, values):
-    """List the features whose every value has one row of one of the target's two
-    classes, and rows of the other, as the names of matched sets have.
+def propose_sets(spec, frame, values):
+    """List the features that may be the names of matched sets.
 
-    `frame` has the cells of the table, and `values` the same as numbers, nan where a
-    cell is none.
+    In each of their values one of the target's two classes has one row, and the other
+    has some. `frame` has the cells of the table, and `values` the same as numbers, nan
+    where a cell is none.
     """
-    if ask.target is None or ask.matched is not None:
+    if spec.target is None or spec.matched is not None:
         return []
-    words = text_column(frame[ask.target])
+    words = text_column(frame[spec.target])
     classes, n_rows = np.unique(words[words.notna()].astype(str), return_counts=True)
     if len(classes) != 2 or n_rows.min() < _FEWEST_SETS:
         return []
     n_sets = n_rows.min()
-    numbers = values.drop(columns=ask.used)
-    spread = numbers.max() - numbers.min()
-    enough = spread.isna() | (spread >= n_sets - 1)
-    whole = (numbers % 1).fillna(0).eq(0).all()
-    found = []
-    for name in spread.index[enough & whole]:
+    # cheap, to count few columns: numbers of sets are whole, or text, and so many
+    numbers = values.drop(columns=spec.used)
+    width = numbers.max() - numbers.min()
+    has_room = width.isna() | (width >= n_sets - 1)
+    is_whole = (numbers % 1).fillna(0).eq(0).all()
+    proposed = []
+    for name in width.index[has_room & is_whole]:
         labels = text_column(frame[name])
-        if labels.nunique() == n_sets and labels.notna().all():
-            sizes = set_sizes(labels, words)
-            if (sizes == 1).all().any() and (sizes > 0).all(axis=None):
-                found.append(name)
-    return found
+        if labels.nunique() != n_sets or labels.isna().any():
+            continue
+        sizes = set_sizes(labels, words)
+        one_case_each = (sizes == 1).all().any()
+        both_classes_in_each = (sizes > 0).all(axis=None)
+        if one_case_each and both_classes_in_each:
+            proposed.append(name)
+    return proposed
 
 
-def rows_in_sets(ask, frame, stay):
+def rows_in_sets(spec, frame, stay):
     """Return the rows, (M,) bool, among those that stay, whose set has a case and a
     control, and notes about the others.
 
     The case is the class that has one row in each set, or the one that was named, and
-    is kept in `ask.case`. Raises an `InputError` for other than two classes, for pairs
+    is kept in `spec.case`. Raises an `InputError` for other than two classes, for pairs
     in which either may be the case, and for a set of several cases.
     """
-    labels = text_column(frame[ask.matched]).where(stay)
-    sizes = set_sizes(labels, text_column(frame[ask.target]).where(stay))
+    labels = text_column(frame[spec.matched]).where(stay)
+    sizes = set_sizes(labels, text_column(frame[spec.target]).where(stay))
     classes = list(sizes)
-    problem = f"{ask.where}: '{printable(ask.target)}'"
+    problem = f"{spec.where}: '{printable(spec.target)}'"
     if len(classes) != 2:
         raise InputError(
-            f"{problem} has the classes {quoted(classes)}: {ask.typed('matched')} needs"
-            " two, cases and controls"
+            f"{problem} has the classes {quoted(classes)}: {spec.typed('matched')}"
+            " needs two, cases and controls"
         )
     most = sizes.max()
     cases = list(most.index[most == most.min()])
     if len(cases) > 1:  # pairs
         cases = [word for word in cases if word.lower() in ("case", "1", "yes", "true")]
-    if ask.positive is not None:
-        cases = [str(ask.positive)]
+    if spec.positive is not None:
+        cases = [str(spec.positive)]
     if len(cases) != 1:
         raise InputError(
-            f"{problem} is {quoted(classes)}: {ask.typed('positive')} says which one is"
-            " the case"
+            f"{problem} is {quoted(classes)}: {spec.typed('positive')} says which one"
+            " is the case"
         )
     case = cases[0]
     if case not in classes:
@@ -109,29 +113,29 @@ def rows_in_sets(ask, frame, stay):
     if len(several):
         problem += (
             f" is '{printable(case)}' in {sizes.loc[several[0], case]} rows of the set"
-            f" '{printable(several[0])}' of '{printable(ask.matched)}'"
+            f" '{printable(several[0])}' of '{printable(spec.matched)}'"
         )
         raise InputError(f"{problem}: a set has one case: make sets of one case each")
-    ask.case = case
+    spec.case = case
     inside = labels.isin(sizes.index[(sizes > 0).all(axis=1)]).to_numpy()
     n_alone = int((stay & ~inside).sum())
     notes = []
     if n_alone:
-        problem = f"their set in '{printable(ask.matched)}' has no case, or no control"
+        problem = f"their set in '{printable(spec.matched)}' has no case, or no control"
         notes.append(f"{n_alone} of {len(stay)} rows left out: {problem}")
     return stay & inside, notes
 
 
-def response(ask, frame):
+def response(spec, frame):
     """Return the target of survival times that are all equal: a case is the event."""
-    is_case = text_column(frame[ask.target]) == ask.case
+    is_case = text_column(frame[spec.target]) == spec.case
     return pd.DataFrame(dict(event=is_case, time=1.0)).to_records(index=False)
 
 
-def describe(ask, y):
+def describe(spec, y):
     """Describe the comparison in a sentence; y, (M,), has a field event."""
     return (
-        f"{int(y['event'].sum())} sets in '{printable(ask.matched)}': the row"
-        f" '{printable(ask.case)}' of each is compared with the others in it"
+        f"{int(y['event'].sum())} sets in '{printable(spec.matched)}': the row"
+        f" '{printable(spec.case)}' of each is compared with the others in it"
         " (conditional logistic regression); ratios are odds ratios"
     )

@@ -60,37 +60,34 @@ def read_nodes(X):
     return A[:, nodes], np.array(names), representative
 
 
-def _spread_to_columns(P, node, stands, alike):
-    """Return numbers of pairs of nodes, (n, n), for pairs of all columns, (N, N), of
-    which node says which each is; those of constant columns are 0, and of copies as
-    given.
+def _spread_to_columns(P, node, varies, of_copies):
+    """Return numbers of pairs of nodes, (n, n), for pairs of all columns, (N, N).
+
+    `node` says which node each column is, (N,), and `varies` which are not constant:
+    pairs with a constant column are 0, and those of two copies are `of_copies`.
     """
     P = P.copy()
-    np.fill_diagonal(P, alike)
-    varies = stands >= 0
+    np.fill_diagonal(P, of_copies)
     numbers = P[np.ix_(node, node)] * (varies[:, None] & varies)
     np.fill_diagonal(numbers, 0)
     return numbers
 
 
-def _yield_notes(names, stands, settled, size, q, done, n):
-    """Yield notes on constant and copied columns, on regressions that were not solved,
-    on a size, the mean number of edges in a half, far below q, and on missing pairs of
-    halves.
+def _yield_notes(names, representative, solved):
+    """Yield notes on columns without edges of their own, and on unsolved regressions.
+
+    `names` are those of the columns, (N,), `representative` is as `read_nodes` returns
+    it, and `solved` the share of halves in which each column's regression was solved.
     """
-    constant = stands < 0
-    copies = (stands >= 0) & (stands != np.arange(len(stands)))
+    is_constant = representative < 0
+    is_copy = ~is_constant & (representative != np.arange(len(names)))
     for columns, fact in (
-        (constant, "constant columns have no edges"),
-        (copies, "copies have the edges of the column that they repeat"),
-        (settled < 1, "regressions that were not solved in every half"),
+        (is_constant, "constant columns have no edges"),
+        (is_copy, "copies have the edges of the column that they repeat"),
+        (solved < 1, "regressions that were not solved in every half"),
     ):
         if columns.any():
             yield f"{fact}: {format_list(names, np.flatnonzero(columns), 8)}"
-    if size < 0.8 * q:
-        yield f"a half selects {size:.3g} edges at the least penalty, not q = {q:.3g}"
-    if done < n:
-        yield f"interrupted: {2 * done} of {2 * n} halves were made"
 
 
 class Network(NamedTuple):
@@ -154,21 +151,25 @@ class Network(NamedTuple):
 
     @property
     def edges(self) -> "DataFrame":
-        """The edges between nodes that any half has, the most probable first."""
+        """The edges between nodes that any half has, the most probable first.
+
+        An edge is undecided if its probability is within two standard errors of the
+        threshold.
+        """
         import pandas as pd
 
-        node = self.stands_in == np.arange(len(self.names))
-        i, j = np.nonzero(np.triu(self.probabilities > 0, 1) & node[:, None] & node)
+        is_node = self.stands_in == np.arange(len(self.names))  # no copy, not constant
+        joins_nodes = np.logical_and.outer(is_node, is_node)
+        i, j = np.nonzero(np.triu(self.probabilities > 0, 1) & joins_nodes)
         Pi = self.probabilities[i, j]
         se = self.standard_errors[i, j]
-        near = np.abs(Pi - self.threshold) <= 2 * se
         table = dict(
             first=self.names[i],
             second=self.names[j],
             probability=Pi,
             se=se,
             selected=Pi >= self.threshold,
-            undecided=near,
+            undecided=np.abs(Pi - self.threshold) <= 2 * se,
         )
         order = np.argsort(-Pi, kind="stable")
         return pd.DataFrame(table).iloc[order].reset_index(drop=True)
@@ -270,22 +271,27 @@ def draw_network(network, ax=None):
 
     if ax is None:
         _, ax = plt.subplots(figsize=(6, 6))
-    edges = network.edges.query("selected or undecided or probability > 0.5")
+    edges = network.edges
+    drawn = edges.selected | edges.undecided | (edges.probability > 0.5)
+    edges = edges[drawn]
     number_of = {name: k for k, name in enumerate(network.names)}
     first = edges["first"].map(number_of).to_numpy(int)
     second = edges["second"].map(number_of).to_numpy(int)
     nodes = np.flatnonzero(network.stands_in == np.arange(len(number_of)))
     if len(nodes) > MOST_NAMED:
         nodes = np.union1d(first, second)
+    # a little weight for each pair: one eigenvector is then smooth over all nodes
     angle = _angles(network.probabilities[np.ix_(nodes, nodes)] + 1e-3)
+    # places of all columns, by number; those that are not drawn keep 0
     x = np.zeros(len(number_of))
     y = np.zeros(len(number_of))
     x[nodes] = np.cos(angle)
     y[nodes] = np.sin(angle)
     for i, j, edge in zip(first, second, edges.itertuples()):
+        ends = [i, j]
         ax.plot(
-            x[[i, j]],
-            y[[i, j]],
+            x[ends],
+            y[ends],
             linewidth=3 * edge.probability,
             linestyle="--" if edge.undecided else "-",
             color=COLOURS["rvamp" if edge.selected else "muted"],
@@ -378,22 +384,28 @@ def neighbourhoods(
     check_word("neighbourhoods: rule", rule, ("and", "or"))
     n = -(-check_size("neighbourhoods", "n_resamples", n_resamples, least=4) // 2)
     check_size("neighbourhoods", "random_state", random_state, least=0)
-    A, names, stands = read_nodes(X)
+    A, names, representative = read_nodes(X)
     p = A.shape[1] * (A.shape[1] - 1) // 2
     bounded = pfer is not None or q is None
     threshold, pfer, q, _ = resolve_error_control(p, p, threshold, pfer, q)
     lam = penalty_for(q, A, rule, random_state)
     Pi, error, solved, done = edge_shares(A, lam, rule, n, random_state, verbose)
-    node = np.searchsorted(np.unique(stands[stands >= 0]), stands)
-    settled = np.where(stands < 0, 1.0, solved[node])
+    varies = representative >= 0
+    node = np.searchsorted(np.unique(representative[varies]), representative)
+    settled = np.where(varies, solved[node], 1.0)
     size = float(Pi.sum() / 2)
-    notes = tuple(_yield_notes(names, stands, settled, size, q, done, n))
+    notes = list(_yield_notes(names, representative, settled))
+    if size < 0.8 * q:
+        size_text = f"{size:.3g} edges at the least penalty"
+        notes.append(f"a half selects {size_text}, not q = {q:.3g}")
+    if done < n:
+        notes.append(f"interrupted: {2 * done} of {2 * n} halves were made")
     if bounded:  # and a half selects a little more than q
         threshold = max(threshold, min((1 + size**2 / (p * pfer)) / 2, 1.0))
     return Network(
         names=names,
-        probabilities=_spread_to_columns(Pi, node, stands, 1.0),
-        standard_errors=_spread_to_columns(error, node, stands, 0.0),
+        probabilities=_spread_to_columns(Pi, node, varies, 1.0),
+        standard_errors=_spread_to_columns(error, node, varies, 0.0),
         threshold=threshold,
         pfer=pfer_bound(size, threshold, p) if size else 0.0,
         q=size,
@@ -401,6 +413,6 @@ def neighbourhoods(
         rule=rule,
         n_resamples=2 * done,
         settled=settled,
-        stands_in=stands,
-        notes=notes,
+        stands_in=representative,
+        notes=tuple(notes),
     )

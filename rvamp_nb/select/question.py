@@ -32,8 +32,8 @@ from ..validation import check_array, check_number, check_size, check_word
 from . import feature_groups
 from .error_control import BOUNDS
 from .features import by_name, prepare_columns
-from .frames import far_numbers
 from .penalty import SelectionProblem, read_penalty, resolved_target
+from .readers import far_numbers
 from .target import check_estimable, count_law, read_target, row_roles
 
 __all__ = ["PATH_ENDS", "check_options", "path_options", "read_question"]

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['np', 'pd', 'GAP_WORDS', 'InputError', 'in_python', 'printable', 'quoted', 'plural', 'meant', 'LazyModule',
-           'read_frame', 'reason_of', 'reading', 'check_names', 'cell_label', 'text_column', 'to_numeric', 'as_pandas',
-           'lies_on_its_side', 'joined']
+           'read_frame', 'reason_of', 'reading', 'check_names', 'cell_label', 'text_column', 'to_numeric',
+           'far_numbers', 'as_pandas', 'lies_on_its_side', 'joined']
 
 # %% ../../nbs/workshop/readers.ipynb #rd000004
 import csv
@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 # %% ../../nbs/workshop/readers.ipynb #daee4b98
 class InputError(ValueError):
@@ -84,6 +85,12 @@ np = LazyModule("numpy")
 pd = LazyModule("pandas")
 
 # %% ../../nbs/workshop/readers.ipynb #64f14195
+_GZIP = b"\x1f\x8b"  # the first bytes of a file of each kind
+_PARQUET = b"PAR1"
+_ZIP = b"PK\x03\x04"  # also of a spreadsheet
+_NUMPY = b"\x93NUMPY"
+
+
 def read_frame(
     path, *, sep=None, decimal=".", encoding=None, transpose=None, typed=in_python
 ):
@@ -119,13 +126,13 @@ def read_frame(
     with reading(where, remedy):
         data = Path(path).read_bytes()
         sha256 = hashlib.sha256(data).hexdigest()
-        if data.startswith(b"\x1f\x8b"):
+        if data.startswith(_GZIP):
             data = gzip.decompress(data)
-        if data.startswith(b"PAR1"):
+        if data.startswith(_PARQUET):
             frame = pd.read_parquet(io.BytesIO(data))
             frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
         else:
-            frame, sep = _lines(where, _text(data, encoding), sep, decimal, typed)
+            frame, sep = _frame_of(where, _text(data, encoding), sep, decimal, typed)
     if transpose is not None:
         frame = _transposed(where, frame, transpose)
     frame.attrs = {"sha256": sha256, "sep": sep}
@@ -153,9 +160,9 @@ def reading(where, remedy):
 
 def _text(data, encoding):
     """Decode the bytes of a file."""
-    if data.startswith(b"PK\x03\x04"):
+    if data.startswith(_ZIP):
         raise ValueError("it is a spreadsheet or an archive")
-    if data.startswith(b"\x93NUMPY"):
+    if data.startswith(_NUMPY):
         raise ValueError("it is a matrix without names: fit it in Python")
     text = data.decode(encoding or "utf-8-sig")
     text.encode()  # some encodings let half a letter in, which no file takes
@@ -174,10 +181,16 @@ def _rows(lines, sep):
 
 
 def _head(where, text, sep, decimal):
-    """Find the number of lines above the names, and the separator of the columns."""
+    """Find the number of lines above the names, and the separator of the columns.
+
+    Above the names there may be the line of Excel that names the separator, sep=;, then
+    empty lines, and comments, which begin with #. If numbers follow, the last comment
+    has the names.
+    """
     lines = io.StringIO(text, newline="")
     comment = ""
     n_above = 0
+    n_above_comment = None
     names = lines.readline()
     excel = re.fullmatch(r'"?sep=(.)"?\s*', names, re.IGNORECASE)
     if excel:
@@ -225,7 +238,7 @@ def _first_row(line, sep):
     return cells
 
 
-def _lines(where, text, sep, decimal, typed):
+def _frame_of(where, text, sep, decimal, typed):
     """Read text as a frame of text whose index is the line of each row; return it and
     the separator.
     """
@@ -234,35 +247,42 @@ def _lines(where, text, sep, decimal, typed):
     for _ in range(n_above):
         lines.readline()
     rows = [(n_above + line, cells) for line, cells in _rows(lines, sep)]
+    _check_lengths(where, rows, typed)
+    names = rows[0][1]
+    check_names(where, names)
+    cells = [row for _, row in rows[1:]]
+    if decimal != ".":
+        cells = [[_pointed(cell, decimal) for cell in row] for row in cells]
+    cells = np.array(cells, dtype=object).reshape(-1, len(names))
+    index = pd.Index([line for line, _ in rows[1:]], name="line")
+    return pd.DataFrame(cells, index, names, dtype=object), sep
+
+
+def _check_lengths(where, rows, typed):
+    """Refuse rows, pairs (line, cells) with the names first, that are no table."""
     if not rows:
         raise InputError(
             f"{where} is empty: it must begin with the names of the columns"
         )
     names = rows[0][1]
-    cells = [row for _, row in rows[1:]]
+    lengths = [len(cells) for _, cells in rows[1:]]
     if "|" in names[0] and len(names) == 1:
         raise InputError(
             f"{where}: bars stand between the columns: save the table with commas or"
             f" tabs there, or say {typed('sep', '|')}"
         )
-    if len(cells) > 1 and all(len(row) == len(names) + 1 for row in cells):
+    if len(lengths) > 1 and set(lengths) == {len(names) + 1}:
         raise InputError(
             f"{where}: each line has one value more than the first has names: give the"
             " row names, which R's write.table leaves without one, a name, as id"
             " (decimal commas need quotes; no separator may end a line)"
         )
-    for line, row in rows:
-        if len(row) != len(names):
+    for line, cells in rows:
+        if len(cells) != len(names):
             raise InputError(
-                f"{where}, line {line}: {len(row)} values for {len(names)} columns:"
+                f"{where}, line {line}: {len(cells)} values for {len(names)} columns:"
                 " mend that line (text that holds commas needs quotes)"
             )
-    check_names(where, names)
-    cells = np.array(cells, dtype=object).reshape(-1, len(names))
-    if decimal != ".":
-        cells = np.frompyfunc(lambda cell: _pointed(cell, decimal), 1, 1)(cells)
-    index = pd.Index([line for line, _ in rows[1:]], name="line")
-    return pd.DataFrame(cells, index, names, dtype=object), sep
 
 
 def check_names(where, names):
@@ -284,7 +304,8 @@ def check_names(where, names):
 GAP_WORDS = {"na", "nan", "n/a", "#n/a", "null", "missing"}
 _TRUTH = {"true": 1.0, "false": 0.0}
 _BEYOND = re.compile(
-    r"([<>≤≥])=?\s*([-+]?\d*\.?\d+(e[-+]?\d+)?|[a-z]{2,})", re.IGNORECASE
+    r"(?P<sign>[<>≤≥])=?\s*(?P<limit>[-+]?\d*\.?\d+(e[-+]?\d+)?|[a-z]{2,})",
+    re.IGNORECASE,
 )
 
 
@@ -334,16 +355,19 @@ def _limit_of(cell, measured, lod):
     """Return the number that a cell such as <5, >200 or <LOD stands for; nan for other
     cells.
 
-    A limit without a number is the smallest (or largest) of those measured, (m,).
+    A limit without a number is the smallest (or largest) of those measured, (m,). Where
+    `lod` is "half", a value below a limit is half of it.
     """
     found = _BEYOND.fullmatch(str(cell).strip())
-    if not found or (isinstance(cell, _Word) and found[2][-1].isdigit()):
+    if not found:
         return np.nan
-    below = found[1] in "<≤"
-    limit = _as_float(found[2])
+    if isinstance(cell, _Word) and found["limit"][-1].isdigit():
+        return np.nan  # its digits have another decimal mark
+    is_below = found["sign"] in "<≤"
+    limit = _as_float(found["limit"])
     if np.isnan(limit):
-        limit = measured.min() if below else measured.max()
-    if lod == "limit" or not below:
+        limit = measured.min() if is_below else measured.max()
+    if lod == "limit" or not is_below:
         return limit
     if limit <= 0:
         raise InputError(
@@ -353,14 +377,15 @@ def _limit_of(cell, measured, lod):
     return limit / 2
 
 
-def _with_words(cells, values, na, lod):
-    """Return values and gaps, (M,) each, of a column with cells that are no numbers."""
+def _read_words(cells, values, na, lod):
+    """Return values and gaps, (M,) each, of a column with cells that are no numbers.
+
+    `values` are its numbers, nan elsewhere; `na` and `lod` are as in `to_numeric`.
+    """
     labels = np.array([cell_label(cell) for cell in cells], dtype=object)
     gaps = np.array([label is None or label in na for label in labels])
-    measured = values[~np.isnan(values)]
-    if lod and len(measured):
-        for i in np.flatnonzero(np.isnan(values) & ~gaps):
-            values[i] = _limit_of(cells[i], measured, lod)
+    if lod:
+        values = _read_limits(cells, values, gaps, lod)
     words = {label.lower() for label in labels[np.isnan(values) & ~gaps]}
     if np.isnan(values).all() and words <= GAP_WORDS.union(_TRUTH):
         values = np.array([_TRUTH.get(str(label).lower(), np.nan) for label in labels])
@@ -368,6 +393,17 @@ def _with_words(cells, values, na, lod):
     if words <= GAP_WORDS:
         gaps |= np.isnan(values)
     return np.where(gaps, np.nan, values), gaps
+
+
+def _read_limits(cells, values, gaps, lod):
+    """Return the values of a column, (M,), with limits such as <5 among its numbers."""
+    measured = values[~np.isnan(values)]
+    if not len(measured):
+        return values
+    values = values.copy()
+    for i in np.flatnonzero(np.isnan(values) & ~gaps):
+        values[i] = _limit_of(cells[i], measured, lod)
+    return values
 
 
 def to_numeric(frame, na=(), lod=None):
@@ -381,27 +417,140 @@ def to_numeric(frame, na=(), lod=None):
     """
     is_number = pd.api.types.is_numeric_dtype
     real = [is_number(dtype) and dtype.kind != "c" for dtype in frame.dtypes]
-    typed = np.array(real, dtype=bool)
-    cells = frame.loc[:, ~typed].to_numpy(dtype=object)
+    is_real = np.array(real, dtype=bool)
+    cells = frame.loc[:, ~is_real].to_numpy(dtype=object)
     values = np.empty(frame.shape)
-    values[:, typed] = frame.loc[:, typed].to_numpy(dtype=float, na_value=np.nan)
-    values[:, ~typed] = np.frompyfunc(_as_float, 1, 1)(cells)
+    values[:, is_real] = frame.loc[:, is_real].to_numpy(dtype=float, na_value=np.nan)
+    values[:, ~is_real] = np.frompyfunc(_as_float, 1, 1)(cells)
     gaps = np.isnan(values)
-    limits = {}
-    for j, column in zip(np.flatnonzero(~typed), cells.T):
-        odd = gaps[:, j].copy()
-        if odd.any():
-            values[:, j], gaps[:, j] = _with_words(column, values[:, j], na, lod)
-        if lod and odd.any() and not odd.all():
-            limits[frame.columns[j]] = int(np.sum(odd & ~np.isnan(values[:, j])))
-    numeric = (gaps | ~np.isnan(values)).all(axis=0)
+    n_limits = {}
+    for j, column in zip(np.flatnonzero(~is_real), cells.T):
+        no_number = gaps[:, j].copy()
+        if not no_number.any():
+            continue
+        values[:, j], gaps[:, j] = _read_words(column, values[:, j], na, lod)
+        n_read = int(np.sum(no_number & ~np.isnan(values[:, j])))
+        if lod and n_read and not no_number.all():  # else these are true and false
+            n_limits[frame.columns[j]] = n_read
+    # codes such as -99; in a column of words they are words, and were found above
+    is_numeric = (gaps | ~np.isnan(values)).all(axis=0)
     for number in map(_as_float, na):
-        coded = (values == number) & numeric
-        values[coded] = np.nan
-        gaps[coded] = True
+        is_code = (values == number) & is_numeric
+        values[is_code] = np.nan
+        gaps[is_code] = True
     numbers = pd.DataFrame(values, frame.index, frame.columns)
-    numbers.attrs["limits"] = {name: n for name, n in limits.items() if n}
+    numbers.attrs["limits"] = n_limits
     return numbers, pd.DataFrame(gaps, frame.index, frame.columns)
+
+# %% ../../nbs/workshop/readers.ipynb #rdfar001
+def far_numbers(values, names):
+    """Find numbers that may stand for a gap, as -99 does, as text, each with a sentence
+    that names the columns of values (M, N), with names (N,), where a few rows have it
+    and it is far from the rest.
+    """
+    places = {}
+    for name, far in _far_values(values, names):
+        range_of_rest = f"(else {far.low:.4g} to {far.high:.4g})"
+        text = f"{far.n_rows} in '{printable(str(name))}' {range_of_rest}"
+        places.setdefault(f"{far.number:.15g}", []).append(text)
+    for number, columns in places.items():
+        where = ", ".join(columns[:4])
+        if len(columns) > 4:
+            where += f", {len(columns) - 4} more"
+        yield number, f"{number} comes several times, far from the rest: {where}"
+
+
+_GAP_CODES = (-9999, -999, -99, -9, 999, 9999)  # numbers that often stand for a gap
+_ABOVE = 0.1  # a high one is so many widths of the others above them
+# half of it names 999 beside amounts up to 950, twice of it none beside 850
+
+
+class _FarNumber(NamedTuple):
+    """A number of a column that is far from the others."""
+
+    number: float
+    n_rows: int  # that have it
+    low: float  # the lowest and the highest of the others
+    high: float
+
+
+def _far_values(values, names):
+    """Yield the name of a column and each `_FarNumber` of it, for values (M, N)."""
+    block = 4096  # columns at a time, for less memory
+    for start in range(0, values.shape[1], block):
+        part = np.sort(values[:, start : start + block], axis=0)  # nan comes last
+        lowest = part[0]
+        highest = np.fmax.reduce(part, axis=0)
+        width = highest - lowest
+        widest_step = np.fmax.reduce(np.diff(part, axis=0), axis=0)
+        has_code = np.isin(lowest, _GAP_CODES) | np.isin(highest, _GAP_CODES)
+        # cheap, to look at few columns one by one: any other has no number far off
+        is_suspect = (3 * widest_step > width) | has_code
+        for j in np.flatnonzero(is_suspect & (widest_step < width)):
+            column = part[~np.isnan(part[:, j]), j]
+            numbers, rows = np.unique(column, return_counts=True)
+            codes, numbers, rows = _split_codes(numbers, rows)
+            for far in codes + _split_far(numbers, rows):
+                yield names[start + j], far
+
+
+def _split_codes(numbers, rows):
+    """Split codes of gaps from a column's different numbers, (n,) and ascending, which
+    so many rows have, (n,): return each as a `_FarNumber`, other numbers, their rows.
+    """
+    codes = []
+    while len(numbers) > 2:
+        end = _end_with_code(numbers)
+        if end is None or not 1 < rows[end] < rows.sum() / 2:
+            break
+        codes.append((numbers[end], rows[end]))
+        numbers = np.delete(numbers, end)
+        rows = np.delete(rows, end)
+    far = []
+    for number, n_rows in codes:
+        far.append(_FarNumber(number, n_rows, numbers[0], numbers[-1]))
+    return far, numbers, rows
+
+
+def _end_with_code(numbers):
+    """Return the end, 0 or -1, of ascending numbers that is a code of a gap, or None:
+    a negative one below amounts of which none is, a high one above all others.
+    """
+    if numbers[0] in _GAP_CODES and numbers[1] >= 0:
+        return 0
+    step = _ABOVE * (numbers[-2] - numbers[0])
+    if numbers[-1] in _GAP_CODES and numbers[-1] - numbers[-2] > step:
+        return -1
+    return None
+
+
+def _split_far(numbers, rows):
+    """List each `_FarNumber` of a column, from ascending numbers and their rows, (n,).
+
+    The numbers are split at the widest step between two of them; the side of fewer
+    rows is far if the step is wide, and it has few numbers, not each of them once.
+    """
+    far = []
+    while len(numbers) > 2:
+        cut = int(np.argmax(np.diff(numbers))) + 1
+        few = slice(cut)
+        rest = slice(cut, None)
+        if rows[few].sum() > rows[rest].sum():
+            few, rest = rest, few
+        low = numbers[rest][0]
+        high = numbers[rest][-1]
+        widths = (
+            0.5 if len(numbers[rest]) > 9 else 3
+        )  # a scale of few numbers has jumps
+        is_far = 0 < widths * (high - low) < numbers[cut] - numbers[cut - 1]
+        n_few = len(numbers[few])
+        if not is_far or n_few >= 4 or rows[few].sum() == n_few:
+            break
+        for number, n_rows in zip(numbers[few], rows[few]):
+            far.append(_FarNumber(number, n_rows, low, high))
+        numbers = numbers[rest]
+        rows = rows[rest]
+    return far
 
 # %% ../../nbs/workshop/readers.ipynb #rdturn02
 def as_pandas(table):

@@ -112,50 +112,65 @@ class SparseBlock:
         return dger(-1.0, self.a, cross, a=total, overwrite_a=1)
 
     def forms(self, F, pieces=4, K=None):
-        """Compute the quadratic form x'FF'x of every column x, with F lower triangular.
+        """Compute the quadratic form x'FF'x of every column x of the chunk, (n,).
 
-        With K = FF' columns with few numbers are summed over these, unless that loses
-        digits.
+        F, (m, m), is lower triangular. With K = FF' columns with few stored numbers are
+        summed over these, unless that loses digits.
         """
         if K is None:
-            forms = np.zeros(self.shape[1])
+            values = np.zeros(self.shape[1])
             dense = slice(None)
         else:
-            forms, dense = self._short_forms(K)
+            values, dense = self._short_forms(K)
         S = self.S.tocsc()[:, dense].tocsr()
         b = self.b[dense]
         edges = np.linspace(0, len(F), pieces + 1).astype(int)
         for start, stop in zip(edges[:-1], edges[1:]):
+            # these columns of F are 0 above row `start`
             F_piece = np.ascontiguousarray(F[start:, start:stop])
             product = S[start:].T @ F_piece - np.outer(b, self.a[start:] @ F_piece)
-            forms[dense] += np.einsum("ij,ij->i", product, product)
-        return forms
+            values[dense] += np.einsum("ij,ij->i", product, product)
+        return values
 
     def _short_forms(self, K):
-        """Compute the quadratic forms x'Kx of columns with few numbers; return them,
-        and the numbers of the other columns, whose forms are 0.
+        """Compute the quadratic form x'Kx of each column x with few stored numbers.
 
-        Those are long columns, and columns whose forms lost digits by cancellation.
+        K is (m, m). Returns the forms, (n,), and the numbers of the other columns,
+        whose forms are 0: columns with many stored numbers, and columns whose forms
+        lost digits by cancellation. As x = s - b a, with s a column of S and b an entry
+        of `b`, a form is s'Ks - 2b s'Ka + b^2 a'Ka.
         """
         S = self.S.tocsc()
         Ka = K @ self.a
-        forms = np.zeros(self.shape[1])
-        stored = np.diff(S.indptr)
-        for k in np.unique(stored[stored <= len(K) / SHORT]).tolist():
-            alike = np.flatnonzero(stored == k)
-            n_pieces = len(alike) * k**2 // CHUNK_NUMBERS + 1
-            for columns in np.array_split(alike, n_pieces):
-                position = S.indptr[columns][:, None] + np.arange(k)
-                rows = S.indices[position]
-                v = S.data[position]
-                K_piece = K[rows[:, :, None], rows[:, None, :]]
-                forms[columns] = ((K_piece @ v[:, :, None])[:, :, 0] * v).sum(1)
         aKa = Ka @ self.a
+        is_short = np.diff(S.indptr) <= len(K) / SHORT
+        forms = _sparse_forms(S, K, is_short)
         forms += self.b * (self.b * aKa - 2 * (S.T @ Ka))
-        magnitude = abs(S).T @ np.sqrt(K.diagonal()) + np.abs(self.b) * aKa**0.5
-        kept = (stored <= len(K) / SHORT) & (forms >= CANCELLED * magnitude**2)
-        forms[~kept] = 0
-        return forms, np.flatnonzero(~kept)
+        # no form is larger than this square, by Cauchy and Schwarz
+        bound = abs(S).T @ np.sqrt(K.diagonal()) + np.abs(self.b) * aKa**0.5
+        is_exact = is_short & (forms >= CANCELLED * bound**2)
+        forms[~is_exact] = 0
+        return forms, np.flatnonzero(~is_exact)
+
+
+def _sparse_forms(S, K, is_short):
+    """Compute s'Ks of the columns s of S, (m, n), where `is_short`, (n,); else 0.
+
+    K is (m, m). Columns with equally many stored numbers are computed together.
+    """
+    forms = np.zeros(S.shape[1])
+    n_stored = np.diff(S.indptr)
+    for k in np.unique(n_stored[is_short]).tolist():
+        alike = np.flatnonzero(n_stored == k)
+        n_pieces = len(alike) * k**2 // CHUNK_NUMBERS + 1  # for less memory
+        for columns in np.array_split(alike, n_pieces):
+            position = S.indptr[columns][:, None] + np.arange(k)
+            rows = S.indices[position]  # (columns, k)
+            s = S.data[position]
+            K_piece = K[rows[:, :, None], rows[:, None, :]]  # (columns, k, k)
+            Ks = (K_piece @ s[:, :, None])[:, :, 0]
+            forms[columns] = (Ks * s).sum(1)
+    return forms
 
 # %% ../../nbs/workshop/chunked.ipynb #85000018
 SERIAL = 1000  # below this many rows (or columns) one BLAS thread is as fast as several
@@ -189,6 +204,12 @@ def as_block(raw, center=None, scale=None, intercept=False, row_scale=None):
 
 
 def _sparse_block(raw, center, scale, intercept, row_scale):
+    """Return what `as_block` does, of a sparse matrix, as a `SparseBlock` S - a b'.
+
+    The entries that are stored are divided by the scale and multiplied by the
+    row_scale. The center, dense over all rows, is b, over the scale, and a is the
+    row_scale.
+    """
     if raw.format not in ("csr", "csc"):
         raw = raw.tocsc()
     S = raw.astype(float)
@@ -308,6 +329,18 @@ class _Transposed:
         return (self.A @ x.T).T
 
 # %% ../../nbs/workshop/chunked.ipynb #85000102
+def _check_file(source):
+    """Raise an OSError if a mapped file, maybe in another source, became shorter.
+
+    To read beyond its end would kill the process.
+    """
+    while isinstance(source, (_SomeColumns, Remainder)):
+        source = source.source
+    mapped = source._mmap if isinstance(source, np.memmap) else None
+    if mapped is not None and mapped.size() < len(mapped):
+        raise OSError("the file has been cut off since it was opened")
+
+
 @dataclass(eq=False, repr=False)
 class _Blocks:
     """How a table is read: some lines of its source at a time."""
@@ -322,12 +355,13 @@ class _Blocks:
     row_scale: Array | None = None
 
     def __post_init__(self):
+        """Check the arguments, choose the axis, and cut the source into chunks."""
         _check_numbers(self.source)
         M, N = self.source.shape
         if self.axis is None:
-            self.axis = int(M <= N)
-        least = -np.inf  # what it may be follows below
-        axis = check_size("ChunkedTable", "axis", self.axis, least)
+            self.axis = int(M <= N)  # the longer side is cut
+        # any int passes here, so that the message below names the two axes
+        axis = check_size("ChunkedTable", "axis", self.axis, least=-np.inf)
         if axis not in (0, 1):
             raise ValueError(
                 "ChunkedTable: axis must be 1 (chunks of columns) or 0 (rows), got"
@@ -335,17 +369,19 @@ class _Blocks:
             )
         self.chunk_size = check_size("ChunkedTable", "chunk_size", self.chunk_size)
         self.shape = (M, N + self.intercept)
-        self.passes = 0
-        self.source, self.slices = self._laid_out(self.source)
+        self.passes = 0  # how often all chunks were read
+        self.source, self.slices = self._lay_out(self.source)
         self.is_sparse = sparse.issparse(self.source)
 
-    def _laid_out(self, source):
-        """Return the source in the order in which it is read, and the lines of each
-        chunk.
+    def _lay_out(self, source):
+        """Return the source, and the lines of each chunk, a list of slices.
+
+        A line is a column (axis 1) or a row (axis 0). A sparse source is stored by
+        lines, as only then some of them can be read without all others.
         """
-        across = self.shape[1 - self.axis]
-        along = self.shape[self.axis]
-        width = max(1, self.chunk_size // across)
+        line_length = self.shape[1 - self.axis]
+        n_lines = self.shape[self.axis]
+        width = max(1, self.chunk_size // line_length)  # lines in a chunk
         if sparse.issparse(source):
             form = sparse.csc_array if self.axis else sparse.csr_array
             if not isinstance(source, form):
@@ -353,9 +389,9 @@ class _Blocks:
             if not source.has_canonical_format:
                 source = source.copy()
                 source.sum_duplicates()
-            width *= 8
-        starts = range(0, along, width)
-        return source, [slice(k, min(k + width, along)) for k in starts]
+            width *= 8  # most numbers are zeros, which take no memory
+        starts = range(0, n_lines, width)
+        return source, [slice(k, min(k + width, n_lines)) for k in starts]
 
     def with_options(self, **how: Any) -> "ChunkedTable":
         """Return a table of the same source with other arguments.
@@ -413,19 +449,20 @@ class _Blocks:
         return replace(table, axis=1).read(slice(0, len(columns)))
 
     def _options_at(self, j):
-        """Return the lines of the source that the lines j are, and their center, scale,
-        intercept and row_scale.
+        """Return the lines of the source that the lines j are, and their options, a
+        dict of center, scale, intercept and row_scale.
         """
+        options = dict(center=self.center, scale=self.scale, row_scale=self.row_scale)
         if not self.axis:
-            row_scale = _part_of(self.row_scale, j)
-            return j, (self.center, self.scale, self.intercept, row_scale)
+            options["row_scale"] = _part_of(self.row_scale, j)
+            return j, dict(options, intercept=self.intercept)
         last = j.stop - 1 if isinstance(j, slice) else j[-1]
         intercept = bool(last == self.source.shape[1])
         if intercept and not isinstance(j, slice):
             j = j[:-1]
-        center = _part_of(self.center, j)
-        scale = _part_of(self.scale, j)
-        return j, (center, scale, intercept, self.row_scale)
+        options["center"] = _part_of(self.center, j)
+        options["scale"] = _part_of(self.scale, j)
+        return j, dict(options, intercept=intercept)
 
     def read(self, j: slice | Ints) -> Array:
         """Read some lines, columns (axis 1) or rows (axis 0), in one attempt.
@@ -440,15 +477,10 @@ class _Blocks:
         array
             The chunk, centred and scaled.
         """
-        file = self.source
-        while isinstance(file, (_SomeColumns, Remainder)):
-            file = file.source
-        mapped = file._mmap if isinstance(file, np.memmap) else None
-        if mapped is not None and mapped.size() < len(mapped):  # reading it would kill
-            raise OSError("the file has been cut off since it was opened")
+        _check_file(self.source)
         j, options = self._options_at(j)
         raw = self.source[:, j] if self.axis else self.source[j]
-        return as_block(raw, *options)
+        return as_block(raw, **options)
 
     def reading(self, k: int, j: slice | Ints | None = None) -> Array:
         """Read a chunk.
@@ -592,30 +624,41 @@ class ChunkedTable(_Blocks):
 
     def __getitem__(self, which):
         """Return ``A[:, columns]`` or ``A[rows]``, as an array."""
-        axis = int(isinstance(which, tuple))
-        if axis:
-            rows = which[0]
-            which = which[1]
-            if not (isinstance(rows, slice) and rows == slice(None)):
-                raise TypeError(
-                    "a table in chunks gives A[:, columns] or A[rows], not both"
-                )
-        which = np.arange(self.shape[axis])[which]
-        wanted, position = np.unique(which, return_inverse=True)
-        if not len(wanted):
-            lines = np.empty((0, self.shape[1 - axis]))
-        elif axis == self.axis:
-            self.passes += len(wanted) == self.shape[axis]
-            (lines,), _ = self._ask(_picked, (), (slice(None), axis), wanted)
-            lines = lines.T
-        else:
-            (lines,), _ = self.map_chunks(_picked, (), (wanted, self.axis))
-        lines = np.ascontiguousarray(lines)
-        if not np.array_equal(wanted, which):
+        if not isinstance(which, tuple):
+            return self._take_lines(which, 0)
+        rows, columns = which
+        if not (isinstance(rows, slice) and rows == slice(None)):
+            raise TypeError(
+                "a table in chunks gives A[:, columns] or A[rows], not both"
+            )
+        return self._take_lines(columns, 1).T
+
+    def _take_lines(self, which, axis):
+        """Return some columns (axis 1) or rows (axis 0) as the rows of an array.
+
+        `which` is any index that NumPy takes; for a single number the array is 1-d.
+        """
+        asked = np.arange(self.shape[axis])[which]
+        # each is read once, in ascending order
+        numbers, position = np.unique(asked, return_inverse=True)
+        lines = np.ascontiguousarray(self._read_lines(numbers, axis))
+        if not np.array_equal(numbers, asked):
             lines = lines[position.ravel()]
-        if not which.ndim:
-            lines = lines[0]
-        return lines.T if axis else lines
+        return lines if asked.ndim else lines[0]
+
+    def _read_lines(self, numbers, axis):
+        """Read the columns (axis 1) or rows (axis 0) with these numbers, (n,) and
+        ascending; return them as the rows of an array.
+        """
+        if not len(numbers):
+            return np.empty((0, self.shape[1 - axis]))
+        if axis != self.axis:  # every chunk has a part of each line
+            (lines,), _ = self.map_chunks(_picked, (), (numbers, self.axis))
+            return lines
+        if len(numbers) == self.shape[axis]:
+            self.passes += 1
+        (lines,), _ = self._ask(_picked, (), (slice(None), axis), numbers)
+        return lines.T
 
     def __len__(self):
         return self.shape[0]
@@ -703,15 +746,6 @@ def square_lengths(A):
     return np.einsum("ij,ij->j", A, A)
 
 # %% ../../nbs/workshop/chunked.ipynb #85000091
-def _weighted(X, k, *weights):
-    """Compute sums down the columns by the first k weights, and of squares by the
-    others.
-    """
-    squares = X**2 if len(weights) > k else None
-    sums = [u @ X for u in weights[:k]]
-    return tuple(sums + [w @ squares for w in weights[k:]])
-
-
 def _weighted_sums(X, weights, n_linear):
     """Compute sums down the columns by the first weights, of squares by the others."""
     sums = [u @ X for u in weights[:n_linear]]
@@ -728,19 +762,21 @@ def column_sums(A, linear, square=()):
 
     u and w are (M,).
     """
-
-    def join(X, *weights):
-        return _weighted_sums(X, weights, len(linear)), ()
-
-    def add(X, *weights):
-        return (), _weighted_sums(X, weights, len(linear))
-
     weights = tuple(linear) + tuple(square)
     if not isinstance(A, ChunkedTable):
         return _weighted_sums(A, weights, len(linear))
-    if A.axis:
-        return A.map_chunks(join, (), weights)[0]
-    return A.map_chunks(add, weights)[1]
+
+    def sum_columns(X, *weights):
+        return _weighted_sums(X, weights, len(linear)), ()
+
+    def sum_rows(X, *weights):
+        return (), _weighted_sums(X, weights, len(linear))
+
+    if A.axis:  # a chunk has whole columns: their sums are put side by side
+        joined, _ = A.map_chunks(sum_columns, (), weights)
+        return joined
+    _, total = A.map_chunks(sum_rows, weights)  # of some rows: their sums are added
+    return total
 
 # %% ../../nbs/workshop/chunked.ipynb #85000301
 def chunk_axis(A):

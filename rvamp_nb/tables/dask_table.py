@@ -6,7 +6,9 @@
 __all__ = ['FAN', 'RETRIES', 'GRAPH_WARNING', 'the_dask', 'DaskTable']
 
 # %% ../../nbs/workshop/dask_table.ipynb #86000004
+from collections.abc import Callable
 from functools import reduce
+from typing import NamedTuple
 from warnings import warn
 
 import numpy as np
@@ -23,43 +25,45 @@ def the_dask():
     return import_extra("dask", "dask")
 
 
-def _whole_lines(source, axis):
-    """Return a Dask array rechunked to whole columns (axis 1) or whole rows (axis 0),
-    with a warning if data must move for that.
+def _keep_lines_whole(source, axis):
+    """Return a Dask array whose chunks are whole columns (axis 1) or rows (axis 0).
+
+    Where data must move for that, a warning says what to do, and each chunk gets so few
+    columns (rows) that it is no larger than Dask's own limit.
     """
     if source.numblocks[1 - axis] == 1:
         return source
-    if axis:
-        lines = "columns"
-        chunks = '(-1, "auto")'
-    else:
-        lines = "rows"
-        chunks = '("auto", -1)'
+    lines = "columns" if axis else "rows"
+    chunks = '(-1, "auto")' if axis else '("auto", -1)'
     dask = the_dask()
     size = dask.utils.format_bytes(source.nbytes)
-    text = (
+    warn(
         f"the chunks of A cut its {lines}: each pass moves up to {size} between"
-        f" workers; once is enough: A.rechunk({chunks}).persist(), or store A in"
+        f" workers; once is enough: A.rechunk({chunks}).persist(), or store A in such"
+        " chunks",
+        stacklevel=2,
     )
-    warn(f"{text} such chunks", stacklevel=2)
-    limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
-    widest = max(1, limit // (source.shape[1 - axis] * source.dtype.itemsize))
-    borders = []
-    for length in source.chunks[axis]:
-        parts = max(1, -(-length // widest))
-        borders += map(len, np.array_split(np.arange(length), parts))
-    return source.rechunk({1 - axis: -1, axis: tuple(borders)})
+    most_bytes = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
+    bytes_a_line = source.shape[1 - axis] * source.dtype.itemsize
+    most_lines = max(1, most_bytes // bytes_a_line)
+    widths = []
+    for n_lines in source.chunks[axis]:
+        n_pieces = max(1, int(np.ceil(n_lines / most_lines)))
+        widths += map(len, np.array_split(np.arange(n_lines), n_pieces))
+    return source.rechunk({1 - axis: -1, axis: tuple(widths)})
 
 # %% ../../nbs/workshop/dask_table.ipynb #86000015
 FAN = 4  # answers that one task puts together
 
 
-def _laid_anew(thing):
-    """Copy arrays, in tuples and lists, as BLAS takes them: whole, aligned,
+def _realign(thing):
+    """Copy arrays, in tuples, lists and dicts, as BLAS takes them: whole, aligned,
     writeable.
     """
+    if isinstance(thing, dict):
+        return {key: _realign(value) for key, value in thing.items()}
     if isinstance(thing, (tuple, list)):
-        parts = map(_laid_anew, thing)
+        parts = map(_realign, thing)
         plain = type(thing) in (tuple, list)
         return type(thing)(parts) if plain else thing._make(parts)
     if not isinstance(thing, np.ndarray):
@@ -78,21 +82,26 @@ def _bytes(thing):
     return 0
 
 
-def _at_block(raw, lines, of_chunk, cut, shared):
-    """Compute the answer of `work` for a chunk, or for some of its lines, where the
-    chunk lives; return the exception where it fails.
+class _Pass(NamedTuple):
+    """A pass over a `DaskTable`: what the tasks of all chunks receive."""
 
-    `raw` is the chunk, `of_chunk` its options, `cut` its parts of the arrays, and
-    `shared` what all chunks receive.
+    work: Callable  # called as work(X, *parts, *whole), as by `map_chunks`
+    whole: tuple
+    options: dict  # of `ChunkedTable`, those that are equal for all chunks
+
+
+def _work_on_chunk(chunk, own_options, parts, lines, shared):
+    """Return the answer of a pass for a chunk, where it lives, or the exception.
+
+    `chunk` is an array or sparse matrix, `own_options` are those of its own for
+    `ChunkedTable`, `parts` its parts of arrays, `lines` the numbers of the lines of it
+    that are asked for (None for all), and `shared` is a `_Pass`.
     """
-    of_chunk, cut, shared = _laid_anew((of_chunk, cut, shared))
-    axis, chunk_size, common, work, whole = shared
-    options = of_chunk + common if axis else common + of_chunk
-    how = dict(zip(("center", "scale", "intercept", "row_scale"), options))
+    own_options, parts, shared = _realign((own_options, parts, shared))
     try:
-        table = ChunkedTable(raw, axis=axis, chunk_size=chunk_size, **how)
-        return table._ask(work, cut, whole, lines)
-    except Exception as problem:
+        table = ChunkedTable(chunk, **shared.options, **own_options)
+        return table._ask(shared.work, parts, shared.whole, lines)
+    except Exception as problem:  # raised here, it would be tried again by the cluster
         return problem
 
 
@@ -110,6 +119,19 @@ def _together(answers):
 # %% ../../nbs/workshop/dask_table.ipynb #86000038
 RETRIES = 2  # of a task, by a cluster
 GRAPH_WARNING = "distributed.admin.large-graph-warning-threshold"
+_OPTIONS_OF_COLUMNS = ("center", "scale", "intercept")  # arguments of `ChunkedTable`
+_OPTIONS_OF_ROWS = ("row_scale",)
+
+
+def _allow_graph(n_bytes):
+    """Return Dask's settings for a graph that holds vectors of `n_bytes`.
+
+    A cluster would warn of its size in each pass.
+    """
+    limit = the_dask().config.get(GRAPH_WARNING, None)
+    if not limit:  # no cluster would warn
+        return {}
+    return {GRAPH_WARNING: the_dask().utils.parse_bytes(limit) + 2 * n_bytes}
 
 
 class DaskTable(ChunkedTable):
@@ -161,7 +183,8 @@ class DaskTable(ChunkedTable):
 
     sent = received = 0
 
-    def _laid_out(self, source):
+    def _lay_out(self, source):
+        """See `ChunkedTable`; keep the chunks, delayed, but for empty ones."""
         if not isinstance(source, the_dask().array.Array):
             raise TypeError(
                 f"DaskTable takes a dask.array, not {type(source).__name__}"
@@ -172,7 +195,7 @@ class DaskTable(ChunkedTable):
                 " A.compute_chunk_sizes() first (of a data frame:"
                 " frame.to_dask_array(lengths=True))"
             )
-        source = _whole_lines(source, self.axis)
+        source = _keep_lines_whole(source, self.axis)
         lengths = np.array(source.chunks[self.axis])
         self.chunks = list(source.to_delayed().ravel()[lengths > 0])
         ends = np.cumsum(lengths[lengths > 0]).tolist()
@@ -197,43 +220,37 @@ class DaskTable(ChunkedTable):
         dask = the_dask()
         n_bytes = _bytes((cut, whole, wanted))
         self.sent += n_bytes
-        settings = {}
-        # vectors are part of the graph: a cluster would warn of its size in each pass
-        limit = dask.config.get(GRAPH_WARNING, None)  # None: no cluster would warn
-        if limit:
-            settings[GRAPH_WARNING] = dask.utils.parse_bytes(limit) + 2 * n_bytes
         try:
-            with threadpool_limits(1, "blas"), dask.config.set(settings):
+            with threadpool_limits(1, "blas"), dask.config.set(_allow_graph(n_bytes)):
                 delayed = self._graph(work, cut, whole, wanted)
                 (answer,) = dask.compute(delayed, retries=RETRIES)
         except Exception:
             self._check_chunks()
             raise
-        # an error of `work` is returned by its task: raised there, it would be tried
-        # again, and taken for that of a chunk
-        if isinstance(answer, Exception):
+        if isinstance(answer, Exception):  # of `work`, not of reading a chunk
             raise answer
         self.received += _bytes(answer)
-        return _laid_anew(answer)
+        return _realign(answer)
 
     def _graph(self, work, cut, whole, wanted):
-        """Build the delayed answer: one task for each chunk, and a tree of tasks that
-        join their answers.
+        """Build the delayed answer of `_ask`: one task for each chunk, and a tree of
+        tasks that join their answers.
         """
         delayed = the_dask().delayed
-        common = (self.center, self.scale, self.intercept)
-        if self.axis:
-            common = (self.row_scale,)
-        shared = self.axis, self.chunk_size, common, work, _laid_anew(tuple(whole))
-        shared = delayed(shared, traverse=False, pure=False)
-        ask = delayed(_at_block, pure=False)
+        own_names = _OPTIONS_OF_COLUMNS if self.axis else _OPTIONS_OF_ROWS
+        common = dict(axis=self.axis, chunk_size=self.chunk_size)
+        for name in _OPTIONS_OF_ROWS if self.axis else _OPTIONS_OF_COLUMNS:
+            common[name] = getattr(self, name)
+        shared = _Pass(work, _realign(tuple(whole)), common)
+        shared = delayed(shared, traverse=False, pure=False)  # sent once
+        ask = delayed(_work_on_chunk, pure=False)
         tasks = []
         for k, j in self._lines(wanted):
             lines = None if wanted is None else j - self.slices[k].start
             _, options = self._options_at(self.slices[k])
-            of_chunk = options[:3] if self.axis else options[3:]
+            own_options = {name: options[name] for name in own_names}
             parts = [values[j] for values in cut]
-            tasks.append(ask(self.chunks[k], lines, of_chunk, parts, shared))
+            tasks.append(ask(self.chunks[k], own_options, parts, lines, shared))
         join = delayed(_together, pure=False)
         while len(tasks) > 1:
             tasks = [join(tasks[k : k + FAN]) for k in range(0, len(tasks), FAN)]

@@ -17,13 +17,24 @@ from ..validation import kind_of
 
 # %% ../../nbs/workshop/standardize.ipynb #c997a62f
 def unit_columns(A: TableLike) -> tuple[TableLike, Array, Bools]:
-    """Centre the columns of a table and give them unit norm, whatever their units. A is
-    an (M, N) array of finite numbers, or a ChunkedTable; nothing is checked here
-    (`column-scaling`). Returns the columns B, with sum 0 and sum of squares 1, constant
-    ones zero; the norms, (N,), that were divided out: A - A.mean(0) is B times these;
-    and which columns are constant, to rounding, (N,). A ChunkedTable comes back as one
-    of the same source, with norms of NaN where a number is not finite; a ValueError if
-    a column of ones is put behind it, or its rows are multiplied.
+    """Centre the columns of a table and give them unit norm, whatever their units
+    (`column-scaling`).
+
+    Parameters
+    ----------
+    A : (M, N) array or ChunkedTable
+        Of finite numbers; this is not checked. A ValueError is raised for a
+        ChunkedTable with a column of ones or multiplied rows.
+
+    Returns
+    -------
+    B : (M, N) array or ChunkedTable
+        Columns with sum 0 and sum of squares 1; constant ones are zero.
+    norms : (N,) array
+        What was divided out: A - A.mean(0) is B times these. NaN of a ChunkedTable's
+        column with a number that is not finite.
+    constant : (N,) bool array
+        Which columns are constant, to rounding.
 
     Examples
     --------
@@ -34,8 +45,9 @@ def unit_columns(A: TableLike) -> tuple[TableLike, Array, Bools]:
     [1.414 0.   ] [False  True]
     """
     if isinstance(A, ChunkedTable):
-        return _of_chunks(A)
+        return _unit_columns_of_chunks(A)
     A = np.asarray(A, dtype=float)  # truth values have no -A, int8 no 128
+    # first over the largest number: squares of numbers in any unit would overflow
     size = np.maximum(A.max(0), -A.min(0))
     B = A / np.where(size > 0, size, 1)
     B -= B.mean(0)
@@ -46,48 +58,59 @@ def unit_columns(A: TableLike) -> tuple[TableLike, Array, Bools]:
     return B, np.where(constant, 0, size * norm), constant
 
 # %% ../../nbs/workshop/standardize.ipynb #85000031
-def _sizes_and_means(X, M):
-    """Compute the largest number of each row of a chunk, and the chunk's part of the
-    mean of M rows.
+class _Sums(NamedTuple):
+    """Sums of each column x of a table, (N,) each.
+
+    The mean is rough, as it is rounded, but no digits are lost in sums about it.
+    """
+
+    size: Array  # largest |x|, 1 for a column of zeros
+    mean: Array
+    total: Array  # of (x - mean) / size
+    squares: Array  # of (x - mean) / size
+
+
+def _largest_and_mean(X, M):
+    """Return the largest size of each column of a chunk X, (1 column), to be joined,
+    and its part of the mean of M rows, to be added, for `map_chunks`.
     """
     _, _, largest = sums_about(X, 0.0, 1.0)
     return (largest[:, None],), (np.full(len(X), 1 / M) @ X,)
 
 
-def _size_and_center(largest, means):
-    """Return size (1 for 0) and rough mean of each column, from `_sizes_and_means`."""
-    size = largest[0].max(1)
-    return np.where(size == 0, 1.0, size), means[0]
+def _replace_zeros(size):
+    """Return 1 for 0, which nothing can be divided by."""
+    return np.where(size == 0, 1.0, size)
 
 
 def _sums_of_chunks(A):
-    """Compute size and rough mean of each column of a table in chunks, then the sum and
-    the sum of squares of the column minus this mean, over this size: (N,) each.
+    """Compute the `_Sums` of a table in chunks.
 
-    Chunks of columns are read once, chunks of rows twice.
+    Chunks of columns are read once, chunks of rows twice: sizes and means come first.
     """
 
-    def of_columns(X):
-        largest, means = _sizes_and_means(X, len(X))
-        size, center = _size_and_center(largest, means)
-        total, squares, _ = sums_about(X, center, size)
-        return (size, center, total, squares), ()
+    def sum_columns(X):
+        (largest,), (mean,) = _largest_and_mean(X, len(X))
+        size = _replace_zeros(largest[:, 0])
+        total, squares, _ = sums_about(X, mean, size)
+        return (size, mean, total, squares), ()
 
-    def of_rows(X, center, size):
-        total, squares, _ = sums_about(X, center, size)
+    def sum_rows(X, mean, size):
+        total, squares, _ = sums_about(X, mean, size)
         return (), (total, squares)
 
     if A.axis:
-        return A.map_chunks(of_columns)[0]
-    largest, means = A.map_chunks(_sizes_and_means, (), (len(A),))
-    size, center = _size_and_center(largest, means)
-    total, squares = A.map_chunks(of_rows, (), (center, size))[1]
-    return size, center, total, squares
+        joined, _ = A.map_chunks(sum_columns)
+        return _Sums(*joined)
+    (largest,), (mean,) = A.map_chunks(_largest_and_mean, (), (len(A),))
+    size = _replace_zeros(largest.max(1))
+    _, (total, squares) = A.map_chunks(sum_rows, (), (mean, size))
+    return _Sums(size, mean, total, squares)
 
 
-def _of_chunks(A):
-    """Return what `unit_columns` does, of a table in chunks: columns, norms, and a mask
-    of the constant ones.
+def _unit_columns_of_chunks(A):
+    """Do `unit_columns` for a table in chunks, (M, N): return a table of unit columns,
+    their norms and a mask of the constant ones, (N,) each.
     """
     if A.intercept or A.row_scale is not None:
         raise ValueError(
@@ -97,14 +120,15 @@ def _of_chunks(A):
     M = len(A)
     raw = A.with_options(center=None, scale=None)
     with np.errstate(all="ignore"):  # NaN and infinite numbers are seen in the norms
-        size, center, total, squares = _sums_of_chunks(raw)
-    center = center + total / M * size
-    lengths = np.sqrt(np.maximum(squares - total**2 / M, 0))
+        sums = _sums_of_chunks(raw)
+    A.passes += raw.passes  # the caller counts passes over A
+    center = sums.mean + sums.total / M * sums.size
+    # sums of squares about the exact mean, of columns over their size
+    squares = np.maximum(sums.squares - sums.total**2 / M, 0)
+    lengths = np.sqrt(squares)
     constant = lengths <= 8 * np.finfo(float).eps * np.sqrt(M)
-    # the lengths are of columns that were divided by their size
-    norms = np.where(constant, 0, lengths * size)
-    A.passes += raw.passes
-    scale = np.where(constant, np.inf, norms)
+    norms = np.where(constant, 0, lengths * sums.size)
+    scale = np.where(constant, np.inf, norms)  # numbers over inf are 0
     return raw.with_options(center=center, scale=scale), norms, constant
 
 # %% ../../nbs/workshop/standardize.ipynb #72000030
@@ -128,28 +152,47 @@ def weighted_unit_columns(X, weight, centred=True):
     if not centred:
         return scaled_columns(X, weight)
     in_chunks = isinstance(X, ChunkedTable)
-    A, scale, constant = unit_columns(X)
+    A, norms, constant = unit_columns(X)
     center = A.center if in_chunks else X.mean(0)
+    unit = UnitColumns(A, center, norms, constant)
     if weight is None:
-        return UnitColumns(A, center, scale, constant)
+        return unit
+    # without weights first: that takes columns of any unit near to what is wanted
     shift = weight @ A / weight.sum()
-    center = center + shift * scale
     if in_chunks:
-        weighed = A.with_options(center=center, row_scale=np.sqrt(weight))
-        size = np.sqrt(square_lengths(weighed))
-    else:
-        A -= shift
-        size = np.sqrt(weight @ A**2)
-    constant = constant | (size < 1e-10)
-    scale = np.where(constant, 0.0, scale * size)
-    if in_chunks:
-        unit = np.where(constant, np.inf, scale)
-        A = X.with_options(center=center, scale=unit, row_scale=(weight > 0) * 1.0)
-    else:
-        A /= np.where(constant, 1.0, size)
-        A[weight == 0] = 0
-        A[:, constant] = 0
+        return _weigh_chunks(unit, weight, shift)
+    return _weigh_array(unit, weight, shift)
+
+
+def _weigh_array(unit, weight, shift):
+    """Centre `UnitColumns` by the shift, (N,), and scale them under weights, (M,)."""
+    A = unit.A
+    A -= shift
+    size = np.sqrt(weight @ A**2)
+    constant = unit.constant | (size < 1e-10)
+    A /= np.where(constant, 1.0, size)
+    A[weight == 0] = 0
+    A[:, constant] = 0
+    scale = np.where(constant, 0.0, unit.scale * size)
+    return UnitColumns(A, unit.center + shift * unit.scale, scale, constant)
+
+
+def _weigh_chunks(unit, weight, shift):
+    """Do `_weigh_array` for a `ChunkedTable`: one pass, for the lengths."""
+    center = unit.center + shift * unit.scale
+    weighed = unit.A.with_options(center=center, row_scale=np.sqrt(weight))
+    size = np.sqrt(square_lengths(weighed))
+    constant = unit.constant | (size < 1e-10)
+    scale = np.where(constant, 0.0, unit.scale * size)
+    divisor = np.where(constant, np.inf, scale)
+    present = _mark_present(weight)
+    A = unit.A.with_options(center=center, scale=divisor, row_scale=present)
     return UnitColumns(A, center, scale, constant)
+
+
+def _mark_present(weight):
+    """Return 1.0 for each row with a weight above 0, else 0.0; None without weights."""
+    return None if weight is None else (weight > 0).astype(float)
 
 
 @np.errstate(all="ignore")
@@ -160,22 +203,24 @@ def scaled_columns(X, weight):
     A row without weight becomes 0. Of columns only those of zeros are constant.
     """
     M, N = X.shape
-    present = None if weight is None else (weight > 0) * 1.0
     root = np.ones(M) if weight is None else np.sqrt(weight)
+    present = _mark_present(weight)
     if isinstance(X, ChunkedTable):
         scale = np.sqrt(square_lengths(X.with_options(row_scale=root)))
         constant = scale == 0
-        A = X.with_options(scale=np.where(constant, np.inf, scale), row_scale=present)
+        divisor = np.where(constant, np.inf, scale)  # numbers over inf are 0
+        A = X.with_options(scale=divisor, row_scale=present)
         return UnitColumns(A, np.zeros(N), scale, constant)
     size = np.maximum(X.max(0), -X.min(0))
-    A = X / np.where(size > 0, size, 1)
+    A = X / np.where(size > 0, size, 1)  # squares of large numbers would overflow
     length = np.linalg.norm(root[:, None] * A, axis=0)
-    constant = length < 1e-10
+    constant = length < 1e-10  # of columns that were 1 at most
     A /= np.where(constant, 1, length)
     if present is not None:
         A[present == 0] = 0
     A[:, constant] = 0
-    return UnitColumns(A, np.zeros(N), np.where(constant, 0, size * length), constant)
+    scale = np.where(constant, 0, size * length)
+    return UnitColumns(A, np.zeros(N), scale, constant)
 
 # %% ../../nbs/workshop/standardize.ipynb #st0prjc
 def project_out(A, kept, weight=None):
@@ -212,11 +257,12 @@ def less(A, kept, C):
 
     Return a table that does so as it is read, so that only chunks are in memory.
     """
+    n = A.source.shape[1]  # N without a column of ones
+    C = C[:, :n]
     Z = A[:, kept]
-    n = A.source.shape[1]
-    unit = np.ones(n) if A.scale is None else A.scale
-    # the source has other units than A
-    C = C[:, :n] * np.where(np.isfinite(unit), unit, 0.0)  # inf of a column of zeros
+    # both in the units of the source: A divides by the scale, and multiplies rows
+    if A.scale is not None:
+        C = C * np.where(np.isfinite(A.scale), A.scale, 0.0)  # inf: a column of zeros
     if A.row_scale is not None:
         Z = Z / np.where(A.row_scale > 0, A.row_scale, 1.0)[:, None]
     if kind_of(A.source) == "dask":

@@ -490,9 +490,9 @@ SABOTAGES = [
     # --- coupling ---------------------------------------------------------------------
     Sabotage(
         "algorithm/linalg.py",
-        "a triangle that is mirrored has its diagonal twice",
-        "corner + np.tril(corner, -1).T",
-        "corner + corner.T",
+        "a triangle that is mirrored takes what lies above it",
+        "rows[:, j:].T, where=above",
+        "rows[:, j:].T",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
@@ -533,8 +533,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "where a row's own noise outweighs, what R brings is forgotten",
-        "chi_hat @ half**2 + row_dots(noise_F.T, F_few)",
-        "chi_hat @ half**2",
+        "chi_hat @ response**2 + row_dots(noise_F.T, F_few)",
+        "chi_hat @ response**2",
         "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
     ),
     Sabotage(
@@ -562,8 +562,8 @@ SABOTAGES = [
     Sabotage(
         "select/html.py",
         "the name of a column is taken for markup",
-        "row = [plain_text(name)]",
-        "row = [name]",
+        "row = [plain_text(printable(name))]",
+        "row = [printable(name)]",
         "tests/pages/test_html.py::test_a_name_is_text",
     ),
     Sabotage(
@@ -876,8 +876,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "the heights of a density stay those of another unit",
-        "np.where(s > 0, Q / s_or_1, 0) / self.unit",
-        "np.where(s > 0, Q / s_or_1, 0)",
+        "np.where(s > 0, Q / nonzero_s, 0) / self.unit",
+        "np.where(s > 0, Q / nonzero_s, 0)",
         "tests/pages/test_by_name.py::test_a_density_in_another_unit_is_still_one",
     ),
     Sabotage(
@@ -911,7 +911,7 @@ SABOTAGES = [
     Sabotage(
         "select/by_refits.py",
         "steps are taken where refits are cheaper",
-        "wanted * a_refit < STEPS_A_SEARCH * a_step",
+        "n_refits * a_refit < STEPS_A_SEARCH * a_step",
         "wanted * a_refit > STEPS_A_SEARCH * a_step",
         "tests/select/test_by_refits.py::test_a_small_table_takes_steps",
     ),
@@ -976,8 +976,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/iteration.py",
         "it has converged when the messages stand still, whatever the factors say",
-        "if max(change, delta) < tol:",
-        "if change < tol:",
+        "if max(attempt.change, attempt.delta) < tol:",
+        "if attempt.change < tol:",
         "tests/algorithm/test_convergence.py::test_the_status_names_what_fails",
     ),
     Sabotage(
@@ -1018,8 +1018,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the classes of a sample answer by themselves",
-        "gap += vp * ((p * gap).sum(0) / p.sum(0))",
-        "gap += 0 * vp",
+        "residual + vp * multiple",
+        "residual",
         "tests/inference/test_turns.py"
         "::test_samples_in_classes_go_on_from_their_last_fits",
     ),
@@ -1090,23 +1090,23 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "a message holds the noise that came in",
-        "psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T",
-        "psi, chi_hat = (through @ np.maximum(total, 0.0)).T",
+        "own = np.maximum(total - received, 0.0)",
+        "own = np.maximum(total, 0.0)",
         "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
     ),
     Sabotage(
         "inference/row_distances.py",
         "pairs of rows count as one",
-        "allowed = np.log(2 * level / (M * (M - 1)))",
-        "allowed = np.log(level)",
+        "log_chance = np.log(2 * level / (M * (M - 1)))",
+        "log_chance = np.log(level)",
         "tests/inference/test_diagnostics.py"
         "::test_independent_rows_are_not_taken_for_repeated_ones",
     ),
     Sabotage(
         "inference/row_shares.py",
         "one pair of columns stands for two groups",
-        "np.linalg.norm(products[:, columns], 2)",
-        "np.abs(products[:, columns]).max()",
+        "np.linalg.norm(products[:, block], 2)",
+        "np.abs(products[:, block]).max()",
         "tests/inference/test_diagnostics.py"
         "::test_canonical_correlations_are_those_of_scipy_s_angles",
     ),
@@ -1248,8 +1248,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "what the prior sends is not what its metric says",
-        "x -= D * push  # r",
-        "x -= 1.1 * D * push",
+        "r = x - D * g",
+        "r = x - 1.1 * D * g",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
@@ -1262,8 +1262,8 @@ SABOTAGES = [
     Sabotage(
         "tables/standardize.py",
         "an offset takes the digits of a table that is read in blocks",
-        "center = center + total / M * size",
-        "center = np.float32(center + total / M * size)",
+        "center = sums.mean + sums.total / M * sums.size",
+        "center = np.float32(sums.mean + sums.total / M * sums.size)",
         "tests/select/test_units.py::test_tables_that_are_read_in_blocks_in_any_units",
     ),
     Sabotage(
@@ -1307,8 +1307,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "what has not moved at the first look has settled, and all else, too",
-        "going = going[moves]",
-        "going = going[:0]",
+        "unsettled = unsettled[moves]",
+        "unsettled = unsettled[:0]",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
@@ -1335,8 +1335,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "of many rows exact refits are all there is",
-        "self.turns = OneCurvature(fit, self.kept)",
-        "self.turns = None",
+        "return OneCurvature(fit, columns)",
+        "return None",
         "tests/inference/test_refinement.py::test_of_many_rows_a_few_exact_refits_suffice",
     ),
     Sabotage(
@@ -1363,14 +1363,14 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a resample depends on where its range begins",
-        "places = slice(numbers.start - first * size, numbers.stop - first * size)",
-        "places = slice(0, len(numbers))",
+        "wanted = slice(numbers.start - first, numbers.stop - first)",
+        "wanted = slice(0, len(numbers))",
         "tests/inference/test_refinement.py::test_a_resample_depends_on_its_number_alone",
     ),
     Sabotage(
         "inference/levels.py",
         "sums of sparse levels are not centered",
-        "squares = ones @ z.multiply(z) - n * (m * m)",
+        "squares = ones @ z.multiply(z) - n * (mean * mean)",
         "squares = ones @ z.multiply(z)",
         "tests/inference/test_refinement.py::test_sparse_levels_give_what_arrays_give",
     ),
@@ -1405,8 +1405,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "levels without variance divide by it",
-        "max(np.sum(parts / done), 1e-300)",
-        "np.sum(parts / done)",
+        "max(np.sum(variances / done), 1e-300)",
+        "np.sum(variances / done)",
         "tests/inference/test_refinement.py::test_whatever_variances_and_costs_are_the_refits_end",
     ),
     Sabotage(
@@ -1426,22 +1426,22 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "refits that failed leave their turns behind",
-        "levels = [x[np.delete(np.arange(x.shape[0]), lost)] for x in levels]",
-        "levels = [x[: x.shape[0] - len(lost)] for x in levels]",
+        "return [x[np.delete(np.arange(x.shape[0]), numbers)] for x in levels]",
+        "return [x[: x.shape[0] - len(numbers)] for x in levels]",
         "tests/inference/test_refinement.py::test_refits_that_fail_are_left_out_and_named",
     ),
     Sabotage(
         "inference/refinement.py",
         "a coefficient that nobody has seen has no spread",
-        "events >= FEW_SEEN",
-        "events >= 0",
+        "n_selected >= FEW_SEEN",
+        "n_selected >= 0",
         "tests/inference/test_refinement.py::test_what_is_sometimes_0_has_a_spread",
     ),
     Sabotage(
         "inference/refinement.py",
         "Cox refits are taken for settled turns",
-        "vstack([exact[~lost], samples.settled[len(lost) :]]",
-        "vstack([samples.settled[: len(lost)], samples.settled[len(lost) :]]",
+        "vstack([exact, samples.settled[len(failed) :]]",
+        "vstack([samples.settled[: len(failed)], samples.settled[len(failed) :]]",
         "tests/inference/test_refinement.py::test_survival_times_are_refitted_by_cox_fits",
     ),
     Sabotage(
@@ -1461,8 +1461,8 @@ SABOTAGES = [
     Sabotage(
         "course/conditioning.py",
         "what a row did is done the other way round",
-        "begin = from_coordinates(z + side @ moves, state)",
-        "begin = from_coordinates(z - side @ moves, state)",
+        "start = from_coordinates(end + changes @ moves, state)",
+        "start = from_coordinates(end - changes @ moves, state)",
         "tests/inference/test_conditioning.py::test_a_pattern_begins_where_its_row_was_moved_before",
     ),
     Sabotage(
@@ -1496,15 +1496,15 @@ SABOTAGES = [
     Sabotage(
         "inference/halves.py",
         "the second field is not moved by the first",
-        "moved = h + s * correlation * xi",
+        "moved = h + sd * correlation * xi",
         "moved = h",
         "tests/inference/test_halves.py::test_two_thresholds_agree_with_the_bivariate_normal",
     ),
     Sabotage(
         "inference/halves.py",
         "the rows send no covariance of their mean pulls",
-        "product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_hat[1]",
-        "product / u.chi / u.chi - gamma_hat[1]",
+        "product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_rows",
+        "product / u.chi / u.chi - gamma_rows",
         "tests/inference/test_halves.py::test_ridge_has_the_covariance_of_all_pairs",
     ),
     Sabotage(
@@ -1547,8 +1547,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/cluster_channel.py",
         "a block's response is read off x in the wrong units",
-        "products / (roots**2 + least)",
-        "products / (roots + least)",
+        "products / (variances + epsilon)",
+        "products / (roots + epsilon)",
         "tests/algorithm/test_clusters.py::test_moments_are_derivatives_of_the_gain",
     ),
     Sabotage(
@@ -1697,8 +1697,8 @@ SABOTAGES = [
     Sabotage(
         "inference/several_classes.py",
         "Newton's steps are taken in full",
-        "u + np.log1p(r) / np.maximum(r, 1e-300) * move",
-        "u + move",
+        "u + np.log1p(r) / np.maximum(r, 1e-300) * step",
+        "u + step",
         "tests/inference/test_several_classes.py::test_pulls_solve_their_equation",
     ),
     Sabotage(
@@ -1739,8 +1739,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a joint loss responds row by row",
-        "responses = slacks @ C",
-        "responses = slacks * C.diagonal(0, -2, -1)[..., None, :]",
+        "responses = slacks @ curvature",
+        "responses = slacks * curvature.diagonal(0, -2, -1)[..., None, :]",
         "tests/inference/test_several_classes.py::test_the_answer_of_rows_is_an_average_of_pulls",
     ),
     Sabotage(
@@ -1762,8 +1762,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "odd powers of a share of the risk come with the wrong sign",
-        "share[1::2] *= -(a**0.5)",
-        "share[1::2] *= a**0.5",
+        "of_rows[1::2] *= -(a**0.5)",
+        "of_rows[1::2] *= a**0.5",
         "nbs/course/53_survival.ipynb::module",
     ),
     Sabotage(
@@ -1777,7 +1777,7 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a group holds no more of the risk than its next member",
-        "        held[units - 1] += held[units]\n",
+        "        risk[units - 1] += risk[units]\n",
         "        pass\n",
         "nbs/course/53_survival.ipynb::module",
     ),
@@ -1807,23 +1807,23 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "who enters at a death is at risk there",
-        "self.come = np.searchsorted(start[self.order], stop)",
-        'self.come = np.searchsorted(start[self.order], stop, "right")',
+        "self.n_started = np.searchsorted(start[self.start_order], stop)",
+        'self.n_started = np.searchsorted(start[self.start_order], stop, "right")',
         "tests/inference/test_survival.py"
         "::test_refits_with_strata_and_entries_meet_their_conditions",
     ),
     Sabotage(
         "inference/cox.py",
         "sums of a stratum begin where those of the one before end",
-        "borders = np.flatnonzero(rest[1:] >= stop[:-1]) + 1",
+        "borders = np.flatnonzero(earliest[1:] >= stop[:-1]) + 1",
         "borders = np.zeros(0, dtype=int)",
         "tests/inference/test_survival.py::test_strata_take_no_digits_from_each_other",
     ),
     Sabotage(
         "inference/cox.py",
         "a patient's second row has met the deaths of the first, too",
-        "seen = seen[: len(time)] - seen[len(time) :]",
-        "seen = seen[: len(time)]",
+        "(until_stop - until_start)",
+        "until_stop",
         "tests/inference/test_survival.py"
         "::test_a_row_that_is_cut_in_two_is_the_same_patient",
     ),
@@ -1853,16 +1853,16 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "strata without an event are passed over",
-        "for n, sentence in enumerate(sentences)",
-        "for n, sentence in enumerate(sentences, 1)",
+        "for n, consequence in enumerate(consequences)",
+        "for n, consequence in enumerate(consequences, 1)",
         "tests/select/test_estimator_input.py"
         "::test_strata_with_an_event_or_none_are_named",
     ),
     Sabotage(
         "inference/cox.py",
         "a coefficient that runs away is passed on as far as it got",
-        "arrived = (gap <= GAP) & (spread < 20)",
-        "arrived = gap <= GAP",
+        "converged = (refitted.gap <= GAP) & bounded",
+        "converged = refitted.gap <= GAP",
         "tests/inference/test_survival.py"
         "::test_an_unpenalised_column_that_nothing_bounds_is_no_answer",
     ),
@@ -1934,8 +1934,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "rows of no weight are company for a death",
-        "np.abs(left[base.sample_weight > 0]).max()",
-        "np.abs(left).max()",
+        "np.abs(residuals[base.sample_weight > 0]).max()",
+        "np.abs(residuals).max()",
         "tests/select/test_estimator_input.py::test_deaths_that_are_compared_with_nobody_are_refused",
     ),
     Sabotage(
@@ -1955,8 +1955,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "entries that never overlap are fitted in silence",
-        "    if thinned and base.mean_at_risk < 5:",
-        '    if "stratum" in rows and base.mean_at_risk < 5:',
+        "    if not rows.are_matched() and base.mean_at_risk < 5:",
+        "    if rows.strata is not None and base.mean_at_risk < 5:",
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
     Sabotage(
@@ -2200,7 +2200,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a law may draw what it likes",
-        'counts = drawn("resampling", fit.problem.counts, M, rngs, size)[places]',
+        'counts = drawn("resampling", fit.problem.counts, M, rngs, size)[wanted]',
         "counts = np.array([fit.problem.counts.draw(M, g) for g in rngs])",
         "tests/inference/test_refinement.py::test_a_law_that_draws_nonsense_is_refused",
     ),
@@ -2235,7 +2235,7 @@ SABOTAGES = [
     Sabotage(
         "inference/forest.py",
         "units are not converted",
-        "return per, units[per]",
+        "return per, effects.sd",
         "return per, 1.0",
         "tests/inference/test_forest.py::test_one_axis_or_standard_deviations",
     ),
@@ -2250,7 +2250,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refits.py",
         "refits that are not sure are not tried again side by side",
-        "if len(unsolved):  # once more, without a guess",
+        "if len(unsure):  # once more, without a guess",
         "if False:  # once more, without a guess",
         "tests/inference/test_refinement.py::test_refits_that_are_not_sure_are_tried_again_side_by_side",
     ),
@@ -2264,7 +2264,7 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "a size without an answer is too small",
-        "if found.converged or not bridges or middle in (rows, there):",
+        "if found.converged or not bridges or middle in (rows, rows_of_near):",
         "if True:",
         "tests/algorithm/test_evolution.py"
         "::test_a_size_without_an_answer_is_reached_by_way_of_sizes_between",
@@ -2272,7 +2272,7 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "patients without a role are not looked at",
-        "if _OWNER.search(name) and name not in ask.used]",
+        "if _OWNER.search(name) and name not in spec.used]",
         "if _OWNER.search(name) and name in ask.used]",
         "tests/select/test_frames.py::test_numbers_of_patients_and_of_rows_are_suspected",
     ),
@@ -2344,7 +2344,7 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "an exposure is added to the linear predictor as it is",
-        "np.log(values[ask.exposure].to_numpy())",
+        "np.log(values[spec.exposure].to_numpy())",
         "values[ask.exposure].to_numpy()",
         "tests/select/test_frames.py::test_an_exposure_is_an_offset",
     ),
@@ -2432,8 +2432,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/resampling.py",
         "of very many rows those that are missing are drawn among the drawn",
-        "is_drawn == (missing < 0)",
-        "is_drawn == (missing > 0)",
+        "others = np.flatnonzero(~is_drawn)",
+        "others = np.flatnonzero(is_drawn)",
         "tests/algorithm/test_resampling.py"
         "::test_subsample_takes_every_subset_equally_often",
     ),
@@ -2497,8 +2497,8 @@ SABOTAGES = [
     Sabotage(
         "tables/standardize.py",
         "the mean is mended in the wrong unit",
-        "center = center + total / M * size",
-        "center = center + total / M",
+        "center = sums.mean + sums.total / M * sums.size",
+        "center = sums.mean + sums.total / M",
         "tests/tables/test_standardize.py::test_standardised_lazily_is_standardised",
     ),
     Sabotage(

@@ -93,6 +93,8 @@ def test_a_line_that_the_page_does_not_run_is_seen():
 
 def test_the_command_has_every_option_on_its_page():
     """In the help as it was printed when the page was last run."""
+    path = "nbs/howto/use_the_command.ipynb"
+    remedy = f"is not on {path}: run python tests/helpers/execute.py {path}"
     [page] = [path for path in PAGES if path.stem == "use_the_command"]
     printed = [
         output.text
@@ -106,7 +108,6 @@ def test_the_command_has_every_option_on_its_page():
         flat = " ".join(text.split())
         for action in parser._actions:
             [*names] = action.option_strings or [action.metavar]
-            assert all(name in flat for name in names), names
-            assert (
-                " ".join(parser._get_formatter()._expand_help(action).split()) in flat
-            )
+            words = parser._get_formatter()._expand_help(action)
+            assert all(name in flat for name in names), f"{names} {remedy}"
+            assert " ".join(words.split()) in flat, f"the help of {names} {remedy}"

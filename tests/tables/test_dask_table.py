@@ -25,7 +25,7 @@ import dask.array as da
 from rvamp_nb.algorithm.likelihood import Logistic, PoissonLoss
 from rvamp_nb.algorithm.lmmse import map_chunks
 from rvamp_nb.algorithm.resampling import Subsample
-from rvamp_nb.tables.dask_table import FAN, DaskTable, _at_block
+from rvamp_nb.tables.dask_table import FAN, DaskTable, _Pass, _work_on_chunk
 from rvamp_nb.tables.standardize import unit_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chunks of A cut:UserWarning")
@@ -336,9 +336,9 @@ def test_what_has_travelled_is_laid_down_anew():
     A, d, U = values(WIDE), np.arange(200.0), np.asfortranarray(values((30, 4)))
     assert not at_an_odd_address(U).flags.aligned
     whole = at_an_odd_address(U), (at_an_odd_address(d), "and a word")
-    own, parts = (None, None, False), [at_an_odd_address(d)]
-    shared = 1, 1200, (None,), fit_for_blas, whole
-    (joined,), (ready, order) = _at_block(A, None, own, parts, shared)
+    shared = _Pass(fit_for_blas, whole, dict(axis=1, chunk_size=1200))
+    answer = _work_on_chunk(A, {}, [at_an_odd_address(d)], None, shared)
+    (joined,), (ready, order) = answer
     assert_array_equal(joined, d)
     assert_array_equal(ready, 5)  # blocks within the chunk, each of them told so
     assert order == 5
