@@ -241,7 +241,7 @@ class EdgeShares(NamedTuple):
     n: int
 
 
-class _Sums(NamedTuple):
+class _PairSums(NamedTuple):
     """Sums over n pairs of halves."""
 
     n: int = 0
@@ -254,13 +254,13 @@ def edge_shares(A, lam, rule, n, seed, progress):
     """Estimate the probabilities of edges and their standard errors (`pair-error`) from
     n pairs of halves, or fewer if ctrl-C ends them; return `EdgeShares`.
     """
-    sums = _Sums()
+    sums = _PairSums()
     with progress_bar(total=n, shown=progress, desc="pairs of halves") as bar:
         try:
             for edges, is_solved in edges_of_halves(A, lam, rule, range(n), seed):
                 share = edges.mean(1)  # of each pair
                 # one assignment: an interrupt finds the sums of as many pairs
-                sums = _Sums(
+                sums = _PairSums(
                     n=sums.n + len(edges),
                     mean=sums.mean + share.sum(0),
                     square=sums.square + (share**2).sum(0),
