@@ -36,7 +36,7 @@ import sys
 sys.modules.setdefault("rfc3987_syntax", None)
 
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -114,26 +114,7 @@ def pytest_configure(config):
     settings.register_profile("same", **fixed, **patient)
     settings.register_profile("explore", max_examples=400, **patient)
     settings.load_profile("explore" if config.getoption("--explore") else "same")
-    find_riboflavin()
-
-
-def find_riboflavin():
-    """Name the data file, which is not ours to commit, for the tests that need it: what
-    the variable names, what lies beside the clone, or, for CI, what can be downloaded.
-    """
-    beside = ROOT.parent / "shared" / "data" / "riboflavin.RData"
-    if not os.environ.get("RVAMP_NB_RIBOFLAVIN"):
-        if beside.exists():
-            os.environ["RVAMP_NB_RIBOFLAVIN"] = str(beside)
-        elif os.environ.get("CI"):
-            import pooch
-
-            from rvamp_nb.datasets import load_riboflavin
-
-            with suppress(OSError):
-                load_riboflavin()
-                kept = pooch.os_cache("rvamp_nb") / "riboflavin.RData"
-                os.environ["RVAMP_NB_RIBOFLAVIN"] = str(kept)
+    kept.find_riboflavin()
 
 
 def pytest_runtest_setup(item):

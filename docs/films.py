@@ -227,7 +227,8 @@ def frame_of(pixels, base=None):
     palette = image.getpalette() + [255] * 96
     picture.putpalette(palette[:96])
     png = io.BytesIO()
-    picture.save(png, "png", optimize=True, transparency=31)
+    # a fiftieth larger than with optimize=True, in half of its time; at level 7 a sixth
+    picture.save(png, "png", compress_level=8, transparency=31)
     return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
 
 

@@ -36,6 +36,7 @@ def states_of(files, pages):
     Tests leave films out, whose pictures take longer than all
     else, but under CI: notebooks with films run here, where these are not kept.
     """
+    kept.find_riboflavin()  # as the tests do: it is part of the key
     paths = {stem: files[stem] for stem, nb in pages.items() if views(nb)}
     todo = [p for p in paths.values() if not kept.find(p, "site", kept.key(p))]
     test = [sys.executable, "-m", "pytest", "-q", "--films", "-n", str(os.cpu_count())]

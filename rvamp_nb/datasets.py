@@ -439,8 +439,8 @@ def load_riboflavin(path: FilePath | None = None) -> Dataset:
 def choose_lambda(A: TableLike, y: ArrayLike, cv: int = 10, seed: int = 0) -> float:
     """Choose the penalty that predicts best in cross-validation. It is on the scale of
     this package, lam = M alpha (`sum-or-average`), for half the sum of squares plus lam
-    times the sum of absolute coefficients. The same for {lam, 2 lam} of stability
-    selection.
+    times the sum of absolute coefficients. Where penalties are drawn from lam and
+    2 lam, as in the paper, this is lam.
 
     Parameters
     ----------

@@ -12,8 +12,10 @@ chapter:
     printed 3.6 c18fa585          what a cell prints
     questions 2.1 1               the first questions of a slider
     now 2.1                       what one has at the end
+    Reading: 2, 5                 which of these lines are on no slide
     film resample                 of animations.py
-    minutes 15                    for something that the class does
+    minutes 15                    for something that the class does; above an equation
+                                  or a figure, for that
     Notes: words for the speaker, before those of the chapter
 """
 
@@ -44,6 +46,7 @@ GRADES = {"in class, or in ten minutes": "*", "at home": "**", "for more": "***"
 BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z“*$(])")  # of two sentences
 SHEET = re.compile(r"^### Lecture (\d+): (.+)\n(.+)\n\n((?:- .+\n?)+)", re.MULTILINE)
 POINT = re.compile(r"^- \*\*.+?\.?\*\* ")  # how a line of a sheet begins
+AHEAD = re.compile(r"Before this lecture: (.+?\.)(?= |$)")  # in a sheet
 ASKED = re.compile(r"^>? ?\*\*Move it and answer\.\*\*", re.MULTILINE)
 CONTINUED = re.compile(r"(?!rVAMP)[a-z]")  # how the rest of a sentence begins
 QUOTED = re.compile(r"^> ?", re.MULTILINE)
@@ -154,14 +157,19 @@ def title_of(stem):
 
 
 def homework(number):
-    """Return the slide of a lecture's homework, by grade."""
+    """Return the slide of a lecture's homework, by grade, and of what to do before the
+    next one beside its chapters.
+    """
     row = read_term()[1].loc[number]
     lines = [f"| {when} | {row[grade]} |" for when, grade in GRADES.items()]
-    table = "\n".join(["| when | exercises |", "|---|---|", *lines])
+    body = "\n".join(["| when | exercises |", "|---|---|", *lines])
     notes = "Each ends in a check that says what is wrong with an answer."
-    if "·" in table:
+    if "·" in body:
         notes += " A dot: the exercise belongs to a section with a star."
-    return Slide("homework", "Homework", table, notes)
+    _, lead, _ = read_sheets().get(number + 1, ("", "", []))
+    if ahead := AHEAD.search(lead):
+        body += f"\n\nBefore lecture {number + 1}: {ahead[1]}"
+    return Slide("homework", "Homework", body, notes)
 
 
 def made(title, text):
@@ -172,6 +180,8 @@ def made(title, text):
     for block in re.split(r"\n\n+", text.strip()):
         if block.startswith("Notes: "):
             own.append(block.removeprefix("Notes: "))
+        elif block.startswith("Reading: "):
+            shown[-1] = as_reading(shown[-1], re.findall(r"\d+", block))
         elif block.startswith("$$ "):
             equation = find_equation(block)
             shown.append(displayed(equation))
@@ -189,6 +199,16 @@ def made(title, text):
     body = "\n\n".join(part for part in shown if part)
     notes = "\n\n".join(part for part in [*own, *chapters] if part)
     return slide._replace(body=body, notes=notes)
+
+
+def as_reading(lines, numbers):
+    """Mark some of the numbered lines as left to the reading."""
+    for number in numbers:
+        start = re.compile(rf"^{number}\. ", re.MULTILINE)
+        if not start.search(lines):
+            raise LookupError(f"Reading: {number}: there is no such line")
+        lines = start.sub(r"\g<0>*(reading)* ", lines)
+    return lines
 
 
 def in_parts(slide):

@@ -75,8 +75,13 @@ def _active_columns(problem, replies):
 
 # %% ../../nbs/workshop/active.ipynb #12000206
 def _small_problem(problem, state, replies, columns, gathered):
-    """Make the `Problem` and the `State` of M surrogates and the active columns; None
-    where the prior cannot be restricted to these or the surrogates are not finite.
+    """Make the `Problem` and the `State` of M surrogate columns, which stand for the
+    columns that keep their messages, followed by the active ones, (k,) ints.
+
+    `replies` are moments and messages of the whole problem. `gathered` is a `FirstPass`
+    with the sums over the other columns, from which the surrogates are made
+    (`stand-in-columns`), and the active columns, (M, k). None where the prior cannot be
+    restricted to these or the surrogates are not finite.
     """
     X, r, T = lmmse.stand_in_columns(gathered)
     prior = _restrict_prior(problem.prior, columns, problem.A.shape[1])
@@ -84,10 +89,14 @@ def _small_problem(problem, state, replies, columns, gathered):
         return None
     A = np.hstack([X, gathered.A_S])
     prior = _SurrogateColumns(r, T, prior)
-    Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(replies.u.chi)  # a rough start
-    surrogates = Q_hat, 0 * Q_hat, 0 * Q_hat
+    # surrogates have received nothing yet: a rough precision, and the field 0
+    Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(replies.u.chi)
     active = take_entries(state.to_prior, columns)
-    to_prior = Natural._make(map(np.append, surrogates, active))
+    to_prior = Natural(
+        Q_hat=np.append(Q_hat, active.Q_hat),
+        h=np.append(np.zeros(len(Q_hat)), active.h),
+        chi_hat=np.append(np.zeros(len(Q_hat)), active.chi_hat),
+    )
     return problem._replace(A=A, prior=prior), State(to_prior, state.to_likelihood)
 
 
@@ -181,24 +190,27 @@ def active_set_step(problem, state):
 
 
 def _iterate_first(problem, state, replies, columns):
-    """Iterate on the active columns, (k,) ints, while the others keep their messages;
-    return the new `Replies` and the `FirstPass` with them, or the old replies and None
-    where the iteration fails.
+    """Iterate on the active columns, (k,) ints, while the others keep their messages.
+
+    Return the new `Replies` of all columns and the `FirstPass` with them. Return the
+    old replies and None where there is no small problem, where its iteration breaks
+    down, or where its answer cannot be put into the whole.
     """
-    active = np.isin(np.arange(problem.A.shape[1]), columns)
+    is_active = np.isin(np.arange(problem.A.shape[1]), columns)
     message = replies.prior_message
-    D = np.where(active, 0, message.D)
-    r = np.where(active, 0, message.r)
-    T = np.where(active, 0, message.T)
-    gathered = lmmse.first_pass(problem.A, active, D, r, T)
-    made = _small_problem(problem, state, replies, columns, gathered)
-    if made is None:
+    # the sums are over the other columns; the active ones are collected
+    D = np.where(is_active, 0, message.D)
+    r = np.where(is_active, 0, message.r)
+    T = np.where(is_active, 0, message.T)
+    gathered = lmmse.first_pass(problem.A, is_active, D, r, T)
+    small_problem = _small_problem(problem, state, replies, columns, gathered)
+    if small_problem is None:
         return replies, None
-    small, start = made
-    last = _iterate_few(small, start)
-    if last is None:
+    small, start = small_problem
+    last_step = _iterate_few(small, start)
+    if last_step is None:
         return replies, None
-    return _collect_replies(replies, columns, gathered, small, last)
+    return _collect_replies(replies, columns, gathered, small, last_step)
 
 
 # as large as the square of the shorter side, that a step holds at least: products of
@@ -215,22 +227,29 @@ def machine_memory():
 
 
 def step_for(A):
-    """Choose the step that is fastest for a table: `active_set_step` or `step`. A
-    MemoryError where its matrices are more than the machine has.
+    """Choose the function that takes a step fastest on a table, (M, N):
+    `active_set_step` for one in chunks with many columns per row, else `step`. A
+    MemoryError where the matrices of a step are more than the machine has.
     """
     M, N = A.shape
-    side = min(M, N)
-    needed = MATRICES * 8 * side**2
-    if needed > machine_memory():
-        held = f"{MATRICES} matrices of {side:,} x {side:,}"
-        size = f"{needed / 2**30:.3g} GiB, where this machine has"
-        size += f" {machine_memory() / 2**30:.3g}"
-        remedy = "give fewer columns or rows, or StabilitySelection a sparse table"
-        text = f"a step on a table of {M:,} x {N:,} holds {held}: {size}; {remedy}"
-        raise MemoryError(text)
+    _check_memory(M, N)
     if N >= ACTIVE_FROM_RATIO * M and chunk_axis(A) is not None:
         return active_set_step
     return step.step
+
+
+def _check_memory(M, N):
+    """Refuse a table whose steps need more memory than the machine has."""
+    side = min(M, N)
+    needed = MATRICES * 8 * side**2
+    memory = machine_memory()
+    if needed > memory:
+        raise MemoryError(
+            f"a step on a table of {M:,} x {N:,} holds {MATRICES} matrices of {side:,}"
+            f" x {side:,}: {needed / 2**30:.3g} GiB, where this machine has"
+            f" {memory / 2**30:.3g}; give fewer columns or rows, or StabilitySelection"
+            " a sparse table"
+        )
 
 # %% ../../nbs/workshop/active.ipynb #12000213
 IN_32_BITS_FROM = 3e7  # M^2 N from which on a step in 32 bits is quicker
@@ -269,6 +288,9 @@ class DiagonalStep:
     def _received(self, table, squares, own, others, sign):
         """Return the messages to the columns of a table, which answer with the moments
         `own`, from its rows, with the moments `others`; or the other way round.
+
+        A column receives the sums of a^2 chi and a^2 var of the others, and the sum of
+        a mean, with the sign, corrected for its own mean (`diagonal-step`).
         """
         # a product of 32 and 64 bits would convert the table
         sent = np.array([others.chi, others.var, sign * others.mean], np.float32)
@@ -278,17 +300,29 @@ class DiagonalStep:
         return Natural(Q_hat, Q_hat * own.mean + h, np.maximum(noise, 0))
 
     def __call__(self, problem, state):
-        """Take the step as `step.step` does; a `Breakdown` where it is not finite."""
+        """Take a rough step from a `State`, as `step.step` does: return a `Step`, whose
+        `coupled` is None. A `Breakdown` where a message is not finite.
+
+        In the coupling coefficients receive A'u, and rows -A x: hence the signs.
+        """
         with np.errstate(all="ignore"), step.threads(self.squares):
             replies = step.factor_replies(problem, state)
             x = replies.x
             u = replies.u
-            new = State(
-                self._received(self.table, self.squares, x, u, 1),
-                self._received(self.table.T, self.squares.T, u, x, -1),
-            )
+            to_prior = self._received(self.table, self.squares, x, u, 1)
+            to_rows = self._received(self.table.T, self.squares.T, u, x, -1)
+            new = State(to_prior, to_rows)
             step.check_state(new)
             change = step.relative_change(state, new, u)
-        prior = replies.prior_message
-        rows = replies.likelihood_message
-        return Step(state, x, u, prior, rows, None, new, change, change, 0)
+        return Step(
+            state=state,
+            x=x,
+            u=u,
+            prior_message=replies.prior_message,
+            likelihood_message=replies.likelihood_message,
+            coupled=None,  # no linear system is solved
+            new=new,
+            change=change,
+            delta=change,
+            n_clipped=0,
+        )

@@ -124,23 +124,26 @@ ALL_AT_ONCE = 10  # turns in which every wrong sign is changed
 
 
 def _face_responses(Q, cluster, k, on):
-    """Compute the derivatives of minimisers by their fields, (n, d, d), from their
-    nonzero coefficients `on` and added precisions k, (n, d) each.
+    """Compute the derivatives R of minimisers by their fields, (n, d, d): with S the
+    nonzero coefficients, R = (Q_SS + Di(k_S))^{-1} on S, and 0 elsewhere.
+
+    on, (n, d) bool, is S of each, and k, (n, d), are its added precisions; Q and
+    cluster are as for `solve_lassos`.
     """
-    d = on.shape[1]
-    # a face is a cluster with a set of nonzero coefficients, packed into one number:
-    # all points on it have one derivative, unless their penalties are drawn
+    n, d = on.shape
+    # all minimisers of a cluster with the same S have one R, unless their penalties
+    # are drawn; S is packed into the bits of a number
     face = cluster * 2**d + on @ 2 ** np.arange(d)
     if k.any():
-        face = np.arange(len(on))
-    _, first, each = np.unique(face, return_index=True, return_inverse=True)
-    on = on[first]
-    k = k[first]
-    both = on[:, :, None] & on[:, None]
+        face = np.arange(n)
+    _, first, face_number = np.unique(face, return_index=True, return_inverse=True)
+    S = on[first]
+    within_S = S[:, :, None] & S[:, None]
     # 1 on the diagonal where a coefficient is zero keeps the matrix invertible
-    H = np.where(both, Q[cluster[first]], 0.0)
-    H += np.where(on, k, 1.0)[:, :, None] * np.eye(d)
-    return (np.linalg.inv(H) * both)[each]
+    H = np.where(within_S, Q[cluster[first]], 0.0)
+    H += np.where(S, k[first], 1.0)[:, :, None] * np.eye(d)
+    R = np.linalg.inv(H) * within_S
+    return R[face_number]
 
 
 def _correct_signs(signs, x, pull, t, positive):
@@ -158,6 +161,18 @@ def _correct_signs(signs, x, pull, t, positive):
     return np.where(signs != 0, stays, enters)
 
 # %% ../../nbs/course/47_clusters.ipynb #ea325715
+def _minimise_for_signs(signs, Q, cluster, g, t, k, positive):
+    """Minimise for given signs, (n, d); return the minimisers, (n, d), and the signs
+    that the optimality conditions ask for there. Other arguments are those of
+    `solve_lassos`.
+    """
+    # with fixed signs the minimum is that of a quadratic function
+    force = g - t * signs
+    x = times(_face_responses(Q, cluster, k, signs != 0), force)
+    pull = g - times(Q[cluster], x)
+    return x, _correct_signs(signs, x, pull, t, positive)
+
+
 def solve_lassos(Q, cluster, g, t, k, positive=False):
     """Minimise x'Qx/2 - g'x + sum_i (t_i |x_i| + k_i x_i^2 / 2) for many fields g at
     once, under x >= 0 if positive.
@@ -174,26 +189,22 @@ def solve_lassos(Q, cluster, g, t, k, positive=False):
     largest = (beyond > 0) & (beyond == beyond.max(1, keepdims=True))
     signs = np.sign(g) * largest
     x = np.empty_like(g)
-    open_fields = np.arange(len(g))  # those whose signs are not settled
+    unsettled = np.arange(len(g))  # fields whose signs still change
     for turn in range(100):
-        old = signs[open_fields]
-        c = cluster[open_fields]
-        thresholds = t[open_fields]
-        # with fixed signs the minimum is that of a quadratic function
-        force = g[open_fields] - thresholds * old
-        minimiser = times(_face_responses(Q, c, k[open_fields], old != 0), force)
-        x[open_fields] = minimiser
-        pull = g[open_fields] - times(Q[c], minimiser)
-        corrected = _correct_signs(old, minimiser, pull, thresholds, positive)
+        now = unsettled
+        old = signs[now]
+        x[now], corrected = _minimise_for_signs(
+            old, Q, cluster[now], g[now], t[now], k[now], positive
+        )
         wrong = corrected != old
         # the first change alone cannot cycle, all at once are faster
         if turn >= ALL_AT_ONCE:
             wrong &= wrong.cumsum(1) == 1
-        signs[open_fields] = np.where(wrong, corrected, old)
-        open_fields = open_fields[wrong.any(1)]
-        if not len(open_fields):
+        signs[now] = np.where(wrong, corrected, old)
+        unsettled = now[wrong.any(1)]
+        if not len(unsettled):
             break
-    return x, len(open_fields)
+    return x, len(unsettled)
 
 # %% ../../nbs/course/47_clusters.ipynb #7de45c76
 NODES = 8192  # points of the joint noise of a cluster, at the end ...
@@ -230,39 +241,51 @@ class Nodes(NamedTuple):
         return np.array([self.x != 0, self.x, self.x**2]).mean(2)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck011
-def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
-    """Solve the small Lassos of B clusters at n points of the joint noise of their
-    fields; return `Nodes`.
+def _mean_response(x, z, roots, E, cavity, derivatives):
+    """Estimate the mean response of minimisers x, (B, n, d), to their fields: E R by
+    `by-stein`, (B, d, d).
 
-    columns, (B, d), are the numbers of theirs; the prior is for all N. `cavity` is the
-    `CavityInput` without the cluster itself, (B, d) and twice (B, d, d). The points
-    begin at `start` in the list of NODES.
+    The fields' covariance C has the eigenvectors E, (B, d, d), and the roots of its
+    eigenvalues are `roots`, (B, 1, d); the points z are (n, d). `derivatives` is the
+    function that computes R at each point, for directions almost without noise.
     """
-    d = columns.shape[1]
+    variances = roots**2
+    largest = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
+    epsilon = SILENT * largest[..., None] + 1e-300
+    products = transposed(x) @ z @ E * roots / len(z)  # E[x z'] C^{1/2}, times E
+    # R only where epsilon changes more than the sixth digit of the regression
+    if (variances < 1e6 * epsilon).any():
+        products += derivatives().mean(1) @ E * epsilon
+    return products / (variances + epsilon) @ transposed(E)
+
+
+def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
+    """Solve the small Lassos of B clusters of d columns at n points of the joint noise
+    of their fields; return `Nodes`.
+
+    columns, (B, d), are the numbers of the clusters' columns, and the prior is for all
+    N. `cavity` is the `CavityInput` without the cluster itself, (B, d) and twice
+    (B, d, d): a field is its mean plus C^{1/2} z at a point z, for its noise C. The
+    points begin at `start` in the list of NODES.
+    """
+    B, d = columns.shape
     z, u = _noise_points(d, start, start + n)
-    sizes, E = np.linalg.eigh(cavity.noise)
-    roots = np.sqrt(np.maximum(sizes, 0))[:, None]
+    variances, E = np.linalg.eigh(cavity.noise)
+    roots = np.sqrt(np.maximum(variances, 0))[:, None]
     noise = z @ ((E * roots) @ transposed(E))
-    t, k = _draw_penalties(prior, columns, N, u)
-    t = t.reshape(-1, d)
-    k = k.reshape(-1, d)
-    g = (noise + cavity.mean[:, None]).reshape(-1, d)
-    Q = cavity.Sigma
-    cluster = np.repeat(np.arange(len(columns)), n)
-    x, _ = solve_lassos(Q, cluster, g, t, k, prior.positive)
+    # all fields in one list, cluster by cluster
+    t, k = [v.reshape(-1, d) for v in _draw_penalties(prior, columns, N, u)]
+    fields = (noise + cavity.mean[:, None]).reshape(-1, d)
+    cluster = np.repeat(np.arange(B), n)
+    x, _ = solve_lassos(cavity.Sigma, cluster, fields, t, k, prior.positive)
     on = x != 0
 
     def derivatives():
-        return _face_responses(Q, cluster, k, on).reshape(noise.shape + (d,))
+        R = _face_responses(cavity.Sigma, cluster, k, on)
+        return R.reshape(noise.shape + (d,))
 
     x = x.reshape(noise.shape)
-    # the mean response from products with the noise (Stein's lemma), which are smooth
-    largest = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
-    least = SILENT * largest[..., None] + 1e-300
-    products = transposed(x) @ z @ E * roots / n
-    if (roots**2 < 1e6 * least).any():  # without noise: the derivative itself
-        products += derivatives().mean(1) @ E * least
-    response = products / (roots**2 + least) @ transposed(E)
+    response = _mean_response(x, z, roots, E, cavity, derivatives)
     return Nodes(noise, x, derivatives, response)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ckp01
@@ -291,16 +314,21 @@ def _clip_response(chi, Q):
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck0m1
 def cluster_message(nodes, cavity):
-    """Compute the moments of B clusters at their `Nodes`, and their message to the
-    other columns (`cluster-message`).
+    """Compute the moments of B clusters of d columns at their `Nodes`, and their
+    message to the other columns (`cluster-message`): with L = (I - chi Q)^{-1},
 
-    Return two triples of arrays (B, d), (B, d, d): mean, chi and v; D, r and T, with D
-    and T positive semidefinite. Mean and r are the vectors.
+        D = L chi,   r = L (mean - chi h),   T = L (v - chi C chi) L',
+
+    where h, Q and C are mean, response and noise of `cavity`, a `CavityInput`.
+
+    Return two triples: mean (B, d), response chi and covariance v (B, d, d) of the
+    coefficients; D (B, d, d), r (B, d) and T (B, d, d). D and T are positive
+    semidefinite.
     """
     h, Q, C = cavity
     mean = nodes.x.mean(1)
     chi = _clip_response(nodes.response, Q)
-    # what is not linear in the noise is noise of the message
+    # v - chi C chi, without a difference: covariance of what is not linear in the noise
     nonlinear = nodes.x - mean[:, None] - nodes.noise @ chi
     excess = transposed(nonlinear) @ nonlinear / nonlinear.shape[1]
     L = np.linalg.inv(np.eye(h.shape[1]) - chi @ Q)

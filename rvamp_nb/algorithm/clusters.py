@@ -16,6 +16,7 @@ cluster's coefficients are independent, so that the coupling does not change.
 """
 
 from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from . import cluster_channel, lmmse
 from .cluster_channel import NODES, CavityInput, moment_view
 from .groups import BlockLayout, BlockNatural
 from .linalg import diagonal, symmetric, times, transposed
-from .messages import Mixed, Moments, take_entries
+from .messages import Mixed, Moments, MomentView, take_entries
 from .prior import Prior
 from .problem import MATTERS, Breakdown
 from .step import WithIntercept, message_to_coupling, reply
@@ -73,7 +74,7 @@ class RotatedMessage(namedtuple("Turned", Mixed._fields + ("view", "turns", "lay
         inputs = cluster_channel.cavity_input(
             A, self.view, rows, solved.u.mean, columns
         )
-        return _to_columns(solved, self, self.members, inputs)
+        return _to_columns(solved, self, inputs)
 
 
 @lmmse.couple_both.register
@@ -81,57 +82,69 @@ def _columns_in_clusters(prior: RotatedMessage, rows, A, *_):
     return prior.coupled(A, rows)
 
 
-def _to_columns(solved, message, members, inputs):
+def _to_columns(solved, message, inputs):
     """Turn a `Coupled` in the coordinates of clusters back to those of their columns.
 
-    `message` is the `RotatedMessage`, `members` the columns (B, d) for each size of
-    clusters, and `inputs` the `CavityInput` of all of them.
+    `message` is the `RotatedMessage` to the coupling, and `inputs` the `CavityInput` of
+    all columns in clusters, in the order of `message.members`. Single columns keep
+    their moments and messages; those of clusters are from `_message_to_columns`.
     """
     mean = solved.x.mean.copy()
     chi = solved.x.chi.copy()
     var = solved.x.var.copy()
+    h = solved.to_prior.h.copy()
     layout = message.layout
-    alone = solved.to_prior._replace(h=solved.to_prior.h.copy())
-    to_prior = BlockNatural.of(alone, layout)
-    # the blocks are views, sorted by size: those of single columns come first
-    precisions = layout.blocks(to_prior.Q_hat)[-len(members) :]
-    noises = layout.blocks(to_prior.chi_hat)[-len(members) :]
+    single = BlockNatural.of(solved.to_prior, layout)
+    precisions = layout.blocks(single.Q_hat)
+    noises = layout.blocks(single.chi_hat)
+    # blocks are sorted by size: those of single columns come first and stay
+    place = len(layout.members) - len(message.members)
     start = 0
-    for m, turn, Q_hat, chi_hat in zip(members, message.turns, precisions, noises):
-        places = start + np.arange(m.size).reshape(m.shape)
-        start += m.size
-        r = message.r[m]
-        t = message.T[m]
-        field, response, covariance = _message_to_columns(inputs.of(places), turn, r, t)
-        to_prior.h[m], Q_hat[:], chi_hat[:] = field
-        mean[m] = times(turn[0], solved.x.mean[m])
-        chi[m] = diagonal(response)
-        var[m] = diagonal(covariance)
+    for columns, turn in zip(message.members, message.turns):
+        numbers = start + np.arange(columns.size).reshape(columns.shape)
+        start += columns.size
+        field, response, covariance = _message_to_columns(
+            inputs.of(numbers), turn, message.r[columns], message.T[columns]
+        )
+        h[columns] = field.mean
+        precisions[place] = field.Sigma
+        noises[place] = field.noise
+        place += 1
+        J, _ = turn
+        mean[columns] = times(J, solved.x.mean[columns])
+        chi[columns] = diagonal(response)
+        var[columns] = diagonal(covariance)
+    to_prior = BlockNatural(layout.flat(precisions), h, layout.flat(noises), layout)
     return solved._replace(x=Moments(mean, chi, var), to_prior=to_prior)
 
 
 def _message_to_columns(inputs, turn, r, t):
-    """Compute the message to clusters, a `CavityInput`, their response and their
-    covariance, (B, d, d), in the coordinates of their columns.
+    """Compute the message to clusters of d columns, a `CavityInput`, and their response
+    and covariance, (B, d, d), in the coordinates x of their columns.
 
-    `inputs`, r and t are in coordinates in which a cluster's coefficients are
-    independent: its `CavityInput`, and its message, (B, d), where D = 1. `turn` is J,
-    from these to the columns, and its inverse.
+    `turn` is J, (B, d, d), with x = J x', and its inverse. In the coordinates x' the
+    coefficients are independent: the prior's message has D = 1, means r and variances
+    t, (B, d), and `inputs` is the `CavityInput` of the turned columns: response B and
+    noise P. The message follows by `cluster-cavity`, the response is I - B, and the
+    covariance (I - B) T (I - B) + P - B T B (`cluster-covariance`).
     """
-    _, B, P = inputs
     J, J_inv = turn
+    B = inputs.Sigma
     field, Q, C = cluster_channel.cavity_of(inputs, np.ones(r.shape), r, t)
     # rounding may leave negative eigenvalues in the noise: set them to 0
     values, E = np.linalg.eigh(symmetric(C))
     C = C - (E * np.minimum(values, 0)[:, None]) @ transposed(E)
     response = np.eye(r.shape[1]) - B
     T = t[:, None]
-    covariance = (response * T) @ response + P - (B * T) @ B
+    covariance = (response * T) @ response + inputs.noise - (B * T) @ B
+    # to the columns: fields by J^-T, precisions by J^-T . J^-1, covariances by J . J'
     back = transposed(J_inv)
-    Q = symmetric(back @ Q @ J_inv)
-    C = symmetric(back @ C @ J_inv)
+    message = CavityInput(
+        mean=times(back, field),
+        Sigma=symmetric(back @ Q @ J_inv),
+        noise=symmetric(back @ C @ J_inv),
+    )
     J_T = transposed(J)
-    message = CavityInput(times(back, field), Q, C)
     return message, J @ response @ J_T, J @ covariance @ J_T
 
 
@@ -152,16 +165,30 @@ def _make_definite(Q):
     return Q + added[..., None] * np.eye(Q.shape[-1])
 
 
+class _SolvedClusters(NamedTuple):
+    """B clusters of d columns, solved in their fields."""
+
+    moments: Moments  # (B, d) each, of the coefficients x
+    turn: tuple  # J and its inverse, (B, d, d): x = J x' with independent x'
+    view: MomentView  # message about x', (B, d): D is 1
+
+
 def _solve_clusters(prior, m, N, cavity):
-    """Solve clusters of columns m, (B, d); return their `Moments`, J and its inverse,
-    and D, r and T of their message in these coordinates.
+    """Solve clusters of columns m, (B, d), of N, at the nodes of their `CavityInput`;
+    return the `_SolvedClusters`.
     """
     nodes = cluster_channel.at_quadrature(prior, m, N, cavity)
     (mean, chi, v), (D, r, T) = cluster_channel.cluster_message(nodes, cavity)
     turn, t = cluster_channel.decorrelating_basis(D, T)
     rho = diagonal(chi @ cavity.Sigma)
     moments = Moments(mean, diagonal(chi), diagonal(v), rho, 1 - rho)
-    return moments, turn, (1.0, times(turn[1], r), t)
+    return _SolvedClusters(moments, turn, MomentView(1.0, times(turn[1], r), t))
+
+
+def _put_entries(vectors, places, values):
+    """Write values into each of some vectors, in place."""
+    for vector, new in zip(vectors, values):
+        vector[places] = new
 
 
 class ClusteredPrior(Prior):
@@ -229,22 +256,25 @@ class ClusteredPrior(Prior):
     def message(self, incoming, data_precision):
         """Return moments of x, the message to the coupling, a ridge for loose
         coefficients and the number of floored variances, as `message_to_coupling`.
+
+        `incoming` is a `BlockNatural`. All columns are first treated one by one; then
+        the moments and messages of those in clusters, from their small Lassos, take
+        the places of what the single columns have.
         """
         alone = incoming.alone()
         x = self.whole.moments(alone)
         mixed, ridge, n_clipped = message_to_coupling(x, alone, data_precision)
         view = moment_view(mixed, x, alone)
         turns = []
-        for m, cavity in self.cavities(incoming):
-            moments, turn, message = _solve_clusters(self.prior, m, self.N, cavity)
-            turns.append(turn)
-            for values, of_cluster in zip(x, moments):
-                values[m] = of_cluster
-            for values in (mixed.S, mixed.Q_hat, mixed.h, mixed.chi_hat, ridge):
-                values[m] = 0  # a cluster is in R
-            for in_mixed, in_view, of_cluster in zip(mixed[4:], view, message):
-                in_mixed[m] = of_cluster
-                in_view[m] = of_cluster
+        for columns, cavity in self.cavities(incoming):
+            solved = _solve_clusters(self.prior, columns, self.N, cavity)
+            turns.append(solved.turn)
+            _put_entries(x, columns, solved.moments)
+            _put_entries(view, columns, solved.view)
+            # a cluster is in R: its message has no natural view
+            in_R = Mixed(False, 0.0, 0.0, 0.0, *solved.view)
+            _put_entries(mixed, columns, in_R)
+            ridge[columns] = 0
         message = RotatedMessage._make(mixed + (view, turns, self.layout))
         return x, message, ridge, n_clipped
 
@@ -296,42 +326,54 @@ def find_clusters(A, Pi):
     return [columns[group == g] for g in np.unique(group) if size[g] > 1]
 
 
+def _whole_numbers(indices):
+    """Return a list of whole numbers as an int array; None for anything else."""
+    try:
+        items = list(indices)
+        numbers = np.array(items)
+    except (TypeError, ValueError):  # no list, or one of lists that differ in length
+        return None
+    if not items:
+        return np.zeros(0, dtype=int)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        return None
+    # numpy takes True for 1 beside integers
+    if any(isinstance(item, (bool, np.bool_)) for item in items):
+        return None
+    return numbers.astype(int)
+
+
 def check_indices(name, indices, n):
     """Validate whole numbers from 0 to n - 1, each once; return an int array. A
     ValueError, with the argument's name, for anything else.
     """
-    try:
-        items = list(indices)
-        numbers = np.array(items or np.zeros(0, dtype=int))
-    except (TypeError, ValueError):  # no list, or one of lists that differ in length
-        items = []
-        numbers = np.array(None)
-    # numpy takes True for 1 beside integers
-    has_bools = any(isinstance(item, (bool, np.bool_)) for item in items)
-    are_whole = numbers.ndim == 1 and numbers.dtype.kind in "iu" and not has_bools
-    inside = are_whole and np.isin(numbers, np.arange(n)).all()
-    if not inside or len(np.unique(numbers)) < len(numbers):
+    numbers = _whole_numbers(indices)
+    is_valid = numbers is not None and np.isin(numbers, np.arange(n)).all()
+    if not is_valid or len(np.unique(numbers)) < len(numbers):
         raise ValueError(
             f"{name} must be a list of numbers from 0 to {n - 1}, each once, got"
             f" {indices!r}"
         )
-    return numbers.astype(int)
+    return numbers
 
 
 def check_clusters(clusters, problem, N):
     """Validate clusters of some of the N columns of a problem: return a list of int
-    arrays, or "auto". A TypeError or ValueError where they cannot be used.
+    arrays, or "auto". A ValueError for what is no list of lists of columns; a TypeError
+    for a prior that selects no columns one by one, and at finite beta.
     """
-    if isinstance(clusters, str) and clusters == "auto":
+    is_text = isinstance(clusters, str)
+    if is_text and clusters == "auto":
         checked = clusters
-    elif not np.iterable(clusters) or isinstance(clusters, str):
+    elif is_text or not np.iterable(clusters):
         rule = '"auto" or a list of lists ([] for none)'
         raise ValueError(f"clusters must be {rule}, got {clusters!r}")
     else:
         checked = _check_lists(clusters, problem.A, N)
-    if not len(checked):
-        return checked
-    if not np.any(problem.prior.split()[0]) or np.isfinite(problem.beta):
+        if not checked:
+            return checked
+    thresholds, _ = problem.prior.split()
+    if not np.any(thresholds) or np.isfinite(problem.beta):
         raise TypeError(
             "clusters are for a penalty that selects, such as Laplace(0.1), at"
             " beta = inf"

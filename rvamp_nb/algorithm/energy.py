@@ -122,27 +122,33 @@ def joint_part(messages):
 
 # %% ../../nbs/course/42_free_energy.ipynb #ef8ccc2a
 def width_part(A, messages, beta):
-    """Compute the term of the Gaussians' widths, by log-determinants of precisions, at
-    finite beta (`widths`), a float; at beta = inf it is 0.
+    """Compute the term of the Gaussians' widths at finite beta (`widths`), a float, by
+    log-determinants: those of the joint precisions of prior, rows and coupling minus
+    that of the coupling, over 2 beta. At beta = inf it is 0.
     """
     if np.isinf(beta):
         return 0.0
     to_x, to_u, from_x, from_u = messages
-    S = from_x.S
-    Q = _received(A, to_x).Q_hat
-    joint = np.log(np.where(S, Q + from_x.Q_hat, 1 + from_x.D * Q)).sum()
+    Q_hat = _received(A, to_x).Q_hat
+    # off S, where the precision may be infinite, log D is taken out of both terms
+    of_columns = np.where(from_x.S, Q_hat + from_x.Q_hat, 1 + from_x.D * Q_hat)
+    joint = np.log(of_columns).sum()
     joint += np.log(to_u.Q_hat + from_u.Q_hat).sum()
-    # the determinant lemma: of the smaller matrix, (M, M) or (N, N)
+    return (joint - _coupling_log_det(A, from_x, from_u)) / (2 * beta)
+
+
+def _coupling_log_det(A, prior, rows):
+    """Compute the log-determinant of the coupling's precision, a float, without log D
+    off S: by the determinant lemma that of the smaller matrix, (M, M) or (N, N).
+    """
     if lmmse.is_wide(A):
-        wide = lmmse.wide_matrices(A, from_x, from_u)
-        rows = mirrored(wide.H) + np.diag(from_u.Q_hat)
-        coupling = np.linalg.slogdet(rows)[1] - np.linalg.slogdet(wide.Sigma_S)[1]
-    else:
-        W = np.where(S, 1, np.sqrt(from_x.D))  # off S the precision may be infinite
-        q = np.where(S, from_x.Q_hat, 1)
-        scaled = W[:, None] * lmmse.tall_form(A, from_x, from_u).C * W + np.diag(q)
-        coupling = np.log(from_u.Q_hat).sum() + np.linalg.slogdet(scaled)[1]
-    return (joint - coupling) / (2 * beta)
+        wide = lmmse.wide_matrices(A, prior, rows)
+        of_rows = mirrored(wide.H) + np.diag(rows.Q_hat)
+        return np.linalg.slogdet(of_rows)[1] - np.linalg.slogdet(wide.Sigma_S)[1]
+    W = np.where(prior.S, 1, np.sqrt(prior.D))
+    q = np.where(prior.S, prior.Q_hat, 1)
+    scaled = W[:, None] * lmmse.tall_form(A, prior, rows).C * W + np.diag(q)
+    return np.log(rows.Q_hat).sum() + np.linalg.slogdet(scaled)[1]
 
 # %% ../../nbs/course/42_free_energy.ipynb #e88ade76
 def _refuse_clusters(what, messages):
@@ -171,12 +177,16 @@ def variational(problem, messages):
 
 @numpy_errors(under="ignore")
 def free_energy(fit: Fit) -> float:
-    """Compute the free energy G at the fixed point of a fit of `rvamp`. Any loss,
-    prior, law of independent counts and beta will do (`free-energy`). At beta = inf, -G
-    is the mean over counts and penalties of the least value of sum_mu c_mu l(y_mu,
-    a_mu'x) plus the penalty. At finite beta, beta G is the mean of the logarithm of the
-    integral of exp(-beta (that)) over x, the spike-and-slab prior normalised and all
-    others not.
+    """Compute the free energy G at the fixed point of a fit of `rvamp` (`free-energy`),
+    for any loss, prior, law of independent counts and beta.
+
+    At beta = inf, -G estimates the mean objective of the refits: the mean over counts
+    and penalties of the least value over x of
+
+        E(x) = sum_mu c_mu l(y_mu, a_mu'x) + penalty of x.
+
+    At finite beta, beta G is the mean of the logarithm of the integral of exp(-beta
+    E(x)) over x, with the spike-and-slab prior normalised and all others not.
 
     Parameters
     ----------
@@ -211,21 +221,26 @@ def free_energy(fit: Fit) -> float:
 # %% ../../nbs/course/42_free_energy.ipynb #eb90c910
 def _prior_gains(prior, incoming, beta):
     """Average g and g^2, with g the response of each coefficient in one resample, over
-    the field and the random penalty; an array (2, N).
+    the field and the random penalty; an array (2, N). `incoming` is `Natural`.
     """
     total = 0.0
     for weight, case in prior.cases():
-        if np.isinf(beta) and isinstance(case, Penalty):
-            chi = case.channel(incoming, beta)[1]  # g is 0 or 1 / (Q + k)
-            _, k = case.split()
-            gains = chi, chi / (incoming.Q_hat + k)
-        else:
-            xi, w = field_nodes(incoming, case.bends(incoming.Q_hat, beta))
-            field = incoming.h + np.sqrt(incoming.chi_hat) * xi
-            _, _, g = case.inner(field, incoming.Q_hat, beta)
-            gains = (w * g).sum(0), (w * g**2).sum(0)
-        total = total + weight * np.array(gains)
+        total = total + weight * np.array(_gains_at_penalty(case, incoming, beta))
     return total
+
+
+def _gains_at_penalty(prior, incoming, beta):
+    """Average g and g^2 over the field, (N,) each, at one penalty."""
+    if np.isinf(beta) and isinstance(prior, Penalty):
+        # g is 1 / (Q_hat + k) where a coefficient is selected, else 0: so the mean of
+        # g^2 is that of g times this number
+        mean = prior.channel(incoming, beta)[1]
+        _, k = prior.split()
+        return mean, mean / (incoming.Q_hat + k)
+    xi, w = field_nodes(incoming, prior.bends(incoming.Q_hat, beta))
+    field = incoming.h + np.sqrt(incoming.chi_hat) * xi
+    _, _, g = prior.inner(field, incoming.Q_hat, beta)
+    return (w * g).sum(0), (w * g**2).sum(0)
 
 # %% ../../nbs/course/42_free_energy.ipynb #ea12447d
 def _row_gains(problem, incoming, c):
@@ -245,45 +260,58 @@ def _row_gains(problem, incoming, c):
 
 # %% ../../nbs/course/42_free_energy.ipynb #ee69b4ba
 def _factor_replicon(fit):
-    """Compute how the prior and the likelihood pass on differences between copies, R_1
-    (`factor-replicon`): factors of the coefficients, (N,), on chi_hat on S and on T off
-    it, and of the rows, (M,). Groups of columns are refused (TypeError).
+    """Compute R_1 of `factor-replicon`: by what factor the prior and the likelihood
+    pass on a small noise that two copies share beyond others.
+
+    With g the response of a coefficient or row in one resample, R_1 is Var(g) / E[g]^2.
+    Return two arrays: for the coefficients, (N,), where off S the factor is that for T,
+    Var(g) / (1 - rho)^2; and for the rows, (M,). Groups of columns are refused
+    (TypeError).
     """
     messages = messages_of(fit)
-    problem = fit.problem
-    prior, with_intercept = _inner_prior(problem)
+    prior, _ = _inner_prior(fit.problem)
     if prior.column_groups:
         raise TypeError("a replicon is for single columns, not for groups of them")
-    to_x, to_u, from_x, _ = messages
-    mean = 1 / to_x.Q_hat  # holds for an intercept; the others are set below
-    square = mean**2
-    N = len(mean) - with_intercept
-    of_columns = Natural(*np.array(to_x)[:, :N])
-    mean[:N], square[:N] = _prior_gains(prior, of_columns, problem.beta)
-    scale = np.where(from_x.S, mean, fit.last.x.rho_bar)
+    mean, square = _column_gains(fit.problem, messages.to_prior)
+    scale = np.where(messages.from_prior.S, mean, fit.last.x.rho_bar)
     of_x = np.maximum(square - mean**2, 0) / scale**2
-    total = 0
-    for c, weight in zip(*problem.counts.nodes()):
+    row_gains = 0
+    for c, weight in zip(*fit.problem.counts.nodes()):
         if c > 0 and weight > 1e-14:  # a row that is not drawn has no response
-            total = total + weight * np.array(_row_gains(problem, to_u, c))
-    mean, square = total
+            at_count = np.array(_row_gains(fit.problem, messages.to_likelihood, c))
+            row_gains = row_gains + weight * at_count
+    row_mean, row_square = row_gains
+    row_variance = np.maximum(row_square - row_mean**2, 0)
     # chi of rows that cannot be moved is kept above 0 (chapter 3.2)
-    return of_x, np.maximum(square - mean**2, 0) / fit.last.u.chi**2
+    return of_x, row_variance / fit.last.u.chi**2
+
+
+def _column_gains(problem, incoming):
+    """Average g and g^2 of all coefficients, (2, N), an intercept at the end."""
+    prior, with_intercept = _inner_prior(problem)
+    N = len(incoming.h) - with_intercept
+    of_columns = Natural(*np.array(incoming)[:, :N])
+    gains = _prior_gains(prior, of_columns, problem.beta)
+    g = 1 / incoming.Q_hat[N:]  # of an intercept, in every resample; or empty
+    return np.hstack([gains, [g, g**2]])
 
 # %% ../../nbs/course/42_free_energy.ipynb #e94ca213
 def _pass_on_differences(fit, replicon, x, u):
-    """Apply one round, R_2 R_1, to differences between copies, of coefficients x, (N,),
-    and of rows u, (M,), both at least 0; return them after it. `replicon` is R_1.
+    """Apply one round, R_2 R_1, to the extra noise that copies share: variances of
+    coefficients x, (N,), and of rows u, (M,), at least 0. Return both after the round;
+    `replicon` is R_1, what `_factor_replicon` returns.
+
+    R_2 is the coupling's map of noises at the fixed precisions. It is linear and does
+    not depend on the means, so `couple` gives it with these noises and means 0.
     """
     messages = messages_of(fit)
     of_columns, of_rows = replicon
-    S = messages.from_prior.S
     noise = of_columns * x
-    # the coupling is linear: noises without any mean come back as R_2 of them
-    chi_hat = np.where(S, noise, 0)
-    T = np.where(S, 0, noise)
+    S = messages.from_prior.S
     zeros = np.zeros(len(x))
-    prior = messages.from_prior._replace(h=zeros, r=zeros, chi_hat=chi_hat, T=T)
+    prior = messages.from_prior._replace(
+        h=zeros, r=zeros, chi_hat=np.where(S, noise, 0), T=np.where(S, 0, noise)
+    )
     rows = messages.from_likelihood._replace(h=0 * u, chi_hat=of_rows * u)
     _, _, to_prior, to_likelihood = lmmse.couple(fit.problem.A, prior, rows)
     return np.maximum(to_prior.chi_hat, 0), np.maximum(to_likelihood.chi_hat, 0)
@@ -295,16 +323,18 @@ def _growth_has_settled(growth, tol):
     """
     if len(growth) < 5:
         return False
-    # factors of two turns: those of one may alternate
-    over_two = np.sqrt(np.array(growth[-4:]) * np.array(growth[-5:-1]))
+    # geometric means of two turns, for the growth in one may alternate
+    last = np.array(growth[-5:])
+    over_two = np.sqrt(last[1:] * last[:-1])
     if over_two[-1] < tol:
         return True
     change_before = np.abs(over_two[1] - over_two[0])
     change = np.abs(over_two[3] - over_two[2])
-    q = 0.0
+    q = 0.0  # by how much a change shrinks in a turn: these two are two turns apart
     if change_before > 0:
         q = min(np.sqrt(change / change_before), 0.999)
-    # changes that shrink by q sum up to q / (1 - q) of the last one
+    # changes that shrink by q sum up to q / (1 - q) of the last one; a q that is small
+    # by chance counts as a tenth
     return change * max(q / (1 - q), 0.1) <= tol * over_two[-1]
 
 # %% ../../nbs/course/42_free_energy.ipynb #eb680846

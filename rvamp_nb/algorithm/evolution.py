@@ -124,32 +124,40 @@ def _move_scale(model, new, macro):
     selected = PiLaw(x_0, share, new, model.scaled(macro), model.beta).mean
     gap = np.log(max(selected, 1e-12) / model.selected)
     # small steps, for the messages move at the same time
-    step = np.clip(gap / 3, -0.5, 0.5) / np.sqrt(
-        order_parameters.columns_of(model.prior)
-    )
+    n_columns = order_parameters.columns_of(model.prior)
+    step = np.clip(gap / 3, -0.5, 0.5) / np.sqrt(n_columns)
     return new._replace(scale=macro.scale * np.exp(step))
 
 
 def _accelerate(old, new, before):
-    """Combine the last moves by Anderson's rule and return the next point; half a step
-    where that is far from the half step. `before` are the last pairs of a point and
-    the move from it.
+    """Combine the last moves by Anderson's rule (chapter 3.5) and return the next
+    point, (K,); half a step where that is far from the half step. `before` are the last
+    pairs of a point and the move from it.
+
+    The weights gamma are such that the differences to earlier moves, so weighted,
+    resemble the last move: least squares in units of each number.
     """
     move = new - old
-    scale = np.abs(new) + 1e-300
+    unit = np.abs(new) + 1e-300
     half_step = old + move / 2
     if len(before) < 2:
         return half_step
-    dz, dr = ([old, move] - np.array(before)).swapaxes(0, 1)
-    if not np.isfinite(dr / scale).all():  # overflow
+    from_points = old - np.array([point for point, _ in before])
+    from_moves = move - np.array([earlier for _, earlier in before])
+    if not np.isfinite(from_moves / unit).all():  # overflow
         return half_step
-    gamma = np.linalg.lstsq((dr / scale).T, move / scale, rcond=1e-6)[0]
-    point = half_step - (gamma[:, None] * (dz + dr / 2)).sum(0)
+    gamma = np.linalg.lstsq((from_moves / unit).T, move / unit, rcond=1e-6)[0]
+    point = half_step - (gamma[:, None] * (from_points + from_moves / 2)).sum(0)
     # precisions and variances must keep their sign and their size
     near = (point > 0.2 * half_step) & (point < 5 * half_step)
     if (near | (new == 0)).all():
         return point
     return half_step
+
+
+def _as_messages(numbers):
+    """Make `OrderParameters` of plain floats from an array."""
+    return OrderParameters._make(numbers.tolist())
 
 
 def _iterate_turns(model, macro, tol, max_iter):
@@ -167,8 +175,8 @@ def _iterate_turns(model, macro, tol, max_iter):
             return macro, n, np.nan
         change = _relative_change(old, turned)
         if change < tol:
-            return OrderParameters._make(new.tolist()), n, change
-        macro = OrderParameters._make(_accelerate(old, new, moves[-5:]).tolist())
+            return _as_messages(new), n, change
+        macro = _as_messages(_accelerate(old, new, moves[-5:]))
         moves.append((old, new - old))
     return macro, max_iter, change
 
@@ -201,40 +209,45 @@ def _Pi_at(law, h, more=0.0):
 def _tail_probability(law, h):
     """Compute the probability that a mean field is as large as h or larger: in size,
     but for a positive prior; of h's shape.
+
+    The mean field of a coefficient x_0 is normal: it has the mean k Q_hat_1x x_0 and,
+    over data sets, the variance psi_hat_1x. Average over the truths of a `PiLaw`.
     """
-    s = np.sqrt(law.macro.psi_hat_1x)
+    macro = law.macro
     h = np.asarray(h)[..., None]
-    centre = law.macro.k * law.macro.Q_hat_1x * law.x_0
+    centre = macro.k * macro.Q_hat_1x * law.x_0
     if isinstance(law.prior, GroupLasso):
-        return (
-            order_parameters.probability_longer(
-                law.prior, centre, law.macro.psi_hat_1x, h
-            )
-            @ law.share
+        tail = order_parameters.probability_longer(
+            law.prior, centre, macro.psi_hat_1x, h
         )
-    tail = ndtr((centre - h) / s)
+        return tail @ law.share
+    sd = np.sqrt(macro.psi_hat_1x)
+    tail = ndtr((centre - h) / sd)
     if not law.prior.positive:
-        tail = tail + ndtr((-centre - h) / s)
+        tail = tail + ndtr((-centre - h) / sd)
     return tail @ law.share
 
 
 def _least_field(law, reached):
     """Find the least field h at which the bool array reached(h) is true, entry by
     entry; each entry must stay true for larger fields.
+
+    It is like bisection, with sixteen parts in place of two: sixteen fields at once
+    cost little more than one.
     """
     centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
-    reach = 11 + np.sqrt(
-        order_parameters.columns_of(law.prior)
-    )  # fields beyond it are negligible
+    n_columns = order_parameters.columns_of(law.prior)
+    reach = 11 + np.sqrt(n_columns)  # sds beyond which fields are negligible
     high = centre + reach * np.sqrt(law.macro.psi_hat_1x)
     low = -high if law.prior.positive else 0.0
     width = high - low
-    low = low + 0.0 * reached(low)  # an array of the shape of reached(h)
-    steps = np.arange(1, 16).reshape((-1,) + (1,) * np.ndim(low))
-    # keep one of sixteen parts each time: sixteen fields at once cost little more
-    for _ in range(11):
+    shape = np.shape(reached(low))
+    low = np.full(shape, low)
+    cuts = np.arange(1, 16).reshape((15,) + (1,) * len(shape))
+    for _ in range(11):  # to 16^-11, or 6e-14, of the width
         width = width / 16
-        low = low + width * (15 - reached(low + width * steps).sum(0))
+        n_below = 15 - reached(low + width * cuts).sum(0)  # cuts below the field
+        low = low + width * n_below
     return low + width
 
 
@@ -573,23 +586,29 @@ def _make_design(ratio, spectrum):
 
 
 def _read_prior(lam, prior, beta, selected):
-    """Return the prior, or the `Laplace` of lam; a ValueError for one that is not the
-    same for every coefficient.
+    """Return the prior, or the `Laplace` of lam. A ValueError for one that is not the
+    same for every coefficient or cannot be used at this beta, and where a share of
+    features is to be `selected` (a float, or None) by a prior without a penalty.
     """
     prior = read_prior(lam, prior)
+    _check_alike(prior)
+    prior.check(order_parameters.columns_of(prior), beta)
+    if selected is not None:
+        if np.isfinite(beta) or prior.scaled(1.0) is None:
+            raise ValueError("selected needs beta = inf and a penalty such as Laplace")
+    return prior
+
+
+def _check_alike(prior):
+    """Refuse a prior that is not the same for every feature: a ValueError."""
     if isinstance(prior, GroupLasso):
-        if np.ptp(prior.column_groups.index):  # more than one group
+        if len(prior.column_groups.names) > 1:
             raise ValueError(
                 "prior: one group stands for all: groups=[0] * k for features of k"
                 " columns each"
             )
     elif any(np.ndim(value) for value in vars(prior).values()):
         raise ValueError("prior must be the same for all columns: numbers, not vectors")
-    prior.check(order_parameters.columns_of(prior), beta)
-    if selected is not None:
-        if np.isfinite(beta) or prior.scaled(1.0) is None:
-            raise ValueError("selected needs beta = inf and a penalty such as Laplace")
-    return prior
 
 
 class Spectrum(NamedTuple):
@@ -605,16 +624,26 @@ class Spectrum(NamedTuple):
         return float(self.rows @ self.eigenvalues)
 
     def reply(self, x, u, macro, power):
-        """Compute the next messages from the `Averages` of columns x and rows u."""
+        """Compute the next `OrderParameters` from the `Averages` of columns x and rows
+        u, the messages `macro` that led to them, and `power`, the true fit's mean
+        square.
+
+        What columns and rows send to the coupling has the precision slack / chi, and
+        both of its noises are mean squares / chi^2 minus the noise received
+        (`own-noise`). The coupling maps data noise and resampling noise alike
+        (`through-the-coupling`).
+        """
         q_x = max(x.slack / x.chi, 1e-300)
         q_u = max(u.slack / u.chi, 1e-300)
         Q_hat, V, through = order_parameters.averaged_coupling(self, q_x, q_u)
+        # a line for columns and one for rows; data noise, then resampling noise
         psi_u = macro.psi_hat_1u(u.k, power)
         received = [[macro.psi_hat_1x, macro.chi_hat_1x], [psi_u, macro.chi_hat_1u]]
         of_columns = [x.square / x.chi**2, x.var / x.chi**2]
         of_rows = [u.square / u.chi**2, u.var / u.chi**2]
         total = np.array([of_columns, of_rows])
-        psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T
+        own = np.maximum(total - received, 0.0)
+        psi, chi_hat = (through @ own).T
         lean = V * x.lean / x.chi
         return OrderParameters(
             Q_hat_1x=Q_hat,

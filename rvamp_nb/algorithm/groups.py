@@ -15,7 +15,7 @@ rVAMP finds `couple_blocks` by the class of the message.
 Fit(converged in 10 steps; 3 coefficients, 1.9 selected on average)
 """
 
-from functools import cache, partial
+from functools import cache
 from itertools import count
 from typing import NamedTuple
 
@@ -54,27 +54,40 @@ __all__ = [
 
 
 class BlockLayout:
-    """The rows of each block, and the places of all blocks' entries in one flat vector,
-    (L,); from `index`, (M,), the number of each row's group. `members` are the rows of
-    all groups of n rows, (G_n, n), for each n; `row` and `col`, (L,), an entry's place
-    in an M x M matrix; `diagonal`, (M,), the place of a row's own entry in the flat
-    vector; `sums`, (M, G) and sparse, is 1 where a row belongs to a group.
+    """The places of the entries of blocks, one block for each group of rows.
+
+    A message in blocks is a flat vector (L,): a group of n rows has a block of n x n
+    entries there, and groups are sorted by their size.
+
+    Attributes
+    ----------
+    index : (M,)
+        Number of each row's group.
+    sums : sparse (M, G)
+        1 where a row belongs to a group: ``sums.T @ v`` sums v in each group.
+    members : list of (G_n, n)
+        The rows of all groups of n rows, for each size n in ascending order.
+    row, col : (L,)
+        Place of each entry in the matrix M x M.
+    diagonal : (M,)
+        Place of each row's diagonal entry in the flat vector.
     """
 
     def __init__(self, index):
+        """Find the places of all entries; `index`, (M,), numbers each row's group."""
         self.index = np.asarray(index)
+        M = len(self.index)
+        self.sums = csr_array((np.ones(M), self.index, np.arange(M + 1)))
         sizes = np.bincount(index)
-        ends = np.arange(len(self.index) + 1)
-        self.sums = csr_array((np.ones(len(self.index)), self.index, ends))
-        order = np.argsort(self.index, kind="stable")
+        order = np.argsort(self.index, kind="stable")  # the rows, group by group
         size = sizes[self.index[order]]
         self.members = [order[size == n].reshape(-1, n) for n in np.unique(sizes)]
         rows = []
         columns = []
         for m in self.members:
-            shape = m.shape + m.shape[1:]
-            rows.append(np.broadcast_to(m[:, :, None], shape))
-            columns.append(np.broadcast_to(m[:, None], shape))
+            block_shape = m.shape + m.shape[1:]  # (G_n, n, n)
+            rows.append(np.broadcast_to(m[:, :, None], block_shape))
+            columns.append(np.broadcast_to(m[:, None], block_shape))
         self.row = self.flat(rows)
         self.col = self.flat(columns)
         on_diagonal = np.flatnonzero(self.row == self.col)
@@ -188,25 +201,29 @@ def joint_nodes(d):
     """Place nodes (K, d) with weights > 0 (K,) for averages over d <= 6 standard
     normals, exact for polynomials up to degree 5; K = 1 + (d + 1)(d + 2), or `ALONE`
     for d = 1.
+
+    This is Mysovskikh's rule (Lu and Darmofal, SIAM J. Sci. Comput. 26, 2004): the
+    origin, and the corners and the middles of the edges of a simplex and its mirror
+    image, all moved to one sphere.
     """
     if d == 1:
         xi, w = gauss_nodes(ALONE)
         return xi[:, None], w
-    # the corners of a simplex that treats all coordinates alike, and the middles of
-    # its edges, on one sphere, with both signs
+    # d + 1 unit vectors at equal angles, in a position that treats all coordinates
+    # alike
     edge = np.sqrt(1 + 1 / d)
     root = 1 / np.sqrt(d)
     corners = np.vstack([edge * np.eye(d) + (root - edge) / d, np.full(d, -root)])
     first, second = np.triu_indices(d + 1, 1)
     middles = corners[first] + corners[second]
     middles /= np.linalg.norm(middles, axis=1)[:, None]
-    ends = np.concatenate([corners, -corners, middles, -middles])
-    # weights that make moments of degree 2 and 4 exact; the centre has the rest
+    on_sphere = np.concatenate([corners, -corners, middles, -middles])
+    # weights that make moments of degree 2 and 4 exact; the origin has the rest
     scale = (d + 1) ** 2 * (d + 2) ** 2
     at_corner = d**2 * (7 - d) / (2 * scale)
     at_middle = 2 * (d - 1) ** 2 / scale
     w = np.repeat([at_corner, at_middle], [2 * len(corners), 2 * len(middles)])
-    xi = np.concatenate([np.zeros((1, d)), np.sqrt(d + 2) * ends])
+    xi = np.concatenate([np.zeros((1, d)), np.sqrt(d + 2) * on_sphere])
     return xi, np.append(1 - w.sum(), w)
 
 
@@ -227,25 +244,31 @@ def different_fields(A, layout):
 
 
 def _noises(X, fields, d):
-    """Place nodes for the field's noise in d directions, (K, G, n), with weights (K,);
-    for G groups of n rows, with its covariances X (G, n, n) and their
-    `different_fields`.
+    """Place nodes for the noise of G groups of n rows in the d directions in which it
+    is largest; return the noise at each node, (K, G, n), and weights, (K,).
+
+    X, (G, n, n), is the noise's covariance, and `fields`, (G, n, D) bool, tells which
+    of a group's D different fields a row receives (`different_fields`). At a node xi,
+    (d,), the D fields have the noise root xi; the root, (D, d), has root root' = X
+    among the fields, or the part of X in its d largest directions.
     """
-    first = fields & (np.cumsum(fields, axis=1) == 1)
-    X = transposed(first) @ X @ first
-    n = min(d, X.shape[-1])
+    is_first = fields & (np.cumsum(fields, axis=1) == 1)  # one row for each field
+    among_fields = both_sides(is_first, X)
+    D = among_fields.shape[-1]
+    d = min(d, D)
     xi, w = joint_nodes(d)
-    values, E = np.linalg.eigh(X)
-    largest = E[:, :, -n:]
-    # the symmetric root of X, or what is nearest to it in fewer directions: nodes that
-    # change little while X changes little
-    back = E[:, :n, -n:]
-    if n < X.shape[-1]:
-        left, _, right = np.linalg.svd(back)
-        back = left @ right
-    size = np.sqrt(np.maximum(values[:, None, -n:], 0))
-    root = (largest * size) @ transposed(back)
-    return np.einsum("gid,kd->kgi", fields @ root, xi[:, :n]), w
+    variances, E = np.linalg.eigh(among_fields)
+    largest = E[:, :, -d:]
+    # of all roots that differ by a rotation take the symmetric one, E sqrt(v) E', for
+    # its nodes change little while X changes little; in fewer directions the nearest
+    # to it
+    rotation = E[:, :d, -d:]
+    if d < D:
+        left, _, right = np.linalg.svd(rotation)
+        rotation = left @ right
+    size = np.sqrt(np.maximum(variances[:, None, -d:], 0))
+    root = (largest * size) @ transposed(rotation)
+    return np.einsum("gid,kd->kgi", fields @ root, xi[:, :d]), w
 
 
 def _systems(V, C):
@@ -253,28 +276,64 @@ def _systems(V, C):
     return np.eye(V.shape[-1]) + C[..., None] * V
 
 
+class _PullProblem(NamedTuple):
+    """The equations u = -c l'(y, omega + V u) for the pulls u of G groups of n rows."""
+
+    loss: Loss
+    c: float  # how often the rows are drawn, > 0
+    y: np.ndarray  # (G, n)
+    omega: np.ndarray  # (G, n), the predictions without the pulls
+    V: np.ndarray  # (G, n, n), how the pulls move the predictions
+
+    def of(self, groups):
+        """Restrict it to some groups, by number."""
+        return self._replace(
+            y=self.y[groups], omega=self.omega[groups], V=self.V[groups]
+        )
+
+    def derivatives(self, u):
+        """Compute the slope c l' and the curvature c l'' at pulls u, (G, n) each."""
+        count_work(2 * u.size)
+        fits = self.omega + times(self.V, u)
+        slope, curvature = self.loss.derivatives(self.y, fits)
+        return self.c * slope, self.c * curvature
+
+    def energy(self, u):
+        """Compute u'V u / 2 plus c times the loss, (G,): least at the solution."""
+        count_work(2 * u.size)
+        Vu = times(self.V, u)
+        return (self.c * self.loss.value(self.y, self.omega + Vu) + u * Vu / 2).sum(1)
+
+
 def group_pulls(loss, y, omega, c, V):
     """Solve u = -c l'(y, omega + V u), c > 0, for the pulls u of G groups of n rows at
     K fields; return u and the curvature c l'', (K, G, n) each like the predictions
     omega. y is (G, n), V (G, n, n).
     """
-    shape = omega.shape
-    n = shape[-1]
+    n = omega.shape[-1]
+    n_fields = len(omega)
     if not np.isfinite(omega).all():  # the messages ran away: no step is worth taking
-        return np.full((2,) + shape, np.nan)
-    start = np.zeros(shape)
-    if len(omega) > 1:  # linear around the solution at the mean prediction
-        middle = omega.mean(0)
-        (u,), (C,) = group_pulls(loss, y, middle[None], c, V)
-        diagonals = C[..., None] * np.eye(n)
-        K = np.linalg.solve(_systems(V, C), diagonals)
-        start = u - times(K, omega - middle)
+        return np.full((2,) + omega.shape, np.nan)
+    start = np.zeros(omega.shape)
+    if n_fields > 1:
+        start = _linear_start(loss, y, omega, c, V)
     # each field of a group is a problem of its own, for some converge before others
-    group = np.tile(np.arange(len(V)), len(omega))
-    omega = omega.reshape(-1, n)
-    start = start.reshape(-1, n)
-    u, C = _by_newton(loss, y[group], omega, c, V[group], start)
-    return u.reshape(shape), C.reshape(shape)
+    group = np.tile(np.arange(len(V)), n_fields)
+    problem = _PullProblem(loss, c, y[group], omega.reshape(-1, n), V[group])
+    u, curvature = _by_newton(problem, start.reshape(-1, n))
+    return u.reshape(omega.shape), curvature.reshape(omega.shape)
+
+
+def _linear_start(loss, y, omega, c, V):
+    """Guess the pulls at all fields, (K, G, n): solve for the mean prediction, and
+    continue linearly from there. Arguments are those of `group_pulls`.
+    """
+    middle = omega.mean(0)
+    problem = _PullProblem(loss, c, y, middle, V)
+    u, curvature = _by_newton(problem, np.zeros(middle.shape))
+    diagonals = curvature[..., None] * np.eye(middle.shape[-1])
+    response = np.linalg.solve(_systems(V, curvature), diagonals)
+    return u - times(response, omega - middle)
 
 
 SHORTEST = 2.0**-40  # step that is tried
@@ -284,64 +343,64 @@ SURE = 0.1  # length scales: a step that moves no fit by more is taken as it is
 ROUNDING = np.finfo(float).eps
 
 
-def _take_groups(which, arrays):
-    """Return the entries of each array for some groups alone."""
-    return [values[which] for values in arrays]
-
-
-def _by_newton(loss, y, omega, c, V, u):
-    """Solve u = -c l'(y, omega + V u) by Newton's method from pulls u; return pulls and
-    curvatures, (G, n) each. One field for each of G groups; other arguments as for
-    `group_pulls`.
+def _by_newton(problem, u):
+    """Solve a `_PullProblem` by Newton's method from pulls u, (G, n); return pulls and
+    curvatures c l'', (G, n) each. Groups that have converged are left out of the later
+    steps.
     """
     u = u.copy()
-    C = np.empty_like(u)
-    groups = np.arange(len(u))  # those that have not converged
+    curvature = np.empty_like(u)
+    unsolved = np.arange(len(u))  # numbers of groups that have not converged
     for _ in range(100):
-        v = u[groups]
-        count_work(2 * v.size)
-        slope, curvature = loss.derivatives(y, omega + times(V, v))
-        gap = v + c * slope
-        C[groups] = c * curvature
+        part = problem.of(unsolved)
+        v = u[unsolved]
+        slope, curvature[unsolved] = part.derivatives(v)
+        gap = v + slope
         # rounding of the prediction limits the gap where V is large
-        size = np.abs(omega) + times(np.abs(V), np.abs(v))
-        rounding = 4 * ROUNDING * (C[groups] * size).max(1)
-        far = np.abs(gap).max(1) > 1e-11 * np.abs(u).max() + rounding
-        if not far.any():
+        size = np.abs(part.omega) + times(np.abs(part.V), np.abs(v))
+        rounding = 4 * ROUNDING * (curvature[unsolved] * size).max(1)
+        is_far = np.abs(gap).max(1) > 1e-11 * np.abs(u).max() + rounding
+        unsolved = unsolved[is_far]
+        if not len(unsolved):
             break
-        groups, v, y, omega, V = _take_groups(far, (groups, v, y, omega, V))
-        systems = _systems(V, C[groups])
-        step = np.linalg.solve(systems, -gap[far][..., None])[..., 0]
-        short = np.abs(times(V, step)).max(1) <= SURE * loss.length_scale
-        length = _lengths(loss, y, omega, c, V, v, step, short)
-        move = length[:, None] * step
-        u[groups] = v + move
-        # rounding: no shorter step lowers the energy, or the step changes no pull
-        changes = np.abs(move).max(1) > ROUNDING * np.abs(v).max(1)
-        moving = (length > SHORTEST) & changes
-        groups, y, omega, V = _take_groups(moving, (groups, y, omega, V))
-        if not len(groups):
+        systems = _systems(part.V[is_far], curvature[unsolved])
+        step = np.linalg.solve(systems, -gap[is_far][..., None])[..., 0]
+        move, can_improve = _shorten(part.of(is_far), v[is_far], step)
+        u[unsolved] += move
+        unsolved = unsolved[can_improve]
+        if not len(unsolved):
             break
-    return u, C
+    return u, curvature
 
 
-def _lengths(loss, y, omega, c, V, u, step, short):
-    """Backtrack the lengths of Newton's steps until no group's energy increases; return
-    them, (G,). Steps that are `short`, (G,) bool, are taken in full: their change of
-    energy is below rounding.
+def _shorten(problem, u, step):
+    """Shorten Newton's steps from pulls u, (G, n) each, so that no energy increases.
+    Return the moves, (G, n), and for which groups another step can improve on them,
+    (G,) bool: where rounding decides, none can.
     """
+    moves_little = np.abs(times(problem.V, step)).max(1)
+    is_short = moves_little <= SURE * problem.loss.length_scale
+    length = _lengths(problem, u, step, is_short)
+    move = length[:, None] * step
+    changes_pull = np.abs(move).max(1) > ROUNDING * np.abs(u).max(1)
+    return move, (length > SHORTEST) & changes_pull
 
-    def energy(u):
-        count_work(2 * u.size)
-        Vu = times(V, u)
-        return (c * loss.value(y, omega + Vu) + u * Vu / 2).sum(1)
 
-    start = energy(u)
+def _lengths(problem, u, step, is_short):
+    """Backtrack the lengths of Newton's steps, (G, n), from pulls u, (G, n), until no
+    group's energy increases; return the lengths, (G,), 1 for the full step.
+
+    Steps that are short, (G,) bool, are taken in full: their change of energy is below
+    rounding. Others are halved `HALVES_FIRST` times, and most need no more; then they
+    are divided by 8, which is down to `SHORTEST` in 12 tries in place of 36.
+    """
+    energy = problem.energy(u)
     length = np.ones(len(u))
     for n_tried in count():
-        end = energy(u + length[:, None] * step)
-        rises = ~(end <= start + 1e-12 * np.abs(start))  # true for nan, too
-        too_long = rises & ~short & (length > SHORTEST)
+        new_energy = problem.energy(u + length[:, None] * step)
+        # not <= in place of >: a nan counts as a rise
+        rises = ~(new_energy <= energy + 1e-12 * np.abs(energy))
+        too_long = rises & ~is_short & (length > SHORTEST)
         if not too_long.any():
             return length
         length[too_long] /= 2 if n_tried < HALVES_FIRST else 8
@@ -378,28 +437,28 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
 
     Their predictions are at K nodes omega, (K, G, n), with weights w; y is (G, n), V,
     (G, n, n), the precision that they receive; least and stretch are for
-    `_mean_curvature`.
+    `_mean_curvature`. The pull is split into its mean, a part linear in the noise of
+    omega, and an excess that becomes noise of the message.
     """
-    identity = np.eye(V.shape[-1])
     if c == 0:  # no pull at all
         zeros = 0 * V
-        return _CountMoments(zeros[..., 0], zeros, identity + zeros, zeros)
+        return _CountMoments(zeros[..., 0], zeros, np.eye(V.shape[-1]) + zeros, zeros)
     if loss.joint:  # rows that share one loss, chapter 6.1
-        u, C = loss.joint(y, omega, c, V)
-        slacks = np.linalg.inv(identity + C @ V)
-        responses = slacks @ C
+        u, curvature = loss.joint(y, omega, c, V)
+        slacks = np.linalg.inv(np.eye(V.shape[-1]) + curvature @ V)
+        responses = slacks @ curvature
     else:
-        u, C = group_pulls(loss, y, omega, c, V)
+        u, curvature = group_pulls(loss, y, omega, c, V)
         if loss.kinked:  # nodes miss the kinks: average the curvature around each
             f = omega + times(V, u)
-            C = c * _mean_curvature(loss, y, f, w, least, stretch)
-        slacks = np.linalg.inv(_systems(V, C))
-        responses = slacks * C[..., None, :]
+            curvature = c * _mean_curvature(loss, y, f, w, least, stretch)
+        slacks = np.linalg.inv(_systems(V, curvature))
+        responses = slacks * curvature[..., None, :]
     slack = np.tensordot(w, slacks, 1)
     mean = np.tensordot(w, u, 1)
     chi = np.tensordot(w, responses, 1)
     noise = omega - np.tensordot(w, omega, 1)
-    nonlinear = u - mean + times(chi, noise)
+    nonlinear = u - mean + times(chi, noise)  # a pull's linear part is -chi noise
     excess = np.einsum("k,kgi,kgj->gij", w, nonlinear, nonlinear)
     return _CountMoments(mean, chi, slack, excess)
 
@@ -407,42 +466,49 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
 def general_blocks(loss, y, incoming, V, X, fields, counts):
     """Yield the `GroupAnswer` of each size of groups, for any convex loss, at beta inf.
 
-    V and X, lists of (G_n, n, n), are the precisions and covariances that they receive,
-    and fields are `different_fields`.
+    For each number of draws c the pulls are averaged over nodes of the field's noise
+    (`_one_count`), then over c. y is (M,), `incoming` the `BlockNatural` that the rows
+    receive; V and X, lists of (G_n, n, n), are its precisions and covariances, and
+    fields are `different_fields`.
     """
-    c, p = counts.nodes()
-    is_frequent = p > RARE
-    c = c[is_frequent]
-    p = p[is_frequent] / p[is_frequent].sum()
+    draws, probability = counts.nodes()
+    is_frequent = probability > RARE
+    draws = draws[is_frequent]
+    probability = probability[is_frequent] / probability[is_frequent].sum()
+    # least distance over which a kinked loss is averaged: beside y it is nothing
     least = 1e-6 * np.abs(y).max()
-    loss, y = loss.numbered(y)
+    loss, y = loss.numbered(y)  # rows by number, for a loss with weights
     # as many directions for all sizes, so that they share the nodes
     d = min(DIRECTIONS, max(field.shape[-1] for field in fields))
     stretch = STRETCH
     if d == 1:
         stretch = STRETCH_ALONE
-    for m, v, x, field in zip(incoming.layout.members, V, X, fields):
-        noise, w = _noises(x, field, d)
+    by_size = zip(incoming.layout.members, V, X, fields)
+    for m, precision, covariance, field in by_size:
+        noise, w = _noises(covariance, field, d)
         omega = -incoming.h[m] - noise
         by_count = []
-        for draws in c:
-            moments = _one_count(loss, y[m], omega, w, draws, v, least, stretch)
+        for c in draws:
+            moments = _one_count(loss, y[m], omega, w, c, precision, least, stretch)
             by_count.append(moments)
-        yield _average_counts(p, by_count, x)
+        yield _average_counts(probability, by_count, covariance)
 
 
 def _average_counts(p, by_count, X):
-    """Average a list of `_CountMoments` over the counts, with probabilities p (K,);
-    return the `GroupAnswer`. X, (G, n, n), is the covariance of the groups' fields.
+    """Average a list of `_CountMoments`, one for each count, with probabilities p,
+    (K,); return the `GroupAnswer`. X, (G, n, n), is the covariance of the fields.
+
+    By the law of total variance the pulls' excess has three parts: the mean of the
+    excesses at each count, the variance of the means, and that of the linear parts,
+    (chi_c - chi) X (chi_c - chi)'. The message has Q_hat = chi^-1 - V = chi^-1 slack.
     """
-    means, chis, slacks, excesses = map(np.array, zip(*by_count))
-    mean = np.tensordot(p, means, 1)
-    chi = np.tensordot(p, chis, 1)
-    slack = np.tensordot(p, slacks, 1)
-    # means and responses that depend on the count add to the noise
-    deviation = means - mean
-    gap = chis - chi
-    noise = np.tensordot(p, excesses, 1)
+    by_field = _CountMoments._make(map(np.array, zip(*by_count)))  # (K, G, ...) each
+    mean = np.tensordot(p, by_field.mean, 1)
+    chi = np.tensordot(p, by_field.chi, 1)
+    slack = np.tensordot(p, by_field.slack, 1)
+    deviation = by_field.mean - mean
+    gap = by_field.chi - chi
+    noise = np.tensordot(p, by_field.excess, 1)
     noise += np.einsum("k,kgi,kgj->gij", p, deviation, deviation)
     noise += np.tensordot(p, gap @ X @ transposed(gap), 1)
     inverse = _inverse_response(symmetric(chi))
@@ -484,8 +550,12 @@ class GroupedLoss(Loss):
             return _with_message(incoming, X, V, answers)
         c, w = counts.nodes()
         target = y + incoming.h
-        z = [target[m] for m in self.layout.members]
-        answers = map(partial(squared_block, c / self.loss.sigma**2, w), V, X, z)
+        answers = []
+        for m, precision, covariance in zip(self.layout.members, V, X):
+            answer = squared_block(
+                c / self.loss.sigma**2, w, precision, covariance, target[m]
+            )
+            answers.append(answer)
         return _with_message(incoming, X, V, answers, y + 0 * incoming.h)
 
     def log_partition(self, *args):
@@ -506,85 +576,104 @@ class GroupedLoss(Loss):
 
 
 def _with_message(incoming, X, V, answers, target=None):
-    """Collect `GroupAnswer`s, one for each size of groups: return the rows' `Moments`
-    and their message in blocks.
+    """Return the rows' `Moments` and their message, a `BlockNatural`, from the
+    `GroupAnswer` of each size of groups.
 
-    V and X are the blocks of the message `incoming`; target, (M,), is the mean of the
-    message, by default that which follows from the mean pulls.
+    V and X, lists of (G_n, n, n), are the precisions and covariances of the message
+    `incoming`. target, (M,), is the mean field of the message; by default
+    chi^-1 mean - h, as in `extrinsic`.
     """
     layout = incoming.layout
-    mean, chi, slack, Q_hat, noise = zip(*answers)
-
-    def diagonals(blocks):
-        return layout.of_rows(map(diagonal, blocks))
-
-    var = [both_sides(c, x + t) for c, x, t in zip(chi, X, noise)]  # chi is symmetric
-    rho = map(np.matmul, chi, V)
-    moments = Moments(
-        mean=layout.of_rows(mean),
-        chi=diagonals(chi),
-        var=diagonals(var),
-        rho=diagonals(rho),
-        rho_bar=diagonals(slack),
-    )
+    by_size = []  # Moments of the rows, (G_n, n) each
+    precisions = []
+    noises = []
+    fields = []
+    for answer, precision, covariance in zip(answers, V, X):
+        chi = answer.chi
+        # the pulls' covariance is chi (X + noise) chi', and chi is symmetric
+        var = diagonal(both_sides(chi, covariance + answer.noise))
+        rho = diagonal(chi @ precision)
+        rho_bar = diagonal(answer.slack)
+        by_size.append(Moments(answer.mean, diagonal(chi), var, rho, rho_bar))
+        precisions.append(answer.Q_hat)
+        noises.append(answer.noise)
+        if target is None:
+            fields.append(times(_inverse_response(chi), answer.mean))
+    moments = Moments._make(map(layout.of_rows, zip(*by_size)))
     if target is None:
-        pulled = map(times, map(_inverse_response, chi), mean)
-        target = layout.of_rows(pulled) - incoming.h
-    message = BlockNatural(layout.flat(Q_hat), target, layout.flat(noise), layout)
+        target = layout.of_rows(fields) - incoming.h
+    message = BlockNatural(layout.flat(precisions), target, layout.flat(noises), layout)
     return moments, message
 
 
 class _CoupledRows(NamedTuple):
-    """Moments and message of G groups of n rows, from the coupling."""
+    """Moments of G groups of n rows, and their message, from the coupling; or lists of
+    these, one for each size of groups.
+    """
 
     mean: np.ndarray  # (G, n)
     chi: np.ndarray  # (G, n), response
     var: np.ndarray  # (G, n)
-    V: np.ndarray  # (G, n, n), precision of the message
-    X: np.ndarray  # (G, n, n), its noise
+    Q_hat: np.ndarray  # (G, n, n), precision of the message
+    noise: np.ndarray  # (G, n, n), covariance of its field
 
 
 def couple_blocks(A, prior_message, message):
-    """Solve the coupling, as `couple`, for rows whose messages are blocks."""
+    """Solve the coupling, as `couple`, for rows whose message is a `BlockNatural`;
+    return `Coupled` with a message to the rows that is one, too. A is (M, N) and
+    prior_message `Mixed`.
+
+    The rows are turned so that all blocks of their message are diagonal. There `couple`
+    finds the coefficients and the mean pulls; responses and noises within a group, of
+    which it gives the diagonals alone, come from `wide_blocks` or `tall_blocks`. The
+    message then needs its blocks in the rows' own coordinates.
+    """
     layout = message.layout
     turned = row_blocks.diagonalized(A, message)
-    rows = turned.message
-    solved = lmmse.couple(turned.A, prior_message, rows)
-    solve = (
-        row_blocks.wide_blocks if A.shape[0] <= A.shape[1] else row_blocks.tall_blocks
-    )
-    blocks = solve(turned.A, prior_message, rows, layout)
+    solved = lmmse.couple(turned.A, prior_message, turned.message)
+    solve_blocks = row_blocks.tall_blocks
+    if A.shape[0] <= A.shape[1]:
+        solve_blocks = row_blocks.wide_blocks
+    blocks = solve_blocks(turned.A, prior_message, turned.message, layout)
     by_size = []
     for m, T, T_inv, block in zip(layout.members, turned.T, turned.T_inv, blocks):
         mean = times(T, solved.u.mean[m])
-        by_size.append(_turn_back(mean, block, rows.chi_hat[m], T, T_inv))
-    mean, chi, var, V, X = zip(*by_size)
-    moments = Moments(layout.of_rows(mean), layout.of_rows(chi), layout.of_rows(var))
-    pulled = layout.of_rows(map(times, V, mean))
+        by_size.append(_turn_back(mean, block, turned.message.chi_hat[m], T, T_inv))
+    rows = _CoupledRows._make(zip(*by_size))
+    u = Moments(
+        mean=layout.of_rows(rows.mean),
+        chi=layout.of_rows(rows.chi),
+        var=layout.of_rows(rows.var),
+    )
+    # the field of a row is Q_hat u minus its prediction
+    h = layout.of_rows(map(times, rows.Q_hat, rows.mean)) - A @ solved.x.mean
     receives = A.any(axis=1)  # to the last bit: a row of zeros receives nothing
     receives = receives[layout.row] & receives[layout.col]
-    h = pulled - A @ solved.x.mean
-    V = layout.flat(V) * receives
-    X = layout.flat(X) * receives
-    return solved._replace(u=moments, to_likelihood=BlockNatural(V, h, X, layout))
+    Q_hat = layout.flat(rows.Q_hat) * receives
+    chi_hat = layout.flat(rows.noise) * receives
+    return solved._replace(u=u, to_likelihood=BlockNatural(Q_hat, h, chi_hat, layout))
 
 
 def _turn_back(mean, block, chi_hat, T, T_inv):
-    """Return the `_CoupledRows` of groups of one size in the coordinates of their rows.
+    """Return the `_CoupledRows` of groups of one size in the coordinates of their rows:
+    u = T u' of turned pulls u', T as in `Turned`.
 
-    mean, (G, n), is already in these; block is what `wide_blocks` yields, chi_hat, (G,
-    n), the noise of the rows as they were turned, T and T_inv are those of `Turned`.
+    mean, (G, n), is that of u already; `block` is what `wide_blocks` yields of u', and
+    chi_hat, (G, n), the noise of the turned rows. A covariance becomes T . T', a
+    precision T^-T . T^-1.
     """
-    S, received, others_noise = block
-    P = (S * chi_hat[:, None]) @ transposed(S) + others_noise
-    turn_back = transposed(T)
-    half = np.linalg.solve(S, T_inv)
+    response, received, others_noise = block
+    own_noise = (response * chi_hat[:, None]) @ transposed(response)
+    T_transposed = transposed(T)
+    # u' received a precision of 1 from its rows: with its response S that of the others
+    # is S^-1 - 1, which is S^-1 `received`, without a difference
+    to_fields = np.linalg.solve(response, T_inv)
     return _CoupledRows(
         mean=mean,
-        chi=diagonal(both_sides(turn_back, S)),
-        var=diagonal(both_sides(turn_back, P)),
-        V=symmetric(transposed(half) @ received @ T_inv),
-        X=symmetric(both_sides(half, others_noise)),
+        chi=diagonal(both_sides(T_transposed, response)),
+        var=diagonal(both_sides(T_transposed, own_noise + others_noise)),
+        Q_hat=symmetric(transposed(to_fields) @ received @ T_inv),
+        noise=symmetric(both_sides(to_fields, others_noise)),
     )
 
 

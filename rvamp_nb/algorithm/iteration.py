@@ -8,7 +8,6 @@ __all__ = ['START_SHARE', 'MAX_ATTENUATIONS', 'MIN_DAMPING', 'ONE_STEP', 'TRACE'
            'continuation']
 
 # %% ../../nbs/workshop/iteration.ipynb #17e90005
-from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +31,8 @@ def _slice_or_mask(which):
 
 
 def _damp(z, f, damping):
-    """Damp the step from z to f, two vectors: return z + damping (f - z), written into
-    f; entries at which one of them is infinite keep f.
+    """Damp the step from z to f, two vectors of coordinates: write z + damping (f - z)
+    into f, and return it. Entries at which one of them is infinite keep f.
     """
     finite = _slice_or_mask(np.isfinite(z) & np.isfinite(f))
     move = f[finite]
@@ -68,7 +67,11 @@ class Anderson:
 
     def propose(self, old, new, z, f, damping):
         """Return the accelerated coordinates, or None while there is nothing to
-        combine; z and f, which is overwritten, are the coordinates of old and new.
+        combine. z and f are the coordinates of the states `old` and `new`; the answer
+        is written into f.
+
+        What is remembered: `last`, the last state with its residual f - z, and `moves`,
+        up to eight pairs of how z and the residual changed from one call to the next.
         """
         free = np.isfinite(z) & np.isfinite(f)
         if not np.array_equal(free, self.free):  # vectors of another length
@@ -78,10 +81,11 @@ class Anderson:
         z = z[which]
         residual = f[which] - z
         if self.last:
+            last_state, last_residual = self.last
             # the last point is computed again: to keep it would take the most memory
-            dz = coordinates(self.last[0])[which]
+            dz = coordinates(last_state)[which]
             np.subtract(z, dz, out=dz)  # in place, for the same reason
-            dR = residual - self.last[1]
+            dR = residual - last_residual
             move = dz.astype(self.dtype), dR.astype(self.dtype)
             del dz, dR
             self.moves = self.moves[-7:] + [move]
@@ -94,46 +98,52 @@ class Anderson:
 
 # %% ../../nbs/workshop/iteration.ipynb #12000197
 def _sum_products(residual, moves, weights, pieces):
-    """Compute products of the changes of the residual in the last moves: with each
-    other, (k, k), and with the residual, (k,); and the square of the residual.
+    """Compute what a least-squares fit of the residual by its last changes needs:
+    products of the changes with each other, (k, k), and with the residual, (k,), and
+    the square of the residual.
 
-    Coordinates count by their weights, (n,), and are read piece by piece.
+    Coordinates count by their weights, (n,), and are read piece by piece. Products that
+    overflow are inf or nan, and `combine` leaves their moves out.
     """
     gram = np.zeros((len(moves),) * 2)
-    image = np.zeros(len(moves))
-    size2 = 0.0
+    with_residual = np.zeros(len(moves))
+    square = 0.0
     for piece in pieces:
         weight = weights[piece]
         changes = np.array([weight * dR[piece] for _, dR in moves])
-        rest = weight * residual[piece]
+        weighted = weight * residual[piece]
         with np.errstate(over="ignore", invalid="ignore"):
             gram += changes @ changes.T
-            image += changes @ rest
-            size2 += rest @ rest
-    return gram, image, size2
+            with_residual += changes @ weighted
+            square += weighted @ weighted
+    return gram, with_residual, square
 
 
 def combine(z, residual, moves, weights, damping):
-    """Compute Anderson's point from the coordinates z and their residual, (n,) each,
-    and the last moves, pairs (dz, dR) of such vectors.
+    """Compute Anderson's point, (n,), from the coordinates z and their residual, (n,)
+    each, and the last moves, pairs (dz, dR) of such vectors.
+
+    Choose gamma so that the weighted norm of residual - sum_k gamma_k dR_k is least.
+    The point is z - sum_k gamma_k dz_k plus damping times that residual.
     """
     few = 2**14  # coordinates at a time fit the cache
     pieces = [slice(start, start + few) for start in range(0, len(z), few)]
-    gram, image, size2 = _sum_products(residual, moves, weights, pieces)
+    gram, with_residual, square = _sum_products(residual, moves, weights, pieces)
     # moves that are tiny beside the residual would need huge factors
-    long = np.sqrt(gram.diagonal())  # inf where the messages have shrunk to nothing
-    kept = np.flatnonzero((long >= 1e-2 * np.sqrt(size2)) & (long < np.inf))
+    length = np.sqrt(gram.diagonal())  # inf where the messages have shrunk to nothing
+    is_used = (length >= 1e-2 * np.sqrt(square)) & (length < np.inf)
+    used = np.flatnonzero(is_used)
     # least squares, without directions in which the moves are dependent
-    values, V = np.linalg.eigh(gram[np.ix_(kept, kept)])
+    values, V = np.linalg.eigh(gram[np.ix_(used, used)])
     resolved = values > 1e-4**2 * values.max(initial=0.0)
     V = V[:, resolved]
-    gamma = V @ (V.T @ image[kept] / values[resolved])
+    gamma = V @ (V.T @ with_residual[used] / values[resolved])
     point = np.empty_like(z)
     for piece in pieces:
         point[piece] = z[piece] + damping * residual[piece]
-        for k, share in zip(kept, gamma):
+        for k, factor in zip(used, gamma):
             dz, dR = moves[k]
-            point[piece] -= share * (dz[piece] + damping * dR[piece])
+            point[piece] -= factor * (dz[piece] + damping * dR[piece])
     return point
 
 # %% ../../nbs/workshop/iteration.ipynb #12000193
@@ -192,6 +202,10 @@ class AdaptiveDamping:
 def _cap_claims(problem, state, most):
     """Return the state with its message to the prior attenuated until the prior's sum
     of rho is at most `most`; unchanged if it is already, or if nothing helps.
+
+    The sum of rho is the number of coefficients that the prior would select. It cannot
+    exceed the number of rows at a fixed point (`rows-drawn`), and a first message that
+    claims more may break the step.
     """
 
     def is_faint_enough(k):
@@ -205,23 +219,30 @@ def _cap_claims(problem, state, most):
     if as_blocks or most >= problem.A.shape[1] or is_faint_enough(0):
         return state
     # find a power of two that is enough, then the least k by bisection
-    powers = [2**j for j in range(9)]
-    k = next((power for power in powers if is_faint_enough(power)), None)
-    if k is None:
-        return state
-    k = bisect_left(range(k), True, lo=k // 2 + 1, key=is_faint_enough)
-    return attenuate(state, 0.5 ** (k / 2))
+    enough = 1
+    while not is_faint_enough(enough):
+        enough = 2 * enough
+        if enough > 256:
+            return state
+    least = enough // 2 + 1
+    while least < enough:
+        middle = (least + enough) // 2
+        if is_faint_enough(middle):
+            enough = middle
+        else:
+            least = middle + 1
+    return attenuate(state, 0.5 ** (enough / 2))
 
 # %% ../../nbs/workshop/iteration.ipynb #a7d10c07
 def _is_near(proposal, plain, state):
     """Return whether a proposal can be trusted: its coordinates are those of finite
     messages, and no precision or variance differs from that of the plain ones by a
-    factor e^2. All three are as long as the coordinates of the state.
+    factor e^2. Both are as long as the coordinates of the state.
     """
     is_log = []  # which coordinates are logarithms of precisions or variances
     for message in state:
         on_diagonal = np.zeros(len(message.Q_hat), dtype=bool)
-        on_diagonal[message.diagonal] = True
+        on_diagonal[message.diagonal] = True  # of blocks: others are correlations
         of_field = np.zeros(len(message.h), dtype=bool)
         is_log += [on_diagonal, of_field, on_diagonal]
     is_log = np.concatenate(is_log)
@@ -239,15 +260,15 @@ def _next_state(problem, current, damping, anderson=None):
     old = current.state
     new = current.new
     z, f = np.split(coordinates(old + new), 2)
-    accelerates = anderson and current.change <= 1
-    undamped = f
-    if accelerates:
-        undamped = f.copy()  # both overwrite their argument
-    plain = _damp(z, undamped, damping)
-    if accelerates:
+    if anderson and current.change <= 1:
+        plain = _damp(z, f.copy(), damping)
+        # the default damping, 0.7, leaves a combination undamped; smaller ones damp it
+        # in proportion
         proposal = anderson.propose(old, new, z, f, min(damping / 0.7, 1.0))
         if proposal is not None and _is_near(proposal, plain, old):
             return from_coordinates(proposal, old), True
+    else:
+        plain = _damp(z, f, damping)
     return _cap_claims(problem, from_coordinates(plain, old), len(problem.y)), False
 
 # %% ../../nbs/workshop/iteration.ipynb #a7d10c08
@@ -305,21 +326,25 @@ def iterate(
             good = current
             if pace.watch(current.change):
                 anderson.reset()
-            helper = anderson if accelerate and not is_first else None
-            # the first state is only a guess: there is no reason to stay near it
-            length = 1.0 if is_first else pace.damping
-            state, fast = _next_state(problem, current, length, helper)
+            if is_first:
+                # that state was only a guess: there is no reason to stay near it
+                state, fast = _next_state(problem, current, 1.0)
+            else:
+                helper = anderson if accelerate else None
+                state, fast = _next_state(problem, current, pace.damping, helper)
             continue
         # the step failed, or made things worse: its moves are not to be trusted
         anderson.reset()
-        if good is None and n_attenuations < MAX_ATTENUATIONS:
+        if good is None:  # try a fainter first message
+            if n_attenuations == MAX_ATTENUATIONS:
+                raise Breakdown(event)
             yield None, pace.damping, event
             state = attenuate(state, 0.25)
-            n_attenuations = n_attenuations + 1
+            n_attenuations += 1
             continue
-        if good is None or (current is None and pace.damping <= MIN_DAMPING):
-            raise Breakdown(event)
         if current is None:
+            if pace.damping <= MIN_DAMPING:
+                raise Breakdown(event)
             pace.slow_down()
         yield current, pace.damping, event or "undone"
         # return to the last successful step, and go on without acceleration
@@ -328,6 +353,16 @@ def iterate(
 # %% ../../nbs/workshop/iteration.ipynb #07db8985
 TRACE = [(name, float) for name in ("change", "delta", "damping")]
 TRACE += [("floored", int), ("event", "U96")]
+
+
+class _Attempt(NamedTuple):
+    """A line of the trace: an attempt to take a step."""
+
+    change: float  # nan where it broke down
+    delta: float
+    damping: float
+    floored: int  # variances set to 0
+    event: str
 
 
 class Run(NamedTuple):
@@ -369,67 +404,75 @@ def work_limit(problem, max_iter):
     return WORK.get() + WORK_A_STEP * n_rows * max_iter
 
 
-def _is_stuck(rows):
+def _is_stuck(attempts):
     """Return whether the larger of change and delta has not fallen by a tenth in the
-    last 300 rows of the trace.
+    last 300 attempts.
     """
     window = 300
-    if len(rows) <= window:
+    if len(attempts) <= window:
         return False
-    errors = np.nan_to_num([max(row[:2]) for row in rows], nan=np.inf)
+    errors = [max(attempt.change, attempt.delta) for attempt in attempts]
+    errors = np.nan_to_num(errors, nan=np.inf)
     return errors[-window:].min() > 0.9 * errors[:-window].min()
 
 
-def _reason_to_stop(rows, last, max_iter, tol, limit):
-    """Return why a run should end without an answer after these rows of its trace: it
-    is spent, is stuck, or has no step left. "" if it should go on.
+def _reason_to_stop(attempts, last, max_iter, tol, limit):
+    """Return why a run should end without an answer after these attempts: it is spent,
+    is stuck, or has no step left. "" if it should go on.
     """
+    n_attempts = len(attempts)
     if WORK.get() >= limit:
         reason = "too much work in each step: "
     # looked at now and then, for it reads the whole trace
-    elif len(rows) % 50 == 0 and _is_stuck(rows):
+    elif n_attempts % 50 == 0 and _is_stuck(attempts):
         reason = "no progress: "
-    elif len(rows) >= max_iter:
+    elif n_attempts >= max_iter:
         reason = ""
     else:
         return ""
-    return reason + _describe_limit(last, len(rows), tol)
+    return reason + _describe_limit(last, n_attempts, tol)
 
 # %% ../../nbs/workshop/iteration.ipynb #a7d10e04
 def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=None):
-    """Iterate until change and delta are below tol, or report why not: a `Run`. It ends
-    when `WORK` reaches `limit`, too; by default `work_limit`.
+    """Iterate until change and delta (`Step`) are below tol, or report why not: a
+    `Run`. It ends after `max_iter` attempts at the latest, and when `WORK` reaches
+    `limit`, by default `work_limit`. Other arguments are those of `iterate`.
     """
     last = None
-    rows = []
+    attempts = []
     failure = ""
     limit = limit or work_limit(problem, max_iter)
     steps = iterate(problem, state, damping, anderson=anderson, take=take)
     try:
         for current, pace, event in steps:
-            errors = (np.nan, np.nan, 0)  # of a step that broke down
+            attempt = _Attempt(np.nan, np.nan, pace, 0, event)  # one that broke down
             if current:
                 last = current
-                errors = (current.change, current.delta, current.n_clipped)
-            change, delta, n_clipped = errors
-            rows.append((change, delta, pace, n_clipped, event))
-            if max(change, delta) < tol:
+                attempt = attempt._replace(
+                    change=current.change,
+                    delta=current.delta,
+                    floored=current.n_clipped,
+                )
+            attempts.append(attempt)
+            if max(attempt.change, attempt.delta) < tol:
                 break
-            failure = _reason_to_stop(rows, last, max_iter, tol, limit)
+            failure = _reason_to_stop(attempts, last, max_iter, tol, limit)
             if failure:
                 break
     except Breakdown as reason:
-        n_taken = sum(np.isfinite(row[0]) for row in rows)
-        slowest = rows[-1][2] if rows else damping
+        n_taken = sum(np.isfinite(attempt.change) for attempt in attempts)
+        slowest = attempts[-1].damping if attempts else damping
         failure = f"{reason}, at step {n_taken + 1}, down to a damping of {slowest:g}"
-    trace = np.array(rows, dtype=TRACE).view(np.recarray)
+    trace = np.array(attempts, dtype=TRACE).view(np.recarray)
     return Run(last, trace, failure, limit=limit)
 
 # %% ../../nbs/workshop/iteration.ipynb #a7d10e05
 def follow(problem, state, enough, take=step, anderson=None):
-    """Iterate from a state until `enough(changes)` is true; return the last step (None
-    if the iteration broke down), and the list of changes: of each step the larger of
-    change and delta.
+    """Iterate from a state until `enough(changes)` is true, a function of the list of
+    changes so far: of each attempt the larger of a step's change of the messages and
+    its delta, the distance of the two factors' moments; inf where it broke down.
+
+    Return the last step, or None if the iteration broke down, and the changes.
     """
     last = None
     changes = []

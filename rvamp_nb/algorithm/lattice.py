@@ -39,8 +39,20 @@ class _Ends(NamedTuple):
     n_points: np.ndarray
 
 
+def _find_minimisers(loss, y, incoming, c, reach):
+    """Find the outermost tops of each row's posteriors, (M,) each: for the largest
+    count at the mean field, and for the least at fields `reach` below and above it.
+    """
+    V, h, _ = incoming
+    omega = -h + np.array([[0], [-1], [1]]) * reach
+    cV = np.multiply.outer([c.max(), c.min(), c.min()], V)
+    top, left, right = loss.proximal(y, omega, cV)
+    return top, left, right
+
+
 def _find_ends(loss, y, incoming, c, w, beta):
-    """Find where the lattice of each row ends, at counts c with probabilities w, (K,).
+    """Find where the lattice of each row ends: return `_Ends`. c and w, (K,), are
+    counts and their probabilities; `incoming` is the `Natural` message to the rows.
 
     Most fits f are around -h. A row that is drawn pulls f away, at most to the
     minimiser for the largest count, so the lattice reaches beyond both.
@@ -49,10 +61,7 @@ def _find_ends(loss, y, incoming, c, w, beta):
     sd = np.sqrt(chi_hat + V / beta)
     # 7 standard deviations, and up to 9, because slopes may grow like exp(f)
     reach = sd * (7.0 + np.minimum(sd, 2.0))
-    # minimisers at the mean field for the largest count, at both extremes for the least
-    omega = -h + np.array([[0], [-1], [1]]) * reach
-    cV = np.multiply.outer([c.max(), c.min(), c.min()], V)
-    top, left, right = loss.proximal(y, omega, cV)
+    top, left, right = _find_minimisers(loss, y, incoming, c, reach)
     low = np.minimum(top + h, 0) - reach
     high = np.maximum(top + h, 0) + reach
     # averages are right to 1e-10, so a rare count needs fewer digits
@@ -87,22 +96,25 @@ def _bound_exponent(loss, y, incoming, low, top, high, digits, c, beta):
 
 # %% ../../nbs/workshop/lattice.ipynb #bbf7fc9b
 def _find_pulls(loss, y, incoming, eta, zeta, c, beta):
-    """Compute the mean pull -c <loss'> of rows at each count and noise, (C, Z, M).
+    """Compute the mean pull -c <l'> of M rows at each of K counts c and Z noises:
+    (K, Z, M).
 
-    The posterior of a fit f is proportional to a power of the loss's likelihood times a
-    Gaussian window. In units of sqrt(V / beta) the windows of all rows are the same:
-    eta, (E,), are points f + h, and zeta, (Z,), noises of the field.
+    The posterior of a fit f is proportional to exp(-beta c l(f)) times a Gaussian
+    window. In units of sqrt(V / beta) the windows of all rows are the same,
+    exp(-(eta + zeta)^2 / 2): eta, (E,), are points f + h, and zeta, (Z,), noises of the
+    field. So sums over the points are products of windows (Z, E) and powers of the
+    likelihood (K, E, M).
     """
     V, h, _ = incoming
-    f = np.multiply.outer(eta, np.sqrt(V / beta)) - h
+    f = np.multiply.outer(eta, np.sqrt(V / beta)) - h  # (E, M)
     height = loss.value(y, f)
     slope, _ = loss.derivatives(y, f)
     # exponents around 0, where doubles have the widest range: 0 is half way between the
     # lowest and the highest loss, or nearer to the lowest, so that exp(650) is largest
     shift = np.minimum(650 / (beta * c.max()), np.ptp(height, axis=0) / 2)
     height = height - height.min(0) - shift
-    likelihood = np.exp(np.multiply.outer(-beta * c, height))
-    window = np.exp(-(np.add.outer(zeta, eta) ** 2) / 2)
+    likelihood = np.exp(np.multiply.outer(-beta * c, height))  # (K, E, M)
+    window = np.exp(-(np.add.outer(zeta, eta) ** 2) / 2)  # (Z, E)
     # a count at which all underflows is so rare that its value does not matter
     normalization = np.maximum(window @ likelihood, 1e-300)
     mean_slope = window @ (likelihood * slope) / normalization
@@ -110,14 +122,17 @@ def _find_pulls(loss, y, incoming, eta, zeta, c, beta):
 
 
 def _average_pulls(pull, noise, spread, V):
-    """Average pulls, (C, Z, M), over Gaussian noise, (Z, M), of standard deviations
-    `spread`, (M,); return mean, chi, excess and slack, (C, 4, M).
+    """Average pulls at each count and noise, (K, Z, M), over Gaussian noise, (Z, M), of
+    standard deviations `spread`, (M,). Return (K, 4, M): the mean; the response chi;
+    the excess, the variance of what is not linear in the noise; and the slack
+    1 - V chi.
     """
     weights = np.exp(-((noise / spread) ** 2) / 2)
     weights = weights / weights.sum(0)
 
     def average(values):
-        return np.einsum("km,ckm->cm", weights, values)
+        """Average values (K, Z, M) over the noises, with each row's weights."""
+        return np.einsum("zm,kzm->km", weights, values)
 
     mean = average(pull)
     # the mean slope of the pull, by Stein's lemma
@@ -125,7 +140,7 @@ def _average_pulls(pull, noise, spread, V):
     nonlinear = pull - mean[:, None] - chi[:, None] * noise
     excess = average(nonlinear**2)
     slack = np.maximum(1 - V * chi, 0)
-    return np.array([mean, chi, excess, slack]).transpose(1, 0, 2)
+    return np.stack([mean, chi, excess, slack], axis=1)
 
 # %% ../../nbs/workshop/lattice.ipynb #4f005947
 _GAP = 0.9  # between noises, in standard deviations: errors of 3e-11
@@ -174,23 +189,18 @@ def _find_similar(sizes, n_points):
         yield from np.array_split(rows, n_blocks)
 
 # %% ../../nbs/workshop/lattice.ipynb #a48b8746
-def on_lattices(loss, y, incoming, c, w, beta):
-    """Compute mean, chi, excess and slack of every row at every count, (K, 4, M), by
-    sums over lattices of points. c and w, (K,), are counts and their probabilities.
-
-    Rows whose lattices have similar sizes share one, so that one product of matrices
-    serves them. A row that has none is integrated by `loss.channel`.
+def _find_spread(incoming, width):
+    """Return the standard deviation of each row's field, (M,): without noise a response
+    is a difference quotient over 1e-5 of a window's width.
     """
-    # a row that is not drawn has no pull, and slack 1
-    moments = np.tile([[0.0], [0.0], [0.0], [1.0]], (len(c), 1, len(y)))
-    drawn = np.flatnonzero(c)
-    c = c[drawn]
-    w = w[drawn]
+    return np.maximum(np.sqrt(incoming.chi_hat), 1e-5 * width)
+
+
+def _find_sizes(incoming, ends, beta):
+    """Return the `_Sizes` of each row's lattice, from its `_Ends`."""
     width = np.sqrt(incoming.Q_hat / beta)
-    # without noise a response is a difference quotient over this step
-    spread = np.maximum(np.sqrt(incoming.chi_hat), 1e-5 * width)
-    ends = _find_ends(loss, y, incoming, c, w, beta)
-    sizes = _Sizes(
+    spread = _find_spread(incoming, width)
+    return _Sizes(
         low=ends.low / width,
         high=ends.high / width,
         step=(ends.high - ends.low) / (ends.n_points - 1) / width,
@@ -198,12 +208,42 @@ def on_lattices(loss, y, incoming, c, w, beta):
         # noises are 0.9 / 1.3 apart in f at most
         crowding=np.maximum(1.3 * spread, 1),
     )
+
+
+def _sum_over_lattice(loss, y, incoming, sizes, c, beta):
+    """Compute mean, chi, excess and slack, (K, 4, M), of rows that share a lattice."""
+    eta, zeta = _place_points(sizes)
+    pull = _find_pulls(loss, y, incoming, eta, zeta, c, beta)
+    width = np.sqrt(incoming.Q_hat / beta)
+    noise = np.multiply.outer(zeta, width)
+    return _average_pulls(pull, noise, _find_spread(incoming, width), incoming.Q_hat)
+
+
+def on_lattices(loss, y, incoming, c, w, beta):
+    """Compute mean, chi, excess and slack of every row at every count, (K, 4, M), at
+    finite beta.
+
+    A lattice is a set of evenly spaced fits f at which the loss is computed once. Sums
+    over it replace the integrals over the posteriors of f, for each count and each of
+    some evenly spaced noises of the field; these are then averaged. Rows whose lattices
+    have similar sizes share one, so that one product of matrices serves them. A row
+    that would need too many points is integrated by `loss.channel`.
+
+    y is (M,), and `incoming` the `Natural` message to the rows; c and w, (K,), are
+    counts and their probabilities.
+    """
+    # a row that is not drawn has no pull, and slack 1
+    moments = np.tile([[0.0], [0.0], [0.0], [1.0]], (len(c), 1, len(y)))
+    drawn = np.flatnonzero(c)
+    c = c[drawn]
+    w = w[drawn]
+    ends = _find_ends(loss, y, incoming, c, w, beta)
+    sizes = _find_sizes(incoming, ends, beta)
     for rows in _find_similar(sizes, ends.n_points):
-        eta, zeta = _place_points(take_entries(sizes, rows))
         fields = take_entries(incoming, rows)
-        pull = _find_pulls(loss, y[rows], fields, eta, zeta, c, beta)
-        noise = np.multiply.outer(zeta, width[rows])
-        answers = _average_pulls(pull, noise, spread[rows], fields.Q_hat)
+        answers = _sum_over_lattice(
+            loss, y[rows], fields, take_entries(sizes, rows), c, beta
+        )
         moments[np.ix_(drawn, range(4), rows)] = answers
     rows = np.flatnonzero(np.isinf(ends.n_points))
     if len(rows):

@@ -28,10 +28,17 @@ def _in_chunks(A):
 
 def map_chunks(A, work, cut=(), whole=()):
     """Pass once over a table, (M, N) array or ChunkedTable, computing something small
-    for each chunk. ``work(X, *parts, *whole)`` returns two tuples of arrays: those to
-    join (along the last axis), and those to add; the joined and the added arrays are
-    returned. The arrays in `cut` have one entry for each column (each row where a table
-    is in rows), of which a chunk receives its part; each chunk receives all of `whole`.
+    for each chunk: call ``work(X, *parts, *whole)``.
+
+    The arrays in `cut` have one entry for each column (each row where a table is in
+    rows), of which a chunk X receives its part; each chunk receives all of `whole`.
+    `work` returns two tuples of arrays: those to join (along the last axis), and those
+    to add. Return the joined and the added arrays. For A'u and A x, for example::
+
+        def work(X, x, u):
+            return (X.T @ u,), (X @ x,)
+
+        (Atu,), (Ax,) = map_chunks(A, work, (x,), (u,))
     """
     if _in_chunks(A):
         return A.map_chunks(work, cut, whole)
@@ -140,7 +147,9 @@ def _is_sparse(A):
 
 
 def _with_square(A, F, square=None):
-    """Return F for `_quadratic_forms`: together with F F' where the table is sparse."""
+    """Return the root F, (k, k), as `_quadratic_forms` needs it: of a sparse table the
+    pair of F and F F', which is computed if `square` is None.
+    """
     if not _is_sparse(A):
         return F
     if square is None:
@@ -148,14 +157,16 @@ def _with_square(A, F, square=None):
     return F, square
 
 
-def _quadratic_forms(rooted, X):
-    """Compute x' F F' x for every column x of X; `rooted` is F, or F together with
-    F F' (`_with_square`).
+def _quadratic_forms(root, X):
+    """Compute x' F F' x for every column x of X, (k, n): return (n,).
+
+    `root` is the lower triangle F, (k, k), or the pair of F and F F' (`_with_square`):
+    F' x of a sparse column would be dense, so its form is taken from F F'.
     """
-    F = rooted
+    F = root
     square = None
-    if isinstance(rooted, tuple):  # a sparse table may have dense chunks
-        F, square = rooted
+    if isinstance(root, tuple):  # a sparse table may have dense chunks
+        F, square = root
     if isinstance(X, SparseBlock):
         return X.forms(F, K=square)
     forms = []
@@ -190,7 +201,11 @@ def _project(Y, Sigma_S, X):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000110
 class FirstPass(NamedTuple):
-    """The result of the first pass: all of A that the M x M algebra needs."""
+    """The result of the first pass: all of A that the M x M algebra needs.
+
+    S are the k coordinates in the natural view; D, r and T are the response, mean and
+    noise that the prior sends of the others, and 0 on S (`Mixed`).
+    """
 
     A_S: np.ndarray  # (M, k), the columns in S
     H: np.ndarray  # (M, M), A Di(D) A', by its lower triangle
@@ -200,8 +215,8 @@ class FirstPass(NamedTuple):
 
 def first_pass(A, S, D, r, T=None):
     """Make the first pass over a wide (M, N) array or ChunkedTable: return its
-    `FirstPass`. S, (N,) bool, are the columns to collect; D, r and T, (N,), are 0 on S;
-    without T the noise is not computed.
+    `FirstPass`. S, (N,) bool, are the columns to collect; D, r and T, (N,), are 0 on S.
+    Without T the noise is not collected.
     """
 
     def work(X, S, D, r, T=None):
@@ -214,7 +229,10 @@ def first_pass(A, S, D, r, T=None):
     if T is not None:
         of_columns.append(T)
     (A_S,), sums = map_chunks(A, work, of_columns)
-    return FirstPass(A_S, *sums)
+    noise = None
+    if T is not None:
+        noise = sums[2]
+    return FirstPass(A_S=A_S, H=sums[0], Ar=sums[1], noise=noise)
 
 # %% ../../nbs/workshop/lmmse.ipynb #46503926
 def _wide_system(gathered, prior, likelihood):
@@ -240,25 +258,32 @@ def wide_matrices(A, prior, likelihood):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000012
 def _pass_over_columns(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
-    """Compute what the second pass needs of a chunk X of columns. Return two lists:
-    for each column A'u, the share of S in s, p and the quadratic forms by the other
-    roots; and the chunk's contributions to A x and to var_S.
+    """Compute what the second pass needs of a chunk X, (M, n), of columns.
+
+    D, r and T, (n,), are the prior's message there. u, (M,), are the mean pulls, B,
+    (M, k), and Sigma_S, (k, k), those of `WideSystem`, chi_hat_S, (k,), the noise of S.
+    The roots are for `_quadratic_forms`: first that of u's noise without S, then any
+    others.
+
+    Return two lists, for `map_chunks`. For each column a: a'u, the share of S in s,
+    a'Cov(u) a (`noise-of-column`), and the forms by the other roots. To add: A x, and
+    what T brings to the variance on S.
     """
     Atu = X.T @ u
-    from_S = np.empty(X.shape[1])
-    var_S = np.zeros(len(Sigma_S))
     forms = [_quadratic_forms(root, X) for root in roots]
-    p = forms[0]  # the first root is that of the noise; S is added below
+    from_S = np.empty(X.shape[1])
+    noise_S = np.empty_like(forms[0])
+    var_S = np.zeros(len(Sigma_S))
     # panel by panel: the products with B' and Sigma_S need not fit in memory
     for j, panel in _cut_panels(X):
         pull = B.T @ panel
-        x_S = Sigma_S @ pull  # response of x_S to each column
-        squares = x_S**2
-        from_S[j] = np.einsum("ij,ij->j", pull, x_S)
-        p[j] += chi_hat_S @ squares
+        response_S = Sigma_S @ pull  # of x_S to each column
+        squares = response_S**2
+        from_S[j] = np.einsum("ij,ij->j", pull, response_S)
+        noise_S[j] = chi_hat_S @ squares
         var_S += squares @ T[j]
     x = r + D * Atu
-    return [Atu, from_S] + forms, [X @ x, var_S]
+    return [Atu, from_S, forms[0] + noise_S] + forms[1:], [X @ x, var_S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000040
 def _sum_over_others(X, variances):
@@ -284,71 +309,82 @@ def _subtract_own(total, own_noise, cap):
     return others, few
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000104
-def _sum_anew(A, weights, half, few, rows=False):
-    """Sum weights_k (x_k' half_i)^2 over all columns k != i of A, for the columns i in
-    `few`; return one sum for each. With `rows`, x_k and i are rows.
+def _sum_anew(A, weights, vectors, few, rows=False):
+    """Sum weights_k (a_k' v_i)^2 over all columns a_k of A, (M, N), but a_i: return
+    one sum for each i in `few`, (n,) numbers of columns. weights are (N,), and the v_i
+    are the columns of `vectors`, (M, n). With `rows`, a_k and i are rows of A.
     """
 
-    def work(X, weights, place, half):
+    def work(X, weights, place, vectors):
         if rows:
             X = X.T
-        total = np.zeros(half.shape[1])
+        total = np.zeros(vectors.shape[1])
         for j, panel in _cut_panels(X):
-            squares = (panel.T @ half) ** 2
+            squares = (panel.T @ vectors) ** 2
             # the term k = i is left out here: subtracted later it would cost digits
-            own = np.flatnonzero(place[j] >= 0)
-            squares[own, place[j][own]] = 0
+            is_own = np.flatnonzero(place[j] >= 0)
+            squares[is_own, place[j][is_own]] = 0
             total += weights[j] @ squares
         return (), (total,)
 
-    place = np.full(len(weights), -1)  # the place in `few`, -1 for none
+    # each column's place in `few`, -1 for none: a chunk does not know its numbers
+    place = np.full(len(weights), -1)
     place[few] = np.arange(len(few))
-    _, (total,) = map_chunks(A, work, (weights, place), (half,))
+    _, (total,) = map_chunks(A, work, (weights, place), (vectors,))
     return total
 
 # %% ../../nbs/workshop/lmmse.ipynb #96804a7a
-def _row_moments_wide(prior, likelihood, wide, F, noise_R, outer, chi):
+def _row_moments_wide(prior, likelihood, wide, noise, chi):
     """Compute t = 1 - Q_hat chi of the rows, and the variance of u_mu without row mu's
-    own noise, (M,) each.
+    own noise, (M,) each, from the `WideSystem`, its `_WideNoise` and chi, (M,).
+
+    By `row-share`, t is the diagonal of Sigma_R H + Q_hat J B'. The variance is the
+    diagonal of Cov(u) without chi^2 chi_hat; where that difference loses digits, the
+    noise of the other rows and of R is summed.
     """
-    Sigma_R = wide.Sigma_R
     J = wide.J
     chi_hat = likelihood.chi_hat
+    outer = noise.outer
     others, few = _subtract_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
-    if len(few):  # these are summed anew, without the row's own term
-        F_few = F[few]
-        half = Sigma_R[:, few] - J @ wide.B[few].T
-        half[few, range(len(few))] = 0
-        noise_F = dsymm(1.0, noise_R, F_few.T, lower=1)
-        others[few] = chi_hat @ half**2 + row_dots(noise_F.T, F_few)
-    from_R = row_dots(Sigma_R, mirrored(wide.H))
+    if len(few):
+        response = wide.Sigma_R[:, few] - J @ wide.B[few].T  # Sigma_u of these rows
+        response[few, range(len(few))] = 0
+        F_few = noise.F[few]
+        noise_F = dsymm(1.0, noise.noise_R, F_few.T, lower=1)
+        others[few] = chi_hat @ response**2 + row_dots(noise_F.T, F_few)
+    from_R = row_dots(wide.Sigma_R, mirrored(wide.H))
     t = from_R + likelihood.Q_hat * row_dots(J, wide.B)
     return t, others + J**2 @ prior.chi_hat[prior.S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000013
 def _others_noise_wide(A, prior, likelihood, wide, s, p):
-    """Compute the variance of (A'u)_i without coordinate i's own noise, (N,)."""
+    """Compute the variance of (A'u)_i without coordinate i's own noise, (N,), from s_i
+    and p_i, (N,): the form a_i' Sigma_u a_i and the variance of (A'u)_i.
+    """
     others, few = _subtract_own(p, prior.T * s**2, 2 * len(A))
     if len(few):  # these are summed anew, without the coordinate's own term
         A_few = A[:, few]
-        half = wide.Sigma_R @ A_few - wide.J @ (wide.B.T @ A_few)
-        x_S = wide.J.T @ A_few
-        others[few] = _sum_anew(A, prior.T, half, few)
-        others[few] += likelihood.chi_hat @ half**2
-        others[few] += prior.chi_hat[prior.S] @ x_S**2
+        response_u = wide.Sigma_R @ A_few - wide.J @ (wide.B.T @ A_few)
+        response_S = wide.J.T @ A_few
+        others[few] = _sum_anew(A, prior.T, response_u, few)
+        others[few] += likelihood.chi_hat @ response_u**2
+        others[few] += prior.chi_hat[prior.S] @ response_S**2
     return others
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000107
 class _WideNoise(NamedTuple):
-    """Noise of the M x M form, in the coordinates of the root F of Sigma_R."""
+    """Noise of the M x M form (`triangle-form`), in the coordinates of F."""
 
+    F: np.ndarray  # (M, M), lower triangular root of Sigma_R
     lengths: np.ndarray  # (N,), squared lengths of F'A; None if not swept for
     noise_R: np.ndarray  # (M, M), of R
     outer: np.ndarray  # (M, M), root of u's covariance, without S
 
 
 def _wide_noise(A, prior, likelihood, gathered, wide, F):
-    """Compute the `_WideNoise`, in a sweep over A if the first pass has no noise."""
+    """Compute the `_WideNoise`, in a sweep over A if the first pass has no noise. F is
+    the root of Sigma_R.
+    """
     lengths = None
     if gathered.noise is None:
         lengths, noise_R = _sweep_columns(F, A, prior.T)
@@ -359,45 +395,68 @@ def _wide_noise(A, prior, likelihood, gathered, wide, F):
     noise_u = _conjugate_diagonal(F, likelihood.chi_hat)
     noise_u = _project(Y, wide.Sigma_S, noise_u)
     outer = dtrmm(1.0, F, _factor_semidefinite(noise_R + noise_u), lower=1)
-    return _WideNoise(lengths, noise_R, outer)
+    return _WideNoise(F, lengths, noise_R, outer)
+
+
+class _ColumnPass(NamedTuple):
+    """Products with the columns a_i of A, of the second pass of the wide form."""
+
+    Atu: np.ndarray  # (N,)
+    s: np.ndarray  # (N,), a_i' Sigma_u a_i (`form-of-column`)
+    p: np.ndarray  # (N,), a_i' Cov(u) a_i (`noise-of-column`)
+    Ax: np.ndarray  # (M,), of the coefficients in R
+    var_S: np.ndarray  # (k,), what R's noise brings to the variances on S
+
+
+def _second_pass(A, prior, wide, noise, u):
+    """Make the second pass over the columns of A, (M, N): return its `_ColumnPass`;
+    noise is the `_WideNoise`, and u, (M,), are the mean pulls.
+    """
+    chi_hat_S = prior.chi_hat[prior.S]
+    shared = [u, wide.B, wide.Sigma_S, chi_hat_S, _with_square(A, noise.outer)]
+    if noise.lengths is None:  # they come with this pass
+        shared.append(_with_square(A, noise.F, wide.Sigma_R))
+    of_columns = prior.D, prior.r, prior.T
+    joined, (Ax, var_S) = map_chunks(A, _pass_over_columns, of_columns, shared)
+    Atu, from_S, p = joined[:3]
+    lengths = noise.lengths
+    if lengths is None:
+        lengths = joined[3]
+    return _ColumnPass(Atu, lengths - from_S, p, Ax, var_S)
 
 
 def _solve_wide(A, prior, likelihood, gathered=None):
-    """Compute the diagonals by `mixed-form` and `triangle-form`; about 4 M^2 N
-    operations.
+    """Compute the `Diagonals` by the M x M form (`mixed-form`, `triangle-form`); about
+    4 M^2 N operations.
+
+    A is an (M, N) array or table; the messages are `Mixed` with |S| <= 2M, and
+    `Natural`. `gathered` is the `FirstPass`, if that has been made already.
     """
     S = prior.S
-    chi_hat_S = prior.chi_hat[S]
     if gathered is None:  # of an array the noise comes with the sweep
         T = prior.T if _in_chunks(A) else None
         gathered = first_pass(A, S, prior.D, prior.r, T)
     wide, F = _wide_system(gathered, prior, likelihood)
-    b = likelihood.h - gathered.Ar
-    x_S = wide.Sigma_S @ (prior.h[S] + wide.B.T @ b)
-    u = wide.Sigma_R @ b - wide.B @ x_S
+    residual = likelihood.h - gathered.Ar
+    x_S = wide.Sigma_S @ (prior.h[S] + wide.B.T @ residual)
+    u = wide.Sigma_R @ residual - wide.B @ x_S
     chi_u = wide.Sigma_R.diagonal() - row_dots(wide.J, wide.B)
-    lengths, noise_R, outer = _wide_noise(A, prior, likelihood, gathered, wide, F)
 
-    shared = [u, wide.B, wide.Sigma_S, chi_hat_S, _with_square(A, outer)]
-    if lengths is None:  # they come with this pass
-        shared.append(_with_square(A, F, wide.Sigma_R))
-    of_columns = prior.D, prior.r, prior.T
-    joined, (Ax, var_S) = map_chunks(A, _pass_over_columns, of_columns, shared)
-    Atu, from_S, p = joined[:3]
-    if lengths is None:
-        lengths = joined[3]
-    s = lengths - from_S
-    x = prior.r + prior.D * Atu
+    noise = _wide_noise(A, prior, likelihood, gathered, wide, F)
+    columns = _second_pass(A, prior, wide, noise, u)
+    x = prior.r + prior.D * columns.Atu
     x[S] = x_S
-    others_S = var_S + _sum_over_others(wide.Sigma_S, chi_hat_S)
+    # noise that reaches S: of R, of the other coefficients in S, and of the rows
+    others_S = columns.var_S + _sum_over_others(wide.Sigma_S, prior.chi_hat[S])
     others_S += likelihood.chi_hat @ wide.J**2
-    others_x = _others_noise_wide(A, prior, likelihood, wide, s, p)
-    t, others_u = _row_moments_wide(prior, likelihood, wide, F, noise_R, outer, chi_u)
+    s = columns.s
+    others_x = _others_noise_wide(A, prior, likelihood, wide, s, columns.p)
+    t, others_u = _row_moments_wide(prior, likelihood, wide, noise, chi_u)
     return Diagonals(
         x=x,
         u=u,
-        Atu=Atu,
-        Ax=Ax + gathered.A_S @ x_S,
+        Atu=columns.Atu,
+        Ax=columns.Ax + gathered.A_S @ x_S,
         s=s,
         free=1 - prior.D * s,
         others_x=others_x,
@@ -409,8 +468,20 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     )
 
 # %% ../../nbs/workshop/lmmse.ipynb #af123762
+class _ScaledSystem(NamedTuple):
+    """The inverse of the N x N system in scaled coordinates (`tall-form`)."""
+
+    inverse: np.ndarray  # (N, N), that of Di(W) C Di(W) + Di(q)
+    F: np.ndarray  # (N, N), its lower triangular root
+    W: np.ndarray  # (N,), the scale: 1 on S, the root of D on R
+
+    def Sigma_x(self):
+        """Compute the response of x, (N, N)."""
+        return self.W[:, None] * self.inverse * self.W
+
+
 def _invert_scaled(C, prior, least=0.0):
-    """Compute inverse and root of the scaled system, and its scale W (`tall-form`), for
+    """Invert the scaled system of C, (N, N): return the `_ScaledSystem`, for
     D >= `least`.
     """
     D = np.maximum(prior.D, least)
@@ -419,7 +490,7 @@ def _invert_scaled(C, prior, least=0.0):
     scaled = W[:, None] * C * W
     # the diagonal is at least 1 on R, however small D is
     inverse, F = inverse_and_root(_add_to_diagonal(scaled, q))
-    return inverse, F, W
+    return _ScaledSystem(inverse, F, W)
 
 
 def _row_grams(X, weights):
@@ -430,16 +501,21 @@ def _row_grams(X, weights):
     return grams
 
 
-def _pass_over_rows(X, Q_u, h_u, weights, rooted, x):
-    """Compute what the second pass needs of a chunk X of rows. Return two lists: for
-    each row x'F_W F_W'x, A x and u; and the chunk's contributions to A'u and, where the
-    table is not sparse, to the noise.
+def _pass_over_rows(X, Q_u, h_u, weights, root, x):
+    """Compute what the second pass needs of a chunk X, (m, N), of rows.
+
+    Q_u and h_u, (m,), are the rows' message, and `weights` their noise chi_hat / Q^2;
+    `root` is F_W = Di(W) F for `_quadratic_forms`, x, (N,), the mean.
+
+    Return two lists, for `map_chunks`. For each row a: a'F_W F_W'a, (A x) and u. To
+    add: A'u and, where the table is not sparse, the rows' noise in the coordinates of
+    F_W, (N, N) by its lower triangle.
     """
-    if isinstance(rooted, tuple):  # a sparse table has its noise from the first pass
-        forms = _quadratic_forms(rooted, X.T)
+    if isinstance(root, tuple):  # a sparse table has its noise from the first pass
+        forms = _quadratic_forms(root, X.T)
         noise = []
     else:
-        forms, gram = _sweep_columns(rooted, X.T, weights)
+        forms, gram = _sweep_columns(root, X.T, weights)
         noise = [gram]
     Ax = X @ x
     u = (h_u - Ax) / Q_u
@@ -458,44 +534,73 @@ def _others_noise_tall(C, F_W, prior, noise_rows, W):
 
 
 def _row_noise_tall(A, prior, likelihood, F_W, W, t, var_Ax):
-    """Compute the variance of u_mu without row mu's own noise, (M,)."""
+    """Compute the variance of u_mu without row mu's own noise, (M,), from the variance
+    of its prediction, var_Ax, and the share t that the prediction owes to the row, (M,)
+    each.
+    """
     S = prior.S
     weights = likelihood.chi_hat / likelihood.Q_hat**2
     others, few = _subtract_own(var_Ax, t**2 * likelihood.chi_hat, 2 * A.shape[1])
     if len(few):  # these are summed anew, without the row's own term
-        half = F_W @ (F_W.T @ A[few].T)
-        others[few] = _sum_anew(A, weights, half, few, rows=True)
+        response = F_W @ (F_W.T @ A[few].T)  # Sigma_x a, for each of these rows a
+        others[few] = _sum_anew(A, weights, response, few, rows=True)
         scale = np.where(S, 1, W**2)
-        slopes = half / scale[:, None]  # d(Ax)/dh on S, d(Ax)/dr on R
+        slopes = response / scale[:, None]  # d(Ax)/dh on S, d(Ax)/dr on R
         others[few] += np.where(S, prior.chi_hat, prior.T) @ slopes**2
     return others / likelihood.Q_hat**2
 
 # %% ../../nbs/workshop/lmmse.ipynb #11c565a3
 class _TallSums(NamedTuple):
-    """Sums over the rows of a table, of its first pass."""
+    """Sums over the rows of a table, of the first pass of the tall form."""
 
     field: np.ndarray  # (N,), of the coefficients
     C: np.ndarray  # (N, N), lower triangle of A' Di(1/Q_hat_u) A
     noise: np.ndarray  # the same of the rows' noise; None unless the table is sparse
 
 
-def _sum_rows(A, prior, likelihood, noisy):
-    """Make the first pass over the rows of A: return their `_TallSums`; noisy, (M,), is
-    the noise of each.
-    """
-    Q, h, _ = likelihood
+class _RowPass(NamedTuple):
+    """Products with the rows a of A, of the second pass of the tall form."""
+
+    forms: np.ndarray  # (M,), a' Sigma_x a
+    Ax: np.ndarray  # (M,)
+    u: np.ndarray  # (M,)
+    Atu: np.ndarray  # (N,)
+    noise: np.ndarray  # (N, N), of the rows, in the coordinates of F_W; lower triangle
+
+
+def _sum_rows(A, prior, likelihood):
+    """Make the first pass over the rows of A, (M, N): return their `_TallSums`."""
+    Q, h, chi_hat = likelihood
     weights = [1 / Q]
     if _is_sparse(A):  # the rows' noise comes with this pass, not with the second
-        weights.append(noisy)
+        weights.append(chi_hat / Q**2)
 
-    def sums(X, Q, h, w, r):
+    def work(X, Q, h, weights, r):
         pull = X.T @ ((h - X @ r) / Q)
-        return [], [pull] + _row_grams(X, w)
+        nothing_to_join = []
+        return nothing_to_join, [pull] + _row_grams(X, weights)
 
     of_rows = Q, h, np.column_stack(weights)
-    _, added = map_chunks(A, sums, of_rows, (prior.r,))
-    noise = added[2] if _is_sparse(A) else None
-    return _TallSums(prior.h + added[0], added[1], noise)
+    _, sums = map_chunks(A, work, of_rows, (prior.r,))
+    noise = None
+    if _is_sparse(A):
+        noise = sums[2]
+    return _TallSums(field=prior.h + sums[0], C=sums[1], noise=noise)
+
+
+def _second_row_pass(A, likelihood, system, F_W, x, noise):
+    """Make the second pass over the rows of A, (M, N): return its `_RowPass`. x, (N,),
+    is the mean; noise, (N, N), that of the rows if the first pass has it, else None.
+    """
+    Q, h, chi_hat = likelihood
+    of_rows = Q, h, chi_hat / Q**2
+    shared = _with_square(A, F_W, system.Sigma_x()), x
+    (forms, Ax, u), sums = map_chunks(A, _pass_over_rows, of_rows, shared)
+    if noise is None:
+        noise = sums[1]
+    else:
+        noise = _conjugate(F_W, noise)
+    return _RowPass(forms, Ax, u, sums[0], noise)
 
 
 def _row_lengths(A, F):
@@ -509,43 +614,44 @@ def _row_lengths(A, F):
 
 
 def _solve_tall(A, prior, likelihood):
-    """Compute the diagonals by the tall form, for N < M; about 4 N^2 M operations."""
-    S = prior.S
-    Q_u, h_u, chi_hat_u = likelihood
-    noisy = chi_hat_u / Q_u**2
-    field, C, noise = _sum_rows(A, prior, likelihood, noisy)
-    inverse, F, W = _invert_scaled(C, prior, 1e-100)  # what D = 0 means for a scale
-    F_W = np.asfortranarray(W[:, None] * F)
-    moves = S | (prior.D > 0)
-    x = prior.r + np.where(moves, F_W @ (F_W.T @ field), 0)
+    """Compute the `Diagonals` by the N x N form (`tall-form`), for N < M; about
+    4 N^2 M operations.
 
-    of_rows = Q_u, h_u, noisy
-    shared = _with_square(A, F_W, W[:, None] * inverse * W), x
-    (forms, Ax, u), row_sums = map_chunks(A, _pass_over_rows, of_rows, shared)
-    if noise is None:
-        noise = row_sums[1]
-    else:
-        noise = _conjugate(F_W, noise)
-    t = forms / Q_u
+    A is an (M, N) array or table; the messages are `Mixed` and `Natural`. The noise of
+    the rows is collected on the way, then that of the coefficients is added: both are
+    seen in the coordinates of F, with Sigma_x = Di(W) F F' Di(W).
+    """
+    S = prior.S
+    sums = _sum_rows(A, prior, likelihood)
+    system = _invert_scaled(sums.C, prior, 1e-100)  # what D = 0 means for a scale
+    F = system.F
+    W = system.W
+    F_W = np.asfortranarray(W[:, None] * F)
+    moves = S | (prior.D > 0)  # others stay at r
+    x = prior.r + np.where(moves, F_W @ (F_W.T @ sums.field), 0)
+    rows = _second_row_pass(A, likelihood, system, F_W, x, sums.noise)
+    t = rows.forms / likelihood.Q_hat
+
+    # variances of A x: noise of the rows, and g of the coefficients
     g = np.where(S, prior.chi_hat, prior.T / W**2)
-    inner = _factor_semidefinite(noise + _conjugate_diagonal(F, g))
-    var_Ax = _row_lengths(A, dtrmm(1.0, F_W, inner, lower=1))
-    noise_rows = root_forms(F, noise)
-    s, others_x = _others_noise_tall(C, F_W, prior, noise_rows, W)
-    others_S = _sum_over_others(inverse, g) + noise_rows
+    root = _factor_semidefinite(rows.noise + _conjugate_diagonal(F, g))
+    var_Ax = _row_lengths(A, dtrmm(1.0, F_W, root, lower=1))
+    from_rows = root_forms(F, rows.noise)
+    s, others_x = _others_noise_tall(sums.C, F_W, prior, from_rows, W)
+    others_S = _sum_over_others(system.inverse, g) + from_rows
     others_u = _row_noise_tall(A, prior, likelihood, F_W, W, t, var_Ax)
-    chi = inverse.diagonal()
+    chi = system.inverse.diagonal()
     return Diagonals(
         x=x,
-        u=u,
-        Atu=row_sums[0],
-        Ax=Ax,
+        u=rows.u,
+        Atu=rows.Atu,
+        Ax=rows.Ax,
         s=s,
         free=np.where(S, 1, chi),
         others_x=others_x,
         chi_S=chi[S],
         others_S=others_S[S],
-        chi_u=(1 - t) / Q_u,
+        chi_u=(1 - t) / likelihood.Q_hat,
         t=t,
         others_u=others_u,
     )
@@ -640,8 +746,7 @@ def tall_form(A, prior, likelihood):
     weights = np.column_stack([1 / Q, chi_hat / Q**2])
     _, grams = map_chunks(A, work, (weights,))
     C, noise = map(mirrored, grams)
-    inverse, _, W = _invert_scaled(C, prior)
-    return TallForm(C, noise, W[:, None] * inverse * W)
+    return TallForm(C, noise, _invert_scaled(C, prior).Sigma_x())
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000111
 def is_wide(A):
@@ -653,8 +758,10 @@ def is_wide(A):
 # %% ../../nbs/workshop/lmmse.ipynb #b86811aa
 def at_most_2M(A, prior):
     """Move the coordinates with the largest Q_hat / length^2 from S to R, so that
-    |S| <= 2M; return the `Mixed` message. A LinAlgError if one of them has no positive
-    precision.
+    |S| <= 2M: return the `Mixed` message, in which these are in the moment view. At a
+    fixed point S is smaller (`rows-drawn`); before it Lambda_S could be N x N.
+
+    A is (M, N). A LinAlgError if one of them has no positive precision.
     """
     S = np.flatnonzero(prior.S)
     limit = 2 * len(A)
@@ -665,33 +772,68 @@ def at_most_2M(A, prior):
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(prior.Q_hat[S] / length2)
     move = S[order[limit:]]
-    Q_hat = prior.Q_hat[move]
-    if not np.all(Q_hat > 0):
+    natural = prior.Q_hat[move], prior.h[move], prior.chi_hat[move]
+    if not np.all(natural[0] > 0):
         raise LinAlgError(
             f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0: the"
             " data cannot hold them; damp more"
         )
-    moved = natural_to_moment((Q_hat, prior.h[move], prior.chi_hat[move]))
+    moved = natural_to_moment(natural)
     # a copy: the caller's message is not changed
     message = prior._make([view.copy() for view in prior])
-    message.D[move], message.r[move], message.T[move] = moved
-    for values in message[:4]:  # S, and the natural view, which holds on S alone
-        values[move] = 0
+    message.S[move] = False
+    message.Q_hat[move] = 0  # the natural view is 0 off S
+    message.h[move] = 0
+    message.chi_hat[move] = 0
+    message.D[move] = moved.D
+    message.r[move] = moved.r
+    message.T[move] = moved.T
     return message
 
 # %% ../../nbs/workshop/lmmse.ipynb #18410f45
 def couple(A, prior_message, likelihood_message, gathered=None):
     """Solve the linear-Gaussian coupling, "Variable 2" of Algorithm 1, for given
-    messages, which are not changed: `Coupled`. The prior's message, (N,) each, has
-    Q_hat (of any sign), h, chi_hat on ``S`` and D >= 0, r, T >= 0 elsewhere; the
-    likelihood's, (M,) each, Q_hat > 0, chi_hat >= 0. `gathered` is, of a wide table,
-    its first pass for this very message, |S| <= 2M, if that has been made already; of
-    a tall one, the `AlikeRows` that replace its rows. A ValueError if a message does
-    not fit A; a LinAlgError if the joint precision is not positive definite, or holds
-    NaN or infinity.
+    messages, which are not changed.
+
+    Parameters
+    ----------
+    A : (M, N) array or ChunkedTable
+    prior_message : Mixed
+        (N,) each: on ``S`` Q_hat (of any sign), h and chi_hat; D >= 0, r and T >= 0
+        elsewhere.
+    likelihood_message : Natural
+        (M,) each: Q_hat > 0, h and chi_hat >= 0.
+    gathered : FirstPass or AlikeRows, optional
+        Of a wide table the first pass for this very message, |S| <= 2M, if it has been
+        made already. Of a tall one, what replaces its rows.
+
+    Returns
+    -------
+    Coupled
+        Moments, and messages back.
+
+    Raises
+    ------
+    ValueError
+        If a message does not fit A.
+    LinAlgError
+        If the joint precision is not positive definite, or holds NaN or infinity.
     """
     prior = prior_message
     rows = likelihood_message
+    _check_message_shapes(A, prior, rows)
+    if is_wide(A):
+        prior = at_most_2M(A, prior)
+        solved = _solve_wide(A, prior, rows, gathered)
+    elif gathered is None:
+        solved = _solve_tall(A, prior, rows)
+    else:
+        solved = _solve_alike(A, prior, rows, gathered)
+    return coupled(prior, rows, solved)
+
+
+def _check_message_shapes(A, prior, rows):
+    """Refuse messages that do not fit the table: a ValueError."""
     M, N = A.shape
     sides = ("prior", "column", prior, N), ("likelihood", "row", rows, M)
     for name, side, message, size in sides:
@@ -701,14 +843,6 @@ def couple(A, prior_message, likelihood_message, gathered=None):
                 f"{name}_message has arrays of shape {sorted(shapes)}, but A is {M} x"
                 f" {N}: give one number for each {side}, shape ({size},)"
             )
-    if is_wide(A):
-        prior = at_most_2M(A, prior)
-        solved = _solve_wide(A, prior, rows, gathered)
-    elif gathered is None:
-        solved = _solve_tall(A, prior, rows)
-    else:
-        solved = _solve_alike(A, prior, rows, gathered)
-    return coupled(prior, rows, solved)
 
 
 @singledispatch

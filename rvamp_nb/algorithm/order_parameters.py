@@ -161,18 +161,22 @@ def columns_of(prior):
 
 
 def nodes_of_fields(effects, macro, prior, beta=np.inf):
-    """Place nodes for the mean fields of coefficients under a law `effects` such as
-    `ConstantSignal`: values of the truth (K,), the first of them 0; nodes over the data
-    noise for each, (n, K); and their probabilities (n, K), with the sum 1.
+    """Place nodes for the mean fields of coefficients, k Q_hat x_0 plus data noise of
+    variance psi_hat: return values of the truth (K,), the first of them 0; fields at
+    nodes of the noise for each, (n, K); and their probabilities (n, K), with the sum 1.
+
+    The truth follows a law `effects` such as `ConstantSignal`; `macro` are
+    `OrderParameters`.
     """
     x_0, share = effects.nodes()
     mean = macro.k * macro.Q_hat_1x * x_0
     centre = make_message(macro.Q_hat_1x, mean, macro.psi_hat_1x)
-    # nodes are dense where the averages bend; three penalties stand for many
+    # nodes are dense where the averages bend; of many penalties about three, evenly
+    # chosen, stand for all
     cases = prior.cases()
-    every = max(1, len(cases) // 3)
+    step = max(1, len(cases) // 3)
     bends = []
-    for _, case in cases[::every]:
+    for _, case in cases[::step]:
         for place, width in case.bends(centre.Q_hat, beta):
             # the noise of resampling smooths a bend
             bends.append((place, np.sqrt(np.square(width) + macro.chi_hat_1x)))
@@ -206,70 +210,77 @@ def average_columns(effects, macro, prior, beta=np.inf):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #c0b13f88
 def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
-    """Average the rows' moments over the data noise: return `Averages`. The noise's
-    standard deviation is for the losses of y - f; power is the true fit's mean square.
+    """Average the rows' moments over the data noise: return `Averages`, with the k of
+    the next messages. `macro` are `OrderParameters`, `noise` is the noise's standard
+    deviation, for the losses of y - f, and power the true fit's mean square.
     """
+    k_weight = None
     if isinstance(likelihood, (Squared, Huber)):
         # only y - f matters: both Gaussians are one; two nodes are exact for squares
         n_nodes = 2 if isinstance(likelihood, Squared) else 60
         t, w = losses.gauss_nodes(n_nodes)
         y = np.sqrt(noise**2 + max(macro.psi_hat_1u(1.0, power), 0.0)) * t
-        omega = 0 * t
-        to_k = None
+        omega = np.zeros(len(t))
     else:
-        y, omega, w, to_k = _place_labels(macro, likelihood, power)
+        y, omega, w, k_weight = _place_labels(macro, likelihood, power)
     incoming = make_message(macro.Q_hat_1u, -omega, macro.chi_hat_1u)
     moments, _ = likelihood.message(y, incoming, counts, beta)
     mean, chi, var, _, slack = moments
     chi = w @ chi
     k = 1.0
-    if to_k is not None:
-        k = to_k @ mean / chi
+    if k_weight is not None:  # by `two-responses`
+        k = k_weight @ mean / chi
     return Averages(chi, w @ slack, w @ mean**2, w @ var, k=k)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #88cb40e2
 def averaged_coupling(spectrum, q_x, q_u):
-    """Average the coupling (`message-of-a-direction`, `through-the-coupling`) of a
-    `Spectrum`, given the precisions Q_hat_2x and Q_hat_2u of the messages to it: return
-    the precisions Q_hat_1x and Q_hat_1u of the messages back, and what the noises of
-    columns and of rows contribute to their noises, (2, 2).
+    """Average the coupling over the directions of a `Spectrum`, for messages to it with
+    the precisions q_x of columns and q_u of rows.
+
+    Return the precisions Q_hat and V of the messages back to columns and to rows
+    (`message-of-a-direction`), and the matrix, (2, 2), by which the noises of columns
+    and rows enter the noises of these messages (`through-the-coupling`).
     """
     e = spectrum.eigenvalues
-    # variances of columns and of rows in each direction, in units of their means
+    # b and a: variances of columns and rows in each direction, in units of their mean
     b = 1 / (q_x + e / q_u)
     b = b / (spectrum.columns @ b)
     a = 1 / (q_u + e / q_x)
     a = a / (spectrum.rows @ a)
     Q_hat = spectrum.columns @ (b * e) / q_u
     V = spectrum.rows @ (a * e) / q_x
-    # squared responses of the messages back to those of columns and of rows
-    to_x = spectrum.columns @ np.array([(b - 1) ** 2, e * b**2 / q_u**2]).T
-    to_u = spectrum.rows @ np.array([e * a**2 / q_x**2, (a - 1) ** 2]).T
-    return Q_hat, V, np.array([to_x, to_u])
+    # squares of what a direction passes on, from columns and from rows
+    to_columns = np.array([(b - 1) ** 2, e * b**2 / q_u**2])
+    to_rows = np.array([e * a**2 / q_x**2, (a - 1) ** 2])
+    noises = np.array([spectrum.columns @ to_columns.T, spectrum.rows @ to_rows.T])
+    return Q_hat, V, noises
 
 # %% ../../nbs/course/43_state_evolution.ipynb #b7dcfe7f
 class _Labels(NamedTuple):
-    """Nodes at which y is drawn given the true fit, K of each."""
+    """Nodes at which y is drawn given the true fit, (K,) each."""
 
     y: np.ndarray
     omega: np.ndarray  # the prediction
-    weight: np.ndarray
-    to_k: np.ndarray  # weight in the average that gives k
+    weight: np.ndarray  # probability of both
+    k_weight: np.ndarray  # in the sum of pulls that is k chi (`two-responses`)
 
 
 def _place_labels(macro, likelihood, power):
-    """Place the nodes of `_Labels`, for the logistic and the Poisson loss; power is the
+    """Place the nodes of `_Labels`, for the logistic and the Poisson loss: 31
+    predictions for each value of y. `macro` are `OrderParameters`, and power is the
     true fit's mean square.
+
+    Given the prediction the true fit is slope * omega + spread * t, t standard normal;
+    the derivative of an average by it is the average with t / spread (Stein's lemma).
     """
     t, w = losses.gauss_nodes(31)
     omega = np.sqrt(macro.power_1u) * t
-    # the true fit, given the prediction, is normal around slope * omega
     slope = macro.overlap_1u / max(macro.power_1u, 1e-300)
     spread = np.sqrt(max(power - slope * macro.overlap_1u, 1e-12 * power))
-    fit = slope * omega[:, None] + spread * t
+    fit = slope * omega[:, None] + spread * t  # (prediction, t)
     if isinstance(likelihood, Logistic):
         y = np.array([0.0, 1.0])
-        p = np.array([expit(-fit), expit(fit)])
+        p = np.array([expit(-fit), expit(fit)])  # (y, prediction, t)
     else:
         y = np.arange(200.0)
         count = y[:, None, None]
@@ -278,10 +289,10 @@ def _place_labels(macro, likelihood, power):
     is_frequent = (p @ w) @ w > 1e-12
     y = y[is_frequent]
     p = p[is_frequent]
-    weight = w * (p @ w)
-    to_k = w * (p @ (w * t)) / spread
+    weight = w * (p @ w)  # (y, prediction)
+    k_weight = w * (p @ (w * t)) / spread
     omega = np.tile(omega, len(y))
-    return _Labels(np.repeat(y, len(t)), omega, weight.ravel(), to_k.ravel())
+    return _Labels(np.repeat(y, len(t)), omega, weight.ravel(), k_weight.ravel())
 
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00002
 def probability_longer(prior, centre, noise, least):
@@ -297,29 +308,34 @@ def probability_longer(prior, centre, noise, least):
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00003
 def average_groups(effects, macro, prior):
     """Average as `average_columns`, for groups of d columns, per column: return
-    `Averages`. A truth is the length of a group's coefficients, and the prior a
-    `GroupLasso` of one group.
+    `Averages`, by `group-averages`. A truth is the length of a group's coefficients,
+    and the prior a `GroupLasso` of one group.
+
+    The mean field of a group has the length m + u in units of the data noise, where m
+    is the length of its mean, and makes an angle with the truth, whose mean cosine
+    `radii` gives. The averages over resamples at each length are `radial_moments`.
     """
     x_0, share = effects.nodes()
     x_0 = np.abs(x_0)
     d = prior.weights.size
-    # a group's field: its threshold, precision, noise of the data, and mean length m
-    t = prior.lam * prior.weights[0]
+    t = prior.lam * prior.weights[0]  # the threshold
     Q_hat = macro.Q_hat_1x
-    s = np.sqrt(macro.psi_hat_1x)
+    s = np.sqrt(macro.psi_hat_1x)  # data noise in each direction
     truth = macro.k * x_0  # as far as it appears in the field
     m = Q_hat * truth / s
     # 16 nodes: noise makes the integrands smooth
-    u, p, cosine = group_channel.radii(d, m, t / s - m, 16)
+    u, p, ratio = group_channel.radii(d, m, t / s - m, 16)
     field = (s * (m + u)).ravel()
     moments = group_channel.radial_moments(d, field, macro.chi_hat_1x, t)
-    in_shape = [values.reshape(u.shape) for values in moments]
-    mean, radial, tangential, chi, slack, _, _ = in_shape
-    mean = mean / Q_hat
-    # only the part of the mean along the truth counts for it
-    along = mean * m * (m + u) * cosine
+    at_nodes = moments._make([values.reshape(u.shape) for values in moments])
+    x_hat = at_nodes.mean / Q_hat  # length of the mean, which points along the field
+    along = x_hat * m * (m + u) * ratio  # its part along the truth
+    radial = at_nodes.radial
+    tangential = at_nodes.tangential
     var = (radial + (d - 1) * tangential) / d / Q_hat**2
-    square = (mean**2 - 2 * along * truth + truth**2) / d
-    error = (mean**2 - 2 * along * x_0 + x_0**2) / d
+    square = (x_hat**2 - 2 * along * truth + truth**2) / d
+    error = (x_hat**2 - 2 * along * x_0 + x_0**2) / d
     lean = (along - truth) * x_0 / d
-    return _average_moments(share * p, [chi / Q_hat, slack, square, var, lean, error])
+    chi = at_nodes.rho / Q_hat
+    integrands = [chi, at_nodes.rho_bar, square, var, lean, error]
+    return _average_moments(share * p, integrands)

@@ -32,21 +32,24 @@ def squared_block(c, w, V, X, z):
 
     c and w, (K,), are counts, in units of sigma^2, and their probabilities. V, X and z
     are what the groups receive: precisions and covariances, Q_hat_1u and chi_hat_1u,
-    (G, n, n), and residuals z = y + h_1u, (G, n).
+    (G, n, n), and residuals z = y + h_1u, (G, n). Rows drawn c times have the pulls
+    c (1 + c V)^{-1} z.
     """
-    v, E = np.linalg.eigh(V)
+    eigenvalues, E = np.linalg.eigh(V)
     back = transposed(E)
 
     def in_rows(values):
+        """Turn diagonal matrices from the coordinates of E to those of the rows."""
         return (E * values[:, None]) @ back
 
-    # in the eigenvectors of V every count has a diagonal response
-    stiffness = 1 + np.multiply.outer(c, np.maximum(v, 0))  # (K, G, n)
-    gain = c[:, None, None] / stiffness
-    chi = np.tensordot(w, gain, 1)
-    slack = np.tensordot(w, 1 / stiffness, 1)
-    # counts that differ from their mean act as noise, in proportion to z z' + X
-    deviation = gain / chi - 1
+    # in the eigenvectors of V the response c / (1 + c V) is diagonal for every count
+    one_plus_cV = 1 + np.multiply.outer(c, np.maximum(eigenvalues, 0))  # (K, G, n)
+    response = c[:, None, None] / one_plus_cV
+    chi = np.tensordot(w, response, 1)
+    slack = np.tensordot(w, 1 / one_plus_cV, 1)
+    # a response that differs from its mean acts as noise on the field: that field,
+    # with mean square z z' + X, times the relative deviation
+    deviation = response / chi - 1
     covariance = np.einsum("k,kgi,kgj->gij", w, deviation, deviation)
     z_E = times(back, z)
     squares = z_E[:, :, None] * z_E[:, None]
@@ -72,30 +75,33 @@ class Turned(NamedTuple):
 def diagonalized(A, message):
     """Turn the rows of A, (M, N) in memory, so that a `BlockNatural` becomes diagonal;
     return them as `Turned`.
+
+    For a block with precision Q = L L' and noise X, T = L^{-T} U: then T'Q T = 1, and
+    T'X T is diagonal for the eigenvectors U of L^{-1} X L^{-T}.
     """
     check_rows_in_memory(A)
     layout = message.layout
-    T = []
-    T_inv = []
-    A_rot = np.empty_like(A)
+    T_by_size = []
+    T_inv_by_size = []
+    turned_A = np.empty_like(A)
     h = np.empty(len(A))
-    d = np.empty(len(A))
+    chi_hat = np.empty(len(A))
     precisions = layout.blocks(message.Q_hat)
     noises = layout.blocks(message.chi_hat)
     for m, Q, X in zip(layout.members, precisions, noises):
         L = np.linalg.cholesky(Q)
-        half = np.linalg.solve(L, X)
-        half = np.linalg.solve(L, transposed(half))
-        noise, U = np.linalg.eigh(symmetric(half))
-        inverse = transposed(U) @ transposed(L)
-        turn = np.linalg.inv(inverse)
-        turn_back = transposed(turn)
-        A_rot[m] = turn_back @ A[m]
-        h[m] = times(turn_back, message.h[m])
-        d[m] = np.maximum(noise, 0)
-        T.append(turn)
-        T_inv.append(inverse)
-    return Turned(A_rot, Natural(np.ones(len(A)), h, d), T, T_inv)
+        L_inv_X = np.linalg.solve(L, X)
+        whitened = np.linalg.solve(L, transposed(L_inv_X))  # L^{-1} X L^{-T}
+        noise, U = np.linalg.eigh(symmetric(whitened))
+        T_inv = transposed(U) @ transposed(L)
+        T = np.linalg.inv(T_inv)
+        turned_A[m] = transposed(T) @ A[m]
+        h[m] = times(transposed(T), message.h[m])
+        chi_hat[m] = np.maximum(noise, 0)
+        T_by_size.append(T)
+        T_inv_by_size.append(T_inv)
+    rows = Natural(np.ones(len(A)), h, chi_hat)
+    return Turned(turned_A, rows, T_by_size, T_inv_by_size)
 
 
 def check_rows_in_memory(A):
@@ -108,42 +114,50 @@ def check_rows_in_memory(A):
 
 # %% ../../nbs/course/52_groups.ipynb #19000051
 def wide_blocks(A, prior, rows, layout):
-    """Solve the coupling in the M x M form; yield, for each size of groups, their
-    response, the precision that they receive, and the noise of the other groups,
-    (G_n, n, n) each.
+    """Solve the coupling in the M x M form for turned rows, whose precisions are 1.
+
+    Yield, for each size n of groups, three arrays (G_n, n, n): blocks of the response
+    Sigma_u = Sigma_R - J B', of the precision received, 1 - Sigma_u, which is the sum
+    Sigma_R H + J B', and of the noise without the group's own. A is (M, N), the
+    messages are `Mixed` and `Natural`; other letters are those of `WideSystem`.
     """
     prior = lmmse.at_most_2M(A, prior)
     wide = lmmse.wide_matrices(A, prior, rows)
     from_S = wide.J @ wide.B.T
     Sigma_u = wide.Sigma_R - from_S
     received = wide.Sigma_R @ linalg.mirrored(wide.H) + from_S
+    # noise of the coefficients, on R and on S
     noise = Sigma_u @ wide.noise_R @ Sigma_u
     noise += (wide.J * prior.chi_hat[prior.S]) @ wide.J.T
     # a group does not receive its own noise
-    without_own = Sigma_u.copy()
-    without_own[layout.row, layout.col] = 0
+    from_others = Sigma_u.copy()
+    from_others[layout.row, layout.col] = 0
     for m in layout.members:
-        block = m[:, :, None], m[:, None]
-        half = without_own[m] * np.sqrt(rows.chi_hat)
-        others_noise = noise[block] + half @ transposed(half)
+        block = m[:, :, None], m[:, None]  # entries (row, column) of each group
+        root = from_others[m] * np.sqrt(rows.chi_hat)
+        others_noise = noise[block] + root @ transposed(root)
         yield Sigma_u[block], received[block], others_noise
 
 # %% ../../nbs/course/52_groups.ipynb #19000053
 def tall_blocks(A, prior, rows, layout):
-    """Solve the coupling in the N x N form; yield the same as `wide_blocks`."""
+    """Solve the coupling in the N x N form for turned rows, whose precisions are 1.
+
+    Yield the three arrays of `wide_blocks`, from blocks of A Sigma_x A', the precision
+    received, and of A Cov(x) A', the noise with the group's own.
+    """
     tall = lmmse.tall_form(A, prior, rows)
     # of all rows at once: one large product in place of one for each group
-    half_t = A @ tall.Sigma_x
-    half_noise = A @ tall.covariance(prior)
+    A_Sigma = A @ tall.Sigma_x
+    A_covariance = A @ tall.covariance(prior)
     for m in layout.members:
-        X_T = transposed(A[m])
-        t = half_t[m] @ X_T
-        own_noise = (t * rows.chi_hat[m][:, None]) @ t
-        others_noise = half_noise[m] @ X_T - own_noise
+        A_m_T = transposed(A[m])
+        received = A_Sigma[m] @ A_m_T
+        own_noise = (received * rows.chi_hat[m][:, None]) @ received
+        others_noise = A_covariance[m] @ A_m_T - own_noise
         # the difference may have lost its digits: negative eigenvalues are rounding
         values, E = np.linalg.eigh(symmetric(others_noise))
-        E = E * np.sqrt(np.maximum(values, 0))[:, None]
-        yield np.eye(m.shape[1]) - t, t, E @ transposed(E)
+        root = E * np.sqrt(np.maximum(values, 0))[:, None]
+        yield np.eye(m.shape[1]) - received, received, root @ transposed(root)
 
 # %% ../../nbs/course/52_groups.ipynb #19000067
 def noise_of_groups(fit, A=None):
@@ -151,6 +165,8 @@ def noise_of_groups(fit, A=None):
     field, in a `Fit` with `Grouped` counts: return variances (G, N), groups in the
     order of their sorted labels. With A, (M, N), for its columns in place of the
     fit's.
+
+    With the pulls' covariance C a group adds a'C a to the variance of a column a.
     """
     layout = fit.problem.likelihood.layout
     if A is None:
@@ -161,7 +177,8 @@ def noise_of_groups(fit, A=None):
     precisions = layout.blocks(sent.Q_hat + received.Q_hat)
     noises = layout.blocks(sent.chi_hat + received.chi_hat)
     for m, precision, noise in zip(layout.members, precisions, noises):
-        pulls = np.linalg.inv(precision) @ A[m]
+        # m, (G_n, n), has the rows of all groups of n rows, one group in each line
+        response = np.linalg.inv(precision) @ A[m]
         group = layout.index[m[:, 0]]
-        variances[group] = np.einsum("gni,gni->gi", pulls, noise @ pulls)
+        variances[group] = np.einsum("gni,gni->gi", response, noise @ response)
     return variances

@@ -67,20 +67,28 @@ def step(problem, state, gathered=None):
 
 # %% ../../nbs/workshop/step.ipynb #ee101917
 def message_to_coupling(x, incoming, data_precision):
-    """Make the prior's message to the coupling, `Mixed`, from its moments x; return
-    also a ridge (N,) for coefficients that data and prior leave undetermined, and the
-    number of variances that were set to 0.
+    """Make the prior's message to the coupling, `Mixed`, from its `Moments` x and the
+    `Natural` message that it received. Return also a ridge (N,) for coefficients that
+    data and prior leave undetermined, and the number of variances that were set to 0.
+
+    S, the coefficients in the natural view, are those with rho > 1/2, whose own
+    precision is the smaller part, and loose ones: their D is above 100 in units of the
+    precision of their column, data_precision (N,). In the moment view the coupling
+    would lose the digits of a loose one.
     """
     in_units = data_precision / (x.rho_bar * incoming.Q_hat)
-    width = x.rho * in_units  # D beside the data's precision
-    # a loose prior: its small precision is lost in the moment view
-    undetermined = (x.rho > 1e-3) & (width > 100)
-    S = (x.rho > 0.5) | undetermined
+    D_in_units = x.rho * in_units
+    # below 1e-3 the natural view, which divides by rho, would lose more
+    is_loose = (x.rho > 1e-3) & (D_in_units > 100)
+    S = (x.rho > 0.5) | is_loose
     divisor = np.where(S, 1, x.rho_bar)
+    # errors of the two differences chi_hat and T: 1e-13 of what is subtracted
     rounding = {"chi_hat": 1e-13 * incoming.chi_hat, "T": 1e-13 * x.var / divisor**2}
-    message, count = _floor(mixed_extrinsic(x, incoming, S), rounding)
-    ridge = np.where(undetermined, 1e-11 * data_precision, 0.0)
-    return message, ridge, count
+    message, n_clipped = _floor(mixed_extrinsic(x, incoming, S), rounding)
+    # copies to all digits share their coefficient by this ridge; others change in the
+    # eleventh digit
+    ridge = np.where(is_loose, 1e-11 * data_precision, 0.0)
+    return message, ridge, n_clipped
 
 
 def _floor(message, rounding):
@@ -152,8 +160,13 @@ def _couple(A, replies, gathered):
 
 # %% ../../nbs/workshop/step.ipynb #a7d10e03
 def coupling_step(problem, state, replies, gathered=None):
-    """Solve the coupling for both messages (Variable 2): return a `Step`. `gathered` is
-    a first pass over A that has been made already.
+    """Solve the coupling for the messages of both factors (Variable 2): return a
+    `Step`. `replies` are `Replies` to the messages of `state`; `gathered` is a first
+    pass over A that has been made already.
+
+    The message back to the prior is corrected three times: negative noise, which is
+    rounding, becomes 0; loose coefficients get a ridge, so that exact copies have a
+    solution; and a prior of groups of columns gets one precision for each group.
     """
     coupled = _couple(problem.A, replies, gathered)
     to_prior, n_columns = _floor_noise(coupled.to_prior)
@@ -164,12 +177,6 @@ def coupling_step(problem, state, replies, gathered=None):
         to_prior = prior.received(replies.prior_message, to_prior)
     new = State(to_prior, to_likelihood)
     check_state(new)
-    # coefficients below this share of those without a penalty count as 0
-    received = state.to_prior
-    x_hat = received.h / received.Q_hat[received.diagonal]
-    least = NOTHING * np.linalg.norm(x_hat)
-    of_prior = replies.x._replace(var=_pooled(prior, replies.x.var))
-    of_coupling = coupled.x._replace(var=_pooled(prior, coupled.x.var))
     return Step(
         state=state,
         x=replies.x,
@@ -179,9 +186,22 @@ def coupling_step(problem, state, replies, gathered=None):
         coupled=coupled,
         new=new,
         change=relative_change(state, new, replies.u),
-        delta=scale_free_delta(of_prior, of_coupling, least),
+        delta=_distance_of_factors(prior, state.to_prior, replies.x, coupled.x),
         n_clipped=replies.n_clipped + n_columns + n_rows,
     )
+
+
+def _distance_of_factors(prior, received, of_prior, of_coupling):
+    """Return `scale_free_delta` of the coefficients' moments by the prior and by the
+    coupling; variances are averaged over groups of columns. `received` is the message
+    to the prior: means that are tiny beside its own, those without a penalty, count as
+    0.
+    """
+    unpenalised = received.h / received.Q_hat[received.diagonal]
+    least = NOTHING * np.linalg.norm(unpenalised)
+    one = of_prior._replace(var=_pooled(prior, of_prior.var))
+    two = of_coupling._replace(var=_pooled(prior, of_coupling.var))
+    return scale_free_delta(one, two, least)
 
 # %% ../../nbs/workshop/step.ipynb #r1dge034
 def _floor_noise(message):
@@ -219,14 +239,20 @@ NOTHING = 1e-16  # share of the coefficients without a penalty
 
 def relative_change(old, new, u):
     """Return the largest of ||new - old|| / ||new|| over the six messages of a State;
-    those to the rows count for at least FAINT of what would move their pulls u.
+    those to the rows count for at least FAINT of what would move their pulls u,
+    `Moments`.
+
+    Without this floor a message to the rows that fades to 0 would change by a constant
+    share for ever, though no pull follows. A row answers to Q_hat with its response
+    chi: so the unit of Q_hat is 1 / chi, that of h is Q_hat u, and that of a noise the
+    square of h. The norms of M entries of that size are the floors.
     """
     Q_hat = FAINT / max(np.mean(u.chi), 1e-300)
     root = np.sqrt(len(u.mean))
     h = Q_hat * np.linalg.norm(u.mean)
-    least = State(Natural(0, 0, 0), Natural(root * Q_hat, h, h**2 / root))
+    floors = State(Natural(0, 0, 0), Natural(root * Q_hat, h, h**2 / root))
     changes = []
-    for before, after, floor in zip(old, new, least):
+    for before, after, floor in zip(old, new, floors):
         changes.append(_relative_distance(before.Q_hat, after.Q_hat, floor.Q_hat))
         changes.append(_relative_distance(before.h, after.h, floor.h))
         noise = _relative_distance(

@@ -14,21 +14,24 @@ from .batch_glm import GAP, refit, unit_table
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0001
 def one_clock(time, entry=None, strata=None):
-    """Convert times into start and stop on one clock, (M,) whole numbers each, on which
-    the strata follow one after the other: a row is at risk at k if start < k <= stop
-    (`risk-set`). Without entry times a row starts where its stratum does.
+    """Convert times, (M,), into start and stop on one clock, (M,) whole numbers each,
+    on which the strata follow one after the other: a row is at risk at k if
+    start < k <= stop (`risk-set`). Without entry times a row starts where its stratum
+    does.
     """
     M = len(time)
-    begin = np.zeros(0) if entry is None else entry
-    times, rank = np.unique(np.append(time, begin), return_inverse=True)
+    entries = np.zeros(0) if entry is None else entry
+    times, rank = np.unique(np.append(time, entries), return_inverse=True)
     if strata is None:
         strata = np.zeros(M)
     _, stratum = np.unique(strata, return_inverse=True)
+    # the clock of a stratum begins at 0 and has one tick for each time
     before = stratum * (len(times) + 1)
     stop = before + 1 + rank[:M]
     if entry is None:
         return before, stop
-    return before + 1 + rank[M:], stop
+    start = before + 1 + rank[M:]
+    return start, stop
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0003
 class RiskSets:
@@ -38,20 +41,33 @@ class RiskSets:
     """
 
     def __init__(self, start, stop):
+        """Find the places in running sums at which the sums over risk sets begin and
+        end.
+
+        The rows at risk when a row stops are those that stop then or later, less those
+        that start then or later: two running sums, in the order of `stop` and in the
+        order of `start`. A row needs its place in both.
+        """
         self.start = start
         self.stop = stop
-        rest = np.minimum.accumulate(start[::-1])[::-1]
-        borders = np.flatnonzero(rest[1:] >= stop[:-1]) + 1
+        # a block begins where no row has started that stops later: all sums are its own
+        earliest = np.minimum.accumulate(start[::-1])[
+            ::-1
+        ]  # start of this row or later
+        borders = np.flatnonzero(earliest[1:] >= stop[:-1]) + 1
         ends = np.concatenate([[0], borders, [len(stop)]])
         self.blocks = [slice(first, end) for first, end in zip(ends, ends[1:])]
         block = np.searchsorted(borders, np.arange(len(stop)), "right")
-        self.first = np.searchsorted(stop, stop)  # of the rows of the same time
+        # rows that stop together are those from `first` to `last`
+        self.first = np.searchsorted(stop, stop)
         self.last = np.searchsorted(stop, stop, "right") - 1
-        self.order = np.argsort(start, kind="stable")
-        self.come = np.searchsorted(start[self.order], stop)  # so many by then
-        self.gone = np.searchsorted(stop, start, "right")
-        self.more = self.come < ends[block + 1]  # come later
-        self.less = self.gone > ends[block]  # have gone before
+        self.start_order = np.argsort(start, kind="stable")
+        # how many rows start before this one stops, or stop before this one is at risk
+        self.n_started = np.searchsorted(start[self.start_order], stop)
+        self.n_stopped = np.searchsorted(stop, start, "right")
+        # whether the block has rows that start later, or have stopped before
+        self.some_start_later = self.n_started < ends[block + 1]
+        self.some_stopped_before = self.n_stopped > ends[block]
 
     def of(self, rows):
         """Return the sets of some of the rows, which are sorted."""
@@ -70,20 +86,23 @@ class RiskSets:
     def at_risk(self, weights):
         """Compute sums over the rows at risk when a row ends, (..., M)."""
         sums = self._sums(weights, True)[..., self.first]
-        if not self.less.any():
+        if not self.some_stopped_before.any():
             return sums
-        # less those who come after the row has ended
-        later = self._sums(weights[..., self.order], True)
-        return sums - np.where(self.more, later[..., self.come - len(self.come)], 0)
+        # less those who start after the row has ended; below 0 an index exists for all
+        later = self._sums(weights[..., self.start_order], True)
+        later = later[..., self.n_started - len(self.stop)]
+        return sums - np.where(self.some_start_later, later, 0)
 
     def while_at_risk(self, jumps):
         """Compute sums of what happens at the ends of rows while a row is at risk,
         (..., M).
         """
         sums = self._sums(jumps, False)
-        if not self.less.any():
-            return sums[..., self.last]
-        return sums[..., self.last] - np.where(self.less, sums[..., self.gone - 1], 0)
+        until_stop = sums[..., self.last]
+        if not self.some_stopped_before.any():
+            return until_stop
+        until_start = sums[..., self.n_stopped - 1]
+        return until_stop - np.where(self.some_stopped_before, until_start, 0)
 
 # %% ../../nbs/course/53_survival.ipynb #afe3e1d8
 class CoxLoss:
@@ -95,28 +114,36 @@ class CoxLoss:
 
     def __init__(self, sets):
         self.sets = sets
-        self.point = (np.nan, np.nan)
-        self.known = None
+        self.last_point = (
+            np.nan,
+            np.nan,
+        )  # fits and counts of the last call of `shares`
+        self.last_shares = None
 
     def of(self, rows):
         """Return the loss of some of the rows, which are sorted."""
         return CoxLoss(self.sets.of(rows))
 
     def shares(self, y, f, c):
-        """Compute the risk of each row, its deaths, the total risk at its time, and its
-        risk times the hazard, (b, M) each, for events y, fits f and counts c.
+        """Compute the risk c exp(f) of each row, its deaths c y, the total risk at its
+        time, and its expected deaths, which are its risk times Breslow's hazard, (b, M)
+        each; for events y, (M,) or (b, M), fits f and counts c, (b, M).
+
+        Value, slope and curvature ask for the same point one after the other: the last
+        answer is kept.
         """
-        # value, slope and curvature ask for the same point, one after the other
-        last_f, last_c = self.point
+        last_f, last_c = self.last_point
         if np.array_equal(f, last_f) and np.array_equal(c, last_c):
-            return self.known
+            return self.last_shares
         risk = c * np.exp(f)
         deaths = c * y
+        # rounding of running sums must not leave less than the row's own risk
         total = np.maximum(self.sets.at_risk(risk), np.maximum(risk, FAINTEST))
-        held = risk * self.sets.while_at_risk(deaths / total)
-        self.point = (f.copy(), c)
-        self.known = (risk, deaths, total, held)
-        return self.known
+        hazard = self.sets.while_at_risk(deaths / total)
+        expected = risk * hazard
+        self.last_point = (f.copy(), c)  # a solver may write into f, into c it does not
+        self.last_shares = (risk, deaths, total, expected)
+        return self.last_shares
 
     def value(self, y, f, c):
         """Compute the loss under counts c, (b, M)."""
@@ -124,11 +151,9 @@ class CoxLoss:
         return deaths * (np.log(total) - f)
 
     def slope(self, y, f, c):
-        """Compute the derivative by f: the risk times Breslow's hazard, less the
-        deaths.
-        """
-        _, deaths, _, held = self.shares(y, f, c)
-        return held - deaths
+        """Compute the derivative by f: the expected deaths of a row less its deaths."""
+        _, deaths, _, expected = self.shares(y, f, c)
+        return expected - deaths
 
     def rounding(self, y, f, c):
         """See `RefitLoss.rounding`: no target is far off."""
@@ -136,10 +161,11 @@ class CoxLoss:
 
     def hessian(self, X, y, f, c, lent):
         """Compute second derivatives as `RefitLoss.hessian` (`cox-curvature`)."""
-        risk, deaths, total, held = (v[..., None, :] for v in self.shares(y, f, c))
+        risk, deaths, total, expected = (v[..., None, :] for v in self.shares(y, f, c))
         mean = self.sets.at_risk(X * risk)
         mean *= np.sqrt(deaths) / total
-        return (X * held) @ np.swapaxes(X, -1, -2) - mean @ np.swapaxes(mean, -1, -2)
+        frozen = (X * expected) @ np.swapaxes(X, -1, -2)
+        return frozen - mean @ np.swapaxes(mean, -1, -2)
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0002
 def within_strata(A, strata, weight):
@@ -148,17 +174,21 @@ def within_strata(A, strata, weight):
     inside no stratum become 0.
     """
     _, codes = np.unique(strata, return_inverse=True)
-    share = weight / np.maximum(np.bincount(codes, weight), FAINTEST)[codes]
+    total = np.bincount(codes, weight)
+    share = weight / np.maximum(total, FAINTEST)[codes]
+    # rows by stratum, and the first of each: `reduceat` adds up from one to the next
     order = np.argsort(codes, kind="stable")
     first = np.searchsorted(codes[order], np.arange(codes.max() + 1))
 
-    def mean(B):
-        return np.add.reduceat((share[:, None] * B)[order], first)[codes]
+    def stratum_means(B):
+        weighted = share[:, None] * B
+        return np.add.reduceat(weighted[order], first)[codes]
 
-    B = A - mean(A)
-    B -= mean(B)  # what rounding has left
-    size = np.abs(B[weight > 0]).max(0, initial=0)
-    return np.where(size > 1e-12 * np.abs(A).max(0), B, 0.0)
+    centred = A - stratum_means(A)
+    centred -= stratum_means(centred)  # what rounding has left
+    size = np.abs(centred[weight > 0]).max(0, initial=0)
+    varies = size > 1e-12 * np.abs(A).max(0)
+    return np.where(varies, centred, 0.0)
 
 # %% ../../nbs/course/53_survival.ipynb #sd5e6ba2
 def cox_fits(A, time, event, lam, counts, start=None, strata=None, entry=None):
@@ -183,16 +213,20 @@ def cox_fits(A, time, event, lam, counts, start=None, strata=None, entry=None):
         A = within_strata(A, strata, counts.sum(0))
     event = event[order]
     counts = counts[:, order]
-    t = penalised * 1.0
-    table = unit_table(A[order], event, t, 0 * t, "poisson")
-    table = table._replace(loss=CoxLoss(RiskSets(begin[order], end[order])))
+    # `refit` multiplies thresholds of 1 by lam; an unpenalised column has 0 times 1
+    thresholds = penalised * 1.0
+    no_ridge = 0 * thresholds
     penalties = np.where(penalised, lam, 1.0)
-    coefficients, _, _, gap = refit(table, counts, penalties, start=start)
-    free = coefficients[:, ~penalised] @ A[:, ~penalised].T
+    # the table is made for a loss that has a name, such as "poisson", and refitted by
+    # Cox's, which has the same target: the events
+    table = unit_table(A[order], event, thresholds, no_ridge, "poisson")
+    table = table._replace(loss=CoxLoss(RiskSets(begin[order], end[order])))
+    refitted = refit(table, counts, penalties, start=start)
+    unpenalised_part = refitted.x[:, ~penalised] @ A[:, ~penalised].T
     # log hazards that differ by more than 20: an unpenalised coefficient grows forever
-    spread = np.ptp(free, axis=1)
-    arrived = (gap <= GAP) & (spread < 20)
-    return np.where(arrived[:, None], coefficients, np.nan)
+    bounded = np.ptp(unpenalised_part, axis=1) < 20
+    converged = (refitted.gap <= GAP) & bounded
+    return np.where(converged[:, None], refitted.x, np.nan)
 
 # %% ../../nbs/course/53_survival.ipynb #s5e71e51
 LARGE, TERMS = 0.1, 14  # a share whose series is not taken; the others' powers
@@ -214,50 +248,73 @@ def _own_deaths(deaths, risk, z, a):
     counted = np.minimum(counted, 1 / np.maximum(z, FAINTEST))
     return deaths * (counted - _of_others(z, a)) / risk
 
+# %% ../../nbs/course/53_survival.ipynb #s5e71e5a
+def _sum_small_shares(died, at_risk, risk, since, until, a):
+    """Compute the sums of `_hazard_by_others`, (n,), for small shares
+    z = risk / at_risk by the power series of `_of_others` (`share-series`),
 
-def _seen_of_others(died, at_risk, held, since, until, a):
-    """Sum the hazard that others' deaths add from `since` to `until`, (n,) numbers of
-    times terms, for rows that hold risks held, (n,) (`share-series`).
+        (1 - az) / (1 + az^2) = 1 - az - az^2 + a^2 z^3 + a^2 z^4 - ...
 
-    died and at_risk, (K,), are the deaths and the total risk at terms time. Where a row
-    holds a small share of the risk, a power series turns its sum into differences of
-    sums that all rows have in common; large shares are summed one by one.
+    Each power of z is a power of the row's risk times one of the time's total risk: the
+    sum over times is a difference of running sums that all rows share.
     """
-    # the risk below which a share is large; the second bound keeps powers in range
-    least = np.maximum(held * max(a, a**0.5) / LARGE, 1e-20 * at_risk[0])
+    power = np.arange(TERMS)[:, None]
+    # both in units of the first total risk, for the range of numbers
+    risk_unit = at_risk[0]
+    running = np.zeros((TERMS, len(died) + 1))
+    with np.errstate(over="ignore"):  # in the last few, which no row uses
+        of_times = (risk_unit / at_risk) ** power
+        np.cumsum(died / at_risk * of_times, axis=1, out=running[:, 1:])
+    # the coefficient of z^p is (-1)^(p // 2) a^(p / 2), times -a^(1 / 2) if p is odd
+    of_rows = (-1.0) ** (power // 2) * (risk / risk_unit * a**0.5) ** power
+    of_rows[1::2] *= -(a**0.5)
+    return np.sum(of_rows * (running[:, until] - running[:, since]), axis=0)
+
+
+def _sum_large_shares(died, at_risk, risk, since, until, a):
+    """Compute the sums of `_hazard_by_others`, (n,), term by term."""
+    # one term for each row and each of its times, since to until - 1
+    n_times = np.maximum(until - since, 0)
+    row = np.repeat(np.arange(len(risk)), n_times)
+    time = np.arange(len(row)) + np.repeat(until - np.cumsum(n_times), n_times)
+    share = risk[row] / at_risk[time]
+    terms = died[time] / at_risk[time] * _of_others(share, a)
+    return np.bincount(row, terms, len(risk))
+
+
+def _hazard_by_others(died, at_risk, risk, since, until, a):
+    """Sum the hazard that the deaths of others add for each of n rows, (n,): over the
+    times k = since, ..., until - 1 of died / at_risk, times `_of_others` at the share
+    z = risk / at_risk of the row.
+
+    died and at_risk, (K,), are the deaths and the total risk at each time; risk, since
+    and until, (n,), belong to rows; a is var / mean^2 of a count.
+    """
+    # the total risk below which a share is large; the other bound keeps powers in range
+    least = np.maximum(risk * max(a, a**0.5) / LARGE, 1e-20 * at_risk[0])
+    # the first time at which a row's share is large: until then it is summed by powers
     large = np.searchsorted(-np.minimum.accumulate(at_risk), -least, "right")
     low = np.minimum(since, large)
     high = np.minimum(until, large)
-    p = np.arange(TERMS)[:, None]
-    sums = np.zeros((TERMS, len(died) + 1))
-    with np.errstate(over="ignore"):  # in the last few, which no row uses
-        powers = (at_risk[0] / at_risk) ** p
-        np.cumsum(died / at_risk * powers, axis=1, out=sums[:, 1:])
-    share = (-1.0) ** (p // 2) * (held / at_risk[0] * a**0.5) ** p
-    share[1::2] *= -(a**0.5)
-    seen = np.sum(share * (sums[:, high] - sums[:, low]), axis=0)
-    # the times at which a share is large: one entry for terms row and time
-    n_large = np.maximum(until - np.maximum(since, large), 0)
-    row = np.repeat(np.arange(len(held)), n_large)
-    k = np.arange(len(row)) + np.repeat(until - np.cumsum(n_large), n_large)
-    terms = died[k] / at_risk[k] * _of_others(held[row] / at_risk[k], a)
-    return seen + np.bincount(row, terms, len(held))
+    small_shares = _sum_small_shares(died, at_risk, risk, low, high, a)
+    first = np.maximum(since, large)
+    return small_shares + _sum_large_shares(died, at_risk, risk, first, until, a)
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0030
-def _seen_in_parts(died, at_risk, held, since, until, a):
-    """Compute the sums of `_seen_of_others` where the risk may grow with time (late
-    entry), separately for times whose risk agrees up to a factor of 2.
+def _hazard_in_parts(died, at_risk, risk, since, until, a):
+    """Compute the sums of `_hazard_by_others` where the total risk may grow with time
+    (late entry), separately for times whose risk agrees up to a factor of 2.
     """
     # the series needs a risk that does not grow much; without growth one part is enough
     grows = (np.diff(at_risk) > 0).any()
-    seen = np.zeros(len(held))
+    hazard = np.zeros(len(risk))
     size = np.floor(np.log2(at_risk)) * grows
     for value in np.unique(size):
         k = np.flatnonzero(size == value)
         first = np.searchsorted(k, since)
         end = np.searchsorted(k, until)
-        seen += _seen_of_others(died[k], at_risk[k], held, first, end, a)
-    return seen
+        hazard += _hazard_by_others(died[k], at_risk[k], risk, first, end, a)
+    return hazard
 
 
 def _merge_ties(groups, clock, deaths, risk):
@@ -284,40 +341,59 @@ def _merge_ties(groups, clock, deaths, risk):
     return unit_of_row, time, unit_deaths, unit_risk, place, later
 
 # %% ../../nbs/course/53_survival.ipynb #s4518bbb
+def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
+    """Compute the hazard of `drawn-share` up to the time `stop` of each row, (M,), in
+    units of the mean count.
+
+    groups (labels), stop, row_deaths and row_risk are (M,) each; a is var / mean^2 of a
+    count. With `late` there is a row of negative risk for each entry: up to then it
+    takes away what the row that enters adds.
+    """
+    # a unit is what a group has at one time: its share of the risk is that of the group
+    merged = _merge_ties(groups, stop, row_deaths, row_risk)
+    unit, time, deaths, risk, place, later = merged
+    # times of deaths are numbered from 0: `until` of them are up to a unit's time
+    until = np.searchsorted(np.unique(time[deaths > 0]), time, "right")
+    died = np.bincount(until, deaths, until.max() + 1)[1:]
+    ending = np.bincount(until, risk, until.max() + 1)[1:]
+    at_risk = np.cumsum(ending[::-1])[::-1]
+    # up to a unit's time its group holds the risk of this and all later units
+    for units in reversed(later):
+        risk[units - 1] += risk[units]
+    # hazards of a group's units are added up below: each is that since the unit before.
+    # The first has all, or with entries none, as a group is not at risk before it
+    since = np.where(place, np.roll(until, 1), until if late else 0)
+    dying = np.flatnonzero(deaths)
+    k = until[dying] - 1
+    if late:  # rounding in the difference must not leave less than a row's own risk
+        np.maximum.at(at_risk, k, risk[dying])
+    hazard = _hazard_in_parts(died, at_risk, risk, since, until, a)
+    share = risk[dying] / at_risk[k]
+    hazard[dying] += _own_deaths(deaths[dying], at_risk[k], share, a)
+    for units in later:
+        hazard[units] += hazard[units - 1]
+    return hazard[unit]
+
+# %% ../../nbs/course/53_survival.ipynb #s4518bbc
 def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
-    """Compute the cumulative baseline hazard, (M,), for each row its mean over the
-    resamples that draw the row (`drawn-share`). deaths are events times weights, risk
-    is E c exp(eta + b) times weights, (M,) each; under `Grouped` counts the shares of
-    the risk are those of groups.
+    """Compute the cumulative baseline hazard of each row while it is at risk, (M,): its
+    mean over the resamples that draw the row, which holds a larger share of the risk in
+    these (`drawn-share`).
+
+    time, deaths (events times weights), risk (E c exp(eta + b) times weights) and, if
+    any, entry times and strata are (M,) each; counts is the law of a row's count. Under
+    `Grouped` counts the shares of the risk are those of groups.
     """
     a = counts.var / counts.mean**2
     start, stop = one_clock(time, entry, strata)
     groups = counts.groups if isinstance(counts, Grouped) else np.arange(len(time))
-    late = start.any()
-    if late:  # at risk from start to stop: until stop, less until start
-        stop = np.append(stop, start)
-        groups = np.tile(groups, 2)
-        deaths = np.append(deaths, 0 * deaths)
-        risk = np.append(risk, -risk)
-    row, clock, deaths, held, place, later = _merge_ties(groups, stop, deaths, risk)
-    until = np.searchsorted(np.unique(clock[deaths > 0]), clock, "right")
-    died = np.bincount(until, deaths, until.max() + 1)[1:]
-    left = np.bincount(until, held, until.max() + 1)[1:]
-    at_risk = np.cumsum(left[::-1])[::-1]
-    # until its first time a group holds the risk of all its units
-    for units in reversed(later):
-        held[units - 1] += held[units]
-    since = np.where(place, np.roll(until, 1), until if late else 0)
-    mine = np.flatnonzero(deaths)
-    if late:  # rounding in the difference must not leave less than a row's own risk
-        np.maximum.at(at_risk, until[mine] - 1, held[mine])
-    seen = _seen_in_parts(died, at_risk, held, since, until, a)
-    risk = at_risk[until[mine] - 1]
-    seen[mine] += _own_deaths(deaths[mine], risk, held[mine] / risk, a)
-    # the hazard of a later unit goes on from the one before
-    for units in later:
-        seen[units] += seen[units - 1]
-    seen = seen[row]
-    if late:
-        seen = seen[: len(time)] - seen[len(time) :]
-    return counts.mean * seen
+    if not start.any():
+        return counts.mean * _sum_hazard(groups, stop, deaths, risk, a, False)
+    # at risk from start to stop is until stop, less until start: a row is written twice
+    groups = np.tile(groups, 2)
+    ends = np.append(stop, start)
+    deaths = np.append(deaths, 0 * deaths)
+    risk = np.append(risk, -risk)
+    hazard = _sum_hazard(groups, ends, deaths, risk, a, True)
+    until_stop, until_start = np.split(hazard, 2)
+    return counts.mean * (until_stop - until_start)

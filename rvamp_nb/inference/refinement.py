@@ -88,19 +88,22 @@ def resamples(fit, numbers, seed):
     N = len(fit.mean)
     # a generator is slow to make: it draws a whole block, of which some may be left out
     size = DRAWN_AT_ONCE if M < LONG else 1
-    first = numbers.start // size
-    last = -(-numbers.stop // size)
+    first_block = numbers.start // size
+    last_block = (numbers.stop - 1) // size
     rngs = []
-    for k in range(first, last):
+    for k in range(first_block, last_block + 1):
         block_seed = np.random.SeedSequence(seed, spawn_key=(k,))
         rngs.append(np.random.default_rng(block_seed))
-    places = slice(numbers.start - first * size, numbers.stop - first * size)
-    counts = drawn("resampling", fit.problem.counts, M, rngs, size)[places]
+    first = first_block * size
+    wanted = slice(numbers.start - first, numbers.stop - first)
+    counts = drawn("resampling", fit.problem.counts, M, rngs, size)[wanted]
     randomize = fit.prior.randomize
     values, _ = randomize.nodes()
-    if len(values) == 1:  # nothing to draw
+    # a law with one value multiplies all penalties alike, and takes no random numbers
+    if len(values) == 1:
         return counts, np.full((len(counts), 1), values[0])
-    return counts, drawn("randomize", randomize, N, rngs, size)[places]
+    factor = drawn("randomize", randomize, N, rngs, size)[wanted]
+    return counts, factor
 
 
 SIDE_BY_SIDE = 2**17  # numbers that turn side by side
@@ -124,6 +127,37 @@ def active_set(fit):
     return np.arange(len(kept))
 
 
+def _choose_refit(fit, baseline):
+    """Return the function that refits resamples exactly: `refitter` where it knows loss
+    and penalty, or else turns until nothing moves. A ValueError if neither can.
+    """
+    try:
+        return refitter(fit, baseline)
+    except ValueError:
+        if not fit.converged or baseline is not None:
+            raise
+        return ExactByTurns(fit)
+
+
+def _choose_turns(fit, columns, baseline):
+    """Return what makes cheap resamples of some columns, (n,) ints; None for a fit
+    without a fixed point, from which turns begin.
+    """
+    if not fit.converged:
+        return None
+    if fit.last.coupled is None:  # by diagonal steps
+        return DiagonalTurns(fit, columns)
+    if len(fit.problem.y) >= LONG:
+        return OneCurvature(fit, columns)
+    return Turns(fit, columns, baseline=baseline)
+
+
+def _batches(start, stop, size):
+    """Yield ranges of at most `size` numbers from start to stop."""
+    for first in range(start, stop, size):
+        yield range(first, min(first + size, stop))
+
+
 class Samples:
     """Resamples of a fit at three levels, with fewer and fewer of them: `few`, (n_1, N
     + 1), after some turns, `settled`, (n_2, N + 1), and `exact`, (n_3, N + 1).
@@ -135,38 +169,32 @@ class Samples:
     """
 
     def __init__(self, fit, analytic, seed, baseline=None):
+        """Choose how resamples of a fit are made; make none yet.
+
+        analytic, (3, N), are rVAMP's Π, means and variances, or None if it has none;
+        seed is that of `resamples`; with a `BaselineHazard` refits are Cox fits.
+        """
         self.fit = fit
         self.seed = seed
         self.N = len(fit.mean)
         self.known = analytic is not None
         self.analytic = analytic if self.known else np.zeros((3, self.N))
-        # a fit by diagonal steps has no coupling, and rare columns cost little
+        # of diagonal steps, where rare columns cost little
         self.diagonal = fit.converged and fit.last.coupled is None
         self.kept = np.arange(self.N)
         if self.known and not self.diagonal:
             self.kept = active_set(fit)
+        # of many rows `few` and `settled` are the same
         self.long = len(fit.problem.y) >= LONG and not self.diagonal
-        self.turns = None
-        # what has no exact refit is refitted by turns until it does not move
-        try:
-            self.refit = refitter(fit, baseline)
-        except ValueError:
-            if not fit.converged or baseline is not None:
-                raise
-            self.refit = ExactByTurns(fit)
-        if self.diagonal:
-            self.turns = DiagonalTurns(fit, self.kept)
-        elif fit.converged and self.long:
-            self.turns = OneCurvature(fit, self.kept)
-        elif fit.converged:
-            self.turns = Turns(fit, self.kept, baseline=baseline)
+        self.refit = _choose_refit(fit, baseline)
+        self.turns = _choose_turns(fit, self.kept, baseline)
         none = csr_array((0, self.N + 1))
         self.few = none
         self.settled = none
         self.exact = none
 
     @property
-    def spent(self):
+    def out_of_turns(self):
         """Return whether refits by turns have used up their turns."""
         return isinstance(self.refit, ExactByTurns) and self.refit.late <= 0
 
@@ -176,32 +204,44 @@ class Samples:
         return np.array([x.shape[0] for x in (self.exact, self.settled, self.few)])
 
     def grow(self, sizes, progress):
-        """Make resamples until each level, exact first, has its size, (3,)."""
+        """Make resamples until each level, exact first, has its size, (3,); with
+        `progress` show a bar.
+
+        Settled resamples come first: their first turns also belong to `few`, and exact
+        refits begin at their coefficients.
+        """
         n_exact, n_settled, n_few = sizes
-        exact, settled, _ = self.done
+        A = self.fit.problem.A
+        size = self._batch_size()
+        with threads(A):
+            if self.turns:
+                for numbers in _batches(self.settled.shape[0], n_settled, size):
+                    self._add_by_turns(numbers, settle=True)
+                for numbers in _batches(self.few.shape[0], n_few, size):
+                    self._add_by_turns(numbers, settle=False)
+            most = size if isinstance(self.refit, ExactByTurns) else SIDE
+            missing = range(self.exact.shape[0], n_exact)
+            for numbers in in_turn(A, missing, progress, most):
+                # too slow to continue: the least number must do
+                if self.out_of_turns and self.done[0] >= LEAST_EXACT:
+                    break
+                self._add_exact(numbers)
+
+    def _batch_size(self):
+        """Return how many resamples are turned side by side: `SIDE_BY_SIDE` numbers of
+        them, but of long rows up to 50 as well, as far as `AT_ONCE` counts allow.
+        """
         M = len(self.fit.problem.y)
         at_least = min(50, int(AT_ONCE // M) + 1)
-        batch = max(at_least, SIDE_BY_SIDE // (M + len(self.kept)))
-        with threads(self.fit.problem.A):
-            if self.turns:
-                for start in range(settled, n_settled, batch):
-                    self._send(range(start, min(start + batch, n_settled)), True)
-                for start in range(self.few.shape[0], n_few, batch):
-                    self._send(range(start, min(start + batch, n_few)), False)
-            side = batch if isinstance(self.refit, ExactByTurns) else SIDE
-            missing = range(exact, n_exact)
-            for numbers in in_turn(self.fit.problem.A, missing, progress, side):
-                # too slow to go on: the least number must do
-                if self.spent and self.done[0] >= LEAST_EXACT:
-                    break
-                self._refit(numbers)
+        return max(at_least, SIDE_BY_SIDE // (M + len(self.kept)))
 
-    def _send(self, numbers, settle):
-        """Compute few turns, and settled ones if `settle`, of the resamples in numbers,
-        a range, and add them to their levels.
+    def _add_by_turns(self, numbers, settle):
+        """Make the resamples in numbers, a range, by few turns, and if `settle` also
+        settled ones; add them to their levels.
         """
         counts, factor = resamples(self.fit, numbers, self.seed)
         few, settled = self.turns.levels(counts, factor, settle)
+        # those in the place of settled ones may be there already: they are replaced
         before = self.few[: numbers.start]
         after = self.few[numbers.stop :]
         self.few = vstack([before, self._of_all(few), after], format="csr")
@@ -218,7 +258,7 @@ class Samples:
         ends = np.searchsorted(b, np.arange(len(x) + 1))
         return csr_array((x[stored], columns, ends), shape=(len(x), self.N + 1))
 
-    def _refit(self, numbers):
+    def _add_exact(self, numbers):
         """Refit the resamples in numbers, a range, exactly, beginning at the settled
         coefficients, and add them to the exact level.
         """
@@ -234,30 +274,39 @@ class Samples:
 _REMEDY = "penalise more, or drop columns that repeat others"
 
 
-def _levels_without_lost(samples):
+def _failed_refits(samples):
+    """Return a mask of the exact refits, (n_3,), that have not converged: nan rows."""
+    # their sums are nan; `isnan` of a sparse array would be a dense one
+    return np.isnan(samples.exact @ np.ones(samples.N + 1))
+
+
+def _levels_without_failed(samples):
     """Return the coefficients at three levels, sparse (n_k, N + 1), few first, without
-    the resamples whose refit failed. A ValueError if more than half have.
+    the resamples whose exact refit failed. A ValueError if more than half have.
     """
-    lost = np.isnan(samples.exact @ np.ones(samples.N + 1))
-    if np.sum(~lost) < max(3, len(lost) / 2):  # those that arrive are no fair sample
+    failed = _failed_refits(samples)
+    n_converged = np.sum(~failed)
+    # few that converge are no fair sample of all
+    if n_converged < max(3, len(failed) / 2):
         raise ValueError(
-            f"refine: {np.sum(~lost)} of {len(lost)} refits have reached their"
+            f"refine: {n_converged} of {len(failed)} refits have reached their"
             f" optimality conditions: {_REMEDY}"
         )
     levels = (samples.exact,) * 3
     if samples.turns:
         levels = samples.few, samples.settled, samples.exact
-    if lost.any():
-        lost = np.flatnonzero(lost)
-        levels = [x[np.delete(np.arange(x.shape[0]), lost)] for x in levels]
-    return levels
+    if not failed.any():
+        return levels
+    # the first rows of all levels are the same resamples
+    numbers = np.flatnonzero(failed)
+    return [x[np.delete(np.arange(x.shape[0]), numbers)] for x in levels]
 
 
 def _levels_of(samples):
     """Return the columns that rVAMP keeps or a refit selects, (n,), and the three
     levels of these columns, sparse, few first.
     """
-    levels = _levels_without_lost(samples)
+    levels = _levels_without_failed(samples)
     new = np.setdiff1d(levels[2][:, :-1].indices, samples.kept)
     columns = np.append(samples.kept, new)
     return columns, [x.tocsc()[:, columns] for x in levels]
@@ -300,44 +349,57 @@ def _estimate_shares(samples):
     columns, coefficients = _levels_of(samples)
     levels = [x.copy() for x in coefficients]
     for selects in levels:
-        selects.data[:] = 1
+        selects.data[:] = 1  # what a sparse array stores are the selected columns
     few, settled, exact = levels
     n_settled = settled.shape[0]
-    by_rvamp = samples.analytic[0, columns]
-    guess = np.diff(settled.indptr) / n_settled
+    rvamp_Pi = samples.analytic[0, columns]
+    share = _count_stored(settled) / n_settled
     if samples.known:
-        guess = (guess + by_rvamp) / 2
-    # the variance of one resample, above 0 where none selects the column
-    unit = np.maximum(guess * (1 - guess), 0.5 / n_settled)
-    alone = level_mean(few, settled, exact, unit)
+        share = (share + rvamp_Pi) / 2
+    variance = _variance_of_one(share, n_settled)
+    alone = level_mean(few, settled, exact, variance)
     Pi = alone.value.copy()
     square_error = alone.square_error.copy()
     if samples.known and not samples.diagonal:
         # rVAMP's error is estimated by itself for frequent and for rare features
-        for part in (guess > 0.5, guess <= 0.5):
-            selected = settled.astype(bool)[:, part].toarray()
-            Pi[part], square_error[part] = towards_rvamp(
-                Pi[part], square_error[part], by_rvamp[part], unit[part], selected
+        for some in (share > 0.5, share <= 0.5):
+            selected = settled.astype(bool)[:, some].toarray()
+            Pi[some], square_error[some] = towards_rvamp(
+                Pi[some], square_error[some], rvamp_Pi[some], variance[some], selected
             )
     return Shares(columns, np.clip(Pi, 0, 1), square_error, alone)
 
 
+def _count_stored(x):
+    """Count the stored numbers of each column of a sparse array by columns, (n,)."""
+    return np.diff(x.indptr)
+
+
+def _variance_of_one(share, n):
+    """Compute the variance, (k,), of whether a resample selects, from shares of n
+    resamples, (k,): above 0 also where none or all of them select.
+    """
+    return np.maximum(share * (1 - share), 0.5 / n)
+
+
 def any_selected(levels, families):
     """Estimate the share of resamples that select any column of each family, (k,), and
-    the standard errors, (k,), from coefficients at three levels (sparse, few first).
+    the standard errors, (k,). A family is a list of columns; levels are coefficients of
+    resamples at three levels, sparse (n_1, N) to (n_3, N), few first.
     """
     levels = [x.tocsc().astype(bool) for x in levels]
     # products, since a sum of a sparse array is a matrix in older versions of SciPy
     selected = np.flatnonzero(np.ones(levels[0].shape[0]) @ levels[0])
-    events = []
+    indicators = []
     for x in levels:
         hits = [x[:, k] @ np.ones(len(k)) > 0 for k in families]
-        hits.append(x[:, selected].toarray())  # for the slopes: families may be rare
-        events.append(1.0 * np.column_stack(hits))
-    few, settled, exact = events
-    share = settled.mean(0)
-    unit = np.maximum(share * (1 - share), 0.5 / len(settled))
-    average = level_mean(few, settled, exact, unit)
+        # `level_mean` finds its slopes by all it is given, and families may be rare:
+        # single columns are given, too
+        hits.append(x[:, selected].toarray())
+        indicators.append(1.0 * np.column_stack(hits))
+    few, settled, exact = indicators
+    variance = _variance_of_one(settled.mean(0), len(settled))
+    average = level_mean(few, settled, exact, variance)
     n_families = len(families)
     shares = np.clip(average.value[:n_families], 0, 1)
     return shares, np.sqrt(average.square_error[:n_families])
@@ -349,35 +411,44 @@ FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are
 
 
 def _refit_moments(levels, analytic_var):
-    """Estimate means and variances of coefficients from three levels of resamples, (2,
-    n), and their standard errors, (2, n); analytic_var, (n,), is rVAMP's variance.
+    """Estimate means and variances of coefficients across resamples, (2, n), and their
+    standard errors, (2, n), from three levels of resamples, sparse (n_1, n) to (n_3,
+    n), few first. analytic_var, (n,), is rVAMP's variance.
+
+    Coefficients are centred and divided by a scale, about their standard deviation.
+    `level_mean` averages them and their squares, and the variance is the mean square
+    less the square of the mean.
     """
     few, settled, exact = levels
     n = settled.shape[0]
-    events = np.diff(settled.indptr)
+    n_selected = _count_stored(settled)
     center, _, squares, _, _ = centred_sums(settled, settled)
+    settled_var = squares / n
     # where a variance is below 1e-15 of the mean's square, no digit of it is right
-    candidates = [squares / n, analytic_var, 1e-15 * center**2]
+    candidates = [settled_var, analytic_var, 1e-15 * center**2]
     scale = np.sqrt(np.max(candidates, axis=0)) + 1e-75
-    # the variance of a square: about 3 over the share of resamples that are not 0
-    size = 3 / np.maximum(events / n, 1e-3)
-    root = size**0.5
+    # the variance of a square: about 3 over the share of resamples that are not 0.
+    # Divided by its root, squares have a variance of about 1, as `level_mean` expects
+    square_var = 3 / np.maximum(n_selected / n, 1e-3)
+    square_sd = square_var**0.5
 
-    def standardised(x, columns):
+    # `level_mean` calls these for a few columns at a time, a slice: all are too many
+    def standardise(x, columns):
         return (x[:, columns].toarray() - center[columns]) / scale[columns]
 
-    def squared(x, columns):
-        return standardised(x, columns) ** 2 / root[columns]
+    def standardise_squares(x, columns):
+        return standardise(x, columns) ** 2 / square_sd[columns]
 
     ones = np.ones(len(scale))
-    mean = level_mean(few, settled, exact, ones, standardised)
-    square = level_mean(few, settled, exact, ones, squared)
-    var = square.value * root - mean.value**2
-    var = np.where(var > 0, var, squares / n / scale**2)  # that of settled ones alone
+    mean = level_mean(few, settled, exact, ones, standardise)
+    square = level_mean(few, settled, exact, ones, standardise_squares)
+    var = square.value * square_sd - mean.value**2
+    # noise may leave less than 0: then that of settled resamples alone
+    var = np.where(var > 0, var, settled_var / scale**2)
     values = np.array([mean.value * scale + center, var * scale**2])
-    errors = np.sqrt([mean.square_error, square.square_error * size])
-    # few events: their spread is itself uncertain, as in Student's t
-    errors *= t.ppf(0.975, np.maximum(events, FEW_SEEN) - 1) / ndtri(0.975)
+    errors = np.sqrt([mean.square_error, square.square_error * square_var])
+    # the spread of few selections is itself uncertain, as in Student's t
+    errors *= t.ppf(0.975, np.maximum(n_selected, FEW_SEEN) - 1) / ndtri(0.975)
     return values, errors * np.array([scale, scale**2])
 
 
@@ -388,8 +459,8 @@ def _moments_of_columns(samples):
     columns, levels = _levels_of(samples)
     values = samples.analytic[1:, columns]
     errors = np.abs(values)
-    events = np.diff(levels[1].indptr)
-    often = (events >= FEW_SEEN) | (not samples.known)
+    n_selected = _count_stored(levels[1])
+    often = (n_selected >= FEW_SEEN) | (not samples.known)
     if often.any():
         levels = [x[:, often] for x in levels]
         values[:, often], errors[:, often] = _refit_moments(levels, values[1, often])
@@ -414,24 +485,31 @@ LONG_REFIT = 10.0  # times a resample with one curvature
 def work_of_levels(samples):
     """Estimate the work of one resample at each level, exact first, (3,), in
     multiplications; for tables of many rows relative to the first level.
+
+    The unit is a turn: its products with the table, and a price for each number and for
+    each row whose loss is not squared. Settled and exact resamples are worth a number
+    of turns, the constants above.
     """
     if samples.long:
         return np.array([LONG_REFIT, 1.0, 1.0])
     coupling = samples.turns.one_coupling
     M, n = coupling.A.shape
-    if samples.diagonal:
+    if samples.diagonal:  # a sparse table: once by A and once by its transpose
         in_products = 2 * coupling.A.S.nnz
-    else:
-        k = coupling.inner.shape[0]
-        in_products = M * n * (3 - coupling.wide) + k * k
+    else:  # `FrozenCoupling`: by the inverse, (k, k), and by A, once more if narrow
+        k = coupling.inverse.shape[0]
+        passes = 2 if coupling.wide else 3
+        in_products = passes * M * n + k * k
     turn = in_products + NUMBER * (M + n)
     if not isinstance(samples.turns.factors.loss, Squared):
         turn += NEWTON_ROW * M
-    cold = isinstance(samples.fit.problem.A, ChunkedTable)
-    exact = DRAW + A_REFIT + (COLD if cold else TO_REFIT) * turn
     if samples.diagonal:
-        exact = DRAW + BY_PRODUCTS + turn
-    return np.array([exact, TO_SETTLE * turn, DRAW + FIRST_LEVEL * turn])
+        exact = BY_PRODUCTS + turn
+    elif isinstance(samples.fit.problem.A, ChunkedTable):
+        exact = A_REFIT + COLD * turn
+    else:
+        exact = A_REFIT + TO_REFIT * turn
+    return np.array([DRAW + exact, TO_SETTLE * turn, DRAW + FIRST_LEVEL * turn])
 
 
 GROWTH = 4  # at most so many times more at once
@@ -442,33 +520,49 @@ def _growth_needed(samples, shares, accuracy, families):
     """Estimate by which factor refits must grow to reach an accuracy, that of families
     of columns included; 0 if no more can be made, infinite without an accuracy.
     """
-    if samples.spent:
+    if samples.out_of_turns:
         return 0.0
     if not accuracy:
         return np.inf
     short = shares.short(accuracy)
     if len(families):
-        _, error = any_selected(_levels_without_lost(samples), families)
+        _, error = any_selected(_levels_without_failed(samples), families)
         short = max(short, (error.max() / accuracy) ** 2)
     return short
 
 
+def _best_proportions(samples, variances):
+    """Compute the proportions of the numbers of resamples at the three levels, exact
+    first, (3,), that reach an error with the least work, from the variance that one
+    resample contributes at each, (3,).
+
+    The error is sum(variance / size) and the work sum(work size): a size is
+    proportional to the root of variance over work.
+    """
+    at_least = 1e-3 * variances.sum() + 1e-12
+    proportions = np.sqrt(np.maximum(variances, at_least))
+    proportions /= np.sqrt(work_of_levels(samples))
+    exact, settled, few = proportions
+    if samples.long:  # `settled` and `few` are the same
+        settled = max(settled, few)
+    # a level has no more resamples than a cheaper one
+    settled = min(settled, few)
+    return np.array([min(exact, settled), settled, few])
+
+
 def _next_sizes(samples, shares, short, most):
     """Compute the next number of resamples at each level, exact first, (3,): those that
-    lower the squared error by the factor `short` with the least work, at most `most`.
-    At one level at least there are more than now.
+    lower the squared error by the factor `short` with the least work, at most `most`,
+    (3,). At one level at least there are more than now.
     """
     done = samples.done
     if not samples.turns:
         return done + [MORE_ALONE, 0, 0]
-    parts = shares.alone.parts
-    # least work for an error: sizes go as the root of variance over work
-    best = np.sqrt(np.maximum(parts, 1e-3 * parts.sum() + 1e-12))
-    best /= np.sqrt(work_of_levels(samples))
-    best[1] = max(best[1], samples.long * best[2])  # there both are the same
-    best = np.minimum.accumulate(best[::-1])[::-1]  # nested: no more than below
-    ratio = np.sum(parts / best) / max(np.sum(parts / done), 1e-300)
-    best *= ratio * min(1.05 * short, GROWTH)
+    variances = shares.alone.parts
+    best = _best_proportions(samples, variances)
+    # with the first factor sizes have the error of now, then one that is small enough
+    same_error = np.sum(variances / best) / max(np.sum(variances / done), 1e-300)
+    best *= same_error * min(1.05 * short, GROWTH)
     sizes = np.maximum(done, np.minimum(best, GROWTH * done)).astype(int)
     sizes = np.minimum(np.maximum.accumulate(sizes), most)
     # rounding must not leave the sizes as they are: the search would never end
@@ -650,52 +744,64 @@ def _status_of_sizes(samples, n, n_exact, error, accuracy, interrupted):
     return status
 
 
-def _build_refined(samples, shares, accuracy, interrupted):
-    """Build the `RefinedFit` of the resamples made so far and their `Shares`."""
-    N = samples.N
-    exact = samples.exact
-    lost = np.isnan(exact @ np.ones(N + 1))
-    draws = vstack([exact[~lost], samples.settled[len(lost) :]], format="csc")
-    n = draws.shape[0]
-    n_exact = int(sum(~lost))
-    # columns that no resample selects keep rVAMP's moments
+def _moments_of_all(samples, shares):
+    """Return Π, means and variances of all columns, (3, N), and their errors, (3, N).
+    Columns that no resample selects keep rVAMP's moments, which are their own errors.
+    """
     columns = shares.columns
     values = samples.analytic.copy()
     errors = np.abs(samples.analytic)
     values[0, columns] = shares.Pi
     errors[0, columns] = np.sqrt(shares.square_error)
     values[1:, columns], errors[1:, columns] = _moments_of_columns(samples)
-    if samples.fit.prior.positive:  # levels are also subtracted
+    if samples.fit.prior.positive:  # differences of levels may leave a mean below 0
         values[1] = np.maximum(values[1], 0)
+    return values, errors
+
+
+def _build_refined(samples, shares, accuracy, interrupted):
+    """Build the `RefinedFit` of the resamples made so far and their `Shares`."""
+    N = samples.N
+    failed = _failed_refits(samples)
+    # each resample by the best that there is of it: exact, or else settled
+    exact = samples.exact[~failed]
+    draws = vstack([exact, samples.settled[len(failed) :]], format="csc")
+    n = draws.shape[0]
+    n_exact = exact.shape[0]
+    values, errors = _moments_of_all(samples, shares)
+    Pi, mean, var = values
+    Pi_se, mean_se, var_se = errors
+    # n plain refits would have the squared errors Pi (1 - Pi) / n
     noise = np.sum(shares.Pi * (1 - shares.Pi))
     plain_refits = noise / max(shares.alone.square_error.sum(), 1e-300)
     all_refits = noise / max(shares.square_error.sum(), 1e-300)
-    error = errors[0].max()
+    error = Pi_se.max()
     return RefinedFit(
-        Pi=values[0],
-        mean=values[1],
-        var=values[2],
-        Pi_se=errors[0],
-        mean_se=errors[1],
-        var_se=errors[2],
+        Pi=Pi,
+        mean=mean,
+        var=var,
+        Pi_se=Pi_se,
+        mean_se=mean_se,
+        var_se=var_se,
         n_resamples=n,
         n_exact=n_exact,
         refit_efficiency=plain_refits / n,
         prior_refits=max(all_refits - plain_refits, 0.0),
         sparse_draws=draws[:, :N],
         intercepts=draws[:, [N]].toarray()[:, 0],
-        n_failed=int(sum(lost)),
+        n_failed=len(failed) - n_exact,
         interrupted=interrupted,
         status=_status_of_sizes(samples, n, n_exact, error, accuracy, interrupted),
-        levels=[x.tocsc()[:, :N] for x in _levels_without_lost(samples)],
+        levels=[x.tocsc()[:, :N] for x in _levels_without_failed(samples)],
         accuracy=accuracy,
         names=samples.fit.names,
     )
 
 
 def _start_samples(fit, random_state, baseline):
-    """Make the empty `Samples` of a Fit. A TypeError or ValueError
-    for anything else, a finite beta, and a fit that cannot be refitted.
+    """Return `Samples` of a `Fit`, still empty; random_state is their seed, and
+    `baseline` the `BaselineHazard` of survival times, or None. A TypeError for anything
+    but a Fit, a ValueError for a finite beta or a fit that cannot be refitted.
     """
     random_state = check_seed("refine", random_state)
     if not isinstance(fit, Fit):
@@ -707,7 +813,7 @@ def _start_samples(fit, random_state, baseline):
     if np.isfinite(beta):
         raise ValueError(f"refine: fit must be at beta = inf, as refits, not {beta:g}")
     check_law("resampling", fit.problem.counts)
-    analytic = None
+    analytic = None  # rVAMP's own answer, (3, N), if there is one
     if fit.converged and fit.selects:
         analytic = np.array([fit.Pi, fit.mean, fit.var])
     return Samples(fit, analytic, random_state, baseline)

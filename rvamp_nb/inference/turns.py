@@ -155,32 +155,37 @@ class FrozenCoupling:
     """
 
     def __init__(self, A, metric, dtype=None, twin=None):
+        """Invert the system of this metric: K, (M, M), for a wide table, I + C Di(D),
+        (n, n), for a narrow one. Parameters: see the class.
+        """
         d = 1
+        X = A
         if isinstance(A, KroneckerFactor):
             d = A.d
-            A = A.X
-        one = Metric._make(values[::d] for values in metric)
-        M, n = A.shape
-        self.wide = n > NARROW * M
-        if self.wide:
-            inner, self.condition = _invert_wide(A, one)
-        else:
-            inner, self.condition = _invert_narrow(A, one)
+            X = A.X
+        # the d rows (columns) that belong to one row (column) of X share a precision
+        X_metric = Metric._make(values[::d] for values in metric)
+        n_rows, n_columns = X.shape
+        self.wide = n_columns > NARROW * n_rows
+        invert = _invert_wide if self.wide else _invert_narrow
+        inverse, self.condition = invert(X, X_metric)
         if dtype is None:
             dtype = _choose_dtype(self.condition, metric)
         self.dtype = dtype
+        self.inverse = _as_factor(self._cast(inverse), d)
         if twin is None:
-            sparse = isinstance(A, SparseBlock)
+            sparse = isinstance(X, SparseBlock)
             cast = SparseBlock.astype if sparse else np.ascontiguousarray
-            self.A = _as_factor(cast(A, dtype), d)
-            self.At = _as_factor(cast(A.T, dtype), d)
-        else:
+            self.A = _as_factor(cast(X, dtype), d)
+            self.At = _as_factor(cast(X.T, dtype), d)
+        else:  # a second copy of the table would double the memory
             self.A = twin.A
             self.At = twin.At
-        self.inner = _as_factor(self._cast(inner), d)
         self.metric = Metric._make(map(self._cast, metric))
-        self.free = self._cast(1 + metric.D * metric.Q)  # 1 / (1 - rho)
-        self.stiff = self._cast(metric.V + metric.q)  # 1 / chi_u
+        # how far the messages to the prior and to the rows move for a difference of 1
+        # between what both sides answer (`Turns.run`)
+        self.prior_step = self._cast(1 + metric.D * metric.Q)
+        self.rows_step = self._cast(metric.V + metric.q)
 
     def _cast(self, v):
         return np.ascontiguousarray(v, dtype=self.dtype)
@@ -191,10 +196,10 @@ class FrozenCoupling:
         """
         gap = h_2u - r @ self.At
         if self.wide:
-            u = gap @ self.inner
+            u = gap @ self.inverse
             return u @ self.A, u
         u = gap / self.metric.q  # as if D were 0
-        Atu = (u @ self.A) @ self.inner
+        Atu = (u @ self.A) @ self.inverse
         u -= (Atu * self.metric.D) @ self.At / self.metric.q
         return Atu, u
 
@@ -238,6 +243,34 @@ def thresholds(fit, columns, factor, dtype=float):
     return [(v * factor).astype(dtype) for v in penalty_terms(fit, columns)]
 
 
+def _answer_by_newton(loss, y, omega, c, cV, f):
+    """Compute the rows' answers u and fits f, (b, M) each, as `Factors.of_rows`, by
+    Newton's steps from the fits f of the turn before.
+
+    A fit solves f - omega + cV l'(y, f) = 0; omega, the counts c and cV, counts times
+    precision, are (b, M) each, y is (M,). Where the last step is long or not finite,
+    the slower and safe `loss.proximal` takes over.
+    """
+    for _ in range(NEWTON):
+        slope, curvature = loss.derivatives(y, f)
+        step = omega - f
+        step -= cV * slope
+        width = cV * curvature
+        width += 1
+        step /= width
+        f = f + step
+    # -c l'(y, f), to first order: (f - omega) / V would lose digits
+    u = slope + curvature * step
+    u *= -c
+    far = ~(np.abs(step) <= LONG_STEP * (1 + np.abs(f)))  # also where it is nan
+    if far.any():
+        y_far = np.broadcast_to(y, f.shape)[far]
+        f[far] = loss.proximal(y_far, omega[far], cV[far])
+        slope, _ = loss.derivatives(y_far, f[far])
+        u[far] = -c[far] * slope
+    return u, f
+
+
 class Factors(NamedTuple):
     """What answers: a prior of the first n coefficients, and the rows' loss."""
 
@@ -249,77 +282,73 @@ class Factors(NamedTuple):
 
     def of_prior(self, batch, Q):
         """Compute the prior's estimates of the coefficients, (b, n), under the
-        precision Q, (n,).
+        precision Q, (n,), of its message h: x minimises phi(x) + Q x^2 / 2 - h x.
+
+        For a penalty t |x| + k x^2 / 2 this is the soft threshold
+        x = (h - clip(h, -t, t)) / (Q + k); without the lower bound -t if coefficients
+        are positive. Another prior has its `inner`. An intercept, the coefficient
+        numbered n, has no penalty: x = h / Q.
         """
         h = batch.h
         n = self.n
-        # a prior that is no soft threshold has its own estimator
         if batch.t is None:
             x = h / Q
-            x[:, :n] = self.prior.inner(h[:, :n], Q[:n], np.inf)[1]
+            _, mean, _ = self.prior.inner(h[:, :n], Q[:n], np.inf)
+            x[:, :n] = mean
             return x
-        x = np.minimum(h, batch.t)  # quicker than np.clip
+        clipped = np.minimum(h, batch.t)  # quicker than np.clip
         if not self.prior.positive:
-            np.maximum(x, -batch.t, out=x)
-        np.subtract(h, x, out=x)
-        # an intercept has no penalty
+            np.maximum(clipped, -batch.t, out=clipped)
+        x = np.subtract(h, clipped, out=clipped)  # saves an array of the batch
         x[:, n:] = h[:, n:]
         x /= Q + batch.k
         return x
 
     @np.errstate(all="ignore")
     def of_rows(self, batch, V):
-        """Compute the likelihood's answers u and the fits f of all rows, (b, M) each,
-        under the precision V, (M,).
+        """Compute the rows' answers u and fits f, (b, M) each, under the precision V,
+        (M,), of their message h_u.
+
+        With a count c and omega = offset - h_u, f minimises
+        c l(y, f) + (f - omega)^2 / (2 V), and u = (f - omega) / V = -c l'(y, f). The
+        squared loss needs no fits, and those of the batch are returned.
         """
         c = batch.counts
-        f = batch.f
-        y = self.y
         loss = self.loss
         offset = self.offset if batch.offset is None else batch.offset
         if isinstance(loss, Squared):
             if loss.sigma != 1:
                 c = c / loss.sigma**2
-            return c * (y - offset + batch.h_u) / (1 + c * V), f
+            u = c * (self.y - offset + batch.h_u) / (1 + c * V)
+            return u, batch.f
         omega = np.broadcast_to(offset - batch.h_u, c.shape)
         cV = c * V
+        if type(loss).proximal in BY_NEWTON:
+            return _answer_by_newton(loss, self.y, omega, c, cV, batch.f)
         # other losses have a quick proximal map of their own
-        if type(loss).proximal not in BY_NEWTON:
-            if loss.joint:
-                f = class_fits(loss, y, omega, cV, f)
-            else:
-                f = loss.proximal(np.broadcast_to(y, c.shape), omega, cV)
-            return ((f - omega) / V).astype(omega.dtype), f
-        for _ in range(NEWTON):
-            slope, curvature = loss.derivatives(y, f)
-            step = omega - f
-            width = cV * curvature
-            step -= cV * slope
-            width += 1
-            step /= width
-            f = f + step
-        u = slope + curvature * step
-        u *= -c
-        # where Newton's last step is long or not finite: the slower, safe solution
-        unsettled = ~(np.abs(step) <= LONG_STEP * (1 + np.abs(f)))
-        if unsettled.any():
-            y_far = np.broadcast_to(y, f.shape)[unsettled]
-            f[unsettled] = loss.proximal(y_far, omega[unsettled], cV[unsettled])
-            u[unsettled] = -c[unsettled] * loss.derivatives(y_far, f[unsettled])[0]
-        return u, f
+        if loss.joint:
+            f = class_fits(loss, self.y, omega, cV, batch.f)
+        else:
+            f = loss.proximal(np.broadcast_to(self.y, c.shape), omega, cV)
+        u = (f - omega) / V
+        return u.astype(omega.dtype), f
 
 # %% ../../nbs/workshop/turns.ipynb #7e0c1a52
 def class_fits(loss, y, omega, cV, f):
     """Compute the fits of samples in several classes, (b, M d), by Newton's steps from
     those of the turn before, f, towards the proximal map (`class-step`).
 
-    `omega` and `cV`, (b, M d), are the message and the width of their rows; `loss` is a
-    `Softmax`. Where the last step is long or not finite, `softmax_prox` takes over.
+    `omega` and `cV`, (b, M d), are the message and the width of their rows, y, (M d,),
+    the targets; `loss` is a `Softmax`. A sample has d rows, one for each direction of
+    `loss.basis`, B, (K, d). Its K scores s = B f solve s + v p(s) = target, with the
+    probabilities p and v the width of its d rows, which is the same in all. Where the
+    last step is long or not finite, `softmax_prox` takes over.
     """
     B = loss.basis.astype(omega.dtype)
     d = B.shape[1]
-    v = cV[:, ::d].ravel()
-    drawn = np.flatnonzero(v)  # the fits of all other samples are their messages
+    v = cV[:, ::d].ravel()  # one number for the d rows of a sample
+    # a sample that is not drawn has v = 0: its fit is its message
+    drawn = np.flatnonzero(v)
     v = v[drawn]
     fits = (omega + cV * y).reshape(-1, d)
     # classes first: sums over them are sums of long vectors
@@ -330,16 +359,17 @@ def class_fits(loss, y, omega, cV, f):
         p = np.exp(scores - scores.max(0))
         p /= p.sum(0)
         vp = v * p
-        inverse = 1 / (1 + vp)
-        gap = target - scores - vp
-        p *= inverse
-        gap += vp * ((p * gap).sum(0) / p.sum(0))
-        step = inverse * gap
+        residual = target - scores - vp
+        # the derivative is Di(1 + vp) - v p p': w inverts its diagonal, and a multiple
+        # of vp takes care of the part of rank one
+        w = 1 / (1 + vp)
+        pw = p * w
+        multiple = (pw * residual).sum(0) / pw.sum(0)
+        step = w * (residual + vp * multiple)
         scores += step
-    near = (np.abs(step) <= LONG_STEP * (1 + np.abs(scores))).all(0)
-    if not near.all():
-        far = target[:, ~near].T
-        scores[:, ~near] = softmax_prox(far, v[~near, None]).T
+    far = ~(np.abs(step) <= LONG_STEP * (1 + np.abs(scores))).all(0)
+    if far.any():
+        scores[:, far] = softmax_prox(target[:, far].T, v[far, None]).T
     fits[drawn] = scores.T @ B
     return fits.reshape(omega.shape)
 
@@ -355,27 +385,30 @@ MOST_TURNS = 400
 
 @np.errstate(all="ignore")
 def crossed(turns, batch):
-    """Run a batch to the end of the turns in rVAMP's metric, and return it in the
-    metric of one resample.
+    """Run a `Batch` to the end of the turns in rVAMP's metric, and return it with
+    messages for the metric of one resample (`one_metric`). `turns` is a `Turns`.
 
-    A resample that has run away begins again at the average of all.
+    rVAMP's metric is quick, but may diverge: a resample that does begins again at the
+    average of all.
     """
-    one = turns.one_coupling
     h_start, h_u_start, f_start = turns.start
     distance = np.abs(batch.h - h_start).max(1)
+    # after `FIRST_LEVEL` turns, all up to number `OWN` but the last
     before = turns.run(batch, OWN - FIRST_LEVEL - 1)
     batch = turns.run(before, 1)
-    # a last turn that is long beside the whole way, or nan, leads nowhere
+    # also where the last turn is nan
     diverged = ~(np.abs(batch.h - before.h).max(1) <= RUNAWAY * distance)
     batch.h[diverged] = h_start
     batch.h_u[diverged] = h_u_start
     batch.f[diverged] = f_start
     old_metric = turns.rvamp_coupling.metric
-    # the new metric needs messages that leave the answers x and u as they are
     x = turns.factors.of_prior(batch, old_metric.Q)
     u, _ = turns.factors.of_rows(batch, old_metric.V)
-    h = u @ one.A + one.metric.Q * x
-    h_u = one.metric.V * u - x @ one.At
+    # messages of the new metric at which prior and rows answer with the same x and u:
+    # h = A'u + Qx, h_u = Vu - Ax
+    new = turns.one_coupling
+    h = u @ new.A + new.metric.Q * x
+    h_u = new.metric.V * u - x @ new.At
     return batch._replace(h=h, h_u=h_u)
 
 # %% ../../nbs/workshop/turns.ipynb #7e0c0x02
@@ -411,12 +444,47 @@ class OwnBaselines:
         return batch._replace(offset=offset, f=f + offset)
 
 # %% ../../nbs/workshop/turns.ipynb #7e000016
-def _moved(old, answer, new, step):
-    """Compute old + step (new - answer) in the place of `new`."""
-    new -= answer
-    new *= step
-    new += old
-    return new
+def _take_step(message, answer, reply, step):
+    """Compute message + step (reply - answer), (b, n), in the place of `reply`, which
+    saves arrays as large as the batch.
+    """
+    reply -= answer
+    reply *= step
+    reply += message
+    return reply
+
+
+def _find_moves(before, x, tol):
+    """Return a mask of the resamples, (b,), in which a coefficient of x, (b, n), has
+    another sign than `before`, or with a `tol` has moved by more than tol of the
+    largest.
+    """
+    if tol is None:
+        moves = ((x > 0) != (before > 0)) | ((x < 0) != (before < 0))
+    else:
+        moves = ~(np.abs(x - before) <= tol * np.abs(x).max(1)[:, None])
+    return moves.any(1)
+
+
+def _leaves_range(*arrays):
+    """Return whether an array's largest entry would overflow or vanish in 32 bits."""
+    largest = [np.abs(v).max() + 1e-300 for v in arrays]
+    return np.abs(np.log10(largest)).max() > IN_RANGE
+
+
+def _table_and_metric(fit, columns, loss):
+    """Return the table of some columns of a fit, (n,) ints, and its `Metric`; in
+    several classes the table is a `KroneckerFactor`, as the `Softmax` loss has d rows
+    for a sample and d columns for a feature.
+    """
+    A = block_of(fit.problem.A, columns)
+    metric = rvamp_metric(fit, columns)
+    # one precision for the rows of a sample, and one for the columns of a feature
+    metric = Metric._make(map(loss.pooled, metric))
+    if loss.joint:
+        d = loss.basis.shape[1]
+        A = KroneckerFactor(A[::d, ::d], d)
+    return A, metric
 
 # %% ../../nbs/workshop/turns.ipynb #7e0c1a55
 class Turns:
@@ -428,6 +496,10 @@ class Turns:
     """
 
     def __init__(self, fit, columns=None, dtype=None, baseline=None):
+        """Freeze the metric of a fit, and keep what its resamples have in common: the
+        couplings, prior and loss, and the messages at which they start. With the
+        `BaselineHazard` `baseline` each resample has a hazard of its own.
+        """
         loss, weight, offset = row_loss(fit.problem.likelihood)
         if np.isfinite(fit.problem.beta) or fit.last is None:
             raise ValueError(
@@ -437,31 +509,27 @@ class Turns:
         if not isinstance(fit.prior, Penalty) and len(fit.prior.cases()) > 1:
             raise ValueError("Turns: `cases` of a prior of your own are not drawn")
         fit = with_clusters(fit, [])  # a metric is one number for each column
-        p = fit.problem
+        y = fit.problem.y
         N = len(fit.mean)
         if columns is None:
             columns = np.arange(N)
-        # an intercept's column of ones, too
+        # an intercept is the coefficient of a column of ones, which is numbered N
         with_ones = np.append(columns, [N] * fit.has_intercept).astype(int)
-        A = block_of(p.A, with_ones)
-
-        metric = rvamp_metric(fit, with_ones)
-        # of several classes the rows of a sample, and a feature's columns, are alike
-        metric = Metric._make(map(loss.pooled, metric))
-        if loss.joint:
-            d = loss.basis.shape[1]
-            A = KroneckerFactor(A[::d, ::d], d)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
-        largest = [np.abs(v).max() + 1e-300 for v in (p.y, to_prior.h, to_rows.h)]
-        # 32-bit numbers would overflow or vanish
-        if np.abs(np.log10(largest)).max() > IN_RANGE:
+        if _leaves_range(y, to_prior.h, to_rows.h):
             dtype = np.float64
+        A, metric = _table_and_metric(fit, with_ones, loss)
         self._freeze(A, metric, dtype)
-        prior = fit.prior.of_columns(columns, N)
-        y = self._cast(p.y)
-        self.factors = Factors(prior, len(columns), loss, y, self._cast(offset))
+        self.factors = Factors(
+            prior=fit.prior.of_columns(columns, N),
+            n=len(columns),
+            loss=loss,
+            y=self._cast(y),
+            offset=self._cast(offset),
+        )
         self.weight = self._cast(weight)
         self.penalty = partial(thresholds, fit, with_ones, dtype=self.dtype)
+        # messages h, (n,), and h_u, (M,), and fits f, (M,), at the fixed point
         f = to_rows.Q_hat * fit.last.u.mean - to_rows.h + offset
         start = to_prior.h[with_ones], to_rows.h, f
         self.start = [self._cast(v) for v in start]
@@ -495,24 +563,35 @@ class Turns:
 
     @np.errstate(all="ignore")  # of what runs away
     def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
-        """Run some turns of message passing for a batch (`one-resample-turn`); return
-        the batch that they lead to.
+        """Run a number of turns of message passing for a `Batch`
+        (`one-resample-turn`); return the batch with its new messages.
+
+        In a turn the prior answers h with x, and the rows answer h_u with u, under the
+        precisions Q and V of the coupling's metric (Q, D, V, q). With the penalty's
+        slope g = h - Qx, they send r = x - Dg and h_2u = (V + q)u - h_u on. The
+        coupling has answers A'u_2 and u_2 of its own. Each message then moves by the
+        difference of both answers,
+
+            h   <- h   + damping (1 + DQ) (A'u_2 - g),
+            h_u <- h_u + damping (V + q) (u_2 - u),
+
+        and no longer when they agree: x is the refit.
         """
         if coupling is None:
             coupling = self.rvamp_coupling
         Q, D, V, _ = coupling.metric
-        free = damping * coupling.free
-        stiff = damping * coupling.stiff
+        prior_step = damping * coupling.prior_step
+        rows_step = damping * coupling.rows_step
         self.taken += turns
         for _ in range(turns):
             x = self.factors.of_prior(batch, Q)
             u, f = self.factors.of_rows(batch, V)
-            # the slope of the penalty, by which the prior's message r is less than x
-            push = batch.h - Q * x
-            x -= D * push  # r
-            pull, joint = coupling(coupling.stiff * u - batch.h_u, x)
-            h = _moved(batch.h, push, pull, free)
-            h_u = _moved(batch.h_u, u, joint, stiff)
+            g = batch.h - Q * x
+            r = x - D * g
+            h_2u = coupling.rows_step * u - batch.h_u
+            Atu_2, u_2 = coupling(h_2u, r)
+            h = _take_step(batch.h, g, Atu_2, prior_step)
+            h_u = _take_step(batch.h_u, u, u_2, rows_step)
             batch = batch._replace(h=h, h_u=h_u, f=f)
         return batch
 
@@ -522,8 +601,9 @@ class Turns:
         return self.factors.of_prior(batch, Q)
 
     def levels(self, counts, factor, settle):
-        """Return coefficients after `FIRST_LEVEL` turns, and those that have settled
-        (None unless `settle`).
+        """Compute coefficients of resamples at two levels of accuracy, (b, n) each,
+        or (b, n + 1) with an intercept: after `FIRST_LEVEL` turns, and settled ones
+        (None unless `settle`). Arguments as of `begin`.
         """
         batch = self.run(self.begin(counts, factor), FIRST_LEVEL - 1)
         settled = None
@@ -541,26 +621,21 @@ class Turns:
         at most.
         """
         batch = crossed(self, self._with_baselines(batch))
-        going = np.arange(len(batch.h))
         x = self.coefficients(batch, self.one_coupling)
-        latest = x.copy()
+        latest = x.copy()  # of all resamples, also those that have left the batch
+        unsettled = np.arange(len(latest))  # the resamples in the batch
         for _ in range(0, most, LOOK):
             before = x
             batch = self.run(batch, LOOK, self.one_coupling, DAMPING)
             x = self.coefficients(batch, self.one_coupling)
-            latest[going] = x
-            if tol is None:
-                moves = ((x > 0) != (before > 0)) | ((x < 0) != (before < 0))
-            else:
-                moves = ~(np.abs(x - before) <= tol * np.abs(x).max(1)[:, None])
-            moves = moves.any(1)
-            # those that have settled leave the batch
-            going = going[moves]
+            latest[unsettled] = x
+            moves = _find_moves(before, x, tol)
+            unsettled = unsettled[moves]
             batch = self._with_baselines(batch.of(moves))
             x = x[moves]
-            if not len(going):
+            if not len(unsettled):
                 break
-        return latest, np.isin(range(len(latest)), going, invert=True)
+        return latest, np.isin(range(len(latest)), unsettled, invert=True)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001d
 # turns beyond `MOST_TURNS`, for all refits of a fit: some 2 seconds of a small table.
@@ -582,25 +657,32 @@ class ExactByTurns:
     def __init__(self, fit):
         self.turns = Turns(fit, dtype=np.float64)
         self.N = len(fit.mean)
-        self.late = LATE_TURNS
+        self.late = LATE_TURNS  # what is left of them
 
     def __call__(self, counts, factor, start=None):
         """Compute coefficients, (b, N), nan where they have not settled, and
-        intercepts, (b,), under counts (b, M) and multipliers of the penalty.
+        intercepts, (b,), under counts (b, M) and multipliers of the penalty, (b, N) or
+        (b, 1). `start` is not used: turns begin at the fit.
+
+        All calls together may take `LATE_TURNS` turns beyond `MOST_TURNS` each, so
+        that a table on which nothing settles ends. A turn counts for its price.
         """
+        # the first turns show how often a turn evaluates the loss
         work_before = WORK.get()
         batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
         work = (WORK.get() - work_before) / FIRST_LEVEL
-        # the price of a turn, in turns of a cheap loss
-        price = 1 + work / (A_TURN + counts.size)
-        # the late turns that are left, with a bound on those of one call
-        most = MOST_TURNS + int(np.ceil(min(self.late / price, 3600)))
+        price = 1 + work / (A_TURN + counts.size)  # 1 for a cheap loss
+        # one call may take 4,000 turns, or what is left of the late ones
+        most_late = int(np.ceil(min(self.late / price, 4000 - MOST_TURNS)))
         taken_before = self.turns.taken
+        most = MOST_TURNS + most_late
         x, settled = self.turns.settle(batch, tol=1e-9, most=most)
-        late = self.turns.taken - taken_before - OWN - MOST_TURNS
-        self.late -= price * max(late, 0)
+        taken = self.turns.taken - taken_before
+        late = max(taken - OWN - MOST_TURNS, 0)  # `settle` begins in rVAMP's metric
+        self.late -= price * late
         x[~settled] = np.nan
-        return x[:, : self.N], x[:, self.N :].sum(1)
+        intercept = x[:, self.N :].sum(1)  # 0 without one
+        return x[:, : self.N], intercept
 
 # %% ../../nbs/workshop/turns.ipynb #7e00002b
 ALL_TURNS = 100  # with one curvature, at most
@@ -613,45 +695,60 @@ class OneCurvature:
     """
 
     def __init__(self, fit, columns):
+        """Expand the rows' loss around the fit's coefficients x_fit to second order:
+        with counts c it is (x - x_fit)' H (x - x_fit) / 2 - g_c'(x - x_fit), H the
+        average curvature and g_c = c' scores the pull of a resample's rows.
+        """
         p = fit.problem
         N = len(fit.mean)
         loss, weight, offset = row_loss(p.likelihood)
+        # an intercept is the coefficient of a column of ones, which is numbered N
         with_ones = np.append(columns, [N] * fit.has_intercept).astype(int)
         self.penalty = partial(thresholds, fit, with_ones)
         prior = fit.prior.of_columns(columns, N)
         self.factors = Factors(prior, len(columns), loss, p.y, offset)
-        self.x = np.append(fit.mean, fit.intercept)[with_ones]
+        self.x_fit = np.append(fit.mean, fit.intercept)[with_ones]
         X = p.A[:, with_ones]
-        slope, curvature = loss.derivatives(p.y, X @ self.x + offset)
+        slope, curvature = loss.derivatives(p.y, X @ self.x_fit + offset)
         H = (X.T * (p.counts.mean * weight * curvature)) @ X
-        self.pull = H @ self.x
+        self.H_x_fit = H @ self.x_fit
+        # Q, the precision of all messages, is above 0 for a column without curvature
         diagonal = np.diag(H)
-        # above 0 for a column without curvature, too
         self.Q = np.maximum(diagonal, 1e-12 * diagonal.max() + 1e-290)
+        # (H + Di(Q))^-1, in units in which Q is 1
         scale = self.Q**-0.5
-        joint = np.eye(len(H)) + scale[:, None] * H * scale
-        # (diag(Q) + H)^-1
-        self.inner = scale[:, None] * inverse_and_root(joint)[0] * scale
+        scaled = np.eye(len(H)) + scale[:, None] * H * scale
+        inverse, _ = inverse_and_root(scaled)
+        self.inverse = scale[:, None] * inverse * scale
+        # in 32 bits, whose range suffices in units of the largest
         scores = X * -(weight * slope)[:, None]
-        # sums of many rows need the digits of 32 bits, in units of the largest
-        self.unit = np.abs(scores).max() + 1e-300
-        self.scores = np.asarray(scores / self.unit, dtype=np.float32)
+        self.score_unit = np.abs(scores).max() + 1e-300
+        self.scores = np.asarray(scores / self.score_unit, dtype=np.float32)
 
     def levels(self, counts, factor, settle):
-        """Compute the coefficients of resamples, (b, n + 1 with an intercept); return
-        them twice, as its callers expect two levels of accuracy.
+        """Compute the coefficients of resamples, (b, n), or (b, n + 1) with an
+        intercept: the minimum of `one-curvature` under counts, (b, M), and multipliers
+        of the penalty, (b, N) or (b, 1).
+
+        It is found by splitting penalty and parabola (Douglas and Rachford). To the
+        message h the penalty answers with x, the minimum of phi(x) + Qx^2/2 - hx, and
+        the parabola with (H + Di(Q))^-1 (H x_fit + g_c + 2Qx - h). h moves until both
+        agree.
+
+        The coefficients are returned twice, as `Turns.levels` has two levels of
+        accuracy and here they are the same; `settle` has no effect.
         """
         Q = self.Q
-        pull = self.unit * (counts.astype(np.float32) @ self.scores).astype(float)
-        tolerance = STANDS * np.abs(pull).max()
-        h = Q * self.x + pull
-        pull = self.pull + pull
+        g = self.score_unit * (counts.astype(np.float32) @ self.scores).astype(float)
+        tolerance = STANDS * np.abs(g).max()
+        h = Q * self.x_fit + g
+        pull = self.H_x_fit + g
         t, k = self.penalty(factor)
         for _ in range(ALL_TURNS):
-            x = self.factors.of_prior(Batch(None, t, k, h, None, None), Q)
-            joint = (pull + 2 * Q * x - h) @ self.inner
-            # prior and rows must agree on the coefficients
-            gap = Q * (joint - x)
+            batch = Batch(counts=None, t=t, k=k, h=h, h_u=None, f=None)
+            x = self.factors.of_prior(batch, Q)
+            x_parabola = (pull + 2 * Q * x - h) @ self.inverse
+            gap = Q * (x_parabola - x)
             h = h + 2 * DAMPING * gap
             if np.abs(gap).max() < tolerance:
                 break

@@ -8,7 +8,6 @@ __all__ = ['TIES', 'FACES', 'SYSTEMS', 'MOST_SWEEPS', 'GRAMS_AT_ONCE', 'TRIED', 
            'edge_shares']
 
 # %% ../../nbs/course/62_networks.ipynb #c6200005
-from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -17,16 +16,16 @@ from ..environment import progress_bar
 
 # %% ../../nbs/course/62_networks.ipynb #c6200016
 def sweep(G, half, target, lam, R, B):
-    """Minimise each of b Lasso regressions over one coefficient after the other, in
-    place.
+    """Minimise each of b Lasso regressions over one coefficient after the other.
 
     G (h, N, N) are the Gram matrices of the halves; half and target, (b,), are the half
-    and the explained column of each regression; R (b, N) are the products of the
-    columns with its residuals, B (N, b) its coefficients.
+    and the explained column of each regression. B (N, b) are its coefficients, R (b, N)
+    the products of the columns with its residual: both change in place.
     """
     square_lengths = np.maximum(np.einsum("hjj->jh", G)[:, half], 1e-300)
     for j, old in enumerate(B):
         pull = R[:, j] + square_lengths[j] * old
+        # the soft threshold: nearer to 0 by lam, and 0 within lam
         new = pull - np.minimum(np.maximum(pull, -lam), lam)
         new /= square_lengths[j]
         # no column explains itself
@@ -37,37 +36,56 @@ def sweep(G, half, target, lam, R, B):
         R[changed] -= move[changed, None] * G[half[changed], j]
         B[j] = new
 
+# %% ../../nbs/course/62_networks.ipynb #c62face1
+def _used_columns(B):
+    """Return the numbers of the columns with a coefficient in each of b regressions,
+    (b, k), and a mask of them, (b, k): those that use fewer than k are padded with 0.
+    """
+    used = B.T != 0
+    n_used = used.sum(1)
+    is_used = np.arange(max(1, n_used.max())) < n_used[:, None]
+    columns = np.zeros(is_used.shape, dtype=int)
+    columns[is_used] = used.nonzero()[1]
+    return columns, is_used
+
+
+def _least_for_signs(G, half, target, lam, old, columns, is_used):
+    """Return the coefficients, (b, k), that minimise each regression if the signs of
+    the old ones, (b, k), stay: on its used columns they solve `neighbour-kkt`.
+    """
+    gram = G[half[:, None, None], columns[:, :, None], columns[:, None]]
+    gram *= is_used[:, :, None] & is_used[:, None]
+    # on the diagonal 1 makes rows of padding solvable, and 1e-12 equal columns
+    k = np.arange(columns.shape[1])
+    gram[:, k, k] += np.where(is_used, 1e-12, 1.0)
+    products = G[half[:, None], target[:, None], columns]
+    right_side = (products - lam * np.sign(old)) * is_used
+    return np.linalg.solve(gram, right_side[..., None])[..., 0]
+
 # %% ../../nbs/course/62_networks.ipynb #c6200018
 TIES = 1e-9  # a product beyond the penalty by less than this share is at it
 
 
 @np.errstate(divide="ignore", invalid="ignore")
 def on_faces(G, half, target, lam, R, B):
-    """Move each regression towards the minimum for its present signs, in place, until a
-    sign would change; return a mask of those that reach it, (b,).
+    """Move each regression towards the minimum for its present signs until a sign would
+    change; return a mask of those that reach it, (b,).
 
-    Arguments as of `sweep`.
+    Arguments are those of `sweep`: R and B change in place.
     """
-    used = B.T != 0
-    n_used = used.sum(1)
-    is_used = np.arange(max(1, n_used.max())) < n_used[:, None]  # False: padding
-    columns = np.zeros(is_used.shape, dtype=int)
-    columns[is_used] = used.nonzero()[1]
+    columns, is_used = _used_columns(B)
     old = np.take_along_axis(B.T, columns, 1) * is_used
-    gram = G[half[:, None, None], columns[:, :, None], columns[:, None]]
-    gram *= is_used[:, :, None] & is_used[:, None]
-    # the diagonals; 1 makes the rows of padding solvable
-    np.einsum("bkk->bk", gram)[:] += np.where(is_used, 1e-12, 1.0)
-    products = G[half[:, None], target[:, None], columns]
-    right_side = (products - lam * np.sign(old)) * is_used
-    move = np.linalg.solve(gram, right_side[..., None])[..., 0] - old
+    least = _least_for_signs(G, half, target, lam, old, columns, is_used)
+    move = least - old
     # the share of the move after which a coefficient reaches 0
     crossing = np.where((move * old < 0) & is_used, -old / move, np.inf)
     length = np.minimum(crossing.min(1), 1.0)[:, None]
+    # to exactly 0 where the move ends
     move = np.where(crossing <= length, -old, length * move)
-    for k in range(is_used.shape[1]):
-        R -= move[:, k, None] * G[half, columns[:, k]]
-    B.T[is_used.nonzero()[0], columns[is_used]] = (old + move)[is_used]
+    for column, step in zip(columns.T, move.T):
+        R -= step[:, None] * G[half, column]
+    regression, _ = is_used.nonzero()
+    B[columns[is_used], regression] = (old + move)[is_used]
     return length[:, 0] == 1.0
 
 # %% ../../nbs/course/62_networks.ipynb #c6200020
@@ -78,19 +96,26 @@ SYSTEMS = 512  # linear systems solved at once
 def all_on_faces(G, half, target, lam, R, B):
     """Take up to `FACES` steps of `on_faces` with all regressions; return a mask of
     those that reach the minimum for their signs, (b,).
+
+    A face is the set of coefficients with given signs, on which a step stays. Arguments
+    are those of `sweep`: R and B change in place.
     """
     reached = np.zeros(len(half), dtype=bool)
     unsolved = np.arange(len(half))
     for _ in range(FACES):
         # systems of similar sizes need little padding
-        unsolved = unsolved[np.argsort((B[:, unsolved] != 0).sum(0), kind="stable")]
+        n_used = (B[:, unsolved] != 0).sum(0)
+        unsolved = unsolved[np.argsort(n_used, kind="stable")]
         for start in range(0, len(unsolved), SYSTEMS):
             batch = unsolved[start : start + SYSTEMS]
-            r = R[batch]
-            b = B[:, batch]
-            reached[batch] = on_faces(G, half[batch], target[batch], lam, r, b)
-            R[batch] = r
-            B[:, batch] = b
+            # copies, which the step changes
+            R_batch = R[batch]
+            B_batch = B[:, batch]
+            reached[batch] = on_faces(
+                G, half[batch], target[batch], lam, R_batch, B_batch
+            )
+            R[batch] = R_batch
+            B[:, batch] = B_batch
         unsolved = unsolved[~reached[unsolved]]
     return reached
 
@@ -107,14 +132,15 @@ def neighbours(G, lam):
     """
     h, N, _ = G.shape
     half, target = np.divmod(np.arange(h * N), N)
-    R = G.reshape(-1, N).copy()
-    B = np.zeros((N, h * N))
-    active = np.arange(h * N)
+    active = np.arange(h * N)  # regressions that have not converged
+    B = np.zeros((N, h * N))  # their coefficients: all 0 at first,
+    R = G.reshape(-1, N).copy()  # so that the columns themselves are the residuals
     selected = np.zeros((h * N, N), dtype=bool)
     solved = np.zeros(h * N, dtype=bool)
     for _ in range(MOST_SWEEPS):
         halves = half[active]
         targets = target[active]
+        # both change R and B in place
         sweep(G, halves, targets, lam, R, B)
         reached = all_on_faces(G, halves, targets, lam, R, B)
         selected[active] = B.T != 0
@@ -172,27 +198,33 @@ def penalty_for(q, A, rule, seed):
     """Find the smallest penalty, to .2 %, at which a half selects at most q edges on
     average.
 
-    The average is over `TRIED` pairs of halves of the columns A, (M, N), of length one.
+    The average is over `TRIED` pairs of halves of the columns A, (M, N), of length one;
+    `rule` is "and" or "or", and (seed, number) give the halves.
     """
 
     def mean_edges(lam):
         pilots = edges_of_halves(A, lam, rule, range(TRIED), seed)
-        return sum(edges.sum() for edges, _ in pilots) / (4 * TRIED)
+        n_edges = sum(edges.sum() for edges, _ in pilots)
+        return n_edges / (4 * TRIED)  # of two halves; an edge is there for each end
 
-    # as if edges were correlations above the penalty: a place to begin
+    # as if edges were correlations above the penalty; a half has half of a product
     products = np.sort(np.abs(A.T @ A)[np.triu_indices(A.shape[1], 1)]) / 2
     start = products[-min(int(q) + 1, len(products))]
-    low = start
-    high = start
-    # enclose the penalty, then halve the interval on a log scale
-    while mean_edges(high) > q:
-        low = high
-        high = high / STRIDE
-    while low == high or (mean_edges(low) <= q and low > SMALLEST * start):
-        high = low
-        low = STRIDE * low
+    # enclose the penalty: more than q edges at low, at most q at high
+    if mean_edges(start) > q:
+        low = start
+        high = start / STRIDE
+        while mean_edges(high) > q:
+            low = high
+            high = high / STRIDE
+    else:
+        low = STRIDE * start
+        high = start
+        while mean_edges(low) <= q and low > SMALLEST * start:
+            high = low
+            low = STRIDE * low
     for _ in range(HALVINGS):
-        middle = np.sqrt(low * high)
+        middle = np.sqrt(low * high)  # of the logarithms
         if mean_edges(middle) > q:
             low = middle
         else:
@@ -209,27 +241,39 @@ class EdgeShares(NamedTuple):
     n: int
 
 
+class _Sums(NamedTuple):
+    """Sums over n pairs of halves."""
+
+    n: int = 0
+    mean: np.ndarray = 0.0  # (N, N), of the share of a pair that has the edge
+    square: np.ndarray = 0.0  # (N, N), of the squares of these shares
+    solved: np.ndarray = 0.0  # (N,), of the share in which a regression was solved
+
+
 def edge_shares(A, lam, rule, n, seed, progress):
     """Estimate the probabilities of edges and their standard errors (`pair-error`) from
     n pairs of halves, or fewer if ctrl-C ends them; return `EdgeShares`.
     """
-    sums = (0, 0.0, 0.0, 0.0)  # pairs; of means, of their squares, of solved halves
+    sums = _Sums()
     with progress_bar(total=n, shown=progress, desc="pairs of halves") as bar:
         try:
             for edges, is_solved in edges_of_halves(A, lam, rule, range(n), seed):
-                mean = edges.mean(1)
-                solved = is_solved.mean(1).sum(0)
-                new = (len(edges), mean.sum(0), (mean**2).sum(0), solved)
+                share = edges.mean(1)  # of each pair
                 # one assignment: an interrupt finds the sums of as many pairs
-                sums = tuple(map(add, sums, new))
+                sums = _Sums(
+                    n=sums.n + len(edges),
+                    mean=sums.mean + share.sum(0),
+                    square=sums.square + (share**2).sum(0),
+                    solved=sums.solved + is_solved.mean(1).sum(0),
+                )
                 bar.update(len(edges))
         except KeyboardInterrupt:
-            if sums[0] < 2:  # no standard error
+            if sums.n < 2:  # no standard error
                 raise
-    n, sums, squares, solved = sums
-    Pi = sums / n
+    n = sums.n
+    Pi = sums.mean / n
+    error = np.sqrt(np.maximum(sums.square / n - Pi**2, 0) / (n - 1))
     # an edge that no half has, or all have, is not known without error
     least_Pi = 0.5 / (2 * n)
-    error = np.sqrt(np.maximum(squares / n - Pi**2, 0) / (n - 1))
     least_error = np.sqrt(least_Pi * (1 - least_Pi) / (2 * n))
-    return EdgeShares(Pi, np.maximum(error, least_error), solved / n, n)
+    return EdgeShares(Pi, np.maximum(error, least_error), sums.solved / n, n)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -56,21 +56,23 @@ def read_penalty(prior, penalty_factor, names, M, target_scale=1):
     a target that is divided by its scale. Raises a TypeError or ValueError for a prior
     that selects nothing.
     """
-    factors = _one_each(penalty_factor, names)
+    own_factors = _one_each(penalty_factor, names)
     if prior is None:
-        return Laplace(1.0, penalty_factor=factors)
+        return Laplace(1.0, penalty_factor=own_factors)
     _check_prior(prior)
     prior.check(len(names), np.inf)
     if not isinstance(prior, Penalty):
-        return ScaledPrior(prior, factors)
+        return ScaledPrior(prior, own_factors)
     check_law("randomize", prior.randomize, ("nodes", "draw"), positive=True)
     # the path varies one number only: lam goes into the factors
-    factors = prior.lam * prior.penalty_factor * factors
+    factors = prior.lam * prior.penalty_factor * own_factors
     if isinstance(prior, ElasticNet):
         # a column of variance one has the length sqrt(M), the solver's the length 1
-        share, factor = _share_for(target_scale, float(prior.l1_ratio), M**0.5)
-        prior = replace(prior, l1_ratio=share)
-        factors = factors * factor
+        l1_ratio, lam_factor = _convert_l1_ratio(
+            target_scale, float(prior.l1_ratio), M**0.5
+        )
+        prior = replace(prior, l1_ratio=l1_ratio)
+        factors = factors * lam_factor
     if prior.positive and not factors.all():
         raise ValueError(
             f"prior={type(prior).__name__}(...): a column without penalty would be no"
@@ -79,22 +81,25 @@ def read_penalty(prior, penalty_factor, names, M, target_scale=1):
     return replace(prior, lam=1.0, penalty_factor=factors)
 
 
-def _share_for(target_scale, l1_ratio, unit):
-    """Convert the l1_ratio for a target divided by its scale to that for the target.
+def _convert_l1_ratio(target_scale, l1_ratio, unit):
+    """Convert the l1_ratio of users to that of coefficients x of unit columns.
 
-    `unit` is the unit of the coefficients to which l1_ratio refers. Returns the
-    converted ratio, for coefficients in the unit 1, and the factor on the penalty with
-    which its lam has the unit of the target.
+    Users weigh r |b| + (1 - r) b² / 2, where r is l1_ratio, and b belongs to columns of
+    length `unit` and to a target divided by its scale s: b = x / (unit s). Times
+    (unit s)² these are r unit s |x| + (1 - r) x² / 2. Returns the share of the first
+    weight in both, and the factor on the penalty with which the weight of |x| does not
+    depend on s, so that lam has the unit of the target.
     """
     if target_scale > 1e10:  # 1 - share would be lost in rounding
         raise ValueError(
             f"an elastic net needs a y of another unit: y varies by {target_scale:.0e},"
             " beside which its square part is lost"
         )
-    absolute = l1_ratio * (unit * target_scale)
-    total = absolute + 1 - l1_ratio
-    factor = total / target_scale / (l1_ratio * unit + 1 - l1_ratio)
-    return absolute / total, factor
+    absolute_weight = l1_ratio * (unit * target_scale)
+    both_weights = absolute_weight + 1 - l1_ratio
+    both_without_scale = l1_ratio * unit + 1 - l1_ratio
+    lam_factor = both_weights / target_scale / both_without_scale
+    return absolute_weight / both_weights, lam_factor
 
 
 def _one_each(penalty_factor, names):
@@ -123,32 +128,44 @@ def _check_prior(prior):
     """Raise a TypeError or ValueError, with the reason, for a prior that selects
     nothing.
     """
-    reason = ""
+    name = f"prior={type(prior).__name__}(...)"
     if isinstance(prior, SpikeSlab):
-        reason = (
-            " gives a posterior's inclusion probability, no share of resamples: see"
-            " rvamp(..., prior=SpikeSlab(...), beta=1).Pi"
+        raise ValueError(
+            f"{name} gives a posterior's inclusion probability, no share of resamples:"
+            " see rvamp(..., prior=SpikeSlab(...), beta=1).Pi"
         )
-    elif not isinstance(prior, Prior) or prior.column_groups:
+    if not isinstance(prior, Prior) or prior.column_groups:
         raise TypeError(
             "prior must be a penalty such as Laplace(1.0), ElasticNet(1.0) or"
             f" NonNegative, or a Prior of your own, got {prior!r}"
         )
-    elif not np.any(prior.threshold()):
-        reason = (
-            " has no threshold, and selects nothing; see rvamp for mean and variance"
+    # only a field below a threshold leaves a coefficient at exactly 0
+    if not np.any(prior.threshold()):
+        raise ValueError(
+            f"{name} has no threshold, and selects nothing; see rvamp for mean and"
+            " variance"
         )
-    elif not isinstance(prior, Penalty):
-        scale = np.max(prior.threshold()) * np.ones(np.size(prior.threshold()))
-        note = check_response(prior, scale, np.ones(len(scale)), np.inf)
-        if note or len(prior.cases()) > 1:
-            note = note or "prior: `cases` of your own are not drawn in refits"
-            raise ValueError(f"{note}; for one penalty see rvamp")
-        scaled = prior.scaled(2.0)
-        if scaled is not None and np.all(scaled.threshold() <= prior.threshold()):
-            reason = ".scaled(2) does not raise the threshold, as a penalty does"
-    if reason:
-        raise ValueError(f"prior={type(prior).__name__}(...){reason}")
+    if not isinstance(prior, Penalty):
+        _check_own_prior(prior, name)
+
+
+def _check_own_prior(prior, name):
+    """Raise a ValueError for a prior of the user's own along which no penalty can be
+    searched for; the message begins with its name.
+    """
+    thresholds = prior.threshold()
+    fields = np.max(thresholds) * np.ones(np.size(thresholds))
+    note = check_response(prior, fields, np.ones(len(fields)), np.inf)
+    if not note and len(prior.cases()) > 1:
+        note = "prior: `cases` of your own are not drawn in refits"
+    if note:
+        raise ValueError(f"{note}; for one penalty see rvamp")
+    # the search takes it that a larger penalty selects fewer features
+    doubled = prior.scaled(2.0)
+    if doubled is not None and np.all(doubled.threshold() <= thresholds):
+        raise ValueError(
+            f"{name}.scaled(2) does not raise the threshold, as a penalty does"
+        )
 
 # %% ../../nbs/workshop/penalty.ipynb #scpri001
 @dataclass(frozen=True, eq=False)
@@ -283,11 +300,15 @@ class SelectionProblem:
 
     def _options(self, prior, tol):
         y, counts = self.target.of_rows(self.counts)
-        options = dict(y=y, resampling=counts, prior=prior, intercept=self.intercept)
-        options["loss"] = self.target.likelihood
-        options["tol"] = tol or self.tol
-        options["max_iter"] = self.max_steps
-        return options
+        return dict(
+            y=y,
+            loss=self.target.likelihood,
+            intercept=self.intercept,
+            prior=prior,
+            resampling=counts,
+            tol=tol or self.tol,
+            max_iter=self.max_steps,
+        )
 
     @property
     def max_steps(self):
@@ -298,6 +319,11 @@ class SelectionProblem:
         steps_left = SEARCH_FITS - (self.steps - steps) / self.max_iter
         work_left = SEARCH_FITS * (1 - (WORK.get() - work) / most)
         return max(int(min(steps_left, work_left, 1) * self.max_iter), 1)
+
+    @property
+    def is_used_up(self):
+        """Flag of a search that has taken all its steps, or all its work."""
+        return self.max_steps == 1
 
     def solve(self, lam, state=None, tol=None):
         """Return the fit at one penalty; the caller reports one that failed."""
@@ -326,10 +352,13 @@ class SelectionProblem:
 def resolved_target(question, threshold, pfer, q, bound):
     """Resolve the threshold, the pfer and q of a search: two of them fix the third.
 
-    Those that are None have their defaults, and q is at most a third of the rows of a
-    resample (see `resolve_error_control`). Returns the three, pfer nan where no bound
-    holds, and a warning, or "". Raises a ValueError for a pfer under a law of counts
-    that no bound covers.
+    A feature is selected if its Π reaches the threshold; pfer is the expected number of
+    false selections, q the mean number of features that a resample selects, and `bound`
+    the word for how the three are related. Those that are None have their defaults, and
+    q is at most a third of the rows of a resample (see `resolve_error_control`).
+
+    Returns the three, pfer nan where no bound holds, and a warning, or "". Raises a
+    ValueError for a pfer under a law of counts that no bound covers.
     """
     has_bound = draws_halves(question.counts)
     if pfer is not None and not has_bound:
@@ -338,10 +367,10 @@ def resolved_target(question, threshold, pfer, q, bound):
             " at most; drop pfer, or take resampling='subsample' instead of"
             f" {question.counts!r}"
         )
-    p = int(question.candidates.sum())
-    largest_q = _largest_q(question, p)
+    n_candidates = int(question.candidates.sum())
+    largest_q = _largest_q(question, n_candidates)
     threshold, pfer, q, note = resolve_error_control(
-        p, largest_q, threshold, pfer, q, bound
+        n_candidates, largest_q, threshold, pfer, q, bound
     )
     if not has_bound:
         pfer = np.nan
@@ -377,8 +406,7 @@ def coarse_path(question, q):
 
     def enough(fit):
         sizes.append(question.size(fit.Pi))
-        # the search has used up its steps
-        if question.max_steps == 1:
+        if question.is_used_up:
             return True
         return sizes[-1] >= 1.5 * q or sum(size > q for size in sizes) == 4
 
@@ -388,9 +416,11 @@ def coarse_path(question, q):
 
 
 def empty_model(question):
-    """Return the Lasso `Problem` with the thresholds of a question, and penalties.
+    """Return a `Problem` to start from, and the penalties of a walk down from it.
 
-    The penalties (L,) fall by `PATH_RATIO` from the largest one that matters.
+    The problem is a Lasso with the thresholds of the question's prior: in the empty
+    model, where all coefficients are 0, nothing else of a prior matters. The penalties,
+    (L,), fall by `PATH_RATIO` from the largest one that matters.
     """
     A = question.A
     thresholds = question.prior.threshold() * np.ones(A.shape[1])
@@ -403,6 +433,7 @@ def empty_model(question):
     problem = Problem(A, y, prior, target.likelihood, counts)
     # the largest penalty depends on the groups of the question's prior
     grouped = problem._replace(prior=question.inside(question.prior))
+    # fields rarely lie three standard deviations off: hardly a resample selects there
     largest = lambda_max_factor(grouped, sigmas=3.0)
     n_strides = np.ceil(np.log(LOWEST) / np.log(PATH_RATIO)) + 1
     return problem, largest * PATH_RATIO ** np.arange(n_strides)
@@ -443,46 +474,57 @@ class TrackingPrior(Prior):
         return few
 
     def moments(self, incoming, beta=np.inf):
-        """See `Prior.moments`, at the penalty of the moment, found by secants."""
+        """Move to the penalty that selects q in the fields `incoming`; return the
+        moments there, as `Prior.moments` does.
+
+        Secants in the log penalty, eight at most, change `lam`, and `fall`, by how much
+        the excess ln ΣΠ/q falls for a unit of it. `Pi` are the probabilities then.
+        """
 
         def prior_at(log_lam):
             return self.prior.scaled(np.exp(log_lam))
 
-        x = np.log(self.lam)
-        excess = self.beyond(prior_at(x).Pi(incoming))
+        log_lam = np.log(self.lam)
+        excess = self.beyond(prior_at(log_lam).Pi(incoming))
         for _ in range(8):
             if abs(excess) <= 5e-4:  # a tenth of the band, see `CLOSE_TO_Q`
                 break
             # a slope that rounding has bent does not carry the penalty away
             move = np.clip(excess / self.fall, -1, 1)
-            before = excess
-            excess = self.beyond(prior_at(x + move).Pi(incoming))
-            self.fall = np.clip((before - excess) / move, FLATTEST, STEEPEST)
-            x += move
-        self.lam = float(np.exp(x))
-        self.Pi = prior_at(x).Pi(incoming)
-        return prior_at(x).moments(incoming, beta)
+            log_lam = log_lam + move
+            excess_before = excess
+            excess = self.beyond(prior_at(log_lam).Pi(incoming))
+            measured_fall = (excess_before - excess) / move
+            self.fall = np.clip(measured_fall, FLATTEST, STEEPEST)
+        prior = prior_at(log_lam)
+        self.lam = float(np.exp(log_lam))
+        self.Pi = prior.Pi(incoming)
+        return prior.moments(incoming, beta)
 
 
 def guess_penalty(question, q):
     """Estimate the penalty at which q are selected from the fields of the empty model.
 
-    Returns 0 where no penalty on the strides selects so many.
+    In these fields the number selected falls with the penalty, and bisection finds the
+    first penalty of the walk at which they select q. A fit explains a part of its
+    fields and selects fewer there, so that its penalty is smaller, by `BELOW_EMPTY` or
+    so. Returns 0 where no penalty of the walk selects so many.
     """
-    problem, strides = empty_model(question)
-    n = question.A.shape[1]
+    problem, lambdas = empty_model(question)
+    n_columns = question.A.shape[1]
     to_prior = initial_state(problem).to_prior
-    fields = Natural(*(part[:n] for part in to_prior))
+    # without the message to the intercept
+    fields = Natural(*(message[:n_columns] for message in to_prior))
 
-    def size(lam):
+    def size_at(lam):
         return question.size(question.prior.scaled(lam).Pi(fields))
 
     # all candidates are selected only without a penalty
     q = min(q, CLOSE_TO_Q * question.candidates.sum())
-    first = bisect_left(strides, q, key=size)
-    if first == len(strides):
+    first = bisect_left(lambdas, q, key=size_at)
+    if first == len(lambdas):
         return 0.0
-    return strides[first] / BELOW_EMPTY
+    return lambdas[first] / BELOW_EMPTY
 
 # %% ../../nbs/workshop/penalty.ipynb #73search5
 STALL_STEPS = 6  # steps after which the change has to be half of what it was
@@ -511,18 +553,16 @@ def next_penalty(seen):
             distance = 1
         fall = np.clip((excess_before - excess) / distance, FLATTEST, STEEPEST)
     x_next = x + np.clip(excess / fall, -1, 1)
-    low = -np.inf
-    high = np.inf
-    for log_penalty, excess in seen:
-        if excess > 0:
-            low = max(low, log_penalty)
-        elif excess <= 0:
-            high = min(high, log_penalty)
-    # a secant that leaves the bracket, or keeps near its edge, is slower than halving
+    # an excess that is nan bounds nothing
+    low = max((x for x, excess in seen if excess > 0), default=-np.inf)
+    high = min((x for x, excess in seen if excess <= 0), default=np.inf)
     edge = 0.02 * (high - low)
-    if low < high and np.isfinite(edge) and not low + edge < x_next < high - edge:
-        return (low + high) / 2
-    return x_next
+    if not (low < high and np.isfinite(edge)):  # no bracket yet
+        return x_next
+    # a secant that leaves the bracket, or keeps near its edge, is slower than halving
+    if low + edge < x_next < high - edge:
+        return x_next
+    return (low + high) / 2
 
 
 def _stalled(changes):
@@ -534,11 +574,13 @@ def _stalled(changes):
 
 
 def continue_fit(question, fit, prior, state, anderson, enough, short=False, take=None):
-    """Continue a fit with another prior, by steps of rVAMP from a state.
+    """Continue a fit with another prior, by steps of rVAMP from a state; return the new
+    fit, which has converged if no step broke down.
 
-    Steps are taken until `enough(changes)`, with `anderson` the memory of the
-    acceleration, and `take` the step (None: the usual one). `short` computes with 32
-    bits, which few digits allow. Returns the fit, converged if no step broke down.
+    Steps are taken until `enough(changes)`, where the changes are those of all steps so
+    far, or until the search has used up its own. `anderson` is the memory of the
+    acceleration, `take` the step (None: the usual one). `short` computes with 32 bits,
+    which few digits allow. The question keeps the number of steps.
     """
     problem = fit.problem._replace(prior=question.inside(prior))
     anderson.pause()  # its memory is of another prior
@@ -547,22 +589,21 @@ def continue_fit(question, fit, prior, state, anderson, enough, short=False, tak
         take = step_for(working.A)
 
     def ends(changes):
-        # one step is left where the search has used up its steps
-        return enough(changes) or question.max_steps == 1
+        return enough(changes) or question.is_used_up
 
-    last, moves = follow(working, state, ends, take, anderson)
-    question.taken.append(len(moves))
+    last, changes = follow(working, state, ends, take, anderson)
+    question.taken.append(len(changes))
     return replace(fit, problem=problem, last=last, converged=last is not None)
 
 
 class _Search(NamedTuple):
-    """A search for the penalty at which q are selected, while it runs."""
+    """A search for the penalty at which q features are selected, while it runs."""
 
     question: SelectionProblem
     q: float
     tracker: TrackingPrior
     before: int  # steps that the question had taken when it began
-    bar: Iterator  # of progress; each fit takes one of it
+    bar: Iterator  # of progress, without an end; each fit takes one of it
 
     def choose(self, lam, fit):
         """Return the `PenaltyChoice` of a fit that is as asked for."""
@@ -570,33 +611,43 @@ class _Search(NamedTuple):
         return PenaltyChoice(lam, fit, "converged", steps)
 
 
+def _look(question, fit, lam, state, anderson, digits):
+    """Continue a fit at a fixed penalty until its messages change by less than
+    `digits`; return None where `LOOK_STEPS` steps are not enough.
+    """
+
+    def enough(changes):
+        return changes[-1] < digits or len(changes) == LOOK_STEPS
+
+    prior = question.prior.scaled(lam)
+    look = continue_fit(question, fit, prior, state, anderson, enough)
+    if _last_change(look) < digits:
+        return look
+    return None
+
+
 def _search_by_looks(search, question, fit, state, lowest):
     """Search by secants for the penalty at which nearly q are selected.
 
-    It begins where the moving penalty was stopped, with looks: fits of few digits.
-    Return the penalty and the fit, or None where a fit does not settle, or the penalty
-    falls below `lowest`.
+    It begins where the moving penalty was stopped, with looks: fits of few digits, each
+    at a fixed penalty. Return the penalty and the fit, or None where a fit does not
+    settle, or the penalty falls below `lowest`.
     """
     lam = search.tracker.lam
     digits = FIRST_TOL
     seen = []
     past = []
     anderson = Anderson(fit.problem.A)
-    for _ in zip(range(MAX_LOOKS), search.bar):
+    for _ in islice(search.bar, MAX_LOOKS):
         # messages move smoothly with the penalty, so that they can be extrapolated
         if len(past) > 1:
             state = solver.foreseen(past[-3:], np.log(lam))
-
-        def enough(changes):
-            return changes[-1] < digits or len(changes) == LOOK_STEPS
-
-        prior = question.prior.scaled(lam)
-        look = continue_fit(question, fit, prior, state, anderson, enough)
-        if not _last_change(look) < digits:
+        look = _look(question, fit, lam, state, anderson, digits)
+        if look is None:
             return None
         state = look.messages
-        excess = search.tracker.beyond(look.Pi)
         past.append((np.log(lam), state))
+        excess = search.tracker.beyond(look.Pi)
         if abs(excess) < LAST_TOL:
             return lam, look
         seen.append((np.log(lam), excess))
@@ -651,50 +702,62 @@ def _start_with_rows_alike(question, tracker):
     return run_cheaply(problem._replace(prior=question.inside(tracker)), take)
 
 
+class _Start(NamedTuple):
+    """Where a search begins."""
+
+    tracker: TrackingPrior  # the moving penalty
+    state: object = None  # the messages; None: those of the empty model
+    is_near: bool = False  # whether they are the answer's, but for the last digits
+
+
 def _start_with_large_table(question, q, lam):
-    """Look for the start of a search whose steps are dear, as `_find_start`: by a
-    `DiagonalStep`, and on few columns where these are enough; None where both fail.
+    """Look for the `_Start` of a search in a table whose steps are dear; return None
+    for another table, or where nothing cheaper settles.
+
+    Rough steps (`DiagonalStep`) move the penalty first. If their probabilities tell
+    that few columns can be selected, or if they run away and tell nothing, rVAMP of few
+    columns finds the penalty (`in_play`). Else the search begins where they settled.
     """
     if min(question.A.shape) < FEW_FROM or not is_plain(question):
         return None
     empty, _ = empty_model(question)
     tracker = TrackingPrior(question, q, lam)
     problem = empty._replace(prior=question.inside(tracker))
-    last = run_cheaply(problem, DiagonalStep(empty.A))
-    Pi = tracker.Pi if last else None
-    if has_few_in_play(question, q, Pi):
+    settled = run_cheaply(problem, DiagonalStep(empty.A))
+    rough_Pi = tracker.Pi if settled else None
+    if has_few_in_play(question, q, rough_Pi):
         found = in_play(question, q, lam, empty, tracking_search)
         if found:
-            lam, *rest = found
-            return TrackingPrior(question, q, lam), *rest
-    return last and (tracker, last.new, False)
+            lam, state, is_near = found
+            return _Start(TrackingPrior(question, q, lam), state, is_near)
+    if settled:
+        return _Start(tracker, settled.new)
+    return None
 
 
 def _find_start(question, q, lam):
-    """Find where a search begins that knows a penalty lam at best.
-
-    Return the moving penalty, the messages (None: of the empty model), and whether
-    these are those of the answer but for the last digits.
-    """
+    """Find the `_Start` of a search that knows a penalty lam at best."""
     start = _start_with_large_table(question, q, lam)
     if start:
         return start
     tracker = TrackingPrior(question, q, lam)
-    last = _start_with_rows_alike(question, tracker)
-    if last:
-        return tracker, last.new, False
+    settled = _start_with_rows_alike(question, tracker)
+    if settled:
+        return _Start(tracker, settled.new)
     # a run that did not settle has moved the penalty
-    return TrackingPrior(question, q, lam), None, False
+    return _Start(TrackingPrior(question, q, lam))
 
 # %% ../../nbs/workshop/penalty.ipynb #73search9
 def _approach(search, state):
-    """Return a rough fit at a penalty that selects q up to a factor of 1.8.
+    """Move the penalty by secants, four at most, until it selects q up to a factor of
+    1.8; return the last fit, which may not have converged.
 
-    Secants from the tracker's penalty, four at most; a fit that fails ends them.
+    The fits are rough, and begin at a state (None: the empty model) and at the penalty
+    of the tracker, which stays where it is.
     """
     seen = []
     lam = search.tracker.lam
-    for _ in zip(range(4), search.bar):
+    for _ in islice(search.bar, 4):
         fit = search.question.solve(lam, state, SETTLED)
         if not fit.converged:
             break
@@ -722,13 +785,13 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
     lowest = LOWEST * lam
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
-    tracker = TrackingPrior(question, q, lam)
-    begun = None
-    is_near = False
+    start = _Start(TrackingPrior(question, q, lam))
     if not (state or rough or moving):
-        tracker, begun, is_near = _find_start(question, q, lam)
+        start = _find_start(question, q, lam)
+    tracker = start.tracker
+    begun = start.state
     search = _Search(question, q, tracker, question.steps, bar)
-    if is_near:
+    if start.is_near:
         answer = _finish_search(search, question, tracker.lam, begun)
         if answer:
             return answer
@@ -775,14 +838,15 @@ def _finish_search(search, question, lam, state):
     """
     q = search.q
     seen = []
-    for _ in zip(range(8), search.bar):
+    for _ in islice(search.bar, 8):
         fit = question.solve(lam, state)
         if not fit.converged:
             return None
         if CLOSE_TO_Q * q <= question.size(fit.Pi) <= q:
             return path_of_one(lam, fit), search.choose(lam, fit)
         state = fit.messages
-        seen.append((np.log(lam), search.tracker.beyond(fit.Pi)))
+        excess = search.tracker.beyond(fit.Pi)
+        seen.append((np.log(lam), excess))
         lam = float(np.exp(next_penalty(seen)))
     return None
 
@@ -814,6 +878,23 @@ def path_of_one(lam, fit):
     )
 
 
+def _numbers_around(sizes, converged, q, margin):
+    """Find two penalties that have q between them: the last with a size below q before
+    the first with one above it, by a share `margin` of q each.
+
+    `sizes`, (L,), are the ΣΠ of a path, `converged` the numbers of its penalties that
+    converged. Returns two numbers of penalties, None for one that is not there.
+    """
+    over = converged[sizes[converged] > (1 + margin) * q]
+    if not len(over):
+        return None, None
+    before = converged[converged < over[0]]
+    under = before[sizes[before] <= (1 - margin) * q]
+    if not len(under):
+        return None, over[0]
+    return under[-1], over[0]
+
+
 def penalty_at_size(question, path, q):
     """Find the penalty at which q features, or nearly, are selected on average.
 
@@ -821,20 +902,18 @@ def penalty_at_size(question, path, q):
     end that is nearest to q and has converged. Returns a `PenaltyChoice`.
     """
     sizes = question.size(path.Pi)
-    done = np.flatnonzero(path.converged)
-    if not len(done):
+    converged = np.flatnonzero(path.converged)
+    if not len(converged):
         fit = question.solve(path.lambdas[0])
         note = f"no answer: at no penalty, {fit.status}"
         return PenaltyChoice(np.nan, fit, note, fit.n_iter)
     # sizes of a coarse path are rough: first those that are clearly off q
     for margin in (0.02, 0.0):
-        over = done[sizes[done] > (1 + margin) * q]
-        first_over = over[0] if len(over) else len(sizes)
-        before = done[done < first_over]
-        under = before[sizes[before] <= (1 - margin) * q]
-        if len(over) and len(under):
-            return _choose_between(question, path, under[-1], first_over, q)
-    end = first_over if len(over) else done[-1]
+        above, below = _numbers_around(sizes, converged, q, margin)
+        if above is not None:
+            return _choose_between(question, path, above, below, q)
+    # all select more than q, from the largest penalty on, or none does
+    end = converged[-1] if below is None else below
     return _fit_at_end(question, path, end, q)
 
 
@@ -855,36 +934,41 @@ def _choose_between(question, path, above, below, q):
 
 
 def _halve_interval(question, fit, lam, bottom, q):
-    """Find the penalty for q between lam, with its fit, and `bottom` by bisection."""
+    """Find the penalty for q between lam, with its fit, and `bottom` by bisection.
+
+    The fit at lam has converged and selects at most q, and that holds for the answer,
+    too, so that its bound does. Returns a `PenaltyChoice`; its status says why q was
+    not met.
+    """
     failed = None
     steps = fit.n_iter
     bar = dict(shown=question.progress, desc="reported λ", leave=False)
     for _ in progress_bar(range(16), **bar):
-        half = np.sqrt(lam * bottom)
-        trial = question.solve(half, fit.messages)
+        middle = np.sqrt(lam * bottom)  # of the logarithms
+        trial = question.solve(middle, fit.messages)
         steps += trial.n_iter
-        # lam always selects at most q, so that its bound holds
         if trial.converged and question.size(trial.Pi) <= q:
-            lam = half
+            lam = middle
             fit = trial
         else:
-            bottom = half
+            bottom = middle
             if not trial.converged:
-                failed = half
+                failed = middle
         if question.size(fit.Pi) >= CLOSE_TO_Q * q:
             return PenaltyChoice(lam, fit, "converged", steps)
-    note = f"{question.size(fit.Pi):.3g} selected on average where q = {q:.3g}; "
-    status = f"q not met: {note}just below λ = {lam:.6g} the sum jumps across q"
-    if failed is not None:
+    size = f"{question.size(fit.Pi):.3g} selected on average where q = {q:.3g}"
+    if failed is None:
+        status = f"q not met: {size}; just below λ = {lam:.6g} the sum jumps across q"
+    else:
         status = (
-            f"fell back: {note}λ = {failed:.4g} did not converge, λ = {lam:.4g} is the"
-            " nearest that did"
+            f"fell back: {size}; λ = {failed:.4g} did not converge, λ = {lam:.4g} is"
+            " the nearest that did"
         )
     return PenaltyChoice(lam, fit, status, steps)
 
 
 def _fit_at_end(question, path, end, q):
-    """Fit at penalty number `end` of a path of which no two have q between them.
+    """Fit at penalty number `end` of a path, none of whose intervals has q inside.
 
     Returns a `PenaltyChoice`; its status gives the reason where q is not met.
     """
@@ -893,45 +977,53 @@ def _fit_at_end(question, path, end, q):
     if not fit.converged:
         return PenaltyChoice(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)
     size = question.size(fit.Pi)
-    if CLOSE_TO_Q * q <= size <= 1.01 * q:
-        return PenaltyChoice(lam, fit, "converged", fit.n_iter)
-    if size > q and end > 0:
-        reason = "no larger penalty has converged"
-    elif size > q:
-        reason = "the largest penalty given selects more: add larger lambdas"
-    elif end < len(path.lambdas) - 1:
-        reason = "no smaller penalty has converged"
-    elif question.max_steps == 1:
-        reason = "the search has taken all its steps: raise tol, or the lambdas"
-    elif path.lambdas[-1] > 2 * LOWEST * path.lambdas[0]:
-        reason = "the smallest penalty given selects fewer: add smaller lambdas"
-    else:
-        reason = "no smaller penalty selects more"
-    status = f"q not met: {size:.3g} selected on average where q = {q:.3g}; {reason}"
+    status = "converged"
+    if not CLOSE_TO_Q * q <= size <= 1.01 * q:
+        reason = _why_not_met(question, path, end, size > q)
+        status = (
+            f"q not met: {size:.3g} selected on average where q = {q:.3g}; {reason}"
+        )
     return PenaltyChoice(lam, fit, status, fit.n_iter)
 
+
+def _why_not_met(question, path, end, selects_more):
+    """Explain why penalty number `end`, which selects more or fewer than q, is the
+    nearest to q of its path.
+    """
+    if selects_more and end > 0:
+        return "no larger penalty has converged"
+    if selects_more:
+        return "the largest penalty given selects more: add larger lambdas"
+    if end < len(path.lambdas) - 1:
+        return "no smaller penalty has converged"
+    if question.is_used_up:
+        return "the search has taken all its steps: raise tol, or the lambdas"
+    if path.lambdas[-1] > 2 * LOWEST * path.lambdas[0]:
+        return "the smallest penalty given selects fewer: add smaller lambdas"
+    return "no smaller penalty selects more"
+
 # %% ../../nbs/workshop/penalty.ipynb #73000016
-def search(question, steer, q):
+def search(question, path_options, q):
     """Search for the penalty at which q features are selected on average.
 
-    `steer` has the options of a path that is to be followed in full, or is empty; q =
-    inf asks for the last penalty that converges. Unpenalised columns are projected out
-    of all others during the search, so that its steps do not depend on multiples of
-    them, and the answer is about the columns of the question. Returns the
-    `SelectionProblem` (of survival times with the baseline that the answer implies),
-    its `Path`, and the `PenaltyChoice`.
+    `path_options` are those of a path that is to be followed in full, or empty; q = inf
+    asks for the last penalty that converges. Unpenalised columns are projected out of
+    all others during the search, so that its steps do not depend on multiples of them.
+
+    Returns the `SelectionProblem` (of survival times with the baseline that the answer
+    implies), its `Path`, and the `PenaltyChoice`. The fit of the answer is about the
+    columns of the question, the path about the projected ones.
     """
     target = question.target
     y, counts = target.of_rows(question.counts)
     check_own_loss(target.likelihood, y, counts)
-    A = question.A
     # a projection would fill the zeros of a sparse table
-    if not is_sparse(A):
-        A = question.residuals(A, question.prior)
-    if A is question.A:
-        return _search_or_end(question, steer, q)
-    solved, path, answer = _search_or_end(replace(question, A=A), steer, q)
-    question = replace(solved, A=question.A)
+    if is_sparse(question.A) or "covariate" not in question.columns.kind:
+        return _search_or_end(question, path_options, q)
+    residuals = question.residuals(question.A, question.prior)
+    projected = replace(question, A=residuals)
+    projected, path, answer = _search_or_end(projected, path_options, q)
+    question = replace(projected, A=question.A)
     # only the answer is fitted to the columns as they are
     if answer.fit.converged:
         fit = question.solve(answer.lam, answer.fit.messages)
@@ -941,18 +1033,20 @@ def search(question, steer, q):
     return question, path, answer
 
 
-def _search_or_end(question, steer, q):
-    """Search as `search` does, with at most `SEARCH_FITS` times the steps of one fit.
+def _search_or_end(question, path_options, q):
+    """Search as `search` does, within `SEARCH_FITS` times what one fit may take: of
+    steps, and of work in the losses.
 
     An answer that did not converge has a status that names this limit.
     """
-    steps = question.steps
-    work = WORK.get()
-    most_work = work_limit(question.target, question.max_iter) - work
-    begun = replace(question, begun=(steps, work, most_work))
-    solved, path, answer = _search(begun, steer, q)
-    if solved.max_steps == 1 and not answer.fit.converged:
-        n_steps = solved.steps - steps
+    steps_before = question.steps
+    work_before = WORK.get()
+    most_work = work_limit(question.target, question.max_iter) - work_before
+    # `SelectionProblem.max_steps` counts from here on
+    limited = replace(question, begun=(steps_before, work_before, most_work))
+    solved, path, answer = _search(limited, path_options, q)
+    if solved.is_used_up and not answer.fit.converged:
+        n_steps = solved.steps - steps_before
         status = (
             f"no answer: not converged, and the search took {n_steps} steps, or too"
             " much work in each: raise tol, or the lambdas; look for rows and weights"
@@ -962,24 +1056,31 @@ def _search_or_end(question, steer, q):
     return replace(solved, begun=question.begun), path, answer
 
 
-def _search_at_baseline(question, steer, q, lam, state):
-    """Search once, from a penalty and a state or None; return the `Path`, the
-    `PenaltyChoice`, and the baseline hazard at which it was found, or None.
+def _search_at_baseline(question, path_options, q, lam, state):
+    """Search once: by the path that was asked for, or else by a moving penalty.
+
+    A moving penalty begins at a penalty and a state, or None, and survival times let
+    their baseline hazard move along; where that fails, a coarse path is walked. Return
+    the `Path`, the `PenaltyChoice`, and the baseline at which it was found, or None.
     """
     base = question.target.baseline
-    if not steer:
-        moving = base and MovingBaseline(base, step_for(question.A))
-        tracked = tracking_search(question, q, lam, state, moving=moving)
-        if tracked is not None:
-            path, answer = tracked
-            if moving:
-                base = moving.base
-            return path, answer, base
-    path = question.path(**steer) if steer else coarse_path(question, q)
-    return path, penalty_at_size(question, path, q), base
+    if path_options:
+        path = question.path(**path_options)
+        return path, penalty_at_size(question, path, q), base
+    moving = None
+    if base is not None:
+        moving = MovingBaseline(base, step_for(question.A))
+    tracked = tracking_search(question, q, lam, state, moving=moving)
+    if tracked is None:
+        path = coarse_path(question, q)
+        return path, penalty_at_size(question, path, q), base
+    path, answer = tracked
+    if moving is not None:
+        base = moving.base
+    return path, answer, base
 
 
-def _search(question, steer, q):
+def _search(question, path_options, q):
     """Search as `search` does, on the table of the question as it is.
 
     Survival times are searched anew, up to 21 times, until the baseline hazard that
@@ -989,21 +1090,20 @@ def _search(question, steer, q):
     state = None
     start = question.steps
     for _ in range(21):
-        path, answer, base = _search_at_baseline(question, steer, q, lam, state)
+        path, answer, base = _search_at_baseline(question, path_options, q, lam, state)
         if base is not question.target.baseline:
             question = question.with_baseline(base)
         n_iter = question.steps - start - int(path.n_iter.sum())
         answer = answer._replace(n_iter=n_iter)
-        fit = answer.fit
-        if not (base and fit.converged):
+        if base is None or not answer.fit.converged:
             return question, path, answer
-        new_base = base.updated(fit.last.u)
+        implied_base = base.updated(answer.fit.last.u)
         # a distance is a share of the largest hazard
-        if new_base is base or new_base.distance(base) < 1e-3:
+        if implied_base is base or implied_base.distance(base) < 1e-3:
             return question, path, answer
-        question = question.with_baseline(new_base)
+        question = question.with_baseline(implied_base)
         # the next question is nearly the same: begin at its answer
         lam = answer.lam
-        state = fit.messages
+        state = answer.fit.messages
     status = "fell back: after 20 rounds the baseline hazard still moves"
     return question, path, answer._replace(status=status)

@@ -28,13 +28,19 @@ def solve_at_size(question, q, near=None, spectrum=None, laws=BY_HALVES):
     """Return the state evolution at the penalty where a resample selects q features.
 
     `question` has the first fields of a `Study`: rows, features, effects, their size
-    and the noise. `near`, the answer of a similar size, is where the iteration begins.
+    and the noise. `near`, the answer of a similar size, is where the iteration begins;
+    `spectrum` has the eigenvalues of correlated features, and `laws` are those of the
+    counts and of the randomised penalty.
     """
     rows, n_features, n_effects, size, noise = question
     counts, randomize = laws
-    lam = near.lam if near else noise * np.sqrt(np.log(n_features / q))
+    if near:
+        lam = near.lam
+    else:  # about where noise in half of the rows exceeds it in q columns
+        lam = noise * np.sqrt(np.log(n_features / q))
     return state_evolution(
         rows / n_features,
+        # for columns of length one an effect grows with the root of the rows
         signal=evolution.ConstantSignal(size * np.sqrt(rows), n_effects / n_features),
         noise=noise,
         prior=Laplace(lam, randomize),
@@ -50,26 +56,28 @@ PLAN_THRESHOLDS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.9)  # below, the bound hangs on 
 
 
 def find_least_rows(ask, power, most, first, within=0.0, near=None):
-    """Return the smallest study that reaches the power, or the largest if none does.
+    """Return the smallest `Study` that reaches the power, or the largest if none does.
 
-    The number of rows is doubled until the power is reached, and then bisected, up to
-    the share `within`. `ask(rows, near)` solves a study.
+    `ask(rows, near)` solves a study from the answer of a similar one, at first `near`.
+    The number of rows is doubled, from `first` up to `most`, until the power is
+    reached, and then bisected until it is known up to the share `within`.
     """
-    low = 3
+    too_few = 3
     rows = min(max(first, 16), most)
     study = ask(rows, near)
+    # a power that is nan, without an answer, is not reached
     while not study.power >= power and rows < most:
-        low = rows
+        too_few = rows
         rows = min(2 * rows, most)
         study = ask(rows, study)
-    while study.power >= power and rows - low > 1 + within * rows:
-        middle = (low + rows) // 2
-        tried = ask(middle, study)
-        if tried.power >= power:
+    while study.power >= power and rows - too_few > 1 + within * rows:
+        middle = (too_few + rows) // 2
+        smaller = ask(middle, study)
+        if smaller.power >= power:
             rows = middle
-            study = tried
+            study = smaller
         else:
-            low = middle
+            too_few = middle
     return study
 
 # %% ../../nbs/course/57_planning.ipynb #24c00012
@@ -81,27 +89,33 @@ def q_needed(power, n_effects, threshold, alike):
 
 # %% ../../nbs/course/57_planning.ipynb #23f61646
 def fit_row_spectrum(t, share, ratio, N):
-    """Choose eigenvalues of AA' and their shares that have the averages of (`one-row`).
+    """Choose eigenvalues e of AA' and their weights w, (k,) each, by `one-row`.
 
-    The shares are fitted by nonnegative least squares on a grid of 200 points m.
+    t, (n,), are the eigenvalues of the features' covariance, `share` the share of each,
+    and ratio is M / N. The equation gives for each m > 0 the s at which (1/M) tr
+    (AA' + s)⁻¹ = m, which in eigenvalues is Σ w / (e + s). With 200 such pairs the
+    weights on a grid of e follow by nonnegative least squares, beside two sums that are
+    known: Σ w = 1 and, for columns of length one, ratio Σ w e = 1.
     """
 
-    def total(m):
+    def total(m):  # 1 / m = s + total(m)
         return (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
 
     least = 1e-4  # of s: a table's eigenvalues lie between these
     most = 10.0 * N
 
-    def gap(log_m):
+    def above_least(log_m):
         return np.exp(-log_m) - total(np.exp(log_m)) - least
 
-    # beyond `high` the equation of one row has no solution above `least`
-    high = brentq(gap, -np.log(2 * most), -np.log(least / 2))
-    m = np.exp(np.linspace(-np.log(most), high, 200))
+    # s falls with m, and is `least` at the largest m
+    log_largest_m = brentq(above_least, -np.log(2 * most), -np.log(least / 2))
+    m = np.exp(np.linspace(-np.log(most), log_largest_m, 200))
     s = np.maximum(1 / m - total(m), least)
     e = np.r_[0, np.geomspace(1e-3, 2 * N, 240)]
-    moments = 30 * np.array([np.ones(len(e)), e * ratio])  # w has the sum 1
-    kernel = np.vstack([s[:, None] / (e + s[:, None]), moments])
+    # Σ w s / (e + s) = s m for each pair; both sums count as 900 pairs
+    kernel = np.vstack(
+        [s[:, None] / (e + s[:, None]), 30 * np.ones(len(e)), 30 * (e * ratio)]
+    )
     w, _ = nnls(kernel, np.r_[s * m, 30, 30], maxiter=10_000)
     return e[w > 0], w[w > 0] / w.sum()
 
@@ -137,41 +151,47 @@ def estimate_neighbours(square, K, M, N):
 
 # %% ../../nbs/course/57_planning.ipynb #d92496a3
 def draw_study(pilot, study, rng):
-    """Draw one study like the planned one, and count its true and false selections.
+    """Draw one study like the planned one; return its numbers of true and of false
+    selections.
 
-    The penalty is adjusted by secants until q features are selected on average.
+    `pilot` draws features like those of a `Pilot`; `study` is the planned `Study`. Its
+    penalty is adjusted until q features are selected on average.
     """
     X = pilot.draw(study.rows, rng)
     true = rng.choice(study.n_features, study.n_effects, replace=False)
     effects = study.size * rng.choice([-1.0, 1.0], study.n_effects)
     y = X[:, true] @ effects + study.noise * rng.normal(size=study.rows)
     A, y = standardize(X, y)
-    laws = dict(resampling=Subsample(0.5), verbose=False)
-    laws["random_state"] = int(rng.integers(2**31))
-    lam, laws["columns"] = _adjust_penalty(A, y, study, laws)
-    Pi = naive_bootstrap(A, y, lam, n_resamples=40, **laws).Pi
-    kept = Pi >= study.threshold
-    return kept[true].sum(), kept.sum() - kept[true].sum()
+    options = dict(resampling=Subsample(0.5), verbose=False)
+    options["random_state"] = int(rng.integers(2**31))
+    lam, columns = _adjust_penalty(A, y, study, options)
+    Pi = naive_bootstrap(A, y, lam, n_resamples=40, columns=columns, **options).Pi
+    selected = Pi >= study.threshold
+    n_true = selected[true].sum()
+    return n_true, selected.sum() - n_true
 
-
-def _adjust_penalty(A, y, study, laws):
+# %% ../../nbs/course/57_planning.ipynb #d92496a4
+def _adjust_penalty(A, y, study, options):
     """Find the penalty at which nearly q features are selected, by four secants of
     logarithms at most; return it, and the columns that were selected last.
+
+    Each secant makes ten refits, with options of `naive_bootstrap`.
     """
     lam = study.lam
     columns = None
-    slope = -2.5
+    slope = -2.5  # usual: the number selected falls with this power of the penalty
     before = None
     for _ in range(4):
-        Pi = naive_bootstrap(A, y, lam, n_resamples=10, columns=columns, **laws).Pi
-        columns = np.flatnonzero(Pi)
+        refits = naive_bootstrap(A, y, lam, n_resamples=10, columns=columns, **options)
+        columns = np.flatnonzero(refits.Pi)
         log_lam = np.log(lam)
-        gap = np.log(max(Pi.sum(), 0.1) / study.q)
+        gap = np.log(max(refits.Pi.sum(), 0.1) / study.q)
         if abs(gap) < 0.1:
             break
         if before:
             log_before, gap_before = before
-            slope = np.clip((gap - gap_before) / (log_lam - log_before), -10, -0.5)
+            measured = (gap - gap_before) / (log_lam - log_before)
+            slope = np.clip(measured, -10, -0.5)  # ten refits may mislead
         before = log_lam, gap
         lam = np.exp(log_lam - np.clip(gap / slope, -1, 1))
     return lam, columns

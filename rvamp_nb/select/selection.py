@@ -194,6 +194,8 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
     stability = float(1 - lost)
     if draws is None:
         return stability, np.nan
+    # by how much a resample that selects z, not Π, moves the index, to first order:
+    # its derivative by Π, times by_chance and 1 / p, but for a constant
     moved = draws @ (2 * Pi - 1 + lost * (1 - 2 * share)) / len(Pi)
     error = moved.std() / by_chance / np.sqrt(len(moved))
     return stability, float(error)
@@ -202,15 +204,18 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
 def selection_fields(question, fit, threshold, both=None):
     """Return probabilities and selected features, as fields of `Selection`.
 
-    A feature is selected if its Pi reaches the threshold. `both` is a `RefinedFit`
-    about the n columns of the fit, or None, and then rVAMP alone counts.
+    A feature is selected if its Pi reaches the threshold. Probabilities are those of
+    `both`, a `RefinedFit` about the n columns of the fit, or of the fit by rVAMP alone
+    where that is None; nan, and nothing selected, where the fit did not converge.
     """
     columns = question.columns
-    where = columns.where
+    where = columns.where  # the column of the fit that stands for each of the table
     candidates = question.candidates
     if not fit.converged:
-        no_numbers = np.full(len(where), np.nan)
-        return dict(probabilities=no_numbers, support=no_numbers > 0)
+        return dict(
+            probabilities=np.full(len(where), np.nan),
+            support=np.zeros(len(where), dtype=bool),
+        )
     if both is None:
         Pi = fit.Pi
         index, index_se = stability_index(Pi[candidates])
@@ -220,6 +225,7 @@ def selection_fields(question, fit, threshold, both=None):
         index, index_se = stability_index(Pi[candidates], both.Pi_se[candidates], draws)
     selected_columns = candidates & (Pi >= threshold)
     return dict(
+        # Π is 0 or 1 where nothing can be selected, which refits need not estimate
         probabilities=np.where(candidates, Pi, fit.Pi)[where],
         support=selected_columns[where] | (columns.kind == "covariate"),
         stability=index,
@@ -228,38 +234,40 @@ def selection_fields(question, fit, threshold, both=None):
 
 
 def coefficients(s, both=None):
-    """Return the coefficients of the table's columns, as fields of `Selection`.
+    """Return the coefficients of the table's columns, as fields of `Selection`: mean,
+    standard deviation and 90 % interval across resamples, and the intercept.
 
     They are those of rVAMP (the density p̄₁), or of refits and rVAMP together where
-    `both`, a `RefinedFit` about the n columns of the fit, is not None.
+    `both`, a `RefinedFit` about the n columns of the fit, is not None; nan, without an
+    intercept, where the fit did not converge.
     """
     columns = s.question.columns
-    target = s.question.target
     if not s.fit.converged:
-        no_numbers = columns.by_class(np.full(len(columns.unit), np.nan))
-        ends = no_numbers[..., None] + [0, 0]
-        return dict(coef_mean=no_numbers, coef_std=no_numbers, coef_interval=ends)
+        no_ends = columns.by_class(np.full((len(columns.unit), 2), np.nan))
+        no_numbers = no_ends[..., 0]
+        return dict(coef_mean=no_numbers, coef_std=no_numbers, coef_interval=no_ends)
     if both is None:
         coef_of_A = s.fit.mean
-        level = s.fit.intercept
-        law = p1(s)
+        intercept_of_A = s.fit.intercept
+        law = p1(s)  # of the table's coefficients
         std = law.std
         ends = law.quantile(np.array([0.05, 0.95]))
     else:
         coef_of_A = both.mean
-        level = np.mean(both.intercepts)
+        intercept_of_A = np.mean(both.intercepts)
         var, _ = spread_of(both, columns)
         std = np.sqrt(var) * columns.unit
         ends = _middle_of_draws(columns.on_table(both.sparse_draws))
     mean = columns.on_table(coef_of_A)
-    level = columns.intercepts(coef_of_A, mean, target.level + level)
-    if not np.ndim(level):
-        level = float(level)
+    intercept_of_A = s.question.target.level + intercept_of_A
+    intercept = columns.intercepts(coef_of_A, mean, intercept_of_A)
+    if not np.ndim(intercept):
+        intercept = float(intercept)
     return dict(
         coef_mean=columns.by_class(mean),
         coef_std=columns.by_class(std),
         coef_interval=columns.by_class(ends),
-        intercept=level,
+        intercept=intercept,
     )
 
 
@@ -274,29 +282,32 @@ def _middle_of_draws(draws):
     return ends
 
 
+def _variance_of_draws(draws):
+    """Compute the variance of each column of sparse draws, (B, n), by two moments."""
+    return np.maximum(draws.power(2).mean(0) - np.square(draws.mean(0)), 0)
+
+
 def spread_of(both, columns):
-    """Compute the variances of coefficients of a `RefinedFit`, and their errors.
+    """Compute the variances of the table's coefficients by a `RefinedFit`, and their
+    standard errors, (N K,) each, in units of 1 / scale.
 
-    Both are (N K,), in units of 1 / scale. Within a group of columns the correlations
-    of the draws count, too.
+    A coefficient that is `turn` times one of A has turn² times its variance. Where it
+    is made of several of A's, their correlations count, too, and only draws know them:
+    each of A's is stretched to the variance that rVAMP and refits have together, then
+    they are combined.
     """
-    square = columns.turn.power(2)
-    draws = both.sparse_draws
-    var = both.var @ square
-    error = both.var_se @ square
+    squared_turn = columns.turn.power(2)
+    var_se = both.var_se @ squared_turn
     if not columns.together:
-        return var, error
-
-    # draws are sparse: their variance by the first two moments
-    def variance(x):
-        return np.maximum(x.power(2).mean(0) - np.square(x.mean(0)), 0)
-
-    seen = variance(draws)
-    own = np.where(seen > 0, seen, np.inf)
-    # draws that are stretched to the variance that rVAMP and refits have together
-    var = variance(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)
-    var += np.where(own < np.inf, 0, both.var) @ square
-    return var, error
+        return both.var @ squared_turn, var_se
+    draws = both.sparse_draws
+    own = _variance_of_draws(draws)
+    own = np.where(own > 0, own, np.inf)
+    stretch = np.sqrt(both.var / own)
+    var = _variance_of_draws(draws.multiply(stretch) @ columns.turn)
+    # where all draws are equal, rVAMP alone has a variance
+    var += np.where(own < np.inf, 0, both.var) @ squared_turn
+    return var, var_se
 
 # %% ../../nbs/workshop/selection.ipynb #6d0de8bf
 def bound_reached(question, asked, threshold, pfer, status, estimates):
@@ -310,15 +321,17 @@ def bound_reached(question, asked, threshold, pfer, status, estimates):
     p = int(question.candidates.sum())
     size = min(max(float(question.size(Pi)) for Pi in estimates), p)
     bound = _bound_of(question, asked, threshold, size)
-    # q without a pfer promises nothing that the threshold could keep
+    # rounding may have moved the pfer of the search
+    pfer = min(pfer, asked["pfer"] or error_control.DEFAULT_PFER)
+    found_as_asked = status == "converged" or status.startswith(BY_MB)
+    # q, or one penalty, without a pfer promises nothing that a threshold could keep
     only_q = asked["q"] is not None and asked["pfer"] is None
-    largest_pfer = asked["pfer"] or error_control.DEFAULT_PFER
-    pfer = min(pfer, largest_pfer)  # rounding may have moved it
-    as_asked = status == "converged" or status.startswith(BY_MB)
-    if bound > pfer and as_asked and not (only_q or _one_penalty(asked)):
+    is_promised = not (only_q or _one_penalty(asked))
+    if bound > pfer and found_as_asked and is_promised:
         try:
-            promise = dict(pfer=pfer, q=size, bound=asked["bound"])
-            threshold, bound, _ = error_control.error_control(p, **promise)
+            threshold, bound, _ = error_control.error_control(
+                p, pfer=pfer, q=size, bound=asked["bound"]
+            )
             bound = min(bound, pfer)
         except ValueError:
             status = (
@@ -355,50 +368,76 @@ BY_MB = "bound='mb' in place of 'gaussian'"
 
 
 class Kept(NamedTuple):
-    """A promise, and the search that keeps it."""
+    """A promise, and the answer of the search that keeps it."""
 
-    result: tuple  # of `search`: question, path and answer
+    question: SelectionProblem
+    path: object  # `Path`
+    answer: object  # `PenaltyChoice`
     promise: tuple  # threshold, pfer and q
     asked: dict  # the arguments, with the bound that holds
-    note: str  # why that bound is another one, or ""
 
 
 def search_for_promise(question, promise, asked):
     """Search for the penalty of a promise (threshold, pfer, q); return what is `Kept`.
 
     Where one row makes too much of a feature's field for `normal-bound`, the promise is
-    resolved and searched for by `mb-bound` instead. Raises a ValueError where q and
-    pfer were both passed and `mb-bound` cannot keep both.
+    resolved and searched for by `mb-bound` instead, and the status says so. Raises a
+    ValueError where q and pfer were both passed and `mb-bound` cannot keep both.
     """
-    size = np.inf if _one_penalty(asked) else promise[2]
-    result = search_by_refits(question, size, asked)
-    if result is None:
-        result = search(question, path_options(asked), size)
-    answer = result[2]
+    kept = _search_once(question, promise, asked)
+    fit = kept.answer.fit
     share = 0.0
-    if asked["bound"] == "gaussian" and answer.fit.converged:
-        share = row_shares.largest_single_share(answer.fit)
+    if asked["bound"] == "gaussian" and fit.converged:
+        share = row_shares.largest_single_share(fit)
     if share <= diagnostics.RED_OWN:
-        return Kept(result, promise, asked, "")
+        return kept
     unit = "row" if question.target.rows.groups is None else "group"
     note = f"{BY_MB}, since one {unit} makes {share:.0%} of a feature's field"
-    asked = dict(asked, bound="mb")
-    names = ("threshold", "pfer", "q", "bound")
     try:
-        given = [asked[name] for name in names]
-        threshold, pfer, q, _ = penalty.resolved_target(question, *given)
+        threshold, pfer, q, _ = penalty.resolved_target(
+            question, asked["threshold"], asked["pfer"], asked["q"], "mb"
+        )
     except ValueError as e:
         raise ValueError(f"{note}: {e}") from e
-    kept = search_for_promise(question, (threshold, pfer, q), asked)
-    return kept._replace(note=note)
+    kept = _search_once(question, (threshold, pfer, q), dict(asked, bound="mb"))
+    if kept.answer.status == "converged":
+        kept = kept._replace(answer=kept.answer._replace(status=note))
+    return kept
+
+
+def _search_once(question, promise, asked):
+    """Search for the penalty of a promise, or fit the one penalty that was passed;
+    return what is `Kept`.
+
+    One penalty promises no pfer: q is the number of features that it selects, and its
+    status is about the fit alone.
+    """
+    threshold, pfer, q = promise
+    one_penalty = _one_penalty(asked)
+    if one_penalty:
+        q = np.inf
+    result = search_by_refits(question, q, asked)
+    if result is None:
+        result = search(question, path_options(asked), q)
+    solved, path, answer = result
+    if one_penalty:
+        threshold = asked["threshold"] or error_control.DEFAULT_THRESHOLD
+        pfer = np.nan
+        q = np.nan
+        if answer.fit.converged:
+            q = float(solved.size(answer.fit.Pi))
+            answer = answer._replace(status="converged")
+    return Kept(solved, path, answer, (threshold, pfer, q), asked)
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry2
 def least_pfer(s):
     """Find the least pfer at which each of N columns is selected, (N,).
 
-    It is found by rVAMP along the path, or, where q or one penalty was passed, by the
-    reported probabilities. It is nan for a column that is never selected. Returns None
-    where no bound holds.
+    The pfer is the bound on the expected number of false selections that is promised.
+    Along the path of rVAMP a larger one has a smaller penalty. Where q or one penalty
+    was passed, or refits found it, the penalty stays, and a larger pfer has a lower
+    threshold. It is nan for a column that is never selected. Returns None where no
+    bound holds.
     """
     question = s.question
     asked = s.asked
@@ -408,8 +447,9 @@ def least_pfer(s):
     entries = np.full(len(candidates), np.nan)
     if asked["q"] is not None or _one_penalty(asked) or s.by_refits:
         for i in np.flatnonzero(candidates & (s.probabilities > 0.5)):
-            Pi = min(s.probabilities[i], _SURE)
-            entries[i] = _bound_of(question, asked, Pi, s.q)
+            # the highest threshold that the column reaches
+            threshold = min(s.probabilities[i], _SURE)
+            entries[i] = _bound_of(question, asked, threshold, s.q)
         return entries
     path = s.summary_of_path
     sizes = np.nan_to_num(path.expected_selected)
@@ -427,69 +467,83 @@ _SURE = 1 - 1e-9  # a probability or threshold of 1 has no probit
 
 
 def _promises_to_keep(question, asked, least):
-    """Return increasing pfers from `least` on, and the threshold and q of each, (k,)
-    each: up to the first for which no bound is known, or that all candidates.
+    """Return pfers that rise by one factor from `least` on, at most 300, and the
+    threshold and the q to which each of them leads, (k,) each.
+
+    They end before the first for which no bound is known, or at the number of
+    candidates.
     """
-    promises = np.geomspace(least, question.candidates.sum(), 300)
     thresholds = []
-    q = []
-    for pfer in promises:
+    sizes = []
+    pfers = np.geomspace(least, question.candidates.sum(), 300)
+    for pfer in pfers:
         try:
-            promise = (asked["threshold"], pfer, None, asked["bound"])
-            threshold, _, size, _ = penalty.resolved_target(question, *promise)
-        except ValueError:  # no bound for so many
+            threshold, _, q, _ = penalty.resolved_target(
+                question, asked["threshold"], pfer, None, asked["bound"]
+            )
+        except ValueError:  # no bound for so many, nor for more
             break
         thresholds.append(threshold)
-        q.append(size)
-    return promises, np.array(thresholds), np.array(q)
+        sizes.append(q)
+    return pfers, np.array(thresholds), np.array(sizes)
 
 
 def _entry_pfers(question, asked, log_sizes, Pi):
     """Find the least pfer at which each of n columns reaches the threshold, (n,).
 
     Pi, (n, L), are its probabilities at the penalties where ΣΠ is exp(log_sizes), (L,),
-    rising. Between them their probits are interpolated by monotone cubics. The least
-    pfer is nan where the threshold is never reached.
+    rising. Between them their probits are interpolated by monotone cubics. A pfer leads
+    to a threshold and to a q = ΣΠ; a column is selected where its probit there exceeds
+    that of the threshold. The least pfer is nan where this never happens.
     """
     probits = ndtri(np.clip(Pi, 1 - _SURE, _SURE))
     curves = PchipInterpolator(log_sizes, probits, axis=1, extrapolate=False)
-    lowest = asked["threshold"] or error_control.DEFAULT_THRESHOLD
-    least = _bound_of(question, asked, lowest, max(np.exp(log_sizes[0]), 0.05))
-    promises, thresholds, q = _promises_to_keep(question, asked, least)
+    # the bound at the start of the path, where hardly any feature is selected
+    lowest_threshold = asked["threshold"] or error_control.DEFAULT_THRESHOLD
+    first_size = max(np.exp(log_sizes[0]), 0.05)
+    first_pfer = _bound_of(question, asked, lowest_threshold, first_size)
+    pfers, thresholds, q = _promises_to_keep(question, asked, first_pfer)
     margin = curves(np.log(q)) - ndtri(np.minimum(thresholds, _SURE))
     margin[np.isnan(margin)] = -np.inf  # beyond the path
-    # the first promise that selects the column, and the one before
+    # the first pfer that selects the column, and the one before
     k = (margin >= 0).argmax(1)
     rows = np.arange(len(Pi))
     after = margin[rows, k]
     before = np.where(k > 0, margin[rows, k - 1], -np.inf)
-    share = after / (after - before)  # of the stride back to where it is 0
-    entries = promises[k] * (promises[0] / promises[1]) ** share
+    # between the two the margin is 0 at this share of the way back
+    share = after / (after - before)
+    entries = pfers[k] * (pfers[0] / pfers[1]) ** share
     return np.where(after >= 0, entries, np.nan)
 
 # %% ../../nbs/workshop/selection.ipynb #e16light2
 def diagnose_selection(question, path, answer, q, repeated):
     """Return the `Diagnostics` of a fit, its path, its columns and repeated rows.
 
-    `repeated` lists sets of equal rows, as arrays of their numbers.
+    `answer` is the `PenaltyChoice` of a search for q features, `path` the `Path` that
+    led to it; `repeated` lists sets of equal rows, as arrays of their numbers.
     """
     fit = answer.fit
     columns = question.columns
-    features = _columns_to_diagnose(columns)
+    # columns in no group, and the first of each group
+    _, first = np.unique(columns.group, return_index=True)
+    features = np.union1d(np.flatnonzero(columns.group < 0), first)
     without_covariates = fit
     if "covariate" in columns.kind:  # what they explain is no sign of trouble
         without_covariates = question.projected(fit)
+    q_reached = True
+    # a penalty that refits found has their q, not rVAMP's
+    if fit.converged and fit.last.coupled is not None:
+        q_reached = bool(question.size(fit.Pi) >= 0.99 * q)
     result = diagnose(
         without_covariates,
         columns.where[features],
         columns.labels(features),
         path_failed=_path_failed(path, answer),
-        q_reached=not fit.converged
-        or fit.last.coupled is None  # refits reach it
-        or bool(question.size(fit.Pi) >= 0.99 * q),
+        q_reached=q_reached,
         rows=_repeated_rows(question.target, repeated),
         called=question.target.rows.labels,
     )
+    # numbers among these features become numbers of columns
     duplicates = [features[same] for same in result.duplicates]
     return result._replace(duplicates=duplicates, fit=fit)
 
@@ -502,24 +556,17 @@ def _path_failed(path, answer):
     return bool(failed_above.any() or cut_short or fell_back)
 
 
-def _columns_to_diagnose(columns):
-    """Return the numbers of the columns in no group, and of the first of each group."""
-    group = columns.group
-    first = np.unique(group, return_index=True)[1]
-    is_first = np.isin(range(len(group)), first)
-    return np.flatnonzero((group < 0) | is_first)
-
-
 def _repeated_rows(target, repeated):
-    """Return sets of equal rows that have a weight, with one row of each group in a
-    set.
+    """Return the sets of equal rows that `repeated` lists, arrays of ints, without rows
+    of weight 0, and with one row of each group: those of a group are one unit.
+
+    Sets of a single row are left out.
     """
     groups = target.rows.groups
-    weighing = target.rows.with_weight(np.arange(len(target.y)))
+    has_weight = target.rows.with_weight(np.arange(len(target.y)))
     sets = []
-    for rows in repeated:
-        rows = np.intersect1d(rows, weighing)
-        # rows of one group are one unit, and may repeat each other
+    for equal in repeated:
+        rows = np.intersect1d(equal, has_weight)
         if groups is not None:
             first = np.unique(groups[rows], return_index=True)[1]
             rows = np.sort(rows[first])
@@ -531,31 +578,37 @@ def _repeated_rows(target, repeated):
 def other_scales(question, lam):
     """Convert a penalty to the scales of other packages, {scale: number}.
 
-    It is that of a resample with the mean number of rows. `t` and `k` are the penalties
-    per row of the elastic net's absolute and square part.
+    Here lam Σ(r |x| + (1 - r) x² / 2), where r is the `l1_ratio` of the prior, is added
+    to the sum of a resample's losses, and columns have length 1. Other packages take
+    the mean over its n rows, and columns of variance 1 over all M rows: x = √M b. So
+    they have the penalty t |b| + k b² / 2 with t = lam r √M / n and
+    k = lam (1 - r) M / n; "per row" is t + k. n is the mean number of rows.
     """
     target = question.target
-    grouped = question.columns.together
-    if not grouped and not isinstance(question.prior, Penalty):
+    in_groups = question.columns.together
+    if not in_groups and not isinstance(question.prior, Penalty):
         return {"rvamp_nb": lam}
-    ratio = 1.0 if grouped else question.prior.l1_ratio
-    # the other packages divide the sum of losses by the number of rows
-    M = len(target.rows.with_weight(target.y))
+    r = 1.0 if in_groups else question.prior.l1_ratio
+    M = target.n_rows
     n = M * question.of_one.mean
-    lam_1 = lam / (ratio + (1 - ratio) * target.scale)  # an elastic net's factor
-    t = lam_1 * ratio * M**0.5 / n
-    k = lam_1 * (1 - ratio) * M / n
-    scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
-    if grouped:
+    lam_1 = lam / (r + (1 - r) * target.scale)  # an elastic net's factor
+    t = lam_1 * r * M**0.5 / n
+    k = lam_1 * (1 - r) * M / n
+    if in_groups:
         package = "glmnet lambda" if target.loss == "softmax" else "grpreg lambda"
         return {"rvamp_nb": lam, "per row": t, package: t}
-    packages = {
-        "squared": {"glmnet lambda": t + k * target.scale, "scikit-learn alpha": t + k},
-        "logistic": {"glmnet lambda": t + k, "scikit-learn C": 1 / (n * (t + k))},
-        "poisson": {"glmnet lambda": t + k},
-        "survival": {"scikit-survival alpha": t + k},
-    }
-    scales.update(packages.get(target.loss, {}))
+    scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
+    if target.loss == "squared":
+        # glmnet divides the target by its deviation before it adds the square
+        scales["glmnet lambda"] = t + k * target.scale
+        scales["scikit-learn alpha"] = t + k
+    elif target.loss == "logistic":
+        scales["glmnet lambda"] = t + k
+        scales["scikit-learn C"] = 1 / (n * (t + k))  # on the sum of losses
+    elif target.loss == "poisson":
+        scales["glmnet lambda"] = t + k
+    elif target.loss == "survival":
+        scales["scikit-survival alpha"] = t + k
     if not target.intercept:  # glmnet still divides columns by their deviations
         scales.pop("glmnet lambda", None)
     return scales
@@ -572,6 +625,7 @@ def given_penalties(question, lambdas, random_state):
         return np.array([_best_penalty(question, random_state)])
     if not isinstance(lambdas, (str, tuple)):
         return lambdas
+    # each number is proportional to our penalty, C to its inverse
     scales = other_scales(question, 1.0)
     scales.pop("per row")
     scales.pop("l1_ratio", None)
@@ -587,9 +641,9 @@ def given_penalties(question, lambdas, random_state):
         ) from None
     theirs = check_array("lambdas", np.atleast_1d(theirs), ("L",), 0, above=True)
     ours = theirs / scales[name]
-    if name.endswith(" C"):  # which weighs the losses, not the penalty
+    if name.endswith(" C"):
         ours = scales[name] / theirs
-    return -np.sort(-ours)
+    return np.sort(ours)[::-1]
 
 
 PATIENCE = 8  # penalties after the best one that are tried
@@ -599,8 +653,9 @@ PATIENCE = 8  # penalties after the best one that are tried
 def _best_penalty(question, random_state, n_folds=10):
     """Return the penalty that predicts held-out rows best in cross-validation.
 
-    Folds are of rows, or of groups. They are refitted exactly, at the penalty per row
-    of the resamples. Raises a ValueError where there are no such refits.
+    The folds, of rows or of groups, are refitted exactly, at the penalty per row of the
+    resamples, down from the largest penalty until `PATIENCE` more predict no better.
+    Raises a ValueError where there are no such refits.
     """
     target = question.target
     A = question.A
@@ -610,22 +665,17 @@ def _best_penalty(question, random_state, n_folds=10):
             " or leave it out"
         )
     check_in_memory(A, "lambdas='cv'", "give a number, or leave it out")
-    labels = target.rows.groups
-    if labels is None:
-        labels = np.arange(len(A))
-    units = np.unique(labels, return_inverse=True)[1]
-    order = np.random.default_rng(random_state).permutation(units.max() + 1)
-    fold = order[units] % n_folds
-    is_held = fold == np.arange(min(n_folds, len(order)))[:, None]
-    # rows of each fit, in units of those of a resample
-    n_rows = np.mean(~is_held, axis=1, keepdims=True) / question.of_one.mean
-    lambdas = empty_model(question)[1]
+    is_held = _held_rows(target, random_state, n_folds)
+    # rows of each fit, in units of those of a resample: its penalty is larger by that
+    size = np.mean(~is_held, axis=1, keepdims=True) / question.of_one.mean
+    _, lambdas = empty_model(question)
+    # refits take multiples of the penalty of one fit: of some that selects features
     middle = lambdas[PATIENCE]
     refits = refitter(question.solve(middle))
     errors = []
     start = None
     for lam in lambdas:
-        coef, level = refits(1.0 - is_held, n_rows * lam / middle, start)
+        coef, level = refits(1.0 - is_held, size * lam / middle, start)
         start = np.column_stack([coef, level])
         predicted = coef @ A.T + level[:, None]
         losses = [target.likelihood.value(target.y, f) for f in predicted]
@@ -634,6 +684,19 @@ def _best_penalty(question, random_state, n_folds=10):
         if len(errors) > best + PATIENCE:
             break
     return lambdas[best]
+
+
+def _held_rows(target, random_state, n_folds):
+    """Divide rows at random into folds, a group into one; return for each fold which
+    rows it holds, (n_folds, M) bool, of fewer than n_folds rows one each.
+    """
+    labels = target.rows.groups
+    if labels is None:
+        labels = np.arange(len(target.y))
+    units = np.unique(labels, return_inverse=True)[1]
+    order = np.random.default_rng(random_state).permutation(units.max() + 1)
+    fold = order[units] % n_folds
+    return fold == np.arange(min(n_folds, len(order)))[:, None]
 
 # %% ../../nbs/workshop/selection.ipynb #79000009
 def refine_selection(s, **asked):
@@ -647,13 +710,13 @@ def refine_selection(s, **asked):
 def to_columns(s, both):
     """Convert a `RefinedFit` about a fit's n columns to the N columns of the table.
 
-    Its numbers are on the scale of the table; for K classes its mean and var are (N,
-    K), its draws (B, N K), its intercepts (B, K).
+    Its numbers are on the scale of the table: a coefficient is `turn`, its share of
+    those of the fit, times `unit`, the inverse scale of its column. For K classes its
+    mean and var are (N, K), its draws (B, N K), its intercepts (B, K).
     """
-    fit = s.fit
     columns = s.question.columns
     candidates = s.question.candidates
-    where = columns.where
+    where = columns.where  # the column of the fit that stands for each of the table
     unit = columns.unit
     draws = columns.on_table(both.sparse_draws)
     mean_se = np.sqrt(both.mean_se**2 @ columns.turn.power(2)) * unit
@@ -661,7 +724,7 @@ def to_columns(s, both):
     level = s.question.target.level + both.intercepts
     return replace(
         both,
-        Pi=np.where(candidates, both.Pi, fit.Pi)[where],
+        Pi=np.where(candidates, both.Pi, s.fit.Pi)[where],
         Pi_se=np.where(candidates, both.Pi_se, 0.0)[where],
         mean=columns.by_class(columns.on_table(both.mean)),
         mean_se=columns.by_class(mean_se),
@@ -696,31 +759,36 @@ def with_refits(s, accuracy=None, n_resamples=None):
     if not s.fit.converged:
         return s
     question = s.question
-    progress = question.progress
     both = refine_selection(
         s,
         accuracy=accuracy,
         n_resamples=n_resamples,
         random_state=s.seed(),
-        verbose=progress,
+        verbose=question.progress,
     )
     sums = (s.fit.Pi, both.Pi)
-    fields = bound_reached(question, s.asked, s.threshold, s.pfer, s.status, sums)
-    threshold = fields["threshold"]
-    bound = fields["pfer_bound"]
-    if _one_penalty(s.asked):
-        fields["pfer"] = bound
+    kept = bound_reached(question, s.asked, s.threshold, s.pfer, s.status, sums)
+    threshold = kept["threshold"]
+    bound = kept["pfer_bound"]
+    # the bound at a sum that is larger by one standard error
     error = _relative_error_of_size(question, both)
     larger = max(question.size(Pi) for Pi in sums) * (1 + error)
-    fields["pfer_bound_se"] = _bound_of(question, s.asked, threshold, larger) - bound
+    bound_se = _bound_of(question, s.asked, threshold, larger) - bound
     low, high = both.interval(TWO_ERRORS).T
     is_near = (low <= threshold) & (threshold <= high)
-    fields["undecided"] = (question.candidates & is_near)[question.columns.where]
-    fields.update(selection_fields(question, s.fit, threshold, both))
-    fields.update(coefficients(s, both))
-    fields.update(interrupted=both.interrupted, refined=to_columns(s, both))
-    fields["asked"] = dict(s.asked, n_resamples=both.n_resamples + both.n_failed)
-    return replace(s, **fields)
+    return replace(
+        s,
+        **kept,
+        **selection_fields(question, s.fit, threshold, both),
+        **coefficients(s, both),
+        pfer=bound if _one_penalty(s.asked) else s.pfer,
+        pfer_bound_se=bound_se,
+        undecided=(question.candidates & is_near)[question.columns.where],
+        refined=to_columns(s, both),
+        interrupted=both.interrupted,
+        # as many as an accuracy took, if no number was asked for
+        asked=dict(s.asked, n_resamples=both.n_resamples + both.n_failed),
+    )
 
 # %% ../../nbs/workshop/selection.ipynb #e16found2
 def select(question, promise, asked, repeated):
@@ -729,40 +797,29 @@ def select(question, promise, asked, repeated):
     `promise` has threshold, pfer and q; `asked` the arguments of the estimator, a dict;
     `repeated` the sets of equal rows, a list of int arrays.
     """
-    one_penalty = _one_penalty(asked)
     kept = search_for_promise(question, promise, asked)
-    question, path, answer = kept.result
-    threshold, pfer, q = kept.promise
-    asked = kept.asked
+    question = kept.question
+    answer = kept.answer
     fit = answer.fit
-    # one penalty promises nothing: q is the number that it selects
-    if one_penalty:
-        threshold = asked["threshold"] or error_control.DEFAULT_THRESHOLD
-        pfer = np.nan
-        q = np.nan
-        if fit.converged:
-            q = float(question.size(fit.Pi))
-            answer = answer._replace(status="converged")
-    if kept.note and answer.status == "converged":
-        answer = answer._replace(status=kept.note)
-    fields = dict(threshold=threshold, pfer_bound=np.nan, status=answer.status)
+    asked = kept.asked
+    threshold, pfer, q = kept.promise
+    reached = dict(threshold=threshold, pfer_bound=np.nan, status=answer.status)
     if fit.converged:
         sums = (fit.Pi,)
-        fields = bound_reached(question, asked, threshold, pfer, answer.status, sums)
-    fields["pfer"] = fields["pfer_bound"] if one_penalty else pfer
-    threshold = fields["threshold"]
-    fields.update(selection_fields(question, fit, threshold))
+        reached = bound_reached(question, asked, threshold, pfer, answer.status, sums)
     s = Selection(
         question,
         answer.lam,
         fit,
-        path=replace(path, states=()),
-        n_iter=int(path.n_iter.sum()) + answer.n_iter,
+        path=replace(kept.path, states=()),
+        n_iter=int(kept.path.n_iter.sum()) + answer.n_iter,
         q=q,
-        diagnostics=diagnose_selection(question, path, answer, q, repeated),
+        pfer=reached["pfer_bound"] if _one_penalty(asked) else pfer,
+        diagnostics=diagnose_selection(question, kept.path, answer, q, repeated),
         lambda_scales=other_scales(question, answer.lam),
         asked=asked,
-        **fields,
+        **reached,
+        **selection_fields(question, fit, reached["threshold"]),
     )
     if asked["n_resamples"] == 0 or not fit.converged:
         return replace(s, **coefficients(s))
@@ -772,15 +829,17 @@ def select(question, promise, asked, repeated):
 def _refitted_if_possible(s):
     """Combine a `Selection` with refits, or record in it why there are none.
 
-    Raises a ValueError for an `n_resamples` that cannot be made.
+    An accuracy that cannot be reached costs the refits only, but for an `n_resamples`
+    that cannot be made a ValueError is raised: somebody asked for it.
     """
     n_resamples = s.asked["n_resamples"]
     accuracy = s.asked["accuracy"] if n_resamples is None else None
+    interrupted = False
     try:
         return with_refits(s, accuracy, n_resamples)
     except KeyboardInterrupt:
         reason = "interrupted before the first were there"
-        s = replace(s, interrupted=True)
+        interrupted = True
     except DrawError:  # of a law of the user's own
         raise
     except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
@@ -790,12 +849,13 @@ def _refitted_if_possible(s):
                 " or give 0, and rVAMP alone is reported"
             ) from e
         reason = str(e) or type(e).__name__
-    return replace(s, refit_error=reason, **coefficients(s))
+    return replace(s, refit_error=reason, interrupted=interrupted, **coefficients(s))
 
 # %% ../../nbs/workshop/selection.ipynb #79c01001
 @located.register(Selection)
 def _located_columns(s, which):
-    """Return chosen columns of a selection as `Located`, on the scale of the table.
+    """Return chosen columns of a selection as `Located`, on the scale of the table, for
+    `which` of their names or numbers; of several classes a coefficient for each.
 
     Raises a ValueError where nothing converged.
     """
@@ -803,22 +863,22 @@ def _located_columns(s, which):
     if not fit.converged:
         raise ValueError(f"nothing converged, there is no density: {s.status}")
     columns = s.question.columns
-    turn = columns.turn
-    i = chosen_columns(columns.names, which)
-    where = columns.where[i]
-    names = columns.names[i]
-    j = i
-    # a feature has a coefficient for each class
+    features = chosen_columns(columns.names, which)
+    names = columns.names[features]
+    in_fit = columns.where[features]  # numbers of the fit's columns
+    on_table = features  # numbers of the table's coefficients
     if columns.basis is not None:
-        where = np.repeat(where, columns.K)
-        j = columns.numbers(i)
+        in_fit = np.repeat(in_fit, columns.K)
+        on_table = columns.numbers(features)
         classes = s.question.target.classes
         names = [f"{name}, {label}" for name in np.ravel(names) for label in classes]
-    unit = columns.unit[j]
-    # a coefficient of a group combines several of A
+    unit = columns.unit[on_table]
+    # a coefficient of a group combines several of the fit's
     if columns.together:
-        return Located(fit, where, unit, names, turn.T.tocsr()[np.ravel(j)])
-    return Located(fit, where, turn.data[j] * unit, names)  # one number each
+        shares = columns.turn.T.tocsr()[np.ravel(on_table)]
+        return Located(fit, in_fit, unit, names, shares)
+    # else each is one of the fit's, times a sign and share
+    return Located(fit, in_fit, columns.turn.data[on_table] * unit, names)
 
 # %% ../../nbs/workshop/selection.ipynb #83eff004
 RISEN = 1.25  # times the smallest error, where the walk ends
@@ -829,29 +889,33 @@ def fit_for_effects(question):
     """Fit all rows once, without resampling, for the estimation of effects.
 
     The penalty is the one that predicts rows best by fits without them, among those
-    whose predictions are not too cautious (`calibration`); for counts it is the
-    smallest one of the path. Returns the fit.
+    whose predictions are not too cautious (`calibration`), if there are any; for counts
+    it is the smallest one of the path. Returns the fit.
     """
     prior = replace(question.prior, randomize=FixedFactor())
     question = replace(question, prior=prior, counts=NoResampling())
-    errors = []  # of each fit, whether its predictions are too cautious before it
+    if question.target.loss == "poisson":
+        path = question.path(None, n_lambdas=10, lambda_min_ratio=NEARLY_NONE)
+        lam, state = path.near(path.lambdas[-1])
+        return question.solve(lam, state, tol=1e-6)
+    # of each fit of the path; False is less than True, so that the least pair has the
+    # smallest error of those that are not too cautious
+    cautious_and_error = []
 
     def enough(fit):
         problem = fit.problem
         predictions = left_out_predictions(fit)
         error = problem.likelihood.value(problem.y, predictions).sum()
-        cautious = effects.calibration_slope(fit) > effects.CAUTIOUS
-        errors.append((cautious, error))
-        # the error has passed its minimum
-        return error > RISEN * min(errors)[1]
+        is_cautious = effects.calibration_slope(fit) > effects.CAUTIOUS
+        cautious_and_error.append((is_cautious, error))
+        _, least_error = min(cautious_and_error)
+        return error > RISEN * least_error
 
-    if question.target.loss == "poisson":
-        path = question.path(None, n_lambdas=10, lambda_min_ratio=NEARLY_NONE)
-        return question.solve(*path.near(path.lambdas[-1]), tol=1e-6)
     path = question.path(None, penalty.COARSE_TOL, until=enough, lambda_min_ratio=1e-3)
-    # False is less than True: those that are not too cautious come first
-    pairs = list(zip(errors, path.lambdas[path.converged]))
-    lam = min(pairs)[1] if pairs else path.lambdas[-1]
+    lam = path.lambdas[-1]
+    tried = list(zip(cautious_and_error, path.lambdas[path.converged]))
+    if tried:
+        _, lam = min(tried)
     return question.solve(lam, tol=1e-6)
 
 # %% ../../nbs/workshop/selection.ipynb #83eff006
@@ -877,6 +941,39 @@ def _reason(columns, effects_of_A, copies, i):
         names = columns.names[columns.first[others]]
         return f"adds up with {', '.join(names)}"
     return joint_fit.IDLE.get(columns.kind[i], _REASONS[status])
+
+
+def _effects_of_columns(s, shown, copies, level):
+    """Return fields of the `Effects` of single columns by the debiased Lasso.
+
+    `shown`, (n,), are their numbers in the table, `copies`, (n,), the names of the near
+    copies of each, as text.
+    """
+    columns = s.question.columns
+    effects_of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
+    where = columns.where[shown]
+    unit = columns.unit[shown]
+    # the effect of near copies cannot be divided among them
+    is_single = copies == ""
+
+    def of_shown(values):
+        return np.where(is_single, values[where], np.nan)
+
+    return dict(
+        estimate=of_shown(effects_of_A.estimate) * unit,
+        se=of_shown(effects_of_A.se) * unit,
+        ci_low=of_shown(effects_of_A.ci_low) * unit,
+        ci_high=of_shown(effects_of_A.ci_high) * unit,
+        p_value=of_shown(effects_of_A.p_value),
+        status=np.where(is_single, effects_of_A.status[where], "none"),
+        level=level,
+        names=columns.names[shown],
+        reasons=[
+            _reason(columns, effects_of_A, names, i) for names, i in zip(copies, shown)
+        ],
+        selected=s.support[shown],
+        sd=columns.scale[shown] / np.sqrt(s.question.target.n_rows),
+    )
 
 # %% ../../nbs/workshop/selection.ipynb #83eff007
 _AFTER = (
@@ -913,37 +1010,22 @@ _RATIOS = {
 def effects_by_name(s, features=None, level=0.95):
     """Estimate the effects of features, by default the selected ones, as `Effects`.
 
-    They are on the scale of the table, with intervals of this level. Raises a
-    ValueError where `Selection.why_no_effects` gives a reason.
+    They are on the scale of the table, with intervals of this level: by one fit of all
+    columns without a penalty where the loss or the table needs it, else by the debiased
+    Lasso. Raises a ValueError where `Selection.why_no_effects` gives a reason.
     """
-    columns = s.question.columns
-    features_shown = np.flatnonzero(s.support)
+    question = s.question
+    shown = np.flatnonzero(s.support)
     if features is not None:
-        features_shown = np.atleast_1d(chosen_columns(columns.names, features))
+        shown = np.atleast_1d(chosen_columns(question.columns.names, features))
     if s.why_no_effects:
         raise ValueError(s.why_no_effects)
-    copies = np.array(duplicates(columns))[features_shown]
-    if joint_fit.needs_joint_fit(s.question):
-        fields = joint_fit.effects_of_joint_fit(s, features_shown, copies, level)
-        target = s.question.target
-        ratio = "odds" if target.is_conditional() else _RATIOS.get(target.loss, "")
-        return Effects(**fields, note=price_of_selecting(s.question), ratio=ratio)
-    of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
-    where = columns.where[features_shown]
-    # the effect of near copies cannot be divided among them
-    is_single = copies == ""
-    numbers = np.where(is_single, np.array(of_A[:5])[:, where], np.nan)
-    numbers[:4] *= columns.unit[features_shown]
-    target = s.question.target
-    M = len(target.rows.with_weight(target.y))
-    return Effects(
-        *numbers,
-        status=np.where(is_single, of_A.status[where], "none"),
-        level=level,
-        names=columns.names[features_shown],
-        reasons=[_reason(columns, of_A, *pair) for pair in zip(copies, features_shown)],
-        note=price_of_selecting(s.question),
-        ratio=_RATIOS.get(target.loss, ""),
-        selected=s.support[features_shown],
-        sd=columns.scale[features_shown] / np.sqrt(M),
-    )
+    copies = np.array(duplicates(question.columns))[shown]
+    if joint_fit.needs_joint_fit(question):
+        fields = joint_fit.effects_of_joint_fit(s, shown, copies, level)
+    else:
+        fields = _effects_of_columns(s, shown, copies, level)
+    ratio = _RATIOS.get(question.target.loss, "")
+    if question.target.is_conditional():
+        ratio = "odds"
+    return Effects(**fields, note=price_of_selecting(question), ratio=ratio)

@@ -2,12 +2,15 @@
 
     python tests/bench/mutations.py              all of them
     python tests/bench/mutations.py 31 37        those of some chapters
+    python tests/bench/mutations.py --kind atom  those of one kind
 
 Each mutation breaks one place of one cell of a chapter, the way a slip would, and the
 module, too, if the cell is exported. The chapter alone is then run in a copy of the
-repository, where it passed before. A line for each says "seen" or "NOT SEEN"; the exit
-code is 1 where one was not. `misplaced` names those whose text is no longer there once;
-the suite asks it.
+repository, where it passed before. A line for each says "seen" and what saw it, an
+assertion or a control that moves nothing; "NOT SEEN"; or "STOPS" and how, where the
+mistake does not run, which says nothing of the chapter's checks. The exit code is 1
+where one is not seen. `misplaced` names those whose text is no longer there once; the
+suite asks it.
 """
 
 import argparse
@@ -25,6 +28,9 @@ sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 from sabotages import copied, run  # noqa: E402
 
 EXPORTS_TO = re.compile(r"#\| default_exp ([\w.]+)")
+ERROR = re.compile(r"\b\w+(?:Error|Exception|Warning)\b")
+LINE = re.compile(r'File "<ipython-input[^\n]*\n +([^\n]*)')
+STILL = re.compile(r"[^\n]* changes nothing")  # a control that conftest.py moves
 
 
 class Mutation(NamedTuple):
@@ -124,8 +130,10 @@ PICTURES = [
         "21_replica",
         "66ead3ac",
         "both curves have each other's look and name",
-        'label=r"$\\mathcal{A}_n$", **LINES["p2"]',
-        'label=r"$\\mathcal{A}_n\\,/\\,\\Xi_n$ ", **LINES["p1"]',
+        '[prob @ (Z**n * m) for n in ns], label=r"$\\mathcal{A}_n$", **LINES["p2"])\n'
+        "plt.plot(ns, [ratio(n) for n in ns],",
+        '[ratio(n) for n in ns], label=r"$\\mathcal{A}_n$", **LINES["p2"])\n'
+        "plt.plot(ns, [prob @ (Z**n * m) for n in ns],",
     ),
     Mutation(
         "22_augmented",
@@ -250,8 +258,8 @@ PICTURES = [
         "36_solver",
         "da55b8fd",
         "true features are grey",
-        "path.lambdas, path.Pi[~truth].T,",
-        "path.lambdas, path.Pi[truth].T,",
+        "truth = easy.x0 != 0",
+        "truth = easy.x0 == 0",
     ),
     Mutation(
         "37_densities",
@@ -840,9 +848,9 @@ FORMULAS_BY_OTHERS = [
     Mutation(
         "23_rs_gaussian",
         "pd06",
-        "a precision of 0 is let through",
-        "np.any(precision <= 0)",
-        "np.any(precision < 0)",
+        "the precision of the replicas' sum forgets β",
+        "precision = Q_hat - n * beta * chi_hat",
+        "precision = Q_hat - n * chi_hat",
     ),
     Mutation(
         "23_rs_gaussian",
@@ -1058,12 +1066,368 @@ FORMULAS_BY_OTHERS = [
         "62_networks",
         "c6200042",
         "the variance of a share is a second moment",
-        "squares / n - Pi**2, 0",
-        "squares / n, 0",
+        "sums.square / n - Pi**2, 0",
+        "sums.square / n, 0",
     ),
 ]
-OF_PICTURES = PICTURES + PICTURES_BY_OTHERS
-MUTATIONS = OF_PICTURES + FORMULAS + FORMULAS_BY_OTHERS
+# Two kinds that were written down later, in one go, before any check was read: the atom
+# at 0 is forgotten, and an axis or a number is linear that is logarithmic, or the other
+# way round.
+ATOMS = [
+    Mutation(
+        "11_tour",
+        "9e4e01c4",
+        "the bar at 0 has no height",
+        "ax.vlines(0, 0, 1 - Pi, **atom)",
+        "ax.vlines(0, 0, 0 * Pi, **atom)",
+    ),
+    Mutation(
+        "11_tour",
+        "67df0228",
+        "rVAMP's curve has no jump at 0",
+        "density.cdf(span), color",
+        "density.cdf(span) - density.atom * (span >= 0), color",
+    ),
+    Mutation(
+        "11_tour",
+        "67df0228",
+        "the staircase leaves the zeros out",
+        "np.cumsum(p), **steps",
+        "np.cumsum(p * (x != 0)), **steps",
+    ),
+    Mutation(
+        "12_resampling",
+        "c5494547",
+        "a variance leaves the zeros out",
+        "var=round(float(weights @",
+        "var=round(float((weights * (values != 0)) @",
+    ),
+    Mutation(
+        "14_bootstrap",
+        "427d6383",
+        "the line at 0 has no height",
+        "ymax=0.97",
+        "ymax=0.0",
+    ),
+    Mutation(
+        "31_prior",
+        "7bab064e",
+        "the bar at 0 has no height",
+        "atom.bar(0, 1 - Pi,",
+        "atom.bar(0, 0 * Pi,",
+    ),
+    Mutation(
+        "31_prior",
+        "05f616d6",
+        "without noise nothing is zero",
+        "np.where(noisy, 1 - Pi, size <= lam)",
+        "np.where(noisy, 1 - Pi, 0)",
+    ),
+    Mutation(
+        "37_densities",
+        "x62top03",
+        "p̄₁ has no bar at 0",
+        "bars.bar(0, s3.atom,",
+        "bars.bar(0, 0 * s3.atom,",
+    ),
+    Mutation(
+        "37_densities",
+        "den37a",
+        "the distribution function has no jump at 0",
+        "edge = np.where(x < 0, -1, 1)",
+        "edge = np.zeros(np.shape(x))",
+    ),
+    Mutation(
+        "37_densities",
+        "4a1f1bdc",
+        "the curves have no jump at 0",
+        "ax.plot(span, d.cdf(span),",
+        "ax.plot(span, d.cdf(span) - d.atom * (span >= 0),",
+    ),
+    Mutation(
+        "37_densities",
+        "4a1f1bdc",
+        "the staircases leave the zeros out",
+        "np.sort(cloud[:, j])",
+        "np.sort(cloud[cloud[:, j] != 0, j])",
+    ),
+    Mutation(
+        "38_micro",
+        "26m00034",
+        "rVAMP's bars at 0 have no height",
+        "bars.bar(2.7 * width, 1 - larger.Pi[i],",
+        "bars.bar(2.7 * width, 0 * larger.Pi[i],",
+    ),
+    Mutation(
+        "43_state_evolution",
+        "4431ec8b",
+        "no true coefficient is zero",
+        "np.r_[1 - self.density, self.density * w]",
+        "np.r_[0.0, w]",
+    ),
+    Mutation(
+        "47_clusters",
+        "b10ck010",
+        "averages leave the zeros out",
+        "self.x**2]).mean(2)",
+        "self.x**2]).mean(2) / np.maximum((self.x != 0).mean(1), 1e-9)",
+    ),
+]
+
+LOGARITHMS = [
+    Mutation(
+        "13_datasets",
+        "547b9094",
+        "the density is on a linear axis",
+        'yscale="log",',
+        'yscale="linear",',
+    ),
+    Mutation(
+        "21_replica",
+        "wynn04",
+        "the errors are on a linear axis",
+        'axes[0].set(ylabel="error at n = 0",',
+        'axes[0].set(yscale="linear", ylabel="error at n = 0",',
+    ),
+    Mutation(
+        "22_augmented",
+        "4d601c59",
+        "the area of the size is on a linear axis",
+        "right.semilogy(path_heights,",
+        "right.plot(path_heights,",
+    ),
+    Mutation(
+        "23_rs_gaussian",
+        "a0ca0288",
+        "the variances are on a linear axis",
+        'yscale="log"',
+        'yscale="linear"',
+    ),
+    Mutation(
+        "24_messages",
+        "digits07",
+        "the errors are on a linear axis",
+        'ax.set(xlabel="log',
+        'ax.set(yscale="linear", xlabel="log',
+    ),
+    Mutation(
+        "32_likelihood",
+        "56305b91",
+        "the uncertainty is on a linear axis",
+        "right.semilogx(",
+        "right.plot(",
+    ),
+    Mutation(
+        "33_coupling",
+        "f3e158de",
+        "a control's decimal logarithm is taken for a natural one",
+        "10**log10_D1, 10**log10_D2,",
+        "np.exp(log10_D1), np.exp(log10_D2),",
+    ),
+    Mutation(
+        "33_coupling",
+        "10000002",
+        "the errors are on a linear axis",
+        "ax.loglog(Q_hats, size,",
+        "ax.semilogx(Q_hats, size,",
+    ),
+    Mutation(
+        "35_until_it_stops",
+        "c38cbef5",
+        "the changes are on a linear axis",
+        "ax.semilogy(found,",
+        "ax.plot(found,",
+    ),
+    Mutation(
+        "35_until_it_stops",
+        "81ec18d4",
+        "the changes are on a linear axis",
+        "ax.semilogy(runs[damping]",
+        "ax.plot(runs[damping]",
+    ),
+    Mutation(
+        "36_solver",
+        "da55b8fd",
+        "the penalty is on a linear axis",
+        "ax.invert_xaxis()",
+        'ax.set_xscale("linear")\nax.invert_xaxis()',
+    ),
+    Mutation(
+        "37_densities",
+        "a4405707",
+        "the gaps are on a linear axis",
+        'ax.set(xlabel="step",',
+        'ax.set(yscale="linear", xlabel="step",',
+    ),
+    Mutation(
+        "41_experiments",
+        "e4100003",
+        "a natural logarithm is named a decimal one",
+        "np.log10(",
+        "np.log(",
+    ),
+    Mutation(
+        "41_experiments",
+        "93d3c93d",
+        "the worths are on a linear axis",
+        'yscale="log",',
+        'yscale="linear",',
+    ),
+    Mutation(
+        "42_free_energy",
+        "25659495",
+        "the errors are on a linear axis",
+        'yscale="log"',
+        'yscale="linear"',
+    ),
+    Mutation(
+        "42_free_energy",
+        "e7f1edc7",
+        "the penalty is on a linear axis",
+        'xscale="log"',
+        'xscale="linear"',
+    ),
+    Mutation(
+        "43_state_evolution",
+        "52dbfbcc",
+        "the shares are on a linear axis",
+        "ax.semilogy(t,",
+        "ax.plot(t,",
+    ),
+    Mutation(
+        "43_state_evolution",
+        "adfdb4e6",
+        "the distances are on a linear axis",
+        'ax.set(xlabel="N", title',
+        'ax.set(yscale="linear", xlabel="N", title',
+    ),
+    Mutation(
+        "44_refinement",
+        "44met002",
+        "the distances are on a linear axis",
+        'yscale="log"',
+        'yscale="linear"',
+    ),
+    Mutation(
+        "44_refinement",
+        "1a570023",
+        "the worths are on a linear axis",
+        'xscale="log"',
+        'xscale="linear"',
+    ),
+    Mutation(
+        "45_diagnostics",
+        "c16a0013",
+        "the worths are on a linear axis",
+        'yscale="log"',
+        'yscale="linear"',
+    ),
+    Mutation(
+        "46_conditioning",
+        "c0unt033",
+        "the worths are on a linear axis",
+        "axes[0].semilogy(line",
+        "axes[0].plot(line",
+    ),
+    Mutation(
+        "51_error_control",
+        "n0rm0011",
+        "the bounds are on a linear axis",
+        "plt.semilogy(tries,",
+        "plt.plot(tries,",
+    ),
+    Mutation(
+        "12_resampling",
+        "8d1c9dc8",
+        "the distance is on a logarithmic axis",
+        'ax.set(xlabel="share m/M',
+        'ax.set(yscale="log", xlabel="share m/M',
+    ),
+    Mutation(
+        "31_prior",
+        "285589d5",
+        "the moments are on a logarithmic axis",
+        'ax.set(xlabel="mean field h",',
+        'ax.set(yscale="log", xlabel="mean field h",',
+    ),
+    Mutation(
+        "37_densities",
+        "4a1f1bdc",
+        "the shares are on a logarithmic axis",
+        'ax.set(title=f"selected',
+        'ax.set(yscale="log", title=f"selected',
+    ),
+    Mutation(
+        "42_free_energy",
+        "ecb68e25",
+        "mean and deviation are on a logarithmic axis",
+        'right.set_ylabel("value")',
+        'right.set(yscale="log", ylabel="value")',
+    ),
+    Mutation(
+        "46_conditioning",
+        "5ee95d4b",
+        "the densities are on a logarithmic axis",
+        'ax.set(title=title, xlabel="field",',
+        'ax.set(yscale="log", title=title, xlabel="field",',
+    ),
+    Mutation(
+        "51_error_control",
+        "9ebc18ad",
+        "the shares are on a logarithmic axis",
+        'ax.set(xlabel="q / M,',
+        'ax.set(yscale="log", xlabel="q / M,',
+    ),
+    Mutation(
+        "52_groups",
+        "19000013",
+        "the numbers are on a logarithmic axis",
+        'ax.set(xlabel="variance of',
+        'ax.set(yscale="log", xlabel="variance of',
+    ),
+    Mutation(
+        "53_survival",
+        "s553b7fe",
+        "the refits are on a logarithmic axis",
+        "ax.set(title=name, xlabel",
+        'ax.set(xscale="log", title=name, xlabel',
+    ),
+    Mutation(
+        "56_effects",
+        "27ef0038",
+        "the shares are on a logarithmic axis",
+        'ax.set(xlabel="share of 95',
+        'ax.set(xscale="log", xlabel="share of 95',
+    ),
+    Mutation(
+        "58_column_groups",
+        "c5800059",
+        "the densities are on a logarithmic axis",
+        'ax.set(ylabel="density")',
+        'ax.set(yscale="log", ylabel="density")',
+    ),
+    Mutation(
+        "61_several_classes",
+        "c6100048",
+        "the refits are on a logarithmic axis",
+        "ax.set(title=name, xlabel",
+        'ax.set(xscale="log", title=name, xlabel',
+    ),
+    Mutation(
+        "62_networks",
+        "c6200047",
+        "the refits are on a logarithmic axis",
+        "ax.set(title=name, xlabel",
+        'ax.set(xscale="log", title=name, xlabel',
+    ),
+]
+KINDS = {
+    "picture": PICTURES + PICTURES_BY_OTHERS,
+    "formula": FORMULAS + FORMULAS_BY_OTHERS,
+    "atom": ATOMS,
+    "logarithm": LOGARITHMS,
+}
+MUTATIONS = [mutation for kind in KINDS.values() for mutation in kind]
 
 
 def file_of(mutation, root=ROOT):
@@ -1108,19 +1472,41 @@ def planted(place, mutation):
     return before
 
 
-def passes(place, chapter):
-    """Run a chapter of a copy: return whether it passes. It stops where none is run."""
-    passed, failed, said = run(place, [f"nbs/course/{chapter}.ipynb"])
+def why_not(place, chapter):
+    """Run a chapter of a copy: return why it fails, "" if it passes. It stops where
+    none is run.
+    """
+    passed, failed, text = run(place, [f"nbs/course/{chapter}.ipynb"])
     if not (passed or failed):
-        sys.exit(f"{chapter} was not run:\n{said}")
-    return passed
+        sys.exit(f"{chapter} was not run:\n{text}")
+    return "" if passed else reason(text)
 
 
-def is_seen(place, mutation):
-    """Run a chapter in a copy with one mutation: return whether it fails."""
+def reason(text):
+    """Return what pytest wrote of a chapter in one line: the error, and the line of the
+    chapter that met it.
+    """
+    still = STILL.search(text)
+    if still:
+        return still[0]
+    error = ERROR.search(text)
+    lines = LINE.findall(text)
+    return f"{error[0] if error else 'unknown'}: {lines[-1] if lines else ''}"
+
+
+def verdict(why):
+    """Return what a chapter's failure says of its checks; see the top."""
+    if not why:
+        return "NOT SEEN"
+    by_a_check = why.startswith("AssertionError") or STILL.fullmatch(why)
+    return f"{'seen' if by_a_check else 'STOPS'} ({why})"
+
+
+def failure(place, mutation):
+    """Run a chapter in a copy with one mutation: return why it fails, as `why_not`."""
     before = planted(place, mutation)
     try:
-        return not passes(place, mutation.chapter)
+        return why_not(place, mutation.chapter)
     finally:
         for path, text in before.items():
             path.write_text(text, encoding="utf-8")
@@ -1130,11 +1516,14 @@ def main():
     """Plant the mutations of some chapters, or all, and print which are seen."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="such as 31")
-    wanted = tuple(parser.parse_args().chapters)
+    parser.add_argument("--kind", choices=KINDS, help="that kind only")
+    args = parser.parse_args()
+    wanted = tuple(args.chapters)
     stale = misplaced()
     for mutation in stale:
         print(f"{mutation.chapter} {mutation.cell}: the text is not there once")
-    todo = [m for m in MUTATIONS if m not in stale]
+    some = KINDS[args.kind] if args.kind else MUTATIONS
+    todo = [m for m in some if m not in stale]
     todo = [m for m in todo if not wanted or m.chapter.startswith(wanted)]
     todo.sort(key=lambda m: m.chapter)
     whole = set()
@@ -1143,14 +1532,17 @@ def main():
         place = Path(folder).resolve()
         copied(ROOT, place)
         for mutation in todo:
-            if mutation.chapter not in whole and not passes(place, mutation.chapter):
-                sys.exit(f"{mutation.chapter} fails before anything is planted")
+            if mutation.chapter not in whole:
+                why = why_not(place, mutation.chapter)
+                if why:
+                    sys.exit(
+                        f"{mutation.chapter} fails before anything is planted: {why}"
+                    )
             whole.add(mutation.chapter)
-            seen = is_seen(place, mutation)
-            unseen += not seen
-            kind = "picture" if mutation in OF_PICTURES else "formula"
-            verdict = "seen" if seen else "NOT SEEN"
-            print(f"{mutation.chapter}, {kind}, {mutation.what}: {verdict}", flush=True)
+            found = verdict(failure(place, mutation))
+            unseen += not found.startswith("seen")
+            kind = next(name for name, some in KINDS.items() if mutation in some)
+            print(f"{mutation.chapter}, {kind}, {mutation.what}: {found}", flush=True)
     print(f"{len(todo) - unseen} of {len(todo)} mutations are seen")
     sys.exit(bool(unseen or stale))
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distributions, requires
 from pathlib import Path
@@ -61,14 +62,35 @@ def brought(extras):
 
 def installed():
     """List the installed packages with their versions, without those that only the
-    site and a release bring: they come when the tests have run.
+    site and a release bring: they come when the tests have run. Each once: where a
+    folder stands twice on Python's path, a package is found twice.
     """
     left_out = brought(LATER) - brought(TESTS)
-    return sorted(
+    found = {
         f"{each.name} {each.version}"
         for each in distributions()
         if canonicalize_name(each.name) not in left_out
-    )
+    }
+    return sorted(found)
+
+
+def find_riboflavin():
+    """Name the data file, which is not ours to commit, in the variable that the tests
+    and notebooks read: what lies beside the clone, or, for CI, what can be downloaded.
+    """
+    beside = ROOT.parent / "shared" / "data" / "riboflavin.RData"
+    if not os.environ.get("RVAMP_NB_RIBOFLAVIN"):
+        if beside.exists():
+            os.environ["RVAMP_NB_RIBOFLAVIN"] = str(beside)
+        elif os.environ.get("CI"):
+            import pooch
+
+            from rvamp_nb.datasets import load_riboflavin
+
+            with suppress(OSError):
+                load_riboflavin()
+                file = pooch.os_cache("rvamp_nb") / "riboflavin.RData"
+                os.environ["RVAMP_NB_RIBOFLAVIN"] = str(file)
 
 
 @cache  # a run of the tests asks for each notebook

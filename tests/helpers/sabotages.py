@@ -247,8 +247,8 @@ SABOTAGES = [
     Sabotage(
         "select/edges.py",
         "the error is that of halves, not of pairs",
-        "np.maximum(squares / n - Pi**2, 0) / (n - 1))",
-        "np.maximum(squares / n - Pi**2, 0) / (2 * n - 1))",
+        "np.maximum(sums.square / n - Pi**2, 0) / (n - 1))",
+        "np.maximum(sums.square / n - Pi**2, 0) / (2 * n - 1))",
         "tests/select/test_networks.py::test_the_standard_error_is_that_of_repetitions",
     ),
     Sabotage(
@@ -394,8 +394,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "the covariances within a group are forgotten",
-        "variance(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)",
-        "np.where(own < np.inf, both.var, 0) @ square",
+        "_variance_of_draws(draws.multiply(stretch) @ columns.turn)",
+        "np.where(own < np.inf, both.var, 0) @ squared_turn",
         "tests/select/test_several_classes_selected.py"
         "::test_coefficients_are_those_of_refits",
     ),
@@ -490,9 +490,9 @@ SABOTAGES = [
     # --- coupling ---------------------------------------------------------------------
     Sabotage(
         "algorithm/linalg.py",
-        "a triangle that is mirrored has its diagonal twice",
-        "corner + np.tril(corner, -1).T",
-        "corner + corner.T",
+        "a triangle that is mirrored takes what lies above it",
+        "rows[:, j:].T, where=above",
+        "rows[:, j:].T",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
@@ -533,8 +533,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "where a row's own noise outweighs, what R brings is forgotten",
-        "chi_hat @ half**2 + row_dots(noise_F.T, F_few)",
-        "chi_hat @ half**2",
+        "chi_hat @ response**2 + row_dots(noise_F.T, F_few)",
+        "chi_hat @ response**2",
         "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
     ),
     Sabotage(
@@ -576,7 +576,7 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a bound that is none is printed",
-        "if n_selected and np.isnan(selection.pfer_bound):",
+        "if np.isnan(selection.pfer_bound):",
         "if False:",
         "tests/pages/test_html.py::test_nothing_is_printed_that_is_no_number",
     ),
@@ -747,7 +747,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "a bound that says next to nothing looks like a promise",
-        "if selection.pfer_bound > n_selected / 2 > 0:",
+        "if n_selected and selection.pfer_bound > n_selected / 2:",
         "if False:",
         "tests/select/test_report.py::test_a_bound_that_says_next_to_nothing_is_named",
     ),
@@ -847,7 +847,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a feature that is undecided looks as the others in the picture",
-        "undecided = selection.undecided[which]",
+        "undecided = selection.undecided[leading]",
         "pass",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -876,8 +876,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "the heights of a density stay those of another unit",
-        "np.where(s > 0, Q / s_or_1, 0) / self.unit",
-        "np.where(s > 0, Q / s_or_1, 0)",
+        "np.where(s > 0, Q / nonzero_s, 0) / self.unit",
+        "np.where(s > 0, Q / nonzero_s, 0)",
         "tests/pages/test_by_name.py::test_a_density_in_another_unit_is_still_one",
     ),
     Sabotage(
@@ -926,7 +926,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a ridgeline is not in standard deviations of the columns",
-        "columns.scale[which] / target.n_rows**0.5",
+        "columns.scale[which] / selection.question.target.n_rows**0.5",
         "columns.scale[which]",
         "tests/pages/test_by_name.py::test_the_ridgeline_has_the_rows_of_the_bars",
     ),
@@ -976,8 +976,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/iteration.py",
         "it has converged when the messages stand still, whatever the factors say",
-        "if max(change, delta) < tol:",
-        "if change < tol:",
+        "if max(attempt.change, attempt.delta) < tol:",
+        "if attempt.change < tol:",
         "tests/algorithm/test_convergence.py::test_the_status_names_what_fails",
     ),
     Sabotage(
@@ -1018,8 +1018,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the classes of a sample answer by themselves",
-        "gap += vp * ((p * gap).sum(0) / p.sum(0))",
-        "gap += 0 * vp",
+        "residual + vp * multiple",
+        "residual",
         "tests/inference/test_turns.py"
         "::test_samples_in_classes_go_on_from_their_last_fits",
     ),
@@ -1090,23 +1090,23 @@ SABOTAGES = [
     Sabotage(
         "algorithm/evolution.py",
         "a message holds the noise that came in",
-        "psi, chi_hat = (through @ np.maximum(total - received, 0.0)).T",
-        "psi, chi_hat = (through @ np.maximum(total, 0.0)).T",
+        "own = np.maximum(total - received, 0.0)",
+        "own = np.maximum(total, 0.0)",
         "tests/algorithm/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
     ),
     Sabotage(
         "inference/row_distances.py",
         "pairs of rows count as one",
-        "allowed = np.log(2 * level / (M * (M - 1)))",
-        "allowed = np.log(level)",
+        "log_chance = np.log(2 * level / (M * (M - 1)))",
+        "log_chance = np.log(level)",
         "tests/inference/test_diagnostics.py"
         "::test_independent_rows_are_not_taken_for_repeated_ones",
     ),
     Sabotage(
         "inference/row_shares.py",
         "one pair of columns stands for two groups",
-        "np.linalg.norm(products[:, columns], 2)",
-        "np.abs(products[:, columns]).max()",
+        "np.linalg.norm(products[:, block], 2)",
+        "np.abs(products[:, block]).max()",
         "tests/inference/test_diagnostics.py"
         "::test_canonical_correlations_are_those_of_scipy_s_angles",
     ),
@@ -1227,8 +1227,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "a feature enters where the promise is one stride larger",
-        "(promises[0] / promises[1]) ** share",
-        "(promises[1] / promises[0]) ** share",
+        "(pfers[0] / pfers[1]) ** share",
+        "(pfers[1] / pfers[0]) ** share",
         "tests/select/test_selection.py::test_a_feature_enters_at_the_least_pfer_that_the_summary_names",
     ),
     Sabotage(
@@ -1248,8 +1248,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "what the prior sends is not what its metric says",
-        "x -= D * push  # r",
-        "x -= 1.1 * D * push",
+        "r = x - D * g",
+        "r = x - 1.1 * D * g",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
@@ -1307,8 +1307,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "what has not moved at the first look has settled, and all else, too",
-        "going = going[moves]",
-        "going = going[:0]",
+        "unsettled = unsettled[moves]",
+        "unsettled = unsettled[:0]",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
@@ -1335,8 +1335,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "of many rows exact refits are all there is",
-        "self.turns = OneCurvature(fit, self.kept)",
-        "self.turns = None",
+        "return OneCurvature(fit, columns)",
+        "return None",
         "tests/inference/test_refinement.py::test_of_many_rows_a_few_exact_refits_suffice",
     ),
     Sabotage(
@@ -1363,14 +1363,14 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a resample depends on where its range begins",
-        "places = slice(numbers.start - first * size, numbers.stop - first * size)",
-        "places = slice(0, len(numbers))",
+        "wanted = slice(numbers.start - first, numbers.stop - first)",
+        "wanted = slice(0, len(numbers))",
         "tests/inference/test_refinement.py::test_a_resample_depends_on_its_number_alone",
     ),
     Sabotage(
         "inference/levels.py",
         "sums of sparse levels are not centered",
-        "squares = ones @ z.multiply(z) - n * (m * m)",
+        "squares = ones @ z.multiply(z) - n * (mean * mean)",
         "squares = ones @ z.multiply(z)",
         "tests/inference/test_refinement.py::test_sparse_levels_give_what_arrays_give",
     ),
@@ -1405,8 +1405,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "levels without variance divide by it",
-        "max(np.sum(parts / done), 1e-300)",
-        "np.sum(parts / done)",
+        "max(np.sum(variances / done), 1e-300)",
+        "np.sum(variances / done)",
         "tests/inference/test_refinement.py::test_whatever_variances_and_costs_are_the_refits_end",
     ),
     Sabotage(
@@ -1426,22 +1426,22 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "refits that failed leave their turns behind",
-        "levels = [x[np.delete(np.arange(x.shape[0]), lost)] for x in levels]",
-        "levels = [x[: x.shape[0] - len(lost)] for x in levels]",
+        "return [x[np.delete(np.arange(x.shape[0]), numbers)] for x in levels]",
+        "return [x[: x.shape[0] - len(numbers)] for x in levels]",
         "tests/inference/test_refinement.py::test_refits_that_fail_are_left_out_and_named",
     ),
     Sabotage(
         "inference/refinement.py",
         "a coefficient that nobody has seen has no spread",
-        "events >= FEW_SEEN",
-        "events >= 0",
+        "n_selected >= FEW_SEEN",
+        "n_selected >= 0",
         "tests/inference/test_refinement.py::test_what_is_sometimes_0_has_a_spread",
     ),
     Sabotage(
         "inference/refinement.py",
         "Cox refits are taken for settled turns",
-        "vstack([exact[~lost], samples.settled[len(lost) :]]",
-        "vstack([samples.settled[: len(lost)], samples.settled[len(lost) :]]",
+        "vstack([exact, samples.settled[len(failed) :]]",
+        "vstack([samples.settled[: len(failed)], samples.settled[len(failed) :]]",
         "tests/inference/test_refinement.py::test_survival_times_are_refitted_by_cox_fits",
     ),
     Sabotage(
@@ -1496,15 +1496,15 @@ SABOTAGES = [
     Sabotage(
         "inference/halves.py",
         "the second field is not moved by the first",
-        "moved = h + s * correlation * xi",
+        "moved = h + sd * correlation * xi",
         "moved = h",
         "tests/inference/test_halves.py::test_two_thresholds_agree_with_the_bivariate_normal",
     ),
     Sabotage(
         "inference/halves.py",
         "the rows send no covariance of their mean pulls",
-        "product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_hat[1]",
-        "product / u.chi / u.chi - gamma_hat[1]",
+        "product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_rows",
+        "product / u.chi / u.chi - gamma_rows",
         "tests/inference/test_halves.py::test_ridge_has_the_covariance_of_all_pairs",
     ),
     Sabotage(
@@ -1547,8 +1547,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/cluster_channel.py",
         "a block's response is read off x in the wrong units",
-        "products / (roots**2 + least)",
-        "products / (roots + least)",
+        "products / (variances + epsilon)",
+        "products / (roots + epsilon)",
         "tests/algorithm/test_clusters.py::test_moments_are_derivatives_of_the_gain",
     ),
     Sabotage(
@@ -1697,8 +1697,8 @@ SABOTAGES = [
     Sabotage(
         "inference/several_classes.py",
         "Newton's steps are taken in full",
-        "u + np.log1p(r) / np.maximum(r, 1e-300) * move",
-        "u + move",
+        "u + np.log1p(r) / np.maximum(r, 1e-300) * step",
+        "u + step",
         "tests/inference/test_several_classes.py::test_pulls_solve_their_equation",
     ),
     Sabotage(
@@ -1739,8 +1739,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a joint loss responds row by row",
-        "responses = slacks @ C",
-        "responses = slacks * C.diagonal(0, -2, -1)[..., None, :]",
+        "responses = slacks @ curvature",
+        "responses = slacks * curvature.diagonal(0, -2, -1)[..., None, :]",
         "tests/inference/test_several_classes.py::test_the_answer_of_rows_is_an_average_of_pulls",
     ),
     Sabotage(
@@ -1762,8 +1762,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "odd powers of a share of the risk come with the wrong sign",
-        "share[1::2] *= -(a**0.5)",
-        "share[1::2] *= a**0.5",
+        "of_rows[1::2] *= -(a**0.5)",
+        "of_rows[1::2] *= a**0.5",
         "nbs/course/53_survival.ipynb::module",
     ),
     Sabotage(
@@ -1777,7 +1777,7 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a group holds no more of the risk than its next member",
-        "        held[units - 1] += held[units]\n",
+        "        risk[units - 1] += risk[units]\n",
         "        pass\n",
         "nbs/course/53_survival.ipynb::module",
     ),
@@ -1807,23 +1807,23 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "who enters at a death is at risk there",
-        "self.come = np.searchsorted(start[self.order], stop)",
-        'self.come = np.searchsorted(start[self.order], stop, "right")',
+        "self.n_started = np.searchsorted(start[self.start_order], stop)",
+        'self.n_started = np.searchsorted(start[self.start_order], stop, "right")',
         "tests/inference/test_survival.py"
         "::test_refits_with_strata_and_entries_meet_their_conditions",
     ),
     Sabotage(
         "inference/cox.py",
         "sums of a stratum begin where those of the one before end",
-        "borders = np.flatnonzero(rest[1:] >= stop[:-1]) + 1",
+        "borders = np.flatnonzero(earliest[1:] >= stop[:-1]) + 1",
         "borders = np.zeros(0, dtype=int)",
         "tests/inference/test_survival.py::test_strata_take_no_digits_from_each_other",
     ),
     Sabotage(
         "inference/cox.py",
         "a patient's second row has met the deaths of the first, too",
-        "seen = seen[: len(time)] - seen[len(time) :]",
-        "seen = seen[: len(time)]",
+        "(until_stop - until_start)",
+        "until_stop",
         "tests/inference/test_survival.py"
         "::test_a_row_that_is_cut_in_two_is_the_same_patient",
     ),
@@ -1861,8 +1861,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a coefficient that runs away is passed on as far as it got",
-        "arrived = (gap <= GAP) & (spread < 20)",
-        "arrived = gap <= GAP",
+        "converged = (refitted.gap <= GAP) & bounded",
+        "converged = refitted.gap <= GAP",
         "tests/inference/test_survival.py"
         "::test_an_unpenalised_column_that_nothing_bounds_is_no_answer",
     ),
@@ -2096,23 +2096,23 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "a refit that ctrl-C ended is called whole",
-        "interrupted=both.interrupted, refined",
-        "interrupted=False, refined",
+        "interrupted=both.interrupted",
+        "interrupted=False",
         "tests/command/test_cli.py::test_ctrl_c_in_the_refits_keeps_those_that_were_made",
     ),
     Sabotage(
         "select/selection.py",
         "coefficients of refits with the intercept of rVAMP",
-        "level = np.mean(both.intercepts)",
-        "level = s.fit.intercept",
+        "intercept_of_A = np.mean(both.intercepts)",
+        "intercept_of_A = s.fit.intercept",
         "tests/select/test_selection.py"
         "::test_probabilities_of_classes_are_those_of_refits",
     ),
     Sabotage(
         "select/selection.py",
         "the threshold stays where refits select more than q",
-        "threshold, bound, _ = error_control.error_control(p, **promise)",
-        "pass",
+        "p, pfer=pfer, q=size",
+        "p, threshold, q=size",
         "tests/select/test_selection.py"
         "::test_no_bound_is_above_the_pfer_that_was_asked_for",
     ),
@@ -2147,8 +2147,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the factors of a prior are lost",
-        "prior.lam * prior.penalty_factor * factors",
-        "prior.lam * factors",
+        "prior.lam * prior.penalty_factor * own_factors",
+        "prior.lam * own_factors",
         "tests/select/test_selection.py"
         "::test_the_factors_of_a_prior_and_of_the_options_multiply",
     ),
@@ -2200,7 +2200,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a law may draw what it likes",
-        'counts = drawn("resampling", fit.problem.counts, M, rngs, size)[places]',
+        'counts = drawn("resampling", fit.problem.counts, M, rngs, size)[wanted]',
         "counts = np.array([fit.problem.counts.draw(M, g) for g in rngs])",
         "tests/inference/test_refinement.py::test_a_law_that_draws_nonsense_is_refused",
     ),
@@ -2221,8 +2221,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "effects stay in units of unit columns",
-        "numbers[:4] *= columns.unit[features_shown]",
-        "numbers[:4] *= 1",
+        "unit = columns.unit[shown]",
+        "unit = 1",
         "tests/select/test_selected_effects.py::test_units_of_columns_and_of_the_target",
     ),
     Sabotage(
@@ -2235,7 +2235,7 @@ SABOTAGES = [
     Sabotage(
         "inference/forest.py",
         "units are not converted",
-        "return per, units[per]",
+        "return per, effects.sd",
         "return per, 1.0",
         "tests/inference/test_forest.py::test_one_axis_or_standard_deviations",
     ),
@@ -2250,7 +2250,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refits.py",
         "refits that are not sure are not tried again side by side",
-        "if len(unsolved):  # once more, without a guess",
+        "if len(unsure):  # once more, without a guess",
         "if False:  # once more, without a guess",
         "tests/inference/test_refinement.py::test_refits_that_are_not_sure_are_tried_again_side_by_side",
     ),
@@ -2279,7 +2279,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "repeated rows are decided by refits",
-        "if selection.diagnostics.repeated and unreliable:",
+        "if diagnostics.repeated and unreliable:",
         "if False:",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -2293,8 +2293,8 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "what is undecided is called decided",
-        "if selection.undecided.any():",
-        "if selection.undecided.all():",
+        "    if not selection.undecided.any():\n",
+        "    if True:\n",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(
@@ -2374,8 +2374,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the answer has the baseline at which the search began",
-        "                base = moving.base\n",
-        "                pass\n",
+        "        base = moving.base\n",
+        "        pass\n",
         "tests/select/test_selection.py"
         "::test_penalty_and_baseline_are_found_in_one_run",
     ),
@@ -2432,8 +2432,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/resampling.py",
         "of very many rows those that are missing are drawn among the drawn",
-        "is_drawn == (missing < 0)",
-        "is_drawn == (missing > 0)",
+        "others = np.flatnonzero(~is_drawn)",
+        "others = np.flatnonzero(is_drawn)",
         "tests/algorithm/test_resampling.py"
         "::test_subsample_takes_every_subset_equally_often",
     ),

@@ -5,10 +5,11 @@ looks at them in a browser.
 import base64
 import re
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
-from notebooks import ROOT
+from notebooks import ROOT, notebook
 from PIL import Image
 from scipy.stats import norm
 
@@ -32,7 +33,8 @@ from teach.slides import (
 
 LECTURES = range(1, 13)
 MOST = 30  # slides of a lecture
-ANSWERED = {"questions", "class", "live", "hand"}  # their notes have the answers
+# their notes have the answers, or what to look at
+ANSWERED = {"questions", "class", "live", "hand", "figure"}
 # how a sentence begins that needs the one before it
 LEANS = re.compile(r"(So|Hence|Then|Together|Therefore|Its|It|With that|Thus)\b")
 MARKS = re.compile(r"[*_`$\\{}()\[\]]|\A\d\. ")
@@ -72,9 +74,22 @@ def cut_off(slides):
 
 
 def unanswered(slides):
-    """Titles of the slides with a task and no answer."""
+    """Titles of the slides with a task or a picture, and no word about it."""
     first = [s for s in slides if not s.title.endswith(", continued")]
     return [s.title for s in first if s.kind in ANSWERED and not s.notes.strip()]
+
+
+def minutes_of(slides):
+    """Minutes of what a class does together, in its order, and {chapter: minutes}; a
+    slide without a chapter belongs to the one above it.
+    """
+    together = [slide.minutes for slide in slides if slide.kind == "class"]
+    chapters = Counter()
+    chapter = ""
+    for slide, minutes in zip(slides, share_out(slides)):
+        chapter = slide.place.removeprefix("Chapter ") or chapter
+        chapters[chapter] += minutes * (slide.kind not in ("first", "class"))
+    return together, chapters
 
 
 def out_of_order(slides):
@@ -123,6 +138,23 @@ def test_a_slide_is_read_without_the_one_before(page, number):
     assert cut_off(slides) == []
     assert unanswered(slides) == []
     assert out_of_order(slides) == []
+
+
+@pytest.mark.parametrize("number", LECTURES)
+def test_minutes_of_a_sheet_are_those_of_its_deck(number):
+    lead = teach.read_sheets()[number][1]
+    together, chapters = minutes_of(slides_of(number))
+    parts = re.findall(r"(\d+) minutes for [^,(]+\(\[chapter ([\d.]+)\]", lead)
+    assert {chapter: int(m) for m, chapter in parts}.items() <= chapters.items()
+    rest = re.sub(r"\d+ minutes for ", "", lead)
+    assert [int(m) for m in re.findall(r"(\d+) minutes", rest)] == together
+    assert len(parts) == (3 if number == 12 else 0)
+
+
+def test_the_plan_says_how_long_a_lecture_is():
+    plan = "\n".join(cell.source for cell in notebook(teach.TEACHING).cells)
+    assert "Ninety minutes each" in plan and "add up to ninety" in plan
+    assert LENGTH == 90
 
 
 def test_slides_that_a_lecturer_would_stumble_over_are_noticed(page):
@@ -237,6 +269,18 @@ def test_lines_of_an_outline_become_a_slide():
     )
 
 
+def test_lines_for_the_reading_are_marked():
+    slide = made("You now have", "now 2.1\n\nReading: 2, 4")
+    marked = re.findall(r"^(\d)\. \*\(reading\)\*", slide.body, re.MULTILINE)
+    assert marked == ["2", "4"]
+
+
+def test_homework_names_what_the_next_lecture_needs():
+    named = [n for n in LECTURES if f"lecture {n + 1}" in slides_of(n)[-1].body]
+    asked = [n for n in LECTURES if "Before this" in teach.read_sheets()[n][1]]
+    assert named == [n - 1 for n in asked] and 8 in named
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -245,6 +289,7 @@ def test_lines_of_an_outline_become_a_slide():
         "figure 2.1.9",
         "cell 3.6 no",
         "now 2.1 2",
+        "now 2.1\n\nReading: 9",
     ],
 )
 def test_what_a_chapter_does_not_have_is_refused(line):

@@ -9,9 +9,16 @@ from nbformat import write
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 
+class Package(NamedTuple):
+    name: str
+    version: str = "1"
+
+
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """A small one, with a chapter and a table."""
+    """A small one, with a chapter and a table, and two packages installed: to read of
+    all what they need takes a second.
+    """
     for name, text in {
         "rvamp_nb/room.py": "x = 1\n",
         "tests/truth/table.json": "[1]",
@@ -23,6 +30,10 @@ def repository(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(kept, "ROOT", tmp_path)
     monkeypatch.setattr(kept, "FOLDER", tmp_path / ".kept")
+    monkeypatch.setattr(kept, "requires", {"rvamp-nb": ["numpy"]}.get)
+    monkeypatch.setattr(
+        kept, "distributions", lambda: map(Package, ["numpy", "rvamp-nb"])
+    )
     kept.surroundings.cache_clear()
     yield tmp_path
     kept.surroundings.cache_clear()
@@ -161,11 +172,6 @@ NEEDED = {
 }
 
 
-class Package(NamedTuple):
-    name: str
-    version: str = "1"
-
-
 def test_what_only_the_site_brings_is_no_other_key(monkeypatch):
     """It is installed when the tests have run. What nobody asks for counts."""
     monkeypatch.setattr(kept, "requires", NEEDED.get)
@@ -178,3 +184,10 @@ def test_what_only_the_site_brings_is_no_other_key(monkeypatch):
         lists.append(kept.installed())
     assert lists[0] == lists[1] != lists[2]
     assert "polars 1" in lists[0]
+
+
+def test_a_package_that_is_found_twice_is_no_other_key(monkeypatch):
+    """The clone stands on Python's path once or twice, as pytest is called."""
+    monkeypatch.setattr(kept, "requires", NEEDED.get)
+    monkeypatch.setattr(kept, "distributions", lambda: map(Package, ["numpy"] * 2))
+    assert kept.installed() == ["numpy 1"]

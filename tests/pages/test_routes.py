@@ -4,11 +4,15 @@ the next, and the minutes add up.
 
 import re
 
+import numpy as np
 import plan
 import pytest
 import routes
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from notebooks import COURSE, ROOT, cells, each, notebook
+
+from rvamp_nb import Poisson, datasets, rvamp
+from rvamp_nb.algorithm.resampling import Subsample
 
 STOPS = [*routes.stops()]
 NAMES = ["An evening", "A weekend", "A term"]
@@ -122,6 +126,33 @@ def test_an_evening_and_a_weekend_ask_for_no_installation(route):
     for stop in of(route):
         prose = [c.source for c in stop.cells if c.cell_type == "markdown"]
         assert asked.findall("\n".join(prose)) == [], stop.stem
+
+
+def read_on_an_evening():
+    """All that the route's stops and the lines below them have in words."""
+    read = [cell.source for stop in of("An evening") for cell in stop.cells]
+    return "\n".join(read)
+
+
+def test_the_status_that_a_stop_quotes_is_what_a_fit_reports():
+    """Both ends of it: the middle is left out."""
+    page = notebook(ROOT / "nbs" / "howto" / "read_the_status.ipynb")
+    texts = [
+        out.get("text", "") for cell in page.cells for out in cell.get("outputs", ())
+    ]
+    printed = " ".join(" ".join(texts).split())
+    [quoted] = re.findall(r"^> (not converged .+)$", read_on_an_evening(), re.M)
+    ends = quoted.split("…")
+    assert len(ends) == 2 and all(end in printed for end in ends)
+
+
+def test_half_samples_and_poisson_counts_differ_as_a_stop_says():
+    d = datasets.gaussian_design(60, 100, density=0.1, noise=0.3, seed=5)
+    lam = 0.25 * np.abs(d.A.T @ d.y).max()  # as in chapter 3.8
+    laws = Poisson(0.5), Subsample(0.5)
+    poisson, half = (rvamp(d.A, d.y, lam, resampling=law).Pi.max() for law in laws)
+    text = f"the largest Π is {poisson:.2f} with them and {half:.2f} with half-samples"
+    assert text in read_on_an_evening()
 
 
 def test_ten_and_twenty_questions_have_answers():
