@@ -46,32 +46,42 @@ def _collected_warnings():
             warned.append(sentence)
 
 
-def _fitted(name, table, options, with_effects, decoys):
+def _fit_table(name, table, options, with_effects, decoys):
     """Fit the table; return the `Selection`, with q-values if decoys are wanted, and
     its effects, or None if they are not wanted or not known, which is a warning.
-
-    An InputError repeats what the estimator refuses.
     """
-    effects = None
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
-    try:
+    with _errors_of_input(name):
         selection = estimator.fit(table.X, table.y, **table.rows).selection_
         selection = replace(selection, categories=table.levels)
         if decoys and selection.fit.converged:
             selection = selection.with_q_values(decoys)
-    except (ValueError, TypeError) as e:
-        problem = str(e).replace("n_trials", "--trials")
-        raise InputError(f"{printable(name)}: {problem}") from None
+    effects = None
     if with_effects and selection.fit.converged:
         try:
             effects = estimator.debiased_effects()
         except ValueError as e:  # the list is good without them
             warnings.warn(f"no effects are written: {e}", stacklevel=2)
-    if table.classes and selection.question.target.classes is not None:
-        target = selection.question.target._replace(classes=np.array(table.classes))
-        question = replace(selection.question, target=target)
-        selection = replace(selection, question=question)
-    return selection, effects
+    return _name_classes(selection, table.classes), effects
+
+
+@contextmanager
+def _errors_of_input(name):
+    """Repeat what the estimator refuses as an InputError about the table."""
+    try:
+        yield
+    except (ValueError, TypeError) as e:
+        problem = str(e).replace("n_trials", "--trials")  # the option of the command
+        raise InputError(f"{printable(name)}: {problem}") from None
+
+
+def _name_classes(selection, classes):
+    """Name the two classes of a target that was coded as 0 and 1, if it was."""
+    target = selection.question.target
+    if not classes or target.classes is None:
+        return selection
+    target = target._replace(classes=np.array(classes))
+    return replace(selection, question=replace(selection.question, target=target))
 
 
 def _all_warnings(table, warned):
@@ -99,7 +109,7 @@ _TITLES = {  # end of a file: what it holds
 }
 
 
-def _contents(selection, args, source, table, warned, effects):
+def _make_contents(selection, args, source, table, warned, effects):
     """Make the files of an answer: return {end of the name: bytes}, and the exit code.
 
     Texts about what fails are added to the list `warned`; effects may be None.
@@ -109,21 +119,26 @@ def _contents(selection, args, source, table, warned, effects):
     if effects is not None:
         rows = effects.summary().rename_axis("feature")
         contents["-effects.csv"] = _reports.csv_file(rows)
-    stopped = selection.interrupted
-    missing = []
-    try:
-        for title, make in _extras(selection, args.path, effects).items():
-            try:
-                contents.update(make())
-            except Exception as e:  # such as fonts that matplotlib does not find
-                missing.append(f"{title} could not be made: {type(e).__name__}: {e}")
-    except KeyboardInterrupt:
-        stopped = True
-    warned += missing
+    n_warned = len(warned)
+    stopped = not _make_extras(selection, args.path, effects, contents, warned)
+    is_missing = len(warned) > n_warned
     without_effects = args.effects and effects is None and selection.fit.converged
-    code = 3 if missing or without_effects else _code(selection, stopped)
+    code = _code(selection, stopped or selection.interrupted)
+    if is_missing or without_effects:
+        code = 3
+    ends = [end for end in _TITLES if end in contents or end == "-selection.json"]
+    settings = json.loads(made["settings.json"])
+    settings.update(source, table=_describe_table(selection, table))
+    settings.update(warnings=warned, exit_code=code)
+    settings["files"] = [source["name"] + end for end in ends]
+    contents["-selection.json"] = _reports.json_file(settings)
+    return contents, code
+
+
+def _describe_table(selection, table):
+    """Describe how the table was prepared, for the settings, {name: value}."""
     columns = selection.question.columns
-    prepared = dict(
+    return dict(
         rows_left_out=table.left_out,
         gaps_filled=table.filled,
         categories=table.categories,
@@ -131,99 +146,125 @@ def _contents(selection, args, source, table, warned, effects):
         kept=list(columns.names[columns.kind == "covariate"]),
         notes=table.notes,
     )
-    settings = json.loads(made["settings.json"])
-    settings.update(source, table=prepared, warnings=warned, exit_code=code)
-    ends = [end for end in _TITLES if end in contents or end == "-selection.json"]
-    settings["files"] = [source["name"] + end for end in ends]
-    contents["-selection.json"] = _reports.json_file(settings)
-    return contents, code
 
 
-def _extras(selection, with_path, effects):
-    """Return functions that make the optional files, {title: function}; a function
-    returns {end of the name: bytes}.
+def _make_extras(selection, with_path, effects, contents, warned):
+    """Make the optional files; return False if ctrl-C ended that.
+
+    They are put into `contents`, and what fails is put into words in `warned`: the
+    table is good without them.
     """
-    ends = {"bars": "-selection.png"}
-    if with_path:
-        ends["path"] = "-path.png"
-    if selection.interrupted or not selection.fit.converged:
-        ends = {}
+    try:
+        for title in _list_extras(selection, with_path, effects):
+            try:
+                contents.update(_make_extra(title, selection, with_path, effects))
+            except Exception as e:  # such as fonts that matplotlib does not find
+                warned.append(f"{title} could not be made: {type(e).__name__}: {e}")
+    except KeyboardInterrupt:
+        return False
+    return True
 
-    def path():
+
+def _make_extra(title, selection, with_path, effects):
+    """Make the files of a title, {end of the name: bytes}."""
+    if title == "the path":
         return {"-path.csv": _reports.csv_file(_reports.path_table(selection))}
-
-    def pictures():
-        files = _reports.picture_files(selection, list(ends), ["png"])
-        return {end: files[f"{name}.png"] for name, end in ends.items()}
-
-    def picture_of_effects():
+    if title == "the picture of the effects":
         files = _reports.effects_files(selection, effects, ["png"])
         return {"-effects.png": files["effects.png"]}
-
-    extras = {}
+    names = ["bars", "path"] if with_path else ["bars"]
+    files = _reports.picture_files(selection, names, ["png"])
+    pictures = {"-selection.png": files["bars.png"]}
     if with_path:
-        extras["the path"] = path
-    extras["the pictures"] = pictures
+        pictures["-path.png"] = files["path.png"]
+    return pictures
+
+
+def _list_extras(selection, with_path, effects):
+    """List what the optional files are, as titles for `_make_extra`."""
+    titles = []
+    if with_path:
+        titles.append("the path")
+    if selection.fit.converged and not selection.interrupted:
+        titles.append("the pictures")
     if effects is not None:
-        extras["the picture of the effects"] = picture_of_effects
-    return extras
+        titles.append("the picture of the effects")
+    return titles
 
 
-def _by_lines(selection, table):
+def _name_lines_in_file(selection, table):
     """Return a `Selection` whose diagnostics name rows by their lines in the file, and
     by their ids, if any.
+
+    The estimator's reasons begin with rows by their labels, which are lines here: the
+    row of largest influence, or the first rows that repeat each other.
     """
     diagnostics = selection.diagnostics
-    lines = table.X.index
-    if not lines.name:
+    if not table.X.index.name:
         return selection
-
-    def few(rows):
-        return ", ".join(map(str, rows[:4]))
-
     groups = [[diagnostics.largest_row]]
     groups += diagnostics.repeated[:1]
-    reasons = list(diagnostics.reasons)
-    for rows in groups:
-        numbers = few(lines[rows])
-        begin = f"{readers.plural('row', len(rows))} {numbers}"
-        place = f"{readers.plural(lines.name, len(rows))} {numbers} of the file"
-        if len(table.ids):
-            place += f" ({printable(few(table.ids[rows]))})"
-        for i, reason in enumerate(reasons):
-            if reason.startswith(begin):
-                reasons[i] = place + reason.removeprefix(begin)
+    reasons = []
+    for reason in diagnostics.reasons:
+        for rows in groups:
+            reason = _name_lines_of(reason, rows, table)
+        reasons.append(reason)
     return replace(selection, diagnostics=diagnostics._replace(reasons=tuple(reasons)))
 
+
+def _name_lines_of(reason, rows, table):
+    """Name the lines of some rows, (k,) ints, if these begin the reason."""
+    lines = table.X.index[rows]
+    first_lines = ", ".join(map(str, lines[:4]))
+    begin = f"{readers.plural('row', len(rows))} {first_lines}"
+    if not reason.startswith(begin):
+        return reason
+    place = f"{readers.plural(lines.name, len(rows))} {first_lines} of the file"
+    if len(table.ids):
+        ids = ", ".join(map(str, table.ids[rows][:4]))
+        place += f" ({printable(ids)})"
+    return place + reason.removeprefix(begin)
+
 # %% ../nbs/workshop/cli.ipynb #59200d3a
-def _saved(name, contents, out):
-    """Write all files or none, undisturbed by ctrl-C; return lines that name them."""
-    files = {end: out / (name + end) for end in _TITLES}
-    titles = {}
-    earlier = {}
-    for end, file in files.items():
+def _save(name, contents, out):
+    """Write files, {end of the name: bytes}, all or none, into the folder `out`; return
+    lines that name them, and those of an earlier run that are still there.
+    """
+    with _without_interrupts():
+        try:
+            files = {name + end: data for end, data in contents.items()}
+            _reports.write_files(out, files)
+        except OSError as e:
+            raise _Unwritten(
+                f"the files cannot be written to {printable(out)} ({e.strerror}):"
+                " choose another folder with --out"
+            ) from None
+    lines = []
+    earlier = []
+    for end, title in _TITLES.items():
+        file = out / (name + end)
         if end in contents:
-            titles[file] = _TITLES[end]
+            lines.append(f"{title}: {printable(file, 1000)}")
         elif file.exists():
-            earlier[file] = "of an earlier run, not of this one"
+            place = printable(file, 1000)
+            earlier.append(f"of an earlier run, not of this one: {place}")
+    return lines + earlier
+
+
+@contextmanager
+def _without_interrupts():
+    """Ignore ctrl-C in the block."""
     before = None
     with suppress(ValueError):  # not the main thread: ctrl-C does not arrive here
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        _reports.write_files(out, {name + end: data for end, data in contents.items()})
-    except OSError as e:
-        raise _Unwritten(
-            f"the files cannot be written to {printable(out)} ({e.strerror}): choose"
-            " another folder with --out"
-        ) from None
+        yield
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
-    titles.update(earlier)
-    return [f"{title}: {printable(file, 1000)}" for file, title in titles.items()]
 
 
-def _reported(selection, folder, done):
+def _report(selection, folder, done):
     """Write the report. Returns the line that names it."""
     try:
         _reports.write_report(selection, folder, done)
@@ -249,8 +290,10 @@ def _own_name(args, target):
     return stem
 
 
-def _source(args, frame):
-    """Return the name of the answer, the target, the file and its digest, as a dict."""
+def _describe_source(args, frame):
+    """Describe where the answer comes from, for the settings: its name, the target, the
+    file and its digest, a dict.
+    """
     target = args.target or frame.columns[0]
     if args.time:
         times = [args.entry, args.time, args.event]
@@ -258,12 +301,13 @@ def _source(args, frame):
     name = args.name
     if name is None:
         name = _own_name(args, target)
-    if len(os.fsencode(name)) > 240:
+    if len(os.fsencode(name)) > 240:  # file systems take 255 bytes, ending and all
         raise InputError(
             f"'{printable(name)}' is too long a name: choose one with --name"
         )
     file = "pipe"
     if os.path.isfile(args.file):
+        # from the folder of the answer: both may be moved together
         file = os.path.relpath(os.path.realpath(args.file), os.path.realpath(args.out))
     source = dict(name=name, target=target, file=file, sha256=frame.attrs["sha256"])
     if args.join:
@@ -273,27 +317,28 @@ def _source(args, frame):
 
 def _check_place(folder, option, names=()):
     """Refuse a folder that nobody can write to, or that has files of these names."""
-    folders = [folder.absolute()]
-    folders += folder.absolute().parents
-    problem = f"no permission to write to {printable(folder)}"
+    remedy = "choose another folder"
+    places = [folder.absolute()]  # itself, and the folders above
+    places += folder.absolute().parents
     try:
-        nearest = next(path for path in folders if path.exists())
+        nearest = next(place for place in places if place.exists())
         taken = [folder / name for name in names if (folder / name).exists()]
     except OSError as e:
         problem = f"cannot write to {printable(folder)} ({e.strerror})"
-    else:
-        if taken:
-            raise InputError(
-                f"argument {option}: {printable(taken[0])} is there: choose another"
-                " folder (--out FOLDER) or name (--name NAME), or let --force replace"
-                " the files"
-            )
-        if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
-            return
-        if not nearest.is_dir():
-            file = printable(os.path.relpath(nearest))
-            problem = f"cannot make {printable(folder)}, since {file} is a file"
-    raise InputError(f"argument {option}: {problem}: choose another folder")
+        raise InputError(f"argument {option}: {problem}: {remedy}") from None
+    if taken:
+        raise InputError(
+            f"argument {option}: {printable(taken[0])} is there: choose another"
+            " folder (--out FOLDER) or name (--name NAME), or let --force replace"
+            " the files"
+        )
+    if not nearest.is_dir():
+        file = printable(os.path.relpath(nearest))
+        problem = f"cannot make {printable(folder)}, since {file} is a file"
+        raise InputError(f"argument {option}: {problem}: {remedy}")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        problem = f"no permission to write to {printable(folder)}"
+        raise InputError(f"argument {option}: {problem}: {remedy}")
 
 # %% ../nbs/workshop/cli.ipynb #1d5dacb8
 class _Unwritten(Exception):
@@ -364,13 +409,36 @@ def _embedded():
     return source, Table(pd.DataFrame(data.A, columns=data.names), data.y), {}
 
 
-def _some(args, names):
-    """Return some attributes, {name: value}."""
+def _take(args, names):
+    """Return attributes of an object, by their names in one text, {name: value}."""
     return {name: attrgetter(name)(args) for name in names.split()}
 
 
-def _request(args):
-    """Read the question of the user, the table, and the estimator's options."""
+def _read_request(args):
+    """Read what the user asks: return the source, a dict as of `_describe_source`, the
+    `Table`, and the estimator's options, {name: value}.
+    """
+    _check_options(args)
+    roles = _take(args, _ASK)
+    roles["reference"] = dict(args.reference)
+    roles["ordered"] = dict(args.ordered)
+    frame, where, joined = _read_files(args, roles)
+    table = frames.prepare_table(frame, where=where, typed=_in_shell, **roles)
+    table = table._replace(notes=joined + table.notes)
+    options = _take(args, _OPTIONS)
+    options["lambdas"] = args.lam
+    if args.l1_ratio < 1:
+        options["prior"] = rvamp_nb.ElasticNet(1.0, l1_ratio=args.l1_ratio)
+    if (args.time or args.matched) and args.loss == "auto":
+        options["loss"] = "survival"
+    groups = _read_groups(args, table)
+    if groups:
+        options["column_groups"] = groups
+    return _describe_source(args, frame), table, options
+
+
+def _check_options(args):
+    """Refuse options that contradict each other, or need another one."""
     if args.lam is not None and (args.pfer is not None or args.q is not None):
         raise InputError(
             "argument --lam: the penalty settles how many features are selected, so"
@@ -380,65 +448,65 @@ def _request(args):
         raise InputError("argument --loss: survival needs --time and --event")
     if args.exposure is not None and args.loss != "poisson":
         raise InputError("argument --exposure: is of counts: say --loss poisson, too")
-    asked = _some(args, _ASK)
-    asked["reference"] = dict(args.reference)
-    asked["ordered"] = dict(args.ordered)
-    frame, where, joined = _read_files(args, asked)
-    table = frames.prepare_table(frame, where=where, typed=_in_shell, **asked)
-    table = table._replace(notes=joined + table.notes)
-    options = _some(args, _OPTIONS)
-    options["lambdas"] = args.lam
-    if args.l1_ratio < 1:
-        options["prior"] = rvamp_nb.ElasticNet(1.0, l1_ratio=args.l1_ratio)
-    if (args.time or args.matched) and args.loss == "auto":
-        options["loss"] = "survival"
-    groups = _groups(args, table)
-    if groups:
-        options["column_groups"] = groups
-    return _source(args, frame), table, options
-
-
-def _read_files(args, asked):
-    """Read the table, and a second file to join; return the frame, what it is called,
-    and notes. A column of different ids by which it was joined, or of a turned table,
-    becomes the id among the roles asked for, unless there is one, or it has another.
-    """
-    where = printable(args.file)
     if (args.join is None) != (args.on is None):
         raise InputError("--join FILE and --on COLUMN go together: which rows belong?")
-    key, _, other = (args.on or "sample").partition("=")
-    how = dict(typed=_in_shell, **_some(args, "sep decimal encoding"))
-    frame = readers.read_frame(
-        args.file, transpose=key if args.transpose else None, **how
-    )
-    notes = ()
+
+
+def _read_files(args, roles):
+    """Read the table, and a second file to join; return the frame, what it is called in
+    messages, and notes, a tuple.
+
+    If rows were joined by a column, or the table was turned, and no id was asked for,
+    that column is put into `roles`, {role: column}, as the id, unless it has another
+    role or its values repeat.
+    """
+    where = printable(args.file)
+    key, _, _ = (args.on or "sample").partition("=")
+    options = dict(typed=_in_shell, **_take(args, "sep decimal encoding"))
+    turned = key if args.transpose else None
+    frame = readers.read_frame(args.file, transpose=turned, **options)
+    notes = []
     if args.join:
+        second = readers.read_frame(args.join, **options)
         names = where, printable(args.join)
-        second = readers.read_frame(args.join, **how)
-        tables = frame, second, args.on
-        options = dict(names=names, typed=_in_shell)
-        attrs = frame.attrs
-        digests = attrs["sha256"], second.attrs["sha256"]
-        unmatched = ""
-        try:
-            frame, notes = readers.joined(*tables, missing=args.missing, **options)
-        except InputError as e:
-            if args.missing != "error":
-                raise
-            # what else is wrong is refused here; ids without a row, with the cells
-            frame, notes = readers.joined(*tables, missing="drop", **options)
-            unmatched = str(e)
-        frame.attrs = dict(attrs, sha256=" + ".join(digests), unmatched=unmatched)
+        frame, notes = _join(frame, second, names, args)
         where = " and ".join(names)
-    taken = [value for role in asked.values() for value in np.atleast_1d(role)]
-    if (args.join or args.transpose) and asked["id"] is None and key not in taken:
-        asked["id"] = key if frame[key].is_unique else None
+    taken = [column for role in roles.values() for column in np.atleast_1d(role)]
+    names_rows = args.join or args.transpose
+    if names_rows and roles["id"] is None and key not in taken and frame[key].is_unique:
+        roles["id"] = key
     return frame, where, tuple(notes)
 
 
-def _groups(args, table):
-    """Return the columns that are selected together, {name of the group: columns}; a
-    category means the columns of its levels.
+def _join(frame, second, names, args):
+    """Join two frames, called by `names`, on the column that was asked for; return the
+    frame and a list of notes.
+    """
+    options = dict(names=names, typed=_in_shell)
+    unmatched = ""
+    try:
+        joined, notes = readers.joined(
+            frame, second, args.on, missing=args.missing, **options
+        )
+    except InputError as e:
+        if args.missing != "error":
+            raise
+        # what else is wrong is refused here; ids without a row, with the cells
+        joined, notes = readers.joined(
+            frame, second, args.on, missing="drop", **options
+        )
+        unmatched = str(e)
+    digests = frame.attrs["sha256"], second.attrs["sha256"]
+    joined.attrs = dict(frame.attrs, sha256=" + ".join(digests), unmatched=unmatched)
+    return joined, notes
+
+
+def _read_groups(args, table):
+    """Return the columns that are selected together, {name of the group: columns}: the
+    levels of each category, if asked for, and the groups that were named.
+
+    In a group, a category stands for the columns of its levels; `table.levels` has the
+    categories of several columns, `table.categories` all.
     """
     if args.group_levels and not table.levels:
         raise InputError(
@@ -484,7 +552,7 @@ def _run(argv):
         argv.insert(0, "select")
     args = arguments(rvamp_nb.__version__).parse_args(argv)
     if args.command == "plan":
-        return _planned(args)
+        return _plan(args)
     try:
         import matplotlib  # noqa: F401
     except ValueError as e:
@@ -492,7 +560,7 @@ def _run(argv):
             f"environment variable MPLBACKEND: {printable(str(e).split(';')[0], 200)}:"
             " unset it"
         ) from None
-    source, table, options = _request(args) if args.command else _embedded()
+    source, table, options = _read_request(args) if args.command else _embedded()
     files = []
     if not args.force:
         files = [source["name"] + end for end in _TITLES]
@@ -501,22 +569,22 @@ def _run(argv):
         _check_place(args.report, "--report")
     _announce(options)
     with _collected_warnings() as warned:
-        selection, effects = _fitted(
+        selection, effects = _fit_table(
             source["name"], table, options, args.effects, args.decoys
         )
     warned = _all_warnings(table, warned)
-    selection = _by_lines(selection, table)
-    contents, code = _contents(selection, args, source, table, warned, effects)
+    selection = _name_lines_in_file(selection, table)
+    contents, code = _make_contents(selection, args, source, table, warned, effects)
     lines = _reports.console(selection, source["name"], table.notes, warned)
     if effects is not None:
         lines.append("")
         lines += _reports.effects_lines(effects)
     try:
-        saved = _saved(source["name"], contents, args.out)
+        saved = _save(source["name"], contents, args.out)
         lines.append("")
         lines += saved
         if args.report is not None and code != 130:
-            lines.append(_reported(selection, args.report, table.notes))
+            lines.append(_report(selection, args.report, table.notes))
     finally:
         _show("\n".join(lines))
     if code == 130:
@@ -557,8 +625,10 @@ def main(argv=None):
 _PLAN_FIELDS = "rows true_selections power false_selections lam converged"
 
 
-def _pilot(path, drop):
-    """Read the pilot in a file, as a table of numbers, and what is left out of it."""
+def _read_pilot(path, drop):
+    """Read the pilot in a file, without the columns to drop; return its numbers, (n,
+    N), and the names of columns left out: with a gap or text, or constant.
+    """
     table = readers.read_frame(path, typed=_in_shell)
     for name in drop:
         if name not in table:
@@ -566,65 +636,70 @@ def _pilot(path, drop):
             problem += readers.meant(name, table)
             raise InputError(f"argument --drop: {problem}")
     values, _ = readers.to_numeric(table.drop(columns=drop))
-    whole = values.notna().all() & (values.nunique() > 1)
-    if whole.sum() < 2:
+    is_usable = values.notna().all() & (values.nunique() > 1)
+    if is_usable.sum() < 2:
         raise InputError(
             f"{printable(path)}: a pilot has two columns of numbers, or more"
         )
-    return values.loc[:, whole].to_numpy(), list(values.columns[~whole])
+    return values.loc[:, is_usable].to_numpy(), list(values.columns[~is_usable])
 
 
-def _planned(args):
+def _plan(args):
     """Print how many rows a study needs, by the arguments of `rvamp-nb plan`; return
-    the exit code.
+    the exit code: 4 if no number of rows is enough, else 0.
     """
-    if args.drop and not args.pilot:
-        raise InputError(
-            "argument --drop: it is for a pilot: give it with --pilot FILE"
-        )
-    X = None
-    left = None
-    if args.pilot:
-        X, left = _pilot(args.pilot, args.drop)
-    elif args.features is None:
-        raise InputError(
-            "--features is needed: how many are measured (or --pilot FILE)"
-        )
-    args.features = args.features or X.shape[1]
+    pilot, left_out = _pilot_asked_for(args)
+    if args.features is None:
+        args.features = pilot.shape[1]
     question = args.features, args.effects, args.size, args.noise
-    promise = _some(args, "pfer bound")
-    limits = _some(args, "power threshold max_rows")
+    promise = _take(args, "pfer bound")
+    limits = _take(args, "power threshold max_rows")
     sizes = []
     with _collected_warnings() as warned:
         try:
-            study = rvamp_nb.plan_study(*question, pilot=X, **promise, **limits)
+            study = rvamp_nb.plan_study(*question, pilot=pilot, **promise, **limits)
         except (TypeError, ValueError) as e:
             raise InputError(e) from None
-        promise["threshold"] = study.threshold
-        if not args.pilot:
+        if pilot is None:
+            promise["threshold"] = study.threshold
             for share in (0.25, 0.5, 0.75, 1, 1.5, 2):  # of the rows that are needed
                 rows = max(int(study.rows * share), 4)
                 sizes.append(rvamp_nb.predict_study(rows, *question, **promise))
-    code = 0 if study.power >= args.power else 4
+    exit_code = 0 if study.power >= args.power else 4
     write = _as_json if args.json else _as_table
-    _show(write(args, study, sizes, left, code))
-    if code:
+    _show(write(args, study, sizes, left_out, exit_code))
+    if exit_code:
         problem = warned[0] if warned else "state evolution has not converged"
-        _complain(f"no plan: {problem}", code)
-    return code
+        _complain(f"no plan: {problem}", exit_code)
+    return exit_code
+
+
+def _pilot_asked_for(args):
+    """Return the numbers of the pilot, (n, N), and names of columns left out of it; two
+    times None without one, when the number of features must be given.
+    """
+    if args.pilot:
+        return _read_pilot(args.pilot, args.drop)
+    if args.drop:
+        raise InputError(
+            "argument --drop: it is for a pilot: give it with --pilot FILE"
+        )
+    if args.features is None:
+        raise InputError(
+            "--features is needed: how many are measured (or --pilot FILE)"
+        )
+    return None, None
 
 # %% ../nbs/workshop/cli.ipynb #25c00001
-def _as_json(args, study, sizes, left, code):
-    """Return question, answer and other sizes as JSON; left: columns left out of the
-    pilot.
-    """
+def _as_json(args, study, sizes, left_out, exit_code):
+    """Return question, answer, other sizes and what the pilot left out as JSON."""
     asked = "features effects size noise pfer power threshold bound"
     fields = f"{_PLAN_FIELDS} threshold q pfer n_simulated power_se"
-    plan = dict(asked=_some(args, asked), answer=_some(study, fields))
-    plan["other_sizes"] = [_some(size, _PLAN_FIELDS) for size in sizes]
+    plan = dict(asked=_take(args, asked), answer=_take(study, fields))
+    plan["other_sizes"] = [_take(size, _PLAN_FIELDS) for size in sizes]
     if args.pilot:
-        plan["left_out"] = left
-    plan["exit_code"] = code
+        plan["left_out"] = left_out
+    plan["exit_code"] = exit_code
     return _reports.json_file(plan).decode().rstrip()
 
 
@@ -651,19 +726,19 @@ This is for independent features. Correlated ones take more rows: if you have
 measured such features, --pilot FILE plans for them."""
 
 
-def _as_table(args, study, sizes, left, code):
+def _as_table(args, study, sizes, left_out, exit_code):
     """Write a plan as text: the rows that are needed, and what other numbers of rows
     would find.
     """
     lines = []
-    if code:
+    if exit_code:
         lines.append(f"no plan up to --max-rows {args.max_rows}: they are not enough")
     lines.append(_PLAN.format(study=study))
     if args.pilot:
         lines.append(_LIKE_THE_PILOT.format(study=study))
-        if left:
-            names = ", ".join(map(printable, left[:8]))
-            if len(left) > 8:
+        if left_out:
+            names = ", ".join(map(printable, left_out[:8]))
+            if len(left_out) > 8:
                 names += ", …"
             lines.append(f"left out of the pilot, not all numbers or constant: {names}")
         return "\n".join(lines)

@@ -325,18 +325,25 @@ _RULES = {  # of an option, beside its line in a table
 
 
 def _add_options(parser, table):
-    """Add what a table names: the title of a group, and below it, indented, options,
-    each with what it takes, two spaces, and its help; after * it may come again.
+    """Add the options that a table in text names, to groups with their titles.
+
+    A line that is not indented is the title of a group. An option is indented, and goes
+    on in lines with six spaces: what it takes, two spaces, and its help, which begins
+    with * if the option may come again:
+
+        its columns
+          --drop COLUMN  * is left out
     """
+    # a new entry is a line with fewer than six spaces
     for entry in re.split(r"\n(?! {6})", table.strip()):
         option, _, text = entry.strip().partition("  ")
         if not text:
             group = parser.add_argument_group(option)
             continue
         name, _, value = option.partition(" ")
-        rules = dict(
-            help=" ".join(text.split()), **_RULES.get(option, _RULES.get(name, {}))
-        )
+        rules = dict(help=" ".join(text.split()))
+        # two commands have an option --effects: one of them takes a number, N
+        rules.update(_RULES.get(option) or _RULES.get(name, {}))
         if value.startswith("{"):
             rules["choices"] = value[1:-1].split(",")
         elif value:
@@ -376,19 +383,31 @@ _PLAN_MORE = """\
 
 def arguments(version):
     """Build the parser of `rvamp-nb`'s arguments, which raises `InputError`."""
-    shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
+    layout = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **layout)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
-    select = commands.add_parser("select", **about, **shape)
+    select = commands.add_parser(
+        "select",
+        help="for a table of yours",
+        description=_SELECT,
+        epilog=_FILES,
+        **layout,
+    )
     _add_options(select, _SELECT_TABLE + _PROMISE + _SELECT_MORE)
     # without arguments: the defaults of select, and its own files are replaced
     parser.set_defaults(**vars(select.parse_args(["embedded"])))
     parser.set_defaults(force=True)
-    about = dict(description=_OF_A_PLAN, epilog=_CODES, help="before there is a table")
-    plan = commands.add_parser("plan", **about, **shape)
+    plan = commands.add_parser(
+        "plan",
+        help="before there is a table",
+        description=_OF_A_PLAN,
+        epilog=_CODES,
+        **layout,
+    )
     _add_options(plan, _PLAN_TABLE + _PROMISE + _PLAN_MORE)
-    plan.set_defaults(pfer=1.0)
-    parser.usage_of = " ".join(c.format_usage() for c in commands.choices.values())
+    plan.set_defaults(pfer=1.0)  # `select` may be given q in its place
+    # an unknown option is reported by `parser`, with the nearest of all commands
+    usages = [command.format_usage() for command in commands.choices.values()]
+    parser.usage_of = " ".join(usages)
     return parser

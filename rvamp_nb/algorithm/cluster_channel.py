@@ -161,6 +161,18 @@ def _correct_signs(signs, x, pull, t, positive):
     return np.where(signs != 0, stays, enters)
 
 # %% ../../nbs/course/47_clusters.ipynb #ea325715
+def _minimise_for_signs(signs, Q, cluster, g, t, k, positive):
+    """Minimise for given signs, (n, d); return the minimisers, (n, d), and the signs
+    that the optimality conditions ask for there. Other arguments are those of
+    `solve_lassos`.
+    """
+    # with fixed signs the minimum is that of a quadratic function
+    force = g - t * signs
+    x = times(_face_responses(Q, cluster, k, signs != 0), force)
+    pull = g - times(Q[cluster], x)
+    return x, _correct_signs(signs, x, pull, t, positive)
+
+
 def solve_lassos(Q, cluster, g, t, k, positive=False):
     """Minimise x'Qx/2 - g'x + sum_i (t_i |x_i| + k_i x_i^2 / 2) for many fields g at
     once, under x >= 0 if positive.
@@ -177,26 +189,22 @@ def solve_lassos(Q, cluster, g, t, k, positive=False):
     largest = (beyond > 0) & (beyond == beyond.max(1, keepdims=True))
     signs = np.sign(g) * largest
     x = np.empty_like(g)
-    open_fields = np.arange(len(g))  # those whose signs are not settled
+    unsettled = np.arange(len(g))  # fields whose signs still change
     for turn in range(100):
-        old = signs[open_fields]
-        c = cluster[open_fields]
-        thresholds = t[open_fields]
-        # with fixed signs the minimum is that of a quadratic function
-        force = g[open_fields] - thresholds * old
-        minimiser = times(_face_responses(Q, c, k[open_fields], old != 0), force)
-        x[open_fields] = minimiser
-        pull = g[open_fields] - times(Q[c], minimiser)
-        corrected = _correct_signs(old, minimiser, pull, thresholds, positive)
+        now = unsettled
+        old = signs[now]
+        x[now], corrected = _minimise_for_signs(
+            old, Q, cluster[now], g[now], t[now], k[now], positive
+        )
         wrong = corrected != old
         # the first change alone cannot cycle, all at once are faster
         if turn >= ALL_AT_ONCE:
             wrong &= wrong.cumsum(1) == 1
-        signs[open_fields] = np.where(wrong, corrected, old)
-        open_fields = open_fields[wrong.any(1)]
-        if not len(open_fields):
+        signs[now] = np.where(wrong, corrected, old)
+        unsettled = now[wrong.any(1)]
+        if not len(unsettled):
             break
-    return x, len(open_fields)
+    return x, len(unsettled)
 
 # %% ../../nbs/course/47_clusters.ipynb #7de45c76
 NODES = 8192  # points of the joint noise of a cluster, at the end ...

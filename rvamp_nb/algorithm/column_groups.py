@@ -84,18 +84,26 @@ def group_labels(groups):
     """
     if isinstance(groups, dict):
         return _labels_by_name(groups)
-    if isinstance(groups, np.ndarray) and groups.dtype != object:
-        labels = np.array(groups)
-    else:
-        labels = np.array(groups, dtype=object)  # where 1 and "1" are two labels
-        for kind in (str, (int, np.integer)):
-            if all(isinstance(label, kind) for label in labels.flat):
-                labels = np.array(labels.tolist())
+    labels = _as_labels(groups)
     if labels.ndim != 1 or not labels.size or labels.dtype.kind not in "iuU":
         raise ValueError(
             "groups must be a label (texts or whole numbers, not both) for each column,"
             f" or a dict of lists of columns, got {groups!r:.60}"
         )
+    return labels
+
+
+def _as_labels(groups):
+    """Make an array of labels: of texts, or of whole numbers, if all are such; else one
+    of objects, for NumPy would turn 1 beside "1" to text.
+    """
+    if isinstance(groups, np.ndarray) and groups.dtype != object:
+        return np.array(groups)
+    labels = np.array(groups, dtype=object)
+    are_texts = all(isinstance(label, str) for label in labels.flat)
+    are_numbers = all(isinstance(label, (int, np.integer)) for label in labels.flat)
+    if are_texts or are_numbers:
+        return np.array(labels.tolist())
     return labels
 
 
@@ -105,14 +113,7 @@ def _labels_by_name(groups):
     """
     label = {}
     for name, columns in groups.items():
-        numbers = np.array(columns)
-        are_whole = numbers.ndim == 1 and numbers.size and numbers.dtype.kind in "iu"
-        if not are_whole or numbers.min() < 0 or len(set(columns)) < len(numbers):
-            raise ValueError(
-                f"groups[{name!r}] must be a list of numbers from 0 on, one at least"
-                f" and each once, got {columns!r:.60}"
-            )
-        for i in numbers.tolist():
+        for i in _check_members(name, columns):
             if i in label:
                 raise ValueError(
                     f"groups: column {i} is in {label[i]!r} and in {name!r}: duplicate"
@@ -127,6 +128,30 @@ def _labels_by_name(groups):
         i = min(without_group)
         raise ValueError(f"groups: column {i} is in no group: {remedy}")
     return group_labels([label[i] for i in range(len(label))])
+
+
+def _check_members(name, columns):
+    """Validate the columns of a named group: return a list of their numbers. A
+    ValueError for none, for one that is there twice, and for what are no numbers.
+    """
+    numbers = np.array(columns)
+    are_whole = numbers.ndim == 1 and numbers.size and numbers.dtype.kind in "iu"
+    if not are_whole or numbers.min() < 0 or len(set(columns)) < len(numbers):
+        raise ValueError(
+            f"groups[{name!r}] must be a list of numbers from 0 on, one at least"
+            f" and each once, got {columns!r:.60}"
+        )
+    return numbers.tolist()
+
+
+class _GroupFields(NamedTuple):
+    """The fields of G groups of columns; (G,) each."""
+
+    k: np.ndarray  # number of columns
+    length: np.ndarray  # of the mean field
+    noise: np.ndarray  # its variance in each direction
+    t: np.ndarray  # threshold
+    Q: np.ndarray  # precision
 
 
 MOST_MEMBERS = 500  # columns of a group
@@ -305,7 +330,7 @@ class GroupLasso(Prior):
         """See `Prior.threshold`, (N,)."""
         return self.lam * self.penalty_factor
 
-    def fields(self, incoming: Natural) -> tuple[Array, ...]:
+    def fields(self, incoming: Natural) -> _GroupFields:
         """Compute the field of each group.
 
         Parameters
@@ -315,15 +340,18 @@ class GroupLasso(Prior):
 
         Returns
         -------
-        tuple of (G,) arrays
+        tuple of (G,) arrays, by name
             Columns k, length of the mean field, variance of the noise in each
-            direction, threshold and precision.
+            direction, threshold t and precision Q; (G,) each.
         """
-        mean = self.of_groups
         k = self.column_groups.sizes
-        length = np.sqrt(k * mean(incoming.h**2))
-        t = self.lam * mean(self.weights)
-        return k, length, mean(incoming.chi_hat), t, mean(incoming.Q_hat)
+        return _GroupFields(
+            k=k,
+            length=np.sqrt(k * self.of_groups(incoming.h**2)),
+            noise=self.of_groups(incoming.chi_hat),
+            t=self.lam * self.of_groups(self.weights),
+            Q=self.of_groups(incoming.Q_hat),
+        )
 
     def in_groups(self, incoming: Natural) -> tuple[GroupMoments, Array, Array]:
         """Compute the moments of each group.
@@ -336,12 +364,14 @@ class GroupLasso(Prior):
         Returns
         -------
         moments : GroupMoments
-            At precision 1; (G,) each.
+            At precision 1, (G,) each: at precision Q divide means by Q, and variances
+            by its square.
         precision, length : (G,) arrays
             Of the field, and of its mean.
         """
-        k, length, chi_hat, t, Q = self.fields(incoming)
-        return radial_moments(k, length, chi_hat, t), Q, length
+        fields = self.fields(incoming)
+        moments = radial_moments(fields.k, fields.length, fields.noise, fields.t)
+        return moments, fields.Q, fields.length
 
     def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
         """See `Prior.moments`: chi is the mean response of a group, (N,)."""
@@ -354,8 +384,8 @@ class GroupLasso(Prior):
 
     def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
         """See `Prior.Pi`: of each column's group."""
-        k, length, chi_hat, t, _ = self.fields(incoming)
-        share = radial_share(k, length, chi_hat, t)
+        fields = self.fields(incoming)
+        share = radial_share(fields.k, fields.length, fields.noise, fields.t)
         return np.minimum(share, 1)[self.column_groups.index]
 
     def log_partition(self, incoming: Natural, beta: float = np.inf) -> Array:
@@ -381,7 +411,9 @@ class GroupLasso(Prior):
     def marginals(
         self, incoming: Natural, mix: csr_array, unit: Array, names: ArrayLike
     ) -> "P1InGroup":
-        """Compute p̄₁ of combinations of coefficients, each within a group.
+        """Compute p̄₁ of combinations of coefficients, each within a group. The noise is
+        alike in all directions, so a combination behaves as one coefficient, whose mean
+        field is that along its direction.
 
         Parameters
         ----------
@@ -400,25 +432,25 @@ class GroupLasso(Prior):
             Of the n combinations.
         """
         shape = np.shape(unit)
-        first_columns = mix.indices[mix.indptr[:-1]]
-        g = np.reshape(self.column_groups.index[first_columns], shape)
+        first_column = mix.indices[mix.indptr[:-1]]  # of each row: it tells the group
+        g = np.reshape(self.column_groups.index[first_column], shape)
         length = np.sqrt(mix.multiply(mix).sum(1))
         h = np.reshape(mix @ incoming.h / np.where(length > 0, length, 1), shape)
         h = h * np.where(unit < 0, -1, 1)
         unit = np.abs(unit * np.reshape(length, shape))
-        k, size, chi_hat, t, Q = [values[g] for values in self.fields(incoming)]
-        groups, _, _ = self.in_groups(incoming)
-        moments = take_entries(groups, g)
+        fields = take_entries(self.fields(incoming), g)
+        all_groups, _, _ = self.in_groups(incoming)
+        moments = take_entries(all_groups, g)
         return P1InGroup(
             unit=np.where(unit == 0, 1, unit),  # a zero has no unit
-            Q_hat=Q,
+            Q_hat=fields.Q,
             h=h,
-            rest=np.sqrt(np.maximum(size**2 - h**2, 0)),
-            s=group_channel.noise_in(size, chi_hat, t),
-            t=t,
-            k=k,
+            rest=np.sqrt(np.maximum(fields.length**2 - h**2, 0)),
+            s=group_channel.noise_in(fields.length, fields.noise, fields.t),
+            t=fields.t,
+            k=fields.k,
             atom=1 - np.minimum(moments.Pi, 1),
-            moments=moments.of_members(h, size, Q),
+            moments=moments.of_members(h, fields.length, fields.Q),
             names=names,
         )
 
@@ -470,21 +502,27 @@ def orthonormal(A, labels):
     ranks = []
     back = []
     reduced = {}
-    for g, columns in enumerate(members):
+    for name, columns in zip(names, members):
         basis, to_basis = _orthonormalise_group(A[:, columns])
         rank = len(to_basis)
         if rank < len(columns):
-            reduced[names[g]] = len(columns), rank
+            reduced[name] = len(columns), rank
         bases.append(basis)
         ranks.append(rank)
-        # the way back: a sparse row for each new column
-        ends = np.arange(rank + 1) * len(columns)
-        places = np.tile(columns, rank)
-        rows = (to_basis.ravel(), places, ends)
-        back.append(csr_array(rows, shape=(rank, len(labels))))
+        back.append(_spread_columns(to_basis, columns, len(labels)))
     labels_made = np.repeat(names, ranks)
     made = OrthonormalGroups(np.hstack(bases), labels_made, vstack(back, "csr"))
     return made, reduced
+
+
+def _spread_columns(values, columns, N):
+    """Put the columns of an array (r, n) at places `columns`, (n,), of N: return a
+    sparse array (r, N).
+    """
+    r, n = values.shape
+    ends_of_rows = n * np.arange(r + 1)
+    cells = values.ravel(), np.tile(columns, r), ends_of_rows
+    return csr_array(cells, shape=(r, N))
 
 
 def _orthonormalise_group(A):

@@ -37,7 +37,7 @@ class Selector(Protocol):
     fit_: Fit
 
 # %% ../../nbs/workshop/densities.ipynb #d2f2c441
-def _widen(v, extra):
+def _append_axes(v, extra):
     """Append `extra` axes of length 1 to the shape of v."""
     return np.asarray(v)[(...,) + (None,) * extra]
 
@@ -100,6 +100,17 @@ class _AtPoints(_Moments):
     beta = np.inf
 
 
+class _Terms(NamedTuple):
+    """Fields of coefficients, and thresholds; the coordinates' shape, for each of K
+    penalties where they differ.
+    """
+
+    Q: Array  # (K, ...), precision: Q_hat + k
+    h: Array  # mean field
+    s: Array  # standard deviation of its noise
+    t: Array  # (K, ...), threshold
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class P1(_AtPoints, ShownDensity):
     """Hold p̄₁ of some coefficients at beta = inf (`eq:approximate_one`), an atom at
@@ -134,10 +145,8 @@ class P1(_AtPoints, ShownDensity):
     prior: Penalty
 
     @cached_property
-    def terms(self) -> tuple[Array, ...]:
-        """Precisions Q = Q_hat + k, (K, ...), mean field h, its noise's standard
-        deviation s, and thresholds t, (K, ...), for K penalties.
-        """
+    def terms(self) -> _Terms:
+        """Fields and thresholds, as `_Terms`; for K penalties."""
         Q_hat, h, chi_hat = self.incoming
         thresholds = []
         precisions = []
@@ -145,7 +154,11 @@ class P1(_AtPoints, ShownDensity):
             t, k = case.split()
             thresholds.append(t + 0 * h)
             precisions.append(k + Q_hat)
-        return np.array(precisions), h, np.sqrt(chi_hat), np.array(thresholds)
+        return _Terms(np.array(precisions), h, np.sqrt(chi_hat), np.array(thresholds))
+
+    def _terms_for(self, extra):
+        """Return `terms` with `extra` axes at the end, for those of an argument."""
+        return _Terms._make([_append_axes(term, extra) for term in self.terms])
 
     @property
     def weights(self) -> Array:
@@ -154,8 +167,9 @@ class P1(_AtPoints, ShownDensity):
 
     @np.errstate(under="ignore")
     def distance(self, x: Array, extra: int) -> Array:
-        """Compute z, the distance to x in units of the field's noise, for every
-        penalty.
+        """Compute the noise z, in units of its standard deviation, at which a
+        coefficient is x, for every penalty: the inverse of the soft threshold, less the
+        mean field.
 
         Parameters
         ----------
@@ -169,11 +183,13 @@ class P1(_AtPoints, ShownDensity):
         (K, ...) array
             +-inf without field noise.
         """
-        Q, h, s, t = (_widen(term, extra) for term in self.terms)
+        Q, h, s, t = self._terms_for(extra)
+        # x = (field - t sign(x)) / Q, so the field is Q x + t sign(x); 0 is taken with
+        # the sign +, as the largest field in which a coefficient is 0
         gap = Q * x + t * np.where(x < 0, -1, 1) - h
-        s_or_1 = np.where(s > 0, s, 1)
         without_noise = np.where(gap < 0, -np.inf, np.inf)
-        z = np.where(s > 0, gap / s_or_1, without_noise)
+        nonzero_s = np.where(s > 0, s, 1)
+        z = np.where(s > 0, gap / nonzero_s, without_noise)
         return np.where((x < 0) & self.prior.positive, -np.inf, z)
 
     def below(self, x: Array, extra: int) -> Array:
@@ -213,7 +229,7 @@ class P1(_AtPoints, ShownDensity):
             Coordinates' shape, then that of x; the atom is included from x = 0 on.
         """
         x = np.asarray(x, dtype=float)
-        return self.below(x / _widen(self.unit, x.ndim), x.ndim)
+        return self.below(x / _append_axes(self.unit, x.ndim), x.ndim)
 
     def quantile(self, q: ArrayLike) -> Array:
         """Find the smallest x with cdf(x) >= q.
@@ -229,10 +245,16 @@ class P1(_AtPoints, ShownDensity):
             Coordinates' shape, then that of q.
         """
         q = check_shares(q)
-        Q, h, s, t = (_widen(term, q.ndim) for term in self.terms)
-        ends = _soft(h + s * ndtri(q), t, self.prior.positive) / Q
-        x = halved(ends.min(0), ends.max(0), q, lambda x: self.below(x, q.ndim))
-        return x * _widen(self.unit, q.ndim)
+        terms = self._terms_for(q.ndim)
+        # the quantile at each penalty alone: that of the average lies between these
+        field = terms.h + terms.s * ndtri(q)
+        ends = _soft(field, terms.t, self.prior.positive) / terms.Q
+
+        def below(x):
+            return self.below(x, q.ndim)
+
+        quantiles = halved(ends.min(0), ends.max(0), q, below)  # in the unit 1
+        return quantiles * _append_axes(self.unit, q.ndim)
 
     @np.errstate(under="ignore")
     def pdf(self, x: ArrayLike) -> Array:
@@ -252,15 +274,17 @@ class P1(_AtPoints, ShownDensity):
         """
         x = np.asarray(x, dtype=float)
         extra = x.ndim
+        z = self.distance(x / _append_axes(self.unit, extra), extra)  # (K, ...)
         # z rises by Q / s for each unit; without noise all is in atoms
         Q, _, s, _ = self.terms
-        s_or_1 = np.where(s > 0, s, 1)
-        slope = np.where(s > 0, Q / s_or_1, 0) / self.unit
-        z = self.distance(x / _widen(self.unit, extra), extra)  # (K, ...)
-        return np.tensordot(self.weights, _widen(slope, extra) * phi(z), 1)
+        nonzero_s = np.where(s > 0, s, 1)
+        slope = np.where(s > 0, Q / nonzero_s, 0) / self.unit
+        heights = _append_axes(slope, extra) * phi(z)
+        return np.tensordot(self.weights, heights, 1)
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw coefficients, exactly.
+        """Draw coefficients, exactly: a penalty and a field for each, of which the
+        coefficient is the soft threshold.
 
         Parameters
         ----------
@@ -275,14 +299,21 @@ class P1(_AtPoints, ShownDensity):
             Coordinates' shape, then (size,).
         """
         prior = self.prior
-        zeros = 0 * self.incoming.h
-        shape = np.shape(zeros) + (size,)
-        Q_hat, h, chi_hat = (_widen(v + zeros, 1) for v in self.incoming)
-        t, k = (_widen(v + zeros, 1) for v in prior.split())
+        coordinates = np.shape(self.incoming.h)
+        shape = coordinates + (size,)
+
+        def for_draws(v):
+            """Give numbers of the coordinates one more axis, for the draws."""
+            return _append_axes(np.broadcast_to(v, coordinates), 1)
+
+        Q_hat, h, chi_hat = map(for_draws, self.incoming)
+        threshold, added_precision = map(for_draws, prior.split())
+        # a random penalty multiplies both
         factor = prior.randomize.draw(int(np.prod(shape)), rng).reshape(shape)
         field = h + np.sqrt(chi_hat) * rng.normal(size=shape)
-        x = _soft(field, t * factor, prior.positive) / (Q_hat + k * factor)
-        return x * _widen(self.unit, 1)
+        precision = Q_hat + added_precision * factor
+        x = _soft(field, threshold * factor, prior.positive) / precision
+        return x * for_draws(self.unit)
 
 # %% ../../nbs/workshop/densities.ipynb #p1num001
 @dataclass(frozen=True, eq=False, repr=False)
@@ -354,7 +385,7 @@ class P1Numeric(_AtPoints, ShownDensity):
     def _scaled(self, x):
         """Divide x by the unit; the coordinates' shape, then that of x."""
         x = np.asarray(x, dtype=float)
-        return x / _widen(self.unit + 0 * self.incoming.h, x.ndim)
+        return x / _append_axes(self.unit + 0 * self.incoming.h, x.ndim)
 
     def cdf(self, x: ArrayLike) -> Array:
         """See `P1.cdf`."""
@@ -370,7 +401,7 @@ class P1Numeric(_AtPoints, ShownDensity):
             return np.where(slope > 0, phi(noise) / np.where(slope > 0, slope, 1), 0)
 
         heights = self._at(self._scaled(x), height)
-        return heights / _widen(self.unit, np.ndim(x))
+        return heights / _append_axes(self.unit, np.ndim(x))
 
     def quantile(self, q: ArrayLike) -> Array:
         """See `P1.quantile`."""
@@ -383,7 +414,7 @@ class P1Numeric(_AtPoints, ShownDensity):
         ends = np.moveaxis(ends, 1, -1).reshape(
             (len(ends),) + fields.shape[1:] + q.shape
         )
-        return halved(ends.min(0), ends.max(0), q, self._below) * _widen(
+        return halved(ends.min(0), ends.max(0), q, self._below) * _append_axes(
             self.unit, q.ndim
         )
 
@@ -397,7 +428,7 @@ class P1Numeric(_AtPoints, ShownDensity):
         for k, case in enumerate(cases):
             mean = case.inner(fields, self.incoming.Q_hat, np.inf)[1]
             x = np.where(drawn == k, mean, x)
-        return np.moveaxis(x, 0, -1) * _widen(self.unit, 1)
+        return np.moveaxis(x, 0, -1) * _append_axes(self.unit, 1)
 
 # %% ../../nbs/workshop/densities.ipynb #13b10ck0
 def _by_nearest(v, x):
@@ -514,9 +545,9 @@ def _inner_pdf(prior, incoming, beta, x, xi):
     x = np.asarray(x, dtype=float)
     field = np.asarray(h + np.sqrt(chi_hat) * xi)
     log_z, _, _ = prior.inner(field, Q_hat, beta)
-    field = _widen(field, x.ndim)
-    log_z = _widen(log_z, x.ndim)
-    Q_hat = _widen(Q_hat, x.ndim)
+    field = _append_axes(field, x.ndim)
+    log_z = _append_axes(log_z, x.ndim)
+    Q_hat = _append_axes(Q_hat, x.ndim)
     log_prior = np.array([prior.log_density(value) + 0 * h for value in x.ravel()])
     log_prior = log_prior.T.reshape(np.shape(h) + x.shape)
     return np.exp(beta * (field * x - Q_hat * x**2 / 2 + log_prior - log_z))
@@ -564,19 +595,24 @@ class P1Posterior(_Moments, ShownDensity):
 
     @np.errstate(under="ignore")
     def pdf(self, x: ArrayLike) -> Array:
-        """See `P1.pdf`: of the continuous part."""
+        """See `P1.pdf`: of the continuous part. It is the mean of the posteriors at
+        nodes of the field's noise.
+        """
         incoming = self.incoming
         beta = self.beta
+        # nodes must be closer than a posterior is wide, or each would show as a peak:
+        # so many for each unit of the ratio of both widths
+        ratio = np.sqrt(beta * incoming.chi_hat / incoming.Q_hat)
+        n_nodes = int(np.rint(np.clip(15 * np.max(ratio), 8, 256)))
         total = 0.0
-        n_nodes = 15 * np.max(np.sqrt(beta * incoming.chi_hat / incoming.Q_hat))
-        n_nodes = int(np.rint(np.clip(n_nodes, 8, 256)))
         for share, case in self.prior.cases():
             bends = case.bends(incoming.Q_hat, beta)
-            # nodes closer than a posterior is wide: else each shows by itself
             xi, w = field_nodes(incoming, bends, n_nodes)
+            # some 64 nodes at a time: each takes an array of the shape of the answer
             for batch in np.array_split(np.arange(len(w)), len(w) // 64 + 1):
                 inner = _inner_pdf(case, incoming, beta, x, xi[batch])
-                total = total + share * (_widen(w[batch], np.ndim(x)) * inner).sum(0)
+                weights = _append_axes(w[batch], np.ndim(x))
+                total = total + share * (weights * inner).sum(0)
         return total
 
 # %% ../../nbs/workshop/densities.ipynb #e4c3d1dc
@@ -637,14 +673,7 @@ def p1(
     size = np.where(unit == 0, 1, np.abs(unit))  # a zero has no unit
     if np.isinf(beta) and isinstance(prior, Penalty):
         incoming = incoming._replace(h=incoming.h * np.where(unit < 0, -1, 1))
-        alone = P1(prior, incoming, size, names)
-        inside = np.zeros(np.shape(i), dtype=bool)
-        for block in fit.column_clusters:
-            inside |= np.isin(i, block)
-        if not inside.any():
-            return alone
-        points = values_at_nodes(fit.problem.prior, fit.last.state.to_prior, i[inside])
-        return P1Clustered(alone, inside, np.sort(points * unit[inside][:, None]))
+        return _with_clusters(fit, i, unit, P1(prior, incoming, size, names))
     if np.isinf(beta) and type(prior).inner is not Prior.inner:
         return P1Numeric(prior, incoming, size, names)
     method = "inner" if np.isinf(beta) else "log_density(x)"
@@ -652,6 +681,19 @@ def p1(
         f"p1 is not written for the prior {type(prior).__name__} at beta = {beta:g}:"
         f" give it a method {method}, or look at fit.mean and fit.var"
     )
+
+
+def _with_clusters(fit, i, unit, alone):
+    """Return the `P1Clustered` of coefficients i, () or (n,), if some of them are in
+    clusters of a fit, from the `P1` of all as if alone; else that.
+    """
+    inside = np.zeros(np.shape(i), dtype=bool)
+    for cluster in fit.column_clusters:
+        inside |= np.isin(i, cluster)
+    if not inside.any():
+        return alone
+    points = values_at_nodes(fit.problem.prior, fit.last.state.to_prior, i[inside])
+    return P1Clustered(alone, inside, np.sort(points * unit[inside][:, None]))
 
 # %% ../../nbs/workshop/densities.ipynb #6a0d50c5
 class Located(NamedTuple):
@@ -677,35 +719,46 @@ def located(source, which):
 
 # %% ../../nbs/workshop/densities.ipynb #6a0d5reg
 @located.register(Fit)
-def _chosen(fit, rows):
+def _locate_in_fit(fit, which):
     """Find coefficients of a `Fit` by their numbers or names, one or (n,), None for
     all: return `Located`. A TypeError, ValueError or IndexError for others.
     """
     if fit.last is None:
         raise ValueError(f"fit holds no step to take a density from: {fit.status}")
     N = len(fit.mean)
-    if rows is None:
-        rows = np.arange(N)
-    rows = np.asarray(rows)
-    if rows.dtype.kind in "UO" and fit.names is not None:
-        rows = _numbers_of(fit.names, rows)
-    if rows.dtype.kind not in "iu":
+    if which is None:
+        which = np.arange(N)
+    which = np.asarray(which)
+    if which.dtype.kind in "UO" and fit.names is not None:
+        which = _numbers_of(fit.names, which)
+    _check_coefficients(which, N)
+    numbers = np.arange(N)[which]  # from 0 on, where they count from the end
+    names = numbers if fit.names is None else fit.names[numbers]
+    return Located(fit, numbers, np.ones(np.shape(numbers)), names)
+
+
+def _check_coefficients(numbers, N):
+    """Refuse what are not numbers of some of N coefficients, () or (n,): a TypeError,
+    ValueError or IndexError.
+    """
+    kind = numbers.dtype.kind
+    if kind not in "iu":
         remedy = "np.flatnonzero of a mask"
-        if rows.dtype.kind in "UO":
+        if kind in "UO":
             remedy = (
                 "names are known to the estimator: p1(selector, 'bmi'), and to a fit of"
                 " a DataFrame"
             )
         raise TypeError(
-            f"coefficients of a Fit are chosen by integers, got {rows.dtype}; {remedy}"
+            f"coefficients of a Fit are chosen by integers, got {numbers.dtype};"
+            f" {remedy}"
         )
-    if rows.ndim > 1:
-        raise ValueError(f"coefficients are chosen by a vector, got shape {rows.shape}")
-    if ((rows < -N) | (rows >= N)).any():
-        raise IndexError(f"there are {N} coefficients, 0 to {N - 1}; got {rows}")
-    numbers = np.arange(N)[rows]  # from 0 on, where they count from the end
-    names = numbers if fit.names is None else fit.names[numbers]
-    return Located(fit, numbers, np.ones(np.shape(numbers)), names)
+    if numbers.ndim > 1:
+        raise ValueError(
+            f"coefficients are chosen by a vector, got shape {numbers.shape}"
+        )
+    if ((numbers < -N) | (numbers >= N)).any():
+        raise IndexError(f"there are {N} coefficients, 0 to {N - 1}; got {numbers}")
 
 
 def _numbers_of(names, wanted):
@@ -725,32 +778,57 @@ def _numbers_of(names, wanted):
     return np.array(numbers, dtype=int).reshape(np.shape(wanted))
 
 # %% ../../nbs/workshop/densities.ipynb #89606f92
-def _functionals(A, prior, F):
-    """Compute the products of linear functionals F (n, N) of x, or column numbers (n,)
-    for single coefficients, with the prior's message to the coupling: F_S (n, k),
-    F Di(D) A' and F Di(T) A' (n, M), F Di(D) F' and F Di(T) F' (n, n).
+class _Products(NamedTuple):
+    """Products of n linear functionals F of x with the prior's message to the coupling:
+    D and T are its responses and noises off S, a set of k coefficients.
     """
-    D = prior.D
-    T = prior.T
-    if F.ndim == 1:  # without the N columns of F
-        columns = A[:, F]
-        same = np.equal.outer(F, F)
-        F_S = np.equal.outer(F, np.flatnonzero(prior.S)) * 1.0
-        F_D = (columns * D[F]).T
-        F_T = (columns * T[F]).T
-        return F_S, F_D, F_T, same * D[F], same * T[F]
+
+    F_S: np.ndarray  # (n, k), their columns in S
+    F_D: np.ndarray  # (n, M), F Di(D) A'
+    F_T: np.ndarray  # (n, M), F Di(T) A'
+    own_D: np.ndarray  # (n, n), F Di(D) F'
+    own_T: np.ndarray  # (n, n), F Di(T) F'
+
+
+def _multiply_functionals(A, prior, F):
+    """Compute the `_Products` of functionals F, (n, N), or of single coefficients, by
+    their numbers (n,).
+    """
+    if F.ndim == 1:
+        return _multiply_coefficients(A, prior, F)
     # one pass over the table for both products
-    F_D, F_T = np.split((A @ np.concatenate([F * D, F * T]).T).T, 2)
-    return F[:, prior.S], F_D, F_T, (F * D) @ F.T, (F * T) @ F.T
+    n = len(F)
+    both = (A @ np.concatenate([F * prior.D, F * prior.T]).T).T
+    return _Products(
+        F_S=F[:, prior.S],
+        F_D=both[:n],
+        F_T=both[n:],
+        own_D=(F * prior.D) @ F.T,
+        own_T=(F * prior.T) @ F.T,
+    )
+
+
+def _multiply_coefficients(A, prior, i):
+    """Compute the `_Products` of coefficients i, (n,), without the N columns of F."""
+    columns = A[:, i]
+    is_same = np.equal.outer(i, i)
+    return _Products(
+        F_S=np.equal.outer(i, np.flatnonzero(prior.S)) * 1.0,
+        F_D=(columns * prior.D[i]).T,
+        F_T=(columns * prior.T[i]).T,
+        own_D=is_same * prior.D[i],
+        own_T=is_same * prior.T[i],
+    )
 
 # %% ../../nbs/workshop/densities.ipynb #65cafa1d
 def _wide(A, prior, likelihood, F):
     """Compute Cov(F x) across resamples and F Lambda_x^{-1} F', (n, n) each, in the
-    mixed view, for M < N.
+    mixed view, for M < N. F are functionals (n, N), or numbers of coefficients (n,).
     """
     prior = at_most_2M(A, prior)
     w = wide_matrices(A, prior, likelihood)
-    F_S, F_D, F_T, own_D, own_T = _functionals(A, prior, F)
+    F_S, F_D, F_T, own_D, own_T = _multiply_functionals(A, prior, F)
+    # derivatives of F x by the fields on S, and by those of the rows
     L_h = F_S @ w.Sigma_S - F_D @ w.J
     L_w = F_S @ w.J.T + F_D @ (w.Sigma_R - w.J @ w.B.T)
     G = np.diag(likelihood.chi_hat) + w.noise_R
@@ -776,7 +854,11 @@ def _tall(A, prior, likelihood, F):
 @np.errstate(under="ignore")
 def _covariances(fit, F):
     """Compute the covariances of F x under p̄₂, (n, n) each: across resamples, and
-    within one. F is (n, N), or column numbers (n,).
+    within one, which is F Lambda_x^{-1} F' / beta. F are functionals of the
+    coefficients, (n, N), or numbers of single ones, (n,).
+
+    Columns in clusters and rows in groups have messages with blocks. Both are turned
+    first to coordinates in which these are diagonal, and F with the columns.
     """
     A = fit.problem.A
     M, N = A.shape
@@ -788,14 +870,16 @@ def _covariances(fit, F):
         )
     prior = fit.last.prior_message
     likelihood = fit.last.likelihood_message
-    if fit.column_clusters:  # both are turned to the clusters' own coordinates
+    if fit.column_clusters:
         if F.ndim == 1:
             F = np.eye(N)[F]
         A = prior.turn(A)
         F = prior.turn(F)
     A, likelihood, _ = likelihood.uncoupled(A)  # of rows in groups, chapter 5.2
-    form = _wide if is_wide(A) else _tall
-    across, within = form(A, prior, likelihood, F)
+    if is_wide(A):
+        across, within = _wide(A, prior, likelihood, F)
+    else:
+        across, within = _tall(A, prior, likelihood, F)
     # rounding leaves them a little unsymmetric
     return (across + across.T) / 2, (within + within.T) / (2 * fit.problem.beta)
 
@@ -883,7 +967,7 @@ class P2(ShownDensity):
         array
             Shape (n,), then that of x.
         """
-        m, s = (_widen(v, np.ndim(x)) for v in (self.mean, self.std))
+        m, s = (_append_axes(v, np.ndim(x)) for v in (self.mean, self.std))
         return phi((x - m) / s) / s
 
     @property
@@ -951,8 +1035,10 @@ class P2(ShownDensity):
                 "predict: A_new is not on the scale of the fit; write"
                 " BaggedRegressor(selector).linear_predictor(A_new, return_std=True)"
             )
-        F = _new_rows(self._fit, A_new)
-        return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
+        rows = _new_rows(self._fit, A_new)
+        mean = rows @ self._fit.last.coupled.x.mean
+        across, within = _covariances(self._fit, rows)
+        return mean, across + within
 
 # %% ../../nbs/workshop/densities.ipynb #114beb3f
 def p2(fit: Fit | Selector, rows: ArrayLike | None = None) -> P2:
@@ -989,9 +1075,10 @@ def p2(fit: Fit | Selector, rows: ArrayLike | None = None) -> P2:
     >>> p2(rvamp(*toy()[:2], 0.6), 0)
     P2(coefficient 0: mean 0.1, sd 0.4)
     """
-    fit, rows, unit, names, mix = located(fit, rows)
-    if mix is not None:
-        rows = np.pad(mix.toarray(), ((0, 0), (0, int(fit.has_intercept))))
-    unit = np.atleast_1d(unit)
-    names = np.atleast_1d(names)
-    return P2(fit, np.atleast_1d(rows), unit, names)
+    fit, numbers, unit, names, mix = located(fit, rows)
+    F = np.atleast_1d(numbers)
+    if mix is not None:  # combinations of the fit's columns, and none of its intercept
+        F = mix.toarray()
+        if fit.has_intercept:
+            F = np.hstack([F, np.zeros((len(F), 1))])
+    return P2(fit, F, np.atleast_1d(unit), np.atleast_1d(names))

@@ -49,9 +49,12 @@ def length_law(k, m, u):
     """Compute the density of the length r = m + u of a standard normal vector of k
     coordinates about a mean of length m (`length-density`), and the mean cosine of its
     angle with that mean, divided by m r; arrays of one shape.
+
+    u is given, and not r, for it keeps its digits where m is large; the cosine is
+    divided, for it is 0 / 0 where m r is 0.
     """
-    nu = (k + 0 * u) / 2 - 1
-    m = m + 0 * u
+    k, m, u = np.broadcast_arrays(k, m, u)
+    nu = k / 2 - 1
     r = np.maximum(m + u, 1e-300)
     # the series overflows far out, Bessel's function underflows near 0
     near = (m * r) ** 2 < 80 * (nu + 1)
@@ -143,16 +146,18 @@ def radial_moments(k, size, chi_hat, t):
     noise = noise_in(size, chi_hat, t)
     m = size / noise
     cut = (t - size) / noise
-    u, p, ratio = radii(k, m, cut)
+    u, p, ratio = radii(k, m, cut)  # p are the nodes' probabilities
     r = np.maximum(m + u, 1e-300)
     mr = m * (m + u)
-    A = mr * ratio  # A(r), the mean cosine
-    e = np.maximum(u - cut, 0)  # length of the coefficients
+    mean_cosine = mr * ratio  # A(r): of the angle between field and mean field
     selected = u > cut
-    mean = (p * e * A).sum(0)
+    length = np.maximum(u - cut, 0)  # of the coefficients, e in the chapter
+    mean = (p * length * mean_cosine).sum(0)  # of their part along the mean field
+    # variance of that part: between lengths, and between angles at one length
     var_cosine = _cosine_variance(k, mr, ratio)
-    radial = (p * ((e * A - mean) ** 2 + e**2 * var_cosine)).sum(0)
-    tangential = (p * e**2 * ratio).sum(0)
+    deviation = length * mean_cosine - mean
+    radial = (p * (deviation**2 + length**2 * var_cosine)).sum(0)
+    tangential = (p * length**2 * ratio).sum(0)
     # across the field, in k - 1 of k directions, the threshold shrinks the response
     shrinkage = (k - 1) / k * (p * selected * t / noise / r).sum(0)
     Pi = (p * selected).sum(0)
@@ -163,7 +168,7 @@ def radial_moments(k, size, chi_hat, t):
         rho=Pi - shrinkage,
         rho_bar=(p * ~selected).sum(0) + shrinkage,
         Pi=Pi,
-        log_z=noise**2 * ((p * e**2).sum(0) / 2),
+        log_z=noise**2 * ((p * length**2).sum(0) / 2),
     )
 
 # %% ../../nbs/course/58_column_groups.ipynb #c580001c
@@ -183,18 +188,25 @@ def radial_share(k, size, chi_hat, t):
 # %% ../../nbs/course/58_column_groups.ipynb #c5800092
 def make_isotropic(sent, message, mean):
     """Replace a message to columns by one that is the same in all directions of a group
-    (`isotropic-message`); return a Natural, (N,) each.
+    (`isotropic-message`): return a Natural, (N,) each, with
 
-    `message` is what the coupling returned for the Mixed message `sent`; mean(values)
-    averages (N,) numbers over each group.
+        Q = mean(w Q_hat) / mean(w),   h + (Q - Q_hat) x,
+        noise = (mean(w^2 chi_hat) + own noise * Var(w)) / mean(w)^2.
+
+    w is the response of each column in the coupling, in units that are the same within
+    a group, and x its mean. `message` is what the coupling returned for the Mixed
+    message `sent`; mean(values) averages (N,) numbers over each group.
     """
     S = sent.S
     Q_hat, h, chi_hat = message
-    J = np.where(S, sent.Q_hat, 1)
-    W = np.where(S, 1, sent.D)
-    w = 1 / (J + W * Q_hat)  # in units of chi_2, the same within a group
-    x = w * (np.where(S, sent.h, sent.r) + W * h)
-    # columns that respond differently to what was sent bring noise
+    # the response is 1 / (Q_hat_2 + Q_hat) on S, and D / (1 + D Q_hat) off it, in units
+    # of D; and x is the response times the sum of both fields, with r / D sent off S
+    sent_precision = np.where(S, sent.Q_hat, 1)
+    D_or_1 = np.where(S, 1, sent.D)
+    w = 1 / (sent_precision + D_or_1 * Q_hat)
+    x = w * (np.where(S, sent.h, sent.r) + D_or_1 * h)
+    # columns that respond differently to what was sent bring noise; to r they respond
+    # by w Q_hat
     response = np.where(S, w, w * Q_hat)
     uneven = np.maximum(mean(response**2) - mean(response) ** 2, 0)
     uneven *= np.where(S, sent.chi_hat, sent.T)

@@ -10,7 +10,7 @@ __all__ = ['NEARBY', 'WIDE_BOX', 'A_CALL', 'WORK', 'FAINTEST', 'LOSSES', 'LossLi
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import expit, ndtr, wrightomega
@@ -350,6 +350,38 @@ def count_work(numbers):
     """Count a call of a loss at so many numbers."""
     WORK.set(WORK.get() + A_CALL + numbers)
 
+# %% ../../nbs/course/32_likelihood.ipynb #pr0x0001
+class _RootSearch(NamedTuple):
+    """A search for the roots f of f - target + cV l'(y, f), which increases in f; an
+    entry for each root.
+    """
+
+    place: Array  # in the answer
+    y: Array
+    target: Array
+    cV: Array
+    f: Array  # where it is now
+    last: Array  # length that a Newton step must halve
+    low: Array  # the root is between low and high
+    high: Array
+
+
+def _begin_search(loss, y, target, cV):
+    """Begin a `_RootSearch`, (M,) each: at a Newton step from the target or, where that
+    is long, at a guess of the loss. As the slope increases, the root is between the
+    target and target - cV l'(y, target).
+    """
+    slope, curvature = loss.derivatives(y, target)
+    bound = target - cV * slope
+    low = np.minimum(target, bound)
+    high = np.maximum(target, bound)
+    f = target - cV * slope / (1 + cV * curvature)
+    far = np.abs(f - target) > NEARBY
+    if far.any():
+        f = np.where(far, np.clip(loss.guess(y, target, cV), low, high), f)
+    place = np.arange(len(target))
+    return _RootSearch(place, y, target, cV, f, 2 * (high - low), low, high)
+
 # %% ../../nbs/course/32_likelihood.ipynb #83f46bbc
 def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
     """Solve f + cV l'(y, f) = omega for f, by a safeguarded Newton iteration.
@@ -368,33 +400,24 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
     array of the shape of omega
         The solutions f.
     """
-    y, target, cV = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
-    unsolved = np.arange(len(target))
-    answer = np.empty(len(target))
-    slope, curvature = loss.derivatives(y, target)
-    bound = target - cV * slope
-    f = target - cV * slope / (1 + cV * curvature)
-    low = np.minimum(target, bound)
-    high = np.maximum(target, bound)
-    far = np.abs(f - target) > NEARBY
-    if far.any():
-        f = np.where(far, np.clip(loss.guess(y, target, cV), low, high), f)
-    last = 2 * (high - low)
-    numbers = 3 * target.size  # the start, and what is done with the answer
+    vectors = [np.ravel(v) for v in np.broadcast_arrays(y, omega, cV)]
+    now = _begin_search(loss, *vectors)
+    answer = np.empty(now.f.size)
+    numbers = 3 * answer.size  # the start, and what is done with the answer
     for _ in range(200):
-        numbers += A_CALL + f.size
-        slope, curvature = loss.derivatives(y, f)
-        gap = f - target + cV * slope
-        low = np.where(gap < 0, f, low)
-        high = np.where(gap > 0, f, high)
-        step, last, short = _newton_in_box(f, low, high, last, gap, 1 + cV * curvature)
-        f = f + step
-        answer[unsolved] = f
+        numbers += A_CALL + now.f.size
+        slope, curvature = loss.derivatives(now.y, now.f)
+        gap = now.f - now.target + now.cV * slope
+        low = np.where(gap < 0, now.f, now.low)
+        high = np.where(gap > 0, now.f, now.high)
+        rate = 1 + now.cV * curvature
+        step, last, short = _newton_in_box(now.f, low, high, now.last, gap, rate)
+        now = now._replace(f=now.f + step, last=last, low=low, high=high)
+        answer[now.place] = now.f
         if short.all():
             break
         if short.mean() > 0.5:  # go on with the others
-            rows = unsolved, y, target, cV, f, last, low, high
-            unsolved, y, target, cV, f, last, low, high = (v[~short] for v in rows)
+            now = now._make([values[~short] for values in now])
     count_work(numbers)
     return answer.reshape(np.shape(omega))
 
@@ -818,21 +841,26 @@ def _clipped(m, s, delta):
     """Compute the mean of clip(m + s xi, -delta, delta) for a standard normal xi, the
     probabilities that it is not clipped and clipped, and its excess: the variance
     beyond that of the linear part. Arrays of the shape of m.
+
+    With v = m + s xi it is delta - X + Y, for the ramps X = max(delta - v, 0) and
+    Y = max(-delta - v, 0), whose moments are known.
     """
     # by symmetry; with m >= 0 the upper wall is the nearer one
     flip = np.where(m < 0, -1.0, 1.0)
     m = np.abs(m)
     noisy = s > 0
-    walls = np.array([delta - m, -delta - m])
+    walls = np.array([delta - m, -delta - m])  # means of X and Y before the ramp
     far = noises(walls, np.where(noisy, s, 1.0))
-    lift, var, P = ramp(far)
-    a, b = np.maximum(walls, 0) + s * lift
-    var = s**2 * var.sum(0) - 2 * (s**2 * var[1] + b**2 + 2 * delta * b - a * b)
+    lift, var, P = ramp(far)  # at s = 1; P[0] and P[1] are P[X > 0] and P[Y > 0]
+    X, Y = np.maximum(walls, 0) + s * lift
+    # X = Y + 2 delta where Y > 0: so E[XY] = E[Y^2] + 2 delta E[Y]
+    covariance = s**2 * var[1] + Y**2 + 2 * delta * Y - X * Y
+    variance = s**2 * var.sum(0) - 2 * covariance
     inside = np.where(noisy, P[0] - P[1], m <= delta)
     outside = np.where(noisy, ndtr(-far[0]) + P[1], m > delta)
     # the maximum is for rounding: Cauchy-Schwarz
-    excess = np.maximum(var - (inside * s) ** 2, 0)
-    return flip * (delta - a + b), inside, outside, excess
+    excess = np.maximum(variance - (inside * s) ** 2, 0)
+    return flip * (delta - X + Y), inside, outside, excess
 
 # %% ../../nbs/course/32_likelihood.ipynb #2f1e72e2
 def _least_huber(

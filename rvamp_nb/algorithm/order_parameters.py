@@ -242,7 +242,7 @@ def averaged_coupling(spectrum, q_x, q_u):
     and rows enter the noises of these messages (`through-the-coupling`).
     """
     e = spectrum.eigenvalues
-    # b and a: variances of columns and of rows in each direction, in units of the mean
+    # b and a: variances of columns and rows in each direction, in units of their mean
     b = 1 / (q_x + e / q_u)
     b = b / (spectrum.columns @ b)
     a = 1 / (q_u + e / q_x)

@@ -604,20 +604,26 @@ class Penalty(Prior):
         return np.where((x < 0) & self.positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
 
     def channel(self, incoming: Natural, beta: float) -> Array:
-        """See `Prior.channel`, in closed form at beta = inf or without a threshold."""
+        """See `Prior.channel`, in closed form at beta = inf or without a threshold.
+
+        Rows of the answer are mean, chi, var, rho and rho_bar. With the threshold t and
+        the added precision k a coefficient has the precision Q = Q_hat + k, so that chi
+        is Pi / Q, rho is Q_hat chi, and 1 - rho is (Q_hat P[x = 0] + k) / Q.
+        """
         Q_hat, h, chi_hat = incoming
         t, k = self.split()
         Q = Q_hat + k + 0 * t
-        linear = np.equal(t, 0) & (not self.positive)
-        if np.isinf(beta) or np.all(linear):
+        is_linear = np.equal(t, 0) & (not self.positive)
+        if np.isinf(beta) or np.all(is_linear):
             mean, var, Pi, Pi_bar = self.in_noise(Natural(Q_hat + k, h, chi_hat), t)
             rho_bar = (Q_hat * Pi_bar + k) / Q
             moments = np.array([mean, Pi / Q, var, Pi * (Q_hat / Q), rho_bar])
         else:
             moments = super().channel(incoming, beta)
-        if linear.any():
-            ridge = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
-            moments = np.where(linear, ridge, moments)
+        # without a threshold the answer is linear, and exact at any beta
+        if is_linear.any():
+            linear = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
+            moments = np.where(is_linear, linear, moments)
         return moments
 
     def cases(self) -> list[tuple[float, Prior]]:

@@ -43,10 +43,11 @@ def _check_convex(loss, y, reach, beta):
     The points are 25 predictions for each target in y, (n,), up to `reach` from 0, or
     from the target if the loss `shifts` with it.
     """
-    y = np.repeat(y, 25)
     # near the corners of a loss, and far from them: 12 to each side, and 0
     distances = reach * np.geomspace(1e-6, 1, 12)
-    f = np.resize(np.concatenate([-distances, [0.0], distances]), len(y))
+    grid = np.concatenate([-distances, [0.0], distances])
+    f = np.tile(grid, len(y))
+    y = np.repeat(y, len(grid))
     if loss.shifts:
         f = f + y
     with np.errstate(all="ignore"):  # far out a loss may be more than a number holds
@@ -84,9 +85,11 @@ def _check_answers(loss, y, f, counts, beta):
         )
     _check_parts(f"{owner}.derivatives", zip(("slope", "curvature"), pair), f.shape)
     _check_parts(f"{owner}.value", [("the loss", loss.value(y, f))], f.shape)
-    answers = loss.message(y, Natural(1 + 0 * f, -f, 1 + 0 * f), counts, beta)
-    for names, arrays in zip((Moments._fields, Natural._fields), answers):
-        _check_parts(f"{owner}.message", zip(names, arrays), f.shape)
+    # rows that are predicted as f, with precision and noise 1
+    ones = np.ones(f.shape)
+    moments, message = loss.message(y, Natural(ones, -f, ones), counts, beta)
+    _check_parts(f"{owner}.message", zip(Moments._fields, moments), f.shape)
+    _check_parts(f"{owner}.message", zip(Natural._fields, message), f.shape)
 
 
 def check_derivatives(loss, y, counts, beta):
@@ -133,9 +136,9 @@ def check_response(prior, scale, Q_hat, beta):
 
     The fields are up to 200 times `scale`, (N,), on both sides of 0, and have the
     precisions Q_hat, (N,). Return a warning where the mean rises faster than under a
-    convex penalty, or "".
+    convex penalty, or "". A prior with moments of its own is not asked for its mean.
     """
-    if type(prior.plain).inner is Prior.inner:  # it has moments of its own
+    if type(prior.plain).inner is Prior.inner:
         return ""
     name = type(prior.plain).__name__
     owner = f"prior: {name}.inner"
@@ -143,17 +146,8 @@ def check_response(prior, scale, Q_hat, beta):
     field = np.multiply.outer(np.sinh(np.linspace(-6, 6, 61)), scale)
     mean = prior.inner(field, Q_hat, beta)[1]
     _check_parts(owner, [("the mean", mean)], field.shape)
-    # every second column gets other fields: the columns between must not notice
-    other_fields = field.copy()
-    other_fields[:, 1::2] = np.roll(field[:, 1::2], 20, axis=0)
-    moved = mean - prior.inner(other_fields, Q_hat, beta)[1]
     rounding = 1e-9 * np.abs(mean).max(0)
-    if (np.abs(moved) > rounding)[:, ::2].any():
-        raise ValueError(
-            f"{owner} is not separable: the mean of a column depends on the fields of"
-            " others; rvamp asks a prior column by column (columns that are selected"
-            " together are for GroupLasso)"
-        )
+    _check_separable(prior, field, mean, Q_hat, beta, rounding)
     rise = np.diff(mean, axis=0)
     falls = np.argwhere(rise < -rounding)
     if len(falls):
@@ -163,6 +157,7 @@ def check_response(prior, scale, Q_hat, beta):
             f" {field[k, i]:.4g} and {field[k + 1, i]:.4g} (Q_hat = {Q_hat[i]:.4g}),"
             " which it does under no prior: mend it"
         )
+    # under a convex penalty a mean rises by 1 / Q_hat a unit of the field at most
     excess = rise - (1 + 1e-6) * np.diff(field, axis=0) / Q_hat
     if np.isfinite(beta) or (excess <= rounding).all():
         return ""
@@ -174,42 +169,74 @@ def check_response(prior, scale, Q_hat, beta):
     )
 
 
+def _check_separable(prior, field, mean, Q_hat, beta, rounding):
+    """Refuse (ValueError) a prior whose mean of a column, (K, N) at fields (K, N),
+    depends on the fields of others by more than `rounding`, (N,).
+    """
+    # every second column gets other fields: the columns between must not notice
+    other_fields = field.copy()
+    other_fields[:, 1::2] = np.roll(field[:, 1::2], 20, axis=0)
+    moved = mean - prior.inner(other_fields, Q_hat, beta)[1]
+    if (np.abs(moved) > rounding)[:, ::2].any():
+        raise ValueError(
+            f"prior: {type(prior.plain).__name__}.inner is not separable: the mean of a"
+            " column depends on the fields of others; rvamp asks a prior column by"
+            " column (columns that are selected together are for GroupLasso)"
+        )
+
+
 def _first_fields(problem, N):
     """Compute the precisions and the standard deviations of the fields that the data
     send to N columns at first, from the fit 0, (N,) each.
+
+    A row that is drawn c times pulls on a column a with the force c a l'. So the field
+    has the precision E[c] a^2 l'', and over rows and counts a variance of about
+    max(E[c], Var c) a^2 l'^2, summed over rows.
     """
     counts = problem.counts
-    slope, curvature = problem.likelihood.derivatives(problem.y, 0 * problem.y)
-    stiffness = curvature.mean()
-    force2 = np.mean(slope**2)
+    at_zero = np.zeros(len(problem.y))
+    slope, curvature = problem.likelihood.derivatives(problem.y, at_zero)
+    mean_curvature = curvature.mean()
+    mean_square_force = np.mean(slope**2)
     # where the loss is flat at 0 it sets no scale
-    if stiffness == 0:
-        stiffness = 1.0
-    if force2 == 0:
-        force2 = 1.0
-    size2 = problem.square_lengths[:N] + 1e-300  # a column of zeros has a field, too
-    Q_hat = counts.mean * size2 * stiffness
-    return Q_hat, np.sqrt(size2 * max(counts.mean, counts.var) * force2)
+    if mean_curvature == 0:
+        mean_curvature = 1.0
+    if mean_square_force == 0:
+        mean_square_force = 1.0
+    # a column of zeros has a field, too
+    square_length = problem.square_lengths[:N] + 1e-300
+    Q_hat = counts.mean * square_length * mean_curvature
+    of_counts = max(counts.mean, counts.var)
+    return Q_hat, np.sqrt(square_length * of_counts * mean_square_force)
+
+
+def _check_answer_of_prior(prior, x, incoming, beta):
+    """Refuse (ValueError) `Moments` x under a message that are not finite, or whose
+    shares are not rho = Q_hat chi and rho_bar = 1 - rho.
+    """
+    owner = f"prior: {type(prior.plain).__name__}.moments"
+    shape = incoming.h.shape
+    _check_parts(owner, zip(Moments._fields, x), shape)
+    if prior.selects(beta):
+        _check_parts(owner, [("Pi", prior.Pi(incoming, beta))], shape)
+    mismatch = np.abs([x.rho - incoming.Q_hat * x.chi, x.rho + x.rho_bar - 1])
+    if mismatch.max() > 1e-6:
+        raise ValueError(f"{owner}: rho must be Q_hat chi, and rho_bar 1 - rho")
 
 
 def _check_chi(prior, incoming, step, tol, beta):
     """Refuse (ValueError) a prior whose moments under a message, a Natural of (N,)
     each, are not finite, or contradict each other at most of the columns.
 
-    The derivative of the mean by the field, over steps (N,) to both sides, must be chi;
-    differences up to tol / Q_hat pass, and such of a tenth.
+    The mean must rise with the field as chi says, over steps (N,) to both sides. They
+    may differ by a tenth, for a mean may have bends between the steps, and by
+    tol / Q_hat where both are small.
     """
-    owner = f"prior: {type(prior.plain).__name__}.moments"
     Q_hat, h, _ = incoming
     low = prior.moments(incoming._replace(h=h - step), beta)
     x = prior.moments(incoming, beta)
     high = prior.moments(incoming._replace(h=h + step), beta)
-    _check_parts(owner, zip(Moments._fields, x), h.shape)
-    if prior.selects(beta):
-        _check_parts(owner, [("Pi", prior.Pi(incoming, beta))], h.shape)
-    mismatch = np.abs([x.rho - Q_hat * x.chi, x.rho + x.rho_bar - 1])
-    if mismatch.max() > 1e-6:
-        raise ValueError(f"{owner}: rho must be Q_hat chi, and rho_bar 1 - rho")
+    _check_answer_of_prior(prior, x, incoming, beta)
     # the rise of the mean over both steps is the integral of chi
     rise = (high.mean - low.mean) / (2 * step)
     chi = (low.chi + 4 * x.chi + high.chi) / 6  # Simpson's rule
@@ -219,30 +246,35 @@ def _check_chi(prior, incoming, step, tol, beta):
     if len(wrong) > len(h) // 2:
         i = wrong[0]
         raise ValueError(
-            f"{owner}: chi = {chi[i]:.4g} at h = {h[i]:.4g}, Q_hat = {Q_hat[i]:.4g}"
-            f" is not the derivative of the mean by the field, {rise[i]:.4g}: "
-            "mend what `inner` (or `channel`) returns"
+            f"prior: {type(prior.plain).__name__}.moments: chi = {chi[i]:.4g} at h ="
+            f" {h[i]:.4g}, Q_hat = {Q_hat[i]:.4g} is not the derivative of the mean by"
+            f" the field, {rise[i]:.4g}: mend what `inner` (or `channel`) returns"
         )
 
 
 def check_moments(problem, prior):
     """Refuse (ValueError) a prior whose moments are not finite, (N,) each, or whose chi
-    is not the derivative of the mean by the field, at most of the columns.
+    is not the derivative of the mean by the field, at most of the columns. Warn of one
+    that is not convex.
 
     The fields are of the size that the data of the `Problem` send, without noise and
     with it; `prior` is that of the coefficients, without the intercept.
     """
+    beta = problem.beta
     N = problem.A.shape[1]
     if prior is not problem.prior:
         N -= 1  # the last column is the intercept's
     unpenalized = [("is_unpenalized()", prior.is_unpenalized())]
     _check_parts(f"prior: {type(prior.plain).__name__}", unpenalized, (N,), ())
-    Q_hat, s = _first_fields(problem, N)
+    Q_hat, sd = _first_fields(problem, N)
     # fields of both signs, near 0 and far
-    h = s * np.resize([0.7, -1.6, 2.9, -0.2, 5.0], N)
-    _check_chi(prior, Natural(Q_hat, h, 0 * s), 1e-4 * s, 1e-6, problem.beta)
+    h = sd * np.resize([0.7, -1.6, 2.9, -0.2, 5.0], N)
+    certain = Natural(Q_hat, h, 0 * sd)
+    _check_chi(prior, certain, step=1e-4 * sd, tol=1e-6, beta=beta)
     # noise smooths the bends of a mean: longer steps are right, and see more of them
-    _check_chi(prior, Natural(Q_hat, h, s**2), 0.5 * s, 1e-2, problem.beta)
-    note = check_response(prior, s, Q_hat, problem.beta)
+    noisy = Natural(Q_hat, h, sd**2)
+    _check_chi(prior, noisy, step=0.5 * sd, tol=1e-2, beta=beta)
+    note = check_response(prior, sd, Q_hat, beta)
     if note:
+        # six frames up is the line that calls `rvamp`
         warnings.warn(note, UserWarning, stacklevel=6)

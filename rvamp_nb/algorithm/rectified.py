@@ -39,18 +39,22 @@ def ramp(a):
 
     Return the lift R(-|a|), which is the mean minus the value max(a, 0) without noise;
     the variance; and the probability that the ramp is not zero.
+
+    With Phi and phi the normal distribution and density, R(a) = a Phi(a) + phi(a) is
+    the mean of the ramp and R_2(a) = (a^2 + 1) Phi(a) + a phi(a) its mean square. For
+    a > 0 the ramp is a + xi plus the ramp of -a and -xi: all follows from that of -|a|.
     """
-    # the ramp of a > 0 is a + xi plus the ramp of -a and -xi: all follows from this one
     low = -np.abs(a)
     pdf = phi(low)
-    tail = np.asarray(ndtr(low))
-    lift = np.asarray(low * tail + pdf)
-    square = np.asarray((low**2 + 1) * tail + low * pdf)
+    tail = np.asarray(ndtr(low))  # arrays, for a number has no entries to be replaced
+    lift = np.asarray(low * tail + pdf)  # R(-|a|)
+    square = np.asarray((low**2 + 1) * tail + low * pdf)  # R_2(-|a|)
     far = np.asarray(low < FAR)
     # far out these sums cancel
     if far.any():
         lift[far], square[far] = tail[far] * tail_moments(np.asarray(low)[far])
     var_below = square - lift**2
+    # R_2(a) - R(a)^2 = 1 - R_2(-a) - 2 a R(-a) - R(-a)^2, with low = -a
     var = np.where(a > 0, 1 - square + 2 * low * lift - lift**2, var_below)
     return lift, var, np.where(a > 0, 1 - tail, tail)
 
@@ -73,17 +77,18 @@ def inside(size, lam, s):
     In a wide interval it is a difference of tails. In a narrow one these cancel, and
     the density is integrated by its Taylor series.
     """
-    middle, width, end, start = noises(
-        np.array([size, lam, lam - size, -lam - size]), s
-    )
-    d2 = middle**2
-    w2 = width**2  # a square is fast, a fourth power is not
-    second = (d2 - 1) * w2 / 6
-    fourth = (d2**2 - 6 * d2 + 3) * w2**2 / 120
-    narrow = 2 * width * phi(middle) * (1 + second + fourth)
-    wide = ndtr(end) - ndtr(start)
+    middle = noises(size, s)
+    half_width = noises(lam, s)
+    upper_end = noises(lam - size, s)
+    lower_end = noises(-lam - size, s)
+    square = middle**2
+    w2 = half_width**2  # a square is fast, a fourth power is not
+    second = (square - 1) * w2 / 6
+    fourth = (square**2 - 6 * square + 3) * w2**2 / 120
+    narrow = 2 * half_width * phi(middle) * (1 + second + fourth)
+    wide = ndtr(upper_end) - ndtr(lower_end)
     # where the next term of the series is below the twelfth digit
-    return np.where(width * (1 + middle) < 0.02, narrow, wide)
+    return np.where(half_width * (1 + middle) < 0.02, narrow, wide)
 
 # %% ../../nbs/workshop/rectified.ipynb #6d17a2fb
 def halved(low, high, q, cdf, steps=100):

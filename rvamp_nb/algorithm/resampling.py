@@ -126,8 +126,8 @@ class Poisson(_Tau):
     tau: float = 0.5
 
     def nodes(self) -> tuple[Array, Array]:
-        """Return the values of one count and their probabilities: ratios of neighbours
-        from the mode outwards, both tails cut where they hold less than 4e-16.
+        """Return the values of one count and their probabilities, those of Poisson's
+        law, tau^k exp(-tau) / k!. Both tails are cut where they hold less than 4e-16.
 
         Returns
         -------
@@ -142,12 +142,15 @@ class Poisson(_Tau):
         mode = int(tau)
         reach = int(12 * np.sqrt(tau) + 30)
         k = np.arange(max(mode - reach, 0), mode + reach + 1.0)
-        below = k[k <= mode][1:]
-        above = k[k > mode]
-        down = np.cumprod((below / tau)[::-1])[::-1]
-        w = np.concatenate([down, [1.0], np.cumprod(tau / above)])
+        # in units of the mode's probability: a value's is tau / k of that before it
+        above = np.cumprod(tau / k[k > mode])
+        ratios_down = k[k <= mode][1:] / tau
+        below = np.cumprod(ratios_down[::-1])[::-1]
+        w = np.concatenate([below, [1.0], above])
         w = w / w.sum()
-        keep = (np.cumsum(w) > 4e-16) & (np.cumsum(w[::-1])[::-1] > 4e-16)
+        from_below = np.cumsum(w)
+        from_above = np.cumsum(w[::-1])[::-1]
+        keep = (from_below > 4e-16) & (from_above > 4e-16)
         return k[keep], w[keep] / w[keep].sum()
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
@@ -216,22 +219,32 @@ class Subsample(_Tau):
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
         """See `Poisson.draw`: zeros and ones, exactly `drawn(M)` ones."""
-        missing = self.drawn(M)
-        is_drawn = np.zeros(M, dtype=bool)
-        among = M
-        if M >= MANY:
-            # a coin for each row, and then corrections at random: quick, and all
-            # subsets stay equally probable
-            if self.tau == 0.5:  # a bit is a coin
-                bits = np.frombuffer(rng.bytes(M // 8 + 1), dtype=np.uint8)
-                is_drawn = np.unpackbits(bits, count=M).view(bool)
-            else:
-                least = int(np.ceil(256 * missing / M))  # no float: coins stay bytes
-                is_drawn = rng.integers(256, size=M, dtype=np.uint8) < least
-            missing -= np.count_nonzero(is_drawn)  # below 0: so many too many
-            among = np.flatnonzero(is_drawn == (missing < 0))
-        is_drawn[rng.choice(among, abs(missing), replace=False)] = missing > 0
+        n = self.drawn(M)
+        if M < MANY:
+            is_drawn = np.zeros(M, dtype=bool)
+            is_drawn[rng.choice(M, n, replace=False)] = True
+            return is_drawn.astype(float)
+        # a coin for each row, and then corrections at random: quick, and all subsets
+        # stay equally probable
+        is_drawn = self._toss_coins(M, n, rng)
+        missing = n - np.count_nonzero(is_drawn)
+        if missing > 0:
+            others = np.flatnonzero(~is_drawn)
+            is_drawn[rng.choice(others, missing, replace=False)] = True
+        else:
+            too_many = np.flatnonzero(is_drawn)
+            is_drawn[rng.choice(too_many, -missing, replace=False)] = False
         return is_drawn.astype(float)
+
+    def _toss_coins(self, M, n, rng):
+        """Toss a coin for each of M rows, which shows heads with a probability of about
+        n / M; return which do, (M,) bool.
+        """
+        if self.tau == 0.5:  # a random bit is a coin
+            bits = np.frombuffer(rng.bytes(M // 8 + 1), dtype=np.uint8)
+            return np.unpackbits(bits, count=M).view(bool)
+        least = int(np.ceil(256 * n / M))  # no float: coins stay bytes
+        return rng.integers(256, size=M, dtype=np.uint8) < least
 
 
 def law_of_one(law, M):
@@ -553,31 +566,35 @@ class DrawError(ValueError):
 
 
 def drawn(name, law, size, rngs, each=1):
-    """Draw rows, (b, size), `each` from each generator; a `DrawError` for draws of
-    another size, for "resampling" below 0, and for multipliers, "randomize",
-    that are not above 0.
+    """Draw `each` times from each generator: return a row for each draw, (b, size).
+    `name` is the law's argument, "resampling" or "randomize".
+
+    A `DrawError` for draws of another size, for counts ("resampling") below 0, and for
+    multipliers ("randomize") that are not above 0. Draws of `Subsample` are right by
+    construction, and not looked at.
     """
-    draws = []
+    rows = []
     for rng in rngs:
-        draws.extend(draw_several(law, size, rng, each))
-    # those of the package's own halves are tested
+        rows.extend(draw_several(law, size, rng, each))
     if name == "resampling" and type(law) is Subsample:
-        return np.array(draws)
-    must = f"{name}: {law!r} must draw"
+        return np.array(rows)
+    fault = f"{name}: {law!r} must draw"
     try:
-        v = check_array(f"{name}: a draw of {law!r}", draws)
+        draws = check_array(f"{name}: a draw of {law!r}", rows)
     except (TypeError, ValueError) as problem:
         raise DrawError(problem) from None
-    if v.shape != (len(draws), size):
-        raise DrawError(f"{must} {size} numbers, not an array of shape {v.shape[1:]}")
-    too_low = v < 0
+    if draws.shape != (len(rows), size):
+        raise DrawError(
+            f"{fault} {size} numbers, not an array of shape {draws.shape[1:]}"
+        )
+    too_low = draws < 0
     range_allowed = ">= 0"
     if name == "randomize":
-        too_low = v <= 0
+        too_low = draws <= 0
         range_allowed = "> 0"
     if too_low.any():
-        raise DrawError(f"{must} numbers {range_allowed}, and drew {v.min():g}")
-    return v
+        raise DrawError(f"{fault} numbers {range_allowed}, and drew {draws.min():g}")
+    return draws
 
 # %% ../../nbs/workshop/resampling.ipynb #e57c030c
 def check_law(name, law, needs=("draw",), positive=False):
@@ -590,29 +607,32 @@ def check_law(name, law, needs=("draw",), positive=False):
     example = "TwoPoint(2, 0.5) or Weakness(0.5)" if positive else "Poisson(0.5)"
     check_interface(name, law, needs, f"a law such as {example}")
     if "nodes" not in needs and lacking(law, ["nodes"]):
-        return
+        return  # a law of draws alone: nothing to compare them with
     try:
         nodes = law.nodes()
     except AttributeError as problem:  # of groups, or strata, of a law of draws alone
         if "nodes" in needs:
             raise TypeError(f"{name}: {law!r} has no nodes ({problem})") from None
         return
-    c, w = _as_law(f"{name}: {law!r}", *nodes, positive)
-    mean = w @ c / w.sum()
-    var = w @ (c - mean) ** 2 / w.sum()
-    comparisons = []
+    values, weights = _as_law(f"{name}: {law!r}", *nodes, positive)
     if "mean" in needs:
-        comparisons = [("mean", law.mean, mean), ("var", law.var, var)]
-    for moment, stated, value in comparisons:
-        # "not ... <=" refuses NaN, too
-        if not abs(stated - value) <= 1e-3 * (value + mean**2):
+        _check_stated(name, law, values, weights)
+    # the package's own laws are tested
+    if "draw" in needs and type(law) not in _INDEPENDENT + (Subsample,):
+        _check_draws(name, law, values, weights / weights.sum())
+
+
+def _check_stated(name, law, values, weights):
+    """Refuse (ValueError) a law whose `mean` or `var` is not that of its nodes."""
+    mean = weights @ values / weights.sum()
+    var = weights @ (values - mean) ** 2 / weights.sum()
+    for moment, stated, value in ("mean", law.mean, mean), ("var", law.var, var):
+        is_right = abs(stated - value) <= 1e-3 * (value + mean**2)
+        if not is_right:  # NaN is not, either
             raise ValueError(
                 f"{name}: {law!r} has {moment} = {stated}, but its nodes have"
                 f" {value:.6g}: make them agree"
             )
-    # the package's own laws are tested
-    if "draw" in needs and type(law) not in _INDEPENDENT + (Subsample,):
-        _check_draws(name, law, c, w / w.sum())
 
 
 PROBES = 40  # draws of a law of the user's
@@ -624,38 +644,49 @@ UNSURE = 21.0  # so many nats: an honest law is refused once in 1e9 laws
 # half: 2.5 %, and one honest law in 30,000; twice: 6.5 %
 
 
-def _check_draws(name, law, c, w):
+def _check_draws(name, law, values, weights):
     """Refuse (ValueError) a law whose draws have another mean, or another variance,
-    than its nodes c with weights w, (K,), or, where all nodes are whole numbers,
-    another share of zeros. Differences within the error of the draws pass (Bernstein's
-    bound, with the errors of whole draws, whose numbers may be tied to each other).
+    than its nodes, values with weights, (K,), or, where all values are whole numbers,
+    another share of zeros. Differences within the error of the draws pass.
     """
     rngs = [np.random.default_rng(k) for k in range(PROBES)]
     try:
         draws = drawn(name, law, PROBE_SIZE, rngs)
     except (TypeError, ValueError):
         return  # made for one number of rows: it is asked there
-    mean = w @ c
+    mean = weights @ values
+    # for each statistic the numbers to average: at the draws, and at the nodes
     statistics = {
-        "mean": (draws, c),
-        "variance": ((draws - mean) ** 2, (c - mean) ** 2),
+        "mean": (draws, values),
+        "variance": ((draws - mean) ** 2, (values - mean) ** 2),
     }
-    if np.all(c == np.rint(c)):
-        statistics["share of zeros"] = 1.0 * (draws == 0), 1.0 * (c == 0)
-    # for each the values at the draws, and at the nodes
+    if np.all(values == np.rint(values)):
+        statistics["share of zeros"] = 1.0 * (draws == 0), 1.0 * (values == 0)
     for statistic, (of_draws, of_nodes) in statistics.items():
-        expected = w @ of_nodes
+        expected = weights @ of_nodes
         average = of_draws.mean()
-        # of independent numbers; where these are tied, that of whole draws is larger
-        var = w @ (of_nodes - expected) ** 2 / draws.size
-        var = max(var, of_draws.mean(1).var() / PROBES)
-        bound = np.sqrt(2 * UNSURE * var)
-        bound = bound + 2 * UNSURE / 3 * of_nodes.max() / draws.size
+        bound = _bound_error(of_draws, of_nodes, weights)
         if abs(average - expected) > bound + 1e-3 * expected:
             raise ValueError(
                 f"{name}: {law!r} draws numbers with the {statistic} {average:.4g}, "
                 f"but its nodes have {expected:.4g}: make `draw` and `nodes` agree"
             )
+
+
+def _bound_error(of_draws, of_nodes, weights):
+    """Bound the error of the average of numbers, (PROBES, PROBE_SIZE), whose law has
+    the values of_nodes with weights, (K,): Bernstein's inequality,
+
+        sqrt(2 L var) + 2 L max / (3 n),   L = UNSURE,
+
+    for the variance var of the average of n numbers and their maximum.
+    """
+    n = of_draws.size
+    # of independent numbers; where these are tied, that of whole draws is larger
+    var = weights @ (of_nodes - weights @ of_nodes) ** 2 / n
+    var = max(var, of_draws.mean(1).var() / PROBES)
+    bound = np.sqrt(2 * UNSURE * var)
+    return bound + 2 * UNSURE / 3 * of_nodes.max() / n
 
 # %% ../../nbs/workshop/resampling.ipynb #g0100009
 class _Tied:
@@ -851,23 +882,23 @@ def _of_groups(groups, strata):
     `strata`. Refuse (ValueError) a group with rows of two strata. A group is present if
     one of its rows is.
     """
-    group = groups.index
-    stratum = strata.index
-    strata._check_rows(len(group))
+    strata._check_rows(len(groups.index))
     # rows that are not present have a number beyond the last stratum
-    rows = np.flatnonzero(stratum < len(strata.names))
-    present, first = np.unique(group[rows], return_index=True)
+    is_present = strata.index < len(strata.names)
+    group = groups.index[is_present]  # of each row
+    stratum = strata.index[is_present]
+    present, first_row = np.unique(group, return_index=True)
     stratum_of_group = np.zeros(len(groups.names), dtype=int)
-    stratum_of_group[present] = stratum[rows[first]]
+    stratum_of_group[present] = stratum[first_row]
     # the first row sets the stratum of its group: all others must agree with it
-    astray = rows[stratum[rows] != stratum_of_group[group[rows]]]
+    expected = stratum_of_group[group]
+    astray = np.flatnonzero(stratum != expected)
     if len(astray):
         row = astray[0]
-        name = groups.names[group[row]]
-        a, b = strata.names[[stratum_of_group[group[row]], stratum[row]]]
         raise ValueError(
-            f"Grouped: group {name} has rows in the strata {a} and {b}; a group is"
-            " drawn as a whole, so its rows need one stratum"
+            f"Grouped: group {groups.names[group[row]]} has rows in the strata"
+            f" {strata.names[expected[row]]} and {strata.names[stratum[row]]}; a group"
+            " is drawn as a whole, so its rows need one stratum"
         )
-    is_present = np.isin(np.arange(len(stratum_of_group)), present)
-    return Stratified(strata.law, strata.names[stratum_of_group], is_present)
+    group_is_present = np.isin(np.arange(len(groups.names)), present)
+    return Stratified(strata.law, strata.names[stratum_of_group], group_is_present)

@@ -264,31 +264,44 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None, limit=None):
     return the `Fit`. If the iteration fails, repeat it by continuation from a larger
     penalty. `anderson` and `limit`, a bound on the calls of losses, are as in `run`.
     """
-    options = tol, max_iter, damping
     take_step = step_for(problem.A)
     retry = None
     with threads(problem.A):
-        result = iteration.run(problem, state, *options, anderson, take_step, limit)
+        result = iteration.run(
+            problem, state, tol, max_iter, damping, anderson, take_step, limit
+        )
         if result.failure and WORK.get() < result.limit:
-            retry = iteration.continuation(problem, *options, take_step, result.limit)
+            retry = iteration.continuation(
+                problem, tol, max_iter, damping, take_step, result.limit
+            )
     route = ""
     if retry is not None:
         route = "by continuation from a larger penalty"
         result = _merge_runs(result, retry, route)
-    n_iter = len(result.trace)
-    converged = not result.failure
-    status = f"converged in {n_iter} steps"
-    if route:
-        status += f", {route}"
-    if not converged:
-        status = (
+    return Fit(
+        problem,
+        result.last,
+        not result.failure,
+        len(result.trace),
+        _describe_end(result, route),
+        result.trace,
+        tol,
+        result.lost,
+    )
+
+
+def _describe_end(result, route):
+    """Return the status of a fit: how its `Run` ended, by which route, or ""."""
+    if result.failure:
+        return (
             f"not converged ({result.failure}). What to try: raise lam or max_iter;"
             " look for duplicated columns and for rows far from all others; standardise"
             " A"
         )
-    return Fit(
-        problem, result.last, converged, n_iter, status, result.trace, tol, result.lost
-    )
+    status = f"converged in {len(result.trace)} steps"
+    if route:
+        status += f", {route}"
+    return status
 
 
 def _merge_runs(first, retry, route):
@@ -345,44 +358,48 @@ def _check_scale(name, values, most=1e70):
         )
 
 # %% ../../nbs/workshop/solver.ipynb #4b0737b7
-def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
+def _make_problem(A, y, lam, prior, loss, counts, beta, intercept):
     """Validate the arguments of `rvamp` and return them as a `Problem`, with a column
     of ones at the end of A for an intercept.
+
+    Table and target come first, for all else must fit them; then each other argument
+    alone; then what only the whole problem shows. Of several faults the first is named.
     """
     A = _as_matrix(A)
     N = A.shape[1]
-    is_chunked = chunk_axis(A) is not None
     y = check_array("y", y, (len(A),), of="row of A")
     y = np.array(y)  # the caller may change the original
     _check_scale("y", y)
     beta = check_number("rvamp", "beta", beta, 0, closed="]")
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
-    likelihood = read_loss(likelihood)
-    if isinstance(likelihood, GroupedLoss):
-        likelihood = likelihood.loss  # of an earlier fit: counts make its groups anew
+    loss = read_loss(loss)
+    if isinstance(loss, GroupedLoss):
+        loss = loss.loss  # of an earlier fit: counts make its groups anew
     check_law("resampling", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
     prior = read_prior(lam, prior)
     prior.check(N, beta)
     prior.check_table(A)
-    likelihood.check(y, beta)
-    plain = likelihood.plain
-    check_own_loss(likelihood, y, counts, beta)
-    likelihood = group_loss(likelihood, counts, A, y, beta)  # chapter 5.2
+    loss.check(y, beta)
+    check_own_loss(loss, y, counts, beta)
+
+    table = A
     whole_prior = prior
     if intercept:
-        A = with_ones(A)
+        table = with_ones(A)
         whole_prior = WithIntercept(prior, N)
+    loss_of_groups = group_loss(loss, counts, A, y, beta)  # chapter 5.2
+    is_chunked = chunk_axis(A) is not None
     if is_chunked:
-        _check_stored(A)
-    problem = Problem(A, y, whole_prior, likelihood, counts, beta)
+        _check_stored(table)
+    problem = Problem(table, y, whole_prior, loss_of_groups, counts, beta)
     # priors of the package are tested; groups have no moments of one column alone
     is_tested = type(prior).__module__.startswith("rvamp_nb.algorithm.")
     if not is_tested and not prior.column_groups:
         check_moments(problem, prior)
     _check_unpenalised(problem)
-    if plain.shifts and not intercept and not is_chunked:
+    if loss.plain.shifts and not intercept and not is_chunked:
         _warn_uncentred(A, y)
     return problem
 
@@ -401,14 +418,17 @@ def _warn_uncentred(A, y):
     """
     mean = y.mean()
     root = len(y) ** 0.5  # a standard error is the deviation over it
-    if not abs(mean) * root > FAR_FROM_ZERO * y.std():
+    y_is_centred = not abs(mean) * root > FAR_FROM_ZERO * y.std()  # or not a number
+    if y_is_centred:
         return
     means = A.mean(0)
     lengths = np.linalg.norm(A, axis=0)
     deviations = A.std(0)
     uncentred = np.abs(means) * root > FAR_FROM_ZERO * deviations
-    if not deviations[uncentred].all():  # a column of ones is an intercept
+    is_intercept = deviations == 0  # a constant column
+    if is_intercept[uncentred].any():
         return
+    # a column of about unit length has been scaled, and is left out
     raw = (lengths < 1 / RAW_LENGTH) | (lengths > RAW_LENGTH)
     columns = np.flatnonzero(uncentred & raw)
     if len(columns):
@@ -471,8 +491,12 @@ def _warm_state(warm_start, problem):
             f"warm_start is for a problem of shape {shape}, A has shape"
             f" {problem.A.shape}"
         )
+    # a loss of groups makes blocks of it, and refuses those of other groups; any other
+    # loss returns it as it is
     to_likelihood = problem.likelihood.initial_message(state.to_likelihood)
-    if not (problem.likelihood.layout or isinstance(to_likelihood, Natural)):
+    has_groups = problem.likelihood.layout is not None
+    is_in_blocks = not isinstance(to_likelihood, Natural)
+    if is_in_blocks and not has_groups:
         raise ValueError(
             "warm_start is for rows in groups, and counts has no groups: give it"
             " Grouped(law, groups)"
@@ -576,7 +600,7 @@ def rvamp(
     names = None
     if not isinstance(A, np.ndarray):
         names = names_of(A)
-    problem = _problem(A, y, lam, prior, loss, resampling, beta, intercept)
+    problem = _make_problem(A, y, lam, prior, loss, resampling, beta, intercept)
     options = _check_steering(tol, max_iter, damping)
     start = None
     if warm_start is not None:
@@ -949,7 +973,7 @@ def rvamp_path(
     >>> print(path.lambdas.round(3), path.Pi.sum(0).round(1))
     [1.643 0.605 0.223 0.082] [0.  1.5 6.1 9.7]
     """
-    problem = _problem(A, y, None, prior, loss, resampling, beta, intercept)
+    problem = _make_problem(A, y, None, prior, loss, resampling, beta, intercept)
     if problem.prior.scaled(1.0) is None:
         raise TypeError(
             "a path needs a prior with a penalty to vary, such as Laplace(1.0), not"

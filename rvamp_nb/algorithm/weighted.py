@@ -190,7 +190,9 @@ class WeightedLoss(_Weighted, Loss):
         return np.isinf(beta) or alike or isinstance(self.loss, Squared)
 
     def asked(self, y: Array, beta: float) -> tuple[Any, ...]:
-        """Return the loss that computes the message, and what it takes for y.
+        """Return the loss that computes the message, and what it takes for y. The plain
+        loss can do it where `translates`. Where it cannot, one is made whose "y" are
+        numbers of rows, by which it finds target, weight and offset of each.
 
         Parameters
         ----------
@@ -206,7 +208,7 @@ class WeightedLoss(_Weighted, Loss):
         y : (M,) array
             What it takes for y.
         weight, offset : (M,) arrays, or 1 and 0
-            What to translate its answer by.
+            What to translate its answer by: nothing, where rows are numbered.
         """
         if self.translates(beta):
             y, weight, offset = self.known(y)
@@ -215,12 +217,15 @@ class WeightedLoss(_Weighted, Loss):
         return loss, numbers, 1.0, 0.0
 
     def check(self, y: Array, beta: float) -> None:
-        """See `Loss.check`: lengths that do not fit, and what the plain loss refuses in
-        the rows that weigh something.
+        """See `Loss.check`. A ValueError for lengths that do not fit, for what the
+        plain loss refuses in rows that weigh something, for offsets beyond which a row
+        has no noise left, and, at finite beta, for weights that differ if the loss has
+        a channel of its own, which knows one beta for all rows.
         """
         _, weight, offset = self.known(y)
-        self.loss.check(y[weight > FAINTEST], beta)
-        largest = np.abs(offset[weight > FAINTEST]).max()
+        counts = weight > FAINTEST
+        self.loss.check(y[counts], beta)
+        largest = np.abs(offset[counts]).max()
         most = self.loss.most_offset
         if largest > most:
             raise ValueError(

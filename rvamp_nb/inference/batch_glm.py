@@ -54,8 +54,10 @@ def _check_range(name, numbers, most):
     """Raise a ValueError if products of such numbers would leave the 64-bit range."""
     v = numbers[numbers > 0]
     if not ((v > 1 / most) & (v < most)).all():
-        sizes = f"{name} are {v.min():.0e} to {v.max():.0e}, too far from 1 for"
-        raise ValueError(f"{sizes} 64-bit numbers; change their units")
+        raise ValueError(
+            f"{name} are {v.min():.0e} to {v.max():.0e}, too far from 1 for 64-bit"
+            " numbers; change their units"
+        )
 
 
 def _largest_entries(name, table):
@@ -90,8 +92,7 @@ def _orthonormal_basis(columns):
     """
     _, length, turn = np.linalg.svd(columns, full_matrices=False)
     spanned = length > 1e-13 * length.max(initial=0)
-    length = length[spanned]
-    return turn[spanned].T / length
+    return turn[spanned].T / length[spanned]
 
 
 def _normalise_rest(F, columns):
@@ -283,15 +284,23 @@ def _choose_length(p, f, along, z, step, whole):
     than 1, and the objective is not evaluated.
     """
     length = np.ones(len(z))
-    tame = np.abs(along).max(1, initial=0) <= 1
-    unsure = ~(whole & tame & (p.loss.name in TAME))
-    if not unsure.any():
-        return length
-    p = p.of_refits(unsure)
-    f = f[unsure]
-    along = along[unsure]
-    z = z[unsure]
-    step = step[unsure]
+    is_short = np.abs(along).max(1, initial=0) <= 1
+    may_rise = ~(whole & is_short & (p.loss.name in TAME))
+    if may_rise.any():
+        length[may_rise] = _halve_until_lower(
+            p.of_refits(may_rise),
+            f[may_rise],
+            along[may_rise],
+            z[may_rise],
+            step[may_rise],
+        )
+    return length
+
+
+def _halve_until_lower(p, f, along, z, step):
+    """Return the largest of 1, 1/2, 1/4, ... of its step at which the penalised loss of
+    each refit is not higher than before, (b,); arguments as of `_choose_length`.
+    """
 
     def penalised(loss, v):
         return loss.sum(1) + np.sum(p.t * np.abs(v) + p.k * v**2 / 2, 1)
@@ -299,16 +308,15 @@ def _choose_length(p, f, along, z, step, whole):
     loss_before = p.loss.value(p.y, f, p.counts)
     # a sum of so many terms is known to its rounding only
     bound = penalised(loss_before, z) + 1e-14 * np.abs(loss_before).sum(1)
-    tried = np.ones(len(z))
+    length = np.ones(len(z))
     for _ in range(40):  # 2^-40 of a step is rounding
-        share = tried[:, None]
+        share = length[:, None]
         loss = p.loss.value(p.y, f + share * along, p.counts)
         # so written, an objective that is nan counts as higher
         higher = ~(penalised(loss, z + share * step) <= bound)
         if not higher.any():
             break
-        tried[higher] /= 2
-    length[unsure] = tried
+        length[higher] /= 2
     return length
 
 
@@ -336,27 +344,39 @@ def _pad_faces(used):
     return padded, real
 
 
-def _newton_step(p, going, at, pull):
-    """Take one Newton step, in place, of the refits numbered `going`, each on its used
-    columns alone. `pull`, (b, n), is minus the slope of the loss.
+def _adjust_loan(lent, whole):
+    """Return the share of curvature that Huber's tails are lent at the next step, (b,):
+    less after a whole step, so that steps become Newton's, more after a cut one.
+    """
+    less = np.maximum(lent / 10, 1e-10)
+    more = np.minimum(100 * lent, 1)
+    return np.where(whole, less, more)
 
-    All linear systems are solved at once, so faces are padded to one size.
+
+def _newton_step(p, going, at, pull):
+    """Take one Newton step of b refits of a `_Many`, each on its used columns alone,
+    and write it into the `_Iterates` at, (b', n), in which they are numbered `going`,
+    (b,). `pull`, (b, n), is minus the slope of the loss.
+
+    All linear systems are solved at once, so faces are padded to one size n': a padded
+    coefficient has zeros everywhere, and 1 on the diagonal.
     """
     columns, real = _pad_faces(at.used[going])
-    among_all = going[:, None], columns
-    among_going = np.arange(len(going))[:, None], columns
-    face = going[np.nonzero(real)[0]], columns[real]
+
+    def on_faces(values):  # (b, n) to (b, n')
+        return np.take_along_axis(values, columns, axis=1) * real
 
     X = p.X[columns]
-    X[~real] = 0  # what is filled up takes no part
-    p = p._replace(t=p.t[among_going] * real, k=p.k[among_going] * real)
+    X[~real] = 0
+    p = p._replace(t=on_faces(p.t), k=on_faces(p.k))
     f = at.f[going]
-    old = at.z[among_all] * real
-    sign = at.sign[among_all] * real
-    downhill = pull[among_going] * real - p.k * old - p.t * sign
+    old = on_faces(at.z[going])
+    sign = on_faces(at.sign[going])
+    downhill = on_faces(pull) - p.k * old - p.t * sign
     G = p.loss.hessian(X, p.y, f, p.counts, at.lent[going, None])
-    # the einsum is a view of all diagonals; 1 makes filled-up rows solvable
-    np.einsum("bii->bi", G)[:] += np.where(real, p.k + at.small[among_all], 1.0)
+    ridge = np.where(real, p.k + on_faces(at.small[going]), 1.0)
+    diagonal = np.arange(columns.shape[1])
+    G[:, diagonal, diagonal] += ridge
     step = np.linalg.solve(G, downhill[..., None])[..., 0]
 
     new, calm, leaving = _line_step(G, downhill, sign, old, step)
@@ -367,15 +387,15 @@ def _newton_step(p, going, at, pull):
         whole = length == 1
         new = np.where(whole, new, old + length * step)
         leaving &= whole
-        # lend Huber's tails less curvature after a whole step, more after a cut one
-        less = np.maximum(at.lent[going] / 10, 1e-10)
-        more = np.minimum(100 * at.lent[going], 1)
-        at.lent[going] = np.where(whole[:, 0], less, more)
+        at.lent[going] = _adjust_loan(at.lent[going], whole[:, 0])
+
     at.calm[going] = calm
+    at.f[going] = (new[:, None] @ X)[:, 0]
+    refits, _ = np.nonzero(real)
+    face = going[refits], columns[real]
     at.z[face] = new[real]
     at.used[face] = ~leaving[real]
     at.sign[face] = np.where(leaving, 0.0, sign)[real]
-    at.f[going] = (new[:, None] @ X)[:, 0]
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000016
 _TURNS = 300  # of Newton on some columns
@@ -404,15 +424,16 @@ def _add_violators(p, pull, face, least, most, share=0.0):
     excess[face] = -np.inf
     worst = excess.max(1, initial=-np.inf)
     b, new = np.nonzero(excess > np.maximum(least, share * worst)[:, None])
-    order = np.lexsort((new, -excess[b, new], b))  # of equals the first column
+    # by refit, the worst first, of equals the first column
+    order = np.lexsort((new, -excess[b, new], b))
     b = b[order]
     new = new[order]
     size = excess[b, new]
-    # the rank of a violator in its refit, as b is sorted
-    place = np.arange(len(b)) - np.searchsorted(b, b)
-    enters = (place < most) & (size > 1e-8 * p.t[b, new] + least[b])
+    rank = np.arange(len(b)) - np.searchsorted(b, b)  # in its refit
+    enters = (rank < most) & (size > 1e-8 * p.t[b, new] + least[b])
     # of columns that pull alike, such as copies, the first enters alone
-    enters[1:] &= (place[1:] == 0) | (size[1:] < size[:-1] * (1 - 1e-9))
+    smaller = size[1:] < size[:-1] * (1 - 1e-9)
+    enters[1:] &= (rank[1:] == 0) | smaller
     return (b[enters], new[enters]), worst
 
 
@@ -441,26 +462,30 @@ def _grow_faces(p, going, at, pull, in_use, least):
 
 
 def _solve_on_columns(p, z, used, sign):
-    """Solve all refits on the columns of p, in place, by Newton steps on faces that
-    grow; return a mask of those that reach their minimum, (b,).
+    """Solve b refits on the columns of a `_Many`, in place, by Newton steps on faces
+    that grow; return a mask of those that reach their minimum, (b,).
 
-    z, (b, n), are the coefficients, `used` a mask of those that may differ from 0, and
-    `sign` their signs.
+    z, (b, n), are the coefficients, `used` a mask of those that may differ from 0 (the
+    face of a refit), and `sign` their signs. In a turn each refit that is not solved
+    takes in columns that violate their optimality condition, if its face is nearly
+    solved, and then takes a Newton step; solved ones are left out.
     """
     solved = np.full(len(z), z.size == 0)
     if not z.size:
         return solved
     calm = np.ones(len(z), dtype=bool)
     at = _Iterates(z, used, sign, z @ p.X, calm, np.ones(len(z)), p.small())
-    going = np.arange(len(z))
+    going = np.arange(len(z))  # numbers of the refits that are not solved, those of p
     for _ in range(_TURNS):
         f = at.f[going]
         pull = -p.loss.slope(p.y, f, p.counts) @ p.X.T
         in_use = np.nonzero(used[going])
         residual = _face_residuals(p, going, at, pull, in_use)
-        # a face grows once it is nearly solved, never if it diverged
+        # no column enters while signs change, or once the refit diverged
         finite = np.isfinite(residual)
         ready = calm[going] & finite
+        # a violation must exceed rounding, and what used columns miss theirs by: these
+        # move others' pulls, three times as much to be safe
         least = np.where(ready, 1e-13 * p.force + 3 * residual, np.inf)
         grown = _grow_faces(p, going, at, pull, in_use, least)
         # Huber's outliers round the pulls by more than the usual tolerance
@@ -490,30 +515,34 @@ def _minimise_on_face(p, b, columns, v):
     shrinkage = p.t[b, columns] * np.sign(v)
     # a slope below this is 0 up to rounding
     least = 1e-13 * p.force[b]
-    step_size = np.inf
+    needs_factor = True
     for _ in range(24):
         prediction = v @ X
         downhill = -(X @ p.loss.slope(y, prediction, c)) - k * v - shrinkage
-        if step_size == np.inf:  # at first, and when steps shrink too slowly
+        if needs_factor:
             ridge = k + _small(X**2 @ c)
             G = p.loss.hessian(X, y, prediction, c, 0.0) + np.diag(ridge)
             root, failed = dpotrf(G)
             if failed:
                 return None
-        step = dpotrs(root, downhill)[0]
+            last_size = np.inf
+        step, _ = dpotrs(root, downhill)
         v = v + step
-        size_before = step_size
-        step_size = np.abs(step).max()
-        if step_size <= 1e-11 * np.abs(v).max() or np.abs(downhill).max() <= least:
+        size = np.abs(step).max()
+        if size <= 1e-11 * np.abs(v).max() or np.abs(downhill).max() <= least:
             return v
-        if not step_size < size_before / 10:
-            step_size = np.inf
+        # the factor is kept as long as steps shrink quickly
+        needs_factor = not size < last_size / 10
+        last_size = size
     return None
 
 
 def _polish(p, b, used, z, f):
-    """Solve refit b once more on its used columns, in place, so that no digit depends
-    on the way to it; return whether it converges and keeps all signs.
+    """Solve refit b once more on its used columns, `used` (b, n), so that no digit
+    depends on the way to it. Return whether this converges and keeps all signs.
+
+    Only then the coefficients z, (b, n), are replaced; the refit's predictions f, (M,),
+    always.
     """
     columns = np.flatnonzero(used[b])
     X = p.X[columns]
@@ -521,8 +550,9 @@ def _polish(p, b, used, z, f):
     f[:] = old @ X
     if not len(columns):
         return True
-    # three digits are the same on every way
-    unit = np.ldexp(1.0, np.frexp(old)[1] - 10)
+    # begin at three digits, 10 bits, of the coefficients: all ways agree on these
+    _, exponent = np.frexp(old)
+    unit = np.ldexp(1.0, exponent - 10)
     v = _minimise_on_face(p, b, columns, np.round(old / unit) * unit)
     if v is None:
         return False
@@ -544,11 +574,13 @@ class _Optimality(NamedTuple):
 
 
 def _check_optimality(p, w, z, f, used, most=20):
-    """Check the optimality conditions of all columns; return `_Optimality`.
+    """Check the optimality conditions of all columns of a `_Many`; return `_Optimality`
+    with at most `most` violators in each of the b refits.
 
-    A used column, z (b, n) where `used` (b, n), pulls exactly as hard as its penalty;
-    any other one no harder. w, (n,), numbers these columns; f, (b, M), are the
-    predictions. There are at most `most` violators in each refit.
+    The refits were solved on the columns numbered w, (n,): z, (b, n), are their
+    coefficients, `used`, (b, n), those that may differ from 0, and f, (b, M), the
+    predictions. A used column must pull exactly as hard as its penalty, any other one
+    no harder.
     """
     pull = -p.loss.slope(p.y, f, p.counts) @ p.X.T
     refits, places = np.nonzero(used)
@@ -560,7 +592,7 @@ def _check_optimality(p, w, z, f, used, most=20):
     # a column that nearly ties with its penalty might be in another minimum
     nearly_ties = excess >= -1e-8 * p.t.max(1, initial=0) - rounding
     violation = np.abs(pull[face] - p.k[face] * z - t * np.sign(z))
-    # `maximum.at` takes the largest over the columns of each refit
+    # the largest of each refit, relative to its penalty or, without one, its forces
     gap = np.zeros(len(f))
     np.maximum.at(gap, refits, violation / np.maximum(t + p.force[refits], 1e-300))
     is_met = ~nearly_ties & (gap <= 1e-10)
@@ -591,21 +623,23 @@ def _first_columns(p, solution, always, likely):
 
 
 def _solve_on_all(p, likely, start=0.0):
-    """Solve refits on few columns, let violators in, and solve again until there are
-    none; return their `_Solution`. `likely`, (n,) bool or None, are the first columns;
-    `start` is (b, n).
+    """Solve the b refits of a `_Many` on few columns, let violators in, and solve again
+    until there are none; return their `_Solution`. `likely`, (n,) bool or None, are the
+    first columns; `start`, (b, n) or 0, is where to begin.
+
+    The columns w are those of all refits; one that needs no other column is done.
     """
-    b = len(p.t)
+    n_refits = len(p.t)
     solution = _Solution(
         x=np.zeros(p.t.shape) + start,
         f=np.zeros(p.counts.shape),
-        sure=np.zeros(b, dtype=bool),
-        gap=np.zeros(b),
+        sure=np.zeros(n_refits, dtype=bool),
+        gap=np.zeros(n_refits),
     )
-    always = (p.t[0] == 0) & (p.lowest < 0)
+    always = (p.t[0] == 0) & (p.lowest < 0)  # unpenalised columns are always in use
     w = _first_columns(p, solution, always, likely)
-    going = np.arange(b)
-    idle = 0
+    going = np.arange(n_refits)  # numbers of the refits that are not done, those of p
+    idle_rounds = 0
     for _ in range(_ROUNDS):
         z = solution.x[:, w][going]
         used = always[w] | (z != 0)
@@ -615,6 +649,7 @@ def _solve_on_all(p, likely, start=0.0):
         f = z @ few.X
         optimality = _check_optimality(p, w, z, f, used)
         refits, columns = optimality.violators
+        # a refit that was not solved on w will not be on more columns
         again = np.zeros_like(solved)
         again[refits] = True
         again &= solved
@@ -628,8 +663,8 @@ def _solve_on_all(p, likely, start=0.0):
             break
         n_before = len(w)
         w = np.union1d(w, columns[again[refits]])
-        idle = 0 if len(w) > n_before else idle + 1
-        if idle == _IDLE:  # the rounds repeat each other
+        idle_rounds = 0 if len(w) > n_before else idle_rounds + 1
+        if idle_rounds == _IDLE:  # the rounds repeat each other
             break
         going = going[again]
         p = p.of_refits(again)
@@ -675,24 +710,23 @@ def _solve_from_products(p, b, inside, start):
     products with each other and with the target: return its coefficients, (n,), from
     `start` on, and whether no other guess finds others.
 
-    As few rows as columns and target, those of the triangular factor of the products,
-    have the same ones.
+    With X the n' columns and the target, one row for each, on the rows that are drawn,
+    times the roots of their counts, XX' = LL'. The loss depends on XX' alone: the
+    triangular factor L takes the place of X, n' + 1 rows of the table that of all.
     """
     columns = np.flatnonzero(inside)
     rows = np.flatnonzero(p.counts[b])
     root_count = np.sqrt(p.counts[b, rows])
     drawn = np.empty((len(columns) + 1, len(rows)))
-    for i, column in enumerate(columns):
+    for i, column in enumerate(columns):  # straight into its place, without a copy
         np.take(p.X[column], rows, out=drawn[i], mode="clip")
     drawn[-1] = p.y[b, rows]
     drawn *= root_count
-    root, failed = dpotrf(drawn @ drawn.T, lower=1, clean=1)
+    L, failed = dpotrf(drawn @ drawn.T, lower=1, clean=1)
     if failed:  # columns that depend on each other
         return start, False
-    one = slice(b, b + 1)
-    few = p.of_refits(one).of_columns(columns)
-    ones = np.ones((1, len(root)))
-    few = few._replace(X=root[:-1], y=root[-1:], counts=ones)
+    few = p.of_refits([b]).of_columns(columns)
+    few = few._replace(X=L[:-1], y=L[-1:], counts=np.ones((1, len(L))))
     solution = _solve_on_all(few, inside[columns], start[columns])
     x = np.zeros(len(inside))
     x[columns] = solution.x[0]
@@ -704,25 +738,27 @@ def _solve_by_products(p, likely, start):
     of columns that are not 0 at the start, (b, n), or `likely`, (n,) bool, and then of
     those that violate their condition.
     """
-    always = (p.t[0] == 0) & (p.lowest < 0)
-    inside = always | (start != 0)
+    always = (p.t[0] == 0) & (p.lowest < 0)  # unpenalised columns
+    inside = always | (start != 0)  # (b, n): the columns of each refit
     inside[~start.any(1)] |= likely
     x = start.copy()
     f = np.zeros(p.counts.shape)
     sure = np.zeros(len(x), dtype=bool)
     gap = np.zeros(len(x))
-    going = np.arange(len(x))
+    going = np.arange(len(x))  # refits whose columns have changed
     for _ in range(_ROUNDS):
         for b in going:
             x[b], sure[b] = _solve_from_products(p, b, inside[b], x[b])
+        # conditions of all columns, on all rows
         w = np.flatnonzero(inside[going].any(0))
         z = x[np.ix_(going, w)]
         f[going] = z @ p.X[w]
-        some = p.of_refits(going)
-        optimality = _check_optimality(some, w, z, f[going], always[w] | (z != 0))
+        in_use = (z != 0) | always[w]
+        optimality = _check_optimality(p.of_refits(going), w, z, f[going], in_use)
         gap[going] = optimality.gap
         refits, columns = optimality.violators
         inside[going[refits], columns] = True
+        # those with violators once more, unless their products have failed
         again = np.isin(np.arange(len(going)), refits) & sure[going]
         sure[going] &= optimality.met
         going = going[again]
@@ -742,14 +778,15 @@ def _solve_in_batches(p, likely, start):
     if start is None:
         start = _start_together(p, likely)
     start = np.broadcast_to(start, p.t.shape)
-    numbers_each = max(M * min(M, n), n, 1)
     solve = _solve_on_all
+    # numbers in memory for a refit: its columns in use, M of them at most, padded
+    numbers_each = max(M * min(M, n), n, 1)
     if M >= LONG and p.loss.name == "squared" and likely is not None:
         solve = _solve_by_products
     # a copy of the drawn rows pays in a long table with many that are not drawn
     elif M >= LONG and np.count_nonzero(p.counts) < 0.75 * p.counts.size:
-        numbers_each = _MEMORY
         solve = _solve_drawn
+        numbers_each = _MEMORY  # one refit at a time
     batch_size = int(np.clip(_MEMORY // numbers_each, 1, b))
     for i in range(0, b, batch_size):
         batch = slice(i, i + batch_size)
@@ -757,22 +794,27 @@ def _solve_in_batches(p, likely, start):
 
 
 def refit(table, counts, factor, likely=None, start=None):
-    """Solve many refits of one table (`general-refit`), with counts (b, M) >= 0 and
-    both penalties of each column multiplied by `factor`, (b, N) or (b, 1), > 0.
-    `likely`, (N,) bool, are columns to try first, and `start`, (b, N), is where to
-    begin; neither moves a digit.
+    """Solve b refits of a `UnitTable` (`general-refit`), with counts, (b, M), >= 0 and
+    both penalties of each column multiplied by `factor`, (b, N) or (b, 1), > 0; return
+    them as `Refitted`.
 
-    Return `Refitted`. A refit is sure where its conditions are met to 1e-10 and no
-    unused column ties with its penalty. A gap is relative to the column's penalty plus
-    the largest pull that a column of unit length could have.
+    `likely`, (N,) bool, are columns to try first, and `start`, (b, N), is where to
+    begin: they save time, and the answer is the same in all digits.
+
+    A refit is sure where its conditions are met to 1e-10 and no unused column ties with
+    its penalty. A gap is relative to the column's penalty plus the largest pull that a
+    column of unit length could have.
     """
     loss = table.loss
+    # the table has an orthonormal basis in place of the unpenalised columns, which come
+    # first
     rank = len(table.start)
     if factor.shape[1] > 1:
         unpenalised = np.ones((len(counts), rank))
         factor = np.hstack([unpenalised, factor[:, ~table.free]])
     if likely is not None:
         likely = np.append(np.ones(rank, dtype=bool), likely[~table.free])
+    # counts and penalties are divided by the largest count, which moves no minimum:
     # with a largest count of 1 tolerances mean the same in every refit
     largest_count = np.where(counts.any(1), counts.max(1), 1.0)[:, None]
     with np.errstate(all="ignore"):  # what is not finite is not sure
@@ -781,6 +823,7 @@ def refit(table, counts, factor, likely=None, start=None):
         c = counts / largest_count
         factor = factor / largest_count
         y = np.broadcast_to(table.y, counts.shape)
+        # the norm of the residuals at 0, which no column of unit length out-pulls
         force = np.linalg.norm(loss.slope(y, np.zeros(c.shape), c), axis=1)
         problem = _Many(
             X=table.X,
@@ -826,10 +869,10 @@ def penalised_fit(
     x = refitted.x[0]
     gap = refitted.gap[0]
     if not gap <= GAP:
-        in_use = f"{(x != 0).sum()} of {len(t)} columns in use"
         raise RuntimeError(
-            f"a refit (loss {loss!r}, {len(rows)} rows drawn, {in_use}) did not reach"
-            f" its optimality conditions: they are off by {gap:.1e}, and {GAP:g} is"
-            " asked. Penalise more, or drop columns that repeat others"
+            f"a refit (loss {loss!r}, {len(rows)} rows drawn, {(x != 0).sum()} of"
+            f" {len(t)} columns in use) did not reach its optimality conditions: they"
+            f" are off by {gap:.1e}, and {GAP:g} is asked. Penalise more, or drop"
+            " columns that repeat others"
         )
     return x

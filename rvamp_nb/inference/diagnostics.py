@@ -143,7 +143,11 @@ class Diagnostics(NamedTuple):
     unit: str = "row"
 
     def __str__(self):
-        text = f"{self.reliability}: {'; '.join(self.reasons) or 'no sign of trouble'}"
+        return f"{self.reliability}: {self._describe()}"
+
+    def _describe(self):
+        """Write why Π has its grade, and how many rows it seems to vary with."""
+        text = "; ".join(self.reasons) or "no sign of trouble"
         if np.isnan(self.effective_rows):
             return text
         return (
@@ -162,19 +166,20 @@ class Diagnostics(NamedTuple):
         Parameters
         ----------
         whose : str
-            What the first is about, in front of its reasons.
+            Words in front of the reasons for Π, where a report has refits, too, and
+            must say that these judge the fit alone.
 
         Yields
         ------
         label, text : str
             The cells of a row.
         """
-        of_Pi = whose + str(self).partition(": ")[2]
-        of_sd = "; ".join(self.spread_reasons)
-        if whose:  # there are refits
-            of_Pi = of_Pi.replace(": compare with refits", "")
-        yield "reliability of Π", graded(self.reliability, of_Pi)
-        yield "reliability of sd", graded(self.spread_reliability, of_sd)
+        about_Pi = self._describe()
+        if whose:  # the remedy has been taken
+            about_Pi = whose + about_Pi.replace(": compare with refits", "")
+        about_sd = "; ".join(self.spread_reasons)
+        yield "reliability of Π", graded(self.reliability, about_Pi)
+        yield "reliability of sd", graded(self.spread_reliability, about_sd)
 
     def summary(self) -> "DataFrame":
         """Show the two judgements in a table, a row for each.
@@ -254,8 +259,9 @@ def _signs_of_the_groups(unit, single_share, size, partner, names):
     """Yield grades and reasons for groups of columns that depend on one row, or that
     correlate with other features in play.
 
-    size and partner, (N,), are the size of each column's group and its largest
-    canonical correlation with another one.
+    unit is "row" or "group"; single_share is the largest share that one of them has in
+    the variation of a group of columns. size and partner, (N,), are the size of each
+    column's group and its largest canonical correlation with another one.
     """
     remedy = "Π may be off by more than 0.05: compare with refits"
     if single_share > GROUP_OWN:
@@ -310,19 +316,22 @@ def _signs_of_the_spreads(Pi, rows, partner, share, names):
     """Yield grades and reasons for standard deviations that may be off by much.
 
     Pi, rows and partner, (N,), are the probability of each column, its effective number
-    of rows and its largest correlation; share is that of the largest row.
+    of rows and its largest correlation; share is that of the largest row in the
+    variation, and names, (N,), are those of the columns.
     """
     if np.isnan(rows).any():
         yield "red", "nothing has converged, and there are no spreads"
         return
     shown = Pi > SPREAD_FROM_PI
-    rows = np.round(rows, 8)  # a whole number stays one
+    # rounding must not bring a column with exactly so many rows below a limit
+    rows = np.round(rows, 8)
+    amber_below, red_below = FEW_ROWS
     doubt = "their standard deviations may be off by much"
     if share > RED_SHARE:
         yield "red", f"one row makes {share:.0%} of the variation"
-    few = np.flatnonzero(shown & (rows < FEW_ROWS[0]))
+    few = np.flatnonzero(shown & (rows < amber_below))
     if len(few):
-        grade = "red" if rows[few].min() < FEW_ROWS[1] else "amber"
+        grade = "red" if rows[few].min() < red_below else "amber"
         yield grade, f"few rows carry the columns of {format_list(names, few)}: {doubt}"
     twins = np.flatnonzero(shown & (partner > TWIN_CORRELATION))
     if len(twins):
@@ -369,20 +378,21 @@ class _Units(NamedTuple):
 def _find_units(fit, called):
     """Find what a resample draws, `_Units`: rows, or groups of rows that stay together.
 
-    Samples are `called` by names, or by their numbers if that is None.
+    `called` are the names of the samples, or None for their numbers. With several
+    classes (chapter 6.1) a sample has several rows of the fit's table, which are a
+    group of it: for the user it is one row.
     """
     loss = fit.problem.likelihood
+    in_groups = isinstance(loss, GroupedLoss)
+    several_classes = in_groups and loss.plain.joint
     n_samples = len(fit.problem.A)
-    drawn_in_groups = isinstance(loss, GroupedLoss)
-    if drawn_in_groups and loss.plain.joint:
-        # the group is one sample of several classes, chapter 6.1
+    if several_classes:
         n_samples = loss.layout.sums.shape[1]
-        drawn_in_groups = False
-    if called is None:
-        called = range(n_samples)
-    if drawn_in_groups:
-        return _Units("group", fit.problem.counts.names, n_samples, called)
-    return _Units("row", called, n_samples, called)
+    sample_names = range(n_samples) if called is None else called
+    if in_groups and not several_classes:
+        group_names = fit.problem.counts.names
+        return _Units("group", group_names, n_samples, sample_names)
+    return _Units("row", sample_names, n_samples, sample_names)
 
 
 def diagnose(
@@ -451,33 +461,54 @@ def _take_varying(A):
     return Z, ~constant
 
 
-def _read_rows_seen(A, seen, rng):
-    """Return the rows of A numbered `seen` as `ComparedRows`; a table in chunks of
-    columns is read once, and 200 of its columns a second time.
+def _multiply_sparse_rows(S):
+    """Standardise the columns of a sparse matrix S, (n, k), without filling it; return
+    a mask of the columns that vary, (k,), and the products of the rows, (n, n).
     """
-    if chunk_axis(A) != 1:
-        rows = seen if len(seen) < len(A) else slice(None)  # all without a copy
-        return row_distances.prepare_rows(_take_varying(A[rows])[0], rng)
+    Z, _, constant = unit_columns(ChunkedTable(S, axis=1))
+    # columns of Z have length 1, standardised ones a mean square of 1
+    weight = np.full(Z.shape[1], 1.0 * S.shape[0])
 
     def gram(X, weight):
         return (), (half_gram(X, weight),)
 
-    def products_of(X):
-        if isinstance(X, SparseBlock) and (X.a == 1).all():
-            # sparse, up to a constant, which the means take away
-            Z, _, constant = unit_columns(ChunkedTable(X.S[seen], axis=1))
-            weight = np.full(Z.shape[1], 1.0 * len(seen))
-            _, (half,) = Z.map_chunks(gram, (weight,))
-            return (~constant,), (mirrored(half),)
-        Z, varies = _take_varying(X[seen])
-        return (varies,), (Z @ Z.T,)
+    _, (half,) = Z.map_chunks(gram, (weight,))
+    return ~constant, mirrored(half)
 
-    (varies,), (products,) = A.map_chunks(products_of)
+
+def _multiply_rows(X, numbers):
+    """Standardise the columns of a chunk X, (M, k), on the rows with these numbers,
+    (n,); return a mask of the columns that vary, (k,), and the products of the rows,
+    (n, n).
+    """
+    # a sparse block is a sparse matrix and a constant, which the means take away
+    if isinstance(X, SparseBlock) and (X.a == 1).all():
+        return _multiply_sparse_rows(X.S[numbers])
+    Z, varies = _take_varying(X[numbers])
+    return varies, Z @ Z.T
+
+
+def _read_rows_seen(A, seen, rng):
+    """Return the rows of A numbered `seen`, (n,), as `ComparedRows`; a table in chunks
+    of columns is read once, and 200 of its columns a second time.
+    """
+    if chunk_axis(A) != 1:
+        rows = seen if len(seen) < len(A) else slice(None)  # all without a copy
+        Z, _ = _take_varying(A[rows])
+        return row_distances.prepare_rows(Z, rng)
+
+    # masks of the chunks' columns are joined, products of rows are added up
+    def of_chunk(X):
+        varies, products = _multiply_rows(X, seen)
+        return (varies,), (products,)
+
+    (varies,), (products,) = A.map_chunks(of_chunk)
     varying = np.flatnonzero(varies)
     drawn = varying[rng.permutation(len(varying))[:COLUMNS_SEEN]]
     columns, _ = _take_varying(A[:, drawn][seen])
-    values = np.linalg.eigvalsh(products).clip(0) / len(seen)
-    return ComparedRows(products, columns, lambda: values, len(varying))
+    # at once, since the products become distances in their place
+    eigenvalues = np.linalg.eigvalsh(products).clip(0) / len(seen)
+    return ComparedRows(products, columns, lambda: eigenvalues, len(varying))
 
 
 def near_duplicate_rows(A):
@@ -489,7 +520,7 @@ def near_duplicate_rows(A):
     are left out. Of more than 1,000 rows so many are looked at, drawn at random. In
     about 1 % of all tables at most independent rows are taken for repeated ones.
     """
-    level = 0.01
+    level = 0.01  # of tables of independent rows, in which rows are flagged by chance
     rng = np.random.default_rng(0)
     seen = np.sort(rng.permutation(len(A))[:ROWS_SEEN])
     if len(seen) <= 2:
@@ -497,18 +528,28 @@ def near_duplicate_rows(A):
     rows = _read_rows_seen(A, seen, rng)
     if not rows.N:
         return []
-    apart = rows.products
-    sizes = np.diag(rows.products).copy()
-    for i, size in enumerate(sizes):  # in place: products become squared distances
-        apart[i] = size + sizes - 2 * apart[i]
-    pairs = squareform(apart, checks=False)
-    closest = row_distances.closest_by_tail(pairs, level)
-    slack = 1e-9 * rows.N
-    if pairs.min() >= closest - slack:  # as in most tables: no need of the bound
+    sizes = np.diag(rows.products).copy()  # squared lengths of the rows
+    distances = _squared_distances(rows.products)
+    pairs = squareform(distances, checks=False)
+    # two bounds, and a pair must be below both (minus rounding): the quick one first,
+    # which no pair of most tables is below
+    rounding = 1e-9 * rows.N
+    limit = row_distances.closest_by_tail(pairs, level)
+    if pairs.min() >= limit - rounding:
         return []
-    near = (
-        apart < min(row_distances.closest_by_chance(rows, level, rng), closest) - slack
-    )
+    limit = min(row_distances.closest_by_chance(rows, level, rng), limit)
+    near = distances < limit - rounding
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
     _, group = connected_components(csr_array(near & near.T), directed=False)
-    return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]
+    repeated = np.flatnonzero(np.bincount(group) > 1)
+    return [seen[group == g] for g in repeated]
+
+
+def _squared_distances(products):
+    """Compute squared distances of n rows from their products, (n, n), in their place:
+    of 1,000 rows these are large.
+    """
+    sizes = np.diag(products).copy()
+    for i, size in enumerate(sizes):
+        products[i] = size + sizes - 2 * products[i]
+    return products

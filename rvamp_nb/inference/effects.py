@@ -5,9 +5,10 @@
 # %% auto #0
 __all__ = ['UNBOUNDED', 'JITTER', 'RESEMBLING', 'TOGETHER', 'CLAIM', 'SURPRISE', 'PARTIAL', 'DETERMINED', 'ENOUGH_ROWS', 'PARTS',
            'EASED', 'ROWS_PER_COLUMN', 'BLURRED', 'CAUTIOUS', 'COPY', 'NEAREST', 'PULL', 'MOVED', 'leave_one_out',
-           'noise_of_rows', 'freedom', 'centred', 'debiased', 'joint_field', 'debiased_together', 'Resemblance',
-           'largest_first', 'resemblance', 'share_left_over', 'claimed_too_much', 'squares_beside', 'own_direction',
-           'interval_ends', 'bending', 'left_out_predictions', 'calibration_slope', 'Effects', 'debiased_effects']
+           'noise_of_rows', 'freedom', 'centred', 'debiased', 'joint_field', 'FieldEstimates', 'debiased_together',
+           'Resemblance', 'largest_first', 'resemblance', 'share_left_over', 'claimed_too_much', 'squares_beside',
+           'own_direction', 'interval_ends', 'bending', 'left_out_predictions', 'calibration_slope', 'Effects',
+           'debiased_effects']
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0004
 import warnings
@@ -118,30 +119,41 @@ JITTER = 1e-10  # times the diagonal
 # of intervals move by 1e-4 at most
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00s1
-def debiased_together(fit, together):
-    """Estimate each coefficient with some other columns left out of its field, too.
+class FieldEstimates(NamedTuple):
+    """Estimates of N coefficients, before it is asked whether they hold, (N,) each."""
 
-    together lists N int arrays: the columns left out with column i, i first. Return six
-    arrays (N,): the estimates, standard errors and degrees of freedom as `debiased`,
-    how far the kept columns pull the estimates (`pull-of-others`), the squares beside
-    the direction of each column (`own-direction`), and the share of each column's
-    squares on which its estimate rests (`share-claimed`).
+    estimate: np.ndarray
+    se: np.ndarray
+    freedom: np.ndarray  # degrees of freedom of se
+    pull: np.ndarray  # by which the kept columns move the estimate (`pull-of-others`)
+    rest: np.ndarray  # squares beside the column's direction (`own-direction`)
+    claimed: np.ndarray  # share of the column that is relied on (`share-claimed`)
+
+
+def _fields_together(fit, together):
+    """Estimate each coefficient with a set of columns left out of its field; return the
+    estimates, (N,), and how far a unit of each row moves them, w, (M, N).
+
+    together lists N int arrays, the columns left out with column i, i first. An
+    estimate is h / Q_hat of column i, or for several columns B the first entry of
+    x_B + Q_B^-1 A_B'(y - Ax), with w the first column of W_B Q_B^-1
+    (`field-of-several`).
     """
     A = fit.problem.A
     last = fit.last
     n = len(together)
-    prior = moment_view(last.prior_message, last.x, last.state.to_prior)
-    noise, left = noise_of_rows(fit)
-    force = A.T @ last.u.mean
     Q_hat, h, _ = last.state.to_prior
+    prior = moment_view(last.prior_message, last.x, last.state.to_prior)
     with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
         D = np.minimum(prior.D, UNBOUNDED / np.einsum("mi,mi->i", A, A))
+        # how the rows respond to a force along each column, with all columns in
         U = residual_response(A, prior._replace(D=D), last.likelihood_message)
         response = np.einsum("mi,mi->i", U, A)
+        # the same without the column itself (Sherman and Morrison), W
         W = U / (1 - D * response)
         estimate = (h / Q_hat)[:n]
-        w = (U / response)[:, :n]
-    # a column that is left out alone is done: others need the field of several
+        w = (U / response)[:, :n]  # W over Q_hat = W'a
+    force = A.T @ last.u.mean
     for i, members in enumerate(together):
         if len(members) > 1:
             W_B = joint_field(A[:, members], W[:, members], D[members])
@@ -151,17 +163,32 @@ def debiased_together(fit, together):
             first = np.linalg.inv(Q_B)[0]
             estimate[i] = fit.mean[i] + first @ force[members]
             w[:, i] = W_B @ first
+    return estimate, w
+
+
+def debiased_together(fit, together):
+    """Estimate each coefficient with some other columns left out of its field, too;
+    return `FieldEstimates`.
+
+    together lists N int arrays: the columns left out with column i, i first.
+    """
+    last = fit.last
+    estimate, w = _fields_together(fit, together)
     pull = estimate - w.T @ last.likelihood_message.h
+    noise, left = noise_of_rows(fit)
     var = (w**2).T @ noise
     freed = freedom(w, left)
-    part = np.where(fit.mean == 0, 1, freed / left) * (w.T @ last.u.mean) ** 2
+    # the squares in a column's direction, which are among its freed * var
+    share = np.where(fit.mean == 0, 1, freed / left)
+    own_squares = share * (w.T @ last.u.mean) ** 2
     # no less than a tenth, where nearly all squares lie in the column's direction
-    rest = np.maximum(freed * var - part, freed * var / 10)
+    rest = np.maximum(freed * var - own_squares, freed * var / 10)
+    # of a logistic fit squares are weighted by the slopes of the rows
     slope = 1 / last.likelihood_message.Q_hat
     squares = slope @ centred(fit) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
         claimed = 1 / ((w**2).T @ (1 / slope) * squares)
-    return estimate, np.sqrt(var), freed, pull, rest, claimed
+    return FieldEstimates(estimate, np.sqrt(var), freed, pull, rest, claimed)
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0023
 RESEMBLING, TOGETHER = 0.6, 8  # beyond this cosine columns have one joint field; size
@@ -170,11 +197,11 @@ RESEMBLING, TOGETHER = 0.6, 8  # beyond this cosine columns have one joint field
 
 
 class Resemblance(NamedTuple):
-    """Which of N columns resemble each other."""
+    """Which of N columns resemble each other; resemblance is an absolute cosine."""
 
-    together: list  # for each column those in its joint field, itself first
-    closest: np.ndarray  # the largest absolute cosine with another, (N,) ...
-    apart: np.ndarray  # ... and with one outside its joint field
+    together: list  # N int arrays: each column, and those that it resembles most
+    closest: np.ndarray  # (N,): resemblance to the closest other column
+    apart: np.ndarray  # (N,): to the closest column that is not in `together`
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0066
 def largest_first(rows, k):
@@ -186,26 +213,34 @@ def largest_first(rows, k):
     return place[first[:, None] + np.arange(k)]
 
 
+def _unit_columns(A):
+    """Divide the columns of A by their lengths; those of zeros stay."""
+    norms = np.linalg.norm(A, axis=0)
+    return A / np.where(norms > 0, norms, 1)
+
+
 def resemblance(A, at_once=500):
     """Find for each column of A, (M, N), those that it resembles: a `Resemblance`.
     Cosines are computed for `at_once` columns at a time.
     """
-    norms = np.linalg.norm(A, axis=0)
-    A = A / np.where(norms > 0, norms, 1)
+    A = _unit_columns(A)
+    N = A.shape[1]
     together = []
-    parts = []
-    for first in range(0, A.shape[1], at_once):
+    closest = []
+    apart = []
+    for first in range(0, N, at_once):
         cosines = np.abs(A[:, first : first + at_once].T @ A)
-        np.fill_diagonal(cosines[:, first:], 2)  # itself first
-        order = largest_first(cosines, min(TOGETHER + 1, A.shape[1]))
-        near = np.take_along_axis(cosines, order, axis=1)
+        # beyond any other cosine: each column is the first of its own list
+        np.fill_diagonal(cosines[:, first:], 2)
+        nearest = largest_first(cosines, min(TOGETHER + 1, N))
+        near = np.take_along_axis(cosines, nearest, axis=1)
         # a zero behind the last, for columns that resemble all others
         near = np.column_stack([near, np.zeros(len(near))])
         sizes = np.sum(near[:, :TOGETHER] > RESEMBLING, axis=1)
-        together += [members[:n] for members, n in zip(order, sizes)]
-        parts.append([near[:, 1], near[np.arange(len(near)), sizes]])
-    closest, apart = np.concatenate(parts, axis=1)
-    return Resemblance(together, closest, apart)
+        together += [columns[:size] for columns, size in zip(nearest, sizes)]
+        closest.append(near[:, 1])
+        apart.append(near[np.arange(len(near)), sizes])
+    return Resemblance(together, np.concatenate(closest), np.concatenate(apart))
 
 # %% ../../nbs/course/56_effects.ipynb #27efad04
 # These were halved and doubled on 20 tables with columns that add up, too, where all
@@ -227,33 +262,52 @@ PARTS = 8  # at most, of a total that is found with fewer rows
 def share_left_over(A, at_once=500):
     """Compute the share of each column of A, (M, N), that other columns leave
     unexplained, over that of independent columns, at most 1, (N,) (`share-left-over`).
-    Return also the columns that each adds up with, N int arrays. With fewer than
-    ENOUGH_ROWS rows a column, the others are a few that explain most of it.
+    Return also the columns that each adds up with, N int arrays.
+
+    With `ENOUGH_ROWS` rows a column all others explain it, else a few that explain most
+    of it, which are searched for `at_once` columns at a time.
     """
     M, N = A.shape
-    norms = np.linalg.norm(A, axis=0)
-    A = A / np.where(norms > 0, norms, 1)
-    # enough rows to regress each column on all others
+    A = _unit_columns(A)
     if M >= ENOUGH_ROWS * N:
-        K = np.linalg.inv(A.T @ A + 1e-10 * np.eye(N))
-        left = 1 / np.diag(K) / _least_by_chance(M, N, N - 1)
-        return np.minimum(left, 1), [_strong(K, i) for i in range(N)]
+        return _left_by_all(A)
     left = np.ones(N)
     adds_up = []
     for first in range(0, N, at_once):
-        heads = np.arange(first, min(first + at_once, N))
-        shares, parts = _explain(A, heads)
-        number = np.argmin(shares, axis=1)
-        left[heads] = np.minimum(shares.min(axis=1), 1)
-        for head, explaining, k in zip(heads, parts, number + 1, strict=True):
-            columns = np.append(head, explaining[:k])
-            X = A[:, columns]
-            K = np.linalg.inv(X.T @ X + 1e-10 * np.eye(k + 1))
-            adds_up.append(columns[_strong(K, 0)])
+        targets = np.arange(first, min(first + at_once, N))
+        left[targets], partners = _left_by_few(A, targets)
+        adds_up += partners
     return left, adds_up
 
+
+def _left_by_all(A):
+    """Compute `share_left_over` by regressing each column of A on all others."""
+    M, N = A.shape
+    K = _inverse_gram(A)
+    left = 1 / np.diag(K) / _least_by_chance(M, N, N - 1)
+    return np.minimum(left, 1), [_strong_partners(K, i) for i in range(N)]
+
+
+def _left_by_few(A, targets):
+    """Compute `share_left_over` for the columns of A numbered targets, (n,), with as
+    many others as make the share smallest beside that of chance.
+    """
+    shares, added = _select_forward(A, targets)
+    n_added = np.argmin(shares, axis=1) + 1
+    adds_up = []
+    for target, others, k in zip(targets, added, n_added, strict=True):
+        columns = np.append(target, others[:k])
+        K = _inverse_gram(A[:, columns])
+        adds_up.append(columns[_strong_partners(K, 0)])
+    return np.minimum(shares.min(axis=1), 1), adds_up
+
+
+def _inverse_gram(X):
+    """Invert the products of columns of length 1, copies of each other included."""
+    return np.linalg.inv(X.T @ X + JITTER * np.eye(X.shape[1]))
+
 # %% ../../nbs/course/56_effects.ipynb #27efads2
-def _strong(K, i):
+def _strong_partners(K, i):
     """Return the variables whose partial correlation with variable i exceeds PARTIAL,
     from the inverse K of their covariance.
     """
@@ -274,35 +328,44 @@ def _least_by_chance(M, N, k):
     return betaincinv(unexplained, explained, chance)
 
 
-def _explain(A, heads):
-    """Explain some columns of A, (M, N), numbered heads, (n,), by others: add the one
-    that explains most of the rest, up to PARTS times (forward selection). Return the
-    share left after each step over `_least_by_chance`, (n, k), and the columns added,
-    (n, k).
+def _orthonormalise(new, basis):
+    """Make a vector, (n, M), orthogonal to k earlier ones, (k, n, M), and of length 1,
+    for each of n regressions (Gram and Schmidt).
+    """
+    for _ in range(2):  # the second time removes rounding errors
+        along = np.einsum("knm,nm->kn", basis, new)
+        new = new - np.einsum("kn,knm->nm", along, basis)
+    return new / np.linalg.norm(new, axis=1, keepdims=True)
+
+
+def _select_forward(A, targets):
+    """Regress the columns of A, (M, N), numbered targets, (n,), on others: add the one
+    that explains most of the rest, K times, at most PARTS (forward selection).
+
+    Return the share of each target that is left after each step, over that of
+    `_least_by_chance`, and the columns added, (n, K) each. Columns have length 1.
     """
     M, N = A.shape
-    n = np.arange(len(heads))
-    steps = min(PARTS, N - 1, M - 2)
-    products = A[:, heads].T @ A  # of what is left of the head with each column
-    squares = np.ones_like(products)  # what is left of each column
-    basis = np.zeros((steps, len(heads), M))
-    shares = np.empty((len(heads), steps))
-    parts = np.empty((len(heads), steps), int)
-    for k in range(steps):
-        gain = products**2 / np.where(squares > 1e-8, squares, np.inf)
-        gain[n, heads] = -1  # no column explains itself
-        parts[:, k] = np.argmax(gain, axis=1)
-        new = A[:, parts[:, k]].T
-        for _ in range(2):  # the second time removes rounding errors
-            along = np.einsum("knm,nm->kn", basis[:k], new)
-            new = new - np.einsum("kn,knm->nm", along, basis[:k])
-        basis[k] = new / np.linalg.norm(new, axis=1, keepdims=True)
-        along_new = basis[k] @ A
-        products -= along_new[n, heads, None] * along_new
-        squares -= along_new**2
-        left = np.maximum(squares[n, heads], 1e-10)
+    row = np.arange(len(targets))
+    n_steps = min(PARTS, N - 1, M - 2)
+    basis = np.zeros((n_steps, len(targets), M))  # the columns added, orthonormal
+    # for each target, once the basis is projected out: the products of the target with
+    # all columns, and the squares that are left of these, (n, N) each
+    products = A[:, targets].T @ A
+    squares = np.ones_like(products)
+    shares = np.empty((len(targets), n_steps))
+    added = np.empty((len(targets), n_steps), int)
+    for k in range(n_steps):
+        explained = products**2 / np.where(squares > 1e-8, squares, np.inf)
+        explained[row, targets] = -1  # no column explains itself
+        added[:, k] = np.argmax(explained, axis=1)
+        basis[k] = _orthonormalise(A[:, added[:, k]].T, basis[:k])
+        along = basis[k] @ A
+        products -= along[row, targets, None] * along
+        squares -= along**2
+        left = np.maximum(squares[row, targets], 1e-10)
         shares[:, k] = left / _least_by_chance(M, N, k + 1)
-    return shares, parts
+    return shares, added
 
 # %% ../../nbs/course/56_effects.ipynb #27efads3
 def claimed_too_much(claimed, left, adds_up):
@@ -319,8 +382,7 @@ def _left_in_joint_field(A, together):
     """Compute the share of each column of A that the columns in its joint field leave
     unexplained, (N,).
     """
-    norms = np.linalg.norm(A, axis=0)
-    A = A / np.where(norms > 0, norms, 1)
+    A = _unit_columns(A)
     left = np.ones(len(together))
     for i, members in enumerate(together):
         if len(members) > 1:
@@ -406,8 +468,8 @@ def left_out_predictions(fit):
 def calibration_slope(fit):
     """Return the slope of a logistic regression of the responses on the predictions of
     rows left out, to one Newton step from 1 (`calibration`): above 1 the penalty has
-    made predictions too cautious; infinite if it has left no coefficient. 1 for a
-    squared loss, for which they may be.
+    made predictions too cautious; infinite if it has left no coefficient. For another
+    loss, whose estimates do not depend on how cautious predictions are, it is 1.
     """
     loss = fit.problem.likelihood
     if not isinstance(loss, Logistic):
@@ -416,14 +478,18 @@ def calibration_slope(fit):
         return np.inf
     z = left_out_predictions(fit)
     slope, curvature = loss.derivatives(fit.problem.y, z)
-    if fit.has_intercept:
+    if fit.has_intercept:  # which Newton's step eliminates
         z = z - curvature @ z / curvature.sum()
-    return float(1 - z @ slope / (curvature @ z**2))
+    # derivatives of the loss by the slope of the regression, at 1
+    first = z @ slope
+    second = curvature @ z**2
+    return float(1 - first / second)
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00w1
 def _estimate_with_weights(fit, level, names):
     """Estimate the effects of a fit whose rows have weights or offsets: all columns
-    together, and an intercept, without a penalty (`unit-error`). Return `Effects`.
+    together, and an intercept, without a penalty (`unit-error`). Return `Effects`, with
+    intervals of this level; names, (N,), or None, are those of the columns.
     """
     loss = fit.problem.likelihood
     y, weight, offset = loss.known(fit.problem.y)
@@ -433,15 +499,23 @@ def _estimate_with_weights(fit, level, names):
     varies = np.ptp(A, axis=0) > 0
     centred_columns = A[:, varies] - weight @ A[:, varies] / weight.sum()
     model = RowModel(centred_columns, y[kept], loss.plain, offset[kept], weight)
-    to = np.eye(len(varies))[varies]
-    to = np.vstack([to, np.zeros(len(varies))])
+    # the model has the columns that vary and, last, an intercept: its coefficients are
+    # brought to the places of all columns, 0 to a constant one, and the intercept left
+    # out
+    places = np.eye(len(varies))[varies]
+    places = np.vstack([places, np.zeros(len(varies))])
     has_bias = isinstance(loss.plain, Logistic)
-    found = joint_effects(model, np.arange(len(A)), has_bias, to)
-    called = np.array(range(len(varies)) if names is None else names)[varies]
+    joint = joint_effects(model, np.arange(len(A)), has_bias, places)
+    all_names = np.arange(len(varies)) if names is None else np.array(names)
+    varying_names = all_names[varies]
     reasons = np.full(len(varies), "constant", dtype=object)
-    reasons[varies] = [why_none(found, j, called) for j in range(len(called))]
-    numbers = found.estimate, found.covariance, found.freedom
-    fields = intervals(*numbers, reasons == "", level)
+    reasons[varies] = [
+        why_none(joint, j, varying_names) for j in range(len(varying_names))
+    ]
+    has_interval = reasons == ""
+    fields = intervals(
+        joint.estimate, joint.covariance, joint.freedom, has_interval, level
+    )
     return Effects(**fields, level=level, names=names, reasons=[*reasons])
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0026
@@ -524,7 +598,14 @@ class Effects(NamedTuple):
         """
         from pandas import DataFrame
 
-        columns = dict(zip(self._fields[:6], self))
+        columns = {
+            "estimate": self.estimate,
+            "se": self.se,
+            "ci_low": self.ci_low,
+            "ci_high": self.ci_high,
+            "p_value": self.p_value,
+            "status": self.status,
+        }
         if self.ratio:
             logs = self.estimate, self.ci_low, self.ci_high
             ratios = np.exp(np.minimum(logs, 700))  # where 1e304 overflows next
@@ -562,16 +643,20 @@ class Effects(NamedTuple):
         >>> print(found.per_unit(A.attrs["scale"]).estimate[2].round(-1))
         280.0
         """
-        if isinstance(scale, Mapping):
+        if isinstance(scale, Mapping):  # in the order of the columns
             scale = [*scale.values()]
         scale = check_array("scale", scale, (len(self.estimate),), low=0)
         unit = 1 / np.where(scale > 0, scale, np.nan)
-        numbers = (values * unit for values in self[:4])
         covariance = self.covariance
         if covariance is not None:
             covariance = covariance * np.outer(unit, unit)
-        scaled = dict(zip(self._fields, numbers))
-        return self._replace(**scaled, covariance=covariance)
+        return self._replace(
+            estimate=self.estimate * unit,
+            se=self.se * unit,
+            ci_low=self.ci_low * unit,
+            ci_high=self.ci_high * unit,
+            covariance=covariance,
+        )
 
     def plot(
         self, ax: "Axes | None" = None, per: str | None = None, most: int = 40
@@ -656,33 +741,44 @@ def _loss_of(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef1ab1
 def _check_noise_and_size(A, y, loss, columns):
-    """Refuse a table A that is not in memory, a logistic y of shares instead of labels
-    (less noise), events of survival times, and counts, or rows with weights or offsets,
-    that are too few. A TypeError or ValueError.
+    """Refuse a table A, (M, N), and a target y, (M,), whose errors would be wrong; a
+    TypeError or ValueError. The loss is that of the fit, `columns` the number N.
     """
-    unlike = isinstance(loss, WeightedLoss)
-    counted = isinstance(loss.plain, PoissonLoss)
-    if unlike and counted and np.isin(y, (0, 1)).all():
+    has_weights = isinstance(loss, WeightedLoss)
+    is_counts = isinstance(loss.plain, PoissonLoss)
+    only_zero_one = np.isin(y, (0, 1)).all()
+    # survival times as Poisson rows: their hazard was estimated, too
+    if has_weights and is_counts and only_zero_one:
         remedy = _RECIPES["survival"]
         raise ValueError(f"debiased_effects: y holds events with an offset; {remedy}")
-    if isinstance(loss, Logistic) and not np.isin(y, (0, 1)).all():
+    # a share of several trials has less noise than a label
+    if isinstance(loss, Logistic) and not only_zero_one:
         raise ValueError(
             "debiased_effects: y must hold labels, no shares: give a row for each trial"
         )
     if not isinstance(A, np.ndarray):
         raise TypeError("debiased_effects: A must be a dense array in memory")
+    # these are estimated without a penalty, which takes rows, and of counts events
+    if has_weights or is_counts:
+        _check_enough_rows(len(A), y.sum(), columns, is_counts)
+
+
+def _check_enough_rows(rows, events, columns, is_counts):
+    """Refuse (ValueError) fewer than `ROWS_PER_COLUMN` rows, or events of counts, a
+    column; the first three are numbers of each.
+    """
     least = ROWS_PER_COLUMN * columns
-    few = min(len(A), y.sum()) if counted else len(A)
-    if (unlike or counted) and few < least:
-        seen = f"{len(A)} rows for {columns} columns"
-        kind = "rows with weights or offsets"
-        if counted:
-            seen = f"{len(A)} rows with {y.sum():g} events for {columns} columns"
-            kind = "counts"
-        raise ValueError(
-            f"debiased_effects: {seen}, and effects on {kind} need {least} of each;"
-            " leave columns out, or take more rows"
-        )
+    if rows >= least and not (is_counts and events < least):
+        return
+    kind = "rows with weights or offsets"
+    with_events = ""
+    if is_counts:
+        kind = "counts"
+        with_events = f" with {events:g} events"
+    raise ValueError(
+        f"debiased_effects: {rows} rows{with_events} for {columns} columns, and effects"
+        f" on {kind} need {least} of each; leave columns out, or take more rows"
+    )
 
 
 def _check_penalty(fit, estimate, se, held):
@@ -741,13 +837,15 @@ def _why_none(pull, status, slope):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
 def _check(fit, level):
-    """Return the level as a float; refuse a fit without effects, and name a remedy. A
-    TypeError or ValueError for resampling, another loss or prior, or no convergence.
+    """Return the level as a float; refuse what has no debiased effects, and name a
+    remedy. A TypeError or ValueError for anything but a `Fit`, another loss or prior,
+    resampling, or no convergence.
     """
     level = check_number("debiased_effects", "level", level, 0, 1)
     name = _loss_of(fit)
-    other = f"{_HALVES} a regression with this loss on the other half"
-    recipe = f"the loss is {name}: {_RECIPES.get(name, other)}"
+    for_other_losses = f"{_HALVES} a regression with this loss on the other half"
+    recipe = f"the loss is {name}: {_RECIPES.get(name, for_other_losses)}"
+    # a selector or another object with a loss, whose recipe is known
     if not isinstance(fit, Fit):
         raise TypeError(
             "debiased_effects: fit must be a Fit of rvamp without resampling, not"
@@ -761,14 +859,16 @@ def _check(fit, level):
     if not fit.converged:
         raise ValueError(f"debiased_effects: the fit has not converged ({fit.status})")
     A, y, _, loss, counts, beta = fit.problem
-    plain = isinstance(counts, NoResampling) and np.isinf(beta)
-    if not plain or not isinstance(fit.prior.randomize, FixedFactor):
+    # means over resamples, or at finite beta, have no soft threshold to take off
+    is_single = isinstance(counts, NoResampling) and np.isinf(beta)
+    if not is_single or not isinstance(fit.prior.randomize, FixedFactor):
         raise ValueError(
             "debiased_effects: fit must be one penalised estimate, without resampling;"
             f" {recipe}"
         )
-    known = type(loss.plain) in (Squared, Logistic, PoissonLoss)
-    if not isinstance(fit.prior, Penalty) or not known:
+    # a loss of the user's may have one of the names above
+    is_known = type(loss.plain) in (Squared, Logistic, PoissonLoss)
+    if not isinstance(fit.prior, Penalty) or not is_known:
         raise TypeError(
             "debiased_effects: fit must have a penalty and a Squared, Logistic or"
             f" PoissonLoss, not {type(fit.prior).__name__} and"
@@ -787,35 +887,45 @@ MOVED = 0.25  # standard errors by which a penalty may have moved an effect of c
 # half: two of four fits to counts are refused; twice: nothing
 
 # %% ../../nbs/course/56_effects.ipynb #a3387b61
-def _beyond_the_data(fit, together, apart, claimed):
-    """Find the columns whose estimates claim more than the data hold, (N,) bool, among
-    those that resemble no other too much, `apart`, (N,) bool. Return also the share of
-    each that others leave, (N,), and the columns that it adds up with, N int arrays.
-    For counts all columns are found: they are estimated together (`all-together`).
+def _find_sums(fit, together, apart, claimed):
+    """Find the columns that add up with others, so that alone they have no estimate:
+    return a mask of them, (N,), the share of each column that others leave, (N,)
+    (`share-left-over`), and the columns that it adds up with, N int arrays.
+
+    An estimate rests on the share `claimed`, (N,), of its column (`share-claimed`). It
+    relies on what the data do not determine if others leave much less than that.
+    together are the sets of `Resemblance`; `apart`, (N,) bool, are the columns that
+    resemble no column outside their set, the only ones to be judged here.
     """
+    # a row of a logistic fit counts by its slope, 1 / Q_hat
     A = centred(fit) / np.sqrt(fit.last.likelihood_message.Q_hat)[:, None]
     left, adds_up = share_left_over(A)
-    if len(A) < ENOUGH_ROWS * A.shape[1]:  # many are kept by chance
+    # with few rows many columns are kept by chance, and their fit claims little
+    if len(A) < ENOUGH_ROWS * A.shape[1]:
         claimed = _left_in_joint_field(A, together)
-    beyond = claimed_too_much(np.where(apart, claimed, 0), left, adds_up) & apart
-    beyond |= isinstance(fit.problem.likelihood, PoissonLoss)
-    for i in np.flatnonzero(~beyond):
+    in_sum = claimed_too_much(np.where(apart, claimed, 0), left, adds_up) & apart
+    # effects of counts are those of all columns together (`all-together`)
+    in_sum |= isinstance(fit.problem.likelihood, PoissonLoss)
+    for i in np.flatnonzero(~in_sum):
         adds_up[i] = adds_up[i][:0]
-    return beyond, left, adds_up
+    return in_sum, left, adds_up
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00s2
-def _with_what_adds_up(together, beyond, adds_up, enough):
-    """Extend the sets of columns that are estimated together, N int arrays: those of
-    columns `beyond`, (N,) bool, by all columns, or, without enough rows, by the columns
-    of every sum that they are part of.
+def _extend_sets(together, in_sum, adds_up, enough_rows):
+    """Return the sets of columns that are estimated together, N int arrays, with more
+    columns for those that add up with others, `in_sum`, (N,) bool: all, or without
+    enough rows for that, the columns of every sum that they are part of.
+
+    adds_up, N int arrays, are the columns that each adds up with.
     """
     sums = [np.append(i, others) for i, others in enumerate(adds_up)]
     sets = list(together)
-    for i in np.flatnonzero(beyond):
-        added = [total for total in sums if i in total]
-        if enough:
+    for i in np.flatnonzero(in_sum):
+        if enough_rows:
             added = [np.arange(len(together))]
-        members = np.unique(np.concatenate([together[i]] + added))
+        else:
+            added = [columns for columns in sums if i in columns]
+        members = np.unique(np.concatenate([together[i], *added]))
         # the first is the column whose coefficient is estimated
         sets[i] = np.append(i, members[members != i])
     return sets
@@ -885,10 +995,10 @@ def debiased_effects(
     estimate, se, freed, pull, rest, claimed = debiased_together(fit, together)
     pulled = np.abs(pull / np.where(se > 0, se, np.nan))
     apart = (alike.apart <= NEAREST) & (alike.closest <= COPY)
-    beyond, left, adds_up = _beyond_the_data(fit, together, apart, claimed)
-    enough = len(A) >= ENOUGH_ROWS * len(fit.mean)
+    beyond, left, adds_up = _find_sums(fit, together, apart, claimed)
+    enough_rows = len(A) >= ENOUGH_ROWS * len(fit.mean)
     if beyond.any():
-        together = _with_what_adds_up(together, beyond, adds_up, enough)
+        together = _extend_sets(together, beyond, adds_up, enough_rows)
         estimate, se, freed, pull, rest, claimed = debiased_together(fit, together)
     determined = (claimed > DETERMINED) & (claimed <= CLAIM * left)
     if np.any(beyond & ~determined):

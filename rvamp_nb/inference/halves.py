@@ -8,6 +8,7 @@ __all__ = ['COLUMNS_AT_ONCE', 'TINY', 'ROW_NODES', 'CALLER', 'pair_covariance', 
            'complementary_pairs']
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0005
+import math
 import warnings
 from dataclasses import dataclass, is_dataclass
 from functools import partial
@@ -34,53 +35,61 @@ def pair_covariance(answer, incoming, correlation, bends):
 
     `answer` maps a Natural to the estimate's mean over the noise of its field;
     incoming, a Natural of (N,) each, is the message in both fields, and `correlation`,
-    in [-1, 1], that of their noise. `bends` are the (places, widths) at which the
+    (N,) in [-1, 1], that of their noise. `bends` are the (places, widths) at which the
     estimate bends, as of a `Prior`.
+
+    The first field is h + sd xi, with xi at the nodes of a standard normal. Given it,
+    the second is normal with the mean h + correlation sd xi, and with the share
+    1 - correlation^2 of the variance, over which `answer` averages.
     """
     Q_hat, h, chi_hat = incoming
-    s = np.sqrt(chi_hat)
+    sd = np.sqrt(chi_hat)
     free_share = np.maximum(1 - correlation**2, 0)
-    # given the first field, the mean of the second has this slope; never 0
-    slope = np.where(np.abs(correlation) < 1e-3, 1e-3, correlation)
+    # the nodes are dense where an estimate bends as a function of the first field. For
+    # the second, place is reached by the mean at h + (place - h) / slope, and its free
+    # noise smears the bend
+    slope = np.where(np.abs(correlation) < 1e-3, 1e-3, correlation)  # is divided by
     all_bends = list(bends)
-    # where the mean of the second estimate bends, as a function of the first field
     for place, width in bends:
         spread = np.sqrt(width**2 + free_share * chi_hat) / np.abs(slope)
         all_bends.append((h + (place - h) / slope, spread))
-    xi, w = field_nodes(incoming, all_bends)
-    zeros = 0 * xi
-    Q_hat = Q_hat + zeros
-    first = answer(Natural(Q_hat, h + s * xi, zeros))
-    moved = h + s * correlation * xi
-    second = answer(Natural(Q_hat, moved, free_share * chi_hat + zeros))
-    first_mean = (w * first).sum(0)
-    second_mean = (w * second).sum(0)
-    return (w * (first - first_mean) * (second - second_mean)).sum(0)
+    xi, weight = field_nodes(incoming, all_bends)
+    no_noise = 0 * xi  # (nodes, N), to which all are extended
+    Q_hat = Q_hat + no_noise
+    first = answer(Natural(Q_hat, h + sd * xi, no_noise))
+    moved = h + sd * correlation * xi
+    second = answer(Natural(Q_hat, moved, free_share * chi_hat + no_noise))
+    first_mean = (weight * first).sum(0)
+    second_mean = (weight * second).sum(0)
+    return (weight * (first - first_mean) * (second - second_mean)).sum(0)
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0022
 def prior_answer(fit, gamma_hat, answer):
     """Compute the covariance of the prior's estimates in two resamples, (N,), from the
     covariances of their fields, gamma_hat (N,).
 
-    `answer` maps a prior and a Natural to mean estimates.
+    `answer(prior, message)` maps the prior of n columns and their message, a `Natural`
+    of (n,) each, to the mean of what is estimated, (n,): the coefficients, or whether
+    they are selected. Estimates bend, as functions of the field, at thresholds.
     """
-    prior = fit.prior
-    beta = fit.problem.beta
     N = len(fit.mean)
-    # a table of nodes for all columns at once might not fit into memory
-    pieces = -(-N // COLUMNS_AT_ONCE) if is_dataclass(prior) else 1
+    # a table of nodes for all columns at once might not fit into memory; a prior of the
+    # user's that is no dataclass cannot be cut into columns
+    n_pieces = 1
+    if is_dataclass(fit.prior):
+        n_pieces = math.ceil(N / COLUMNS_AT_ONCE)
     covariances = []
-    for columns in np.array_split(np.arange(N), pieces):
-        penalty = prior.of_columns(columns, N)
+    for columns in np.array_split(np.arange(N), n_pieces):
+        prior = fit.prior.of_columns(columns, N)
         incoming = Natural._make(v[columns] for v in fit.last.state.to_prior)
         bends = []
-        for _, case in penalty.cases():
-            bends += case.bends(incoming.Q_hat, beta)
+        for _, case in prior.cases():  # of each multiplier of its penalty that is drawn
+            bends += case.bends(incoming.Q_hat, fit.problem.beta)
         correlation = as_correlation(gamma_hat[columns], incoming.chi_hat)
-        answer_of_prior = partial(answer, penalty)
-        covariances.append(
-            pair_covariance(answer_of_prior, incoming, correlation, bends)
+        covariance = pair_covariance(
+            partial(answer, prior), incoming, correlation, bends
         )
+        covariances.append(covariance)
     return np.concatenate(covariances)
 
 
@@ -101,26 +110,35 @@ def noise_returned(fit, gamma_hat, gamma_x, product):
 
     gamma_hat are the two covariances now; gamma_x, (N,), is that of the coefficients;
     product, (M,), is the mean product E uu' of the rows' pulls.
+
+    A turn of rVAMP is linear in the variances of its messages (chi_hat). So the turn of
+    the fit is taken once more with the covariances added to them, and what the new
+    variances grow by are the new covariances.
     """
     last = fit.last
     u = last.u
-    rows = last.likelihood_message
-    to_prior, to_likelihood = last.state
-    to_prior = to_prior._replace(chi_hat=to_prior.chi_hat + gamma_hat[0])
-    rows_noise = to_likelihood.chi_hat + gamma_hat[1]
-    state = State(to_prior, to_likelihood._replace(chi_hat=rows_noise))
+    gamma_prior, gamma_rows = gamma_hat
+    to_prior = _with_more_noise(last.state.to_prior, gamma_prior)
+    to_rows = _with_more_noise(last.state.to_likelihood, gamma_rows)
     x = last.x._replace(var=last.x.var + gamma_x)
     precision = fit.problem.square_lengths * np.mean(u.chi)
-    # the same turn with and without the covariance: its noise grows by the new one
-    sent, ridge, clipped = message_to_coupling(x, to_prior, precision)
-    between = product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_hat[1]
-    noise = np.maximum(rows.chi_hat + between, 0)  # negative by rounding only
-    rows = rows._replace(chi_hat=noise)
-    replies = Replies(x, u, sent, rows, ridge, precision, clipped)
-    new = coupling_step(fit.problem, state, replies).new
-    gamma_prior = new.to_prior.chi_hat - last.new.to_prior.chi_hat
-    gamma_rows = new.to_likelihood.chi_hat - last.new.to_likelihood.chi_hat
-    return [gamma_prior, gamma_rows]
+    prior_message, ridge, clipped = message_to_coupling(x, to_prior, precision)
+    # the rows send u / chi - h: the covariance of this between the two resamples
+    gamma_sent = product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_rows
+    rows_message = _with_more_noise(last.likelihood_message, gamma_sent)
+    # negative by rounding only
+    rows_message = rows_message._replace(chi_hat=np.maximum(rows_message.chi_hat, 0))
+    replies = Replies(x, u, prior_message, rows_message, ridge, precision, clipped)
+    new = coupling_step(fit.problem, State(to_prior, to_rows), replies).new
+    return [
+        new.to_prior.chi_hat - last.new.to_prior.chi_hat,
+        new.to_likelihood.chi_hat - last.new.to_likelihood.chi_hat,
+    ]
+
+
+def _with_more_noise(message, gamma):
+    """Return a message whose variance has grown by a covariance, gamma."""
+    return message._replace(chi_hat=message.chi_hat + gamma)
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0028
 def coefficient_covariance(fit, gamma_hat):
@@ -148,33 +166,42 @@ ROW_NODES = 33
 def pull_product(problem, incoming, gamma_hat, joint):
     """Compute the mean product E uu' of the rows' pulls in two resamples, (M,).
 
-    `joint`, (K, K), are the probabilities of the two counts of a row at the nodes of
-    their law; gamma_hat, (M,), is the covariance of the two fields.
+    incoming is the rows' message in both, a `Natural` of (M,) each, with the field h,
+    its variance chi_hat and the precision V; gamma_hat, (M,), is the covariance of the
+    two fields. `joint`, (K, K), are the probabilities of the two counts of a row at the
+    nodes of their law. Fields are split as in `pair_covariance`.
     """
-    (_, y, _, loss, counts, beta) = problem
-    (V, h, chi_hat) = incoming
-    values = counts.nodes()[0]
+    V, h, chi_hat = incoming
+    values, _ = problem.counts.nodes()
     total = np.zeros(len(h))
-    drawn = (values[:, None] > 0) & (values > 0) & (joint > 1e-12)
-    used = np.flatnonzero(drawn.any(0) | drawn.any(1))
+    # a row that is not drawn has no pull: pairs of counts above 0 that are possible
+    possible = (values[:, None] > 0) & (values > 0) & (joint > 1e-12)
+    used = np.flatnonzero(possible.any(0) | possible.any(1))
     # in disjoint halves no row is drawn twice, and all products are 0
     if not len(used):
         return total
-    correlation = as_correlation(gamma_hat, chi_hat)
-    spread = np.sqrt(chi_hat)
-    own_noise = (1 - correlation**2) * chi_hat
-    laws = [Discrete([values[k]], [1.0]) for k in used]
-
-    def pulls(field):
-        return [loss.moments(y, field, law, beta).mean for law in laws]
-
-    # over the noise of the first field by nodes, over the rest of the second exactly
     weights = joint[np.ix_(used, used)]
-    for xi, w in zip(*gauss_nodes(ROW_NODES)):
-        first = pulls(Natural(V, h + spread * xi, 0 * V))
-        second = pulls(Natural(V, h + spread * correlation * xi, own_noise))
-        total += w * np.einsum("km,kl,lm->m", first, weights, second)
+    fixed_counts = [Discrete([values[k]], [1.0]) for k in used]
+    sd = np.sqrt(chi_hat)
+    correlation = as_correlation(gamma_hat, chi_hat)
+    free_noise = (1 - correlation**2) * chi_hat
+    # over the noise of the first field by nodes, over the rest of the second exactly
+    for xi, weight in zip(*gauss_nodes(ROW_NODES)):
+        first = Natural(V, h + sd * xi, 0 * V)
+        second = Natural(V, h + sd * correlation * xi, free_noise)
+        first_pulls = _mean_pulls(problem, first, fixed_counts)
+        second_pulls = _mean_pulls(problem, second, fixed_counts)
+        products = np.einsum("km,kl,lm->m", first_pulls, weights, second_pulls)
+        total += weight * products
     return total
+
+
+def _mean_pulls(problem, message, laws):
+    """Compute the rows' mean pulls under a message for each law of counts, a list of
+    (M,).
+    """
+    loss = problem.likelihood
+    return [loss.moments(problem.y, message, law, problem.beta).mean for law in laws]
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0035
 CALLER = "complementary_pairs"
@@ -307,21 +334,24 @@ class ComplementaryPairs:
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0042
 def _fixed_point(fit, joint, tol, max_iter):
-    """Find the covariances of the fields by repeating the turn from 0; return them, a
-    bool that says if they have settled, and the number of turns.
+    """Find the covariances of the fields between the two resamples, those of the prior,
+    (N,), and of the rows, (M,), by repeating the turn from 0; return them, a bool that
+    says if they have settled, and the number of turns.
+
+    `joint`, (K, K), are the probabilities of a row's two counts, as of `joint_law`.
     """
+    to_rows = fit.last.state.to_likelihood
     variances = [message.chi_hat for message in fit.last.state]
     gamma_hat = [0 * chi_hat for chi_hat in variances]
     for turn in range(1, max_iter + 1):
-        gamma_x = coefficient_covariance(fit, gamma_hat[0])
-        to_rows = fit.last.state.to_likelihood
-        product = pull_product(fit.problem, to_rows, gamma_hat[1], joint)
         before = gamma_hat
+        gamma_x = coefficient_covariance(fit, gamma_hat[0])
+        product = pull_product(fit.problem, to_rows, gamma_hat[1], joint)
         gamma_hat = noise_returned(fit, gamma_hat, gamma_x, product)
-        settled = True
-        for old, new, variance in zip(before, gamma_hat, variances):
-            settled &= bool(np.abs(old - new).max() <= tol * variance.max())
-        if settled:
+        if all(
+            np.abs(old - new).max() <= tol * variance.max()
+            for old, new, variance in zip(before, gamma_hat, variances)
+        ):
             return gamma_hat, True, turn
     return gamma_hat, False, max_iter
 

@@ -212,37 +212,51 @@ def _inverse(G):
 
 @np.errstate(all="ignore")  # of a step that is too long
 def _minimise(model, x, counts, tol):
-    """Minimise the loss of the rows counted, (M,), and the penalty SLIGHT, by Newton's
-    method from x, (n,), to a step of tol standard errors. Second derivatives are kept
-    while steps shrink. Return x, and which coefficients a smaller penalty would move.
+    """Minimise the loss of a `RowModel` or `CoxModel` with counts, (M,), of its rows,
+    and the slight penalty `SLIGHT`, by Newton's method from x, (n,), to a step of tol
+    standard errors. Return x, and a mask of the coefficients, (n,), that a smaller
+    penalty would move: nothing else bounds them.
+
+    Second derivatives are kept while steps shrink, since they take longer than steps.
     """
+    # of each coefficient the column's range, d times: a model has d for each column
     span = np.repeat(np.ptp(model.A, axis=0), model.d)
+    # a squared loss (one that does not bend) has a finite minimum without a penalty
     ridge = SLIGHT * span**2 * model.bends
     value, pulls = model.score(x, counts)
     value += ridge @ x**2 / 2
     inverse = None
-    last = np.inf
+    last_size = np.inf
     for _ in range(200):
-        pull = pulls.sum(0) - ridge * x
         if inverse is None:
             inverse = _inverse(model.information(x, counts) + np.diag(ridge))
+        pull = pulls.sum(0) - ridge * x
         step = inverse @ pull
-        size = np.sqrt(max(step @ pull, 0))
+        size = np.sqrt(max(step @ pull, 0))  # in standard errors
         if size < tol:
-            return x + step, np.abs(inverse @ (ridge * x)) * span > DRIFT
-        length = 1.0
-        while True:
-            new, pulls = model.score(x + length * step, counts)
-            new += ridge @ (x + length * step) ** 2 / 2
-            if new <= value or length < 1e-6:
-                break
-            length /= 2
+            # how far x would move, on the scale of the predictor, without the penalty
+            drift = np.abs(inverse @ (ridge * x)) * span
+            return x + step, drift > DRIFT
+        length, value, pulls = _search_line(model, x, step, counts, ridge, value)
         x = x + length * step
-        if size > last / 10 or length < 1:
+        if size > last_size / 10 or length < 1:
             inverse = None
-        last = size
-        value = new
+        last_size = size
     raise ValueError("debiased_effects: the fit without a penalty has not converged")
+
+
+def _search_line(model, x, step, counts, ridge, value):
+    """Halve a step from x, (n,), until the penalised loss is at most `value`; return
+    its length, 1 for the whole step, and the loss and the rows' pulls, (M, n), there.
+    """
+    length = 1.0
+    while True:
+        new = x + length * step
+        new_value, pulls = model.score(new, counts)
+        new_value += ridge @ new**2 / 2
+        if new_value <= value or length < 1e-6:
+            return length, new_value, pulls
+        length /= 2
 
 
 def joint_effects(model, units, unbiased=True, to=None):
@@ -281,20 +295,20 @@ def joint_effects(model, units, unbiased=True, to=None):
     to = np.eye(n) if to is None else to
     every = np.ones(len(model.A))
     x, infinite = _minimise(model, np.zeros(n), every, 1e-7)
-    pulls = model.score(x, every)[1]
+    _, pulls = model.score(x, every)
     G = model.information(x, every)
     K = _inverse(G)
     part = _draw_parts(units, pulls, K)
     n_parts = part.max() + 1
     own = np.empty((n_parts, n))  # how each part moves the estimate in the fit ...
     without = np.empty((n_parts, n))  # ... and what it is without the part
-    held = np.empty((n_parts, n, n))
+    information = np.empty((n_parts, n, n))  # the part's own second derivatives
     for k in range(n_parts):
         rest = (part != k) * 1.0
         own[k] = K @ pulls[part == k].sum(0)
         without[k], lost = _minimise(model, x, rest, 1e-6)
         infinite |= lost
-        held[k] = model.share(x, 1 - rest)
+        information[k] = model.share(x, 1 - rest)
     if np.ptp(model.weight) > 0:  # `own` is right if weights are inverse variances
         own = (own + x - without) / 2
     moved = own.T @ (x - without)
@@ -315,7 +329,7 @@ def joint_effects(model, units, unbiased=True, to=None):
     return JointEffects(
         estimate @ to,
         to.T @ (moved + moved.T) @ to / 2,
-        bell_mccaffrey(held, K, to),
+        bell_mccaffrey(information, K, to),
         share,
         infinite,
         1 / (np.diag(G) * precision),
@@ -323,22 +337,26 @@ def joint_effects(model, units, unbiased=True, to=None):
     )
 
 
-def intervals(estimate, covariance, freedom, held, level):
-    """Make intervals and p-values of m coefficients, those held, (m,) bool; all arrays
-    are of `JointEffects`. Return fields of `Effects`, {name: (m,) array}.
+def intervals(estimate, covariance, freedom, has_interval, level):
+    """Make intervals of confidence `level` and p-values of m coefficients by Student's
+    t, nan where `has_interval`, (m,) bool, says that there is none. Return fields of
+    `Effects`, {name: (m,) array}, with the covariance.
+
+    The estimates, (m,), their covariance, (m, m), and degrees of freedom, (m,), are
+    those of `JointEffects`.
     """
     variance = np.diag(covariance)
-    held = held & (variance > 0)
-    se = np.sqrt(np.where(held, variance, np.nan))
-    estimate = np.where(held, estimate, np.nan)
-    reach = student.ppf((1 + level) / 2, freedom) * se
+    has_interval = has_interval & (variance > 0)
+    se = np.sqrt(np.where(has_interval, variance, np.nan))
+    estimate = np.where(has_interval, estimate, np.nan)
+    half_width = student.ppf((1 + level) / 2, freedom) * se
     return {
         "estimate": estimate,
         "se": se,
-        "ci_low": estimate - reach,
-        "ci_high": estimate + reach,
+        "ci_low": estimate - half_width,
+        "ci_high": estimate + half_width,
         "p_value": 2 * student.sf(np.abs(estimate) / se, freedom),
-        "status": np.where(held, "interval", "none"),
+        "status": np.where(has_interval, "interval", "none"),
         "covariance": covariance,
     }
 
@@ -371,14 +389,18 @@ def _draw_parts(units, pulls, K):
 
 
 def _bias_share(model, x, K, bias, finite):
-    """Compute the bias of the estimates x, (n,), as a share of them, by those that are
-    finite, (n,) bool, for the best values of all others (`reciprocal-bias`); K is the
-    inverse of second derivatives. Refuse (ValueError) a share that is too large.
+    """Compute the bias of the estimates x, (n,), as a share of them, x'Jb / x'Jx
+    (`reciprocal-bias`), a float. Refuse (ValueError) a share that is too large.
+
+    bias, b, is (n,), and K, (n, n), the inverse of the second derivatives J. Estimates
+    that are not `finite`, (n,) bool, take part with the values that minimise the loss:
+    J is the inverse of the other estimates' part of K.
     """
     x = x[finite]
-    pull = np.linalg.solve(K[np.ix_(finite, finite)], x)
-    # noise alone makes the denominator n on average, and no share is known of less
-    share = float(pull @ bias[finite]) / max(x @ pull, len(x), 1)
+    Jx = np.linalg.solve(K[np.ix_(finite, finite)], x)
+    # noise alone makes x'Jx the number of estimates on average: of less no share is
+    # known
+    share = float(Jx @ bias[finite]) / max(x @ Jx, len(x), 1)
     if not abs(share) <= MOST_BIAS:
         raise ValueError(
             f"debiased_effects: without a penalty {len(model.A)} rows make the effects"
@@ -388,23 +410,34 @@ def _bias_share(model, x, K, bias, finite):
     return share
 
 
-def bell_mccaffrey(held, K, to):
-    """Compute the degrees of freedom of the standard errors of combinations of
-    coefficients, (m,) (`unit-freedom`): held, (g, n, n), are the second derivatives of
-    each unit, K, (n, n), is the inverse of their sum, to, (n, m), are the combinations.
+def bell_mccaffrey(information, K, combinations):
+    """Compute the degrees of freedom of the standard errors of combinations, (n, m), of
+    coefficients, (m,) (`unit-freedom`).
+
+    information, (G, n, n), are the second derivatives J_g of each unit, and K, (n, n),
+    is the inverse of their sum. With d = K times a combination and U_g = J_g d, the
+    units' pulls have, if rows are independent, the covariance
+
+        Omega_gh = sqrt(w_g w_h) (v_g [g = h] - U_g'K U_h),  v_g = d'J_g d,
+
+    and the degrees of freedom are (tr Omega)^2 / tr Omega^2. The weight w_g makes up
+    for what the fit takes off a unit's pull, q_g / v_g with q_g = U_g'K U_g.
     """
-    freed = np.empty(to.shape[1])
-    for i, direction in enumerate(K @ to[:, j] for j in range(to.shape[1])):
-        U = held @ direction
-        v = U @ direction
+    freedom = np.empty(combinations.shape[1])
+    for i in range(len(freedom)):
+        d = K @ combinations[:, i]
+        U = information @ d
+        v = U @ d
         UK = U @ K
         q = np.einsum("gi,gi->g", UK, U)
-        weight = 1 / np.maximum(1 - q / np.maximum(v, 1e-300), 1e-3)
-        KS = K @ ((U.T * weight) @ U)
-        # the trace of the square of the covariance of the units' pulls
-        square = weight**2 @ (v**2 - 2 * v * q) + np.sum(KS * KS.T)
-        freed[i] = (weight @ (v - q)) ** 2 / max(square, 1e-300)
-    return freed
+        # bounds: a unit that nothing else determines, and one that has no part
+        w = 1 / np.maximum(1 - q / np.maximum(v, 1e-300), 1e-3)
+        trace = w @ (v - q)
+        # sum_gh w_g w_h (U_g'K U_h)^2 is the trace of (KS)^2, S = sum_g w_g U_g U_g'
+        KS = K @ ((U.T * w) @ U)
+        trace_of_square = w**2 @ (v**2 - 2 * v * q) + np.sum(KS * KS.T)
+        freedom[i] = trace**2 / max(trace_of_square, 1e-300)
+    return freedom
 
 
 def joint_test(estimate, covariance, freedom):
@@ -430,12 +463,18 @@ def joint_test(estimate, covariance, freedom):
     3.8 2 19.0 0.041
     """
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    values, turn = np.linalg.eigh(covariance / np.outer(scale, scale))
-    own = values > 1e-6 * values.max()
-    k = int(own.sum())
-    square = np.sum((turn[:, own].T @ (estimate / scale)) ** 2 / values[own])
-    freed = float(np.mean(freedom)) - k + 1
-    if not freed > 0:
-        return np.nan, k, freed, np.nan
-    F = float(square * freed / (k * np.mean(freedom)))
-    return F, k, freed, float(stats.f.sf(F, k, freed))
+    correlation = covariance / np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(correlation)
+    # directions without variance are combinations of coefficients that are always 0
+    varies = values > 1e-6 * values.max()
+    k = int(varies.sum())
+    along = vectors[:, varies].T @ (estimate / scale)
+    T2 = np.sum(along**2 / values[varies])
+    # Hotelling: of T2, whose covariance has nu degrees of freedom, the fraction
+    # T2 (nu - k + 1) / (k nu) is distributed as F with k and nu - k + 1
+    nu = float(np.mean(freedom))
+    denominator_freedom = nu - k + 1
+    if not denominator_freedom > 0:
+        return np.nan, k, denominator_freedom, np.nan
+    F = float(T2 * denominator_freedom / (k * nu))
+    return F, k, denominator_freedom, float(stats.f.sf(F, k, denominator_freedom))

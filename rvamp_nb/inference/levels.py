@@ -32,27 +32,28 @@ class LevelMean(NamedTuple):
 
 def centred_sums(z, control):
     """Compute means and centred sums of products of z, (b, n), and the first b rows of
-    a control.
+    a control, (b or more, n).
 
     Return five (n,) arrays: the mean of z, that of the control, and the sums of z², of
-    z times the control, and of the control².
+    z times the control, and of the control², after the means are subtracted.
     """
+    n = z.shape[0]  # resamples
     control = control[: z.shape[0]]
-    n = z.shape[0]
     ones = np.ones(n)
-    m = ones @ z / n
-    c = ones @ control / n
+    mean = ones @ z / n
+    control_mean = ones @ control / n
     if issparse(z):  # zeros and ones: no digits are lost in the differences
-        squares = ones @ z.multiply(z) - n * (m * m)
-        products = ones @ z.multiply(control) - n * (m * c)
-        control_squares = ones @ control.multiply(control) - n * (c * c)
+        squares = ones @ z.multiply(z) - n * (mean * mean)
+        products = ones @ z.multiply(control) - n * (mean * control_mean)
+        control_squares = ones @ control.multiply(control)
+        control_squares = control_squares - n * (control_mean * control_mean)
     else:
-        z = z - m
-        control = control - c
+        z = z - mean
+        control = control - control_mean
         squares = ones @ (z * z)
         products = ones @ (z * control)
         control_squares = ones @ (control * control)
-    return [m, c, squares, products, control_squares]
+    return [mean, control_mean, squares, products, control_squares]
 
 # %% ../../nbs/course/44_refinement.ipynb #44lev002
 def _level_sums(levels):
@@ -71,23 +72,28 @@ def _level_sums(levels):
 # %% ../../nbs/course/44_refinement.ipynb #44lv0a01
 def _combine_levels(levels, sums, slopes, unit):
     """Combine levels, exact first, into a `LevelMean`: each corrects the next one,
-    times its slope, on the resamples of both (`three-levels`).
+    times its slope g, on the resamples of both (`three-levels`),
 
-    sums, (3, 5, n), are those of `_level_sums`; unit, (n,), roughly the variance of one
-    resample.
+        mean(exact - g1 settled) + g1 mean(settled - g2 few) + g1 g2 mean(few),
+
+    a sum of three terms, whose squared errors add up.
+
+    sums, (3, 5, n), are those of `_level_sums`; slopes, (3,), are g1, g2 and 0; unit,
+    (n,), is roughly the variance of one resample. A term's variance is shrunk towards
+    the pooled one, with the weight of some pseudo-resamples.
     """
     value = 0.0
     square_error = 0.0
     parts = np.zeros(3)
-    weight = 1.0
+    weight = 1.0  # product of the slopes so far
     for k, g in enumerate(slopes):
         n = levels[k].shape[0]
         mean, control_mean, squares, products, control_squares = sums[k]
+        # sum of squares of the level less g times the next; rounding may leave < 0
         scatter = squares - 2 * g * products + g**2 * control_squares
-        # of the difference from the control, times its slope; rounding may leave < 0
         scatter = np.maximum(scatter, 0)
         pooled = scatter.sum() / unit.sum() / (n - 1)
-        # of a rare event as many as hold one, but no more than there are resamples
+        # for a rare event as many as hold one such event, but at most n
         pseudo = MADE_UP / np.clip(4 * unit, 4 / n, 1)
         var = (scatter + pseudo * pooled * unit) / (n - 1 + pseudo)
         value = value + weight * (mean - g * control_mean)
@@ -102,27 +108,36 @@ def level_mean(few, settled, exact, unit, seen=None):
     n) and (n_3, n), whose first rows are the same resamples.
 
     unit, (n,) > 0, is roughly the variance of one. Sparse values are zeros and ones,
-    unless the function `seen` turns some columns of a level at a time, (level, slice),
-    into an array.
+    but with the function `seen` they may be any: seen(level, columns) returns the
+    values of a slice of the columns as a dense array.
+
+    A level is regressed on the next, cheaper one, its control, and only the rest has to
+    be estimated on its own, fewer resamples.
     """
     levels = [exact, settled, few]
-    step = max(1, SEEN_AT_ONCE // few.shape[0])
-    # blocks of columns bound the memory that dense values need
+    at_once = max(1, SEEN_AT_ONCE // few.shape[0])
     if seen:
-        sums = []
-        for start in range(0, len(unit), step):
-            columns = slice(start, start + step)
-            sums.append(_level_sums([seen(x, columns) for x in levels]))
-        sums = np.concatenate(sums, axis=2)
+        sums = _sums_in_blocks(levels, seen, len(unit), at_once)
     else:
-        if issparse(few) and len(unit) <= step:  # dense is quicker, being few
+        if issparse(few) and len(unit) <= at_once:  # dense is quicker, being few
             levels = [x.toarray() for x in levels]
         sums = _level_sums(levels)
     _, _, _, products, control_squares = sums.sum(2).T
-    # regression on the control, one slope for all columns
+    # least squares, one slope for all columns, as those of single ones are uncertain
     slopes = np.clip(products / np.maximum(control_squares, 1e-300), 0, 1.2)
-    slopes[2] = 0.0  # below the first level there is none
+    slopes[2] = 0.0  # the cheapest level has no control
     return _combine_levels(levels, sums, slopes, unit)
+
+
+def _sums_in_blocks(levels, seen, n, at_once):
+    """Compute `_level_sums` of n columns, `at_once` at a time: dense values of all
+    columns, by `seen`, would take too much memory.
+    """
+    sums = []
+    for start in range(0, n, at_once):
+        columns = slice(start, start + at_once)
+        sums.append(_level_sums([seen(x, columns) for x in levels]))
+    return np.concatenate(sums, axis=2)
 
 # %% ../../nbs/course/44_refinement.ipynb #44own002
 CHANCE = 0.1  # of a bound of rVAMP's squared error that is too low
@@ -144,6 +159,12 @@ def towards_rvamp(value, error, analytic, unit, selected):
     value, error and analytic, (n,), are the shares, their squared errors and rVAMP's Π;
     unit, (n,), the variance of one resample; selected, (b, n) bool, the columns that
     each resample selects.
+
+    The mean of two independent estimates with squared errors s^2 and tau^2 is best with
+    the weight s^2 / (s^2 + tau^2) for the second, and has the squared error
+    s^2 tau^2 / (s^2 + tau^2). rVAMP's, tau^2, is estimated: the mean square of the
+    difference of both is s^2 + tau^2. It is taken with the chance `CHANCE` to be too
+    small, and as the same multiple of the unit for all features.
     """
     share = (selected.mean(0) + analytic) / 2
     # only features in doubt show how far rVAMP is off
@@ -151,19 +172,21 @@ def towards_rvamp(value, error, analytic, unit, selected):
     in_doubt &= selected.any(0) & ~selected.all(0)
     if in_doubt.sum() < 2:
         return value, error
+    # so many independent differences are averaged
     freedom = _degrees_of_freedom(selected[:, in_doubt])
     if freedom < LEAST_FREEDOM:
         return value, error
-    # an upper bound of rVAMP's squared error: the gap's, less that of the shares
     squared_gap = (value - analytic) ** 2
-    s2 = np.mean((error / unit)[in_doubt])
+    s2_in_units = np.mean((error / unit)[in_doubt])
     mean_gap = np.mean((squared_gap / unit)[in_doubt])
     bound = mean_gap * freedom / chi2.ppf(CHANCE, freedom)
-    tau2 = np.maximum(bound - s2, LEAST_DOUBT * s2) * unit
+    tau2 = np.maximum(bound - s2_in_units, LEAST_DOUBT * s2_in_units) * unit
     weight = error / (error + tau2)
+    # a feature whose difference is larger than chance allows is no part of this law
     weight[squared_gap > CONTRADICTED**2 * (error + tau2)] = 0.0
+    combined = value + weight * (analytic - value)
     # of a rare feature rVAMP's error is not known, so that its own stays as it is
-    return value + weight * (analytic - value), (1 - weight * in_doubt) * error
+    return combined, (1 - weight * in_doubt) * error
 
 
 def _degrees_of_freedom(selected):

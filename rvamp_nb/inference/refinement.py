@@ -128,9 +128,8 @@ def active_set(fit):
 
 
 def _choose_refit(fit, baseline):
-    """Return the function that refits resamples exactly: a solver that knows loss and
-    penalty (`refitter`), or else turns until nothing moves. Raises a ValueError if
-    neither can.
+    """Return the function that refits resamples exactly: `refitter` where it knows loss
+    and penalty, or else turns until nothing moves. A ValueError if neither can.
     """
     try:
         return refitter(fit, baseline)

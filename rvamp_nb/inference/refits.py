@@ -125,20 +125,25 @@ class _ColumnRefits:
         """Refit b resamples with counts, (b, M), and factors of the penalties, (b, n)
         or (b, 1); return coefficients, (b, n), nan in rows that did not converge.
 
-        Refits that are not sure are made once more without a guess, and those still off
-        one by one. likely, (n,) bool, and start, (b, n) sparse, are guesses.
+        likely, (n,) bool, are guesses of the columns that are selected. With a start,
+        (b, n) sparse, they are the columns in which it is not 0.
+
+        A refit whose optimality conditions may have another solution (not `sure`) is
+        made once more without a guess, beside the others. One that still misses them by
+        more than `GAP` has bad numbers, and may do better in units of its own: alone.
         """
         if start is not None:
             start = start.toarray()
             likely = start.any(0)
         counts = counts * self.weight
         x, _, sure, gap = refit(self.table, counts, factor, likely, start)
-        unsolved = np.flatnonzero(~sure)
-        if len(unsolved):  # once more, without a guess
-            again = refit(self.table, counts[unsolved], factor[unsolved])
-            x[unsolved] = again.x
-            gap[unsolved] = again.gap
-        for b in unsolved[~(gap[unsolved] <= GAP)]:
+        unsure = np.flatnonzero(~sure)
+        if len(unsure):  # once more, without a guess
+            again = refit(self.table, counts[unsure], factor[unsure])
+            x[unsure] = again.x
+            gap[unsure] = again.gap
+        off = ~(gap[unsure] <= GAP)  # also where it is nan
+        for b in unsure[off]:
             x[b] = self._refit_alone(counts[b], factor[b])
         return x
 
@@ -183,23 +188,33 @@ def refitter(fit, baseline=None):
         likely[:N] |= fit.Pi > NEGLIGIBLE
     else:
         likely[:N] = True
-    loss = plain_loss(p.likelihood)[1]["loss"]
-    if is_thin(p.A) and loss == "squared" and not fit.prior.positive:
-        refit_all = partial(_refit_sparse, fit)
-    elif isinstance(p.A, ChunkedTable):
-        refit_all = partial(_refit_chunked, fit, likely)
-    else:
-        refit_all = partial(_ColumnRefits(fit, p.A, slice(None)), likely=likely)
+    refit_columns = _choose_solver(fit, likely)
 
+    # for the solvers an intercept is the coefficient of one more column, of ones
     def refits(counts, factor, start=None):
         if factor.shape[1] > 1:  # an intercept has no penalty to multiply
             factor = np.pad(factor, ((0, 0), (0, n_intercepts)))
         if start is not None:
             start = csr_array(start)[:, : N + n_intercepts]
-        x = refit_all(counts, factor, start=start)
-        return x[:, :N], x[:, N:].sum(1)
+        x = refit_columns(counts, factor, start=start)
+        intercept = x[:, N:].sum(1)
+        return x[:, :N], intercept
 
     return refits
+
+
+def _choose_solver(fit, likely):
+    """Return the function of counts, factors and start that refits all columns of a
+    fit, the intercept's included, as its table requires; likely, (n,) bool, are columns
+    to begin with.
+    """
+    A = fit.problem.A
+    _, options = plain_loss(fit.problem.likelihood)
+    if is_thin(A) and options["loss"] == "squared" and not fit.prior.positive:
+        return partial(_refit_sparse, fit)
+    if isinstance(A, ChunkedTable):
+        return partial(_refit_chunked, fit, likely)
+    return partial(_ColumnRefits(fit, A, slice(None)), likely=likely)
 
 
 def _check_fitted_baseline(baseline, event):
@@ -276,13 +291,14 @@ def _refit_chunked(fit, likely, counts, factor, start=None):
     long as one left out violates its optimality condition. Return sparse coefficients,
     (b, n), intercept included.
 
-    likely, (n,) bool, are the columns to begin with, or those in which the sparse start
-    is not 0.
+    counts are (b, M), factor, (b, n) or (b, 1), the multipliers of the penalties.
+    Refits begin on the columns `likely`, (n,) bool, or those in which the start, (b, n)
+    sparse, is not 0. The penalty of a column left out must be at least its pull, its
+    product with the weighted residuals -c l'(y, f): a pass over the table finds those
+    of all columns.
     """
     A = fit.problem.A
-    y = fit.problem.y
-    loss = fit.problem.likelihood
-    thresholds = penalty_terms(fit, slice(None))[0]
+    thresholds, _ = penalty_terms(fit, slice(None))
     if start is None:
         inside = likely.copy()
     else:
@@ -290,23 +306,30 @@ def _refit_chunked(fit, likely, counts, factor, start=None):
         inside[start.indices] = True
     factor = np.broadcast_to(factor, (len(counts), len(inside)))
     # the smallest penalty that any of the refits has, and rounding
-    bar = thresholds * factor.min(0) * (1 + 1e-7)
+    least_penalty = thresholds * factor.min(0) * (1 + 1e-7)
     while True:
         columns = np.flatnonzero(inside)
         X = _read_columns_to_refit(A, columns, len(counts))
         x = _ColumnRefits(fit, X, columns)(counts, factor[:, columns])
-        U = -counts * np.array([loss.derivatives(y, f)[0] for f in x @ X.T])
-        pull = _hardest_pulls(A, U, fit.prior.positive)
-        missed = ~inside & (pull > bar)
+        residuals = -counts * _slopes(fit.problem, x @ X.T)
+        pull = _hardest_pulls(A, residuals, fit.prior.positive)
+        missed = ~inside & (pull > least_penalty)
         if not missed.any():
             break
-        near = pull > ALMOST * bar  # so that there are fewer passes
-        if len(A) * near.sum() < MOST_HELD / 4:
-            inside |= near
+        # those that nearly violate their condition, too, are soon missed: fewer passes
+        nearly_missed = pull > ALMOST * least_penalty
+        if len(A) * nearly_missed.sum() < MOST_HELD / 4:
+            inside |= nearly_missed
         else:
             inside |= missed
     b, place = np.nonzero(x)
     return csr_array((x[b, place], (b, columns[place])), shape=factor.shape)
+
+
+def _slopes(problem, predictions):
+    """Compute the slope of a problem's loss at the predictions of b refits, (b, M)."""
+    derivatives = problem.likelihood.derivatives
+    return np.array([derivatives(problem.y, f)[0] for f in predictions])
 
 
 def is_thin(A):
@@ -314,12 +337,53 @@ def is_thin(A):
     return is_sparse(A) and A.source.nnz <= chunked.DENSE_FROM_SHARE * np.prod(A.shape)
 
 
+def _compress_rows(X, c, y):
+    """Return a table, (n, n), and a target, (n,), of as few rows as X, (M, n), has
+    columns, with the products of X and y under counts c, (M,): X' Di(c) X and
+    X' Di(c) y. The squared loss depends on these alone.
+    """
+    values, vectors = np.linalg.eigh(X.T.gram(c))
+    # an eigenvalue below this is rounding
+    root = np.sqrt(values.clip(1e-200 + 1e-13 * values.max(initial=0)))
+    table = root[:, None] * vectors.T
+    target = vectors.T @ (X.T @ (c * y)) / root
+    return table, target
+
+
+def _refit_one_sparse(A, y, c, t, k, inside):
+    """Refit one resample of a sparse table, (M, n), under the squared loss, with counts
+    c, (M,), and penalties t and k, (n,); return coefficients, (n,), or nan.
+
+    It is refitted on the columns `inside`, (n,) bool, and once more with those that
+    violate their optimality condition most, until none does.
+    """
+    x = np.zeros(len(t))
+    while True:
+        columns = np.flatnonzero(inside)
+        X = SparseBlock(A.S[:, columns], A.a, A.b[columns])
+        table, target = _compress_rows(X, c, y)
+        ones = np.ones(len(columns))
+        try:
+            x[columns] = penalised_fit(table, target, t[columns], k[columns], ones)
+        except RuntimeError:
+            return np.nan
+        # how much harder a column pulls than its penalty, beyond rounding
+        excess = np.abs((c * (y - X @ x[columns])) @ A)
+        excess -= (1 + 1e-7) * t
+        excess[inside | (excess < 0)] = 0
+        if not excess.any():
+            return x
+        worst = np.argsort(-excess)[: MOST_ADDED + len(columns)]
+        inside[worst] |= excess[worst] > 0
+
+
 def _refit_sparse(fit, counts, factor, start=None):
     """Refit b resamples of a sparse table under the squared loss; return sparse
     coefficients, (b, n), intercept included, nan where that fails.
 
-    Each begins with the columns that are not 0 in the sparse start, and takes in those
-    that violate their optimality condition.
+    counts are (b, M), factor, (b, n) or (b, 1), the multipliers of the penalties. Each
+    refit begins on the columns without a penalty and those in which its start, (b, n)
+    sparse, is not 0.
     """
     A = block_of(fit.problem.A, np.arange(fit.problem.A.shape[1]))
     weight, options = plain_loss(fit.problem.likelihood)
@@ -331,28 +395,9 @@ def _refit_sparse(fit, counts, factor, start=None):
         inside = t == 0
         if start is not None:
             inside[start[[b]].indices] = True
-        if not inside.any():
+        if not inside.any():  # the column that would be selected first
             inside[np.argmax(np.abs((c * y) @ A) / t)] = True
-        excess = np.ones(1)
-        while excess.any():
-            columns = np.flatnonzero(inside)
-            X = SparseBlock(A.S[:, columns], A.a, A.b[columns])
-            # as few rows as columns, with the same products of columns
-            values, turn = np.linalg.eigh(X.T.gram(c))
-            root = np.sqrt(values.clip(1e-200 + 1e-13 * values.max(initial=0)))
-            few = root[:, None] * turn.T
-            target = turn.T @ (X.T @ (c * y)) / root
-            penalties = factor[b, columns] * [t[columns], k[columns]]
-            try:
-                x[b, columns] = penalised_fit(few, target, *penalties, root**0)
-            except RuntimeError:
-                x[b] = np.nan
-                break
-            excess = np.abs((c * (y - X @ x[b, columns])) @ A)
-            excess -= (1 + 1e-7) * factor[b] * t
-            excess[inside | (excess < 0)] = 0
-            worst = np.argsort(-excess)[: MOST_ADDED + len(columns)]
-            inside[worst] |= excess[worst] > 0
+        x[b] = _refit_one_sparse(A, y, c, factor[b] * t, factor[b] * k, inside)
     return csr_array(x)
 
 # %% ../../nbs/workshop/refits.ipynb #l0ng0002
@@ -362,17 +407,28 @@ ANNOUNCED = 30  # seconds without a bar
 
 
 def in_turn(A, numbers, progress, side=SIDE):
-    """Yield pieces of a range of refits that are made at once, at most `side`, or all
-    for a table in chunks; without a bar, print how long the rest will take.
+    """Yield pieces of numbers, a range of refits, that are made side by side: at most
+    `side`, or all for a table in chunks, as each piece reads the table.
+
+    With `progress`, but where no bar is shown, print once how long the rest will take.
     """
     size = max(10, min(side, int(AT_ONCE // len(A))))
     if isinstance(A, ChunkedTable):
-        size = len(numbers)
+        size = max(len(numbers), 1)
     announces = progress and not is_interactive()
     start = time.perf_counter()
-    for done in range(0, len(numbers), max(size, 1)):
-        rest = (time.perf_counter() - start) * (len(numbers) / max(done, 1) - 1)
-        if announces and done == size and rest > ANNOUNCED:
-            state = f"{done} of {len(numbers)} refits are made, the others take some"
-            print(f"{state} {rest:.0f} seconds", file=sys.stderr)
+    for done in range(0, len(numbers), size):
+        if announces and done == size:  # the first piece tells the speed
+            elapsed = time.perf_counter() - start
+            _announce_rest(done, len(numbers), elapsed)
         yield numbers[done : done + size]
+
+
+def _announce_rest(done, n, elapsed):
+    """Print how long the rest of n refits will take, if long, after `elapsed` seconds
+    for those done.
+    """
+    rest = elapsed * (n / done - 1)
+    if rest > ANNOUNCED:
+        state = f"{done} of {n} refits are made, the others take some"
+        print(f"{state} {rest:.0f} seconds", file=sys.stderr)

@@ -42,20 +42,28 @@ def closest_by_chance(rows, level, rng):
     """Compute the squared distance below which two rows, of `ComparedRows`, come by
     chance with probability `level` at most: the best Chernoff bound over a grid of t
     (`too-close`, `too-close-columns`).
+
+    A bound is (log(2 level / (M (M - 1))) - log E exp(-t D)) / t, with D the squared
+    distance of two rows. It is a sum over columns, so that the logarithm is the average
+    one of a column, times the number of columns that count as independent.
     """
     M = len(rows.products)
     columns = rows.columns
-    values = rows.values()
-    closest = 0.0
+    eigenvalues = rows.values()
+    # pairs of different rows, drawn at random, for the law of distances in a column
     first = rng.integers(M, size=400)
     step = rng.integers(1, M, size=400)
-    # pairs of different rows, drawn at random, for the law of distances
-    apart = (columns[first] - columns[(first + step) % M]) ** 2
-    allowed = np.log(2 * level / (M * (M - 1)))
+    second = (first + step) % M
+    distances = (columns[first] - columns[second]) ** 2
+    log_chance = np.log(2 * level / (M * (M - 1)))  # for one of all pairs
+    closest = 0.0
+    # 1 / t from above the mean distance, 2 N, to far below it; four values a decade
     for t in np.geomspace(0.1, 1e7, 33) / (2 * rows.N):
-        near = (1 + np.exp(-t * apart).sum(0)) / (1 + len(apart))
-        free = np.log1p(4 * t * values).sum() / np.log1p(4 * t)
-        closest = max(closest, (allowed - free * np.log(near).mean()) / t)
+        # of a pair more, at distance 0: the logarithm stays finite
+        mean_exp = (1 + np.exp(-t * distances).sum(0)) / (1 + len(distances))
+        n_independent = np.log1p(4 * t * eigenvalues).sum() / np.log1p(4 * t)
+        log_mean = n_independent * np.log(mean_exp).mean()
+        closest = max(closest, (log_chance - log_mean) / t)
     return closest
 
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe5

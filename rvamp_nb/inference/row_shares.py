@@ -56,23 +56,38 @@ def _feature_weights(doubt, total):
 def _sum_in_two_passes(A, doubt, var):
     """Compute sums, maxima and average shares as `_sum_parts`, for a table in chunks of
     rows; doubt is (N,), var, (M,), the variance of each row's pull.
+
+    A row's shares need the totals of all rows, so the chunks are read twice.
     """
+    total, largest = _sum_and_largest(A, var)
+    weight = _feature_weights(doubt, total)
 
-    def of_columns(X, var):
-        squares = X**2
-        if isinstance(X, SparseBlock):
-            return (squares.largest(var)[:, None],), (var @ squares,)
-        squares *= var[:, None]
-        return (squares.max(0)[:, None],), (squares.sum(0),)
-
-    def of_rows(X, var):
+    def average_shares(X, var):
         return (var * (X**2 @ weight),), ()
 
-    # a row's shares need the totals of all rows, so the chunks are read twice
-    (largest,), (total,) = A.map_chunks(of_columns, (var,))
-    weight = _feature_weights(doubt, total)
-    made, _ = A.map_chunks(of_rows, (var,))
-    return (total, largest.max(1)), made
+    (shares,), _ = A.map_chunks(average_shares, (var,))
+    return (total, largest), (shares,)
+
+
+def _sum_and_largest(A, var):
+    """Compute sum and maximum of var a^2 over the rows of each column, (N,) each, for a
+    table in chunks of rows; var is (M,).
+    """
+
+    # what `map_chunks` joins, the chunks' maxima side by side, and what it adds up
+    def of_chunk(X, var):
+        squares = X**2
+        if isinstance(X, SparseBlock):
+            largest = squares.largest(var)
+            total = var @ squares
+        else:
+            squares *= var[:, None]
+            largest = squares.max(0)
+            total = squares.sum(0)
+        return (largest[:, None],), (total,)
+
+    (largest_in_chunks,), (total,) = A.map_chunks(of_chunk, (var,))
+    return total, largest_in_chunks.max(1)
 
 
 def _selects_groups(fit):
@@ -103,22 +118,26 @@ class _Noise(NamedTuple):
 
 
 def _noise(fit):
-    """Compute the `_Noise` of a fit, for which features count by their doubt."""
+    """Compute the `_Noise` of a fit: the variance of a feature's field is a sum over
+    rows, and in averages over features each counts by its doubt Π (1 - Π).
+    """
     doubt = fit.Pi * (1 - fit.Pi)
     if doubt.sum() <= 1e-12:  # nothing is in doubt: all features count alike
         doubt = np.ones(len(doubt))
     u = fit.last.u
-    # without resampling the variances die out, and never quite reach 0
-    varies = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
+    # without resampling the variances die out, and never quite reach 0: times False
+    is_random = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
     if isinstance(fit.problem.likelihood, GroupedLoss):
-        doubt, sums = _sum_noise_of_groups(fit, doubt, varies)
+        doubt, sums = _sum_noise_of_groups(fit, doubt, is_random)
     else:
-        doubt, sums = _sum_noise_of_rows(fit, doubt, varies * u.var)
-    (total, largest), (made,) = sums
-    shares = np.full(len(made), 1 / len(made))
-    if made.sum() > 0:
-        shares = made / made.sum()
-    return _Noise(shares, largest, total, _feature_weights(doubt, total))
+        doubt, sums = _sum_noise_of_rows(fit, doubt, is_random * u.var)
+    (total, largest), (average_shares,) = sums
+    shares = np.full(len(average_shares), 1 / len(average_shares))
+    if average_shares.sum() > 0:
+        shares = average_shares / average_shares.sum()
+    return _Noise(
+        rows=shares, largest=largest, total=total, weight=_feature_weights(doubt, total)
+    )
 
 
 def _sum_noise_of_groups(fit, doubt, varies):
@@ -181,24 +200,31 @@ class NoiseSigns(NamedTuple):
 
 
 def signs_of_noise(fit):
-    """Compute the `NoiseSigns` of a fit that has messages."""
+    """Compute the `NoiseSigns` of a fit that has messages: how uneven the rows' shares
+    of the noise are, on average over the features and in single ones.
+    """
     noise = _noise(fit)
     row = int(np.argmax(noise.rows))
     sizes = columns_together(fit)
-    in_groups = noise.weight[: len(sizes)] * (sizes > 1)
-
-    def own_share(weight):
-        n = len(weight)  # without the intercept, for groups
-        total = weight @ noise.total[:n]
-        return float(weight @ noise.largest[:n] / total) if total > 0 else 0.0
-
+    weight_in_groups = noise.weight[: len(sizes)] * (sizes > 1)
     return NoiseSigns(
         effective=float(1 / (noise.rows @ noise.rows)),
         share=float(noise.rows[row]),
         row=row,
-        single_share=own_share(noise.weight),
-        group_share=own_share(in_groups),
+        single_share=_average_largest_share(noise, noise.weight),
+        group_share=_average_largest_share(noise, weight_in_groups),
     )
+
+
+def _average_largest_share(noise, weight):
+    """Average the share of the largest row in the `_Noise` of a feature over the first
+    n features with weights, (n,) (`own-share`); 0 where nothing is random.
+    """
+    n = len(weight)
+    total = weight @ noise.total[:n]
+    if total <= 0:
+        return 0.0
+    return float(weight @ noise.largest[:n] / total)
 
 
 def columns_together(fit):
@@ -234,16 +260,25 @@ def column_effective_rows(fit):
     Columns that are selected together count by their sum times the mean coefficients.
     """
     A = fit.problem.A
+    M = len(A)
+    N = len(fit.mean)
     if _selects_groups(fit):
-        members = fit.prior.column_groups
-        fitted = A[:, : len(fit.mean)] * fit.mean @ members.sums.T
-        return _rows_that_carry(_size_moments(fitted)[..., None], len(A))[members.index]
-    # chunks of rows lie side by side on a third axis, (3, N, K), chunks of columns
-    # behind each other
-    place = np.s_[..., None] if chunk_axis(A) == 0 else np.s_[...]
-    (parts,), _ = map_chunks(A, lambda X: ((_size_moments(X)[place],), ()))
-    rows = _rows_that_carry(parts.reshape(3, A.shape[1], -1), len(A))
-    return rows[: len(fit.mean)]
+        groups = fit.prior.column_groups
+        fitted = A[:, :N] * fit.mean @ groups.sums.T
+        rows_of_group = _rows_that_carry(_size_moments(fitted)[..., None], M)
+        return rows_of_group[groups.index]
+    in_chunks_of_rows = chunk_axis(A) == 0
+
+    # joined along the last axis: columns, or of chunks of rows one number for a chunk
+    def moments_of(X):
+        moments = _size_moments(X)
+        if in_chunks_of_rows:
+            moments = moments[..., None]
+        return (moments,), ()
+
+    (moments,), _ = map_chunks(A, moments_of)
+    moments = moments.reshape(3, A.shape[1], -1)
+    return _rows_that_carry(moments, M)[:N]
 
 
 def _rows_that_carry(thickness, M):
@@ -262,23 +297,29 @@ def _rows_that_carry(thickness, M):
 def _canonical_correlations(X, labels):
     """Compute for each column of X, (M, n), the largest canonical correlation of its
     group with another group, (n,); labels, (n,), name the groups.
+
+    With an orthonormal basis of each group it is the largest singular value (spectral
+    norm) of the products of two bases.
     """
-    basis = orthonormal(X, labels)[0]
+    basis, _ = orthonormal(X, labels)
     groups = groups_of(basis.groups)
+    # the columns of a group side by side, from `starts` on
     order = np.argsort(groups.index, kind="stable")
+    columns = basis.A[:, order]
     starts = np.cumsum(groups.sizes) - groups.sizes
-    parts = np.split(basis.A[:, order], starts[1:], axis=1)
-    largest = np.zeros(len(parts))
-    for g, part in enumerate(parts):
-        products = part.T @ basis.A[:, order]
-        # a spectral norm is at most the Frobenius norm: beyond the bound none is larger
+    bases = np.split(columns, starts[1:], axis=1)
+    largest = np.zeros(len(bases))
+    for g, own_basis in enumerate(bases):
+        products = own_basis.T @ columns
+        # the Frobenius norm of each group's products, at least as large as the spectral
+        # norm: those below a norm that was found need no singular values
         bound = np.sqrt(np.add.reduceat((products**2).sum(0), starts))
-        bound[g] = 0.0
+        bound[g] = 0.0  # not with itself
         for other in np.argsort(-bound):
             if bound[other] <= largest[g]:
                 break
-            columns = slice(starts[other], starts[other] + groups.sizes[other])
-            largest[g] = max(largest[g], np.linalg.norm(products[:, columns], 2))
+            block = slice(starts[other], starts[other] + groups.sizes[other])
+            largest[g] = max(largest[g], np.linalg.norm(products[:, block], 2))
     return np.minimum(largest, 1)[np.searchsorted(groups.names, labels)]
 
 
@@ -289,22 +330,25 @@ def max_correlation(fit):
     group.
     """
     A = fit.problem.A
-    play = np.flatnonzero(fit.Pi > MATTERS)
+    in_play = np.flatnonzero(fit.Pi > MATTERS)
     partner = np.zeros(len(fit.Pi))
-    if _selects_groups(fit) and len(play):
-        index = fit.prior.column_groups.index
-        partner[play] = _canonical_correlations(A[:, play], index[play])
+    if _selects_groups(fit) and len(in_play):
+        labels = fit.prior.column_groups.index[in_play]
+        partner[in_play] = _canonical_correlations(A[:, in_play], labels)
         return partner
 
+    # chunks of columns of a sparse table, or of rows: products are added up
     def gram(X):
         if isinstance(X, SparseBlock):
-            return (), (X.T.gram(np.ones(len(X))),)
-        return (), (X.T @ X,)
+            products = X.T.gram(np.ones(len(X)))
+        else:
+            products = X.T @ X
+        return (), (products,)
 
-    _, (products,) = map_chunks(pick_columns(A, play), gram)
+    _, (products,) = map_chunks(pick_columns(A, in_play), gram)
     length = np.sqrt(products.diagonal())
     length = np.where(length > 0, length, 1)
     correlation = np.abs(products / length / length[:, None])
     np.fill_diagonal(correlation, 0)  # with itself
-    partner[play] = np.minimum(correlation.max(0, initial=0), 1)
+    partner[in_play] = np.minimum(correlation.max(0, initial=0), 1)
     return partner

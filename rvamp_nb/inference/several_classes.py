@@ -50,27 +50,31 @@ def softmax_pulls(B, y, omega, c, V):
     """Solve u = -c l'(omega + V u) for the pulls u, (..., d), by a damped Newton method
     (`softmax-pull`). Return them, and the curvature c l'' there, (..., d, d).
 
+    B, (K, d), is the basis of `contrasts`, and y, (..., d), are the samples' targets.
     `omega`, (..., d), are predictions without the sample, V, (..., d, d), is how far
-    they respond to its pulls, and c is its count. If the messages diverge, so may u.
+    they respond to its pulls, and c is its count. omega may have one axis more than y,
+    for many fields of each sample. If the messages diverge, so may u.
     """
     I = np.eye(B.shape[1])
     u = np.zeros(omega.shape)
-    if omega.ndim == V.ndim:  # many of each sample: linear around that of their mean
-        middle = omega.mean(0)
-        u, C = softmax_pulls(B, y, middle, c, V)
-        u = u - times(np.linalg.solve(I + C @ V, C), omega - middle)
+    # many fields of a sample begin at the solution for their mean, to first order
+    if omega.ndim == V.ndim:
+        mean = omega.mean(0)
+        u_mean, C = softmax_pulls(B, y, mean, c, V)
+        response = np.linalg.solve(I + C @ V, C)
+        u = u_mean - times(response, omega - mean)
     for _ in range(200):
         _, slope, curvature = softmax_terms(B, y, omega + times(V, u))
-        gap = u + c * slope
+        count_work(B.size * omega.size)  # the price of a turn (`ExactByTurns`)
+        residual = u + c * slope
         C = c * curvature
-        count_work(B.size * omega.size)
         # written so that it also ends where messages have diverged to nan
-        if not np.abs(gap).max() > 1e-11 * (1 + c):
+        if not np.abs(residual).max() > 1e-11 * (1 + c):
             break
-        move = np.linalg.solve(I + C @ V, -gap[..., None])[..., 0]
+        step = np.linalg.solve(I + C @ V, -residual[..., None])[..., 0]
         # the softmax is self-concordant: steps of this length cannot overshoot
-        r = np.sqrt(2) * np.linalg.norm(times(V, move), axis=-1, keepdims=True)
-        u = u + np.log1p(r) / np.maximum(r, 1e-300) * move
+        r = np.sqrt(2) * np.linalg.norm(times(V, step), axis=-1, keepdims=True)
+        u = u + np.log1p(r) / np.maximum(r, 1e-300) * step
     return u, C
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100020
@@ -78,8 +82,9 @@ def softmax_prox(a, v):
     """Solve f + v p(f) = a for f, (..., K), where p(f) are the softmax probabilities of
     the K classes (`softmax-prox`); v >= 0, (..., 1).
 
-    Let s be the logarithm of the sum of exp(f). For a given s each q = v p has a closed
-    form, Wright's omega function. Newton's method finds the s at which q adds up to v.
+    Let s be the logarithm of the sum of exp(f), so that p = exp(f - s). For a given s
+    each q = v p = a - f solves q + log q = log v + a - s: Wright's omega function of
+    the right-hand side. Newton's method finds the s at which the q add up to v.
     """
     numbers = np.finfo(a.dtype)
     v = np.maximum(v, numbers.tiny**0.5)  # log(v) is taken
@@ -90,9 +95,9 @@ def softmax_prox(a, v):
     for _ in range(50):
         count_work(2 * a.size)
         q = wrightomega(np.log(v) + a - s)
-        slope = q / (1 + q)  # of q, against s
+        slope = q / (1 + q)  # by which q falls with s
         step = (q.sum(-1, keepdims=True) - v) / slope.sum(-1, keepdims=True)
-        q = q - slope * step
+        q = q - slope * step  # q at the new s, to first order
         s = s + step
         # the error left is of the order of the step's square: rounding, from here on
         if not np.abs(step).max() > numbers.eps**0.45:
@@ -155,10 +160,34 @@ LOST = 0.05  # of the resamples, at most, may have no member of a class
 
 
 def check_classes(y, counts, M, halves="resampling=Stratified(..., y)"):
-    """Return the classes, sorted, and the number of each row's, (M,); or refuse them,
-    in a sentence in which `halves` draws halves of each class.
+    """Return the classes of y, (K,), sorted, and the number of each row's, (M,); refuse
+    (ValueError or TypeError) what are no labels of a few classes, and a class that
+    resamples with this law of counts may lose.
+
+    `halves` are the words for the option that draws halves of each class.
     """
-    c, p = Grouped(counts, np.arange(M)).nodes()  # refuses groups in groups
+    values, chances = Grouped(counts, np.arange(M)).nodes()  # refuses groups in groups
+    classes, index, sizes = _sort_classes(y, M)
+    rarest = sizes.argmin()
+    # the probability that no member of the rarest class is drawn
+    lost = chances[values == 0].sum() ** sizes[rarest]
+    # strata of single classes are drawn in fixed shares, and lose none
+    strata = counts.index if isinstance(counts, Stratified) else 0 * index
+    pairs = set(zip(strata, index))
+    mixed = len(pairs) > len(set(strata))
+    if lost > LOST and mixed:
+        raise ValueError(
+            f"class {classes[rarest]!s} of y has {sizes[rarest]} of {M} rows:"
+            f" {lost:.0%} of the resamples have none, and then no intercept; merge it"
+            f" with another, drop it, or give {halves}"
+        )
+    return classes, index
+
+# %% ../../nbs/course/61_several_classes.ipynb #c610002b
+def _sort_classes(y, M):
+    """Return the classes, (K,), sorted, the number of each row's, (M,), and how many
+    rows each has, (K,); refuse what are no M labels of 2 to `MOST_CLASSES` classes.
+    """
     labels = np.asarray(y)
     if labels.shape != (M,) or (labels != labels).any():
         raise ValueError(
@@ -179,17 +208,7 @@ def check_classes(y, counts, M, halves="resampling=Stratified(..., y)"):
             f"y holds {len(classes)} different labels: 2 to {MOST_CLASSES} can be"
             " fitted; merge rare ones, or cut numbers in classes"
         )
-    lost = p[c == 0].sum() ** sizes.min()
-    strata = counts.index if isinstance(counts, Stratified) else 0 * index
-    pairs = set(zip(strata, index))
-    mixed = len(pairs) > len(set(strata))  # a stratum of two classes
-    if lost > LOST and mixed:
-        raise ValueError(
-            f"class {classes[sizes.argmin()]!s} of y has {sizes.min()} of {M} rows:"
-            f" {lost:.0%} of the resamples have none, and then no intercept; merge it"
-            f" with another, drop it, or give {halves}"
-        )
-    return classes, index
+    return classes, index, sizes
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100069
 def in_directions(A, factors, d):
@@ -208,24 +227,30 @@ def softmax_problem(
     A: ArrayLike, y: ArrayLike, lam: float, resampling: CountLaw = Subsample(0.5)
 ) -> tuple[Array, dict[str, Any]]:
     """State a regression on several classes as a problem of `rvamp`: the classes, (K,),
-    and its arguments A (M d, (N + 1) d), the intercepts' columns last, y, prior,
-    loss and resampling. Arguments and errors are those of `softmax_fit`.
+    and its arguments A (M d, (N + 1) d), the intercepts' columns last, y, (M d,),
+    prior, loss and resampling. Arguments and errors are those of `softmax_fit`.
+
+    Scores that are moved by the same number have the same probabilities: the K
+    coefficients of a column add up to zero, and have d = K - 1 directions. A sample is
+    d rows, and a column of A d columns, one for each.
     """
     A = check_array("A", A, ("M", "N"))
     lam = check_number("softmax_problem", "lam", lam, 0)
     classes, index = check_classes(y, resampling, len(A))
-    flat = np.flatnonzero((np.ptp(A, axis=0) == 0) & A.any(0))
-    if len(flat):
+    constant = np.flatnonzero((np.ptp(A, axis=0) == 0) & A.any(0))
+    if len(constant):
         raise ValueError(
-            f"column {flat[0]} of A is constant, as the intercepts are: center the"
+            f"column {constant[0]} of A is constant, as the intercepts are: center the"
             " columns, or drop it"
         )
     M, N = A.shape
     loss = Softmax(len(classes))
     columns, prior = in_directions(A, np.ones(N), len(classes) - 1)
+    # the sample's class in the basis: a row of it
+    targets = loss.basis[index]
     problem = dict(
         A=columns,
-        y=loss.basis[index].ravel(),
+        y=targets.ravel(),
         prior=prior.scaled(lam),
         loss=loss,
         resampling=loss.of_samples(resampling, M),
@@ -279,15 +304,18 @@ def class_deviations(fit, B):
     resamples (`class-variance`); fit is a Fit of `softmax_problem`, B its basis, (K,
     d).
 
-    The d numbers of a column vary along its mean field and across it, and the K
-    coefficients are B times these.
+    The d numbers of a column vary along its mean field, with the variance `radial`, and
+    across it, `tangential`, in units of 1 / precision^2. The K coefficients are B times
+    these: B B' = I - 1/K has the diagonal 1 - 1/K, by which the variance of the
+    directions across is multiplied.
     """
     incoming = fit.last.state.to_prior
+    # for each column, a group: variances, precision and length of the mean field
     moments, precision, length = fit.prior.in_groups(incoming)
     K, d = B.shape
     N = len(precision) - d  # the intercepts are last
     field_of_classes = incoming.h[: N * d].reshape(N, d) @ B.T
-    # B times the direction of the field, of length 1
+    # B times the direction of the field, a vector of length 1
     direction = field_of_classes / np.where(length > 0, length, 1.0)[:N, None]
     across = moments.tangential[:N, None]
     along = moments.radial[:N, None]

@@ -43,17 +43,18 @@ def _by_label(given, names):
 def _check_labels(given, names):
     """Return a list of labels, one for each of the columns with names (N,).
 
-    A TypeError for what are no labels, a ValueError for another number or order, and
-    for two labels that read alike.
+    A label is any single value that is not missing. A TypeError for what are no labels,
+    a ValueError for another number or order, and for two labels that read alike.
     """
     kinds = "a dict {name: columns}, or a label for each column"
-    labels = [None]
-    if np.iterable(given) and not isinstance(given, str):
-        labels = list(given)
+    problem = f"column_groups must be {kinds}, got {given!r:.60}"
+    if not np.iterable(given) or isinstance(given, str):
+        raise TypeError(problem)
+    labels = list(given)
     for label in labels:
-        missing = not isinstance(label, str) and str(label) in _MISSING
-        if missing or np.ndim(label):
-            raise TypeError(f"column_groups must be {kinds}, got {given!r:.60}")
+        is_missing = not isinstance(label, str) and str(label) in _MISSING
+        if is_missing or np.ndim(label):
+            raise TypeError(problem)
     if kind_of(given) == "series" and set(given.index) == set(names):
         if list(given.index) != list(names):
             raise ValueError(
@@ -65,7 +66,7 @@ def _check_labels(given, names):
             f"column_groups must be {kinds}; there are {len(labels)} labels, and X has"
             f" {len(names)} columns"
         )
-    first = {}
+    first = {}  # by the label as text
     for label in labels:
         other = first.setdefault(str(label), label)
         if other != label:
@@ -175,22 +176,26 @@ def in_classes(A, prior, columns, basis):
     """Turn each column of a table, (M, n), into one for each contrast of K classes;
     return the table (M d, (n + 1) d), its prior and its `Columns`.
 
-    `basis`, (K, d), are the contrasts; d intercepts come last. A feature is selected
-    for all classes together, so the coefficients of a column, or of all columns of a
-    group, are one group. A TypeError for a table in chunks.
+    `basis`, (K, d), are the contrasts; d intercepts come last. With d = 2 the columns
+    are a1, a2, b1, b2, ..., i1, i2 for the columns a, b, ... and the intercept i, and
+    the rows likewise. A feature is selected for all classes together, so the
+    coefficients of a column, or of all columns of a group, are one group. A TypeError
+    for a table in chunks.
     """
     check_in_memory(A, "loss='softmax': a column becomes one for each class but one")
     d = basis.shape[1]
-    # coefficients of K classes by d numbers; none is made of the intercepts
-    blocks = kron(columns.turn, basis.T)
-    intercepts = csc_array((d, blocks.shape[1]))
-    turn = csc_array(vstack([blocks, intercepts]))
-    columns = columns._replace(where=d * columns.where, turn=turn, basis=basis)
+    # a feature's K coefficients are basis times the d of its column; the intercepts,
+    # rows of zeros below, make none of them
+    of_features = kron(columns.turn, basis.T)
+    of_intercepts = csc_array((d, of_features.shape[1]))
+    turn = csc_array(vstack([of_features, of_intercepts]))
+    new_columns = columns._replace(where=d * columns.where, turn=turn, basis=basis)
     if not columns.groups:
-        A, prior = in_directions(A, prior.penalty_factor, d)
-        return A, prior, columns
-    A, penalty_of_columns = in_directions(A, prior.weights, d)
-    group = prior.column_groups.index
-    intercept_groups = group.max() + 1 + np.arange(d)
+        new_A, new_prior = in_directions(A, prior.penalty_factor, d)
+        return new_A, new_prior, new_columns
+    new_A, prior_of_columns = in_directions(A, prior.weights, d)
+    group = prior.column_groups.index  # (n,)
+    intercept_groups = group.max() + 1 + np.arange(d)  # each for itself
     labels = np.append(np.repeat(group, d), intercept_groups)
-    return A, GroupLasso(1.0, labels, penalty_of_columns.weights), columns
+    new_prior = GroupLasso(1.0, labels, prior_of_columns.weights)
+    return new_A, new_prior, new_columns

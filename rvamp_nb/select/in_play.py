@@ -29,6 +29,10 @@ def received_by_all(A, fit, which):
 
     A is an array or ChunkedTable, and `which`, (n,), are the numbers of the fit's
     columns. Return a `Natural` of (N,), or (N + 1,) with an intercept.
+
+    For the columns P of the fit let c = A_P' a / Q_hat_2u and b = Sigma_x c. Then
+    Sigma_u a = (a - A_P b) / Q_hat_2u for a column a, which turns each form in
+    `received-outside` into a sum over rows and sums over P.
     """
     few = fit.problem.A
     last = fit.last
@@ -36,26 +40,31 @@ def received_by_all(A, fit, which):
     from_rows = last.likelihood_message
     view = moment_view(last.prior_message, last.x, last.state.to_prior)
     zeros = np.zeros(few.shape[1])
-    # in the moment view everywhere
-    form = tall_form(few, Mixed(zeros > 0, zeros, zeros, zeros, *view), from_rows)
-    # the response and the noise of each row, alone
+    no_columns = zeros > 0  # none is in the natural view
+    message = Mixed(no_columns, zeros, zeros, zeros, D=view.D, r=view.r, T=view.T)
+    form = tall_form(few, message, from_rows)  # C, noise and Sigma_x of the columns P
+    # the response and the noise of each row, alone, (M,)
     response = 1 / from_rows.Q_hat
     noise = from_rows.chi_hat / from_rows.Q_hat**2
     few_responses = (few[:, :] * response[:, None]).T
     few_noises = (few[:, :] * noise[:, None]).T
 
     def receive(columns):
+        """Compute Q_hat, h and chi_hat of a chunk of k columns, (k,) each."""
         u = last.coupled.u.mean
         h, Q_hat, chi_hat = column_sums(columns, [u], [response, noise])
-        c = few_responses @ columns
-        b = form.Sigma_x @ c  # what the columns of the fit explain
-        shared_noise = few_noises @ columns
+        c = few_responses @ columns  # (n, k)
+        b = form.Sigma_x @ c  # what the columns of the fit explain, (n, k)
         Q_hat -= row_dots(b.T, c.T)
+        # the noise of the rows in a - A_P b, in place of a
+        shared_noise = few_noises @ columns
         chi_hat += row_dots(b.T, (form.noise @ b - 2 * shared_noise).T)
+        # the noise of the coefficients: A_P' Sigma_u a is c - C b
         chi_hat += view.T @ (c - form.C @ b) ** 2
         Q_hat[Q_hat <= 0] = 1.0  # a column of zeros
         return Q_hat, h, np.maximum(chi_hat, 0)
 
+    # the columns of the fit, and the intercept, have their messages from it
     messages = []
     for values, own in zip(map_columns(A, receive), last.new.to_prior):
         values[which] = own[:n]

@@ -72,6 +72,18 @@ def label(columns, i, most=26):
     return name
 
 # %% ../../nbs/workshop/plots.ipynb #6fcc4488
+def _penalties_shown(selection):
+    """Return the penalties of the path as they are drawn, (L,), in units of one of
+    them, and the name of that unit: the reported one, or the largest without an answer.
+    """
+    lams = selection.summary_of_path.lambdas
+    if not selection.fit.converged:
+        return lams / lams[0], "the largest one"
+    size = size_reported(selection)
+    name = f"the reported one (λ = {selection.lam:.3g}, ΣΠ = {size:.3g})"
+    return lams / selection.lam, name
+
+
 def plot_path(selection, ax=None, leaders=8):
     """Draw Π of a `Selection` along the path, on the Axes given or new ones, which are
     returned.
@@ -82,20 +94,12 @@ def plot_path(selection, ax=None, leaders=8):
     reported Π. The axis above has ΣΠ over what can be selected.
     """
     ax = _new_axes(ax, 8.6, 5.2)
-    path = selection.summary_of_path
-    if selection.fit.converged:
-        lams = path.lambdas / selection.lam
-        unit = (
-            f"the reported one (λ = {selection.lam:.3g}, ΣΠ ="
-            f" {size_reported(selection):.3g})"
-        )
-    else:
-        lams = path.lambdas / path.lambdas[0]
-        unit = "the largest one"
+    lams, unit = _penalties_shown(selection)
     ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02))
-    ax.set_title(promised(selection), y=1, pad=45)  # above the scale above
+    ax.set_title(promised(selection), y=1, pad=45)  # above the ticks of ΣΠ
     _set_penalty_ticks(ax, lams)
+    path = selection.summary_of_path
     _set_size_ticks(path, ax, lams)
     leading = leaders_of(selection, leaders)
     Pi = path.selection_probabilities
@@ -112,70 +116,84 @@ def plot_path(selection, ax=None, leaders=8):
     return ax
 
 
-def _mark_answer(selection, ax, which):
-    """Draw and name the lines of the threshold and of the reported penalty.
+def _mark_answer(selection, ax, leading):
+    """Draw and name the lines of the threshold and of the reported penalty, which is 1
+    on the axis.
 
     The name of the penalty is in the widest gap between the diamonds of the columns
-    `which`, (n,) ints.
+    `leading`, (n,) ints, the threshold and the ends of the axis.
     """
-    line = dict(color=COLOURS["truth"], linewidth=1, zorder=2)
-    ax.axhline(selection.threshold, linestyle=":", **line)
+    line_style = dict(color=COLOURS["truth"], linewidth=1, zorder=2)
+    ax.axhline(selection.threshold, linestyle=":", **line_style)
     box = dict(facecolor="white", alpha=0.8, linewidth=0, pad=1)
-    small = dict(fontsize=10, color=COLOURS["truth"], bbox=box, zorder=5)
+    text_style = dict(fontsize=10, color=COLOURS["truth"], bbox=box, zorder=5)
     text = f"threshold {selection.threshold:.3g}"
-    place = ax.get_yaxis_transform()
-    ax.text(0.01, selection.threshold + 0.015, text, transform=place, **small)
+    at_left = ax.get_yaxis_transform()  # x is a share of the width
+    ax.text(0.01, selection.threshold + 0.015, text, transform=at_left, **text_style)
     if selection.fit.converged:
-        ax.axvline(1, **line)
-        taken = np.append(selection.probabilities[which], [0, 1, selection.threshold])
-        taken.sort()
-        widest = np.diff(taken).argmax()
-        free = taken[widest : widest + 2].mean()
-        ax.text(1, free, "reported", rotation=90, ha="center", va="center", **small)
+        ax.axvline(1, **line_style)
+        heights = np.append(
+            selection.probabilities[leading], [0, 1, selection.threshold]
+        )
+        heights.sort()
+        below = np.diff(heights).argmax()
+        middle = heights[below : below + 2].mean()
+        ax.text(
+            1, middle, "reported", rotation=90, ha="center", va="center", **text_style
+        )
 
 
-def _draw_leaders(selection, ax, lams, which):
+def _draw_leaders(selection, ax, lams, leading):
     """Draw the leading features along the path, with their names at the ends of the
     lines.
 
-    `which` are their columns; lams are the penalties on the axis.
+    `leading`, (n,), are the numbers of their columns; lams, (L,), the penalties on the
+    axis, where the reported one is 1.
     """
     path = selection.summary_of_path
-    Pi = path.selection_probabilities[which]
-    converged = path.converged
-    colours = [PALETTE[rank % len(PALETTE)] for rank in range(len(which))]
+    Pi = path.selection_probabilities[leading]
+    colours = [PALETTE[rank % len(PALETTE)] for rank in range(len(leading))]
     line_style = dict(linewidth=2, zorder=3)
     # a line of one point needs a marker
-    if converged.sum() == 1:
+    if path.converged.sum() == 1:
         line_style["marker"] = "o"
-    for i, row, colour in zip(which, Pi, colours):
+    for i, row, colour in zip(leading, Pi, colours):
+        # dashes of 4 points, gaps of 2
         line_style["linestyle"] = "-" if selection.support[i] else (0, (4, 2))
         ax.plot(lams, row, color=colour, **line_style)
         if selection.refined is not None:
             ax.plot(1, selection.probabilities[i], "D", color=colour, zorder=4)
-    if len(which):
-        names = [label(selection.question.columns, i) for i in which]
-        _name_lines(ax, names, lams[converged][-1], Pi[:, converged][:, -1], colours)
+    if len(leading):
+        names = [label(selection.question.columns, i) for i in leading]
+        last = np.flatnonzero(path.converged)[-1]
+        _name_lines(ax, names, lams[last], Pi[:, last], colours)
 
 
 def _name_lines(ax, names, x, ends, colours):
-    """Write names to the right of the Axes, joined to the ends of their lines at x,
-    heights (n,) in [0, 1].
+    """Write n names to the right of the Axes, joined to the ends of their lines, which
+    are at x and at the heights `ends`, (n,) in [0, 1].
     """
-    height = ax.get_position().height * ax.figure.get_size_inches()[1]
-    inches = max(0.9 * height, 0.5)  # about: the layout is not done yet
+    axes_height = ax.get_position().height * ax.figure.get_size_inches()[1]
+    inches = max(0.9 * axes_height, 0.5)  # about: the layout is not done yet
+    # a line of text takes 1.3 times its size; an inch has 72 points
     points = min(10.0, 72 * inches / (1.3 * len(names)))  # so that all fit
-    heights = spaced(ends, 1.3 * points / 72 / inches)
-    text = dict(textcoords=ax.get_yaxis_transform(), va="center", fontsize=points)
-    arrow = dict(arrowstyle="-", linewidth=1, shrinkA=1, shrinkB=0, relpos=(0, 0.5))
-    for name, height, end, colour in zip(names, heights, ends, colours):
+    text_heights = spaced(ends, 1.3 * points / 72 / inches)
+    text_style = dict(va="center", fontsize=points, annotation_clip=False)
+    for name, text_height, end, colour in zip(names, text_heights, ends, colours):
         ax.annotate(
             name,
             (x, end),
-            (1.03, height),
-            arrowprops=dict(arrow, color=colour),
-            annotation_clip=False,
-            **text,
+            (1.03, text_height),  # shares of the Axes
+            textcoords=ax.get_yaxis_transform(),
+            arrowprops=dict(
+                arrowstyle="-",
+                linewidth=1,
+                shrinkA=1,
+                shrinkB=0,
+                relpos=(0, 0.5),
+                color=colour,
+            ),
+            **text_style,
         )
 
 # %% ../../nbs/workshop/plots.ipynb #t1ck5001
@@ -225,30 +243,32 @@ def _set_size_ticks(path, ax, lams):
 
 # %% ../../nbs/workshop/plots.ipynb #fd02a672
 def plot_probabilities(selection, ax=None, leaders=20):
-    """Draw Π at the reported penalty as bars, of so many leaders (>= 0) of a
-    `Selection`, on the Axes given or new ones, which are returned.
+    """Draw Π at the reported penalty as bars, with the threshold as a line; return the
+    Axes, those given or new ones.
 
-    Selected features have the stronger colour, undecided ones are hatched and called
-    so. Bars have intervals where there are any, and the threshold is a line.
+    The bars are those of so many leaders (>= 0) of a `Selection`, and have intervals
+    where there are refits. Selected features have the stronger colour, undecided ones
+    are hatched and called so.
     """
-    which = leaders_of(selection, leaders)
-    undecided = np.zeros(len(which), dtype=bool)
+    leading = leaders_of(selection, leaders)
+    undecided = np.zeros(len(leading), dtype=bool)
     if selection.undecided is not None:
-        undecided = selection.undecided[which]
-    names = [label(selection.question.columns, i) for i in which]
+        undecided = selection.undecided[leading]
+    names = [label(selection.question.columns, i) for i in leading]
     for k in np.flatnonzero(undecided):
         names[k] += ", undecided"
     ax = _new_bar_axes(ax, 7.5, names)
-    rows = np.arange(len(which))
-    Pi = selection.probabilities[which]
-    colours = np.where(selection.support[which], COLOURS["rvamp"], COLOURS["p2"])
+    rows = np.arange(len(leading))
+    Pi = selection.probabilities[leading]
+    colours = np.where(selection.support[leading], COLOURS["rvamp"], COLOURS["p2"])
     bars = ax.barh(rows, Pi, color=colours, height=0.7)
     for k in np.flatnonzero(undecided):
         bars[k].set(hatch="//", edgecolor="white")
-    if selection.refined is not None and len(which):
-        ends = np.abs(selection.refined.interval()[which] - Pi[:, None]).T
+    if selection.refined is not None and len(leading):
+        # how far the interval extends to each side
+        sides = np.abs(selection.refined.interval()[leading] - Pi[:, None]).T
         look = dict(fmt="none", ecolor=COLOURS["truth"], elinewidth=1.3, capsize=3)
-        ax.errorbar(Pi, rows, xerr=ends, **look)
+        ax.errorbar(Pi, rows, xerr=sides, **look)
     ax.axvline(selection.threshold, color=COLOURS["p1"], linewidth=1.5)
     ax.set_xlim(0, 1.02)
     axis = f"selection probability Π (line: threshold {selection.threshold:.3g})"
@@ -307,12 +327,13 @@ def plot_ridgeline(selection, ax=None, leaders=20):
     """Draw the densities of the leaders' coefficients across resamples, a row each, on
     the Axes given or new ones, which are returned.
 
-    Coefficients are times the standard deviations of their columns. A row has rVAMP's
-    p̄₁, with its atom as a bar at 0, and in grey the refits that a `Selection` has.
+    Coefficients are times the standard deviations of their columns. A row has the
+    density that rVAMP computes, p̄₁: a curve where a coefficient is not zero, and a bar
+    at 0, as high as zero is probable. In grey are the refits that a `Selection` has.
     """
-    which = leaders_of(selection, leaders)
+    leading = leaders_of(selection, leaders)
     columns = selection.question.columns
-    ax = _new_bar_axes(ax, 6, [label(columns, i) for i in which])
+    ax = _new_bar_axes(ax, 6, [label(columns, i) for i in leading])
     ax.set_xlabel("coefficient × sd of its column", loc="right")
     title = "p̄₁ of rVAMP"
     if columns.K > 1:
@@ -320,18 +341,19 @@ def plot_ridgeline(selection, ax=None, leaders=20):
     elif selection.refined is not None:
         title += ", and refits (grey)"
     ax.set_title(title, loc="right")
-    if len(which):
-        _draw_ridges(selection, ax, which)
+    if len(leading):
+        _draw_ridges(selection, ax, leading)
     return ax
 
 
 def _draw_ridges(selection, ax, which):
-    """Draw densities, atoms and refits of the columns `which`, (n,), as ridges; of
-    several classes their densities on one line.
+    """Draw densities, atoms and refits of the columns `which`, (n,), as ridges.
+
+    The densities of several classes share a line; their refits are not drawn.
     """
     columns = selection.question.columns
-    target = selection.question.target
-    sd = np.repeat(columns.scale[which] / target.n_rows**0.5, columns.K)
+    sd = columns.scale[which] / selection.question.target.n_rows**0.5
+    sd = np.repeat(sd, columns.K)
     law = p1(selection, _names(selection, which))
     law = replace(law, unit=law.unit * sd)
     draws = None
@@ -342,24 +364,32 @@ def _draw_ridges(selection, ax, which):
     curves = law.pdf(x)
     # a curve that is as high as its feature is probable
     scales = _RIDGE * (1 - law.atom) / np.maximum(curves.max(1), 1e-300)
-    base = np.arange(len(which)) + 0.4
-    colour, colours = _choose_colours(columns)
+    lines = np.arange(len(which)) + 0.4  # the axis points down
+    colour_of_atom, colours = _choose_colours(columns)
     for k, height in enumerate(curves * scales[:, None]):
-        visible = np.where(height > 3e-3, base[k // columns.K] - height, np.nan)
-        ax.plot(x, visible, color=colours[k % columns.K], linewidth=1.4)
-    ax.hlines(base, low, high, color=COLOURS["muted"], linewidth=0.6, zorder=0)
+        row, class_number = divmod(k, columns.K)
+        visible = np.where(height > 3e-3, lines[row] - height, np.nan)
+        ax.plot(x, visible, color=colours[class_number], linewidth=1.4)
+    ax.hlines(lines, low, high, color=COLOURS["muted"], linewidth=0.6, zorder=0)
+    # the coefficients of a feature are zero together
     atoms = _RIDGE * law.atom[:: columns.K]
-    ax.vlines(0 * base, base - atoms, base, colour, linewidth=3)
+    ax.vlines(0 * lines, lines - atoms, lines, colour_of_atom, linewidth=3)
     if columns.K > 1:
-        names = map(str, target.classes)
+        names = map(str, selection.question.target.classes)
         ax.legend(ax.lines[: columns.K], names, loc="lower right")
     elif draws is not None:
-        edges = _make_bins(low, high)
-        for values, y, scale in zip(draws.T, base, scales):
-            # cut before they reach the row above
-            tops = np.minimum(_find_heights(values, edges) * scale, 0.95)
-            ax.stairs(y - tops, edges, baseline=y, fill=True, **SHADE)
+        _draw_refits(ax, draws, lines, scales, _make_bins(low, high))
     ax.set_xlim(low, high)
+
+
+def _draw_refits(ax, draws, lines, scales, edges):
+    """Draw the refits of n coefficients, (B, n), as histograms above their lines, (n,),
+    on the scales, (n,), of their densities.
+    """
+    for values, line, scale in zip(draws.T, lines, scales):
+        # cut before they reach the row above
+        tops = np.minimum(_find_heights(values, edges) * scale, 0.95)
+        ax.stairs(line - tops, edges, baseline=line, fill=True, **SHADE)
 
 
 _BARS = [plot_probabilities, plot_ridgeline]
@@ -419,7 +449,7 @@ def plot_density(selection, feature, ax=None):
     """
     i = _one_column(selection, feature)
     ax = _new_axes(ax, 7, 4)
-    share = ax.twinx()
+    share_ax = ax.twinx()
     columns = selection.question.columns
     name = label(columns, i)
     law = p1(selection, str(_names(selection, i)))
@@ -429,12 +459,12 @@ def plot_density(selection, feature, ax=None):
     low, high = _find_limits(law, draws)
     _draw_curves(ax, law, draws, columns, low, high)
     atom = np.max(law.atom)  # the coefficients of a feature are zero together
-    labels = _draw_zeros(share, atom, draws, columns)
+    labels = _draw_zeros(share_ax, atom, draws, columns)
     if columns.K > 1:
         _, colours = _choose_colours(columns)
         labels += zip(colours, map(str, selection.question.target.classes))
     is_right = np.mean(law.mean) > (low + high) / 2
-    _write_labels(share, labels, "left" if is_right else "right")
+    _write_labels(share_ax, labels, "left" if is_right else "right")
     ax.set(xlim=(low, high), xlabel=f"coefficient of {name}, on the scale of X")
     ax.set(
         ylabel="density across resamples", title=f"{name}: {_in_words(selection, i)}"
@@ -461,22 +491,24 @@ def _draw_curves(ax, law, draws, columns, low, high):
             ax.stairs(_find_heights(draws[:, k], edges), edges, **look)
 
 
-def _draw_zeros(share, atom, draws, columns):
-    """Draw the shares of zeros, that of refits (if any) as the wider bar; return pairs
-    (colour, text) that explain the bars.
+def _draw_zeros(ax, atom, draws, columns):
+    """Draw the share of zeros by rVAMP, `atom` in [0, 1], and that of refits, (B, K) or
+    None, as bars at 0; return pairs (colour, text) that explain them.
+
+    The bar of the refits is the wider one, so that both are seen.
     """
     colour, _ = _choose_colours(columns)
     bar = dict(solid_capstyle="butt", clip_on=False)
     labels = [(colour, f"p̄₁ of rVAMP: zero in {atom:.1%}")]
     if draws is not None:
         zeros = np.mean(draws == 0)
-        share.plot([0, 0], [0, zeros], linewidth=12, color=COLOURS["muted"], **bar)
+        ax.plot([0, 0], [0, zeros], linewidth=12, color=COLOURS["muted"], **bar)
         look = "grey" if columns.K == 1 else "steps"
         text = f"{len(draws)} refits ({look}): zero in {zeros:.1%}"
         labels.append((COLOURS["truth"], text))
-    share.plot([0, 0], [0, atom], linewidth=5, color=colour, **bar)
-    share.set(ylim=(0, 1), ylabel="bars: share of zeros")
-    share.spines["right"].set_visible(True)
+    ax.plot([0, 0], [0, atom], linewidth=5, color=colour, **bar)
+    ax.set(ylim=(0, 1), ylabel="bars: share of zeros")
+    ax.spines["right"].set_visible(True)
     return labels
 
 # %% ../../nbs/workshop/plots.ipynb #de050007

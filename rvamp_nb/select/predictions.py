@@ -32,48 +32,52 @@ def mean_of(selection, X):
 def spread(fit, columns, X):
     """Estimate the standard deviation of the linear predictor across resamples, (m,),
     of the rows of X (m, N), an array or ChunkedTable.
+
+    It is that of p̄₂, the law of the coefficients by rVAMP.
     """
-    joint = p2(fit)
+    law = p2(fit)
     variances = []
-    n = fit.mean.size
     # for more rows than coefficients one covariance of all coefficients is cheaper
-    is_long = len(X) > n
+    is_long = len(X) > fit.mean.size
     if is_long:
-        # the predictions of n unit rows, each a coefficient plus the intercept, and of
-        # a row of zeros, which is the intercept
-        _, C = joint.predict(np.eye(n + 1, n))
+        # of predictions for n unit rows, each a coefficient plus the intercept, and for
+        # a row of zeros, the intercept
+        n = fit.mean.size
+        _, covariance = law.predict(np.eye(n + 1, n))
     for rows in _row_slices(X):
         Z = ((X[rows] - columns.center) * columns.unit) @ columns.turn.T
         if is_long:
-            W = np.column_stack([Z, 1 - Z.sum(1)])
-            variances.append(row_dots(W @ C, W))
+            # so many times each unit row, and the row of zeros, add up to a row of Z
+            times = np.column_stack([Z, 1 - Z.sum(1)])
+            variances.append(row_dots(times @ covariance, times))
         else:
-            _, covariance = joint.predict(Z)
-            variances.append(np.diag(covariance))
+            _, covariance_of_rows = law.predict(Z)
+            variances.append(np.diag(covariance_of_rows))
     return np.sqrt(np.maximum(np.concatenate(variances), 0))
 
 
 def _spread_of_classes(selection, X):
-    """Compute a root of the covariance of the K linear predictors of each row of X by
-    p̄₂, (m, K, d).
+    """Compute a root of the covariance of the K linear predictors of each row of X,
+    (m, N), by p̄₂: (m, K, d), for d = K - 1 contrasts of the classes.
     """
     columns = selection.question.columns
-    basis = columns.basis
-    d = basis.shape[1]
-    # how features are made of columns: each block of `turn` is a number times basis'
-    turn = columns.turn[:-d:d, :: d + 1] / basis[0, 0]
-    unit = columns.unit[:: d + 1]
+    K, d = columns.basis.shape
+    # `turn` has a block t basis', (d, K), for each column of A and each feature, and d
+    # rows of intercepts below; the blocks' first entries say what all t are, (n, N)
+    first_entries = columns.turn[:-d:d, ::K]
+    turn = first_entries / columns.basis[0, 0]
+    unit = columns.unit[::K]  # a feature's K coefficients have one unit
     blocks = []
     for rows in _row_slices(X):
         blocks.append(((X[rows] - columns.center) * unit) @ turn.T)
     with_intercept = np.c_[np.concatenate(blocks), np.ones(len(X))]
-    return basis @ root_of(score_covariances(p2(selection.fit), with_intercept, d))
+    covariances = score_covariances(p2(selection.fit), with_intercept, d)  # (m, d, d)
+    return columns.basis @ root_of(covariances)
 
 
 def _deviations_by_p2(selection, X):
     """Make a function that computes how far linear predictors are from their means at B
-    nodes of a Gaussian with the covariance of p̄₂; return it and the nodes' weights,
-    (B,).
+    nodes of their Gaussian law by rVAMP, p̄₂; return it and the nodes' weights, (B,).
 
     The function takes a slice of m rows of X, (M, N). Its values are (m, B), or (m, K,
     B) for K classes.
@@ -123,7 +127,8 @@ def _deviations_of_refits(selection, X):
 
 def averaged(selection, X, mean, f=np.positive):
     """Compute the mean and the standard deviation of f(linear predictor) across
-    resamples, (2, m), for rows X, (m, N), an array or ChunkedTable.
+    resamples, (2, m), for rows X, (m, N), an array or ChunkedTable. By default f is the
+    identity.
 
     `mean`, (m,), are the means of the linear predictors. The average is over the refits
     of a `Selection`, moved to these means; without refits it is over a Gaussian with
@@ -174,14 +179,17 @@ def half_width(selection, level):
             f" {' or '.join(LOCATION_LOSSES)}, not {target.loss} (of your own one with"
             " shifts = True)"
         )
-    level = check_number("predict_interval", "level", level, 0, 1)
+    share = check_number("predict_interval", "level", level, 0, 1)
+    # the predictions are without the level of the target
     errors = np.abs(target.y + target.level - out_of_bag(selection))
     errors = target.rows.with_weight(errors)
     n = len(errors)
-    k = int(np.ceil(level * (n + 1)))
+    # a new error is as likely to have any rank among n + 1: it is at most the k-th of
+    # these n in a share k / (n + 1)
+    k = int(np.ceil(share * (n + 1)))
     if k > n:
         raise ValueError(
-            f"predict_interval: level = {level:g} needs more than {n} rows; with these"
+            f"predict_interval: level = {share:g} needs more than {n} rows; with these"
             f" it is at most {n / (n + 1):.3f}"
         )
     return np.sort(errors)[k - 1]

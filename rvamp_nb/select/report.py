@@ -185,19 +185,23 @@ def short_table(selection, entries=None):
     digits that are known; `attrs` are those of `summary_table`.
     """
     digits = 2 if selection.refined is None else 3
-    values = {"Π": selection.probabilities.round(digits)}
+    Pi = selection.probabilities.round(digits)
+    values = {"Π": Pi}
     if selection.refined is not None:
         values["±"] = selection.refined.Pi_se.round(digits)
     if selection.q_values is not None:
         values["q_value"] = selection.q_values.round(3)
     values["selected"] = decisions(selection, "yes", "no")
+    # rounded to the second digit of the second argument
     if entries is not None:
         values["enters at pfer"] = rounded(entries, entries)
-    coefficients = {"mean": rounded(selection.coef_mean, selection.coef_std)}
+    std = selection.coef_std
+    coefficients = {"mean": rounded(selection.coef_mean, std)}
     if selection.question.columns.K == 1:
-        coefficients["sd"] = rounded(selection.coef_std, selection.coef_std)
+        coefficients["sd"] = rounded(std, std)
+    # a feature that is hardly ever selected has no digit that is known
     for numbers in coefficients.values():
-        numbers[~(values["Π"] > 0)] = 0.0  # where Π rounds to 0
+        numbers[~(Pi > 0)] = 0.0
     values.update(_by_class(selection, coefficients, " "))
     return _ordered(selection, values)
 
@@ -322,11 +326,28 @@ def _n_labels(rows, labels):
 
 def headline(selection):
     """Write the result of a `Selection` in one line: how many features are selected,
-    what is promised, and which are within two standard errors of the threshold.
+    what is promised, and what speaks against it, such as features within two standard
+    errors of the threshold.
     """
     if not selection.fit.converged:
         return f"no answer: {selection.status.removeprefix('no answer: ')}"
-    unreliable = selection.diagnostics.reliability == "red"
+    text = _write_promise(selection)
+    diagnostics = selection.diagnostics
+    unreliable = diagnostics.reliability == "red"
+    # refits are right about the rows as they are: not about repeats or a wrong row
+    if diagnostics.repeated and unreliable:
+        return f"{text}, if rows were independent, but some look like repeats"
+    if selection.refined is None and unreliable:
+        return f"do not use this without refits: {text}"
+    if selection.refined is not None:
+        text += _name_undecided(selection)
+        if unreliable:
+            text += f"; {diagnostics.reasons[0].partition(':')[0]}"
+    return text
+
+
+def _write_promise(selection):
+    """Write what is selected and promised, and whether that is what was asked for."""
     n_selected = size_selected(selection)
     margin = ""
     if selection.refined is not None and not selection.undecided.any():
@@ -334,26 +355,22 @@ def headline(selection):
         margin = f"{distances.get(n_selected, ', all well above')} the threshold"
     text = promised(selection, margin)
     # more than half of the features may be false
-    if selection.pfer_bound > n_selected / 2 > 0:
+    if n_selected and selection.pfer_bound > n_selected / 2:
         text += f", a high limit for {n_selected}"
     if selection.status != "converged":
         text = f"not all that was asked for: {text}"
     if selection.by_refits:
         text += "; by refits, which cost less here than steps of rVAMP"
-    if selection.diagnostics.repeated and unreliable:
-        return f"{text}, if rows were independent, but some look like repeats"
-    if selection.refined is None:
-        if unreliable:
-            text = f"do not use this without refits: {text}"
-        return text
-    if selection.undecided.any():
-        undecided = selection.question.columns.called(selection.undecided)
-        names = [printable(name, 28) for name in undecided]
-        text += f"; too close to the threshold to decide: {wording.listed(names)}"
-    # refits are right about the rows as they are, not about a wrong row
-    if unreliable:
-        text += f"; {selection.diagnostics.reasons[0].partition(':')[0]}"
     return text
+
+
+def _name_undecided(selection):
+    """Name the features that refits leave undecided; "" if there are none."""
+    if not selection.undecided.any():
+        return ""
+    undecided = selection.question.columns.called(selection.undecided)
+    names = [printable(name, 28) for name in undecided]
+    return f"; too close to the threshold to decide: {wording.listed(names)}"
 
 
 def console(selection, name="the table", done=(), warnings=(), leaders=12):
@@ -414,7 +431,9 @@ _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
 
 def _table_titles(selection, coefficients, width):
-    """Write the heads of the table's columns, of so many letters for coefficients."""
+    """Write the heads of the table's columns, those of coefficients, which are names,
+    in `width` letters; return them as a list, the first to be padded.
+    """
     titles = ["feature"]
     titles.append("       Π" if selection.refined is None else "        Π ± s.e.")
     if selection.q_values is not None:
@@ -426,19 +445,26 @@ def _table_titles(selection, coefficients, width):
 
 
 def _table_cells(selection, name, row, coefficients, width):
-    """Write the cells of one feature, a row of `short_table`."""
-    digits = min(4, max(width - 7, 2))
+    """Write the cells of one feature, as `_table_titles` does those of the heads.
+
+    `row` is a row of `short_table`, of which `coefficients` are the names of columns.
+    """
     if row.get("group"):
         name = f"{row['group']}: {name}"
-    cells = [printable(name, min(24, 56 - width * len(coefficients)))]
+    # what the coefficients leave of 56 letters
+    name_width = min(24, 56 - width * len(coefficients))
+    cells = [printable(name, name_width)]
     if selection.refined is None:
         cells.append(f"{row['Π']:8.2f}")
     else:
         cells.append(f"{row['Π']:8.3f} ± {row['±']:.3f}")
     if selection.q_values is not None:
         cells.append(f"{row['q_value']:9.3f}")
+    # space, sign, point and exponent take seven letters: -1.23e-05
+    digits = min(4, max(width - 7, 2))
     for value in row[coefficients]:
-        cells.append(f" {value + 0:{width - 1}.{digits}g}")  # no -0
+        number = f"{value + 0:.{digits}g}"  # + 0 makes 0 of -0
+        cells.append(f" {number:>{width - 1}}")
     cells.append(f"  {_SHORT.get(row['selected'], row['selected'])}")
     return cells
 
@@ -460,17 +486,18 @@ def _legend(selection, coefficients):
 
 
 def _leading_lines(selection, most):
-    """Write the first lines of the table, and explain its columns."""
+    """Write the first lines of the table, `most` at most, and explain its columns."""
     table = short_table(selection)
     coefficients = table.columns[table.columns.get_loc("selected") + 1 :]
-    width = min(11, 42 // len(coefficients))  # letters for each
+    # with 42 letters for all coefficients a line has 88 at most
+    width = min(11, 42 // len(coefficients))
     lines = [_table_titles(selection, coefficients, width)]
     for name, row in table[:most].iterrows():
         lines.append(_table_cells(selection, name, row, coefficients, width))
-    widest = max(len(line[0]) for line in lines)
-    for line in lines:
-        line[0] = line[0].ljust(widest)
-        yield "".join(line)
+    # names are as wide as the widest; the other cells have their width
+    name_width = max(len(cells[0]) for cells in lines)
+    for cells in lines:
+        yield cells[0].ljust(name_width) + "".join(cells[1:])
     if len(table) > most:
         yield f"... and {wording.number_of(len(table) - most, 'more feature')}"
     yield from _wrap([_legend(selection, coefficients)], 0)
@@ -613,26 +640,30 @@ def json_file(settings):
 def report_files(selection, pictures=PICTURES, kinds=KINDS, done=(), effects=None):
     """Make all files of a report, {name: bytes}.
 
-    `pictures` and `kinds` are those to draw, `done` the sentences for `methods_text`;
-    `effects` are described in files of their own, if not None.
+    `pictures` and `kinds` are the pictures to draw and the kinds of their files, `done`
+    the sentences for `methods_text`; `effects` are described in files of their own, if
+    not None.
     """
     files = picture_files(selection, pictures, kinds)
     table = summary_table(selection)
     covariates = table["status"] == _COVARIATE
-    # a name such as <b> is no markup
-    methods = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", methods_text(selection, done))
+    methods = methods_text(selection, done)
+    # a feature's name such as <b> is no markup
+    methods = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", methods)
     files["methods.md"] = methods.encode()
     files["table.csv"] = csv_file(table)
     files["covariates.csv"] = csv_file(table[covariates])
     files["selected.csv"] = csv_file(table[table["selected"] & ~covariates])
     if effects is not None:
         files.update(effects_files(selection, effects, kinds))
-    written = list(files) + ["settings.json"]
-    settings = {"question": fingerprint(selection.question)}
-    settings.update(table.attrs)
-    settings["versions"] = wording.versions_used()
-    settings["arguments"] = selection.asked
-    settings["files"] = [name for name in FILES + OF_EFFECTS if name in written]
+    files["settings.json"] = b""  # which names itself among the files
+    settings = {
+        "question": fingerprint(selection.question),
+        **table.attrs,
+        "versions": wording.versions_used(),
+        "arguments": selection.asked,
+        "files": [name for name in FILES + OF_EFFECTS if name in files],
+    }
     files["settings.json"] = json_file(settings)
     return files
 

@@ -27,12 +27,30 @@ def shared_signal(fit, features, alike=0.3, draws=None):
     resamples is below -0.2, and that of their columns at least `alike`, up to sign.
     Only the 200 features that are selected most often are searched.
     """
-    A = fit.problem.A
+    replacing = -0.2  # correlation of contributions, at most
     features = np.asarray(features, dtype=int)
     searched = np.argsort(-fit.Pi, kind="stable")[:200]
     searched = searched[fit.Pi[searched] > MATTERS]
     numbers = np.union1d(features, searched)
-    small = read_small(A, len(numbers) ** 2)
+    correlations = _correlate_contributions(fit, numbers, alike, draws)
+    others = {}
+    for i in features.tolist():
+        of_feature = correlations[numbers.searchsorted(i)]
+        n_others = np.sum(of_feature < replacing)
+        strongest = np.argsort(of_feature)[:n_others]
+        others[i] = numbers[strongest].tolist()
+    return others
+
+
+def _correlate_contributions(fit, numbers, alike, draws):
+    """Compute the correlations across resamples of what columns of A, numbered (k,),
+    contribute to predictions, (k, k); 0 where the columns are less than `alike`.
+
+    They are those of the coefficients by p̄₂ or by draws, (b, n), with the sign of the
+    columns' own correlation: two columns with opposite signs contribute the same.
+    """
+    A = fit.problem.A
+    small = read_small(A, len(numbers) ** 2)  # of a table in chunks, at once
     if small is not A:
         fit = replace(fit, problem=fit.problem._replace(A=small))
     if draws is None:
@@ -43,14 +61,7 @@ def shared_signal(fit, features, alike=0.3, draws=None):
     # columns have length one, so products are correlations
     of_columns = A[:, numbers].T @ A[:, numbers]
     of_contributions = covariance / np.outer(sd, sd) * np.sign(of_columns)
-    compared = np.where(np.abs(of_columns) >= alike, of_contributions, 0.0)
-    others = {}
-    rows = compared[numbers.searchsorted(features)]
-    for i, correlations in zip(features.tolist(), rows):
-        n_others = np.sum(correlations < -0.2)
-        strongest = np.argsort(correlations)[:n_others]
-        others[i] = numbers[strongest].tolist()
-    return others
+    return np.where(np.abs(of_columns) >= alike, of_contributions, 0.0)
 
 # %% ../../nbs/workshop/substitutes.ipynb #30e8f621
 def duplicates(columns):
@@ -72,25 +83,22 @@ def substitutes(selection):
     """
     columns = selection.question.columns
     family = family_of(selection.categories, columns.names, "categories")
+    chosen = np.flatnonzero(selection.support)
+    notes = [""] * len(selection.support)
     fit = selection.question.projected(selection.fit)
-    support = selection.support
-    notes = [""] * len(support)
-    chosen = np.flatnonzero(support)
+    if not fit.converged or not len(chosen) or columns.together:
+        return notes
     draws = None
     if selection.refined and selection.by_refits:
         draws = selection.refined.sparse_draws[:, columns.first]
-    if not fit.converged or not len(chosen) or columns.together:
-        return notes
-    where = columns.where
-    others = shared_signal(fit, np.unique(where[chosen]), draws=draws)
+    # numbers of A's columns, of which near copies in the table share one
+    number = columns.where
+    others = shared_signal(fit, np.unique(number[chosen]), draws=draws)
     for i in chosen:
-        names = []
+        rivals = columns.first[others[number[i]]]
         # levels of one variable always replace each other
-        for k in others[where[i]]:
-            j = columns.first[k]
-            if family[j] < 0 or family[j] != family[i]:
-                names.append(str(columns.names[j]))
-        notes[i] = ", ".join(names[:3])
+        is_level = (family[rivals] >= 0) & (family[rivals] == family[i])
+        notes[i] = ", ".join(map(str, columns.names[rivals[~is_level][:3]]))
     return notes
 
 # %% ../../nbs/workshop/substitutes.ipynb #78000011
@@ -116,21 +124,27 @@ def family_probabilities(selection, families=None):
             f" fit with n_resamples=200{cause}"
         )
     columns = selection.question.columns
-    labels = []
-    rows = []
+    Pi = selection.probabilities
     named = list(_named_families(selection, families))
+    # numbers of A's columns, of which near copies in the table share one
     sets = [np.unique(columns.where[members]) for _, members in named]
     shares = _find_shares(selection, sets)
-    for (name, members), (share, se) in zip(named, shares):
-        leader = columns.names[members[np.argmax(selection.probabilities[members])]]
-        # near copies count once
-        distinct = columns.first[np.unique(columns.where[members])]
-        names = format_list(columns.names, members, 8)
-        expected = selection.probabilities[distinct]
+    labels = []
+    rows = []
+    for (name, members), distinct, (share, se) in zip(named, sets, shares):
+        leader = columns.names[members[np.argmax(Pi[members])]]
         labels.append(leader if name is None else name)
-        rows.append((leader, names, expected.sum(), share, se))
-    names = ["leader", "members", "expected", "probability", "probability_se"]
-    table = pd.DataFrame(rows, pd.Index(labels, name="family"), names)
+        rows.append(
+            dict(
+                leader=leader,
+                members=format_list(columns.names, members, 8),
+                expected=Pi[columns.first[distinct]].sum(),
+                probability=share,
+                probability_se=se,
+            )
+        )
+    fields = ["leader", "members", "expected", "probability", "probability_se"]
+    table = pd.DataFrame(rows, pd.Index(labels, name="family"), fields)
     return table.sort_values("probability", ascending=False)
 
 

@@ -29,6 +29,7 @@ import rvamp_nb
 
 from ..algorithm.likelihood import LOSSES
 from ..algorithm.prior import ElasticNet
+from ..algorithm.resampling import Grouped, Poisson, Stratified, Subsample
 from ..sketch import GRADES
 from ..validation import format_list
 from . import error_control
@@ -81,27 +82,25 @@ def promised(selection, margin=""):
     """Write how many features a `Selection` has and what it promises, such as "7
     features selected; expected false selections ≤ 0.5".
 
-    The text `margin` follows "selected".
+    The text `margin`, on how far these are from the threshold, follows "selected".
     """
     if not selection.fit.converged:
         return "no answer: nothing is selected"
     n_selected = size_selected(selection)
     noun = selection.question.columns.feature
-    if n_selected != 1:
-        noun += "s"
-    number = n_selected
     if n_selected == 0:
-        number = "no"
-    text = f"{number} {noun} selected{margin}"
-    if n_selected and np.isnan(selection.pfer_bound):
-        text += "; no bound on false selections holds here"
-    elif n_selected:
-        text += f"; expected false selections ≤ {selection.pfer_bound:.2g}"
-        pfer = selection.asked["pfer"]
-        if pfer is not None:
-            text += f" (asked for {pfer:g})"
-        elif selection.asked["q"] is selection.asked["lambdas"] is None:
-            text += " (default: 1)"
+        return f"no {noun}s selected{margin}"
+    if n_selected > 1:
+        noun += "s"
+    text = f"{n_selected} {noun} selected{margin}"
+    if np.isnan(selection.pfer_bound):
+        return f"{text}; no bound on false selections holds here"
+    text += f"; expected false selections ≤ {selection.pfer_bound:.2g}"
+    asked = selection.asked
+    if asked["pfer"] is not None:
+        text += f" (asked for {asked['pfer']:g})"
+    elif asked["q"] is None and asked["lambdas"] is None:
+        text += " (default: 1)"
     return text
 
 
@@ -137,8 +136,9 @@ def _table_sentences(selection):
     """Write sentences on the size of the table and the columns that were set aside."""
     columns = selection.question.columns
     kinds = list(columns.kind)
-    single = columns.where[columns.group < 0]
-    n_copies = len(single) - len(np.unique(single))
+    # near copies share the column of the fit that stands for them
+    stand_ins = columns.where[columns.group < 0]
+    n_copies = len(stand_ins) - len(np.unique(stand_ins))
     n_rows = number_of(len(selection.question.target.y), "row")
     n_columns = number_of(len(columns.names), "column")
     n_candidates = f"{selection.question.candidates.sum():,}"
@@ -225,9 +225,10 @@ def _penalty_name(selection):
 
 
 def _model_sentences(selection):
-    """Write sentences on the model, its penalty and the scale of its columns."""
+    """Write sentences on the model, its penalty, the scale of its columns, and the
+    roles of its rows.
+    """
     target = selection.question.target
-    prior = selection.question.prior
     baseline = target.baseline
     name = _model_name(target)
     if target.loss == "huber":
@@ -246,7 +247,17 @@ def _model_sentences(selection):
         yield "Columns were scaled to unit norm, and not centred."
     if baseline is not None and baseline.entry is not None:
         yield "Each row was at risk from its entry on (left truncation)."
-    factors = prior.penalty_factor[selection.question.candidates]
+    yield from _factor_sentences(selection.question)
+    if target.rows.weight is not None:
+        yield "Rows were weighted, in the standardisation of the columns, too."
+    if target.rows.offset is not None:
+        yield "Each row had a known offset."
+
+
+def _factor_sentences(question):
+    """Write sentences on fixed and random factors of the penalties, if any."""
+    prior = question.prior
+    factors = prior.penalty_factor[question.candidates]
     # factors that are all equal only change the unit of the penalty
     if np.ptp(factors) > 1e-12 * factors.max():
         yield (
@@ -256,10 +267,6 @@ def _model_sentences(selection):
     multipliers, _ = prior.randomize.nodes()
     if len(multipliers) > 1:
         yield f"Penalties were multiplied at random, by {prior.randomize!r}."
-    if target.rows.weight is not None:
-        yield "Rows were weighted, in the standardisation of the columns, too."
-    if target.rows.offset is not None:
-        yield "Each row had a known offset."
 
 
 def _accuracy(refined):
@@ -270,23 +277,27 @@ def _accuracy(refined):
 
 
 def _law(law, n, unit="rows"):
-    """Describe how resamples of n units were drawn, from the law of their counts."""
-    law_class = type(law).__name__
-    if law_class == "Grouped":
-        row_law = law.of_groups
+    """Describe how resamples of n units were drawn, such as "half of the 60 rows, drawn
+    without replacement", from the law of their counts.
+
+    A law of groups or of strata has another one, for its groups or inside its strata.
+    """
+    if type(law) is Grouped:
         n_groups = len(law.names)
-        if type(row_law).__name__ == "Stratified":
-            n_groups = np.count_nonzero(row_law.index < len(row_law.names))
+        # in strata some groups may have no row with a weight
+        if type(law.of_groups) is Stratified:
+            in_strata = law.of_groups.index < len(law.of_groups.names)
+            n_groups = np.count_nonzero(in_strata)
         return f"{_law(law.law, n_groups, 'groups')} (whole groups of rows)"
-    # one stratum is no stratification
-    if law_class == "Stratified" and len(law.names) == 1:
-        return _law(law.law, n, unit)
-    if law_class == "Stratified":
-        return f"{_law(law.law, n, unit)}, in each of {len(law.names)} strata by itself"
-    if law_class == "Subsample":
+    if type(law) is Stratified:
+        text = _law(law.law, n, unit)
+        if len(law.names) > 1:  # one stratum is no stratification
+            text += f", in each of {len(law.names)} strata by itself"
+        return text
+    if type(law) is Subsample:
         share = "half" if law.tau == 0.5 else f"a share of {law.tau:g}"
         return f"{share} of the {n:,} {unit}, drawn without replacement"
-    if law_class == "Poisson":
+    if type(law) is Poisson:
         return (
             f"each of the {n:,} {unit} taken a Poisson number of times (mean"
             f" {law.tau:g})"
@@ -379,23 +390,26 @@ def _choice_sentences(selection):
     if status != "converged":
         yield f"The request could not be met in full: {status}."
     n_selected = size_selected(selection)
-    text = f"selected no {noun}"
-    if n_selected:
-        text = f"selected {number_of(n_selected, noun)}"
-    yield f"The threshold Π ≥ {selection.threshold:.3g} {text}."
+    number = number_of(n_selected, noun) if n_selected else f"no {noun}"
+    yield f"The threshold Π ≥ {selection.threshold:.3g} selected {number}."
     if selection.undecided is not None and selection.undecided.any():
         undecided = selection.question.columns.called(selection.undecided)
         yield f"Within two standard errors of this threshold: {listed(undecided, 8)}."
-    bound = _ASSUMPTIONS[selection.asked["bound"]].format(
-        f"{selection.diagnostics.unit}s"
-    )
-    limit = f"at most {selection.pfer_bound:.2g}, by {bound}"
-    if np.isnan(selection.pfer_bound):
-        limit = "not bounded for these resamples"
-    yield f"The expected number of false selections is {limit}."
+    yield f"The expected number of false selections is {_write_limit(selection)}."
     words = stability_words(selection)
     if words:
+        # in a sentence the grade follows a comma
         yield f"The stability index was {words.replace(':', ',', 1)}."
+
+
+def _write_limit(selection):
+    """Write the bound on false selections, and what it assumes."""
+    bound = selection.pfer_bound
+    if not bound >= 0:  # nan
+        return "not bounded for these resamples"
+    units = f"{selection.diagnostics.unit}s"
+    assumption = _ASSUMPTIONS[selection.asked["bound"]].format(units)
+    return f"at most {bound:.2g}, by {assumption}"
 
 
 def _reliability_sentences(selection):
@@ -408,7 +422,7 @@ def _reliability_sentences(selection):
             " penalties."
         )
     if selection.fit.converged:
-        # only what a reason says, without its advice
+        # a reason is what is wrong, a colon, and an advice, which is left out here
         reasons = [text.partition(": ")[0] for text in diagnostics.reasons]
         reasons.append(
             f"the result varies as with {diagnostics.effective_rows:.0f}"
@@ -416,11 +430,8 @@ def _reliability_sentences(selection):
         )
         yield (
             "The package rates the reliability of Π by rVAMP alone as"
-            f" {GRADES[diagnostics.reliability]}"
-        )
-        yield (
-            f"({'; '.join(reasons)}), and that of standard deviations as"
-            f" {GRADES[diagnostics.spread_reliability]}."
+            f" {GRADES[diagnostics.reliability]} ({'; '.join(reasons)}), and that of"
+            f" standard deviations as {GRADES[diagnostics.spread_reliability]}."
         )
     if diagnostics.repeated:
         groups = number_of(len(diagnostics.repeated), "group")
@@ -491,79 +502,87 @@ def _change(target):
 
 def facts(selection, name="", done=()):
     """Yield the settings and the results of a `Selection` as pairs of a label and a
-    sentence.
+    sentence, such as ("data", "60 rows, 30 features").
 
     The table is called `name`; `done` are sentences about what was done to it before.
     """
     target = selection.question.target
     columns = selection.question.columns
-    size = [number_of(len(target.y), "row"), number_of(len(columns.names), "feature")]
-    if columns.groups:
-        size.append(f"{number_of(len(columns.groups), 'group')} of several")
-    n_constant = np.count_nonzero(columns.kind == "constant")
-    if n_constant:
-        size.append(f"{n_constant:,} of them constant")
-    if name:
-        size[0] = f"{printable(name)}: {size[0]}"
-    yield "data", "; ".join([", ".join(size)] + list(done))
-    # shorter than in the methods paragraph
-    model = _model_name(target).removeprefix("a ").rstrip(",")
-    model = model.removeprefix("regression with ")
-    if target.classes is not None:
-        model += _named_classes(target, 30)
+    yield "data", "; ".join([_size_of_table(selection, name)] + list(done))
     yield (
         "model",
-        f"{model}; a coefficient is the change of {_change(target)} per unit of its"
-        " column",
+        f"{_short_model_name(target)}; a coefficient is the change of"
+        f" {_change(target)} per unit of its column",
     )
     unpenalised = columns.names[columns.kind == "covariate"]
     if len(unpenalised):
         yield "always in", listed([printable(label) for label in unpenalised])
     if selection.fit.converged:
         yield from _facts_of_the_choice(selection)
-    refits = selection.refit_error or "none: rVAMP computes Π without them"
-    if selection.refined is not None:
-        refits = selection.refined.status.replace(
-            " precision)",
-            " precision, the others until no coefficient changed its sign)",
-        )
-        if not selection.by_refits:
-            refits += "; together with rVAMP, which computes Π without refits"
-        refits += f", {_accuracy(selection.refined)}; random seed {selection.seed()}"
-    yield "refits", refits
+    yield "refits", _describe_refits(selection)
     stability = stability_words(selection)
     if stability:
         yield "stability", stability
 
 
+def _size_of_table(selection, name):
+    """Write how many rows and features the table `name` has."""
+    columns = selection.question.columns
+    n_rows = number_of(len(selection.question.target.y), "row")
+    if name:
+        n_rows = f"{printable(name)}: {n_rows}"
+    size = [n_rows, number_of(len(columns.names), "feature")]
+    if columns.groups:
+        size.append(f"{number_of(len(columns.groups), 'group')} of several")
+    n_constant = np.count_nonzero(columns.kind == "constant")
+    if n_constant:
+        size.append(f"{n_constant:,} of them constant")
+    return ", ".join(size)
+
+
+def _short_model_name(target):
+    """Name the model in fewer words than `_model_name`, without its article."""
+    name = _model_name(target).rstrip(",")
+    name = name.removeprefix("a ")
+    name = name.removeprefix("regression with ")
+    if target.classes is not None:
+        name += _named_classes(target, 30)
+    return name
+
+
+def _describe_refits(selection):
+    """Describe the refits of a `Selection`, or why there are none."""
+    refined = selection.refined
+    if refined is None:
+        return selection.refit_error or "none: rVAMP computes Π without them"
+    # the status counts those to full precision in brackets
+    text = refined.status.replace(
+        " precision)", " precision, the others until no coefficient changed its sign)"
+    )
+    if not selection.by_refits:
+        text += "; together with rVAMP, which computes Π without refits"
+    return f"{text}, {_accuracy(refined)}; random seed {selection.seed()}"
+
+
 def _facts_of_the_choice(selection):
     """Yield penalty, threshold, resamples and bound, a label and a sentence each."""
-    target = selection.question.target
-    package = "glmnet"
-    parameter = "lambda"
-    if target.loss == "survival":
-        package = "scikit-survival"
-        parameter = "alpha"
-    scale = selection.lambda_scales.get(f"{package} {parameter}")
-    in_package = ""
-    if scale is not None:
-        in_package = f" ({parameter} {scale:.4g} in {package})"
-    if selection.asked.get("by_cv"):
-        in_package += " by cross-validation"
     noun = selection.question.columns.feature
     average = (
         f"{size_reported(selection):.3g} {noun}s on average (aimed at: q ="
         f" {selection.q:.3g})"
     )
-    penalty = f"λ = {selection.lam:.5g}{in_package}; a resample selects {average}"
     prior = type(selection.question.prior.plain).__name__
-    prior = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(prior, prior)
-    yield "penalty", f"{prior}, {penalty}"
+    known_as = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}
+    penalty = f"λ = {selection.lam:.5g}{_scale_in_package(selection)}"
+    yield (
+        "penalty",
+        f"{known_as.get(prior, prior)}, {penalty}; a resample selects {average}",
+    )
     yield (
         "threshold",
         f"selected if Π ≥ {selection.threshold:.3g}{_threshold_reason(selection)}",
     )
-    resamples = _law(selection.question.counts, target.n_rows)
+    resamples = _law(selection.question.counts, selection.question.target.n_rows)
     if not np.isnan(selection.pfer_bound):
         resamples += (
             "; the limit on false selections, pfer, needs independent"
@@ -580,8 +599,30 @@ def _facts_of_the_choice(selection):
         )
 
 
+def _scale_in_package(selection):
+    """Write the penalty in the unit of the package that is used most for such a model,
+    in brackets, if there is one, and whether cross-validation chose it.
+    """
+    package = "glmnet"
+    parameter = "lambda"
+    if selection.question.target.loss == "survival":
+        package = "scikit-survival"
+        parameter = "alpha"
+    text = ""
+    lam = selection.lambda_scales.get(f"{package} {parameter}")
+    if lam is not None:
+        text = f" ({parameter} {lam:.4g} in {package})"
+    if selection.asked.get("by_cv"):
+        text += " by cross-validation"
+    return text
+
+
 def _threshold_reason(selection):
-    """Explain a threshold that is neither the one given nor the default."""
+    """Explain a threshold that is neither the one given nor the default; "" if it is.
+
+    Thresholds are shown to three digits: what differs by less than half of the last one
+    is equal.
+    """
     given = selection.asked["threshold"]
     default = error_control.DEFAULT_THRESHOLD
     if given is None and selection.threshold < default - 5e-4:
@@ -597,24 +638,29 @@ def _threshold_reason(selection):
 
 def grades_of(diagnostics, refined):
     """Describe the reliability of a `Selection` in a sentence, from its diagnostics and
-    its `refined` fit, None without refits.
+    its `refined` fit, None without refits: "good (no row dominates: ...)", and after
+    that the column of standard deviations, if there is a reason.
     """
+    grade = GRADES[diagnostics.reliability]
     reasons = list(diagnostics.reasons)
-    if refined is not None:
+    if not reasons:
+        text = (
+            f"{grade} (no {diagnostics.unit} dominates: the largest makes"
+            f" {diagnostics.largest_share:.0%} of the variation)"
+        )
+    elif refined is None:
+        text = f"{grade} ({'; '.join(reasons)})"
+    else:
         # the comparison has been made
         reasons = [why.removesuffix(": compare with refits") for why in reasons]
-    share = f"the largest makes {diagnostics.largest_share:.0%} of the variation"
-    text = "; ".join(reasons)
-    if not reasons:
-        text = f"no {diagnostics.unit} dominates: {share}"
-    text = f"{GRADES[diagnostics.reliability]} ({text})"
-    if refined is not None and reasons:
-        text += ", by rVAMP alone; the refits correct that, but no wrong row"
+        text = (
+            f"{grade} ({'; '.join(reasons)}), by rVAMP alone; the refits correct that,"
+            " but no wrong row"
+        )
     if diagnostics.spread_reasons:
-        spread_reasons = "; ".join(diagnostics.spread_reasons)
+        spread_grade = GRADES[diagnostics.spread_reliability]
         text += (
-            f". The column sd: {GRADES[diagnostics.spread_reliability]}"
-            f" ({spread_reasons})"
+            f". The column sd: {spread_grade} ({'; '.join(diagnostics.spread_reasons)})"
         )
     return text
 
@@ -628,41 +674,46 @@ _NO_EFFECTS = {  # for each loss or kind of table without effects: the remedy
 def why_no_effects(question):
     """Explain why a `SelectionProblem` has no effects, whatever its size, with a
     remedy; "" if it may have.
+
+    An effect is a coefficient without the bias of the penalty, with its interval.
     """
     loss = question.target.loss
-    causes = []
+    prior = question.prior.plain
     if loss not in ("squared", "logistic", "poisson", "softmax", "survival"):
-        causes.append(loss)
-    if type(question.A) is not np.ndarray:
-        causes.append("chunks")
-    if not question.target.intercept:
-        causes.append("intercept=False")
-    if question.prior.plain is not question.prior:
-        causes.append(f"the prior {type(question.prior.plain).__name__}")
-    if not causes:
+        cause = loss
+    elif type(question.A) is not np.ndarray:
+        cause = "chunks"
+    elif not question.target.intercept:
+        cause = "intercept=False"
+    elif prior is not question.prior:
+        cause = f"the prior {type(prior).__name__}"
+    else:
         return ""
     halves = "select on one half of the rows, fit a regression with it on the other"
-    remedy = _NO_EFFECTS.get(causes[0], halves)
-    return f"no effects are known with {causes[0]}: {remedy}"
+    return f"no effects are known with {cause}: {_NO_EFFECTS.get(cause, halves)}"
 
 
 def effects_text(selection, effects):
-    """Write a paragraph about the `Effects` of a `Selection`, as Markdown."""
+    """Write a paragraph about the `Effects` of a `Selection`, as Markdown: how they
+    were estimated, what they change, what the intervals are for, and the reasons of
+    those without.
+    """
+    n_effects = number_of(len(effects.status), "feature")
     n_intervals = np.sum(effects.status == "interval")
-    change = (
+    method = "by a debiased Lasso, each as if it alone had no penalty"
+    if effects.covariance is not None:  # of a joint fit
+        method = "without a penalty, with bias and errors by fits that leave rows out"
+    meaning = (
         f"the change of {_change(selection.question.target)} per unit of its column"
     )
     if effects.ratio:
-        change += f", and its exponential the {effects.ratio} ratio"
-    how = "by a debiased Lasso, each as if it alone had no penalty"
-    if effects.covariance is not None:
-        how = "without a penalty, with bias and errors by fits that leave rows out"
+        meaning += f", and its exponential the {effects.ratio} ratio"
     sentences = [
-        f"Effects of {number_of(len(effects.status), 'feature')} were estimated in one"
-        f" model of all columns {how}, with rvamp_nb {versions_used()['rvamp_nb']}."
-        f" {n_intervals} of them have an interval of {100 * effects.level:g} %"
+        f"Effects of {n_effects} were estimated in one model of all columns {method},"
+        f" with rvamp_nb {versions_used()['rvamp_nb']}.",
+        f"{n_intervals} of them have an interval of {100 * effects.level:g} %"
         " (effects.csv, effects.pdf).",
-        f"An effect is {change}.",
+        f"An effect is {meaning}.",
         f"The {effects.note}.",
     ]
     pairs = zip(effects.names, effects.reasons)

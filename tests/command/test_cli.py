@@ -1665,13 +1665,13 @@ def test_every_unusable_column_is_in_the_one_line(capsys):
 def test_siblings_are_no_rivals(monkeypatch):
     clinic()
     written = []
-    contents = rvamp_nb.cli._contents
+    contents = rvamp_nb.cli._make_contents
 
     def keep(selection, *given):
         written.append(selection)
         return contents(selection, *given)
 
-    monkeypatch.setattr(rvamp_nb.cli, "_contents", keep)
+    monkeypatch.setattr(rvamp_nb.cli, "_make_contents", keep)
     main([*ROLES, "median"])
     assert written[0].categories == {"site": ["site=Kiel", "site=Ulm"]}
 

@@ -490,9 +490,9 @@ SABOTAGES = [
     # --- coupling ---------------------------------------------------------------------
     Sabotage(
         "algorithm/linalg.py",
-        "a triangle that is mirrored has its diagonal twice",
-        "corner + np.tril(corner, -1).T",
-        "corner + corner.T",
+        "a triangle that is mirrored takes what lies above it",
+        "rows[:, j:].T, where=above",
+        "rows[:, j:].T",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
@@ -562,8 +562,8 @@ SABOTAGES = [
     Sabotage(
         "select/html.py",
         "the name of a column is taken for markup",
-        "row = [plain_text(name)]",
-        "row = [name]",
+        "row = [plain_text(printable(name))]",
+        "row = [printable(name)]",
         "tests/pages/test_html.py::test_a_name_is_text",
     ),
     Sabotage(
@@ -576,7 +576,7 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a bound that is none is printed",
-        "if n_selected and np.isnan(selection.pfer_bound):",
+        "if np.isnan(selection.pfer_bound):",
         "if False:",
         "tests/pages/test_html.py::test_nothing_is_printed_that_is_no_number",
     ),
@@ -747,7 +747,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "a bound that says next to nothing looks like a promise",
-        "if selection.pfer_bound > n_selected / 2 > 0:",
+        "if n_selected and selection.pfer_bound > n_selected / 2:",
         "if False:",
         "tests/select/test_report.py::test_a_bound_that_says_next_to_nothing_is_named",
     ),
@@ -847,7 +847,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a feature that is undecided looks as the others in the picture",
-        "undecided = selection.undecided[which]",
+        "undecided = selection.undecided[leading]",
         "pass",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -876,8 +876,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "the heights of a density stay those of another unit",
-        "np.where(s > 0, Q / s_or_1, 0) / self.unit",
-        "np.where(s > 0, Q / s_or_1, 0)",
+        "np.where(s > 0, Q / nonzero_s, 0) / self.unit",
+        "np.where(s > 0, Q / nonzero_s, 0)",
         "tests/pages/test_by_name.py::test_a_density_in_another_unit_is_still_one",
     ),
     Sabotage(
@@ -926,7 +926,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a ridgeline is not in standard deviations of the columns",
-        "columns.scale[which] / target.n_rows**0.5",
+        "columns.scale[which] / selection.question.target.n_rows**0.5",
         "columns.scale[which]",
         "tests/pages/test_by_name.py::test_the_ridgeline_has_the_rows_of_the_bars",
     ),
@@ -1097,16 +1097,16 @@ SABOTAGES = [
     Sabotage(
         "inference/row_distances.py",
         "pairs of rows count as one",
-        "allowed = np.log(2 * level / (M * (M - 1)))",
-        "allowed = np.log(level)",
+        "log_chance = np.log(2 * level / (M * (M - 1)))",
+        "log_chance = np.log(level)",
         "tests/inference/test_diagnostics.py"
         "::test_independent_rows_are_not_taken_for_repeated_ones",
     ),
     Sabotage(
         "inference/row_shares.py",
         "one pair of columns stands for two groups",
-        "np.linalg.norm(products[:, columns], 2)",
-        "np.abs(products[:, columns]).max()",
+        "np.linalg.norm(products[:, block], 2)",
+        "np.abs(products[:, block]).max()",
         "tests/inference/test_diagnostics.py"
         "::test_canonical_correlations_are_those_of_scipy_s_angles",
     ),
@@ -1370,7 +1370,7 @@ SABOTAGES = [
     Sabotage(
         "inference/levels.py",
         "sums of sparse levels are not centered",
-        "squares = ones @ z.multiply(z) - n * (m * m)",
+        "squares = ones @ z.multiply(z) - n * (mean * mean)",
         "squares = ones @ z.multiply(z)",
         "tests/inference/test_refinement.py::test_sparse_levels_give_what_arrays_give",
     ),
@@ -1461,8 +1461,8 @@ SABOTAGES = [
     Sabotage(
         "course/conditioning.py",
         "what a row did is done the other way round",
-        "begin = from_coordinates(z + side @ moves, state)",
-        "begin = from_coordinates(z - side @ moves, state)",
+        "start = from_coordinates(end + changes @ moves, state)",
+        "start = from_coordinates(end - changes @ moves, state)",
         "tests/inference/test_conditioning.py::test_a_pattern_begins_where_its_row_was_moved_before",
     ),
     Sabotage(
@@ -1496,15 +1496,15 @@ SABOTAGES = [
     Sabotage(
         "inference/halves.py",
         "the second field is not moved by the first",
-        "moved = h + s * correlation * xi",
+        "moved = h + sd * correlation * xi",
         "moved = h",
         "tests/inference/test_halves.py::test_two_thresholds_agree_with_the_bivariate_normal",
     ),
     Sabotage(
         "inference/halves.py",
         "the rows send no covariance of their mean pulls",
-        "product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_hat[1]",
-        "product / u.chi / u.chi - gamma_hat[1]",
+        "product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_rows",
+        "product / u.chi / u.chi - gamma_rows",
         "tests/inference/test_halves.py::test_ridge_has_the_covariance_of_all_pairs",
     ),
     Sabotage(
@@ -1697,8 +1697,8 @@ SABOTAGES = [
     Sabotage(
         "inference/several_classes.py",
         "Newton's steps are taken in full",
-        "u + np.log1p(r) / np.maximum(r, 1e-300) * move",
-        "u + move",
+        "u + np.log1p(r) / np.maximum(r, 1e-300) * step",
+        "u + step",
         "tests/inference/test_several_classes.py::test_pulls_solve_their_equation",
     ),
     Sabotage(
@@ -1739,8 +1739,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a joint loss responds row by row",
-        "responses = slacks @ C",
-        "responses = slacks * C.diagonal(0, -2, -1)[..., None, :]",
+        "responses = slacks @ curvature",
+        "responses = slacks * curvature.diagonal(0, -2, -1)[..., None, :]",
         "tests/inference/test_several_classes.py::test_the_answer_of_rows_is_an_average_of_pulls",
     ),
     Sabotage(
@@ -1853,8 +1853,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "strata without an event are passed over",
-        "for n, sentence in enumerate(sentences)",
-        "for n, sentence in enumerate(sentences, 1)",
+        "for n, consequence in enumerate(consequences)",
+        "for n, consequence in enumerate(consequences, 1)",
         "tests/select/test_estimator_input.py"
         "::test_strata_with_an_event_or_none_are_named",
     ),
@@ -1934,8 +1934,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "rows of no weight are company for a death",
-        "np.abs(left[base.sample_weight > 0]).max()",
-        "np.abs(left).max()",
+        "np.abs(residuals[base.sample_weight > 0]).max()",
+        "np.abs(residuals).max()",
         "tests/select/test_estimator_input.py::test_deaths_that_are_compared_with_nobody_are_refused",
     ),
     Sabotage(
@@ -1955,8 +1955,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "entries that never overlap are fitted in silence",
-        "    if thinned and base.mean_at_risk < 5:",
-        '    if "stratum" in rows and base.mean_at_risk < 5:',
+        "    if not rows.are_matched() and base.mean_at_risk < 5:",
+        "    if rows.strata is not None and base.mean_at_risk < 5:",
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
     Sabotage(
@@ -2235,7 +2235,7 @@ SABOTAGES = [
     Sabotage(
         "inference/forest.py",
         "units are not converted",
-        "return per, units[per]",
+        "return per, effects.sd",
         "return per, 1.0",
         "tests/inference/test_forest.py::test_one_axis_or_standard_deviations",
     ),
@@ -2250,7 +2250,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refits.py",
         "refits that are not sure are not tried again side by side",
-        "if len(unsolved):  # once more, without a guess",
+        "if len(unsure):  # once more, without a guess",
         "if False:  # once more, without a guess",
         "tests/inference/test_refinement.py::test_refits_that_are_not_sure_are_tried_again_side_by_side",
     ),
@@ -2264,7 +2264,7 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "a size without an answer is too small",
-        "if found.converged or not bridges or middle in (rows, there):",
+        "if found.converged or not bridges or middle in (rows, rows_of_near):",
         "if True:",
         "tests/algorithm/test_evolution.py"
         "::test_a_size_without_an_answer_is_reached_by_way_of_sizes_between",
@@ -2279,7 +2279,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "repeated rows are decided by refits",
-        "if selection.diagnostics.repeated and unreliable:",
+        "if diagnostics.repeated and unreliable:",
         "if False:",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -2293,8 +2293,8 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "what is undecided is called decided",
-        "if selection.undecided.any():",
-        "if selection.undecided.all():",
+        "    if not selection.undecided.any():\n",
+        "    if True:\n",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(
@@ -2432,8 +2432,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/resampling.py",
         "of very many rows those that are missing are drawn among the drawn",
-        "is_drawn == (missing < 0)",
-        "is_drawn == (missing > 0)",
+        "others = np.flatnonzero(~is_drawn)",
+        "others = np.flatnonzero(is_drawn)",
         "tests/algorithm/test_resampling.py"
         "::test_subsample_takes_every_subset_equally_often",
     ),

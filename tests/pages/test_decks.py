@@ -33,7 +33,8 @@ from teach.slides import (
 
 LECTURES = range(1, 13)
 MOST = 30  # slides of a lecture
-ANSWERED = {"questions", "class", "live", "hand"}  # their notes have the answers
+# their notes have the answers, or what to look at
+ANSWERED = {"questions", "class", "live", "hand", "figure"}
 # how a sentence begins that needs the one before it
 LEANS = re.compile(r"(So|Hence|Then|Together|Therefore|Its|It|With that|Thus)\b")
 MARKS = re.compile(r"[*_`$\\{}()\[\]]|\A\d\. ")
@@ -73,7 +74,7 @@ def cut_off(slides):
 
 
 def unanswered(slides):
-    """Titles of the slides with a task and no answer."""
+    """Titles of the slides with a task or a picture, and no word about it."""
     first = [s for s in slides if not s.title.endswith(", continued")]
     return [s.title for s in first if s.kind in ANSWERED and not s.notes.strip()]
 
