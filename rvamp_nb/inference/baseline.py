@@ -46,7 +46,7 @@ def survival_target(y):
     else, two columns without these names that both hold only 0 and 1 (but for a second
     of equal times), missing or negative times, and a start that is not before its stop.
     """
-    columns, named = _read_columns(y)
+    columns, named = _split_target(y)
     if not named and _event_is_last(columns):
         columns = columns[-1:] + columns[:-1]
     event = np.asarray(columns[0])
@@ -83,7 +83,7 @@ def _event_is_last(columns):
     return is_coded[-1] and not first_is_event
 
 
-def _read_columns(y):
+def _split_target(y):
     """Return the columns of survival data y, a list of (M,) arrays, and whether they
     have the names of `_FIELDS`: then these are the event and the time, or the event,
     the start and the stop. A TypeError for any other number of columns than 2 or 3.

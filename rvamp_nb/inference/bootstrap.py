@@ -384,7 +384,10 @@ def _gather(chunks, plan, n, keep, verbose):
             values = np.hstack([x, u])
             if center is None:
                 center = values.mean(0)
-            power_sums = power_sums + _sum_powers(values - center)
+            d = values - center
+            d2 = d * d
+            powers = [d, d2, d2 * d, d2 * d2]
+            power_sums = power_sums + np.array([v.sum(0) for v in powers])
             n_selected = n_selected + (x != 0).sum(0)
             if keep is not None:
                 kept.append(x[:, keep])
@@ -392,12 +395,6 @@ def _gather(chunks, plan, n, keep, verbose):
     draws = None if keep is None else np.concatenate(kept)
     spread = _spread(n, power_sums, center)
     return _as_refits(plan, n, spread, n_selected, draws)
-
-
-def _sum_powers(d):
-    """Sum the powers 1 to 4 of d, (b, k), over its rows, (4, k)."""
-    d2 = d * d
-    return np.array([v.sum(0) for v in (d, d2, d2 * d, d2 * d2)])
 
 # %% ../../nbs/course/14_bootstrap.ipynb #16514809
 @renamed

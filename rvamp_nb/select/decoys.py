@@ -64,7 +64,7 @@ FEW_VALUES = 3  # values of a column: 0 and 1, or the copies of an allele
 # half: nothing is warned of; twice: grades from 1 to 6, too
 
 
-def _warn_of_few_values(question):
+def _note_few_values(question):
     """Return a warning about candidates of at most `FEW_VALUES` values, which normal
     decoys do not resemble, or "".
 
@@ -86,7 +86,7 @@ def _warn_of_few_values(question):
     )
 
 
-def _warn_of_factors(A):
+def _note_factors(A):
     """Return a warning about columns A, (M, p), of mean square 1 that follow a common
     factor, which permuted decoys do not, or "".
     """
@@ -110,10 +110,10 @@ def against_decoys(question, kind, random_state):
     check_word("decoys", kind, error_control.DECOYS)
     A = _comparable(question, f"decoys={kind!r}")
     if kind == "permuted":
-        note = _warn_of_factors(A)
+        note = _note_factors(A)
         category = ReliabilityWarning
     else:
-        note = _warn_of_few_values(question)
+        note = _note_few_values(question)
         category = UserWarning
     if note:
         warnings.warn(note, category, stacklevel=4)  # at the call of the user

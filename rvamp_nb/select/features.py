@@ -633,7 +633,7 @@ class Columns(NamedTuple):
                 yield f"{sentence}: {columns}"
 
 # %% ../../nbs/workshop/features.ipynb #72000031
-def _unit_columns(X, names, rows, within, intercept):
+def _standardise_columns(X, names, rows, within, intercept):
     """Standardise the columns of X, (M, N), as `UnitColumns`.
 
     `rows` has the weights of the rows; without an intercept columns are not centred.
@@ -688,7 +688,7 @@ def prepare_columns(
     finite, for nothing that varies or can be selected, and for covariates that no
     resample can fit.
     """
-    A, center, scale, constant = _unit_columns(X, names, rows, within, intercept)
+    A, center, scale, constant = _standardise_columns(X, names, rows, within, intercept)
     factors = np.where(constant, 1.0, prior.penalty_factor)
     if not (factors[~constant] > 0).any():
         raise ValueError("penalty_factor must be above 0 for some column that varies")

@@ -226,7 +226,9 @@ def _describe_text(texts):
 
 
 def _remedies(spec):
-    """Return the remedy for each problem of a cell, {problem: remedy}."""
+    """Return the remedy for each problem of a cell, {problem: remedy}, in the order in
+    which problems are named; options are written as the user writes them.
+    """
     drop = spec.typed("drop")
     categorical = spec.typed("categorical")
     median = spec.typed("missing", "median")
@@ -543,7 +545,8 @@ def _check_coded_names(spec, columns):
 
 # %% ../../nbs/workshop/frames.ipynb #9c7f7res
 def _response(spec, frame, values):
-    """Return the target: floats, words, or a record with event, time and maybe entry.
+    """Return the target, (M,): floats, words, or a record with event, time and maybe
+    entry. A column with a cell that is no number holds classes.
 
     In matched sets all times are equal, so that a case is compared with its own set.
     Raises an `InputError` for an event that is neither 0 nor 1, and for a word among
@@ -688,7 +691,10 @@ def _count_in(counts):
 
 
 def _describe_changes(spec, table):
-    """Yield sentences about the changes that were made to the columns."""
+    """Yield sentences about the changes that were made to the columns: what the target
+    is, which gaps were filled, which columns categories became, which have no penalty
+    or are no features. `table` is the `Table`.
+    """
     if spec.seen is not None:
         n_seen = int(table.y["event"].sum())
         where = f"'{printable(spec.event)}' is '{printable(spec.seen)}' ({n_seen} rows)"

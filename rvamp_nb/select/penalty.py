@@ -878,7 +878,7 @@ def path_of_one(lam, fit):
     )
 
 
-def _numbers_around(sizes, converged, q, margin):
+def _find_bracket(sizes, converged, q, margin):
     """Find two penalties that have q between them: the last with a size below q before
     the first with one above it, by a share `margin` of q each.
 
@@ -909,7 +909,7 @@ def penalty_at_size(question, path, q):
         return PenaltyChoice(np.nan, fit, note, fit.n_iter)
     # sizes of a coarse path are rough: first those that are clearly off q
     for margin in (0.02, 0.0):
-        above, below = _numbers_around(sizes, converged, q, margin)
+        above, below = _find_bracket(sizes, converged, q, margin)
         if above is not None:
             return _choose_between(question, path, above, below, q)
     # all select more than q, from the largest penalty on, or none does
@@ -979,14 +979,14 @@ def _fit_at_end(question, path, end, q):
     size = question.size(fit.Pi)
     status = "converged"
     if not CLOSE_TO_Q * q <= size <= 1.01 * q:
-        reason = _why_not_met(question, path, end, size > q)
+        reason = _explain_end(question, path, end, size > q)
         status = (
             f"q not met: {size:.3g} selected on average where q = {q:.3g}; {reason}"
         )
     return PenaltyChoice(lam, fit, status, fit.n_iter)
 
 
-def _why_not_met(question, path, end, selects_more):
+def _explain_end(question, path, end, selects_more):
     """Explain why penalty number `end`, which selects more or fewer than q, is the
     nearest to q of its path.
     """

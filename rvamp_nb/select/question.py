@@ -121,7 +121,7 @@ def read_question(X, y, names, roles, asked):
         check_in_memory(X, reason)
     target = read_target(y, asked["loss"], rows, counts, bool(asked["intercept"]))
     _check_intercept(asked, target)
-    A, prior, columns = _read_columns(X, names, target, counts, asked)
+    A, prior, columns = _prepare_features(X, names, target, counts, asked)
     in_memory = chunk_axis(A) is None
     if in_memory:
         A.flags.writeable = False  # so that a fit needs no copy of its own
@@ -193,7 +193,7 @@ def _far_notes(X, names, target, y):
     return [f"{fault}: {remedy}" for _, fault in faults]
 
 
-def _read_columns(X, names, target, counts, asked):
+def _prepare_features(X, names, target, counts, asked):
     """Standardise the columns of X and read their penalty; return the table A, the
     prior and the columns' description.
 

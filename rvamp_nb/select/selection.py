@@ -665,7 +665,7 @@ def _best_penalty(question, random_state, n_folds=10):
             " or leave it out"
         )
     check_in_memory(A, "lambdas='cv'", "give a number, or leave it out")
-    is_held = _held_rows(target, random_state, n_folds)
+    is_held = _draw_folds(target, random_state, n_folds)
     # rows of each fit, in units of those of a resample: its penalty is larger by that
     size = np.mean(~is_held, axis=1, keepdims=True) / question.of_one.mean
     _, lambdas = empty_model(question)
@@ -686,7 +686,7 @@ def _best_penalty(question, random_state, n_folds=10):
     return lambdas[best]
 
 
-def _held_rows(target, random_state, n_folds):
+def _draw_folds(target, random_state, n_folds):
     """Divide rows at random into folds, a group into one; return for each fold which
     rows it holds, (n_folds, M) bool, of fewer than n_folds rows one each.
     """

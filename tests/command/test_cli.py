@@ -358,12 +358,15 @@ def test_defaults_of_select(capsys):
 
 def test_options_of_the_command_have_the_defaults_of_the_library():
     asked = vars(arguments("0").parse_args(["select", "data.csv"]))
-    accuracy = inspect.signature(refine).parameters["accuracy"].default
+    accuracies = {
+        inspect.signature(function).parameters["accuracy"].default
+        for function in (refine, StabilitySelection.refine)
+    }
     params = StabilitySelection().get_params()
     both = sorted(set(asked) & set(params))
     assert {"accuracy", "bound", "intercept", "loss", "pfer", "threshold"} <= {*both}
     assert {name: asked[name] for name in both} == {name: params[name] for name in both}
-    assert accuracy == params["accuracy"]
+    assert accuracies == {params["accuracy"]}
 
 
 def test_the_main_job_has_the_defaults_of_select():

@@ -6,6 +6,7 @@ Several notebooks may be named. Each runs from top to bottom, in its own folder;
 cell fails, the file stays as it was.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -13,6 +14,9 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+# as the tests run them: the last digits depend on the number of threads
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
