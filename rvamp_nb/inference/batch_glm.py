@@ -92,7 +92,8 @@ def _orthonormal_basis(columns):
     """
     _, length, turn = np.linalg.svd(columns, full_matrices=False)
     spanned = length > 1e-13 * length.max(initial=0)
-    return turn[spanned].T / length[spanned]
+    length = length[spanned]
+    return turn[spanned].T / length
 
 
 def _normalise_rest(F, columns):
@@ -344,15 +345,6 @@ def _pad_faces(used):
     return padded, real
 
 
-def _adjust_loan(lent, whole):
-    """Return the share of curvature that Huber's tails are lent at the next step, (b,):
-    less after a whole step, so that steps become Newton's, more after a cut one.
-    """
-    less = np.maximum(lent / 10, 1e-10)
-    more = np.minimum(100 * lent, 1)
-    return np.where(whole, less, more)
-
-
 def _newton_step(p, going, at, pull):
     """Take one Newton step of b refits of a `_Many`, each on its used columns alone,
     and write it into the `_Iterates` at, (b', n), in which they are numbered `going`,
@@ -387,7 +379,11 @@ def _newton_step(p, going, at, pull):
         whole = length == 1
         new = np.where(whole, new, old + length * step)
         leaving &= whole
-        at.lent[going] = _adjust_loan(at.lent[going], whole[:, 0])
+        # lend Huber's tails less curvature after a whole step, more after a cut one
+        lent = at.lent[going]
+        less = np.maximum(lent / 10, 1e-10)
+        more = np.minimum(100 * lent, 1)
+        at.lent[going] = np.where(whole[:, 0], less, more)
 
     at.calm[going] = calm
     at.f[going] = (new[:, None] @ X)[:, 0]

@@ -27,7 +27,12 @@ def common_unit(effects, per=None):
     without standard deviations.
     """
     if per is None:
-        per = "unit" if effects.sd is None or _fits_one_axis(effects) else "sd"
+        per = "unit"
+        lengths = effects.ci_high - effects.ci_low
+        lengths = lengths[lengths > 0]
+        if effects.sd is not None and len(lengths):
+            too_long = lengths.max() > ONE_AXIS * lengths.min()
+            per = "sd" if too_long else "unit"
     if per == "unit":
         return per, 1.0
     if per == "sd" and effects.sd is not None:
@@ -35,13 +40,6 @@ def common_unit(effects, per=None):
     raise ValueError(
         f"plot: per must be 'unit', or 'sd' for the effects of a selector, got {per!r}"
     )
-
-
-def _fits_one_axis(effects):
-    """Return whether no interval is too long for an axis that shows the shortest."""
-    lengths = effects.ci_high - effects.ci_low
-    lengths = lengths[lengths > 0]
-    return not len(lengths) or lengths.max() <= ONE_AXIS * lengths.min()
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t08
 CUT = 3  # times the median length of the intervals: longer ones end in an arrow
@@ -201,7 +199,10 @@ def _draw_rows(ax, effects, values, scale, rows):
         depth = 0 if has_interval else 2
         ax.axhspan(y - 0.5, y + 0.5, color=background, zorder=depth, linewidth=0)
         if not has_interval:
-            _write_reason(ax, y, reasons[i])
+            reason = shorten(reasons[i], 2 * LETTERS, placeholder=" …")
+            place = dict(transform=ax.get_yaxis_transform(), va="center")
+            look = dict(fontsize="x-small", style="italic", zorder=3)
+            ax.text(0.01, y, fill(reason, LETTERS), **place, **look)
             continue
         colour = COLOURS["rvamp"]
         marker = dict(color=colour, markersize=7, zorder=3)
@@ -215,13 +216,6 @@ def _draw_rows(ax, effects, values, scale, rows):
         filled = effects.selected is None or effects.selected[i]
         face = colour if filled else "white"
         ax.plot(scale(point[y]), y, "s", markerfacecolor=face, **marker)
-
-
-def _write_reason(ax, y, reason):
-    """Write a reason, in two lines at most, from the left edge in the row y."""
-    text = fill(shorten(reason, 2 * LETTERS, placeholder=" …"), LETTERS)
-    place = dict(transform=ax.get_yaxis_transform(), va="center", style="italic")
-    ax.text(0.01, y, text, fontsize="x-small", zorder=3, **place)
 
 
 def _write_columns(ax, heads, columns):

@@ -466,12 +466,6 @@ def _find_moves(before, x, tol):
     return moves.any(1)
 
 
-def _leaves_range(*arrays):
-    """Return whether an array's largest entry would overflow or vanish in 32 bits."""
-    largest = [np.abs(v).max() + 1e-300 for v in arrays]
-    return np.abs(np.log10(largest)).max() > IN_RANGE
-
-
 def _table_and_metric(fit, columns, loss):
     """Return the table of some columns of a fit, (n,) ints, and its `Metric`; in
     several classes the table is a `KroneckerFactor`, as the `Softmax` loss has d rows
@@ -516,7 +510,8 @@ class Turns:
         # an intercept is the coefficient of a column of ones, which is numbered N
         with_ones = np.append(columns, [N] * fit.has_intercept).astype(int)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
-        if _leaves_range(y, to_prior.h, to_rows.h):
+        largest = [np.abs(v).max() + 1e-300 for v in (y, to_prior.h, to_rows.h)]
+        if np.abs(np.log10(largest)).max() > IN_RANGE:  # 32 bits would overflow
             dtype = np.float64
         A, metric = _table_and_metric(fit, with_ones, loss)
         self._freeze(A, metric, dtype)
