@@ -227,8 +227,8 @@ def frame_of(pixels, base=None):
     palette = image.getpalette() + [255] * 96
     picture.putpalette(palette[:96])
     png = io.BytesIO()
-    # a twenty-fifth larger than with optimize=True, in a fifth of its time
-    picture.save(png, "png", compress_level=7, transparency=31)
+    # a fiftieth larger than with optimize=True, in half of its time; at level 7 a sixth
+    picture.save(png, "png", compress_level=8, transparency=31)
     return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
 
 

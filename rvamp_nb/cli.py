@@ -15,7 +15,6 @@ import sys
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from io import TextIOWrapper
 from operator import attrgetter
 from pathlib import Path
@@ -47,7 +46,7 @@ def _collected_warnings():
             warned.append(sentence)
 
 
-def _fit(name, table, options, with_effects, decoys):
+def _fit_table(name, table, options, with_effects, decoys):
     """Fit the table; return the `Selection`, with q-values if decoys are wanted, and
     its effects, or None if they are not wanted or not known, which is a warning.
     """
@@ -120,9 +119,8 @@ def _make_contents(selection, args, source, table, warned, effects):
     if effects is not None:
         rows = effects.summary().rename_axis("feature")
         contents["-effects.csv"] = _reports.csv_file(rows)
-    extras = _list_extras(selection, args.path, effects)
     n_warned = len(warned)
-    stopped = not _make_extras(extras, contents, warned)
+    stopped = not _make_extras(selection, args.path, effects, contents, warned)
     is_missing = len(warned) > n_warned
     without_effects = args.effects and effects is None and selection.fit.converged
     code = _code(selection, stopped or selection.interrupted)
@@ -150,16 +148,16 @@ def _describe_table(selection, table):
     )
 
 
-def _make_extras(extras, contents, warned):
-    """Make the optional files, {title: function}; False if ctrl-C ended that.
+def _make_extras(selection, with_path, effects, contents, warned):
+    """Make the optional files; return False if ctrl-C ended that.
 
     They are put into `contents`, and what fails is put into words in `warned`: the
     table is good without them.
     """
     try:
-        for title, make in extras.items():
+        for title in _list_extras(selection, with_path, effects):
             try:
-                contents.update(make())
+                contents.update(_make_extra(title, selection, with_path, effects))
             except Exception as e:  # such as fonts that matplotlib does not find
                 warned.append(f"{title} could not be made: {type(e).__name__}: {e}")
     except KeyboardInterrupt:
@@ -167,29 +165,13 @@ def _make_extras(extras, contents, warned):
     return True
 
 
-def _list_extras(selection, with_path, effects):
-    """List functions that make the optional files, {title: function}; a function
-    returns {end of the name: bytes}.
-    """
-    extras = {}
-    if with_path:
-        extras["the path"] = partial(_make_path, selection)
-    if selection.fit.converged and not selection.interrupted:
-        extras["the pictures"] = partial(_draw_answer, selection, with_path)
-    if effects is not None:
-        extras["the picture of the effects"] = partial(
-            _draw_effects, selection, effects
-        )
-    return extras
-
-
-def _make_path(selection):
-    """Make the table of all penalties."""
-    return {"-path.csv": _reports.csv_file(_reports.path_table(selection))}
-
-
-def _draw_answer(selection, with_path):
-    """Draw the probabilities, and the path of penalties if it is wanted."""
+def _make_extra(title, selection, with_path, effects):
+    """Make the files of a title, {end of the name: bytes}."""
+    if title == "the path":
+        return {"-path.csv": _reports.csv_file(_reports.path_table(selection))}
+    if title == "the picture of the effects":
+        files = _reports.effects_files(selection, effects, ["png"])
+        return {"-effects.png": files["effects.png"]}
     names = ["bars", "path"] if with_path else ["bars"]
     files = _reports.picture_files(selection, names, ["png"])
     pictures = {"-selection.png": files["bars.png"]}
@@ -198,13 +180,19 @@ def _draw_answer(selection, with_path):
     return pictures
 
 
-def _draw_effects(selection, effects):
-    """Draw the effects with their intervals."""
-    files = _reports.effects_files(selection, effects, ["png"])
-    return {"-effects.png": files["effects.png"]}
+def _list_extras(selection, with_path, effects):
+    """List what the optional files are, as titles for `_make_extra`."""
+    titles = []
+    if with_path:
+        titles.append("the path")
+    if selection.fit.converged and not selection.interrupted:
+        titles.append("the pictures")
+    if effects is not None:
+        titles.append("the picture of the effects")
+    return titles
 
 
-def _name_lines(selection, table):
+def _name_lines_in_file(selection, table):
     """Return a `Selection` whose diagnostics name rows by their lines in the file, and
     by their ids, if any.
 
@@ -330,8 +318,10 @@ def _describe_source(args, frame):
 def _check_place(folder, option, names=()):
     """Refuse a folder that nobody can write to, or that has files of these names."""
     remedy = "choose another folder"
+    places = [folder.absolute()]  # itself, and the folders above
+    places += folder.absolute().parents
     try:
-        nearest = _nearest_place(folder)
+        nearest = next(place for place in places if place.exists())
         taken = [folder / name for name in names if (folder / name).exists()]
     except OSError as e:
         problem = f"cannot write to {printable(folder)} ({e.strerror})"
@@ -349,13 +339,6 @@ def _check_place(folder, option, names=()):
     if not os.access(nearest, os.W_OK | os.X_OK):
         problem = f"no permission to write to {printable(folder)}"
         raise InputError(f"argument {option}: {problem}: {remedy}")
-
-
-def _nearest_place(folder):
-    """Return the path itself, or the nearest folder above it, that exists."""
-    places = [folder.absolute()]
-    places += folder.absolute().parents
-    return next(place for place in places if place.exists())
 
 # %% ../nbs/workshop/cli.ipynb #1d5dacb8
 class _Unwritten(Exception):
@@ -586,11 +569,11 @@ def _run(argv):
         _check_place(args.report, "--report")
     _announce(options)
     with _collected_warnings() as warned:
-        selection, effects = _fit(
+        selection, effects = _fit_table(
             source["name"], table, options, args.effects, args.decoys
         )
     warned = _all_warnings(table, warned)
-    selection = _name_lines(selection, table)
+    selection = _name_lines_in_file(selection, table)
     contents, code = _make_contents(selection, args, source, table, warned, effects)
     lines = _reports.console(selection, source["name"], table.notes, warned)
     if effects is not None:
@@ -665,7 +648,7 @@ def _plan(args):
     """Print how many rows a study needs, by the arguments of `rvamp-nb plan`; return
     the exit code: 4 if no number of rows is enough, else 0.
     """
-    pilot, left_out = _check_pilot(args)
+    pilot, left_out = _pilot_asked_for(args)
     if args.features is None:
         args.features = pilot.shape[1]
     question = args.features, args.effects, args.size, args.noise
@@ -691,7 +674,7 @@ def _plan(args):
     return exit_code
 
 
-def _check_pilot(args):
+def _pilot_asked_for(args):
     """Return the numbers of the pilot, (n, N), and names of columns left out of it; two
     times None without one, when the number of features must be given.
     """

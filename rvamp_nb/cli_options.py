@@ -386,9 +386,6 @@ def arguments(version):
     layout = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **layout)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
-    # without a command the embedded data are fitted: as `select` with these options
-    parser.set_defaults(out=_RULES["--out"]["default"], report=None, force=True)
-    parser.set_defaults(path=False, effects=False, decoys=None)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     select = commands.add_parser(
         "select",
@@ -398,6 +395,9 @@ def arguments(version):
         **layout,
     )
     _add_options(select, _SELECT_TABLE + _PROMISE + _SELECT_MORE)
+    # without arguments: the defaults of select, and its own files are replaced
+    parser.set_defaults(**vars(select.parse_args(["embedded"])))
+    parser.set_defaults(force=True)
     plan = commands.add_parser(
         "plan",
         help="before there is a table",

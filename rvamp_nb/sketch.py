@@ -109,21 +109,24 @@ class _Coefficient(NamedTuple):
 
 
 def _first_coefficients(density, most):
-    """List the first coefficients of a density, `_Coefficient` each; return also the
-    number of the others.
+    """List the first coefficients of a density, `_Coefficient` each, at most so many;
+    return also the number of the others.
     """
     mean = np.atleast_1d(density.mean)
-    if density.names is None:
-        names = ["coefficient"]
-    else:
-        names = np.atleast_1d(density.names)[:most].tolist()
-    labels = [f"coefficient {i}" if isinstance(i, int) else str(i) for i in names]
-    if density.atom is None:
-        Pi = [None] * len(mean)
-    else:
+    sd = np.atleast_1d(density.std)
+    labels = ["coefficient"]  # of a density of one, which has no names
+    if density.names is not None:
+        labels = []
+        for name in np.atleast_1d(density.names)[:most].tolist():
+            is_number = isinstance(name, int)
+            labels.append(f"coefficient {name}" if is_number else str(name))
+    Pi = [None] * len(mean)
+    if density.atom is not None:  # how often a coefficient is 0
         Pi = 1 - np.atleast_1d(density.atom)
-    rows = zip(labels, Pi, mean, np.atleast_1d(density.std))
-    return list(map(_Coefficient._make, rows)), max(len(mean) - most, 0)
+    coefficients = []
+    for k, label in enumerate(labels):
+        coefficients.append(_Coefficient(label, Pi[k], mean[k], sd[k]))
+    return coefficients, max(len(mean) - most, 0)
 
 
 def one_line(density):
@@ -162,6 +165,7 @@ def _draw_curve(pdf, shown, colour):
     high = max(shown.mean + 3.5 * shown.sd, 0)
 
     def pixel(x):
+        """Place x between margins of 3 pixels; in the middle if there is one place."""
         if high > low:
             return 3 + (WIDE - 6) * (x - low) / (high - low)
         return WIDE / 2
@@ -171,74 +175,90 @@ def _draw_curve(pdf, shown, colour):
     if shown.sd > 0:
         y = np.nan_to_num(pdf(x))
     peak = y.max() or 1.0
-    heights = HIGH - (HIGH - 3) * Pi * y / peak  # pixels from above
+    heights = HIGH - (HIGH - 3) * Pi * y / peak  # pixels from above, 3 of them a margin
     points = " ".join(f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, heights))
     label = escape(shown.name).replace("$", "&#36;")
-    box = f'<svg role="img" aria-label="density of {label}" width="{WIDE}"'
-    box += f' height="{HIGH + 1}" fill="none" stroke="{colour}">'
+    size = f'width="{WIDE}" height="{HIGH + 1}"'
+    begin = f'<svg role="img" aria-label="density of {label}" {size} fill="none"'
     zero = f'<path d="M{pixel(0):.1f},0V{HIGH}" stroke="currentColor" opacity=".3"/>'
-    atom = f'<path d="M{pixel(0):.1f},{HIGH}v{-(HIGH - 3) * (1 - Pi):.1f}" '
-    atom += 'stroke-width="5"/>'
-    line = f'<polyline points="{points}" stroke-width="1.6"/>'
-    return f"{box}{zero}{atom}{line}</svg>"
+    bar = f"M{pixel(0):.1f},{HIGH}v{-(HIGH - 3) * (1 - Pi):.1f}"
+    atom = f'<path d="{bar}" stroke-width="5"/>'
+    curve = f'<polyline points="{points}" stroke-width="1.6"/>'
+    return f'{begin} stroke="{colour}">{zero}{atom}{curve}</svg>'
 
 
 def as_html(density, role):
     """Write a density as a table with small pictures, in the colour of a role, a name
-    of `COLOURS`; the first coefficients of many.
+    of `COLOURS`. Of many coefficients the first `IN_A_TABLE` are shown.
     """
-    coefficients, more = _first_coefficients(density, IN_A_TABLE)
-    is_drawn = len(coefficients) + more <= MOST_DRAWN
+    coefficients, n_more = _first_coefficients(density, IN_A_TABLE)
+    is_drawn = len(coefficients) + n_more <= MOST_DRAWN
+    has_Pi = density.atom is not None
+    head = ["", "Π", "mean", "sd", "across resamples"]
+    if not has_Pi:
+        head.remove("Π")
     rows = []
     for k, shown in enumerate(coefficients):
-
-        def pdf(x):
-            return np.reshape(density.pdf(x), (-1, len(x)))[k]
-
         cells = [plain_text(shown.name)]
-        if shown.Pi is not None:
+        if has_Pi:
             cells.append(f"{shown.Pi:.3f}")
         cells += digits([shown.mean, shown.sd], shown.sd)
         picture = ""
         if is_drawn:
-            picture = _draw_curve(pdf, shown, COLOURS[role])
+            picture = _draw_curve(_pdf_of(density, k), shown, COLOURS[role])
         cells.append(picture)
         rows.append(cells)
-    head = ["", "mean", "sd", "across resamples"]
-    if density.atom is not None:
-        head.insert(1, "Π")
     table = rows_of_html(rows, head)
-    if more:
-        table += f"and {more:,} more coefficients"
+    if n_more:
+        table += f"and {n_more:,} more coefficients"
     return table
+
+
+def _pdf_of(density, k):
+    """Return the density of coefficient k alone, as a function of places x, (n,)."""
+
+    def pdf(x):
+        of_each = np.reshape(density.pdf(x), (-1, len(x)))
+        return of_each[k]
+
+    return pdf
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c416
 def as_page(result, state, facts=(), order=(), columns=None, names=None):
-    """Show a result as HTML: what its repr has in brackets; its state, a word and a
-    colour of `BADGES`; facts, (name, text) each; and of columns, {head: (values,
-    spread)}, the first rows in an order, to the digits that are known. Rows have names,
-    or numbers.
+    """Show a result as HTML: what its repr has in brackets, and what follows.
+
+    `state` is a word and a colour of `BADGES`, `facts` are pairs (name, text), and
+    `columns`, {head: (values, spread)} with (N,) numbers or one, are a table, to the
+    digits that are known. It has the first rows in an order, (N,) ints, which are
+    called by `names`, (N,), or by number.
     """
-    summary = plain_text(repr(result).partition("(")[2][:-1])
-    page = f"<strong>{summary}</strong> {badge(*state)}"
+    representation = repr(result)
+    in_brackets = representation[representation.index("(") + 1 : -1]
+    page = f"<strong>{plain_text(in_brackets)}</strong> {badge(*state)}"
     if facts:
         page += rows_of_html((name, plain_text(text)) for name, text in facts)
     if columns:
-        first = order[:IN_A_TABLE]
-        head = ["number"]
-        labels = first
-        if names is not None:
-            head = ["name"]
-            labels = np.asarray(names)[first]
-        cells = [map(plain_text, labels)]
-        for title, pair in columns.items():
-            values, spread = np.broadcast_arrays(*pair)
-            head.append(title)
-            cells.append(digits(values[first], spread[first]))
-        page += rows_of_html(zip(*cells), head)
-        if len(order) > len(first):
-            page += f"and {len(order) - len(first):,} more"
+        page += _first_rows(order, columns, names)
     return f"<div>{page}</div>"
+
+
+def _first_rows(order, columns, names):
+    """Write the table of `as_page`, with the number of the rows that it leaves out."""
+    first = order[:IN_A_TABLE]
+    head = ["number"]
+    labels = first
+    if names is not None:
+        head = ["name"]
+        labels = np.asarray(names)[first]
+    cells = [[plain_text(label) for label in labels]]  # a list for each column
+    for title, (values, spread) in columns.items():
+        values, spread = np.broadcast_arrays(values, spread)
+        head.append(title)
+        cells.append(digits(values[first], spread[first]))
+    table = rows_of_html(zip(*cells), head)
+    if len(order) > len(first):
+        table += f"and {len(order) - len(first):,} more"
+    return table
 
 
 def summary_of(refits, names=None):
@@ -293,13 +313,14 @@ class ShownDensity:
 
 
 def leading_moments(fit, Pi, error=None):
-    """Return the rows of a fit's table in order, (N,), and its columns, {title:
-    (values, spread)}, as `as_page` takes them.
+    """Return the order of a fit's rows and the columns of its table, {title: (values,
+    spread)}, as `as_page` takes them.
 
-    Rows that are selected most often, by Pi, (N,), come first; without Pi the largest
-    means do. `error`, (N,), are standard errors of Pi.
+    Rows that are selected most often, by Pi, (N,), come first; without Pi, None, those
+    with the largest means. `error`, (N,), are standard errors of Pi. A number is shown
+    to the second digit of its spread: probabilities to three decimals.
     """
-    columns = {}  # as many digits are shown as the spread allows
+    columns = {}
     if Pi is not None:
         columns["Π"] = (Pi, 0.01)
     if error is not None:
@@ -311,5 +332,6 @@ def leading_moments(fit, Pi, error=None):
     else:
         columns["mean"] = (fit.mean, sd)
         columns["sd"] = (sd, sd)
-    size = np.abs(fit.mean) if Pi is None else Pi
-    return np.argsort(-size, kind="stable"), columns
+    importance = np.abs(fit.mean) if Pi is None else Pi
+    order = np.argsort(-importance, kind="stable")
+    return order, columns

@@ -113,20 +113,27 @@ def renamed(function: _T) -> _T:
     """Wrap a function, which refuses (TypeError) an argument that it had in 0.3.0 or
     0.4.0, and says what to write now.
     """
-    gone = _NOW.keys() - signature(function).parameters.keys()
+    old_names = _NOW.keys() - signature(function).parameters.keys()
 
     @wraps(function)
-    def called(*args, **named):
-        for old in gone & named.keys():
-            name = function.__name__
-            if name == "__init__":
-                name = type(args[0]).__name__
-            remedy = _NOW[old]
-            if remedy in gone:  # what it was called in between
-                remedy = _NOW[remedy]
-            if remedy.isidentifier():
-                remedy = f"is called {remedy}= now"
-            raise TypeError(f"{name}: {old}= {remedy}")
+    def wrapper(*args, **named):
+        refused = list(old_names & named.keys())
+        if refused:
+            owner = function.__name__
+            if owner == "__init__":
+                owner = type(args[0]).__name__
+            old = refused[0]
+            raise TypeError(f"{owner}: {old}= {_remedy(old, old_names)}")
         return function(*args, **named)
 
-    return called
+    return wrapper
+
+
+def _remedy(old, old_names):
+    """Say what to write for an old argument: another name, or what replaces it."""
+    remedy = _NOW[old]
+    if remedy in old_names:  # what it was called in between
+        remedy = _NOW[remedy]
+    if remedy.isidentifier():
+        remedy = f"is called {remedy}= now"
+    return remedy

@@ -15,9 +15,13 @@ import numpy as np
 
 # %% ../nbs/workshop/validation.ipynb #1791d076
 def check_number(owner, name, value, low, high=np.inf, closed=""):
-    """Return the value as a float; a TypeError for what is no number (truth values are
-    none), a ValueError for one outside its interval, whose ends belong to it where
-    `closed` has "[" or "]", and for one whose square underflows or overflows.
+    """Return the value as a float, after a check of its kind, interval and size.
+
+    A TypeError is raised for what is no real number (a truth value is none), a
+    ValueError for a number outside the interval from `low` to `high`. An end belongs to
+    it where `closed` has "[" (low) or "]" (high). Numbers must be between 1e-150 and
+    1e150 in size, or 0, as squares of others underflow or overflow. Messages begin with
+    the owner, a function or class, and the argument's name.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
@@ -104,18 +108,22 @@ def kind_of(X):
     """Name the kind of a table or column: "array" (or what becomes one), "sparse",
     "dask", "zarr", "pandas frame", "dask frame", "frame" of another library; a frame's
     column: "series".
+
+    The libraries are told apart by attributes of theirs, for none is imported here.
     """
-    # a lazy frame of polars warns where its columns are asked for
+    # polars and pandas; a lazy frame of polars warns where its columns are asked for
     is_frame = hasattr(X, "collect_schema") or hasattr(X, "columns")
-    if hasattr(X, "dask"):
+    if hasattr(X, "dask"):  # first: a frame of Dask has what pandas' has
         return "dask frame" if is_frame else "dask"
-    if hasattr(X, "iloc"):
+    if hasattr(X, "iloc"):  # pandas
         return "pandas frame" if is_frame else "series"
     if is_frame:
         return "frame"
     if type(X).__module__.partition(".")[0] == "zarr":
         return "zarr"
-    return "sparse" if hasattr(X, "tocsc") else "array"
+    if hasattr(X, "tocsc"):  # SciPy's sparse matrices
+        return "sparse"
+    return "array"
 
 
 def collected(X):
@@ -215,25 +223,30 @@ def _check_shape(name, value, shape, of):
 
 
 def _check_values(
-    name, v, low, of="row", above=False, whole=False, some=False, remedy=""
+    name, values, low, of="row", above=False, whole=False, some=False, remedy=""
 ):
     """Refuse (ValueError) numbers below `low`, or, if `above`, at it; if `whole`, those
-    with a fraction; if `some`, nothing but zeros. The first wrong one is named.
+    with a fraction; if `some`, nothing but zeros. The first wrong one is named, by its
+    number `of` a row, for example, and with a remedy.
     """
-    wrong = (v < low) | (above & (v == low)) | (whole & (v != np.rint(v)))
+    wrong = values < low
+    if above:
+        wrong = values <= low
+    if whole:
+        wrong |= values != np.rint(values)
     if np.any(wrong):
         first = tuple(np.argwhere(wrong)[0])
         verb = "hold whole numbers" if whole else "be"
         sign = ">" if above else ">="
-        problem = f"{name} must {verb} {sign} {low:g}, got {v[first]:g}"
-        if first:
+        problem = f"{name} must {verb} {sign} {low:g}, got {values[first]:g}"
+        if first:  # a single number has no place
             problem += f" in {of} {first[0]} (counted from 0)"
         if remedy:
             problem += f": {remedy}"
         raise ValueError(problem)
-    if some and not v.any():
+    if some and not values.any():
         raise ValueError(
-            f"{name} must be >= 0 and not all zero, and all {v.size} are 0"
+            f"{name} must be >= 0 and not all zero, and all {values.size} are 0"
         )
 
 # %% ../nbs/workshop/validation.ipynb #19418845

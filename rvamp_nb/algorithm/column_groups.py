@@ -113,7 +113,7 @@ def _labels_by_name(groups):
     """
     label = {}
     for name, columns in groups.items():
-        for i in _check_columns(name, columns):
+        for i in _check_members(name, columns):
             if i in label:
                 raise ValueError(
                     f"groups: column {i} is in {label[i]!r} and in {name!r}: duplicate"
@@ -130,7 +130,7 @@ def _labels_by_name(groups):
     return group_labels([label[i] for i in range(len(label))])
 
 
-def _check_columns(name, columns):
+def _check_members(name, columns):
     """Validate the columns of a named group: return a list of their numbers. A
     ValueError for none, for one that is there twice, and for what are no numbers.
     """

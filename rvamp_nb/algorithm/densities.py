@@ -731,13 +731,13 @@ def _locate_in_fit(fit, which):
     which = np.asarray(which)
     if which.dtype.kind in "UO" and fit.names is not None:
         which = _numbers_of(fit.names, which)
-    _check_numbers(which, N)
+    _check_coefficients(which, N)
     numbers = np.arange(N)[which]  # from 0 on, where they count from the end
     names = numbers if fit.names is None else fit.names[numbers]
     return Located(fit, numbers, np.ones(np.shape(numbers)), names)
 
 
-def _check_numbers(numbers, N):
+def _check_coefficients(numbers, N):
     """Refuse what are not numbers of some of N coefficients, () or (n,): a TypeError,
     ValueError or IndexError.
     """

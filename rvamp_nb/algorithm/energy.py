@@ -323,7 +323,7 @@ def _growth_has_settled(growth, tol):
     """
     if len(growth) < 5:
         return False
-    # growth over two turns, a turn: that of one may alternate
+    # geometric means of two turns, for the growth in one may alternate
     last = np.array(growth[-5:])
     over_two = np.sqrt(last[1:] * last[:-1])
     if over_two[-1] < tol:

@@ -640,7 +640,11 @@ def couple_blocks(A, prior_message, message):
         mean = times(T, solved.u.mean[m])
         by_size.append(_turn_back(mean, block, turned.message.chi_hat[m], T, T_inv))
     rows = _CoupledRows._make(zip(*by_size))
-    u = Moments(*map(layout.of_rows, rows[:3]))
+    u = Moments(
+        mean=layout.of_rows(rows.mean),
+        chi=layout.of_rows(rows.chi),
+        var=layout.of_rows(rows.var),
+    )
     # the field of a row is Q_hat u minus its prediction
     h = layout.of_rows(map(times, rows.Q_hat, rows.mean)) - A @ solved.x.mean
     receives = A.any(axis=1)  # to the last bit: a row of zeros receives nothing
@@ -661,8 +665,8 @@ def _turn_back(mean, block, chi_hat, T, T_inv):
     response, received, others_noise = block
     own_noise = (response * chi_hat[:, None]) @ transposed(response)
     T_transposed = transposed(T)
-    # u' received a precision of 1 from its rows: that of the others is S^-1 - 1, which
-    # is S^-1 `received`, without a difference
+    # u' received a precision of 1 from its rows: with its response S that of the others
+    # is S^-1 - 1, which is S^-1 `received`, without a difference
     to_fields = np.linalg.solve(response, T_inv)
     return _CoupledRows(
         mean=mean,

@@ -365,13 +365,6 @@ class _Attempt(NamedTuple):
     event: str
 
 
-def _describe_attempt(current, damping, event):
-    """Return the `_Attempt` of what `iterate` yields."""
-    if current is None:
-        return _Attempt(np.nan, np.nan, damping, 0, event)
-    return _Attempt(current.change, current.delta, damping, current.n_clipped, event)
-
-
 class Run(NamedTuple):
     """How one run of the iteration ended."""
 
@@ -452,9 +445,14 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=
     steps = iterate(problem, state, damping, anderson=anderson, take=take)
     try:
         for current, pace, event in steps:
+            attempt = _Attempt(np.nan, np.nan, pace, 0, event)  # one that broke down
             if current:
                 last = current
-            attempt = _describe_attempt(current, pace, event)
+                attempt = attempt._replace(
+                    change=current.change,
+                    delta=current.delta,
+                    floored=current.n_clipped,
+                )
             attempts.append(attempt)
             if max(attempt.change, attempt.delta) < tol:
                 break

@@ -223,7 +223,7 @@ def on_lattices(loss, y, incoming, c, w, beta):
     """Compute mean, chi, excess and slack of every row at every count, (K, 4, M), at
     finite beta.
 
-    A lattice is a row of evenly spaced fits f at which the loss is computed once. Sums
+    A lattice is a set of evenly spaced fits f at which the loss is computed once. Sums
     over it replace the integrals over the posteriors of f, for each count and each of
     some evenly spaced noises of the field; these are then averaged. Rows whose lattices
     have similar sizes share one, so that one product of matrices serves them. A row

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, ndtr, wrightomega
 
 from .lattice import on_lattices
-from .messages import Moments, Natural, take_entries
+from .messages import Moments, Natural
 from .rectified import noises, noisy_ramp, ramp
 from .resampling import CountLaw
 from ..interface import check_interface
@@ -351,7 +351,7 @@ def count_work(numbers):
     WORK.set(WORK.get() + A_CALL + numbers)
 
 # %% ../../nbs/course/32_likelihood.ipynb #pr0x0001
-class _Search(NamedTuple):
+class _RootSearch(NamedTuple):
     """A search for the roots f of f - target + cV l'(y, f), which increases in f; an
     entry for each root.
     """
@@ -367,9 +367,9 @@ class _Search(NamedTuple):
 
 
 def _begin_search(loss, y, target, cV):
-    """Begin a `_Search`, (M,) each: at a Newton step from the target or, where that is
-    long, at a guess of the loss. As the slope increases, the root is between the target
-    and target - cV l'(y, target).
+    """Begin a `_RootSearch`, (M,) each: at a Newton step from the target or, where that
+    is long, at a guess of the loss. As the slope increases, the root is between the
+    target and target - cV l'(y, target).
     """
     slope, curvature = loss.derivatives(y, target)
     bound = target - cV * slope
@@ -380,7 +380,7 @@ def _begin_search(loss, y, target, cV):
     if far.any():
         f = np.where(far, np.clip(loss.guess(y, target, cV), low, high), f)
     place = np.arange(len(target))
-    return _Search(place, y, target, cV, f, 2 * (high - low), low, high)
+    return _RootSearch(place, y, target, cV, f, 2 * (high - low), low, high)
 
 # %% ../../nbs/course/32_likelihood.ipynb #83f46bbc
 def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
@@ -417,7 +417,7 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
         if short.all():
             break
         if short.mean() > 0.5:  # go on with the others
-            now = take_entries(now, ~short)
+            now = now._make([values[~short] for values in now])
     count_work(numbers)
     return answer.reshape(np.shape(omega))
 

@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 # %% ../../nbs/workshop/linalg.ipynb #ea118b70
 STRIP = 128  # rows that are turned into columns at once, within a processor's cache
 # half: .96 of the time for 1,500 x 1,500, twice: 1.4
-_ABOVE = ~np.tri(STRIP, dtype=bool)  # where a strip's corner is not in the triangle
+_TURNED = ~np.tri(STRIP, dtype=bool)  # where a strip's corner is not in the triangle
 
 
 def mirrored(L):
@@ -27,7 +27,7 @@ def mirrored(L):
         rows = L[j : j + STRIP, : j + STRIP]
         full[:j, j : j + STRIP] = rows[:, :j].T
         corner = full[j : j + STRIP, j : j + STRIP]
-        above = _ABOVE[: len(rows), : len(rows)]
+        above = _TURNED[: len(rows), : len(rows)]
         np.copyto(corner, rows[:, j:].T, where=above)
     return full
 
@@ -42,13 +42,13 @@ def inverse_and_root(K):
     """
     if len(K) == 0:
         return K, K
-    factor, info = dpotrf(K[::-1, ::-1], lower=0, overwrite_a=1)
-    if info or not np.isfinite(factor.diagonal()).all():
+    U, info = dpotrf(K[::-1, ::-1], lower=0, overwrite_a=1)  # Cholesky factor
+    if info or not np.isfinite(U.diagonal()).all():
         raise LinAlgError(
             "the joint precision is not positive definite: look for a Q_hat below zero"
             " or a NaN in the messages"
         )
-    root, _ = dtrtri(factor, lower=0, overwrite_c=1)
+    root, _ = dtrtri(U, lower=0, overwrite_c=1)  # the inverse of a triangle
     inverse, _ = dlauum(root, lower=0)  # the root times its transpose
     return mirrored(inverse[::-1, ::-1]), np.asfortranarray(root[::-1, ::-1])
 

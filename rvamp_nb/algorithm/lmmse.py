@@ -28,10 +28,17 @@ def _in_chunks(A):
 
 def map_chunks(A, work, cut=(), whole=()):
     """Pass once over a table, (M, N) array or ChunkedTable, computing something small
-    for each chunk. ``work(X, *parts, *whole)`` returns two tuples of arrays: those to
-    join (along the last axis), and those to add; the joined and the added arrays are
-    returned. The arrays in `cut` have one entry for each column (each row where a table
-    is in rows), of which a chunk receives its part; each chunk receives all of `whole`.
+    for each chunk: call ``work(X, *parts, *whole)``.
+
+    The arrays in `cut` have one entry for each column (each row where a table is in
+    rows), of which a chunk X receives its part; each chunk receives all of `whole`.
+    `work` returns two tuples of arrays: those to join (along the last axis), and those
+    to add. Return the joined and the added arrays. For A'u and A x, for example::
+
+        def work(X, x, u):
+            return (X.T @ u,), (X @ x,)
+
+        (Atu,), (Ax,) = map_chunks(A, work, (x,), (u,))
     """
     if _in_chunks(A):
         return A.map_chunks(work, cut, whole)
@@ -814,7 +821,7 @@ def couple(A, prior_message, likelihood_message, gathered=None):
     """
     prior = prior_message
     rows = likelihood_message
-    _check_sizes(A, prior, rows)
+    _check_message_shapes(A, prior, rows)
     if is_wide(A):
         prior = at_most_2M(A, prior)
         solved = _solve_wide(A, prior, rows, gathered)
@@ -825,7 +832,7 @@ def couple(A, prior_message, likelihood_message, gathered=None):
     return coupled(prior, rows, solved)
 
 
-def _check_sizes(A, prior, rows):
+def _check_message_shapes(A, prior, rows):
     """Refuse messages that do not fit the table: a ValueError."""
     M, N = A.shape
     sides = ("prior", "column", prior, N), ("likelihood", "row", rows, M)

@@ -43,10 +43,11 @@ def _check_convex(loss, y, reach, beta):
     The points are 25 predictions for each target in y, (n,), up to `reach` from 0, or
     from the target if the loss `shifts` with it.
     """
-    y = np.repeat(y, 25)
     # near the corners of a loss, and far from them: 12 to each side, and 0
     distances = reach * np.geomspace(1e-6, 1, 12)
-    f = np.resize(np.concatenate([-distances, [0.0], distances]), len(y))
+    grid = np.concatenate([-distances, [0.0], distances])
+    f = np.tile(grid, len(y))
+    y = np.repeat(y, len(grid))
     if loss.shifts:
         f = f + y
     with np.errstate(all="ignore"):  # far out a loss may be more than a number holds
@@ -84,9 +85,11 @@ def _check_answers(loss, y, f, counts, beta):
         )
     _check_parts(f"{owner}.derivatives", zip(("slope", "curvature"), pair), f.shape)
     _check_parts(f"{owner}.value", [("the loss", loss.value(y, f))], f.shape)
-    answers = loss.message(y, Natural(1 + 0 * f, -f, 1 + 0 * f), counts, beta)
-    for names, arrays in zip((Moments._fields, Natural._fields), answers):
-        _check_parts(f"{owner}.message", zip(names, arrays), f.shape)
+    # rows that are predicted as f, with precision and noise 1
+    ones = np.ones(f.shape)
+    moments, message = loss.message(y, Natural(ones, -f, ones), counts, beta)
+    _check_parts(f"{owner}.message", zip(Moments._fields, moments), f.shape)
+    _check_parts(f"{owner}.message", zip(Natural._fields, message), f.shape)
 
 
 def check_derivatives(loss, y, counts, beta):
@@ -185,19 +188,26 @@ def _check_separable(prior, field, mean, Q_hat, beta, rounding):
 def _first_fields(problem, N):
     """Compute the precisions and the standard deviations of the fields that the data
     send to N columns at first, from the fit 0, (N,) each.
+
+    A row that is drawn c times pulls on a column a with the force c a l'. So the field
+    has the precision E[c] a^2 l'', and over rows and counts a variance of about
+    max(E[c], Var c) a^2 l'^2, summed over rows.
     """
     counts = problem.counts
-    slope, curvature = problem.likelihood.derivatives(problem.y, 0 * problem.y)
-    stiffness = curvature.mean()
-    force2 = np.mean(slope**2)
+    at_zero = np.zeros(len(problem.y))
+    slope, curvature = problem.likelihood.derivatives(problem.y, at_zero)
+    mean_curvature = curvature.mean()
+    mean_square_force = np.mean(slope**2)
     # where the loss is flat at 0 it sets no scale
-    if stiffness == 0:
-        stiffness = 1.0
-    if force2 == 0:
-        force2 = 1.0
-    size2 = problem.square_lengths[:N] + 1e-300  # a column of zeros has a field, too
-    Q_hat = counts.mean * size2 * stiffness
-    return Q_hat, np.sqrt(size2 * max(counts.mean, counts.var) * force2)
+    if mean_curvature == 0:
+        mean_curvature = 1.0
+    if mean_square_force == 0:
+        mean_square_force = 1.0
+    # a column of zeros has a field, too
+    square_length = problem.square_lengths[:N] + 1e-300
+    Q_hat = counts.mean * square_length * mean_curvature
+    of_counts = max(counts.mean, counts.var)
+    return Q_hat, np.sqrt(square_length * of_counts * mean_square_force)
 
 
 def _check_answer_of_prior(prior, x, incoming, beta):

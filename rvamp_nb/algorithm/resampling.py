@@ -126,8 +126,8 @@ class Poisson(_Tau):
     tau: float = 0.5
 
     def nodes(self) -> tuple[Array, Array]:
-        """Return the values of one count and their probabilities: ratios of neighbours
-        from the mode outwards, both tails cut where they hold less than 4e-16.
+        """Return the values of one count and their probabilities, those of Poisson's
+        law, tau^k exp(-tau) / k!. Both tails are cut where they hold less than 4e-16.
 
         Returns
         -------
@@ -142,12 +142,15 @@ class Poisson(_Tau):
         mode = int(tau)
         reach = int(12 * np.sqrt(tau) + 30)
         k = np.arange(max(mode - reach, 0), mode + reach + 1.0)
-        below = k[k <= mode][1:]
-        above = k[k > mode]
-        down = np.cumprod((below / tau)[::-1])[::-1]
-        w = np.concatenate([down, [1.0], np.cumprod(tau / above)])
+        # in units of the mode's probability: a value's is tau / k of that before it
+        above = np.cumprod(tau / k[k > mode])
+        ratios_down = k[k <= mode][1:] / tau
+        below = np.cumprod(ratios_down[::-1])[::-1]
+        w = np.concatenate([below, [1.0], above])
         w = w / w.sum()
-        keep = (np.cumsum(w) > 4e-16) & (np.cumsum(w[::-1])[::-1] > 4e-16)
+        from_below = np.cumsum(w)
+        from_above = np.cumsum(w[::-1])[::-1]
+        keep = (from_below > 4e-16) & (from_above > 4e-16)
         return k[keep], w[keep] / w[keep].sum()
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:

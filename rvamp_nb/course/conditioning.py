@@ -14,6 +14,7 @@ before on the columns that matter (`solve_patterns`), and mixes the fits.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -65,21 +66,20 @@ def restrict(fit, columns):
     p = fit.problem
     if len(columns) == len(fit.Pi):
         return p, fit.messages
-    per_column = {}
-    for name in ("lam", "penalty_factor"):
-        value = vars(fit.prior)[name]
-        if np.ndim(value):
-            per_column[name] = value[columns]
-    prior = replace(fit.prior, **per_column)
     A = pick_columns(p.A, columns)
-    places = columns
-    if fit.has_intercept:
+    prior = fit.prior
+    for name in ("lam", "penalty_factor"):
+        value = getattr(prior, name)
+        if np.ndim(value):  # one for each column
+            prior = replace(prior, **{name: value[columns]})
+    in_messages = columns
+    if fit.has_intercept:  # in the messages and the table it comes last
         A = with_ones(A)
         prior = WithIntercept(prior, len(columns))
-        places = np.append(columns, len(fit.Pi))
+        in_messages = np.append(columns, len(fit.Pi))
     # clusters are put together anew below, with the columns' new numbers
     to_prior = fit.messages.to_prior.alone()
-    to_prior = Natural(*(field[places] for field in to_prior))
+    to_prior = Natural(*(field[in_messages] for field in to_prior))
     state = fit.messages._replace(to_prior=to_prior)
     blocks = [columns.searchsorted(block) for block in fit.column_clusters]
     return put_in_clusters(p._replace(A=A, prior=prior), state, blocks, len(columns))
@@ -98,19 +98,22 @@ def _has_settled(step, enough):
 def _solve_pattern(problem, state, anderson):
     """Iterate a pattern's problem until it settles, from a state, or anew if that
     fails; return the last step, None without success, and the number of steps.
+
+    `anderson` accelerates the iterations of all patterns: what it has learned of one
+    holds for the next, but after a breakdown it begins afresh.
     """
-    steps = 0
+    n_steps = 0
     for start in (state, None):
-        anderson.pause()
+        anderson.pause()  # between two iterations the messages jump
         iteration = iterate(problem, start, anderson=anderson)
         try:
-            for _, (step, _, _) in zip(range(MOST_STEPS), iteration):
-                steps += 1
+            for step, _, _ in islice(iteration, MOST_STEPS):
+                n_steps += 1
                 if step and _has_settled(step, PATTERN_TOL):
-                    return step, steps
+                    return step, n_steps
         except (Breakdown, np.linalg.LinAlgError):
             anderson.reset()
-    return None, steps
+    return None, n_steps
 
 
 class PatternFit(NamedTuple):
@@ -128,28 +131,32 @@ def solve_patterns(fit, rows, columns):
     problem, state = restrict(fit, columns)
     anderson = Anderson(problem.A)
     fits = []
-    steps = 0
-    z = coordinates(state)
-    last = ()
-    moves = np.zeros((len(rows), len(z)))  # how each row moved z when it came in
+    n_steps = 0
+    # the last pattern that was solved: where the messages, as one vector, have ended
+    end = coordinates(state)
+    solved = None
+    moves = np.zeros((len(rows), len(end)))  # of that vector when each row came in
     for weight, chosen, which, laws in patterns(problem.counts, len(problem.y), rows):
         loss = PerRowLoss(problem.likelihood, which, laws)
         conditioned = problem._replace(likelihood=loss)
-        # begin where the last pattern ended, moved as its rows have moved it before
-        side = np.subtract(chosen, last or chosen)
-        begin = from_coordinates(z + side @ moves, state)
-        step, taken = _solve_pattern(conditioned, begin, anderson)
-        steps += taken
-        solved = None
-        if step:
-            solved = replace(fit, problem=conditioned, last=step, n_iter=taken)
-            end = coordinates(step.new)
-            if np.abs(side).sum() == 1:  # more where one between has no answer
-                moves[side != 0] = _finite_difference(end, z) * side.sum()
-            z = end
-            last = chosen
-        fits.append(PatternFit(weight, chosen, solved))
-    return fits, steps
+        # 1 for a row that came in since then, -1 for one that left
+        changes = np.zeros(len(rows))
+        if solved is not None:
+            changes = np.subtract(chosen, solved)
+        start = from_coordinates(end + changes @ moves, state)
+        step, n_taken = _solve_pattern(conditioned, start, anderson)
+        n_steps += n_taken
+        if step is None:
+            fits.append(PatternFit(weight, chosen, None))
+            continue
+        before = end
+        end = coordinates(step.new)
+        solved = chosen
+        if np.abs(changes).sum() == 1:  # several, where a pattern between has no answer
+            moves[changes != 0] = _finite_difference(end, before) * changes.sum()
+        part = replace(fit, problem=conditioned, last=step, n_iter=n_taken)
+        fits.append(PatternFit(weight, chosen, part))
+    return fits, n_steps
 
 
 def _finite_difference(end, start):
@@ -172,26 +179,30 @@ def moments_of(fit, n, start):
 def row_scores(fit, columns):
     """Compute the influence of the count of each row on some columns, (n,) int array
     (`score`): (M,), or (G,) for groups of rows.
+
+    Row m makes the part a_mi^2 v_m of the noise of column i, v_m being the variance of
+    its message across resamples. Its score is the sum over columns of Pi_i (1 - Pi_i)
+    times the square of its share in the noise.
     """
     doubt = (fit.Pi * (1 - fit.Pi))[columns]
     loss = fit.problem.likelihood
     if isinstance(loss, GroupedLoss):
-        parts = noise_of_groups(fit)[:, columns]
-        return (parts / np.maximum(parts.sum(0), 1e-300)) ** 2 @ doubt
+        parts = noise_of_groups(fit)[:, columns]  # (G, n)
+        shares = parts / np.maximum(parts.sum(0), 1e-300)
+        return shares**2 @ doubt
     A = pick_columns(fit.problem.A, columns)
     var = fit.last.u.var
 
     # the noise of a column sums over all rows, a score over all columns: two passes
-    def of_columns(X, var):
+    def sum_noise(X, var):
         return (), (var @ X[:, :] ** 2,)
 
-    _, (noise,) = map_chunks(A, of_columns, (var,))
-    weight = doubt / np.maximum(noise, 1e-150) ** 2
-
-    def of_rows(X, var):
+    def sum_shares(X, var):
         return (var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ()
 
-    (scores,), _ = map_chunks(A, of_rows, (var,))
+    _, (noise,) = map_chunks(A, sum_noise, (var,))
+    weight = doubt / np.maximum(noise, 1e-150) ** 2
+    (scores,), _ = map_chunks(A, sum_shares, (var,))
     unit, _ = sampling_units(fit.problem.counts, len(var))
     return np.bincount(unit, scores)
 
@@ -285,27 +296,30 @@ def _check_can_condition(fit):
         )
 
 
-def _read_rows(fit, rows, columns):
-    """Return the numbers of the rows to condition on, (K,): a list as it is, or, for a
-    number of rows, those with the largest `row_scores` for some columns, (n,). A
-    ValueError for too few rows in all, rows that do not exist, and too many of them.
+def _choose_rows(fit, rows, columns):
+    """Return the numbers of the rows to condition on, (K,); of groups, under `Grouped`
+    counts.
+
+    `rows` is a list of them, or how many: then they are those with the largest
+    `row_scores` for some columns, (n,). A ValueError for too few rows in all, rows that
+    do not exist, and too many of them.
     """
     unit, _ = sampling_units(fit.problem.counts, len(fit.problem.y))
-    G = unit.max() + 1
-    if G < MIN_ROWS:
+    n_units = unit.max() + 1
+    if n_units < MIN_ROWS:
         raise ValueError(
-            f"{OWNER}: {G} rows are too few, at least {MIN_ROWS} are needed; enumerate"
-            " the resamples (naive_bootstrap)"
+            f"{OWNER}: {n_units} rows are too few, at least {MIN_ROWS} are needed;"
+            " enumerate the resamples (naive_bootstrap)"
         )
     if np.iterable(rows) and not isinstance(rows, str):
-        return clusters.check_indices("condition_on_rows: rows", rows, G)
+        return clusters.check_indices("condition_on_rows: rows", rows, n_units)
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)):
         raise ValueError(
             "condition_on_rows: rows must be a whole number or a list of row numbers,"
             f" got {rows!r}"
         )
-    if not 0 <= rows <= G:
-        raise ValueError(f"{OWNER}: rows must lie between 0 and {G}, got {rows}")
+    if not 0 <= rows <= n_units:
+        raise ValueError(f"{OWNER}: rows must lie between 0 and {n_units}, got {rows}")
     if rows > MAX_CHOSEN_ROWS:
         raise ValueError(
             f"condition_on_rows: rows = {rows} are up to {2**rows:,} fits; name the"
@@ -315,23 +329,27 @@ def _read_rows(fit, rows, columns):
 
 
 def _average_patterns(fit, parts, columns):
-    """Average Π, mean and mean square over patterns; return them, (3, N), and a dict of
-    the patterns that have no fit and count as the fit without conditions: the weight of
-    each.
+    """Average Π, mean and mean square over patterns, (3, N).
+
+    Return them and a dict of the patterns without a fit, which count as the fit without
+    conditions: {"pattern (0, 1)": its weight}.
     """
-    n = max(NODES // len(parts), SOME)  # patterns also average over nodes
-    moments = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
+    whole = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
+    # clusters of columns are averaged over nodes: of each pattern over a part of them,
+    # one part after the other
+    n_nodes = max(NODES // len(parts), SOME)
     mixed = 0.0
     unsolved = {}
     for k, (weight, chosen, part) in enumerate(parts):
         if part is None:
             unsolved[f"pattern {chosen}"] = weight
-            of_pattern = moments[:, columns]
+            moments = whole[:, columns]
         else:
-            of_pattern = moments_of(part, n, k * n % NODES)
-        mixed = mixed + weight * of_pattern
-    moments[:, columns] = mixed
-    return moments, unsolved
+            first_node = k * n_nodes % NODES
+            moments = moments_of(part, n_nodes, first_node)
+        mixed = mixed + weight * moments
+    whole[:, columns] = mixed
+    return whole, unsolved
 
 
 @numpy_errors(under="ignore")
@@ -374,11 +392,13 @@ def condition_on_rows(fit: Fit, rows: int | Sequence[int] = 4) -> ConditionedFit
     [0.1, 0.6, 1.0, 1.0, 0.1, 0.1, 0.9, 0.2, 1.0, 0.4]
     """
     _check_can_condition(fit)
+    # patterns differ on columns that are selected now and then: whole clusters of them
     groups = [active_set(fit)] + list(fit.column_clusters)
     columns = np.unique(np.concatenate(groups))
-    rows = _read_rows(fit, rows, columns)
+    rows = _choose_rows(fit, rows, columns)
     parts, steps = solve_patterns(fit, rows, columns)
-    (Pi, mean, square), left = _average_patterns(fit, parts, columns)
-    var = np.maximum(square - mean**2, 0)
+    moments, left = _average_patterns(fit, parts, columns)
+    Pi, mean, mean_square = moments
+    var = np.maximum(mean_square - mean**2, 0)  # rounding may take it below 0
     Pi = np.clip(Pi, 0, 1)
     return ConditionedFit(fit, Pi, mean, var, rows, columns, parts, steps, left)

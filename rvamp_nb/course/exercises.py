@@ -30,8 +30,9 @@ def answered(answer, right, mistakes=None, rtol=1e-3):
     if np.isnan(answer).any():
         return "There is a nan in it."
 
-    def near(other, unit):
-        size = np.abs(unit).max(initial=0) or 1.0
+    def near(other, scale):
+        """Check that the answer is another one, to a share of the scale's largest."""
+        size = np.abs(scale).max(initial=0) or 1.0
         return np.isfinite(size) and np.allclose(answer, other, 0, rtol * size)
 
     if near(right, right):
@@ -39,14 +40,19 @@ def answered(answer, right, mistakes=None, rtol=1e-3):
     for text, other in (mistakes or {}).items():
         if near(other, right):
             return text
-    for text, other in _usual(answer, right).items():
+    # a root or an inverse has another size than what is right
+    for text, other in _usual_mistakes(answer, right).items():
         if near(other, other):
             return text
     return "Not yet."
 
 # %% ../../nbs/workshop/exercises.ipynb #ex890007
-def _usual(answer, right):
-    """Return usual mistakes, as {what to return: the answer that the mistake gives}."""
+def _usual_mistakes(answer, right):
+    """List usual mistakes, as {what to return: the answer that the mistake gives}.
+
+    The last two depend on the answer: it is any multiple of what is right, an array, or
+    a number within a tenth of it.
+    """
     mistakes = {
         "Right up to the sign.": -right,
         "Twice what it should be.": 2 * right,

@@ -111,20 +111,36 @@ class Found(NamedTuple):
 
 
 def rvamp(A, y, lam, law=COIN, tol=1e-10, max_iter=500):
-    """Minimise half the sum of squares plus lam times that of absolute values."""
-    tau, square = (sum(p * c**k for c, p in law) for k in (1, 2))
-    to_x = tau * (A**2).sum(0), tau * A.T @ y, (square - tau**2) * (A**2).T @ y**2
-    to_x, to_u = Message(*to_x), Message((A**2).sum(1) / A.shape[1], 0 * y, 0 * y)
+    """Fit the Lasso, half the sum of squares plus lam times that of absolute values, to
+    all resamples of the rows of A (M, N) and y (M,) at once.
+
+    A law is pairs (count of a row, probability). In each turn prior and likelihood
+    answer the messages that they received, and the coupling sends both new ones, until
+    it has the means of the prior. Returns `Found`.
+    """
+    mean_count = sum(p * c for c, p in law)
+    var_count = sum(p * c**2 for c, p in law) - mean_count**2
+    squares = A**2
+    # the first messages: all coefficients are 0, and each row by itself
+    to_x = Message(
+        Q_hat=mean_count * squares.sum(0),
+        h=mean_count * A.T @ y,
+        chi_hat=var_count * squares.T @ y**2,
+    )
+    to_u = Message(Q_hat=squares.sum(1) / A.shape[1], h=0 * y, chi_hat=0 * y)
     for n_iter in range(1, max_iter + 1):
-        (mean, chi, var), Pi = prior(to_x, lam)
-        of_x = passed_on_inverted((mean, chi, var), to_x, Pi)
+        of_prior, Pi = prior(to_x, lam)
+        D, r, T = passed_on_inverted(of_prior, to_x, Pi)
         of_u = passed_on(likelihood(to_u, y, law), to_u)
-        joint, new_x, new_u = coupling(A, *of_x, of_u)
-        fit = Found(mean, var, Pi, to_x, n_iter, np.abs(joint - mean).max())
-        if fit.gap < tol:
+        joint_mean, new_to_x, new_to_u = coupling(A, D, r, T, of_u)
+        mean, _, var = of_prior
+        gap = np.abs(joint_mean - mean).max()
+        fit = Found(mean, var, Pi, to_x, n_iter, gap)
+        if gap < tol:
             break
-        to_x = Message(*np.add(to_x, new_x) / 2)
-        to_u = Message(*np.add(to_u, new_u) / 2)
+        # half of the way, for the messages not to swing
+        to_x = Message(*np.add(to_x, new_to_x) / 2)
+        to_u = Message(*np.add(to_u, new_to_u) / 2)
     return fit
 
 # %% ../../nbs/course/38_micro.ipynb #26m00028

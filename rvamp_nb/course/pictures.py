@@ -28,54 +28,76 @@ def _control(name, spec):
 
     if isinstance(spec, w.Widget):
         return spec
-    look = dict(style={"description_width": "9em"}, layout={"width": "32em"})
-    look["description"] = _NAMES.get(name, name.replace("_", " "))
+    look = dict(
+        description=_NAMES.get(name, name.replace("_", " ")),
+        style={"description_width": "9em"},
+        layout={"width": "32em"},
+    )
     if isinstance(spec, bool):
         return w.Checkbox(value=spec, **look)
     if isinstance(spec, list) and spec:
-        if all(isinstance(s, (int, float)) for s in spec):
+        if all(isinstance(choice, (int, float)) for choice in spec):
             return w.SelectionSlider(options=spec, continuous_update=False, **look)
         return w.Dropdown(options=spec, **look)
-    four = isinstance(spec, tuple) and len(spec) == 4
-    if not (four and spec[0] <= spec[3] <= spec[1] and spec[2] > 0):
+    if not _is_range(spec):
         raise ValueError(
             f"control {name!r} is {spec!r}: give (lo, hi, step, start) with lo <= start"
             " <= hi, a list of choices, True, False, or a widget"
         )
-    look["min"], look["max"], look["step"], look["value"] = spec
-    look["continuous_update"] = False
-    if all(isinstance(s, int) for s in spec):
-        return w.IntSlider(readout_format="d", **look)
-    decimals = len(f"{spec[2]:.6f}".rstrip("0").partition(".")[2])
-    return w.FloatSlider(readout_format=f".{max(1, decimals)}f", **look)
+    low, high, step, start = spec
+    slider = dict(min=low, max=high, step=step, value=start, continuous_update=False)
+    if all(isinstance(number, int) for number in spec):
+        return w.IntSlider(readout_format="d", **slider, **look)
+    # as many decimals as the step has
+    decimals = len(f"{step:.6f}".rstrip("0").partition(".")[2])
+    return w.FloatSlider(readout_format=f".{max(1, decimals)}f", **slider, **look)
+
+
+def _is_range(spec):
+    """Check whether a specification is (lo, hi, step, start) of a slider."""
+    if not isinstance(spec, tuple) or len(spec) != 4:
+        return False
+    low, high, step, start = spec
+    return low <= start <= high and step > 0
 
 # %% ../../nbs/workshop/pictures.ipynb #cb70e19e
 def _outputs(draw, values, places):
     """Call ``draw(**values)``; return what it prints, displays and draws, as notebook
-    outputs, and close its figures.
+    outputs, and close its figures. `places` are those of `_picture`.
     """
     import matplotlib.pyplot as plt
     from IPython.utils.capture import capture_output
 
-    before = set(plt.get_fignums())
+    before = plt.get_fignums()
     pictures = []
     try:
-        with capture_output() as shown:
+        with capture_output() as captured:
             draw(**values)
-        for k in plt.get_fignums():
-            if k not in before:
-                pictures.append(_picture(plt.figure(k), places))
+        for k in _new_figures(before):
+            pictures.append(_picture(plt.figure(k), places))
     finally:
-        for k in set(plt.get_fignums()) - before:
+        for k in _new_figures(before):
             plt.close(k)
     outputs = []
-    for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr)):
+    for name, text in (("stdout", captured.stdout), ("stderr", captured.stderr)):
         if text:
             outputs.append(dict(output_type="stream", name=name, text=text))
-    for o in shown.outputs:
-        metadata = o.metadata or {}
-        outputs.append(dict(output_type="display_data", data=o.data, metadata=metadata))
+    for shown in captured.outputs:
+        outputs.append(
+            dict(
+                output_type="display_data",
+                data=shown.data,
+                metadata=shown.metadata or {},
+            )
+        )
     return tuple(outputs + pictures)
+
+
+def _new_figures(before):
+    """List the numbers of the open figures that are not among those before."""
+    import matplotlib.pyplot as plt
+
+    return [k for k in plt.get_fignums() if k not in before]
 
 
 def _picture(fig, places):
@@ -123,7 +145,8 @@ def _plain_ticks(ax):
                 axis.set_major_formatter(ten)
 
 # %% ../../nbs/workshop/pictures.ipynb #719eba7c
-_live = weakref.WeakKeyDictionary()  # boxes, and who redraws each: for tests
+# {box: the function that redraws its picture}, by which a test moves a control
+_live = weakref.WeakKeyDictionary()
 
 
 def sliders(draw, **controls):
@@ -147,7 +170,7 @@ def sliders(draw, **controls):
     w = import_extra("ipywidgets", "course")
     knobs = {name: _control(name, spec) for name, spec in controls.items()}
     out = w.Output()
-    places = {}
+    places = {}  # of axes, as the first picture has them: for all that follow
 
     def redraw():
         values = {name: knob.value for name, knob in knobs.items()}
@@ -226,19 +249,17 @@ def read_picture(draw=None, **values):
 
     if draw is None:
         return [_read_axes(ax) for ax in plt.gcf().axes]
-    before = set(plt.get_fignums())
+    before = plt.get_fignums()
     draw(**values)
     panels = []
-    for k in set(plt.get_fignums()) - before:
+    for k in _new_figures(before):
         panels += [_read_axes(ax) for ax in plt.figure(k).axes]
         plt.close(k)
     return panels
 
 
 def _read_axes(ax):
-    """Read the `Panel` of one pair of axes: title; x and y, their labels; scales; what
-    the axes show, and in which colours, by label; labels of ticks; and texts.
-    """
+    """Read the `Panel` of one pair of axes from what matplotlib has drawn there."""
     from matplotlib.colors import to_hex
 
     shows = {}

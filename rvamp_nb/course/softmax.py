@@ -125,14 +125,23 @@ class SoftmaxFit:
             For another number of columns.
         """
         A_new = check_array("A_new", A_new, ("m", len(self.Pi)))
-        rows = np.c_[A_new, np.ones(len(A_new))]
+        rows = np.c_[A_new, np.ones(len(A_new))]  # the last coefficient: the intercept
         if self.refined is None:
-            mean = self._by_feature(self.fit.mean)
-            d = len(self.classes) - 1
-            cov = several_classes.score_covariances(p2(self.fit), rows, d)
-            return several_classes.mean_probabilities(self._basis, rows @ mean, cov)
-        draws = self._by_class(self.refined.draws)
-        draws += self._by_class(self.refined.mean) - draws.mean(0)  # which is better
+            return self._average_by_rvamp(rows)
+        return self._average_over_refits(rows)
+
+    def _average_by_rvamp(self, rows):
+        """Average over the normal law of the scores of rows, (m, N + 1)."""
+        mean = rows @ self._by_feature(self.fit.mean)
+        d = len(self.classes) - 1
+        covariance = several_classes.score_covariances(p2(self.fit), rows, d)
+        return several_classes.mean_probabilities(self._basis, mean, covariance)
+
+    def _average_over_refits(self, rows):
+        """Average over the refits' coefficients for rows, (m, N + 1)."""
+        draws = self._by_class(self.refined.draws)  # (B, N + 1, K)
+        # the mean of refits and rVAMP together is known better than that of the refits
+        draws += self._by_class(self.refined.mean) - draws.mean(0)
         return softmax(rows @ draws, axis=-1).mean(0)
 
     def __repr__(self):

@@ -47,11 +47,12 @@ def simulated_survival(M=200, N=40, effect=0.8, leaving=1.2, seed=0):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(M, N))
     risk = np.exp(effect * (A[:, 0] - A[:, 1]))
-    death = np.sqrt(rng.exponential(1 / risk))
-    left = rng.exponential(1.5 * np.exp(-leaving * A[:, 2]))
+    death = np.sqrt(rng.exponential(1 / risk))  # the hazard grows with time
+    # at 1.5 on average where feature 2 is 0, later than most deaths
+    censoring = rng.exponential(1.5 * np.exp(-leaving * A[:, 2]))
     y = np.zeros(M, dtype=[("event", bool), ("time", float)])
-    y["event"] = death <= left
-    y["time"] = np.ceil(100 * np.minimum(death, left))
+    y["event"] = death <= censoring
+    y["time"] = np.ceil(100 * np.minimum(death, censoring))  # some are tied
     A = A - A.mean(0)
     return A / np.linalg.norm(A, axis=0), y
 

@@ -101,21 +101,27 @@ def explorer_table(fits, start, shown, names, unit=1.0):
     `fits`, an array (L, T, D), are fits at L penalties, T sizes of resamples and D laws
     of the penalty; `start` is the place of the fit at which the page begins. The
     coefficients `shown`, (n,) int, have these names and are multiplied by `unit`.
+
+    Penalties (`lams`) are relative to that of the start; `messages`, (L, T, D, n, 3),
+    make p̄₁, and `means`, (L, n), and `covariances`, the upper triangles, p̄₂;
+    `penalties` and `drawn` are those of the D laws, and `taus` the mean counts.
     """
     unit = np.broadcast_to(unit, len(shown)) * 1.0
-    l, t, d = start
-    first = fits[l, t, d]
+    at_penalty, at_size, at_law = start
+    first = fits[at_penalty, at_size, at_law]
     upper = np.triu_indices(len(shown))
     unit_products = np.outer(unit, unit)
     lams = []
     means = []
     covariances = []
-    for fit in fits[:, t, d]:
+    for fit in fits[:, at_size, at_law]:
         density = p2(fit, shown)
         lams.append(np.max(p1(fit, shown).prior.lam))
         means.append(density.mean * unit)
         covariances.append((density.covariance * unit_products)[upper])
-    laws = [_penalty(fit, shown, unit) for fit in fits[l, t]]
+    messages = [_message_on_scale(fit, shown, unit) for fit in fits.flat]
+    laws = [_penalty(fit, shown, unit) for fit in fits[at_penalty, at_size]]
+    taus = [fit.problem.counts.mean for fit in fits[at_penalty, :, at_law]]
     beta = None
     if np.isfinite(first.problem.beta):
         beta = float(first.problem.beta)
@@ -123,33 +129,40 @@ def explorer_table(fits, start, shown, names, unit=1.0):
         names=list(map(str, names)),
         beta=beta,
         start=list(map(int, start)),
-        lams=(np.array(lams) / lams[l]).tolist(),
+        lams=(np.array(lams) / lams[at_penalty]).tolist(),
         lamNames=[f"{lam:.3g}" for lam in lams],
         positive=bool(p1(first, shown).prior.positive),
         penalties=laws,
-        messages=_packed([_message_on_scale(fit, shown, unit) for fit in fits.flat]),
+        messages=_packed(messages),
         means=_packed(means),
         covariances=_packed(covariances),
-        taus=[float(fit.problem.counts.mean) for fit in fits[l, :, d]],
+        taus=list(map(float, taus)),
         drawn=[len(law["weights"]) > 1 for law in laws],
     )
 
 # %% ../../nbs/workshop/widgets.ipynb #x62step1
 def with_steps(table, fit, shown, unit=1.0):
     """Add the steps of the iteration, from the empty model until the fit's tolerance,
-    to the dict of the page: the message and the moments of each.
+    to the dict of the page.
+
+    Of each step and each coefficient shown these are the message and the moments: the
+    three numbers of `_message_on_scale`, mean and variance, (steps, n, 5) in all.
     """
+    most_steps = 40  # on the page
     steps = []
     deltas = []
+    # of an attempt that failed the step is None
     for step, _, _ in iterate(fit.problem):
-        if step is not None:
-            message = _message_on_scale(replace(fit, last=step), shown, unit)
-            x = step.coupled.x
-            moments = np.array([x.mean[shown] * unit, x.var[shown] * unit**2]).T
-            steps.append(np.hstack([message, moments]))
-            deltas.append(float(step.delta))
-            if len(steps) == 40 or max(step.change, step.delta) < fit.tol:
-                break
+        if step is None:
+            continue
+        message = _message_on_scale(replace(fit, last=step), shown, unit)
+        x = step.coupled.x
+        moments = np.array([x.mean[shown] * unit, x.var[shown] * unit**2]).T
+        steps.append(np.hstack([message, moments]))
+        deltas.append(float(step.delta))
+        has_settled = max(step.change, step.delta) < fit.tol
+        if has_settled or len(steps) == most_steps:
+            break
     return dict(table, steps=_packed(steps), deltas=deltas)
 
 
@@ -157,44 +170,52 @@ def _chain(fit, changes, bar=None):
     """Fit a sequence of problems that differ a little more from that of a fit with each
     change; return the fits.
 
-    Each begins at the state foreseen from those before it. The list ends before the
-    first that does not converge.
+    A change is a dict of fields of the `Problem`, such as its prior. Each fit begins at
+    the state foreseen from those before it. The list ends before the first that does
+    not converge.
     """
     fits = []
-    past = [(0.0, fit.messages)]
+    states = [(0.0, fit.messages)]  # of the last fits, with their numbers
     anderson = Anderson(fit.problem.A)
     # four digits, as a picture shows no more; where all is empty steps are endless
     tol = max(fit.tol, 1e-4)
     max_iter = max(fit.n_iter, 60)
+    damping = 0.7  # share of a step that is taken
     for k, change in enumerate(changes, 1):
         problem = fit.problem._replace(**change)
+        start = foreseen(states, k)
         step = step_for(problem.A)
-        done = run(problem, foreseen(past, k), tol, max_iter, 0.7, anderson, step)
-        anderson.pause()
+        done = run(problem, start, tol, max_iter, damping, anderson, step)
+        anderson.pause()  # between two problems the messages jump
         if bar is not None:
             bar.update(1)
         if done.failure:
             break
         fits.append(replace(fit, problem=problem, last=done.last))
-        past = past[-3:] + [(k, done.last.state)]
+        states = states[-3:] + [(k, done.last.state)]  # four, for a cubic
     return fits
 
 
 def with_temperatures(table, fit, shown, unit=1.0, bar=None):
-    """Add fits at inverse temperatures to the dict of the page, from that of the noise,
+    """Add fits at inverse temperatures to the dict of the page: from that of the noise,
     at which the fit is Bayes's posterior, to infinity, where it is a point.
     """
     residuals = fit.problem.y - fit.problem.A @ fit.last.coupled.x.mean
-    noise = np.mean(residuals**2)
-    betas = 2.0 ** np.arange(7, -1, -1)
-    fits = _chain(fit, [dict(beta=beta / noise) for beta in betas], bar)
-    betas = betas[: len(fits)][::-1]
+    noise_variance = np.mean(residuals**2)
+    # in units of the noise's, from the coldest: each begins at a colder one
+    ratios = 2.0 ** np.arange(7, -1, -1)
+    changes = [dict(beta=ratio / noise_variance) for ratio in ratios]
+    fits = _chain(fit, changes, bar)
+    ratios = ratios[: len(fits)]  # warmer ones did not converge
+    # the page begins at the warmest
+    ratios = ratios[::-1]
     fits = fits[::-1] + [fit]
+    messages = [_message_on_scale(each, shown, unit) for each in fits]
     return dict(
         table,
-        betas=(betas / noise).tolist() + [None],
-        betaNames=[f"{beta:g}" for beta in betas] + ["∞"],
-        tempered=_packed([_message_on_scale(each, shown, unit) for each in fits]),
+        betas=(ratios / noise_variance).tolist() + [None],  # None: infinity
+        betaNames=[f"{ratio:g}" for ratio in ratios] + ["∞"],
+        tempered=_packed(messages),
     )
 
 # %% ../../nbs/workshop/widgets.ipynb #x62expl1
@@ -208,25 +229,23 @@ def refits_for_the_page(stops, draws):
 
 def _columns(shown, names, fit):
     """Return the numbers of the columns `shown`, by names or numbers; by default the
-    ten that are selected most often.
+    ten that are selected most often, or without a threshold have the largest means.
 
     A ValueError if there is no such column, one is repeated, or there is one only.
     """
-    if shown is None:  # without a threshold Π is not defined
-        order = -fit.Pi if fit.selects else -np.abs(fit.mean)
-        return np.sort(np.argsort(order, kind="stable")[:10])
+    if shown is None:
+        importance = fit.Pi if fit.selects else np.abs(fit.mean)
+        return np.sort(np.argsort(-importance, kind="stable")[:10])
     number_of = {name: i for i, name in enumerate(names)}
     numbers = []
     for column in shown:
-        if not isinstance(column, str):
-            numbers.append(column)
-        elif column in number_of:
-            numbers.append(number_of[column])
-        else:
-            message = f"explore: there is no column {column!r}"
-            for name in get_close_matches(column, map(str, number_of), 1):
-                message += f"; did you mean {name!r}?"
-            raise ValueError(message)
+        if isinstance(column, str):
+            if column not in number_of:
+                near = get_close_matches(column, map(str, names), 1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise ValueError(f"explore: there is no column {column!r}{hint}")
+            column = number_of[column]
+        numbers.append(column)
     numbers = located(fit, numbers).at  # an IndexError for a number of no column
     if len(set(numbers)) < max(len(numbers), 2):
         raise ValueError(

@@ -46,18 +46,10 @@ def survival_target(y):
     else, two columns without these names that both hold only 0 and 1 (but for a second
     of equal times), missing or negative times, and a start that is not before its stop.
     """
-    parts, named = _parts_of(y)
-    coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in parts]
-    varies = np.any(parts[-1] != parts[-1][:1])  # times of matched sets are all 1
-    if all(coded) and varies and len(parts) == 2 and not named:
-        raise ValueError(
-            "y: both columns hold only 0 and 1, and each could be the event: call them"
-            " 'event' and 'time', in a data frame or a structured array"
-        )
-    # all start at 0
-    if coded[-1] and not named and not (coded[0] and np.any(parts[0])):
-        parts = parts[-1:] + parts[:-1]
-    event = np.asarray(parts[0])
+    columns, named = _split_target(y)
+    if not named and _event_is_last(columns):
+        columns = columns[-1:] + columns[:-1]
+    event = np.asarray(columns[0])
     if event.dtype.kind == "O":
         event = event.astype(float)
     if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
@@ -66,37 +58,56 @@ def survival_target(y):
             " must be True where it was seen and False where not (of codes 1, 2: y =="
             " 2)"
         )
-    time = check_array("y: time", parts[-1], ("M",), 0)
+    time = check_array("y: time", columns[-1], ("M",), 0)
     event = event.astype(float)
-    if len(parts) == 2:
+    if len(columns) == 2:
         return time, event
-    return time, event, _check_entry(check_array("y: start", parts[1]), time)
+    start = check_array("y: start", columns[1])
+    return time, event, _check_entry(start, time)
 
 
-def _parts_of(y):
-    """Return the columns of survival data y, a list of (M,) arrays: event and time, or
-    event, start and stop, by their names if they have these; and whether they do. A
-    TypeError for any other number of columns.
+def _event_is_last(columns):
+    """Return whether the last of two or three columns without names, (M,) each, holds
+    the events and not the first. A ValueError if that cannot be known.
+    """
+    is_coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in columns]
+    last_varies = np.any(columns[-1] != columns[-1][:1])
+    # a last column of ones alone are the times of matched sets
+    if len(columns) == 2 and all(is_coded) and last_varies:
+        raise ValueError(
+            "y: both columns hold only 0 and 1, and each could be the event: call them"
+            " 'event' and 'time', in a data frame or a structured array"
+        )
+    # a first column of zeros alone are starts
+    first_is_event = is_coded[0] and np.any(columns[0])
+    return is_coded[-1] and not first_is_event
+
+
+def _split_target(y):
+    """Return the columns of survival data y, a list of (M,) arrays, and whether they
+    have the names of `_FIELDS`: then these are the event and the time, or the event,
+    the start and the stop. A TypeError for any other number of columns than 2 or 3.
     """
     names = []
-    named = False
     if "frame" in kind_of(y):
         names = list(y.columns)
     elif isinstance(y, np.ndarray) and y.dtype.names:
         names = list(y.dtype.names)
+    named = False
     for fields in _FIELDS:
         if set(fields) == set(names):
             names = fields
             named = True
-    parts = [np.asarray(y[name]) for name in names]
-    if not parts:
-        parts = list(np.transpose(np.atleast_1d(y)))
-    if len(parts) not in (2, 3) or parts[0].ndim != 1:
+    if names:
+        columns = [np.asarray(y[name]) for name in names]
+    else:
+        columns = list(np.transpose(np.atleast_1d(y)))
+    if len(columns) not in (2, 3) or columns[0].ndim != 1:
         raise TypeError(
             "y for survival must be a structured array or two columns: event and time,"
             f" or event, start and stop; got {type(y).__name__} of shape {np.shape(y)}"
         )
-    return parts, named
+    return columns, named
 
 
 def _check_entry(entry, time):
@@ -115,46 +126,61 @@ def _check_entry(entry, time):
 
 
 def _check_baseline(base):
-    """Check the fields of a `BaselineHazard` and set them to float arrays (M,). A
-    ValueError for what is none, and for so few events that more than one resample in 20
-    would have none.
+    """Check the fields of a `BaselineHazard` and set them to float arrays (M,), with
+    defaults in place of None. A ValueError for what is none, and for so few events that
+    more than one resample in 20 would have none.
     """
     # the class is frozen: its fields are set through their dict
     fields = vars(base)
     time = check_array("time", base.time, ("M",), 0)
     fields["time"] = time
-    ones = np.ones(len(time))
-    defaults = dict(event=None, sample_weight=ones, offset=0 * ones)
+    shape = time.shape
+    fields["event"] = check_array("event", base.event, shape)
+    weight = np.ones(shape) if base.sample_weight is None else base.sample_weight
+    fields["sample_weight"] = check_array("sample_weight", weight, shape, 0)
+    offset = np.zeros(shape) if base.offset is None else base.offset
+    fields["offset"] = check_array("offset", offset, shape)
     if base.entry is not None:
-        defaults["entry"] = None
-    for name, default in defaults.items():
-        values = default if fields[name] is None else fields[name]
-        low = 0 if name == "sample_weight" else None
-        fields[name] = check_array(name, values, time.shape, low)
-    if base.entry is not None:
+        fields["entry"] = check_array("entry", base.entry, shape)
         _check_entry(base.entry, time)
     if base.strata is not None:
-        fields["strata"] = Stratified(Subsample(1.0), base.strata).index
-        if base.strata.shape != time.shape:
-            raise ValueError(
-                f"strata must hold one label for each of {len(time)} rows, got"
-                f" {len(base.strata)}"
-            )
-    weight = base.sample_weight
+        fields["strata"] = _number_strata(base.strata, shape)
     fields["counts"] = resampling.law_of_one(base.counts, len(time))
-    if base.risk is None:
-        fields["risk"] = base.counts.mean * (weight * np.exp(base.offset))
+    if base.risk is None:  # that of a model without features
+        risk = base.counts.mean * (base.sample_weight * np.exp(base.offset))
+        fields["risk"] = risk
+    _check_events(base)
+
+
+def _number_strata(strata, shape):
+    """Return the numbers of strata from their labels; a ValueError unless these are
+    (M,), the shape.
+    """
+    index = Stratified(Subsample(1.0), strata).index
+    if index.shape != shape:
+        raise ValueError(
+            f"strata must hold one label for each of {shape[0]} rows, got {len(index)}"
+        )
+    return index
+
+
+def _check_events(base):
+    """Refuse (ValueError) events that are not 0 or 1, or so few in rows with a weight
+    that more than one resample in 20 would have none.
+    """
     if not np.isin(base.event, (0, 1)).all():
         raise ValueError("event must be 0 or 1 in every row")
-    events = int(np.sum((base.event > 0) & (weight > 0)))
+    events = int(np.sum((base.event > 0) & (base.sample_weight > 0)))
     if not events:
         raise ValueError("no event: every row is censored, there is nothing to fit")
     values, chances = base.counts.nodes()
-    none = float(chances[np.asarray(values) == 0].sum()) ** events
-    if none > 0.05:
+    not_drawn = float(chances[np.asarray(values) == 0].sum())
+    none_drawn = not_drawn**events
+    if none_drawn > 0.05:
         raise ValueError(
-            f"{events} event(s) among {len(time)} rows: {none:.0%} of the resamples"
-            " would hold none, and no hazard could be fitted; more events are needed"
+            f"{events} event(s) among {len(base.time)} rows: {none_drawn:.0%} of the"
+            " resamples would hold none, and no hazard could be fitted; more events are"
+            " needed"
         )
 
 
@@ -309,11 +335,13 @@ class BaselineHazard:
         BaselineHazard
             With another risk.
         """
-        met = self.hazard > 0
-        died = self.sample_weight * self.event
-        expected = np.maximum(self.counts.mean * died - u.mean, 0)
-        risk = expected / np.where(met, self.hazard, 1.0)
-        return replace(self, risk=np.where(met, risk, self.risk))
+        # a Poisson row's mean pull is its mean deaths less the expected ones, which are
+        # its risk times the hazard: that gives the risk
+        deaths = self.counts.mean * (self.sample_weight * self.event)
+        expected = np.maximum(deaths - u.mean, 0)
+        has_hazard = self.hazard > 0
+        risk = expected / np.where(has_hazard, self.hazard, 1.0)
+        return replace(self, risk=np.where(has_hazard, risk, self.risk))
 
     def distance(self, other: "BaselineHazard") -> float:
         """Compute the largest change of the hazard.

@@ -54,8 +54,10 @@ def _check_range(name, numbers, most):
     """Raise a ValueError if products of such numbers would leave the 64-bit range."""
     v = numbers[numbers > 0]
     if not ((v > 1 / most) & (v < most)).all():
-        sizes = f"{name} are {v.min():.0e} to {v.max():.0e}, too far from 1 for"
-        raise ValueError(f"{sizes} 64-bit numbers; change their units")
+        raise ValueError(
+            f"{name} are {v.min():.0e} to {v.max():.0e}, too far from 1 for 64-bit"
+            " numbers; change their units"
+        )
 
 
 def _largest_entries(name, table):
@@ -90,8 +92,7 @@ def _orthonormal_basis(columns):
     """
     _, length, turn = np.linalg.svd(columns, full_matrices=False)
     spanned = length > 1e-13 * length.max(initial=0)
-    length = length[spanned]
-    return turn[spanned].T / length
+    return turn[spanned].T / length[spanned]
 
 
 def _normalise_rest(F, columns):
@@ -343,6 +344,15 @@ def _pad_faces(used):
     return padded, real
 
 
+def _adjust_loan(lent, whole):
+    """Return the share of curvature that Huber's tails are lent at the next step, (b,):
+    less after a whole step, so that steps become Newton's, more after a cut one.
+    """
+    less = np.maximum(lent / 10, 1e-10)
+    more = np.minimum(100 * lent, 1)
+    return np.where(whole, less, more)
+
+
 def _newton_step(p, going, at, pull):
     """Take one Newton step of b refits of a `_Many`, each on its used columns alone,
     and write it into the `_Iterates` at, (b', n), in which they are numbered `going`,
@@ -377,10 +387,7 @@ def _newton_step(p, going, at, pull):
         whole = length == 1
         new = np.where(whole, new, old + length * step)
         leaving &= whole
-        # lend Huber's tails less curvature after a whole step, more after a cut one
-        less = np.maximum(at.lent[going] / 10, 1e-10)
-        more = np.minimum(100 * at.lent[going], 1)
-        at.lent[going] = np.where(whole[:, 0], less, more)
+        at.lent[going] = _adjust_loan(at.lent[going], whole[:, 0])
 
     at.calm[going] = calm
     at.f[going] = (new[:, None] @ X)[:, 0]
@@ -862,10 +869,10 @@ def penalised_fit(
     x = refitted.x[0]
     gap = refitted.gap[0]
     if not gap <= GAP:
-        in_use = f"{(x != 0).sum()} of {len(t)} columns in use"
         raise RuntimeError(
-            f"a refit (loss {loss!r}, {len(rows)} rows drawn, {in_use}) did not reach"
-            f" its optimality conditions: they are off by {gap:.1e}, and {GAP:g} is"
-            " asked. Penalise more, or drop columns that repeat others"
+            f"a refit (loss {loss!r}, {len(rows)} rows drawn, {(x != 0).sum()} of"
+            f" {len(t)} columns in use) did not reach its optimality conditions: they"
+            f" are off by {gap:.1e}, and {GAP:g} is asked. Penalise more, or drop"
+            " columns that repeat others"
         )
     return x

@@ -367,28 +367,34 @@ def _as_refits(plan, n, spread, selected, draws):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #43724864
 def _gather(chunks, plan, n, keep, verbose):
-    """Sum up chunks of n refits; return their `Refits`, with the draws of the columns
-    in keep. The intercept, the last coefficient, is kept by itself.
+    """Sum up n refits, which come in chunks of coefficients, (b, N), with an intercept
+    (b, N + 1), and weighted residuals, (b, M); return their `Refits`. keep, (k,) ints
+    or None, are the columns whose coefficients are kept for all refits.
+
+    Means, variances and their errors follow from sums of the first four powers
+    (`moved-sums`). These are taken about the first chunk's mean, so that no digits are
+    lost.
     """
-    about = None
-    sums = 0
-    selected = 0
-    draws = []
+    center = None
+    power_sums = 0
+    n_selected = 0
+    kept = []
     with progress_bar(total=n, shown=verbose, desc="refits") as bar:
         for x, u in chunks:
-            both = np.hstack([x, u])
-            # powers are summed about the first chunk's mean, so that no digits are lost
-            if about is None:
-                about = both.mean(0)
-            d = both - about
+            values = np.hstack([x, u])
+            if center is None:
+                center = values.mean(0)
+            d = values - center
             d2 = d * d
-            sums = sums + np.array([v.sum(0) for v in (d, d2, d2 * d, d2 * d2)])
-            selected = selected + (x != 0).sum(0)
+            powers = [d, d2, d2 * d, d2 * d2]
+            power_sums = power_sums + np.array([v.sum(0) for v in powers])
+            n_selected = n_selected + (x != 0).sum(0)
             if keep is not None:
-                draws.append(x[:, keep])
+                kept.append(x[:, keep])
             bar.update(len(x))
-    draws = None if keep is None else np.concatenate(draws)
-    return _as_refits(plan, n, _spread(n, sums, about), selected, draws)
+    draws = None if keep is None else np.concatenate(kept)
+    spread = _spread(n, power_sums, center)
+    return _as_refits(plan, n, spread, n_selected, draws)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #16514809
 @renamed

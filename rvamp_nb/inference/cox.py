@@ -345,8 +345,9 @@ def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
     """Compute the hazard of `drawn-share` up to the time `stop` of each row, (M,), in
     units of the mean count.
 
-    The first four are (M,) each; a is var / mean^2 of a count. With `late` a row of
-    negative risk takes away, up to its entry, what another adds.
+    groups (labels), stop, row_deaths and row_risk are (M,) each; a is var / mean^2 of a
+    count. With `late` there is a row of negative risk for each entry: up to then it
+    takes away what the row that enters adds.
     """
     # a unit is what a group has at one time: its share of the risk is that of the group
     merged = _merge_ties(groups, stop, row_deaths, row_risk)
@@ -359,8 +360,8 @@ def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
     # up to a unit's time its group holds the risk of this and all later units
     for units in reversed(later):
         risk[units - 1] += risk[units]
-    # a unit adds the times after the one before it, the first all; but before it enters
-    # a group is not at risk
+    # hazards of a group's units are added up below: each is that since the unit before.
+    # The first has all, or with entries none, as a group is not at risk before it
     since = np.where(place, np.roll(until, 1), until if late else 0)
     dying = np.flatnonzero(deaths)
     k = until[dying] - 1
@@ -375,10 +376,13 @@ def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
 
 # %% ../../nbs/course/53_survival.ipynb #s4518bbc
 def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
-    """Compute the cumulative baseline hazard, (M,), for each row its mean over the
-    resamples that draw the row (`drawn-share`). deaths are events times weights, risk
-    is E c exp(eta + b) times weights, (M,) each; under `Grouped` counts the shares of
-    the risk are those of groups.
+    """Compute the cumulative baseline hazard of each row while it is at risk, (M,): its
+    mean over the resamples that draw the row, which holds a larger share of the risk in
+    these (`drawn-share`).
+
+    time, deaths (events times weights), risk (E c exp(eta + b) times weights) and, if
+    any, entry times and strata are (M,) each; counts is the law of a row's count. Under
+    `Grouped` counts the shares of the risk are those of groups.
     """
     a = counts.var / counts.mean**2
     start, stop = one_clock(time, entry, strata)

@@ -528,8 +528,10 @@ def near_duplicate_rows(A):
     rows = _read_rows_seen(A, seen, rng)
     if not rows.N:
         return []
-    sizes = np.diag(rows.products).copy()  # squared lengths of the rows
-    distances = _squared_distances(rows.products)
+    distances = rows.products
+    sizes = np.diag(distances).copy()  # squared lengths of the rows
+    for i, size in enumerate(sizes):  # in place: products become squared distances
+        distances[i] = size + sizes - 2 * distances[i]
     pairs = squareform(distances, checks=False)
     # two bounds, and a pair must be below both (minus rounding): the quick one first,
     # which no pair of most tables is below
@@ -543,13 +545,3 @@ def near_duplicate_rows(A):
     _, group = connected_components(csr_array(near & near.T), directed=False)
     repeated = np.flatnonzero(np.bincount(group) > 1)
     return [seen[group == g] for g in repeated]
-
-
-def _squared_distances(products):
-    """Compute squared distances of n rows from their products, (n, n), in their place:
-    of 1,000 rows these are large.
-    """
-    sizes = np.diag(products).copy()
-    for i, size in enumerate(sizes):
-        products[i] = size + sizes - 2 * products[i]
-    return products

@@ -119,6 +119,12 @@ JITTER = 1e-10  # times the diagonal
 # of intervals move by 1e-4 at most
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00s1
+def _normalise_columns(A):
+    """Divide the columns of A by their lengths; those of zeros stay."""
+    norms = np.linalg.norm(A, axis=0)
+    return A / np.where(norms > 0, norms, 1)
+
+
 class FieldEstimates(NamedTuple):
     """Estimates of N coefficients, before it is asked whether they hold, (N,) each."""
 
@@ -179,8 +185,7 @@ def debiased_together(fit, together):
     var = (w**2).T @ noise
     freed = freedom(w, left)
     # the squares in a column's direction, which are among its freed * var
-    share = np.where(fit.mean == 0, 1, freed / left)
-    own_squares = share * (w.T @ last.u.mean) ** 2
+    own_squares = np.where(fit.mean == 0, 1, freed / left) * (w.T @ last.u.mean) ** 2
     # no less than a tenth, where nearly all squares lie in the column's direction
     rest = np.maximum(freed * var - own_squares, freed * var / 10)
     # of a logistic fit squares are weighted by the slopes of the rows
@@ -213,26 +218,19 @@ def largest_first(rows, k):
     return place[first[:, None] + np.arange(k)]
 
 
-def _unit_columns(A):
-    """Divide the columns of A by their lengths; those of zeros stay."""
-    norms = np.linalg.norm(A, axis=0)
-    return A / np.where(norms > 0, norms, 1)
-
-
 def resemblance(A, at_once=500):
     """Find for each column of A, (M, N), those that it resembles: a `Resemblance`.
     Cosines are computed for `at_once` columns at a time.
     """
-    A = _unit_columns(A)
-    N = A.shape[1]
+    A = _normalise_columns(A)
     together = []
     closest = []
     apart = []
-    for first in range(0, N, at_once):
+    for first in range(0, A.shape[1], at_once):
         cosines = np.abs(A[:, first : first + at_once].T @ A)
         # beyond any other cosine: each column is the first of its own list
         np.fill_diagonal(cosines[:, first:], 2)
-        nearest = largest_first(cosines, min(TOGETHER + 1, N))
+        nearest = largest_first(cosines, min(TOGETHER + 1, A.shape[1]))
         near = np.take_along_axis(cosines, nearest, axis=1)
         # a zero behind the last, for columns that resemble all others
         near = np.column_stack([near, np.zeros(len(near))])
@@ -268,7 +266,7 @@ def share_left_over(A, at_once=500):
     of it, which are searched for `at_once` columns at a time.
     """
     M, N = A.shape
-    A = _unit_columns(A)
+    A = _normalise_columns(A)
     if M >= ENOUGH_ROWS * N:
         return _left_by_all(A)
     left = np.ones(N)
@@ -382,7 +380,7 @@ def _left_in_joint_field(A, together):
     """Compute the share of each column of A that the columns in its joint field leave
     unexplained, (N,).
     """
-    A = _unit_columns(A)
+    A = _normalise_columns(A)
     left = np.ones(len(together))
     for i, members in enumerate(together):
         if len(members) > 1:
@@ -480,10 +478,8 @@ def calibration_slope(fit):
     slope, curvature = loss.derivatives(fit.problem.y, z)
     if fit.has_intercept:  # which Newton's step eliminates
         z = z - curvature @ z / curvature.sum()
-    # derivatives of the loss by the slope of the regression, at 1
-    first = z @ slope
-    second = curvature @ z**2
-    return float(1 - first / second)
+    # the first over the second derivative of the loss by the slope, at 1
+    return float(1 - z @ slope / (curvature @ z**2))
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00w1
 def _estimate_with_weights(fit, level, names):
@@ -507,15 +503,13 @@ def _estimate_with_weights(fit, level, names):
     has_bias = isinstance(loss.plain, Logistic)
     joint = joint_effects(model, np.arange(len(A)), has_bias, places)
     all_names = np.arange(len(varies)) if names is None else np.array(names)
-    varying_names = all_names[varies]
+    names_varying = all_names[varies]
     reasons = np.full(len(varies), "constant", dtype=object)
     reasons[varies] = [
-        why_none(joint, j, varying_names) for j in range(len(varying_names))
+        why_none(joint, j, names_varying) for j in range(len(names_varying))
     ]
-    has_interval = reasons == ""
-    fields = intervals(
-        joint.estimate, joint.covariance, joint.freedom, has_interval, level
-    )
+    numbers = joint.estimate, joint.covariance, joint.freedom
+    fields = intervals(*numbers, held=reasons == "", level=level)
     return Effects(**fields, level=level, names=names, reasons=[*reasons])
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0026
@@ -598,14 +592,8 @@ class Effects(NamedTuple):
         """
         from pandas import DataFrame
 
-        columns = {
-            "estimate": self.estimate,
-            "se": self.se,
-            "ci_low": self.ci_low,
-            "ci_high": self.ci_high,
-            "p_value": self.p_value,
-            "status": self.status,
-        }
+        shown = ("estimate", "se", "ci_low", "ci_high", "p_value", "status")
+        columns = {name: getattr(self, name) for name in shown}
         if self.ratio:
             logs = self.estimate, self.ci_low, self.ci_high
             ratios = np.exp(np.minimum(logs, 700))  # where 1e304 overflows next
@@ -650,13 +638,9 @@ class Effects(NamedTuple):
         covariance = self.covariance
         if covariance is not None:
             covariance = covariance * np.outer(unit, unit)
-        return self._replace(
-            estimate=self.estimate * unit,
-            se=self.se * unit,
-            ci_low=self.ci_low * unit,
-            ci_high=self.ci_high * unit,
-            covariance=covariance,
-        )
+        numbers = ("estimate", "se", "ci_low", "ci_high")
+        scaled = {name: getattr(self, name) * unit for name in numbers}
+        return self._replace(**scaled, covariance=covariance)
 
     def plot(
         self, ax: "Axes | None" = None, per: str | None = None, most: int = 40

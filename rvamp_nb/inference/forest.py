@@ -18,24 +18,30 @@ ONE_AXIS = 30  # times the shortest interval, up to which one axis shows the lon
 
 
 def common_unit(effects, per=None):
-    """Return the unit of a picture of `Effects`, "unit" or "sd", and what each effect
-    per unit is multiplied by; per: the unit, or None for the one that one axis can
-    show. A ValueError for another one, and without standard deviations.
+    """Return the unit of a picture of `Effects`, and what each effect is multiplied by
+    for it: "unit" of the column, 1, or "sd", the columns' standard deviations, (N,),
+    which only effects of a selector have.
+
+    per is the unit that is asked for; with None it is "unit" where one axis can show
+    all intervals, else "sd" if possible. A ValueError for any other one, and for "sd"
+    without standard deviations.
     """
     if per is None:
-        per = "unit"
-        lengths = effects.ci_high - effects.ci_low
-        lengths = lengths[lengths > 0]
-        if effects.sd is not None and len(lengths):
-            wide = lengths.max() > ONE_AXIS * lengths.min()
-            per = "sd" if wide else "unit"
-    units = {"unit": 1.0, "sd": effects.sd}
-    if units.get(per) is None:
-        raise ValueError(
-            "plot: per must be 'unit', or 'sd' for the effects of a selector, got"
-            f" {per!r}"
-        )
-    return per, units[per]
+        per = "unit" if effects.sd is None or _fits_one_axis(effects) else "sd"
+    if per == "unit":
+        return per, 1.0
+    if per == "sd" and effects.sd is not None:
+        return per, effects.sd
+    raise ValueError(
+        f"plot: per must be 'unit', or 'sd' for the effects of a selector, got {per!r}"
+    )
+
+
+def _fits_one_axis(effects):
+    """Return whether no interval is too long for an axis that shows the shortest."""
+    lengths = effects.ci_high - effects.ci_low
+    lengths = lengths[lengths > 0]
+    return not len(lengths) or lengths.max() <= ONE_AXIS * lengths.min()
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t08
 CUT = 3  # times the median length of the intervals: longer ones end in an arrow
@@ -55,13 +61,17 @@ def visible_ends(point, low, high):
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t11
 def number_columns(point, low, high, p_value):
-    """Write effects, intervals and p-values, three lists of n texts; NaN is none."""
+    """Write the columns of numbers beside a forest plot: effects, intervals and
+    p-values, three lists of n texts. The arguments are (n,) each; NaN where there is
+    none.
+    """
     lengths = (high - low)[high > low]
+    # two digits of a standard error, of which four make an interval
     error = np.median(lengths) / 4 if len(lengths) else 1.0
-    places = int(np.clip(1 - np.floor(np.log10(error)), 0, 6))
+    decimals = int(np.clip(1 - np.floor(np.log10(error)), 0, 6))
 
     def write(value):
-        return f"{value:.{places}f}".replace("-", "−")
+        return f"{value:.{decimals}f}".replace("-", "−")
 
     def write_p(p):
         if np.isnan(p):
@@ -72,9 +82,9 @@ def number_columns(point, low, high, p_value):
 
     effects = []
     intervals = []
-    for x, a, b in zip(point, low, high):
-        effects.append("none" if np.isnan(x) else write(x))
-        intervals.append(f"{write(a)} to {write(b)}" if a < b else "")
+    for effect, start, end in zip(point, low, high):
+        effects.append("none" if np.isnan(effect) else write(effect))
+        intervals.append(f"{write(start)} to {write(end)}" if start < end else "")
     return effects, intervals, [write_p(p) for p in p_value]
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t13
@@ -96,21 +106,27 @@ def picture_size(n, most=40):
 
 
 def plot_effects(effects, ax=None, per=None, most=40):
-    """Draw `Effects` as `Effects.plot` does, whose arguments these are."""
+    """Draw `Effects` as `Effects.plot` does, whose arguments these are: at most `most`
+    effects, those with the smallest p-values, one below the other.
+    """
     import matplotlib.pyplot as plt
 
     n = len(effects.estimate)
     if ax is None:
-        ax = plt.subplots(figsize=picture_size(n, most), layout="constrained")[1]
+        size = picture_size(n, most)
+        _, ax = plt.subplots(figsize=size, layout="constrained")
     per, unit = common_unit(effects, per)
-    rows = np.sort(np.argsort(effects.p_value, kind="stable")[:most])  # NaN is last
+    smallest_p = np.argsort(effects.p_value, kind="stable")[:most]  # NaN is last
+    rows = np.sort(smallest_p)
     values = np.array([effects.estimate, effects.ci_low, effects.ci_high]) * unit
     values = values[:, rows]
+    # effects on a ratio are its logarithms
     scale = np.exp if effects.ratio else np.asarray
     _draw_axis(ax, effects, visible_ends(*values), scale, per)
     _draw_rows(ax, effects, values, scale, rows)
     names = rows if effects.names is None else effects.names[rows]
     ax.set_yticks(range(len(rows)), map(short_name, names))
+    # from the top: heads at -1, rows from 0 on
     ax.set_ylim(max(len(rows), 1) - 0.4, -1.5)
     heads = (_quantity(effects), f"{100 * effects.level:g} % interval", "p")
     point, low, high = scale(values)
@@ -127,24 +143,23 @@ def _quantity(effects):
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t14
 def _draw_axis(ax, effects, ends, scale, per):
-    """Set limits, ticks and label of the axis, and draw the line of no effect."""
-    from matplotlib.ticker import LogLocator, MaxNLocator
+    """Set limits, ticks and label of the axis, and draw the line of no effect.
 
-    ends = np.append(ends[np.isfinite(ends)], 0)
-    room = 0.05 * np.ptp(ends) or 1.0
-    low, high = scale([ends.min() - room, ends.max() + room])
+    ends, (2, n), are those of the intervals, and `scale` brings them to the axis: the
+    exponential for ratios, on a logarithmic one. per is "unit" or "sd".
+    """
+    shown = np.append(ends[np.isfinite(ends)], 0)  # no effect is always in sight
+    margin = 0.05 * np.ptp(shown)
+    if margin == 0:
+        margin = 1.0
+    low, high = scale([shown.min() - margin, shown.max() + margin])
     unit = "standard deviation" if per == "sd" else "unit"
     text = f"{_quantity(effects)} per {unit} of the column"
     if effects.selected is not None and not np.all(effects.selected):
         text += "\n(filled: selected; empty: not)"
     if effects.ratio:
-        decades = min(int(np.log10(high / low) / 1.5), 2)
-        ticks = [(1, 1.5, 2, 3, 5, 7), (1, 3), (1,)][decades]
         ax.set_xscale("log")
-        locator = LogLocator(subs=ticks)
-        if high < 1.5 * low:
-            locator = MaxNLocator(4)
-        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_locator(_locate_ratios(low, high))
         ax.xaxis.set_major_formatter("{x:g}")
     ax.minorticks_off()
     ax.axvline(scale(0.0), color=COLOURS["truth"], linewidth=1, zorder=1)
@@ -153,30 +168,60 @@ def _draw_axis(ax, effects, ends, scale, per):
     ax.tick_params(axis="y", length=0)
 
 
+def _locate_ratios(low, high):
+    """Return a locator of ticks for ratios from low to high on a logarithmic axis: the
+    fewer in a decade, the more decades there are.
+    """
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    decades = np.log10(high / low)
+    if high < 1.5 * low:  # hardly a part of one: even steps
+        return MaxNLocator(4)
+    if decades < 1.5:
+        return LogLocator(subs=(1, 1.5, 2, 3, 5, 7))
+    if decades < 3:
+        return LogLocator(subs=(1, 3))
+    return LogLocator(subs=(1,))
+
+
 def _draw_rows(ax, effects, values, scale, rows):
-    """Draw points and intervals (3, n), before `scale`, of some rows, or a reason."""
-    colour = COLOURS["rvamp"]
-    look = dict(color=colour, markersize=7, zorder=3)
-    place = dict(transform=ax.get_yaxis_transform(), va="center", style="italic")
+    """Draw the effects numbered rows, (n,), from the top: a point and an interval, or
+    the reason why there is none.
+
+    values, (3, n), are points and ends of intervals, before `scale` brings them to the
+    axis.
+    """
     point, low, high = values
     reasons = effects.reasons if len(effects.reasons) else effects.status
-    for y, (i, ends) in enumerate(zip(rows, visible_ends(point, low, high).T)):
-        ground = ("white", "#F4F4F4")[y % 2]
-        unknown = np.isnan(ends[0])
-        depth = 2 if unknown else 0  # a reason covers the line of no effect
-        ax.axhspan(y - 0.5, y + 0.5, color=ground, zorder=depth, linewidth=0)
-        if unknown:
-            reason = shorten(reasons[i], 2 * LETTERS, placeholder=" …")
-            reason = fill(reason, LETTERS)
-            ax.text(0.01, y, reason, fontsize="x-small", zorder=3, **place)
+    shown_low, shown_high = visible_ends(point, low, high)
+    for y, i in enumerate(rows):
+        background = "white" if y % 2 == 0 else "#F4F4F4"
+        has_interval = not np.isnan(shown_low[y])
+        # that of a reason covers the line of no effect, at depth 1
+        depth = 0 if has_interval else 2
+        ax.axhspan(y - 0.5, y + 0.5, color=background, zorder=depth, linewidth=0)
+        if not has_interval:
+            _write_reason(ax, y, reasons[i])
             continue
-        ax.plot(scale(ends), [y, y], linewidth=2, zorder=3, color=colour)
-        for end, whole, mark in zip(ends, (low[y], high[y]), "<>"):
-            if end != whole:
-                ax.plot(scale(end), y, mark, **look)
+        colour = COLOURS["rvamp"]
+        marker = dict(color=colour, markersize=7, zorder=3)
+        ends = scale([shown_low[y], shown_high[y]])
+        ax.plot(ends, [y, y], linewidth=2, zorder=3, color=colour)
+        # an end that is cut off is an arrow
+        if shown_low[y] != low[y]:
+            ax.plot(ends[0], y, "<", **marker)
+        if shown_high[y] != high[y]:
+            ax.plot(ends[1], y, ">", **marker)
         filled = effects.selected is None or effects.selected[i]
         face = colour if filled else "white"
-        ax.plot(scale(point[y]), y, "s", markerfacecolor=face, **look)
+        ax.plot(scale(point[y]), y, "s", markerfacecolor=face, **marker)
+
+
+def _write_reason(ax, y, reason):
+    """Write a reason, in two lines at most, from the left edge in the row y."""
+    text = fill(shorten(reason, 2 * LETTERS, placeholder=" …"), LETTERS)
+    place = dict(transform=ax.get_yaxis_transform(), va="center", style="italic")
+    ax.text(0.01, y, text, fontsize="x-small", zorder=3, **place)
 
 
 def _write_columns(ax, heads, columns):

@@ -337,16 +337,16 @@ def joint_effects(model, units, unbiased=True, to=None):
     )
 
 
-def intervals(estimate, covariance, freedom, has_interval, level):
+def intervals(estimate, covariance, freedom, held, level):
     """Make intervals of confidence `level` and p-values of m coefficients by Student's
-    t, nan where `has_interval`, (m,) bool, says that there is none. Return fields of
-    `Effects`, {name: (m,) array}, with the covariance.
+    t: of those that are `held`, (m,) bool, for an interval would hold; nan for others.
+    Return fields of `Effects`, {name: (m,) array}, with the covariance.
 
     The estimates, (m,), their covariance, (m, m), and degrees of freedom, (m,), are
     those of `JointEffects`.
     """
     variance = np.diag(covariance)
-    has_interval = has_interval & (variance > 0)
+    has_interval = held & (variance > 0)
     se = np.sqrt(np.where(has_interval, variance, np.nan))
     estimate = np.where(has_interval, estimate, np.nan)
     half_width = student.ppf((1 + level) / 2, freedom) * se

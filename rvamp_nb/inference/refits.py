@@ -298,6 +298,8 @@ def _refit_chunked(fit, likely, counts, factor, start=None):
     of all columns.
     """
     A = fit.problem.A
+    y = fit.problem.y
+    loss = fit.problem.likelihood
     thresholds, _ = penalty_terms(fit, slice(None))
     if start is None:
         inside = likely.copy()
@@ -311,7 +313,8 @@ def _refit_chunked(fit, likely, counts, factor, start=None):
         columns = np.flatnonzero(inside)
         X = _read_columns_to_refit(A, columns, len(counts))
         x = _ColumnRefits(fit, X, columns)(counts, factor[:, columns])
-        residuals = -counts * _slopes(fit.problem, x @ X.T)
+        slopes = [loss.derivatives(y, f)[0] for f in x @ X.T]
+        residuals = -counts * np.array(slopes)
         pull = _hardest_pulls(A, residuals, fit.prior.positive)
         missed = ~inside & (pull > least_penalty)
         if not missed.any():
@@ -324,12 +327,6 @@ def _refit_chunked(fit, likely, counts, factor, start=None):
             inside |= missed
     b, place = np.nonzero(x)
     return csr_array((x[b, place], (b, columns[place])), shape=factor.shape)
-
-
-def _slopes(problem, predictions):
-    """Compute the slope of a problem's loss at the predictions of b refits, (b, M)."""
-    derivatives = problem.likelihood.derivatives
-    return np.array([derivatives(problem.y, f)[0] for f in predictions])
 
 
 def is_thin(A):
@@ -420,15 +417,8 @@ def in_turn(A, numbers, progress, side=SIDE):
     for done in range(0, len(numbers), size):
         if announces and done == size:  # the first piece tells the speed
             elapsed = time.perf_counter() - start
-            _announce_rest(done, len(numbers), elapsed)
+            rest = elapsed * (len(numbers) / done - 1)
+            if rest > ANNOUNCED:
+                state = f"{done} of {len(numbers)} refits are made, the others take"
+                print(f"{state} some {rest:.0f} seconds", file=sys.stderr)
         yield numbers[done : done + size]
-
-
-def _announce_rest(done, n, elapsed):
-    """Print how long the rest of n refits will take, if long, after `elapsed` seconds
-    for those done.
-    """
-    rest = elapsed * (n / done - 1)
-    if rest > ANNOUNCED:
-        state = f"{done} of {n} refits are made, the others take some"
-        print(f"{state} {rest:.0f} seconds", file=sys.stderr)

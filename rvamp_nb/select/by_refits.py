@@ -78,7 +78,9 @@ def search_by_refits(question, q, asked):
         last = penalty.run_cheaply(tracked, step)
         if last is None or last.change > penalty.FIRST_TOL:
             return None
-        fit = _fit_at(question, empty, tracker.lam, last)
+        prior = question.inside(question.prior.scaled(tracker.lam))
+        problem = empty._replace(prior=prior, counts=question.of_one)
+        fit = Fit(problem, last, True, 1, "converged", None, tol=penalty.FIRST_TOL)
         sizes = _count_selected(question, fit, asked["random_state"])
         standard_error = np.std(sizes) / np.sqrt(CORRECTED_BY)
         if abs(sizes.mean() - q) < 2 * standard_error:
@@ -87,15 +89,6 @@ def search_by_refits(question, q, asked):
         tracker.goal *= q / sizes.mean()
     choice = penalty.PenaltyChoice(tracker.lam, fit, "converged", 1)
     return question, penalty.path_of_one(tracker.lam, fit), choice
-
-
-def _fit_at(question, empty, lam, last):
-    """Make the `Fit` at the penalty lam, from the `Step` at which a search settled;
-    `empty` is the `Problem` of the empty model.
-    """
-    prior = question.inside(question.prior.scaled(lam))
-    problem = empty._replace(prior=prior, counts=question.of_one)
-    return Fit(problem, last, True, 1, "converged", None, tol=penalty.FIRST_TOL)
 
 
 def _count_selected(question, fit, seed):

@@ -35,26 +35,28 @@ def _comparable(question, asked):
     return A / np.linalg.norm(A, axis=0) * len(A) ** 0.5
 
 
-def _lead(question, made, most):
-    """Compute by how much Π of each of p candidates exceeds that of its decoy, (p,);
-    nan if no penalty converges.
+def _lead_over_decoys(question, decoys, most):
+    """Compute by how much Π of each of p candidates exceeds that of its decoy, its
+    lead, (p,); nan if no penalty converges.
 
-    `made`, (M, p), are the decoys. Candidates and decoys are selected together, at most
-    `most` of them in a resample.
+    The decoys, (M, p), stand beside the candidates in one table, and the q features
+    that a resample selects from both are at most `most`.
     """
     candidates = np.flatnonzero(question.candidates)
     with_decoys = np.r_[candidates, candidates]
     A = question.A[:, candidates]
     prior = question.prior.of_columns(with_decoys, question.A.shape[1])
     # a decoy is as long as its column, so that both have one penalty
-    A = np.hstack([A, unit_columns(made)[0] * np.linalg.norm(A, axis=0)])
+    unit_decoys, _, _ = unit_columns(decoys)
+    A = np.hstack([A, unit_decoys * np.linalg.norm(A, axis=0)])
     columns = question.columns.of(with_decoys)
     question_of_both = replace(question, A=A, prior=prior, columns=columns)
+    # a third of the rows of a resample, as in `resolved_target`
     q = min(question.of_one.mean * len(A) / 3, most)
-    fit = search(question_of_both, None, q)[2].fit
-    if not fit.converged:
+    _, _, answer = search(question_of_both, None, q)
+    if not answer.fit.converged:
         return np.full(len(candidates), np.nan)
-    of_features, of_decoys = np.split(fit.Pi, 2)
+    of_features, of_decoys = np.split(answer.fit.Pi, 2)
     return of_features - of_decoys
 
 # %% ../../nbs/workshop/decoys.ipynb #79dec002
@@ -62,12 +64,12 @@ FEW_VALUES = 3  # values of a column: 0 and 1, or the copies of an allele
 # half: nothing is warned of; twice: grades from 1 to 6, too
 
 
-def _unlike_normal(question):
-    """Return a warning about columns of few values, which Gaussian decoys do not
-    resemble, or "".
+def _note_few_values(question):
+    """Return a warning about candidates of at most `FEW_VALUES` values, which normal
+    decoys do not resemble, or "".
 
-    For a 0/1 column the coin that decides between a noise feature and its normal decoy
-    need not be fair (chapter 5.1).
+    A q-value takes it that a noise feature leads its decoy as often as not. For a 0/1
+    column and a normal decoy that need not be so (chapter 5.1).
     """
     # values differ where neighbours in order do
     steps = np.diff(np.sort(question.A, axis=0), axis=0)
@@ -84,60 +86,75 @@ def _unlike_normal(question):
     )
 
 
-def against_decoys(question, kind, random_state):
-    """Compute q-values of the N columns of a table, each against a decoy, "permuted" or
-    "gaussian"; nan if no penalty converges, 1 for columns that are no candidates.
+def _note_factors(A):
+    """Return a warning about columns A, (M, p), of mean square 1 that follow a common
+    factor, which permuted decoys do not, or "".
     """
-    check_word("decoys", kind, error_control.DECOYS)
-    A = _comparable(question, f"decoys={kind!r}")
     largest = np.linalg.norm(A, 2) ** 2 / len(A)
     # the largest eigenvalue of noise of this shape lies near (1 + its root)^2
     noise_level = (A.shape[1] / len(A)) ** 0.5
-    if kind == "permuted" and largest > 1.2 * (1 + noise_level) ** 2:
-        note = (
-            "the columns follow a common factor, permuted decoys do not, and q-values"
-            " may be far too small: take decoys='gaussian'"
-        )
-        warnings.warn(note, ReliabilityWarning, stacklevel=4)
-    if kind == "gaussian":
-        note = _unlike_normal(question)
-        if note:
-            warnings.warn(note, UserWarning, stacklevel=4)
-    # from 0 alone a table may have been drawn itself
+    if not largest > 1.2 * (1 + noise_level) ** 2:
+        return ""
+    return (
+        "the columns follow a common factor, permuted decoys do not, and q-values"
+        " may be far too small: take decoys='gaussian'"
+    )
+
+
+def against_decoys(question, kind, random_state):
+    """Compute q-values of the N columns of a table, each against a decoy, "permuted" or
+    "gaussian"; nan if no penalty converges, 1 for columns that are no candidates.
+
+    A q-value is the share of false features among those with as large a lead.
+    """
+    check_word("decoys", kind, error_control.DECOYS)
+    A = _comparable(question, f"decoys={kind!r}")
+    if kind == "permuted":
+        note = _note_factors(A)
+        category = ReliabilityWarning
+    else:
+        note = _note_few_values(question)
+        category = UserWarning
+    if note:
+        warnings.warn(note, category, stacklevel=4)  # at the call of the user
+    # from 0 alone a table may have been drawn itself: the first two number this use
     rng = np.random.default_rng([79, 18, random_state])
     decoys = error_control.DECOYS[kind](A, rng)
-    lead = _lead(question, decoys, A.shape[1])
-    q_values = np.ones(len(question.columns.first))
+    lead = _lead_over_decoys(question, decoys, A.shape[1])
+    q_values = np.ones(len(question.columns.first))  # of A's columns
     q_values[question.candidates] = np.nan
     if np.isfinite(lead).all():
         q_values[question.candidates] = error_control.q_values(lead)
+    # a column of the table has the q-value of the one that stands for it
     return q_values[question.columns.where]
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000008
 def _banded(A):
     """Estimate the correlations of columns, (n, n), by regressions of each on those
-    just before it.
+    just before it, at most `width` of them, where the width has the least BIC.
 
-    The inverse of the estimate has a band, whose width has the least BIC.
+    The regressions make residuals L a of independent columns, with L lower triangular
+    and 1 on the diagonal, and variances D: the estimate is (L' D⁻¹ L)⁻¹, whose inverse
+    has a band.
     """
     M, n = A.shape
     best = np.inf
     root = None
     for width in range(min(n, M // 4)):
-        weights = np.eye(n)
+        L = np.eye(n)
         variance = np.empty(n)
         for j in range(n):
             neighbours = slice(max(0, j - width), j)
-            b = np.linalg.lstsq(A[:, neighbours], A[:, j], rcond=None)[0]
-            residual = A[:, j] - A[:, neighbours] @ b
+            slopes = np.linalg.lstsq(A[:, neighbours], A[:, j], rcond=None)[0]
+            residual = A[:, j] - A[:, neighbours] @ slopes
             variance[j] = max(np.mean(np.square(residual)), 1e-6)
-            weights[j, neighbours] = -b
+            L[j, neighbours] = -slopes
         bic = M * np.log(variance).sum() + np.log(M) * n * width
         # wider bands are taken to be worse, too
         if bic >= best:
             break
         best = bic
-        root = np.linalg.solve(weights, np.diag(np.sqrt(variance)))
+        root = np.linalg.solve(L, np.diag(np.sqrt(variance)))
     return root @ root.T
 
 
@@ -214,24 +231,26 @@ def share_kept(question, pfer, covariance, n_draws, seed):
     """Draw n_draws tables of decoys; return the share of them against which each of N
     columns is kept, (N,), 0 for columns that are no candidates.
 
-    A draw keeps at most pfer noise features on average: those that lead before the v-th
-    decoy, where v is one of the two integers beside pfer, with mean pfer. A ValueError
-    names the argument that will not do, or says that no penalty converged.
+    A draw keeps at most pfer noise features on average: those with a larger lead than
+    the v-th decoy (`keep_before`), where v is one of the two integers beside pfer, with
+    mean pfer. A ValueError names the argument that will not do, or says that no penalty
+    converged.
     """
     pfer = _check_choices(pfer, covariance, n_draws)
     A = _comparable(question, "decoys")  # (M, p), the p candidates
+    # the first two number this use, so that no other has its draws
     rng = np.random.default_rng([79, 21, seed])
     draw_decoys = _normal_decoys(A, COVARIANCES[covariance](A), rng)
     n_pairs = A.shape[1]
     times_kept = np.zeros(n_pairs, dtype=int)
     for _ in range(n_draws):
         # only the largest leads count: a resample selects a quarter of the pairs
-        lead = _lead(question, draw_decoys(), n_pairs / 4)
+        lead = _lead_over_decoys(question, draw_decoys(), n_pairs / 4)
         if np.isnan(lead).any():
             raise ValueError("decoys: no penalty converged beside them: raise tol")
-        v = int(pfer + rng.uniform())
+        v = int(pfer + rng.uniform())  # rounded up as often as the mean needs
         times_kept += keep_before(lead, v)
-    # of the candidates, of A's columns, and of the N that these stand for
+    # of A's columns, and of the N that these stand for
     shares = np.zeros(len(question.columns.first))
     shares[question.candidates] = times_kept / n_draws
     return shares[question.columns.where]

@@ -36,11 +36,8 @@ def sweep(G, half, target, lam, R, B):
         R[changed] -= move[changed, None] * G[half[changed], j]
         B[j] = new
 
-# %% ../../nbs/course/62_networks.ipynb #c6200018
-TIES = 1e-9  # a product beyond the penalty by less than this share is at it
-
-
-def _used_columns(B):
+# %% ../../nbs/course/62_networks.ipynb #c62face1
+def _find_used_columns(B):
     """Return the numbers of the columns with a coefficient in each of b regressions,
     (b, k), and a mask of them, (b, k): those that use fewer than k are padded with 0.
     """
@@ -52,6 +49,23 @@ def _used_columns(B):
     return columns, is_used
 
 
+def _solve_for_signs(G, half, target, lam, old, columns, is_used):
+    """Return the coefficients, (b, k), that minimise each regression if the signs of
+    the old ones, (b, k), stay: on its used columns they solve `neighbour-kkt`.
+    """
+    gram = G[half[:, None, None], columns[:, :, None], columns[:, None]]
+    gram *= is_used[:, :, None] & is_used[:, None]
+    # on the diagonal 1 makes rows of padding solvable, and 1e-12 equal columns
+    k = np.arange(columns.shape[1])
+    gram[:, k, k] += np.where(is_used, 1e-12, 1.0)
+    products = G[half[:, None], target[:, None], columns]
+    right_side = (products - lam * np.sign(old)) * is_used
+    return np.linalg.solve(gram, right_side[..., None])[..., 0]
+
+# %% ../../nbs/course/62_networks.ipynb #c6200018
+TIES = 1e-9  # a product beyond the penalty by less than this share is at it
+
+
 @np.errstate(divide="ignore", invalid="ignore")
 def on_faces(G, half, target, lam, R, B):
     """Move each regression towards the minimum for its present signs until a sign would
@@ -59,16 +73,10 @@ def on_faces(G, half, target, lam, R, B):
 
     Arguments are those of `sweep`: R and B change in place.
     """
-    columns, is_used = _used_columns(B)  # (b, k), as all that follows
+    columns, is_used = _find_used_columns(B)
     old = np.take_along_axis(B.T, columns, 1) * is_used
-    gram = G[half[:, None, None], columns[:, :, None], columns[:, None]]
-    gram *= is_used[:, :, None] & is_used[:, None]
-    # 1 makes the rows of padding solvable
-    k = np.arange(columns.shape[1])
-    gram[:, k, k] += np.where(is_used, 1e-12, 1.0)
-    products = G[half[:, None], target[:, None], columns]
-    right_side = (products - lam * np.sign(old)) * is_used  # of `neighbour-kkt`
-    move = np.linalg.solve(gram, right_side[..., None])[..., 0] - old
+    least = _solve_for_signs(G, half, target, lam, old, columns, is_used)
+    move = least - old
     # the share of the move after which a coefficient reaches 0
     crossing = np.where((move * old < 0) & is_used, -old / move, np.inf)
     length = np.minimum(crossing.min(1), 1.0)[:, None]
@@ -233,7 +241,7 @@ class EdgeShares(NamedTuple):
     n: int
 
 
-class _Sums(NamedTuple):
+class _PairSums(NamedTuple):
     """Sums over n pairs of halves."""
 
     n: int = 0
@@ -246,13 +254,13 @@ def edge_shares(A, lam, rule, n, seed, progress):
     """Estimate the probabilities of edges and their standard errors (`pair-error`) from
     n pairs of halves, or fewer if ctrl-C ends them; return `EdgeShares`.
     """
-    sums = _Sums()
+    sums = _PairSums()
     with progress_bar(total=n, shown=progress, desc="pairs of halves") as bar:
         try:
             for edges, is_solved in edges_of_halves(A, lam, rule, range(n), seed):
                 share = edges.mean(1)  # of each pair
                 # one assignment: an interrupt finds the sums of as many pairs
-                sums = _Sums(
+                sums = _PairSums(
                     n=sums.n + len(edges),
                     mean=sums.mean + share.sum(0),
                     square=sums.square + (share**2).sum(0),

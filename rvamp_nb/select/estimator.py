@@ -522,11 +522,11 @@ def _select_features(est, X, y, roles):
 
     `roles` has the arguments of `fit` about rows; the warnings are pairs (text, kind).
     """
-    sentences = check_rows(X, y, **roles)
-    # pandas' categories stand for classes, also where they are numbers
-    several = str(est.loss) == "auto" and is_named(y)
-    if several:
-        sentences.append(order_lost("y", y.dtype))
+    # labels of rows are compared before any number is read
+    notes = check_rows(X, y, **roles)
+    has_categories = str(est.loss) == "auto" and is_named(y)
+    if has_categories:
+        notes.append(order_lost("y", y.dtype))
     roles = dict(roles, labels=row_labels(X))
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
@@ -534,17 +534,17 @@ def _select_features(est, X, y, roles):
     asked = est.get_params(deep=False)
     check_options(asked, StabilitySelection().get_params(deep=False))
     asked["random_state"] = check_seed("StabilitySelection", est.random_state)
-    as_read = dict(asked)
-    if several:
-        as_read["loss"] = "softmax"
+    options = dict(asked)
+    if has_categories:  # pandas' categories are classes, also where they are numbers
+        options["loss"] = "softmax"
     with threads(X):
-        question, promise, notes = read_question(X, y, names, roles, as_read)
+        question, promise, question_notes = read_question(X, y, names, roles, options)
         asked["lambdas"] = given_penalties(question, est.lambdas, asked["random_state"])
         if isinstance(est.lambdas, str):
             asked["by_cv"] = True
         answer = select(question, promise, asked, near_duplicate_rows(X))
-    sentences.extend(notes)
-    return answer, [(text, UserWarning) for text in sentences if text]
+    notes.extend(question_notes)
+    return answer, [(text, UserWarning) for text in notes if text]
 
 
 def _attributes(answer):
@@ -561,27 +561,37 @@ def _attributes(answer):
 
 
 def _validated(est, X, y):
-    """Return the table and the target, checked by scikit-learn's rules and our own."""
+    """Return the table and the target of an estimator, checked by scikit-learn's rules
+    and our own: X (M, N), an array or ChunkedTable, and y (M,), or times and events.
+
+    The estimator gets the number and the names of the columns.
+    """
     X, names = read_X(X)
     if "dask" in kind_of(y):
         y = y.compute()
-    options = {}
-    if isinstance(est.loss, str) and est.loss == "survival":
+    is_survival = isinstance(est.loss, str) and est.loss == "survival"
+    if is_survival:
         y = np.column_stack(survival_target(y))  # times and events
-        options = dict(multi_output=True)
     else:
         check_column(y)
-    if not isinstance(X, ChunkedTable):
-        options.update(dtype=np.float64, ensure_min_samples=4)
-        options["order"] = "C"  # whatever the layout, sums run in one order
-        options["ensure_all_finite"] = False  # `prepare_columns` names the column
-        return validate_data(est, X, y, **options)
-    y = validate_data(est, "no_validation", y, **options)
-    check_consistent_length(X, y)
-    if len(X) < 4:
-        raise ValueError(f"X has {len(X)} sample(s), a minimum of 4 is required")
-    _name_columns(est, X.shape[1], names, reset=True)
-    return X, y
+    if isinstance(X, ChunkedTable):
+        # scikit-learn would read a table in chunks as a whole
+        y = validate_data(est, "no_validation", y, multi_output=is_survival)
+        check_consistent_length(X, y)
+        if len(X) < 4:
+            raise ValueError(f"X has {len(X)} sample(s), a minimum of 4 is required")
+        _name_columns(est, X.shape[1], names, reset=True)
+        return X, y
+    return validate_data(
+        est,
+        X,
+        y,
+        multi_output=is_survival,
+        dtype=np.float64,
+        ensure_min_samples=4,
+        order="C",  # whatever the layout, sums run in one order
+        ensure_all_finite=False,  # `prepare_columns` names the column
+    )
 
 
 class _Bagged(BaseEstimator):
@@ -681,14 +691,16 @@ class _Bagged(BaseEstimator):
         >>> print(mean.round(), std.round())
         [ 22. -30.] [5. 5.]
         """
-        answer, X, mean = self._read(X)
+        answer, X, mean = self._predict_linearly(X)
         if not return_std:
             return mean
-        return mean, predictions.averaged(answer, X, mean)[1]
+        _, std = predictions.averaged(answer, X, mean)
+        return mean, std
 
-    def _read(self, X):
-        """Return the `Selection` of the fit, new rows, an array or ChunkedTable, and
-        their mean linear predictor.
+    def _predict_linearly(self, X):
+        """Check new rows, (m, N), and return three things: the `Selection` of the
+        fitted selector, the rows as an array or ChunkedTable, and the means of their
+        linear predictor, (m,) or (m, K).
         """
         check_is_fitted(self)
         selector = self._used
@@ -814,16 +826,20 @@ class BaggedRegressor(RegressorMixin, _Bagged):
         check_is_fitted(self)
         target = self._used.selection_.question.target
         loss = target.likelihood.plain
+        # a loss without its own `predicted` predicts the linear predictor
         is_linear = type(loss).predicted is Loss.predicted
         if is_linear or target.baseline is not None:
             return self.linear_predictor(X, return_std)
-        mean, std = predictions.averaged(*self._read(X), loss.predicted)
+        answer, X, linear_mean = self._predict_linearly(X)
+        mean, std = predictions.averaged(answer, X, linear_mean, loss.predicted)
         return (mean, std) if return_std else mean
 
     def predict_interval(self, X: TableLike, level: float = 0.9) -> Array:
         """Predict intervals that hold the target of a new row with a probability of
-        about `level`, without a refit: to each side of the bagged prediction stands
-        what out-of-bag errors do not exceed in that share (chapter 5.5).
+        about `level`, without a refit.
+
+        An interval extends to each side of the bagged prediction by the quantile, at
+        this level, of the absolute out-of-bag errors (chapter 5.5).
 
         Parameters
         ----------
@@ -856,9 +872,9 @@ class BaggedRegressor(RegressorMixin, _Bagged):
         >>> bag.predict_interval(d.A[:2, :10], level=0.8).round().tolist()
         [[-61.0, 105.0], [-113.0, 53.0]]
         """
-        answer, _, mean = self._read(X)
-        wide = predictions.half_width(answer, level)
-        return np.column_stack([mean - wide, mean + wide])
+        answer, _, mean = self._predict_linearly(X)
+        half_width = predictions.half_width(answer, level)
+        return np.column_stack([mean - half_width, mean + half_width])
 
     @available_if(lambda bag: getattr(bag.selector, "loss", None) != "survival")
     def score(
@@ -1038,9 +1054,10 @@ class BaggedClassifier(ClassifierMixin, _Bagged):
         >>> BaggedClassifier(s).predict_proba(d.A[:2, :10]).round(2).tolist()
         [[0.49, 0.51], [0.67, 0.33]]
         """
-        answer, X, mean = self._read(X)
+        answer, X, linear_mean = self._predict_linearly(X)
         if answer.question.target.loss == "softmax":
             shares = partial(softmax, axis=1)
-            return predictions.averaged(answer, X, mean, shares)[0]
-        yes, _ = predictions.averaged(answer, X, mean, expit)
-        return np.column_stack([1 - yes, yes])
+            probabilities, _ = predictions.averaged(answer, X, linear_mean, shares)
+            return probabilities
+        second, _ = predictions.averaged(answer, X, linear_mean, expit)
+        return np.column_stack([1 - second, second])

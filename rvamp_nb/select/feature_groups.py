@@ -47,10 +47,14 @@ def _check_labels(given, names):
     a ValueError for another number or order, and for two labels that read alike.
     """
     kinds = "a dict {name: columns}, or a label for each column"
-    is_list = np.iterable(given) and not isinstance(given, str)
-    labels = list(given) if is_list else []
-    if not is_list or not all(map(_is_label, labels)):
-        raise TypeError(f"column_groups must be {kinds}, got {given!r:.60}")
+    problem = f"column_groups must be {kinds}, got {given!r:.60}"
+    if not np.iterable(given) or isinstance(given, str):
+        raise TypeError(problem)
+    labels = list(given)
+    for label in labels:
+        is_missing = not isinstance(label, str) and str(label) in _MISSING
+        if is_missing or np.ndim(label):
+            raise TypeError(problem)
     if kind_of(given) == "series" and set(given.index) == set(names):
         if list(given.index) != list(names):
             raise ValueError(
@@ -71,12 +75,6 @@ def _check_labels(given, names):
                 " labels one kind"
             )
     return labels
-
-
-def _is_label(value):
-    """Say whether a value is a single one, and not missing."""
-    is_missing = not isinstance(value, str) and str(value) in _MISSING
-    return not is_missing and np.ndim(value) == 0
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000007
 def group_numbers(groups, names, factors):

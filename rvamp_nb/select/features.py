@@ -10,6 +10,7 @@ __all__ = ['NEAR', 'SIGMAS', 'read_X', 'column_names', 'named', 'as_frame', 'nea
 # %% ../../nbs/workshop/features.ipynb #72000003
 from collections import Counter
 from dataclasses import replace
+from datetime import date, time, timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ def _check_cells(X):
     if np.ma.is_masked(X):
         raise ValueError("X is a masked array with entries masked: drop or fill them")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
-        raise ValueError("X holds dates or durations: turn them into numbers first")
+        raise ValueError(f"X holds dates or durations: {_TO_NUMBERS}")
     if "frame" in kind_of(X):
         X = named(X)
         _check_frame(X)
@@ -120,6 +121,9 @@ def as_frame(values, names):
     return pd.DataFrame(values, columns=names)
 
 # %% ../../nbs/workshop/features.ipynb #720000s4
+_TO_NUMBERS = "turn them into numbers first, such as days since the first"
+
+
 def _check_frame(X):
     """Check that a data frame has numbers only; a ValueError names the first column.
 
@@ -131,16 +135,18 @@ def _check_frame(X):
             content = _polars_content(dtype)
         elif dtype.kind in "biufc":  # truth values and numbers
             content = ""
+        elif dtype.kind in "mM":
+            content = "dates or times"
         elif kind == "dask frame":
             content = "no numbers"
         else:
-            content = _first_text(X[name])
+            content = _pandas_content(X[name])
         remedy = (
             "drop the column, or let rvamp_nb.select.frames.prepare_table code its"
             " categories, gaps, and limits such as <5"
         )
         if content == "dates or times":
-            remedy = "turn them into numbers first"
+            remedy = _TO_NUMBERS
         if content:
             raise ValueError(
                 f"column {name!r} of X holds {content} ({dtype}): {remedy}"
@@ -162,10 +168,16 @@ def _polars_content(dtype):
     return ""
 
 
-def _first_text(column):
+def _pandas_content(column):
     """Describe the first cell of a column that is no number; "" if there is none."""
+    import pandas as pd
+
+    # pandas' Timestamp is a date, its Timedelta a timedelta
+    times = (date, time, timedelta, np.datetime64, np.timedelta64, pd.Period)
     for value in column:
         if not _is_number(value):
+            if isinstance(value, times):
+                return "dates or times"
             return f"{value!r}, which is no number"
     return ""
 
@@ -222,7 +234,10 @@ def _check_readable(X):
         )
 
 # %% ../../nbs/workshop/features.ipynb #72000010
-NEAR = 1e-4  # columns of unit norm that are nearer than this are one
+# Columns of unit norm that are nearer than this are one. It is also the least that the
+# unpenalised columns must leave of another: of a column to be selected (else Π = 0), of
+# one of themselves (else it is refused).
+NEAR = 1e-4
 # the projection of a difference d on a normal direction has the standard deviation
 # |d|: six of them leave out one near copy in 10^8; with five it would be one in 10^6
 SIGMAS = 6.0
@@ -618,7 +633,7 @@ class Columns(NamedTuple):
                 yield f"{sentence}: {columns}"
 
 # %% ../../nbs/workshop/features.ipynb #72000031
-def _unit_columns(X, names, rows, within, intercept):
+def _standardise_columns(X, names, rows, within, intercept):
     """Standardise the columns of X, (M, N), as `UnitColumns`.
 
     `rows` has the weights of the rows; without an intercept columns are not centred.
@@ -673,7 +688,7 @@ def prepare_columns(
     finite, for nothing that varies or can be selected, and for covariates that no
     resample can fit.
     """
-    A, center, scale, constant = _unit_columns(X, names, rows, within, intercept)
+    A, center, scale, constant = _standardise_columns(X, names, rows, within, intercept)
     factors = np.where(constant, 1.0, prior.penalty_factor)
     if not (factors[~constant] > 0).any():
         raise ValueError("penalty_factor must be above 0 for some column that varies")

@@ -226,7 +226,9 @@ def _describe_text(texts):
 
 
 def _remedies(spec):
-    """Return the remedy for each problem of a cell, {problem: remedy}."""
+    """Return the remedy for each problem of a cell, {problem: remedy}, in the order in
+    which problems are named; options are written as the user writes them.
+    """
     drop = spec.typed("drop")
     categorical = spec.typed("categorical")
     median = spec.typed("missing", "median")
@@ -507,7 +509,7 @@ def _code_features(spec, frame, values, gaps, features):
         levels = _order_of(frame[name].dtype)
         coded[name], references[name] = _code_category(spec, labels, levels)
         order += list(coded[name])
-    _check_columns(spec, order)
+    _check_coded_names(spec, order)
     if coded:
         X = pd.concat([X, *coded.values()], axis=1)[order]
     categories = {name: tuple(columns) for name, columns in coded.items()}
@@ -530,7 +532,7 @@ def _code_category(spec, labels, levels):
     return _contrasts(spec, labels, levels)
 
 
-def _check_columns(spec, columns):
+def _check_coded_names(spec, columns):
     """Raise an `InputError` if no column is left, or two have one name."""
     if not columns:
         raise InputError(f"{spec.where}: each category has one level: add a feature")
@@ -543,7 +545,8 @@ def _check_columns(spec, columns):
 
 # %% ../../nbs/workshop/frames.ipynb #9c7f7res
 def _response(spec, frame, values):
-    """Return the target: floats, words, or a record with event, time and maybe entry.
+    """Return the target, (M,): floats, words, or a record with event, time and maybe
+    entry. A column with a cell that is no number holds classes.
 
     In matched sets all times are equal, so that a case is compared with its own set.
     Raises an `InputError` for an event that is neither 0 nor 1, and for a word among
@@ -688,7 +691,10 @@ def _count_in(counts):
 
 
 def _describe_changes(spec, table):
-    """Yield sentences about the changes that were made to the columns."""
+    """Yield sentences about the changes that were made to the columns: what the target
+    is, which gaps were filled, which columns categories became, which have no penalty
+    or are no features. `table` is the `Table`.
+    """
     if spec.seen is not None:
         n_seen = int(table.y["event"].sum())
         where = f"'{printable(spec.event)}' is '{printable(spec.seen)}' ({n_seen} rows)"
@@ -720,7 +726,11 @@ def _describe_changes(spec, table):
 
 
 def _repeated_units(spec, file):
-    """Yield warnings of patients, or other units, that occur in more than one row."""
+    """Yield warnings of patients, or other units, that occur in more than one row.
+
+    Asked are the column of ids and those of the frame `file` that are called like
+    units. Rows in groups, and matched sets, are drawn as wholes already.
+    """
     if spec.groups is not None or spec.matched is not None:
         return
     names = [name for name in file if _OWNER.search(name) and name not in spec.used]
@@ -729,22 +739,27 @@ def _repeated_units(spec, file):
         names.insert(0, spec.id)
     for name in names:
         times = readers.text_column(file[name]).value_counts()
+        n_repeated = (times > 1).sum()
         # a column of two values is hardly a name, unless it has that role
-        if not (times > 1).any() or (len(times) < 3 and name != spec.id):
-            continue
-        code = f"{spec.typed('categorical')} {printable(name)}"
-        if len(times) < 4:  # too few to draw halves of
-            problem = f"'{printable(name)}' has {len(times)} values only"
-            yield f"{problem}: if they name kinds, such as sites, {code} codes them"
-            continue
-        problem = (
-            f"{(times > 1).sum()} of the values of '{printable(name)}' come more than"
-            " once: rows of one patient are not independent"
-        )
-        remedy = f"{spec.typed('groups')} {printable(name)} draws whole patients"
-        if name != spec.id:
-            remedy += f" (if they name kinds, such as sites, {code})"
-        yield f"{problem}: {remedy}"
+        is_name = name == spec.id or len(times) > 2
+        if n_repeated and is_name:
+            yield _describe_repeats(spec, name, n_repeated, len(times))
+
+
+def _describe_repeats(spec, name, n_repeated, n_values):
+    """Describe a column of units with repeated values, and what may be done."""
+    code = f"{spec.typed('categorical')} {printable(name)}"
+    if n_values < 4:  # too few to draw halves of
+        problem = f"'{printable(name)}' has {n_values} values only"
+        return f"{problem}: if they name kinds, such as sites, {code} codes them"
+    problem = (
+        f"{n_repeated} of the values of '{printable(name)}' come more than once: rows"
+        " of one patient are not independent"
+    )
+    remedy = f"{spec.typed('groups')} {printable(name)} draws whole patients"
+    if name != spec.id:
+        remedy += f" (if they name kinds, such as sites, {code})"
+    return f"{problem}: {remedy}"
 
 # %% ../../nbs/workshop/frames.ipynb #fr00001
 def _undeclared_gaps(spec, frame, values, gaps):

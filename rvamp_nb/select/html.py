@@ -66,17 +66,19 @@ def _probability_cells(selection, i, word):
 def _feature_rows(selection, columns):
     """Show some columns of the table, (n,) ints, as rows of HTML: name, probability,
     mean and standard deviation, or a mean for each of several classes.
+
+    Numbers have the digits that their standard deviation allows, itself has two.
     """
-    words = decisions(selection, no="not selected")
+    decision = decisions(selection, no="not selected")  # of each column, in a word
     coefficients = rounded(selection.coef_mean, selection.coef_std)
     if coefficients.ndim == 1:
-        spread = rounded(selection.coef_std, selection.coef_std)
-        coefficients = np.stack([coefficients, spread], axis=1)
+        deviations = rounded(selection.coef_std, selection.coef_std)
+        coefficients = np.stack([coefficients, deviations], axis=1)
     for i in columns:
-        # a label is written for a picture, where a dollar needs a backslash
-        name = printable(label(selection.question.columns, i, 40).replace(r"\$", "$"))
-        row = [plain_text(name)]
-        row += _probability_cells(selection, i, words[i])
+        name = label(selection.question.columns, i, 40)
+        name = name.replace(r"\$", "$")  # the backslash is for a picture
+        row = [plain_text(printable(name))]
+        row += _probability_cells(selection, i, decision[i])
         row += [f"{number:g}" for number in coefficients[i]]
         yield row
 
@@ -94,23 +96,26 @@ def _parameter_rows(given, defaults):
 
 
 def _leaders_html(selection, leaders):
-    """Show the leading columns, (n,) ints, as a table, with a line that explains it."""
-    heads = ["mean", "sd"]
-    meaning = "mean and sd are"
+    """Show the leading columns, (n,) ints, as a table, with a line that explains it;
+    return both.
+    """
+    heads = ["feature", "selection probability", "Π", ""]
     if selection.question.columns.K > 1:
-        heads = [
-            plain_text(printable(c, 24)) for c in selection.question.target.classes
-        ]
+        for label_of_class in selection.question.target.classes:
+            heads.append(plain_text(printable(label_of_class, 24)))
         meaning = "the last columns are mean coefficients for each class,"
-    heads = ["feature", "selection probability", "Π", ""] + heads
+    else:
+        heads += ["mean", "sd"]
+        meaning = "mean and sd are"
     table = rows_of_html(_feature_rows(selection, leaders), heads)
     names = selection.question.columns.names
     name = plain_text(repr(printable(names[leaders[0]])))
-    text = (
+    explanation = (
         f"<code>selector.plot_density({name})</code> draws a coefficient;"
         f" <code>selector.summary()</code> has all {len(names):,};"
+        f" {meaning} over resamples, and shrunken."
     )
-    return [table, f"{text} {meaning} over resamples, and shrunken."]
+    return table, explanation
 
 
 def answer_html(selection, given, defaults):

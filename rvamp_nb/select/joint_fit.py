@@ -101,7 +101,10 @@ def fit_jointly(question):
     to_table = columns.turn.toarray()[inside] * columns.unit
     units = np.arange(len(target.y)) if rows.groups is None else rows.groups
     if target.loss == "softmax":
-        model = _softmax_model(A, target, columns.K - 1)
+        # its blocks are (d, d), a number times the identity; intercepts come last
+        d = columns.K - 1
+        table = A[::d, ::d][:, :-1]
+        model = RowModel(table, target.y, target.likelihood.plain)
         return joint_effects(model, units, True, to_table)
     A = rows.with_weight(A)
     units = rows.with_weight(units)
@@ -113,15 +116,6 @@ def fit_jointly(question):
     return joint_effects(
         _row_model(A, target), units, target.loss == "logistic", to_table
     )
-
-
-def _softmax_model(A, target, d):
-    """Make the model of K = d + 1 classes from the table A, (M d, (n + 1) d), of
-    `in_classes`, whose blocks (d, d) are a number times the identity.
-    """
-    one_of_block = A[::d, ::d]
-    without_intercept = one_of_block[:, :-1]  # (M, n)
-    return RowModel(without_intercept, target.y, target.likelihood.plain)
 
 
 def _cox_model(A, target):
@@ -177,7 +171,7 @@ def effects_of_joint_fit(selection, shown, copies, level):
         reasons.append(_reason_of_column(selection, names_of_copies, i))
     has_interval = np.repeat([not reason for reason in reasons], K).astype(bool)
     coefficients = _take_coefficients(found, columns.numbers(shown))
-    fields = joint.intervals(**coefficients, held=has_interval, level=level)
+    fields = joint.intervals(**coefficients, has_interval=has_interval, level=level)
     names = columns.names[shown]
     if K > 1:
         classes = selection.question.target.classes

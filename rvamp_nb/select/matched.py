@@ -38,7 +38,7 @@ def check_roles(spec):
     if spec.matched is None:
         return
     for role in ("time", "groups", "strata", "trials"):
-        if vars(spec)[role] is not None:
+        if getattr(spec, role) is not None:
             raise InputError(
                 f"{spec.typed('matched')} compares a case with its own controls, and"
                 f" draws whole sets of them: drop {spec.typed(role)}"

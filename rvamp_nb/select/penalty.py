@@ -322,7 +322,7 @@ class SelectionProblem:
 
     @property
     def is_used_up(self):
-        """Check whether a search has taken all its steps, or all its work."""
+        """Flag of a search that has taken all its steps, or all its work."""
         return self.max_steps == 1
 
     def solve(self, lam, state=None, tol=None):
@@ -878,7 +878,7 @@ def path_of_one(lam, fit):
     )
 
 
-def _numbers_around(sizes, converged, q, margin):
+def _find_bracket(sizes, converged, q, margin):
     """Find two penalties that have q between them: the last with a size below q before
     the first with one above it, by a share `margin` of q each.
 
@@ -909,7 +909,7 @@ def penalty_at_size(question, path, q):
         return PenaltyChoice(np.nan, fit, note, fit.n_iter)
     # sizes of a coarse path are rough: first those that are clearly off q
     for margin in (0.02, 0.0):
-        above, below = _numbers_around(sizes, converged, q, margin)
+        above, below = _find_bracket(sizes, converged, q, margin)
         if above is not None:
             return _choose_between(question, path, above, below, q)
     # all select more than q, from the largest penalty on, or none does
@@ -979,14 +979,14 @@ def _fit_at_end(question, path, end, q):
     size = question.size(fit.Pi)
     status = "converged"
     if not CLOSE_TO_Q * q <= size <= 1.01 * q:
-        reason = _why_not_met(question, path, end, size > q)
+        reason = _explain_end(question, path, end, size > q)
         status = (
             f"q not met: {size:.3g} selected on average where q = {q:.3g}; {reason}"
         )
     return PenaltyChoice(lam, fit, status, fit.n_iter)
 
 
-def _why_not_met(question, path, end, selects_more):
+def _explain_end(question, path, end, selects_more):
     """Explain why penalty number `end`, which selects more or fewer than q, is the
     nearest to q of its path.
     """
@@ -1003,25 +1003,26 @@ def _why_not_met(question, path, end, selects_more):
     return "no smaller penalty selects more"
 
 # %% ../../nbs/workshop/penalty.ipynb #73000016
-def search(question, steer, q):
+def search(question, path_options, q):
     """Search for the penalty at which q features are selected on average.
 
-    `steer` has the options of a path that is to be followed in full, or is empty; q =
-    inf asks for the last penalty that converges. Unpenalised columns are projected out
-    of all others during the search, so that its steps do not depend on multiples of
-    them, and the answer is about the columns of the question. Returns the
-    `SelectionProblem` (of survival times with the baseline that the answer implies),
-    its `Path`, and the `PenaltyChoice`.
+    `path_options` are those of a path that is to be followed in full, or empty; q = inf
+    asks for the last penalty that converges. Unpenalised columns are projected out of
+    all others during the search, so that its steps do not depend on multiples of them.
+
+    Returns the `SelectionProblem` (of survival times with the baseline that the answer
+    implies), its `Path`, and the `PenaltyChoice`. The fit of the answer is about the
+    columns of the question, the path about the projected ones.
     """
     target = question.target
     y, counts = target.of_rows(question.counts)
     check_own_loss(target.likelihood, y, counts)
     # a projection would fill the zeros of a sparse table
     if is_sparse(question.A) or "covariate" not in question.columns.kind:
-        return _search_or_end(question, steer, q)
+        return _search_or_end(question, path_options, q)
     residuals = question.residuals(question.A, question.prior)
     projected = replace(question, A=residuals)
-    projected, path, answer = _search_or_end(projected, steer, q)
+    projected, path, answer = _search_or_end(projected, path_options, q)
     question = replace(projected, A=question.A)
     # only the answer is fitted to the columns as they are
     if answer.fit.converged:
@@ -1032,7 +1033,7 @@ def search(question, steer, q):
     return question, path, answer
 
 
-def _search_or_end(question, steer, q):
+def _search_or_end(question, path_options, q):
     """Search as `search` does, within `SEARCH_FITS` times what one fit may take: of
     steps, and of work in the losses.
 
@@ -1043,7 +1044,7 @@ def _search_or_end(question, steer, q):
     most_work = work_limit(question.target, question.max_iter) - work_before
     # `SelectionProblem.max_steps` counts from here on
     limited = replace(question, begun=(steps_before, work_before, most_work))
-    solved, path, answer = _search(limited, steer, q)
+    solved, path, answer = _search(limited, path_options, q)
     if solved.is_used_up and not answer.fit.converged:
         n_steps = solved.steps - steps_before
         status = (
@@ -1055,16 +1056,16 @@ def _search_or_end(question, steer, q):
     return replace(solved, begun=question.begun), path, answer
 
 
-def _search_at_baseline(question, steer, q, lam, state):
-    """Search once, by the path that `steer` asks for, or else by a moving penalty.
+def _search_at_baseline(question, path_options, q, lam, state):
+    """Search once: by the path that was asked for, or else by a moving penalty.
 
     A moving penalty begins at a penalty and a state, or None, and survival times let
     their baseline hazard move along; where that fails, a coarse path is walked. Return
     the `Path`, the `PenaltyChoice`, and the baseline at which it was found, or None.
     """
     base = question.target.baseline
-    if steer:
-        path = question.path(**steer)
+    if path_options:
+        path = question.path(**path_options)
         return path, penalty_at_size(question, path, q), base
     moving = None
     if base is not None:
@@ -1079,7 +1080,7 @@ def _search_at_baseline(question, steer, q, lam, state):
     return path, answer, base
 
 
-def _search(question, steer, q):
+def _search(question, path_options, q):
     """Search as `search` does, on the table of the question as it is.
 
     Survival times are searched anew, up to 21 times, until the baseline hazard that
@@ -1089,7 +1090,7 @@ def _search(question, steer, q):
     state = None
     start = question.steps
     for _ in range(21):
-        path, answer, base = _search_at_baseline(question, steer, q, lam, state)
+        path, answer, base = _search_at_baseline(question, path_options, q, lam, state)
         if base is not question.target.baseline:
             question = question.with_baseline(base)
         n_iter = question.steps - start - int(path.n_iter.sum())

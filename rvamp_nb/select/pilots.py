@@ -170,7 +170,7 @@ def draw_study(pilot, study, rng):
     n_true = selected[true].sum()
     return n_true, selected.sum() - n_true
 
-
+# %% ../../nbs/course/57_planning.ipynb #d92496a4
 def _adjust_penalty(A, y, study, options):
     """Find the penalty at which nearly q features are selected, by four secants of
     logarithms at most; return it, and the columns that were selected last.
@@ -192,29 +192,6 @@ def _adjust_penalty(A, y, study, options):
             log_before, gap_before = before
             measured = (gap - gap_before) / (log_lam - log_before)
             slope = np.clip(measured, -10, -0.5)  # ten refits may mislead
-        before = log_lam, gap
-        lam = np.exp(log_lam - np.clip(gap / slope, -1, 1))
-    return lam, columns
-
-
-def _adjust_penalty(A, y, study, laws):
-    """Find the penalty at which nearly q features are selected, by four secants of
-    logarithms at most; return it, and the columns that were selected last.
-    """
-    lam = study.lam
-    columns = None
-    slope = -2.5
-    before = None
-    for _ in range(4):
-        Pi = naive_bootstrap(A, y, lam, n_resamples=10, columns=columns, **laws).Pi
-        columns = np.flatnonzero(Pi)
-        log_lam = np.log(lam)
-        gap = np.log(max(Pi.sum(), 0.1) / study.q)
-        if abs(gap) < 0.1:
-            break
-        if before:
-            log_before, gap_before = before
-            slope = np.clip((gap - gap_before) / (log_lam - log_before), -10, -0.5)
         before = log_lam, gap
         lam = np.exp(log_lam - np.clip(gap / slope, -1, 1))
     return lam, columns

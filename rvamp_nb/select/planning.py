@@ -257,18 +257,20 @@ def _check_promise(power, pfer, max_rows, n_studies):
 
 
 def _solve_study(rows, near, question, promise, bridges=3):
-    """Return the study of so many rows, solved from a near one.
+    """Return the study of so many rows, solved from a `Study` of another size, or None.
 
-    Where the iteration does not converge, sizes between the two bridge the distance.
+    `question` is the number of features and of effects, their size and the noise, and
+    `promise` the options of `predict_study`. Where the iteration does not converge, a
+    size between the two is solved first, their geometric mean, by so many bridges.
     """
     if near and not near.converged:
         near = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = predict_study(rows, *question, near=near, **promise)
-    there = near.rows if near else rows
-    middle = round(np.sqrt(rows * there))
-    if found.converged or not bridges or middle in (rows, there):
+    rows_of_near = near.rows if near else rows
+    middle = round(np.sqrt(rows * rows_of_near))
+    if found.converged or not bridges or middle in (rows, rows_of_near):
         return found
     bridge = _solve_study(middle, near, question, promise, bridges - 1)
     if not bridge.converged:
@@ -276,37 +278,47 @@ def _solve_study(rows, near, question, promise, bridges=3):
     return _solve_study(rows, bridge, question, promise, bridges - 1)
 
 
-def _reachable_thresholds(question, power, threshold, pfer, bound, alike):
-    """Return the thresholds at which some number of rows has the power.
+def _reachable_thresholds(n_features, n_effects, power, thresholds, pfer, bound, alike):
+    """Return those of the thresholds at which some number of rows has the power.
 
-    Raises a ValueError, with the least pfer that would do, where there is none.
+    `alike` says whether all effects are found equally often, as without a pilot. Raises
+    a ValueError, with the least pfer that would do, where there is none.
     """
-    N = question[0]
-    K = question[1]
-    thresholds = [threshold]
-    if threshold is None:
-        thresholds = sorted(PLAN_THRESHOLDS, key=lambda t: abs(t - 0.7))
     reached = []
-    remedies = []
-    for t in thresholds:
-        t, _, q, _ = resolve_error_control(N, np.inf, t, pfer, bound=bound)
-        needed = pilots.q_needed(power, K, t, alike)
-        if needed <= q:
+    limits = []
+    for threshold in thresholds:
+        t, _, q, _ = resolve_error_control(
+            n_features, np.inf, threshold, pfer, bound=bound
+        )
+        q_needed = pilots.q_needed(power, n_effects, t, alike)
+        if q_needed <= q:
             reached.append(t)
         with suppress(ValueError):  # the unimodal bound does not hold everywhere
-            remedies.append((BOUNDS[bound](needed, t, N), t, q, needed))
+            pfer_needed = BOUNDS[bound](q_needed, t, n_features)
+            limits.append(_Limit(pfer_needed, t, q, q_needed))
     if reached:
         return reached
-    what = f"no number of rows gives power = {power:g}"
-    if not remedies:
-        what += f" with bound = {bound!r}: take 'mb', or less power"
-        raise ValueError(f"plan_study: {what}")
-    enough, t, q, needed = min(remedies)
+    problem = f"no number of rows gives power = {power:g}"
+    if not limits:
+        raise ValueError(
+            f"plan_study: {problem} with bound = {bound!r}: take 'mb', or less power"
+        )
+    cheapest = min(limits)
     raise ValueError(
-        f"plan_study: {what}: at threshold {t:g} pfer = {pfer:g} lets a resample select"
-        f" q = {q:.3g} features, and {K} effects need more than {needed:.3g}: raise"
-        f" pfer above {enough:.3g}, or ask for less power"
+        f"plan_study: {problem}: at threshold {cheapest.threshold:g} pfer = {pfer:g}"
+        f" lets a resample select q = {cheapest.q:.3g} features, and {n_effects}"
+        f" effects need more than {cheapest.q_needed:.3g}: raise pfer above"
+        f" {cheapest.pfer_needed:.3g}, or ask for less power"
     )
+
+
+class _Limit(NamedTuple):
+    """What keeps the power out of reach at a threshold; the least pfer comes first."""
+
+    pfer_needed: float
+    threshold: float
+    q: float  # that pfer allows
+    q_needed: float
 
 
 LOCAL_LOSS = 0.05  # of power: a pilot that may hide more is warned of
@@ -416,9 +428,15 @@ def plan_study(
     if pilot is not None and not isinstance(pilot, Pilot):
         pilot = pilot_of(pilot)
     question = _check_question(4, n_features, n_effects, size, noise)[1:]
+    n_features, n_effects, _, _ = question
     promise = dict(pfer=pfer, bound=bound, pilot=pilot)
+    thresholds = [threshold]
+    if threshold is None:
+        thresholds = sorted(PLAN_THRESHOLDS, key=lambda t: abs(t - 0.7))
     alike = pilot is None
-    thresholds = _reachable_thresholds(question, power, threshold, pfer, bound, alike)
+    thresholds = _reachable_thresholds(
+        n_features, n_effects, power, thresholds, pfer, bound, alike
+    )
 
     def ask(t, rows, near):
         return _solve_study(rows, near, question, dict(promise, threshold=t))
@@ -523,49 +541,53 @@ def pilot_of(X):
         )
     A = standardize(X)[0]
     M, N = A.shape
-    _, s, V = np.linalg.svd(A, full_matrices=False)
-    square = s[: len(A) - 1] ** 2
-    factors = pilots.estimate_factors(square, M, N)
+    _, sizes, V = np.linalg.svd(A, full_matrices=False)
+    eigenvalues = sizes[: M - 1] ** 2  # of A A'; centred rows have rank M - 1 at most
+    factors = pilots.estimate_factors(eigenvalues, M, N)
     loadings = np.sqrt(factors)[:, None] * V[: len(factors)]
+    # at most 95 % of a feature's variance is common: something is always its own
     common = (loadings**2).sum(0)
-    loadings *= np.sqrt(0.95 / np.maximum(common, 0.95))  # own variance is positive
-    neighbours = pilots.estimate_neighbours(square, len(factors), M, N)
+    loadings *= np.sqrt(0.95 / np.maximum(common, 0.95))
+    neighbours = pilots.estimate_neighbours(eigenvalues, len(factors), M, N)
     return Pilot(loadings, 1 - (loadings**2).sum(0), neighbours)
 
 
 def _find_by_drawing(ask, study, power, most, pilot, n_studies, rng, progress):
     """Find the study with the power by drawing studies around a number of rows.
 
-    A line through the shares of effects that they find moves the number of rows, in
-    three rounds at most. Returns the `Study` with its simulated selections.
+    `ask(threshold, rows, near)` predicts a study; the first is `study`, and none has
+    more than `most` rows. A line through the shares of effects that drawn studies find
+    moves the number of rows, in three rounds at most. Returns the `Study` with its
+    simulated selections.
     """
     rows = study.rows
-    log_rows = np.empty(0)
-    selections = np.empty((0, 2))
+    planned = []
+    selections = []  # of each planned study: the true and the false ones
 
-    def of_size(rows):
+    def predict(rows):
         return ask(study.threshold, rows, study)
 
     for _ in range(3):
-        sizes = (rows * np.geomspace(0.8, 1.25, 4)).astype(int).clip(8, most)
-        sized = [of_size(int(size)) for size in np.unique(sizes)]
+        # four sizes, up to a quarter more or a fifth less
+        sizes = (rows * np.geomspace(0.8, 1.25, 4)).astype(int)
+        sized = [predict(int(size)) for size in np.unique(sizes.clip(8, most))]
         asked = [sized[n % len(sized)] for n in range(max(n_studies // 2, 4))]
         bar = progress_bar(asked, shown=progress, desc=f"studies of {rows} rows")
-        drawn = [pilots.draw_study(pilot, planned, rng) for planned in bar]
-        selections = np.r_[selections, drawn]
-        log_rows = np.r_[log_rows, np.log([planned.rows for planned in asked])]
-        share = selections[:, 0] / study.n_effects
-        line = pilots.fit_line(log_rows, share)
+        selections += [pilots.draw_study(pilot, one, rng) for one in bar]
+        planned += asked
+        log_rows = np.log([one.rows for one in planned])
+        line = pilots.fit_line(log_rows, np.array(selections)[:, 0] / study.n_effects)
+        # far from the sizes that were drawn the line is no guide
         step = np.clip(line.log_size_for(power) - np.log(rows), -0.5, 0.5)
         rows = int(np.clip(np.ceil(rows * np.exp(step)), 8, most))
         if len(selections) >= n_studies and np.abs(step) < 0.3:
             break
     log_size = np.log(rows)
     distance = np.abs(log_rows - log_size)
-    near = distance <= max(distance.min(), 0.25)
-    return of_size(rows)._replace(
+    is_near = distance <= max(distance.min(), 0.25)
+    return predict(rows)._replace(
         true_selections=float(line.value(log_size)) * study.n_effects,
-        false_selections=float(selections[near, 1].mean()),
+        false_selections=float(np.array(selections)[is_near, 1].mean()),
         n_simulated=len(selections),
         power_se=float(line.error(log_size)),
     )

@@ -72,7 +72,7 @@ def label(columns, i, most=26):
     return name
 
 # %% ../../nbs/workshop/plots.ipynb #6fcc4488
-def _penalties_shown(selection):
+def _scale_penalties(selection):
     """Return the penalties of the path as they are drawn, (L,), in units of one of
     them, and the name of that unit: the reported one, or the largest without an answer.
     """
@@ -94,7 +94,7 @@ def plot_path(selection, ax=None, leaders=8):
     reported Π. The axis above has ΣΠ over what can be selected.
     """
     ax = _new_axes(ax, 8.6, 5.2)
-    lams, unit = _penalties_shown(selection)
+    lams, unit = _scale_penalties(selection)
     ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02))
     ax.set_title(promised(selection), y=1, pad=45)  # above the ticks of ΣΠ

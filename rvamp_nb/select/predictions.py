@@ -40,7 +40,10 @@ def spread(fit, columns, X):
     # for more rows than coefficients one covariance of all coefficients is cheaper
     is_long = len(X) > fit.mean.size
     if is_long:
-        covariance = _covariance_of_unit_rows(law, fit.mean.size)
+        # of predictions for n unit rows, each a coefficient plus the intercept, and for
+        # a row of zeros, the intercept
+        n = fit.mean.size
+        _, covariance = law.predict(np.eye(n + 1, n))
     for rows in _row_slices(X):
         Z = ((X[rows] - columns.center) * columns.unit) @ columns.turn.T
         if is_long:
@@ -51,14 +54,6 @@ def spread(fit, columns, X):
             _, covariance_of_rows = law.predict(Z)
             variances.append(np.diag(covariance_of_rows))
     return np.sqrt(np.maximum(np.concatenate(variances), 0))
-
-
-def _covariance_of_unit_rows(law, n):
-    """Compute the covariance by p̄₂ of predictions, (n + 1, n + 1): those of n unit
-    rows, each a coefficient plus the intercept, and of a row of zeros, the intercept.
-    """
-    _, covariance = law.predict(np.eye(n + 1, n))
-    return covariance
 
 
 def _spread_of_classes(selection, X):

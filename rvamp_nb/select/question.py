@@ -83,12 +83,13 @@ def path_options(asked):
     """Return the arguments of `SelectionProblem.path` from the parameters of the
     estimator (dict); None if they ask for no path.
 
-    A ValueError or TypeError says which `lambdas` will not do.
+    Its `lambdas` are None, the number of penalties (2 or more), or the penalties, (L,),
+    above 0 and decreasing. A ValueError or TypeError says which will not do.
     """
     lambdas = asked["lambdas"]
     if lambdas is None:
         return None
-    if np.ndim(lambdas) == 0:
+    if np.ndim(lambdas) == 0:  # how many
         remedy = "it is the number of penalties; penalties are a list, as in [0.5]"
         try:
             n_lambdas = check_size("StabilitySelection", "lambdas", lambdas, least=2)
@@ -106,21 +107,21 @@ def path_options(asked):
 def read_question(X, y, names, roles, asked):
     """Read a table X (M, N), its target y and the parameters of a selector.
 
-    Return the `SelectionProblem`; what is promised, [threshold, pfer, q]; and notes,
-    texts or "".
-
-    `roles` are the arguments of `row_roles`, `asked` the parameters of the selector. A
-    TypeError or ValueError names the one that will not do.
+    `roles` are the arguments of `row_roles`, `asked` the parameters of the selector.
+    Returns the `SelectionProblem`; what is promised, [threshold, pfer, q]; and notes,
+    texts or "". A TypeError or ValueError names the argument that will not do.
     """
+    # the law of the counts and the loss depend on rows, the penalty on the target
     rows = row_roles(len(X), **roles)
     counts = count_law(asked["resampling"], rows)
+    # a first draw raises where a law of the user's own does not draw M counts
     drawn("resampling", counts, len(X), [np.random.default_rng(0)])
     if isinstance(counts, Grouped):  # chapter 5.2
         reason = "groups: rows that are drawn together are turned into independent ones"
         check_in_memory(X, reason)
     target = read_target(y, asked["loss"], rows, counts, bool(asked["intercept"]))
     _check_intercept(asked, target)
-    A, prior, columns = _read_columns(X, names, target, counts, asked)
+    A, prior, columns = _prepare_features(X, names, target, counts, asked)
     in_memory = chunk_axis(A) is None
     if in_memory:
         A.flags.writeable = False  # so that a fit needs no copy of its own
@@ -134,8 +135,8 @@ def read_question(X, y, names, roles, asked):
         tol=float(asked["tol"]),
         progress=bool(asked["verbose"]),
     )
+    # refits of survival times are exact ones; other losses have refits by turns, too
     if asked["n_resamples"] and target.baseline is not None:
-        # other losses have refits by turns, if need be
         intercept = question.intercept
         check_refittable(A, prior, target.likelihood, intercept, target.baseline)
     threshold, pfer, q, limit_note = resolved_target(
@@ -192,7 +193,7 @@ def _far_notes(X, names, target, y):
     return [f"{fault}: {remedy}" for _, fault in faults]
 
 
-def _read_columns(X, names, target, counts, asked):
+def _prepare_features(X, names, target, counts, asked):
     """Standardise the columns of X and read their penalty; return the table A, the
     prior and the columns' description.
 
@@ -202,13 +203,8 @@ def _read_columns(X, names, target, counts, asked):
     rows = target.rows
     baseline = target.baseline
     factors = by_name("penalty_factor", asked["penalty_factor"], names)
-    prior = read_penalty(
-        asked["prior"],
-        factors,
-        names,
-        np.size(rows.with_weight(np.ones(len(X)))),
-        target.scale,
-    )
+    n_rows = np.size(rows.with_weight(np.ones(len(X))))
+    single_prior = read_penalty(asked["prior"], factors, names, n_rows, target.scale)
     groups = feature_groups.read_groups(asked["column_groups"], names)
     numbers = None
     has_classes = target.loss == "softmax"
@@ -216,14 +212,24 @@ def _read_columns(X, names, target, counts, asked):
         _check_plain(asked, "loss='softmax'", "numbers or two classes")
     if groups is not None:
         _check_plain(asked, "column_groups", "single columns")
-        numbers = feature_groups.group_numbers(groups, names, prior.penalty_factor)
+        numbers = feature_groups.group_numbers(
+            groups, names, single_prior.penalty_factor
+        )
     # Cox's partial likelihood sees differences within a stratum only
     within_strata = None
     if baseline is not None and baseline.strata is not None:
         within_strata = baseline.within_strata
     A, prior, columns = prepare_columns(
-        X, names, prior, rows, counts, numbers, within_strata, target.intercept
+        X,
+        names,
+        single_prior,
+        rows,
+        counts,
+        groups=numbers,
+        within=within_strata,
+        intercept=target.intercept,
     )
+    # single columns first become groups, then features of several classes
     if (columns.group >= 0).any():  # else nothing in a group varies
         A, prior, columns = feature_groups.in_groups(
             A, prior, columns, list(groups), rows.weight

@@ -415,7 +415,9 @@ def to_numeric(frame, na=(), lod=None):
     their limits, and where it is "half", half of those below which a value lies;
     ``attrs["limits"]`` of the numbers counts these cells, {column: cells}.
     """
-    is_real = np.array([_is_real(dtype) for dtype in frame.dtypes], dtype=bool)
+    is_number = pd.api.types.is_numeric_dtype
+    real = [is_number(dtype) and dtype.kind != "c" for dtype in frame.dtypes]
+    is_real = np.array(real, dtype=bool)
     cells = frame.loc[:, ~is_real].to_numpy(dtype=object)
     values = np.empty(frame.shape)
     values[:, is_real] = frame.loc[:, is_real].to_numpy(dtype=float, na_value=np.nan)
@@ -439,11 +441,6 @@ def to_numeric(frame, na=(), lod=None):
     numbers = pd.DataFrame(values, frame.index, frame.columns)
     numbers.attrs["limits"] = n_limits
     return numbers, pd.DataFrame(gaps, frame.index, frame.columns)
-
-
-def _is_real(dtype):
-    """Say whether a column of this dtype has real numbers or truth values."""
-    return pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "c"
 
 # %% ../../nbs/workshop/readers.ipynb #rdfar001
 def far_numbers(values, names):

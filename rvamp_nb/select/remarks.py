@@ -29,7 +29,7 @@ __all__ = ["remarks_on"]
 
 
 def remarks_on(selection):
-    """List warnings about the answer, as (text, kind)."""
+    """Yield warnings about the answer of a `Selection`, as (text, kind)."""
     answered = selection.fit.converged
     diagnostics = selection.diagnostics
     if selection.refit_error:
@@ -64,15 +64,18 @@ def remarks_on(selection):
 
 
 def _remarks(selection):
-    """List warnings about features that may leak the target, and about an answer in
+    """Yield warnings about features that may leak the target, and about an answer in
     which nothing could be selected, as (text, kind).
     """
     question = selection.question
     columns = question.columns
-    chosen = np.flatnonzero(selection.support & (columns.group < 0))
+    # a column of a group has no values of its own in A
+    is_alone = columns.group < 0
+    chosen = np.flatnonzero(selection.support & is_alone)
     values = question.A[:, columns.where[chosen]]
     # with several classes a sample is several rows: the first has the table's values
-    values = values[:: len(values) // len(question.target.y)]
+    rows_a_sample = len(values) // len(question.target.y)
+    values = values[::rows_a_sample]
     for text in suspected(question.target, columns.names, chosen, values):
         yield text, UserWarning
     # where pfer is not met, the status says what to do

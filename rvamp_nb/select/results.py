@@ -110,9 +110,10 @@ class Results:
     ) -> "Effects":
         """Estimate how large effects are, without the bias of the penalty, with
         intervals and p-values, in a model of all columns (`rvamp_nb.debiased_effects`).
-        Intervals are for features that were named beforehand: of those that are
-        selected falsely on the same rows a tenth hold, not .95 (`note` says how many by
-        the loss).
+
+        Intervals are for features that were named beforehand. Where the same rows have
+        selected a feature that has no effect, its interval of 95 % holds the 0 in a
+        tenth of such cases only (`note` has the share for each loss).
 
         Parameters
         ----------
@@ -126,18 +127,30 @@ class Results:
         Returns
         -------
         Effects
-            The change of the target per unit of a column; with two classes that of the
-            log odds of the second, of counts that of the log rate, of survival times
-            that of the log hazard, and `summary()` has odds, rate or hazard ratios.
-            Several classes have an effect each, on the log odds against their geometric
-            mean. Columns that are never penalised are in the model. The penalty is the
-            one that predicts rows best by fits without them (of counts, nearly none).
-            There is no penalty for survival times, several classes, an offset, weights,
-            trials, `groups` of rows and `column_groups`: these need 4 rows, or events,
-            per coefficient. Where there is no interval, `reasons` says why; `together`
-            tests the columns of a group, or the classes of a feature. A ValueError for
-            another loss, a table in chunks, fewer rows or events (also of counts), a
-            bias above 30 %, and where nothing converged.
+            The change of the target per unit of a column. Where there is no interval,
+            `reasons` says why; `together` tests the columns of a group, or the classes
+            of a feature, and `summary()` has odds, rate or hazard ratios.
+
+        Raises
+        ------
+        ValueError
+            For another loss, a table in chunks, too few rows or events, a bias above
+            30 %, and where nothing converged.
+
+        Notes
+        -----
+        The target is, by the loss:
+
+        - two classes: the log odds of the second;
+        - counts: the log rate;
+        - survival times: the log hazard;
+        - several classes: for each its log odds against their geometric mean.
+
+        Columns that are never penalised are in the model. The penalty is the one that
+        predicts rows best by fits without them; of counts it is nearly none. Survival
+        times, several classes, an offset, weights, trials, `groups` of rows and
+        `column_groups` have a model without a penalty, and need 4 rows, or events, per
+        coefficient.
 
         Examples
         --------

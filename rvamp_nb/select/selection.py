@@ -380,19 +380,11 @@ class Kept(NamedTuple):
 def search_for_promise(question, promise, asked):
     """Search for the penalty of a promise (threshold, pfer, q); return what is `Kept`.
 
-    One penalty is fitted as it is. Where one row makes too much of a feature's field
-    for `normal-bound`, the promise is resolved and searched for by `mb-bound` instead,
-    and the status says so. Raises a ValueError where q and pfer were both passed and
-    `mb-bound` cannot keep both.
+    Where one row makes too much of a feature's field for `normal-bound`, the promise is
+    resolved and searched for by `mb-bound` instead, and the status says so. Raises a
+    ValueError where q and pfer were both passed and `mb-bound` cannot keep both.
     """
-    one_penalty = _one_penalty(asked)
-    size = np.inf if one_penalty else promise[-1]
-    result = search_by_refits(question, size, asked)
-    if result is None:
-        result = search(question, path_options(asked), size)
-    kept = Kept(*result, promise, asked)
-    if one_penalty:
-        kept = _without_promise(kept)
+    kept = _search_once(question, promise, asked)
     fit = kept.answer.fit
     share = 0.0
     if asked["bound"] == "gaussian" and fit.converged:
@@ -407,23 +399,35 @@ def search_for_promise(question, promise, asked):
         )
     except ValueError as e:
         raise ValueError(f"{note}: {e}") from e
-    kept = search_for_promise(question, (threshold, pfer, q), dict(asked, bound="mb"))
+    kept = _search_once(question, (threshold, pfer, q), dict(asked, bound="mb"))
     if kept.answer.status == "converged":
         kept = kept._replace(answer=kept.answer._replace(status=note))
     return kept
 
 
-def _without_promise(kept):
-    """Return the search of one penalty, which promises no pfer: its q is the number of
-    features that it selects, and its status is about the fit alone.
+def _search_once(question, promise, asked):
+    """Search for the penalty of a promise, or fit the one penalty that was passed;
+    return what is `Kept`.
+
+    One penalty promises no pfer: q is the number of features that it selects, and its
+    status is about the fit alone.
     """
-    threshold = kept.asked["threshold"] or error_control.DEFAULT_THRESHOLD
-    answer = kept.answer
-    q = np.nan
-    if answer.fit.converged:
-        q = float(kept.question.size(answer.fit.Pi))
-        answer = answer._replace(status="converged")
-    return kept._replace(answer=answer, promise=(threshold, np.nan, q))
+    threshold, pfer, q = promise
+    one_penalty = _one_penalty(asked)
+    if one_penalty:
+        q = np.inf
+    result = search_by_refits(question, q, asked)
+    if result is None:
+        result = search(question, path_options(asked), q)
+    solved, path, answer = result
+    if one_penalty:
+        threshold = asked["threshold"] or error_control.DEFAULT_THRESHOLD
+        pfer = np.nan
+        q = np.nan
+        if answer.fit.converged:
+            q = float(solved.size(answer.fit.Pi))
+            answer = answer._replace(status="converged")
+    return Kept(solved, path, answer, (threshold, pfer, q), asked)
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry2
 def least_pfer(s):
@@ -574,10 +578,11 @@ def _repeated_rows(target, repeated):
 def other_scales(question, lam):
     """Convert a penalty to the scales of other packages, {scale: number}.
 
-    We add lam Σ(r |x| + (1 - r) x² / 2) to the sum of losses over a resample's n rows,
-    for columns of length 1; r is `l1_ratio` of the prior. Others take the mean of the
-    losses, and columns of variance 1 over M rows: x = √M b. So they have t |b| + k b²/2
-    with t = lam r √M / n and k = lam (1 - r) M / n, "per row" t + k. n is the mean.
+    Here lam Σ(r |x| + (1 - r) x² / 2), where r is the `l1_ratio` of the prior, is added
+    to the sum of a resample's losses, and columns have length 1. Other packages take
+    the mean over its n rows, and columns of variance 1 over all M rows: x = √M b. So
+    they have the penalty t |b| + k b² / 2 with t = lam r √M / n and
+    k = lam (1 - r) M / n; "per row" is t + k. n is the mean number of rows.
     """
     target = question.target
     in_groups = question.columns.together
@@ -660,9 +665,9 @@ def _best_penalty(question, random_state, n_folds=10):
             " or leave it out"
         )
     check_in_memory(A, "lambdas='cv'", "give a number, or leave it out")
-    is_held = _held_rows(target, random_state, n_folds)
-    # a fit of more rows than a resample needs a larger penalty
-    n_rows = np.mean(~is_held, axis=1, keepdims=True) / question.of_one.mean
+    is_held = _draw_folds(target, random_state, n_folds)
+    # rows of each fit, in units of those of a resample: its penalty is larger by that
+    size = np.mean(~is_held, axis=1, keepdims=True) / question.of_one.mean
     _, lambdas = empty_model(question)
     # refits take multiples of the penalty of one fit: of some that selects features
     middle = lambdas[PATIENCE]
@@ -670,7 +675,7 @@ def _best_penalty(question, random_state, n_folds=10):
     errors = []
     start = None
     for lam in lambdas:
-        coef, level = refits(1.0 - is_held, n_rows * lam / middle, start)
+        coef, level = refits(1.0 - is_held, size * lam / middle, start)
         start = np.column_stack([coef, level])
         predicted = coef @ A.T + level[:, None]
         losses = [target.likelihood.value(target.y, f) for f in predicted]
@@ -681,7 +686,7 @@ def _best_penalty(question, random_state, n_folds=10):
     return lambdas[best]
 
 
-def _held_rows(target, random_state, n_folds):
+def _draw_folds(target, random_state, n_folds):
     """Divide rows at random into folds, a group into one; return for each fold which
     rows it holds, (n_folds, M) bool, of fewer than n_folds rows one each.
     """

@@ -28,8 +28,8 @@ def the_dask():
 def _keep_lines_whole(source, axis):
     """Return a Dask array whose chunks are whole columns (axis 1) or rows (axis 0).
 
-    Where data must move for that, a warning says what to do, and chunks are cut along
-    the other side until none is larger than Dask's own limit.
+    Where data must move for that, a warning says what to do, and each chunk gets so few
+    columns (rows) that it is no larger than Dask's own limit.
     """
     if source.numblocks[1 - axis] == 1:
         return source

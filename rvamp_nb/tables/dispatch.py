@@ -38,20 +38,28 @@ def as_chunked(A):
             A = the_dask().array.from_array(A)
         return DaskTable(A)
     if sparse.issparse(A):
-        try:  # compiled code reads the indices without a check
-            if A.format == "coo" and A.ndim == 2:
-                sparse.coo_array((A.data, (A.row, A.col)), A.shape)
-            elif A.format in ("csr", "csc", "bsr"):
-                A.check_format()
-        except ValueError as problem:
-            raise ValueError(
-                f"the sparse table is damaged ({problem}): make it again"
-            ) from None
+        _check_sparse(A)
         return ChunkedTable(A)
     if not isinstance(A, np.ndarray) or isinstance(A, np.ma.MaskedArray):
         return None
+    # an array of floats in memory is used as it is
     in_memory = A.dtype == float and not isinstance(A, np.memmap)
-    small = in_memory or A.size <= CHUNK_NUMBERS
-    if small or A.ndim != 2 or A.dtype.kind not in "biuf":
-        return None
-    return ChunkedTable(A)
+    is_table = A.ndim == 2 and A.dtype.kind in "biuf"
+    if is_table and not in_memory and A.size > CHUNK_NUMBERS:
+        return ChunkedTable(A)
+    return None
+
+
+def _check_sparse(A):
+    """Raise a ValueError for a sparse table whose indices are not those of a table:
+    compiled code reads them without a check.
+    """
+    try:
+        if A.format == "coo" and A.ndim == 2:
+            sparse.coo_array((A.data, (A.row, A.col)), A.shape)
+        elif A.format in ("csr", "csc", "bsr"):
+            A.check_format()
+    except ValueError as problem:
+        raise ValueError(
+            f"the sparse table is damaged ({problem}): make it again"
+        ) from None

@@ -58,7 +58,7 @@ def unit_columns(A: TableLike) -> tuple[TableLike, Array, Bools]:
     return B, np.where(constant, 0, size * norm), constant
 
 # %% ../../nbs/workshop/standardize.ipynb #85000031
-class _Sums(NamedTuple):
+class _ColumnSums(NamedTuple):
     """Sums of each column x of a table, (N,) each.
 
     The mean is rough, as it is rounded, but no digits are lost in sums about it.
@@ -84,7 +84,7 @@ def _replace_zeros(size):
 
 
 def _sums_of_chunks(A):
-    """Compute the `_Sums` of a table in chunks.
+    """Compute the `_ColumnSums` of a table in chunks.
 
     Chunks of columns are read once, chunks of rows twice: sizes and means come first.
     """
@@ -101,11 +101,11 @@ def _sums_of_chunks(A):
 
     if A.axis:
         joined, _ = A.map_chunks(sum_columns)
-        return _Sums(*joined)
+        return _ColumnSums(*joined)
     (largest,), (mean,) = A.map_chunks(_largest_and_mean, (), (len(A),))
     size = _replace_zeros(largest.max(1))
     _, (total, squares) = A.map_chunks(sum_rows, (), (mean, size))
-    return _Sums(size, mean, total, squares)
+    return _ColumnSums(size, mean, total, squares)
 
 
 def _unit_columns_of_chunks(A):

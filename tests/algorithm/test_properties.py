@@ -278,7 +278,7 @@ def test_a_penalty_is_the_lasso_and_a_name_its_loss_bit_for_bit(loss):
     one = rvamp_path(A, y, lambdas, loss=loss.name, intercept=True, verbose=False)
     two = rvamp_path(A, y, lambdas, prior=Laplace(1.0), **model, verbose=False)
     np.testing.assert_array_equal(one.Pi, two.Pi)
-    study = dict(signal=ConstantSignal(2.0, 0.1), noise=1.0)
+    study = dict(signal=ConstantSignal(1.0, 0.1), noise=1.0)
     three = state_evolution(0.5, 2.0, loss=loss.name, **study)
     four = state_evolution(0.5, prior=Laplace(2.0), loss=loss, **study)
     assert three.macro == four.macro

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import hashlib
 import importlib
+import inspect
 import io
 import json
 import os
@@ -29,7 +30,7 @@ import pandas as pd
 import pytest
 
 import rvamp_nb
-from rvamp_nb import ElasticNet, StabilitySelection
+from rvamp_nb import ElasticNet, StabilitySelection, refine
 from rvamp_nb.cli import main
 from rvamp_nb.cli_options import arguments
 from rvamp_nb.datasets import load_diabetes
@@ -353,6 +354,24 @@ def test_defaults_of_select(capsys):
     assert re.search(said, unwrapped(capsys.readouterr().out))
     ends = ("csv", "json", "png")
     assert listed() == [f"data-selection.{end}" for end in ends]
+
+
+def test_options_of_the_command_have_the_defaults_of_the_library():
+    asked = vars(arguments("0").parse_args(["select", "data.csv"]))
+    accuracy = inspect.signature(refine).parameters["accuracy"].default
+    params = StabilitySelection().get_params()
+    both = sorted(set(asked) & set(params))
+    assert {"accuracy", "bound", "intercept", "loss", "pfer", "threshold"} <= {*both}
+    assert {name: asked[name] for name in both} == {name: params[name] for name in both}
+    assert accuracy == params["accuracy"]
+
+
+def test_the_main_job_has_the_defaults_of_select():
+    asked = vars(arguments("0").parse_args(["select", "data.csv"]))
+    main_job = vars(arguments("0").parse_args([]))
+    other = {name for name in main_job if main_job[name] != asked.get(name)}
+    assert other == {"command", "file", "force"} and main_job["force"]
+    assert set(asked) <= set(main_job)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -159,6 +159,7 @@ def alike(trees):
     return sorted(" ".join(".".join(one) for one in sorted(h)) for h in several)
 
 
+@cache  # three counts ask for it
 def code_size(text):
     """The tokens of a room's code, and the lines that they stand on: without blank
     lines, comments and docstrings. Where a room lies that is imported from is one
@@ -183,10 +184,11 @@ def code_size(text):
 COMPREHENSIONS = ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
-def forms(tree):
+@cache
+def forms(text):
     """{form: how often} of what puts several things on one line, the names of GOALS."""
     found = Counter()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
             pairs = [t for t in node.targets if isinstance(t, (ast.Tuple, ast.List))]
             found["tuple assignments"] += len(pairs)
@@ -208,7 +210,7 @@ def density(texts):
     found, tokens, lines = Counter(), 0, 0
     for text in texts:
         text = LISTED.sub("", text)  # nbdev writes its list of names
-        found += forms(ast.parse(text))
+        found += forms(text)
         size = code_size(text)
         tokens += size[0]
         lines += size[1]

@@ -179,8 +179,8 @@ def code_shares(nb):
 
 
 def chosen(wanted):
-    """(stem, notebook) of each chapter and room that was asked for."""
-    for folder in "course", "workshop":
+    """(stem, notebook) of each chapter, room and how-to that was asked for."""
+    for folder in "course", "workshop", "howto":
         for path in sorted((NOTEBOOKS / folder).glob("[!_.]*.ipynb")):
             if not wanted or path.stem.startswith(tuple(wanted)):
                 yield path.stem, nbformat.read(path, 4)

@@ -490,9 +490,9 @@ SABOTAGES = [
     # --- coupling ---------------------------------------------------------------------
     Sabotage(
         "algorithm/linalg.py",
-        "a triangle that is mirrored has its diagonal twice",
-        "corner + np.tril(corner, -1).T",
-        "corner + corner.T",
+        "a triangle that is mirrored takes what lies above it",
+        "rows[:, j:].T, where=above",
+        "rows[:, j:].T",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
@@ -562,8 +562,8 @@ SABOTAGES = [
     Sabotage(
         "select/html.py",
         "the name of a column is taken for markup",
-        "row = [plain_text(name)]",
-        "row = [name]",
+        "row = [plain_text(printable(name))]",
+        "row = [printable(name)]",
         "tests/pages/test_html.py::test_a_name_is_text",
     ),
     Sabotage(
@@ -847,7 +847,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a feature that is undecided looks as the others in the picture",
-        "undecided = selection.undecided[which]",
+        "undecided = selection.undecided[leading]",
         "pass",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -926,7 +926,7 @@ SABOTAGES = [
     Sabotage(
         "select/plots.py",
         "a ridgeline is not in standard deviations of the columns",
-        "columns.scale[which] / target.n_rows**0.5",
+        "columns.scale[which] / selection.question.target.n_rows**0.5",
         "columns.scale[which]",
         "tests/pages/test_by_name.py::test_the_ridgeline_has_the_rows_of_the_bars",
     ),
@@ -1461,8 +1461,8 @@ SABOTAGES = [
     Sabotage(
         "course/conditioning.py",
         "what a row did is done the other way round",
-        "begin = from_coordinates(z + side @ moves, state)",
-        "begin = from_coordinates(z - side @ moves, state)",
+        "start = from_coordinates(end + changes @ moves, state)",
+        "start = from_coordinates(end - changes @ moves, state)",
         "tests/inference/test_conditioning.py::test_a_pattern_begins_where_its_row_was_moved_before",
     ),
     Sabotage(
@@ -1739,8 +1739,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/groups.py",
         "a joint loss responds row by row",
-        "responses = slacks @ C",
-        "responses = slacks * C.diagonal(0, -2, -1)[..., None, :]",
+        "responses = slacks @ curvature",
+        "responses = slacks * curvature.diagonal(0, -2, -1)[..., None, :]",
         "tests/inference/test_several_classes.py::test_the_answer_of_rows_is_an_average_of_pulls",
     ),
     Sabotage(
@@ -1955,8 +1955,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "entries that never overlap are fitted in silence",
-        "    if not rows.are_matched() and base.mean_at_risk < FEW_AT_RISK:",
-        "    if rows.strata is not None and base.mean_at_risk < FEW_AT_RISK:",
+        "    if not rows.are_matched() and base.mean_at_risk < 5:",
+        "    if rows.strata is not None and base.mean_at_risk < 5:",
         "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
     ),
     Sabotage(
@@ -2264,7 +2264,7 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "a size without an answer is too small",
-        "if found.converged or not bridges or middle in (rows, there):",
+        "if found.converged or not bridges or middle in (rows, rows_of_near):",
         "if True:",
         "tests/algorithm/test_evolution.py"
         "::test_a_size_without_an_answer_is_reached_by_way_of_sizes_between",

@@ -178,7 +178,7 @@ def test_no_warning_or_progress_bar_is_committed(path):
 @each_notebook
 def test_no_state_of_widgets_is_committed(path):
     """It is long, dead without a kernel, and never the only picture."""
-    remedy = "run it with store_widget_state=False, as CONTRIBUTING.md says"
+    remedy = "run it with tests/helpers/execute.py"
     assert set(notebook(path).metadata) <= {"kernelspec"}, remedy
 
 

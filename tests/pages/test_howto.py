@@ -7,8 +7,9 @@ import re
 import shlex
 
 import pytest
-from minutes import is_honest
+from minutes import count, is_honest
 from notebooks import PATHS, cells, notebook
+from translate import HOW_TOS
 
 from rvamp_nb.cli_options import arguments
 
@@ -22,7 +23,10 @@ def opening(path):
     no prose stands between the two.
     """
     found = HEAD.match(cells(path, "markdown")[1].source)
-    assert found, f"{path.stem} does not begin with the lines that do its job"
+    assert found, (
+        f"the second cell of {path.stem} must begin with *5 minutes. You need …*, an"
+        " empty line, and the lines that do its job, in ```python or ```sh"
+    )
     return found[1], found[2]
 
 
@@ -81,9 +85,13 @@ def test_a_how_to_begins_with_its_lines(path):
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_how_to_takes_as_long_as_it_says(path):
-    assert is_honest(notebook(path)), (
-        "count it with count() of tests/helpers/minutes.py"
-    )
+    counted = count(notebook(path)).minutes
+    assert is_honest(notebook(path)), f"write *{counted:.0f} minutes. You need …*"
+
+
+def test_each_how_to_stands_under_a_task():
+    remedy = "add it to TASKS of docs/translate.py, and run python docs/contents.py"
+    assert sorted(path.stem for path in PAGES) == sorted(HOW_TOS), remedy
 
 
 def test_a_line_that_the_page_does_not_run_is_seen():
@@ -93,6 +101,8 @@ def test_a_line_that_the_page_does_not_run_is_seen():
 
 def test_the_command_has_every_option_on_its_page():
     """In the help as it was printed when the page was last run."""
+    path = "nbs/howto/use_the_command.ipynb"
+    remedy = f"is not on {path}: run python tests/helpers/execute.py {path}"
     [page] = [path for path in PAGES if path.stem == "use_the_command"]
     printed = [
         output.text
@@ -106,7 +116,6 @@ def test_the_command_has_every_option_on_its_page():
         flat = " ".join(text.split())
         for action in parser._actions:
             [*names] = action.option_strings or [action.metavar]
-            assert all(name in flat for name in names), names
-            assert (
-                " ".join(parser._get_formatter()._expand_help(action).split()) in flat
-            )
+            words = parser._get_formatter()._expand_help(action)
+            assert all(name in flat for name in names), f"{names} {remedy}"
+            assert " ".join(words.split()) in flat, f"the help of {names} {remedy}"

@@ -9,9 +9,16 @@ from nbformat import write
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 
+class Package(NamedTuple):
+    name: str
+    version: str = "1"
+
+
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """A small one, with a chapter and a table."""
+    """A small one, with a chapter and a table, and two packages installed: to read of
+    all what they need takes a second.
+    """
     for name, text in {
         "rvamp_nb/room.py": "x = 1\n",
         "tests/truth/table.json": "[1]",
@@ -23,6 +30,10 @@ def repository(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(kept, "ROOT", tmp_path)
     monkeypatch.setattr(kept, "FOLDER", tmp_path / ".kept")
+    monkeypatch.setattr(kept, "requires", {"rvamp-nb": ["numpy"]}.get)
+    monkeypatch.setattr(
+        kept, "distributions", lambda: map(Package, ["numpy", "rvamp-nb"])
+    )
     kept.surroundings.cache_clear()
     yield tmp_path
     kept.surroundings.cache_clear()
@@ -159,11 +170,6 @@ NEEDED = {
     "nbclient": ["click; python_version > '3'", "old; python_version < '3'"],
     "sphinx": ["jinja2>=3", "click", "docutils; extra == 'a'", "mypy; extra == 'b'"],
 }
-
-
-class Package(NamedTuple):
-    name: str
-    version: str = "1"
 
 
 def test_what_only_the_site_brings_is_no_other_key(monkeypatch):

@@ -464,7 +464,8 @@ def test_the_entries_of_the_index_lead_to_pages():
     """Every task and every chapter has some, and none twice."""
     found = topics()
     looked_up = [stem for stem in notebook_files() if stem[:6] in ("course", "howto/")]
-    assert {page_name(stem) for stem in looked_up} <= found.keys()
+    without = {page_name(stem) for stem in looked_up} - found.keys()
+    assert not without, f"add a line for them to docs/topics.txt: {without}"
     known = {page_name(stem) for stem in notebook_files()} | {*reference.beside()}
     assert found.keys() <= known
     for page, entries in found.items():

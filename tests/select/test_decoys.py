@@ -130,7 +130,7 @@ def test_a_draw_without_an_answer_is_no_draw_that_keeps_nothing(monkeypatch):
     from rvamp_nb.select import decoys as room
 
     _, _, s = fitted()
-    monkeypatch.setattr(room, "_lead", lambda *_: np.full(19, np.nan))
+    monkeypatch.setattr(room, "_lead_over_decoys", lambda *_: np.full(19, np.nan))
     with pytest.raises(ValueError, match="no penalty converged"):
         share_kept(s.question_, 1, "factors", 3, 0)
 

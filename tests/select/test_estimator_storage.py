@@ -333,6 +333,8 @@ def test_a_frame_of_dask_with_words_names_the_column():
     frames = pytest.importorskip("dask.dataframe")
     frame = named(X).assign(sex=["f", "m"] * 30)
     refused(fit(frames.from_pandas(frame, npartitions=2)), "'sex'", "no numbers")
+    dated = named(X).assign(seen=pd.date_range("2020", periods=60))
+    refused(fit(frames.from_pandas(dated, npartitions=2)), "'seen'", "dates or times")
     mixed = named(X).assign(flag=[True, False] * 30)
     s = fit(frames.from_pandas(mixed, npartitions=2))()
     assert s.n_features_in_ == 151
