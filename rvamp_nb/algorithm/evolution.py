@@ -591,16 +591,6 @@ def _read_prior(lam, prior, beta, selected):
     features is to be `selected` (a float, or None) by a prior without a penalty.
     """
     prior = read_prior(lam, prior)
-    _check_alike(prior)
-    prior.check(order_parameters.columns_of(prior), beta)
-    if selected is not None:
-        if np.isfinite(beta) or prior.scaled(1.0) is None:
-            raise ValueError("selected needs beta = inf and a penalty such as Laplace")
-    return prior
-
-
-def _check_alike(prior):
-    """Refuse a prior that is not the same for every feature: a ValueError."""
     if isinstance(prior, GroupLasso):
         if len(prior.column_groups.names) > 1:
             raise ValueError(
@@ -609,6 +599,11 @@ def _check_alike(prior):
             )
     elif any(np.ndim(value) for value in vars(prior).values()):
         raise ValueError("prior must be the same for all columns: numbers, not vectors")
+    prior.check(order_parameters.columns_of(prior), beta)
+    if selected is not None:
+        if np.isfinite(beta) or prior.scaled(1.0) is None:
+            raise ValueError("selected needs beta = inf and a penalty such as Laplace")
+    return prior
 
 
 class Spectrum(NamedTuple):

@@ -378,8 +378,8 @@ def _shorten(problem, u, step):
     Return the moves, (G, n), and for which groups another step can improve on them,
     (G,) bool: where rounding decides, none can.
     """
-    moves_little = np.abs(times(problem.V, step)).max(1)
-    is_short = moves_little <= SURE * problem.loss.length_scale
+    change_of_fit = np.abs(times(problem.V, step)).max(1)
+    is_short = change_of_fit <= SURE * problem.loss.length_scale
     length = _lengths(problem, u, step, is_short)
     move = length[:, None] * step
     changes_pull = np.abs(move).max(1) > ROUNDING * np.abs(u).max(1)
@@ -483,15 +483,13 @@ def general_blocks(loss, y, incoming, V, X, fields, counts):
     stretch = STRETCH
     if d == 1:
         stretch = STRETCH_ALONE
-    by_size = zip(incoming.layout.members, V, X, fields)
-    for m, precision, covariance, field in by_size:
-        noise, w = _noises(covariance, field, d)
+    for m, v, x, field in zip(incoming.layout.members, V, X, fields):
+        noise, w = _noises(x, field, d)
         omega = -incoming.h[m] - noise
         by_count = []
         for c in draws:
-            moments = _one_count(loss, y[m], omega, w, c, precision, least, stretch)
-            by_count.append(moments)
-        yield _average_counts(probability, by_count, covariance)
+            by_count.append(_one_count(loss, y[m], omega, w, c, v, least, stretch))
+        yield _average_counts(probability, by_count, x)
 
 
 def _average_counts(p, by_count, X):

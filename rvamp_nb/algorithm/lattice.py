@@ -39,17 +39,6 @@ class _Ends(NamedTuple):
     n_points: np.ndarray
 
 
-def _find_minimisers(loss, y, incoming, c, reach):
-    """Find the outermost tops of each row's posteriors, (M,) each: for the largest
-    count at the mean field, and for the least at fields `reach` below and above it.
-    """
-    V, h, _ = incoming
-    omega = -h + np.array([[0], [-1], [1]]) * reach
-    cV = np.multiply.outer([c.max(), c.min(), c.min()], V)
-    top, left, right = loss.proximal(y, omega, cV)
-    return top, left, right
-
-
 def _find_ends(loss, y, incoming, c, w, beta):
     """Find where the lattice of each row ends: return `_Ends`. c and w, (K,), are
     counts and their probabilities; `incoming` is the `Natural` message to the rows.
@@ -61,7 +50,11 @@ def _find_ends(loss, y, incoming, c, w, beta):
     sd = np.sqrt(chi_hat + V / beta)
     # 7 standard deviations, and up to 9, because slopes may grow like exp(f)
     reach = sd * (7.0 + np.minimum(sd, 2.0))
-    top, left, right = _find_minimisers(loss, y, incoming, c, reach)
+    # tops of the posteriors: at the mean field for the largest count, and for the least
+    # at fields `reach` below and above it
+    omega = -h + np.array([[0], [-1], [1]]) * reach
+    cV = np.multiply.outer([c.max(), c.min(), c.min()], V)
+    top, left, right = loss.proximal(y, omega, cV)
     low = np.minimum(top + h, 0) - reach
     high = np.maximum(top + h, 0) + reach
     # averages are right to 1e-10, so a rare count needs fewer digits
