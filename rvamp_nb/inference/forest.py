@@ -41,7 +41,6 @@ def common_unit(effects, per=None):
         f"plot: per must be 'unit', or 'sd' for the effects of a selector, got {per!r}"
     )
 
-
 # %% ../../nbs/workshop/forest.ipynb #f0re5t08
 CUT = 3  # times the median length of the intervals: longer ones end in an arrow
 
@@ -217,7 +216,6 @@ def _draw_rows(ax, effects, values, scale, rows):
         filled = effects.selected is None or effects.selected[i]
         face = colour if filled else "white"
         ax.plot(scale(point[y]), y, "s", markerfacecolor=face, **marker)
-
 
 
 def _write_columns(ax, heads, columns):
