@@ -122,21 +122,17 @@ def rvamp(A, y, lam, law=COIN, tol=1e-10, max_iter=500):
     var_count = sum(p * c**2 for c, p in law) - mean_count**2
     squares = A**2
     # the first messages: all coefficients are 0, and each row by itself
-    to_x = Message(
-        Q_hat=mean_count * squares.sum(0),
-        h=mean_count * A.T @ y,
-        chi_hat=var_count * squares.T @ y**2,
-    )
-    to_u = Message(Q_hat=squares.sum(1) / A.shape[1], h=0 * y, chi_hat=0 * y)
+    h = mean_count * A.T @ y
+    to_x = Message(mean_count * squares.sum(0), h, var_count * squares.T @ y**2)
+    to_u = Message(squares.sum(1) / A.shape[1], 0 * y, 0 * y)
     for n_iter in range(1, max_iter + 1):
         of_prior, Pi = prior(to_x, lam)
         D, r, T = passed_on_inverted(of_prior, to_x, Pi)
         of_u = passed_on(likelihood(to_u, y, law), to_u)
         joint_mean, new_to_x, new_to_u = coupling(A, D, r, T, of_u)
         mean, _, var = of_prior
-        gap = np.abs(joint_mean - mean).max()
-        fit = Found(mean, var, Pi, to_x, n_iter, gap)
-        if gap < tol:
+        fit = Found(mean, var, Pi, to_x, n_iter, np.abs(joint_mean - mean).max())
+        if fit.gap < tol:
             break
         # half of the way, for the messages not to swing
         to_x = Message(*np.add(to_x, new_to_x) / 2)

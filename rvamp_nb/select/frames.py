@@ -62,7 +62,7 @@ _TOGETHER = [  # roles that one column may have at once
     {"strata", "keep", "ordered"},
 ]
 
-
+# %% ../../nbs/workshop/frames.ipynb #51a5rd01
 def _read_spec(where, typed, asked):
     """Return the `_Spec` of the arguments asked for, {name: value}, after a check.
 
@@ -147,7 +147,7 @@ def _check_levels(spec):
             remedy = f"is the target: name the class you mean with {typed('positive')}"
         raise InputError(f"{typed('reference')}: '{printable(name)}' {remedy}")
 
-
+# %% ../../nbs/workshop/frames.ipynb #51a5ft01
 def _features(spec, file):
     """Return the names of the features: columns without another role.
 

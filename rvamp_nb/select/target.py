@@ -450,7 +450,7 @@ def _poor_strata(base, rows):
             sentences.append(f"strata {format_list(names, poor)} {consequence}")
     return sentences
 
-
+# %% ../../nbs/workshop/target.ipynb #71000rd1
 def read_target(y, loss, rows, counts, intercept=True):
     """Read the target y with its loss as a `Target`.
 
@@ -503,7 +503,7 @@ def read_target(y, loss, rows, counts, intercept=True):
     more = dict(note=note, scale=scale, intercept=intercept)
     return Target(y, name, likelihood, rows, level, classes, **more)
 
-
+# %% ../../nbs/workshop/target.ipynb #71000sv1
 def _read_survival(y, rows, counts):
     """Read survival times as a `Target` with its baseline hazard.
 
