@@ -171,7 +171,7 @@ def effects_of_joint_fit(selection, shown, copies, level):
         reasons.append(_reason_of_column(selection, names_of_copies, i))
     has_interval = np.repeat([not reason for reason in reasons], K).astype(bool)
     coefficients = _take_coefficients(found, columns.numbers(shown))
-    fields = joint.intervals(**coefficients, has_interval=has_interval, level=level)
+    fields = joint.intervals(**coefficients, held=has_interval, level=level)
     names = columns.names[shown]
     if K > 1:
         classes = selection.question.target.classes
