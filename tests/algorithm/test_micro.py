@@ -19,10 +19,20 @@ POISSON = [
 ]
 
 
+def lines_of_code(text):
+    """Count the lines of a module without docstrings, comments and empty lines."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            if ast.get_docstring(node) is not None:
+                node.body = node.body[1:]
+    return sum(bool(line.strip()) for line in ast.unparse(tree).splitlines())
+
+
 def test_it_is_one_page_of_numpy():
     with open(micro.__file__, encoding="utf-8") as file:
         text = file.read()
-    assert text.count("\n") <= 150
+    assert lines_of_code(text) <= 100
     tree = ast.walk(ast.parse(text))
     names = [n.names[0].name for n in tree if isinstance(n, ast.Import)]
     froms = [

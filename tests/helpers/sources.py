@@ -6,8 +6,8 @@ from house import rooms
 
 
 def calls(texts=None):
-    """(room, name, "room:line") of every call of a plain name."""
+    """(room, name, "room:line", number of arguments) of every call of a plain name."""
     for room, text in (rooms() if texts is None else texts).items():
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                yield room, node.func.id, f"{room}:{node.lineno}"
+                yield room, node.func.id, f"{room}:{node.lineno}", len(node.args)
