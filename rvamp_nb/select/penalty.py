@@ -1083,27 +1083,34 @@ def _search_at_baseline(question, path_options, q, lam, state):
 def _search(question, path_options, q):
     """Search as `search` does, on the table of the question as it is.
 
-    Survival times are searched anew, up to 21 times, until the baseline hazard that
-    the answer implies is the one with which it was found.
+    One search is enough but for survival times, whose loss needs a baseline hazard. An
+    answer implies a hazard, and this one has to be that with which it was found. So the
+    search is repeated with the implied one, up to 21 times in all, until both agree.
+
+    Returns the question with its last hazard, the last `Path`, and the `PenaltyChoice`,
+    whose n_iter are the steps of all searches without those of that path.
     """
     lam = None
     state = None
-    start = question.steps
+    steps_before = question.steps
     for _ in range(21):
         path, answer, base = _search_at_baseline(question, path_options, q, lam, state)
+        # the search itself may have moved the hazard
         if base is not question.target.baseline:
             question = question.with_baseline(base)
-        n_iter = question.steps - start - int(path.n_iter.sum())
-        answer = answer._replace(n_iter=n_iter)
         if base is None or not answer.fit.converged:
-            return question, path, answer
+            break
         implied_base = base.updated(answer.fit.last.u)
         # a distance is a share of the largest hazard
-        if implied_base is base or implied_base.distance(base) < 1e-3:
-            return question, path, answer
+        if implied_base.distance(base) < 1e-3:
+            break
         question = question.with_baseline(implied_base)
         # the next question is nearly the same: begin at its answer
         lam = answer.lam
         state = answer.fit.messages
-    status = "fell back: after 20 rounds the baseline hazard still moves"
-    return question, path, answer._replace(status=status)
+    else:  # they never agreed
+        answer = answer._replace(
+            status="fell back: after 20 rounds the baseline hazard still moves"
+        )
+    n_iter = question.steps - steps_before - int(path.n_iter.sum())
+    return question, path, answer._replace(n_iter=n_iter)

@@ -91,31 +91,33 @@ def q_needed(power, n_effects, threshold, alike):
 def fit_row_spectrum(t, share, ratio, N):
     """Choose eigenvalues e of AA' and their weights w, (k,) each, by `one-row`.
 
-    t, (n,), are the eigenvalues of the features' covariance, `share` the share of each,
-    and ratio is M / N. The equation gives for each m > 0 the s at which (1/M) tr
-    (AA' + s)⁻¹ = m, which in eigenvalues is Σ w / (e + s). With 200 such pairs the
-    weights on a grid of e follow by nonnegative least squares, beside two sums that are
-    known: Σ w = 1 and, for columns of length one, ratio Σ w e = 1.
+    t, (n,), are the eigenvalues of the features' covariance, share, (n,), what share of
+    the N features has each, and ratio is M / N. For every m > 0 `one-row` gives the s
+    at which m = (1/M) tr (AA' + s)⁻¹. In eigenvalues this trace is Σ w / (e + s). So
+    200 pairs (m, s) are computed, and weights on a grid of e are fitted to them by
+    nonnegative least squares. Two sums are known besides, and fitted, too: Σ w = 1 and,
+    for columns of length one, ratio Σ w e = 1.
     """
 
-    def total(m):  # 1 / m = s + total(m)
+    def total(m):  # (N/M) ⟨t / (1 + m t)⟩, so that 1 / m = s + total(m)
         return (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
 
-    least = 1e-4  # of s: a table's eigenvalues lie between these
+    # 1. pairs: s between these, for a table's eigenvalues lie there
+    least = 1e-4
     most = 10.0 * N
 
     def above_least(log_m):
         return np.exp(-log_m) - total(np.exp(log_m)) - least
 
-    # s falls with m, and is `least` at the largest m
+    # s falls with m: the largest m is that at which s is `least`
     log_largest_m = brentq(above_least, -np.log(2 * most), -np.log(least / 2))
     m = np.exp(np.linspace(-np.log(most), log_largest_m, 200))
     s = np.maximum(1 / m - total(m), least)
+    # 2. weights: each pair is an equation Σ w s / (e + s) = s m, times s for numbers
+    # from 0 to 1. Times 30 each known sum counts, squared, as 900 pairs
     e = np.r_[0, np.geomspace(1e-3, 2 * N, 240)]
-    # Σ w s / (e + s) = s m for each pair; both sums count as 900 pairs
-    kernel = np.vstack(
-        [s[:, None] / (e + s[:, None]), 30 * np.ones(len(e)), 30 * (e * ratio)]
-    )
+    of_pairs = s[:, None] / (e + s[:, None])
+    kernel = np.vstack([of_pairs, 30 * np.ones(len(e)), 30 * (e * ratio)])
     w, _ = nnls(kernel, np.r_[s * m, 30, 30], maxiter=10_000)
     return e[w > 0], w[w > 0] / w.sum()
 

@@ -347,13 +347,19 @@ def plot_ridgeline(selection, ax=None, leaders=20):
 
 
 def _draw_ridges(selection, ax, which):
-    """Draw densities, atoms and refits of the columns `which`, (n,), as ridges.
+    """Draw a ridge for each of n columns, `which`: densities, zeros and refits.
 
-    The densities of several classes share a line; their refits are not drawn.
+    A ridge stands on a line of its own, and the lines are 1 apart. Without classes it
+    has one curve, the density of its coefficient, and in grey the refits. With K
+    classes its K coefficients have a curve each on the same line, and refits are not
+    drawn. The bar at 0 is as high as zero is probable: `_RIDGE` for 1. Coefficients are
+    times the sd of their columns.
     """
     columns = selection.question.columns
+    # the scale of a column is its length: √M times its sd
     sd = columns.scale[which] / selection.question.target.n_rows**0.5
     sd = np.repeat(sd, columns.K)
+    # n K densities, or n without classes; the K of a column follow each other
     law = p1(selection, _names(selection, which))
     law = replace(law, unit=law.unit * sd)
     draws = None
@@ -362,23 +368,25 @@ def _draw_ridges(selection, ax, which):
     low, high = _find_limits(law, draws)
     x = np.linspace(low, high, 801)
     curves = law.pdf(x)
-    # a curve that is as high as its feature is probable
-    scales = _RIDGE * (1 - law.atom) / np.maximum(curves.max(1), 1e-300)
-    lines = np.arange(len(which)) + 0.4  # the axis points down
+    # with its factor a curve is as high as its coefficient is probably not zero
+    factors = _RIDGE * (1 - law.atom) / np.maximum(curves.max(1), 1e-300)
+    lines = np.arange(len(which)) + 0.4  # a height is subtracted: the axis points down
     colour_of_atom, colours = _choose_colours(columns)
-    for k, height in enumerate(curves * scales[:, None]):
+    for k, height in enumerate(curves * factors[:, None]):
         row, class_number = divmod(k, columns.K)
+        # what is as flat as the line itself is left out
         visible = np.where(height > 3e-3, lines[row] - height, np.nan)
         ax.plot(x, visible, color=colours[class_number], linewidth=1.4)
     ax.hlines(lines, low, high, color=COLOURS["muted"], linewidth=0.6, zorder=0)
-    # the coefficients of a feature are zero together
+    # the coefficients of a feature are zero together: the first of K tells it
     atoms = _RIDGE * law.atom[:: columns.K]
     ax.vlines(0 * lines, lines - atoms, lines, colour_of_atom, linewidth=3)
     if columns.K > 1:
         names = map(str, selection.question.target.classes)
+        # the curves of the first feature, one of each class
         ax.legend(ax.lines[: columns.K], names, loc="lower right")
     elif draws is not None:
-        _draw_refits(ax, draws, lines, scales, _make_bins(low, high))
+        _draw_refits(ax, draws, lines, factors, _make_bins(low, high))
     ax.set_xlim(low, high)
 
 

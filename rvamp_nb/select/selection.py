@@ -489,12 +489,13 @@ def _promises_to_keep(question, asked, least):
 
 
 def _entry_pfers(question, asked, log_sizes, Pi):
-    """Find the least pfer at which each of n columns reaches the threshold, (n,).
+    """Find the least pfer at which each of n columns is selected, (n,); nan for none.
 
-    Pi, (n, L), are its probabilities at the penalties where ΣΠ is exp(log_sizes), (L,),
-    rising. Between them their probits are interpolated by monotone cubics. A pfer leads
-    to a threshold and to a q = ΣΠ; a column is selected where its probit there exceeds
-    that of the threshold. The least pfer is nan where this never happens.
+    Pi, (n, L), are the columns' probabilities at L penalties, and log_sizes, (L,), the
+    logarithm of ΣΠ over all columns at each, rising. A pfer leads to a threshold and to
+    a q, the ΣΠ at which its penalty is. The margin of a column at a pfer is
+    probit(Π at q) - probit(threshold), and it is selected where that is not negative.
+    Between the L penalties, probit(Π) is a monotone cubic of log ΣΠ.
     """
     probits = ndtri(np.clip(Pi, 1 - _SURE, _SURE))
     curves = PchipInterpolator(log_sizes, probits, axis=1, extrapolate=False)
@@ -503,16 +504,25 @@ def _entry_pfers(question, asked, log_sizes, Pi):
     first_size = max(np.exp(log_sizes[0]), 0.05)
     first_pfer = _bound_of(question, asked, lowest_threshold, first_size)
     pfers, thresholds, q = _promises_to_keep(question, asked, first_pfer)
-    margin = curves(np.log(q)) - ndtri(np.minimum(thresholds, _SURE))
-    margin[np.isnan(margin)] = -np.inf  # beyond the path
-    # the first pfer that selects the column, and the one before
-    k = (margin >= 0).argmax(1)
-    rows = np.arange(len(Pi))
-    after = margin[rows, k]
-    before = np.where(k > 0, margin[rows, k - 1], -np.inf)
-    # between the two the margin is 0 at this share of the way back
+    margins = curves(np.log(q)) - ndtri(np.minimum(thresholds, _SURE))
+    margins[np.isnan(margins)] = -np.inf  # q is beyond the path
+    return _find_first_crossings(pfers, margins)
+
+
+def _find_first_crossings(pfers, margins):
+    """Find the pfer at which each margin reaches 0 from below, (n,); nan for never.
+
+    margins, (n, k), are those at the first k of pfers, which rise by one factor.
+    Between two pfers a margin is taken as a straight line over log pfer.
+    """
+    first = (margins >= 0).argmax(1)  # number of the first True; 0 if there is none
+    rows = np.arange(len(margins))
+    after = margins[rows, first]
+    # nothing is before the first pfer: -inf makes the share 0
+    before = np.where(first > 0, margins[rows, first - 1], -np.inf)
+    # the line is 0 at this share of the way from `after` back to `before`
     share = after / (after - before)
-    entries = pfers[k] * (pfers[0] / pfers[1]) ** share
+    entries = pfers[first] * (pfers[0] / pfers[1]) ** share
     return np.where(after >= 0, entries, np.nan)
 
 # %% ../../nbs/workshop/selection.ipynb #e16light2
@@ -582,9 +592,11 @@ def other_scales(question, lam):
     to the sum of a resample's losses, and columns have length 1. Other packages take
     the mean over its n rows, and columns of variance 1 over all M rows: x = √M b. So
     they have the penalty t |b| + k b² / 2 with t = lam r √M / n and
-    k = lam (1 - r) M / n; "per row" is t + k. n is the mean number of rows.
+    k = lam (1 - r) M / n; "per row" is t + k, and its `l1_ratio` is t / (t + k). n is
+    the mean number of rows of a resample.
     """
     target = question.target
+    loss = target.loss
     in_groups = question.columns.together
     if not in_groups and not isinstance(question.prior, Penalty):
         return {"rvamp_nb": lam}
@@ -594,21 +606,22 @@ def other_scales(question, lam):
     lam_1 = lam / (r + (1 - r) * target.scale)  # an elastic net's factor
     t = lam_1 * r * M**0.5 / n
     k = lam_1 * (1 - r) * M / n
+    per_row = t + k
     if in_groups:
-        package = "glmnet lambda" if target.loss == "softmax" else "grpreg lambda"
+        package = "glmnet lambda" if loss == "softmax" else "grpreg lambda"
         return {"rvamp_nb": lam, "per row": t, package: t}
-    scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
-    if target.loss == "squared":
+    scales = {"rvamp_nb": lam, "per row": per_row, "l1_ratio": t / per_row}
+    if loss == "squared":
         # glmnet divides the target by its deviation before it adds the square
         scales["glmnet lambda"] = t + k * target.scale
-        scales["scikit-learn alpha"] = t + k
-    elif target.loss == "logistic":
-        scales["glmnet lambda"] = t + k
-        scales["scikit-learn C"] = 1 / (n * (t + k))  # on the sum of losses
-    elif target.loss == "poisson":
-        scales["glmnet lambda"] = t + k
-    elif target.loss == "survival":
-        scales["scikit-survival alpha"] = t + k
+        scales["scikit-learn alpha"] = per_row
+    elif loss == "logistic":
+        scales["glmnet lambda"] = per_row
+        scales["scikit-learn C"] = 1 / (n * per_row)  # on the sum of losses
+    elif loss == "poisson":
+        scales["glmnet lambda"] = per_row
+    elif loss == "survival":
+        scales["scikit-survival alpha"] = per_row
     if not target.intercept:  # glmnet still divides columns by their deviations
         scales.pop("glmnet lambda", None)
     return scales
@@ -653,34 +666,37 @@ PATIENCE = 8  # penalties after the best one that are tried
 def _best_penalty(question, random_state, n_folds=10):
     """Return the penalty that predicts held-out rows best in cross-validation.
 
-    The folds, of rows or of groups, are refitted exactly, at the penalty per row of the
-    resamples, down from the largest penalty until `PATIENCE` more predict no better.
-    Raises a ValueError where there are no such refits.
+    Each fold, of rows or of whole groups, is held out once, and the other rows are
+    refitted without approximation. The penalty of a fit is lam times its number of rows
+    over that of a resample, so that it is the same per row. Penalties are tried from
+    the largest down, until `PATIENCE` more predict no better than the best. Raises a
+    ValueError where there are no such refits.
     """
     target = question.target
-    A = question.A
     if question.columns.together or target.baseline is not None:
         raise ValueError(
             "lambdas='cv' knows single columns, and no survival times: give a number,"
             " or leave it out"
         )
-    check_in_memory(A, "lambdas='cv'", "give a number, or leave it out")
+    check_in_memory(question.A, "lambdas='cv'", "give a number, or leave it out")
     is_held = _draw_folds(target, random_state, n_folds)
-    # rows of each fit, in units of those of a resample: its penalty is larger by that
-    size = np.mean(~is_held, axis=1, keepdims=True) / question.of_one.mean
+    # rows of each fit over those of a resample, (folds, 1)
+    row_ratio = (~is_held).mean(1, keepdims=True) / question.of_one.mean
     _, lambdas = empty_model(question)
-    # refits take multiples of the penalty of one fit: of some that selects features
-    middle = lambdas[PATIENCE]
-    refits = refitter(question.solve(middle))
+    # refits take their penalties as multiples of that of one fit: any will do that
+    # selects features, as the ninth does
+    unit_lam = lambdas[PATIENCE]
+    refits = refitter(question.solve(unit_lam))
     errors = []
     start = None
     for lam in lambdas:
-        coef, level = refits(1.0 - is_held, size * lam / middle, start)
+        coef, level = refits(1.0 - is_held, row_ratio * lam / unit_lam, start)
         start = np.column_stack([coef, level])
-        predicted = coef @ A.T + level[:, None]
+        # all rows by each fit, (folds, M)
+        predicted = coef @ question.A.T + level[:, None]
         losses = [target.likelihood.value(target.y, f) for f in predicted]
         errors.append(np.sum(losses, where=is_held))
-        best = int(np.nanargmin(errors))
+        best = np.nanargmin(errors)
         if len(errors) > best + PATIENCE:
             break
     return lambdas[best]
@@ -792,38 +808,45 @@ def with_refits(s, accuracy=None, n_resamples=None):
 
 # %% ../../nbs/workshop/selection.ipynb #e16found2
 def select(question, promise, asked, repeated):
-    """Solve a `SelectionProblem` and return its `Selection`.
+    """Solve a `SelectionProblem` and return its `Selection`, by default with refits.
 
-    `promise` has threshold, pfer and q; `asked` the arguments of the estimator, a dict;
-    `repeated` the sets of equal rows, a list of int arrays.
+    `promise` is threshold, pfer and q; `asked` are the arguments of the estimator, a
+    dict; `repeated`, for the diagnostics, are sets of equal rows, a list of int arrays.
+    Where the fit did not converge, nothing is selected and no bound is known.
     """
     kept = search_for_promise(question, promise, asked)
+    # the search may change the baseline hazard of the question, and asked["bound"]
     question = kept.question
+    asked = kept.asked
     answer = kept.answer
     fit = answer.fit
-    asked = kept.asked
     threshold, pfer, q = kept.promise
+    # fields of the `Selection`; a threshold may be raised to keep the pfer
     reached = dict(threshold=threshold, pfer_bound=np.nan, status=answer.status)
     if fit.converged:
-        sums = (fit.Pi,)
-        reached = bound_reached(question, asked, threshold, pfer, answer.status, sums)
-    s = Selection(
+        reached = bound_reached(
+            question, asked, threshold, pfer, answer.status, [fit.Pi]
+        )
+    if _one_penalty(asked):  # it promised no pfer: show the bound that it reaches
+        pfer = reached["pfer_bound"]
+    probabilities = selection_fields(question, fit, reached["threshold"])
+    selection = Selection(
         question,
         answer.lam,
         fit,
         path=replace(kept.path, states=()),
         n_iter=int(kept.path.n_iter.sum()) + answer.n_iter,
         q=q,
-        pfer=reached["pfer_bound"] if _one_penalty(asked) else pfer,
+        pfer=pfer,
         diagnostics=diagnose_selection(question, kept.path, answer, q, repeated),
         lambda_scales=other_scales(question, answer.lam),
         asked=asked,
         **reached,
-        **selection_fields(question, fit, reached["threshold"]),
+        **probabilities,
     )
     if asked["n_resamples"] == 0 or not fit.converged:
-        return replace(s, **coefficients(s))
-    return _refitted_if_possible(s)
+        return replace(selection, **coefficients(selection))
+    return _refitted_if_possible(selection)
 
 
 def _refitted_if_possible(s):
@@ -854,8 +877,13 @@ def _refitted_if_possible(s):
 # %% ../../nbs/workshop/selection.ipynb #79c01001
 @located.register(Selection)
 def _located_columns(s, which):
-    """Return chosen columns of a selection as `Located`, on the scale of the table, for
-    `which` of their names or numbers; of several classes a coefficient for each.
+    """Return where in a fit the coefficients of chosen features are, as `Located`.
+
+    `which` are names or numbers of n features of the table (or one). A feature has K
+    coefficients, one for each class, or else K = 1, so there are n K of them. The fit
+    has columns and units of its own: coefficient j of the table is
+    unit[j] · Σᵢ turn[i, j] · (coefficient i of the fit), with the `Columns` of the
+    question. That sum has one term, or several in a group of columns and with classes.
 
     Raises a ValueError where nothing converged.
     """
@@ -865,19 +893,18 @@ def _located_columns(s, which):
     columns = s.question.columns
     features = chosen_columns(columns.names, which)
     names = columns.names[features]
-    in_fit = columns.where[features]  # numbers of the fit's columns
-    on_table = features  # numbers of the table's coefficients
-    if columns.basis is not None:
+    in_fit = columns.where[features]  # numbers i, (n,) or (n K,)
+    on_table = features  # numbers j, (n,) or (n K,)
+    if columns.basis is not None:  # several classes
         in_fit = np.repeat(in_fit, columns.K)
         on_table = columns.numbers(features)
         classes = s.question.target.classes
         names = [f"{name}, {label}" for name in np.ravel(names) for label in classes]
     unit = columns.unit[on_table]
-    # a coefficient of a group combines several of the fit's
-    if columns.together:
+    if columns.together:  # several terms: a sparse row of turn[:, j] for each j
         shares = columns.turn.T.tocsr()[np.ravel(on_table)]
         return Located(fit, in_fit, unit, names, shares)
-    # else each is one of the fit's, times a sign and share
+    # one term: each column j of turn has one entry, and `data` holds them in order
     return Located(fit, in_fit, columns.turn.data[on_table] * unit, names)
 
 # %% ../../nbs/workshop/selection.ipynb #83eff004
@@ -888,9 +915,11 @@ NEARLY_NONE = 1e-5  # of the largest penalty of the path: that of counts
 def fit_for_effects(question):
     """Fit all rows once, without resampling, for the estimation of effects.
 
-    The penalty is the one that predicts rows best by fits without them, among those
-    whose predictions are not too cautious (`calibration`), if there are any; for counts
-    it is the smallest one of the path. Returns the fit.
+    The penalty is chosen on a path, from large to small. For counts it is the smallest
+    one. Otherwise it is the one whose fit predicts rows best that are left out, among
+    the fits whose predictions are not too cautious, or among all where each is. The
+    path ends early where the error has risen well above that of the best fit so far.
+    Returns the fit.
     """
     prior = replace(question.prior, randomize=FixedFactor())
     question = replace(question, prior=prior, counts=NoResampling())
@@ -898,25 +927,35 @@ def fit_for_effects(question):
         path = question.path(None, n_lambdas=10, lambda_min_ratio=NEARLY_NONE)
         lam, state = path.near(path.lambdas[-1])
         return question.solve(lam, state, tol=1e-6)
-    # of each fit of the path; False is less than True, so that the least pair has the
-    # smallest error of those that are not too cautious
-    cautious_and_error = []
+    judged = []  # a pair (is_cautious, error) for each fit of the path
 
-    def enough(fit):
-        problem = fit.problem
-        predictions = left_out_predictions(fit)
-        error = problem.likelihood.value(problem.y, predictions).sum()
-        is_cautious = effects.calibration_slope(fit) > effects.CAUTIOUS
-        cautious_and_error.append((is_cautious, error))
-        _, least_error = min(cautious_and_error)
+    def has_risen(fit):
+        judged.append(_judge_predictions(fit))
+        _, error = judged[-1]
+        _, least_error = min(judged)
         return error > RISEN * least_error
 
-    path = question.path(None, penalty.COARSE_TOL, until=enough, lambda_min_ratio=1e-3)
+    path = question.path(
+        None, penalty.COARSE_TOL, until=has_risen, lambda_min_ratio=1e-3
+    )
     lam = path.lambdas[-1]
-    tried = list(zip(cautious_and_error, path.lambdas[path.converged]))
+    tried = list(zip(judged, path.lambdas[path.converged]))
     if tried:
         _, lam = min(tried)
     return question.solve(lam, tol=1e-6)
+
+
+def _judge_predictions(fit):
+    """Return how a fit predicts rows that are left out: (is_cautious, error).
+
+    The lesser of two pairs is the better fit: False is less than True, so one that is
+    not too cautious (`calibration`) comes first, and then the smaller error counts.
+    """
+    problem = fit.problem
+    predictions = left_out_predictions(fit)
+    error = problem.likelihood.value(problem.y, predictions).sum()
+    is_cautious = effects.calibration_slope(fit) > effects.CAUTIOUS
+    return is_cautious, error
 
 # %% ../../nbs/workshop/selection.ipynb #83eff006
 _REASONS = {
@@ -944,28 +983,26 @@ def _reason(columns, effects_of_A, copies, i):
 
 
 def _effects_of_columns(s, shown, copies, level):
-    """Return fields of the `Effects` of single columns by the debiased Lasso.
+    """Return fields of the `Effects` of n single columns, by the debiased Lasso.
 
-    `shown`, (n,), are their numbers in the table, `copies`, (n,), the names of the near
-    copies of each, as text.
+    s is the `Selection`, `shown`, (n,), are the columns' numbers in its table, and
+    `copies`, (n,), the names of the near copies of each, as text. Each array of the
+    fields is (n,). Estimates and errors are on the scale of the table: those of A's
+    columns times `unit`, the inverse scale. `level` is that of the intervals.
     """
     columns = s.question.columns
     effects_of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
-    where = columns.where[shown]
-    unit = columns.unit[shown]
-    # the effect of near copies cannot be divided among them
+    in_A = columns.where[shown]  # which of A's columns each is
+    # the effect of near copies cannot be divided among them: it is nan
     is_single = copies == ""
-
-    def of_shown(values):
-        return np.where(is_single, values[where], np.nan)
-
+    unit = np.where(is_single, columns.unit[shown], np.nan)
     return dict(
-        estimate=of_shown(effects_of_A.estimate) * unit,
-        se=of_shown(effects_of_A.se) * unit,
-        ci_low=of_shown(effects_of_A.ci_low) * unit,
-        ci_high=of_shown(effects_of_A.ci_high) * unit,
-        p_value=of_shown(effects_of_A.p_value),
-        status=np.where(is_single, effects_of_A.status[where], "none"),
+        estimate=effects_of_A.estimate[in_A] * unit,
+        se=effects_of_A.se[in_A] * unit,
+        ci_low=effects_of_A.ci_low[in_A] * unit,
+        ci_high=effects_of_A.ci_high[in_A] * unit,
+        p_value=np.where(is_single, effects_of_A.p_value[in_A], np.nan),
+        status=np.where(is_single, effects_of_A.status[in_A], "none"),
         level=level,
         names=columns.names[shown],
         reasons=[

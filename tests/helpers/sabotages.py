@@ -2221,8 +2221,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "effects stay in units of unit columns",
-        "unit = columns.unit[shown]",
-        "unit = 1",
+        "np.where(is_single, columns.unit[shown], np.nan)",
+        "np.where(is_single, 1.0, np.nan)",
         "tests/select/test_selected_effects.py::test_units_of_columns_and_of_the_target",
     ),
     Sabotage(
