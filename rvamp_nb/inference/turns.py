@@ -496,7 +496,7 @@ def _check_resampled(fit):
         raise ValueError("Turns: `cases` of a prior of your own are not drawn")
 
 
-def _with_ones(fit, columns):
+def _append_intercept(fit, columns):
     """Append the number of the intercept to columns, (n,) ints, if the fit has one: it
     is the coefficient of a column of ones, which follows the N columns of features.
     """
@@ -527,7 +527,7 @@ class Turns:
         N = len(fit.mean)
         if columns is None:
             columns = np.arange(N)
-        with_ones = _with_ones(fit, columns)
+        with_ones = _append_intercept(fit, columns)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
         largest = [np.abs(v).max() + 1e-300 for v in (y, to_prior.h, to_rows.h)]
         if np.abs(np.log10(largest)).max() > IN_RANGE:  # beyond the range of 32 bits
@@ -712,7 +712,7 @@ class OneCurvature:
         """
         p = fit.problem
         loss, weight, offset = row_loss(p.likelihood)
-        with_ones = _with_ones(fit, columns)
+        with_ones = _append_intercept(fit, columns)
         self.penalty = partial(thresholds, fit, with_ones)
         prior = fit.prior.of_columns(columns, len(fit.mean))
         self.factors = Factors(prior, len(columns), loss, p.y, offset)
