@@ -346,9 +346,16 @@ def _pad_faces(used):
 
 
 def _newton_step(p, going, at, pull):
-    """Take one Newton step of b refits of a `_Many`, each on its used columns alone,
-    and write it into the `_Iterates` at, (b', n), in which they are numbered `going`,
-    (b,). `pull`, (b, n), is minus the slope of the loss.
+    """Take one Newton step of b refits of a `_Many`, each on its used columns (its
+    face) alone. `pull`, (b, n), is minus the slope of the loss.
+
+    The step d solves (H + k + small) d = pull - k z - t sign: H are the second
+    derivatives of the loss, t and k the penalties, and `small` is a ridge that keeps H
+    from being singular. It is shortened where a coefficient z would change its sign or
+    the loss would rise, and a coefficient that ends at 0 leaves the face.
+
+    The step is written into `at`, the `_Iterates` of b' >= b refits, of which `going`,
+    (b,) ints, are those that take it.
 
     All linear systems are solved at once, so faces are padded to one size n': a padded
     coefficient has zeros everywhere, and 1 on the diagonal.
@@ -374,8 +381,8 @@ def _newton_step(p, going, at, pull):
     new, calm, leaving = _line_step(G, downhill, sign, old, step)
     if p.loss.name != "squared":  # a loss that is not quadratic may rise
         step = new - old
-        along = (step[:, None] @ X)[:, 0]
-        length = _choose_length(p, f, along, old, step, calm)[:, None]
+        f_step = (step[:, None] @ X)[:, 0]  # how the predictions move
+        length = _choose_length(p, f, f_step, old, step, calm)[:, None]
         whole = length == 1
         new = np.where(whole, new, old + length * step)
         leaving &= whole
@@ -387,6 +394,7 @@ def _newton_step(p, going, at, pull):
 
     at.calm[going] = calm
     at.f[going] = (new[:, None] @ X)[:, 0]
+    # back from the padded faces to all columns
     refits, _ = np.nonzero(real)
     face = going[refits], columns[real]
     at.z[face] = new[real]
@@ -407,27 +415,30 @@ def _add_violators(p, pull, face, least, most, share=0.0):
     """Find the columns that violate their optimality condition most, at most `most` in
     each refit.
 
-    `pull`, (b, n), is minus the slope of the loss; `face` holds the (refits, columns)
-    in use, which cannot enter. A violator exceeds its penalty by more than `least`,
-    (b,), and by more than the share `share` of the worst. Return the violators as
-    (refits, columns), and by how much the worst column of each refit exceeds its
-    penalty, (b,).
+    The coefficient of an unused column stays 0 if the loss pulls at it no harder than
+    its penalty t, that is if its excess |pull| - t is at most 0. `pull`, (b, n), is
+    minus the slope of the loss; `face` holds the (refits, columns) in use, which cannot
+    enter. A violator has an excess above `least`, (b,), and above the share `share` of
+    the largest of its refit. Return the violators as (refits, columns), and the largest
+    excess of each refit, (b,).
     """
-    # a coefficient of lowest 0 can only grow: a negative pull does not count
-    excess = np.where(p.lowest == 0, 1, -1) * pull
-    np.maximum(excess, pull, out=excess)
+    # a coefficient that must not be negative (lowest 0) can only grow: a negative pull
+    # at it stays negative, of all others its size counts
+    excess = np.maximum(pull, np.where(p.lowest == 0, pull, -pull))
     excess -= p.t
     excess[face] = -np.inf
     worst = excess.max(1, initial=-np.inf)
     b, new = np.nonzero(excess > np.maximum(least, share * worst)[:, None])
-    # by refit, the worst first, of equals the first column
+    # sorted by refit, in a refit by excess, the largest first, of equals by column
     order = np.lexsort((new, -excess[b, new], b))
     b = b[order]
     new = new[order]
     size = excess[b, new]
-    rank = np.arange(len(b)) - np.searchsorted(b, b)  # in its refit
+    # place in its refit, from 0: b is sorted, and this finds where a refit begins
+    rank = np.arange(len(b)) - np.searchsorted(b, b)
     enters = (rank < most) & (size > 1e-8 * p.t[b, new] + least[b])
-    # of columns that pull alike, such as copies, the first enters alone
+    # columns that pull alike, such as copies, are neighbours now: the first enters
+    # alone, and once it is in use its copies violate nothing
     smaller = size[1:] < size[:-1] * (1 - 1e-9)
     enters[1:] &= (rank[1:] == 0) | smaller
     return (b[enters], new[enters]), worst

@@ -38,6 +38,12 @@ class RiskSets:
     """Sums over those at risk (`risk-set`): rows are from `start`, not included, to
     `stop`, (M,) numbers each, and stand in the order of `stop`. Sums begin anew where
     nobody is there before and after: in each stratum.
+
+    blocks, a list of slices, are the rows between two such places. Arrays of ints,
+    (M,), have for each row: first and last, the rows that stop together with it;
+    start_order, the rows sorted by `start`; n_started, how many rows start before it
+    stops; n_stopped, how many stop before it is at risk. Masks, (M,), tell whether rows
+    of its block do otherwise: some_start_later, some_stopped_before.
     """
 
     def __init__(self, start, stop):
@@ -46,11 +52,14 @@ class RiskSets:
 
         The rows at risk when a row stops are those that stop then or later, less those
         that start then or later: two running sums, in the order of `stop` and in the
-        order of `start`. A row needs its place in both.
+        order of `start`. A row needs its place in both. With rows from 0 to 2, from 0
+        to 3 and from 2 to 5, those at risk at 2 are the three that stop at 2 or later,
+        less the one that starts at 2.
         """
         self.start = start
         self.stop = stop
-        # a block begins where no row has started that stops later: all sums are its own
+        # a block begins where this and all later rows start when those before have
+        # stopped: no risk set has rows of two blocks, and no sum takes rounding along
         earliest = np.minimum.accumulate(start[::-1])[
             ::-1
         ]  # start of this row or later
@@ -114,10 +123,8 @@ class CoxLoss:
 
     def __init__(self, sets):
         self.sets = sets
-        self.last_point = (
-            np.nan,
-            np.nan,
-        )  # fits and counts of the last call of `shares`
+        # fits and counts of the last call of `shares`
+        self.last_point = np.nan, np.nan
         self.last_shares = None
 
     def of(self, rows):
@@ -141,8 +148,8 @@ class CoxLoss:
         total = np.maximum(self.sets.at_risk(risk), np.maximum(risk, FAINTEST))
         hazard = self.sets.while_at_risk(deaths / total)
         expected = risk * hazard
-        self.last_point = (f.copy(), c)  # a solver may write into f, into c it does not
-        self.last_shares = (risk, deaths, total, expected)
+        self.last_point = f.copy(), c  # a solver may write into f, into c it does not
+        self.last_shares = risk, deaths, total, expected
         return self.last_shares
 
     def value(self, y, f, c):
@@ -255,8 +262,13 @@ def _sum_small_shares(died, at_risk, risk, since, until, a):
 
         (1 - az) / (1 + az^2) = 1 - az - az^2 + a^2 z^3 + a^2 z^4 - ...
 
-    Each power of z is a power of the row's risk times one of the time's total risk: the
-    sum over times is a difference of running sums that all rows share.
+    The coefficient of z^p is (-a)^(p/2) for an even p, and -a times that of p - 1 for
+    an odd one. The p-th term of a row is its coefficient times
+
+        risk^p (sum of died / at_risk^(p + 1) over the times since, ..., until - 1),
+
+    and the sum is a difference of running sums that all rows share. Parameters: see
+    `_hazard_by_others`.
     """
     power = np.arange(TERMS)[:, None]
     # both in units of the first total risk, for the range of numbers
@@ -265,7 +277,8 @@ def _sum_small_shares(died, at_risk, risk, since, until, a):
     with np.errstate(over="ignore"):  # in the last few, which no row uses
         of_times = (risk_unit / at_risk) ** power
         np.cumsum(died / at_risk * of_times, axis=1, out=running[:, 1:])
-    # the coefficient of z^p is (-1)^(p // 2) a^(p / 2), times -a^(1 / 2) if p is odd
+    # coefficients times risk^p: that of an even p is (-1)^(p/2) a^(p/2), that of an odd
+    # one has the sign of p - 1, and -a^(1/2) more than a^(p/2)
     of_rows = (-1.0) ** (power // 2) * (risk / risk_unit * a**0.5) ** power
     of_rows[1::2] *= -(a**0.5)
     return np.sum(of_rows * (running[:, until] - running[:, since]), axis=0)
@@ -283,17 +296,26 @@ def _sum_large_shares(died, at_risk, risk, since, until, a):
 
 
 def _hazard_by_others(died, at_risk, risk, since, until, a):
-    """Sum the hazard that the deaths of others add for each of n rows, (n,): over the
-    times k = since, ..., until - 1 of died / at_risk, times `_of_others` at the share
-    z = risk / at_risk of the row.
+    """Sum the hazard that the deaths of others add for each of n rows, (n,),
+
+        sum over k = since, ..., until - 1 of (died_k / at_risk_k) f(risk / at_risk_k)
+
+    with f(z) = (1 - az) / (1 + az^2), at least 0 (`_of_others`).
 
     died and at_risk, (K,), are the deaths and the total risk at each time; risk, since
     and until, (n,), belong to rows; a is var / mean^2 of a count.
+
+    The total risk falls, so that the share z = risk / at_risk of a row grows with time.
+    While it is small f is a power series, which is quick; the rest is summed term by
+    term.
     """
-    # the total risk below which a share is large; the other bound keeps powers in range
+    # the series has powers of a^(1/2) z, times 1 - az: az and a^(1/2) z are to be below
+    # LARGE, and the total risk at least so much. The other bound keeps powers in the
+    # range of numbers
     least = np.maximum(risk * max(a, a**0.5) / LARGE, 1e-20 * at_risk[0])
-    # the first time at which a row's share is large: until then it is summed by powers
-    large = np.searchsorted(-np.minimum.accumulate(at_risk), -least, "right")
+    # the first time at which it is less; `searchsorted` asks for numbers that rise
+    falling = np.minimum.accumulate(at_risk)
+    large = np.searchsorted(-falling, -least, "right")
     low = np.minimum(since, large)
     high = np.minimum(until, large)
     small_shares = _sum_small_shares(died, at_risk, risk, low, high, a)
@@ -341,6 +363,23 @@ def _merge_ties(groups, clock, deaths, risk):
     return unit_of_row, time, unit_deaths, unit_risk, place, later
 
 # %% ../../nbs/course/53_survival.ipynb #s4518bbb
+def _sum_by_time(time, deaths, risk):
+    """Count for each of n units the times of deaths up to its own, (n,), and sum over
+    the units: the deaths at each of these K times, and the risk of all that are there
+    then, (K,) each. time, deaths and risk are (n,) each.
+
+    Of four units with risk 1 each, those that end at 2 and at 4 die:
+
+    >>> _sum_by_time(np.array([1, 2, 3, 4]), np.array([0, 1, 0, 1]), np.ones(4))
+    (array([0, 1, 1, 2]), array([1., 1.]), array([3., 1.]))
+    """
+    until = np.searchsorted(np.unique(time[deaths > 0]), time, "right")
+    # the first sums are those of units that end before the first death
+    died = np.bincount(until, deaths)[1:]
+    ending = np.bincount(until, risk)[1:]
+    return until, died, np.cumsum(ending[::-1])[::-1]
+
+
 def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
     """Compute the hazard of `drawn-share` up to the time `stop` of each row, (M,), in
     units of the mean count.
@@ -348,28 +387,35 @@ def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
     groups (labels), stop, row_deaths and row_risk are (M,) each; a is var / mean^2 of a
     count. With `late` there is a row of negative risk for each entry: up to then it
     takes away what the row that enters adds.
+
+    The hazard is a sum over the times of deaths. If all rows are groups of their own,
+    each time adds the deaths of others over the total risk, less for a row that holds a
+    large share of it (`_hazard_by_others`), and a row's own time its own death, which
+    adds more (`_own_deaths`). The share of a row in a group is that of the group, which
+    falls at each of its rows' ends: the hazard of a group is summed from end to end.
     """
     # a unit is what a group has at one time: its share of the risk is that of the group
-    merged = _merge_ties(groups, stop, row_deaths, row_risk)
-    unit, time, deaths, risk, place, later = merged
-    # times of deaths are numbered from 0: `until` of them are up to a unit's time
-    until = np.searchsorted(np.unique(time[deaths > 0]), time, "right")
-    died = np.bincount(until, deaths, until.max() + 1)[1:]
-    ending = np.bincount(until, risk, until.max() + 1)[1:]
-    at_risk = np.cumsum(ending[::-1])[::-1]
+    unit, time, deaths, risk, place, later = _merge_ties(
+        groups, stop, row_deaths, row_risk
+    )
+    until, died, at_risk = _sum_by_time(time, deaths, risk)
     # up to a unit's time its group holds the risk of this and all later units
     for units in reversed(later):
         risk[units - 1] += risk[units]
-    # hazards of a group's units are added up below: each is that since the unit before.
-    # The first has all, or with entries none, as a group is not at risk before it
+    # a unit's hazard begins at the end of the unit before it in its group (the numbers
+    # of times, rolled by one). The first one's begins at time 0, or with entries where
+    # it ends: that unit is an entry, and before it the group is not at risk
     since = np.where(place, np.roll(until, 1), until if late else 0)
     dying = np.flatnonzero(deaths)
-    k = until[dying] - 1
-    if late:  # rounding in the difference must not leave less than a row's own risk
+    k = until[dying] - 1  # numbers of the times at which they die
+    # with entries the total is a difference: rounding must not leave less than the
+    # risk of each one that dies (`maximum.at`: several may die at one time)
+    if late:
         np.maximum.at(at_risk, k, risk[dying])
     hazard = _hazard_in_parts(died, at_risk, risk, since, until, a)
     share = risk[dying] / at_risk[k]
     hazard[dying] += _own_deaths(deaths[dying], at_risk[k], share, a)
+    # from end to end: to each unit the hazard up to the unit before it is added
     for units in later:
         hazard[units] += hazard[units - 1]
     return hazard[unit]

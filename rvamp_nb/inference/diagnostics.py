@@ -489,15 +489,21 @@ def _multiply_rows(X, numbers):
 
 
 def _read_rows_seen(A, seen, rng):
-    """Return the rows of A numbered `seen`, (n,), as `ComparedRows`; a table in chunks
-    of columns is read once, and 200 of its columns a second time.
+    """Return the rows of A numbered `seen`, (n,), as `ComparedRows`: with the product
+    of each row with each other, (n, n), and their entries in 200 columns drawn at
+    random. Columns are standardised on these rows; those that do not vary are left out.
+
+    A table in chunks of columns never stands in memory as a whole. It is read once for
+    the products, which are sums over its columns, and the 200 columns a second time.
     """
     if chunk_axis(A) != 1:
-        rows = seen if len(seen) < len(A) else slice(None)  # all without a copy
+        # a slice takes all rows without a copy
+        rows = seen if len(seen) < len(A) else slice(None)
         Z, _ = _take_varying(A[rows])
         return row_distances.prepare_rows(Z, rng)
 
-    # masks of the chunks' columns are joined, products of rows are added up
+    # `map_chunks` joins what is first, the masks of the chunks' columns, and adds up
+    # what is second, the products of the rows
     def of_chunk(X):
         varies, products = _multiply_rows(X, seen)
         return (varies,), (products,)
@@ -506,7 +512,8 @@ def _read_rows_seen(A, seen, rng):
     varying = np.flatnonzero(varies)
     drawn = varying[rng.permutation(len(varying))[:COLUMNS_SEEN]]
     columns, _ = _take_varying(A[:, drawn][seen])
-    # at once, since the products become distances in their place
+    # `ComparedRows` has a function for the eigenvalues, as they are seldom asked for.
+    # Here they are computed at once: the caller overwrites the products with distances
     eigenvalues = np.linalg.eigvalsh(products).clip(0) / len(seen)
     return ComparedRows(products, columns, lambda: eigenvalues, len(varying))
 

@@ -872,14 +872,18 @@ MOVED = 0.25  # standard errors by which a penalty may have moved an effect of c
 
 # %% ../../nbs/course/56_effects.ipynb #a3387b61
 def _find_sums(fit, together, apart, claimed):
-    """Find the columns that add up with others, so that alone they have no estimate:
-    return a mask of them, (N,), the share of each column that others leave, (N,)
-    (`share-left-over`), and the columns that it adds up with, N int arrays.
+    """Find the columns that add up with others, such as parts and their total, so that
+    alone they have no estimate.
 
-    An estimate rests on the share `claimed`, (N,), of its column (`share-claimed`). It
-    relies on what the data do not determine if others leave much less than that.
+    Of each column, other columns leave a share unexplained (`share-left-over`): of a
+    total next to nothing. Its estimate rests on the share `claimed`, (N,), of the
+    column (`share-claimed`). If that is much more than is left, the estimate relies on
+    what the data do not determine: the column is one of a sum.
+
     together are the sets of `Resemblance`; `apart`, (N,) bool, are the columns that
-    resemble no column outside their set, the only ones to be judged here.
+    resemble no column outside their set, the only ones to be judged here. Return a mask
+    of the columns in a sum, (N,), the share that is left of each column, (N,), and the
+    columns that it adds up with, N int arrays, empty for those in no sum.
     """
     # a row of a logistic fit counts by its slope, 1 / Q_hat
     A = centred(fit) / np.sqrt(fit.last.likelihood_message.Q_hat)[:, None]
@@ -887,11 +891,13 @@ def _find_sums(fit, together, apart, claimed):
     # with few rows many columns are kept by chance, and their fit claims little
     if len(A) < ENOUGH_ROWS * A.shape[1]:
         claimed = _left_in_joint_field(A, together)
-    in_sum = claimed_too_much(np.where(apart, claimed, 0), left, adds_up) & apart
+    # what is not judged claims nothing, and puts no partner into a sum
+    claimed = np.where(apart, claimed, 0)
+    in_sum = claimed_too_much(claimed, left, adds_up) & apart
     # effects of counts are those of all columns together (`all-together`)
     in_sum |= isinstance(fit.problem.likelihood, PoissonLoss)
     for i in np.flatnonzero(~in_sum):
-        adds_up[i] = adds_up[i][:0]
+        adds_up[i] = np.arange(0)
     return in_sum, left, adds_up
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00s2

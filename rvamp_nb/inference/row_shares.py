@@ -102,9 +102,10 @@ def _class_columns(fit, doubt):
     """Return the table, and the doubt, of a number for each feature and class, in place
     of contrasts, which depend on the order of the classes.
     """
-    K, d = fit.problem.likelihood.plain.basis.shape
+    basis = fit.problem.likelihood.plain.basis
+    K, d = basis.shape
     A = fit.problem.A[:, : len(doubt)]
-    A = A.reshape(len(A), -1, d) @ fit.problem.likelihood.plain.basis.T
+    A = A.reshape(len(A), -1, d) @ basis.T
     return A.reshape(len(A), -1), np.repeat(doubt[::d], K)
 
 
@@ -118,26 +119,33 @@ class _Noise(NamedTuple):
 
 
 def _noise(fit):
-    """Compute the `_Noise` of a fit: the variance of a feature's field is a sum over
-    rows, and in averages over features each counts by its doubt Π (1 - Π).
+    """Compute the `_Noise` of a fit: how much each row contributes to the variance of
+    each feature's field over the resamples.
+
+    Row m pulls at feature i with the force A_mi u_m. The pull u_m differs between
+    resamples, so that the variance of the field of i is a sum over rows of
+    A_mi² var(u_m); the share of a row is its term over the sum. In averages over the
+    features each counts by its doubt Π (1 - Π), the variance of being selected.
     """
     doubt = fit.Pi * (1 - fit.Pi)
     if doubt.sum() <= 1e-12:  # nothing is in doubt: all features count alike
         doubt = np.ones(len(doubt))
     u = fit.last.u
-    # without resampling the variances die out, and never quite reach 0: times False
+    # without resampling the variances die out, but never quite reach 0; what is not
+    # random is set to 0 below, as a product with False
     is_random = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
     if isinstance(fit.problem.likelihood, GroupedLoss):
-        doubt, sums = _sum_noise_of_groups(fit, doubt, is_random)
+        column_doubt, sums = _sum_noise_of_groups(fit, doubt, is_random)
     else:
-        doubt, sums = _sum_noise_of_rows(fit, doubt, is_random * u.var)
+        column_doubt, sums = _sum_noise_of_rows(fit, doubt, is_random * u.var)
+    # the doubt has become one of each column summed: an intercept, or classes, are more
+    # columns than features. The sums are those of `_sum_parts`
     (total, largest), (average_shares,) = sums
     shares = np.full(len(average_shares), 1 / len(average_shares))
     if average_shares.sum() > 0:
         shares = average_shares / average_shares.sum()
-    return _Noise(
-        rows=shares, largest=largest, total=total, weight=_feature_weights(doubt, total)
-    )
+    weight = _feature_weights(column_doubt, total)
+    return _Noise(rows=shares, largest=largest, total=total, weight=weight)
 
 
 def _sum_noise_of_groups(fit, doubt, varies):

@@ -62,7 +62,8 @@ def one_metric(metric):
     """
     Q, D, V, q = metric
     middle = np.clip(np.sqrt(Q / D), SOFTEST * Q, STIFFEST * Q)
-    return Metric(Q=middle, D=1 / middle, V=np.sqrt(V * q), q=np.sqrt(V * q))
+    rows_middle = np.sqrt(V * q)
+    return Metric(Q=middle, D=1 / middle, V=rows_middle, q=rows_middle)
 
 # %% ../../nbs/workshop/turns.ipynb #7e000012
 WORST = 1e3  # condition of the joint matrix up to which 32 bits will do
@@ -481,37 +482,55 @@ def _table_and_metric(fit, columns, loss):
     return A, metric
 
 # %% ../../nbs/workshop/turns.ipynb #7e0c1a55
+def _check_resampled(fit):
+    """Refuse (ValueError) a fit whose resamples are no penalised estimates: at a finite
+    beta, without messages, or with a prior that has random cases.
+    """
+    beta = fit.problem.beta
+    if np.isfinite(beta) or fit.last is None:
+        raise ValueError(
+            f"Turns: a fit at beta = inf with messages, not beta = {beta:g};"
+            f" {fit.status}"
+        )
+    if not isinstance(fit.prior, Penalty) and len(fit.prior.cases()) > 1:
+        raise ValueError("Turns: `cases` of a prior of your own are not drawn")
+
+
+def _append_intercept(fit, columns):
+    """Append the number of the intercept to columns, (n,) ints, if the fit has one: it
+    is the coefficient of a column of ones, which follows the N columns of features.
+    """
+    if not fit.has_intercept:
+        return columns
+    return np.append(columns, len(fit.mean))
+
+
 class Turns:
     """Resamples of a fit, sent through its frozen coupling.
 
     fit is a `Fit` from `rvamp`, columns, (n,) ints, are those that may be selected, all
     by default; dtype is chosen by the condition of the coupling where it is not given.
-    A ValueError or TypeError for what cannot be refitted so.
+    With a `BaselineHazard` `baseline`, of survival times, each resample has a hazard of
+    its own. A ValueError or TypeError for what cannot be refitted so.
     """
 
     def __init__(self, fit, columns=None, dtype=None, baseline=None):
         """Freeze the metric of a fit, and keep what its resamples have in common: the
-        couplings, prior and loss, and the messages at which they start. With the
-        `BaselineHazard` `baseline` each resample has a hazard of its own.
+        couplings, prior and loss, and the messages at which they start. Parameters: see
+        the class.
         """
         loss, weight, offset = row_loss(fit.problem.likelihood)
-        if np.isfinite(fit.problem.beta) or fit.last is None:
-            raise ValueError(
-                "Turns: a fit at beta = inf with messages, not beta ="
-                f" {fit.problem.beta:g}; {fit.status}"
-            )
-        if not isinstance(fit.prior, Penalty) and len(fit.prior.cases()) > 1:
-            raise ValueError("Turns: `cases` of a prior of your own are not drawn")
-        fit = with_clusters(fit, [])  # a metric is one number for each column
+        _check_resampled(fit)
+        # a metric has one precision for each column, a cluster of columns a matrix
+        fit = with_clusters(fit, [])
         y = fit.problem.y
         N = len(fit.mean)
         if columns is None:
             columns = np.arange(N)
-        # an intercept is the coefficient of a column of ones, which is numbered N
-        with_ones = np.append(columns, [N] * fit.has_intercept).astype(int)
+        with_ones = _append_intercept(fit, columns)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
         largest = [np.abs(v).max() + 1e-300 for v in (y, to_prior.h, to_rows.h)]
-        if np.abs(np.log10(largest)).max() > IN_RANGE:  # 32 bits would overflow
+        if np.abs(np.log10(largest)).max() > IN_RANGE:  # beyond the range of 32 bits
             dtype = np.float64
         A, metric = _table_and_metric(fit, with_ones, loss)
         self._freeze(A, metric, dtype)
@@ -526,8 +545,7 @@ class Turns:
         self.penalty = partial(thresholds, fit, with_ones, dtype=self.dtype)
         # messages h, (n,), and h_u, (M,), and fits f, (M,), at the fixed point
         f = to_rows.Q_hat * fit.last.u.mean - to_rows.h + offset
-        start = to_prior.h[with_ones], to_rows.h, f
-        self.start = [self._cast(v) for v in start]
+        self.start = [self._cast(v) for v in (to_prior.h[with_ones], to_rows.h, f)]
         self.baselines = OwnBaselines(baseline, self.dtype) if baseline else None
         self.taken = 0  # turns of all batches
 
@@ -572,8 +590,7 @@ class Turns:
 
         and no longer when they agree: x is the refit.
         """
-        if coupling is None:
-            coupling = self.rvamp_coupling
+        coupling = coupling or self.rvamp_coupling
         Q, D, V, _ = coupling.metric
         prior_step = damping * coupling.prior_step
         rows_step = damping * coupling.rows_step
@@ -670,8 +687,7 @@ class ExactByTurns:
         # one call may take 4,000 turns, or what is left of the late ones
         most_late = int(np.ceil(min(self.late / price, 4000 - MOST_TURNS)))
         taken_before = self.turns.taken
-        most = MOST_TURNS + most_late
-        x, settled = self.turns.settle(batch, tol=1e-9, most=most)
+        x, settled = self.turns.settle(batch, tol=1e-9, most=MOST_TURNS + most_late)
         taken = self.turns.taken - taken_before
         late = max(taken - OWN - MOST_TURNS, 0)  # `settle` begins in rVAMP's metric
         self.late -= price * late
@@ -695,12 +711,10 @@ class OneCurvature:
         average curvature and g_c = c' scores the pull of a resample's rows.
         """
         p = fit.problem
-        N = len(fit.mean)
         loss, weight, offset = row_loss(p.likelihood)
-        # an intercept is the coefficient of a column of ones, which is numbered N
-        with_ones = np.append(columns, [N] * fit.has_intercept).astype(int)
+        with_ones = _append_intercept(fit, columns)
         self.penalty = partial(thresholds, fit, with_ones)
-        prior = fit.prior.of_columns(columns, N)
+        prior = fit.prior.of_columns(columns, len(fit.mean))
         self.factors = Factors(prior, len(columns), loss, p.y, offset)
         self.x_fit = np.append(fit.mean, fit.intercept)[with_ones]
         X = p.A[:, with_ones]
