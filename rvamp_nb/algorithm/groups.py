@@ -479,7 +479,7 @@ def general_blocks(loss, y, incoming, V, X, fields, counts):
     is_frequent = probability > RARE
     draws = draws[is_frequent]
     probability = probability[is_frequent]
-    probability = probability / probability.sum()
+    probability /= probability.sum()
     # least distance over which a kinked loss is averaged: beside y it is nothing
     least = 1e-6 * np.abs(y).max()
     # rows by number, for a loss with weights; of any other loss numbers is y
