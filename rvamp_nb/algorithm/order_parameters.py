@@ -349,9 +349,7 @@ def average_groups(effects, macro, prior):
     at_nodes = moments._make([values.reshape(u.shape) for values in moments])
     x_hat = at_nodes.mean / Q_hat
     along = x_hat * m * (m + u) * ratio  # x_hat kappa
-    radial = at_nodes.radial
-    tangential = at_nodes.tangential
-    var = (radial + (d - 1) * tangential) / d / Q_hat**2
+    var = (at_nodes.radial + (d - 1) * at_nodes.tangential) / d / Q_hat**2
     square = (x_hat**2 - 2 * along * truth + truth**2) / d
     error = (x_hat**2 - 2 * along * x_0 + x_0**2) / d
     lean = (along - truth) * x_0 / d
