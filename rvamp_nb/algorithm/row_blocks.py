@@ -116,8 +116,8 @@ def check_rows_in_memory(A):
 def wide_blocks(A, prior, rows, layout):
     """Solve the coupling in the M x M form for turned rows, whose precisions are 1.
 
-    A is (M, N), the messages are `Mixed` and `Natural`, `layout` a `BlockLayout`. Yield,
-    for each size n of groups, the blocks (G_n, n, n) of three M x M matrices:
+    A is (M, N), the messages are `Mixed` and `Natural`, `layout` a `BlockLayout`.
+    Yield, for each size n of groups, blocks (G_n, n, n) of three M x M matrices:
 
         Sigma_u = Sigma_R - J B',                      response of the pulls u,
         1 - Sigma_u = Sigma_R H + J B',                precision that rows receive,
