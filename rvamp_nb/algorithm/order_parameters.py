@@ -213,9 +213,9 @@ def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
     """Average the rows' moments over the data noise: return `Averages`, with the k of
     the next messages.
 
-    A row has a label y and a prediction omega, jointly random: they are placed at nodes,
-    (K,), with probabilities w. At each node the likelihood gives its moments over
-    counts, the mean pull u_hat and its response chi among them. The means over the
+    A row has a label y and a prediction omega, jointly random: they are placed at
+    nodes, (K,), with probabilities w. At each node the likelihood gives its moments
+    over counts, the mean pull u_hat and its response chi among them. The means over the
     nodes are numbers; k is the size at which the truth z_0 appears in the answer,
     E[d u_hat / d z_0] / E[chi] (`two-responses`), and 1 for a loss of y - f.
 

@@ -1892,22 +1892,22 @@ SABOTAGES = [
     Sabotage(
         "algorithm/order_parameters.py",
         "the threshold of a group before the data has no root of its size",
-        "t = prior.lam * prior.weights[0]",
-        "t = prior.lam",
+        "threshold = prior.lam * prior.weights[0]",
+        "threshold = prior.lam",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(
         "algorithm/order_parameters.py",
         "variance along the field stands for that across it",
-        "(radial + (d - 1) * tangential) / d",
-        "(radial + (d - 1) * radial) / d",
+        "(at_nodes.radial + (d - 1) * at_nodes.tangential) / d",
+        "(at_nodes.radial + (d - 1) * at_nodes.radial) / d",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(
         "algorithm/order_parameters.py",
         "the noise of a group has one direction",
-        "radii(d, m, t / s - m, 16)",
-        "radii(1, m, t / s - m, 16)",
+        "radii(d, m, threshold / s - m, 16)",
+        "radii(1, m, threshold / s - m, 16)",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(
