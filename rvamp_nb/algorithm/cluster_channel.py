@@ -242,21 +242,28 @@ class Nodes(NamedTuple):
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck011
 def _mean_response(x, z, roots, E, cavity, derivatives):
-    """Estimate the mean response of minimisers x, (B, n, d), to their fields: E R by
-    `by-stein`, (B, d, d).
+    """Estimate the mean response of minimisers x, (B, n, d), to their fields: the mean
+    of the derivatives R over the n points, (B, d, d) (`by-stein`).
 
-    The fields' covariance C has the eigenvectors E, (B, d, d), and the roots of its
-    eigenvalues are `roots`, (B, 1, d); the points z are (n, d). `derivatives` is the
-    function that computes R at each point, for directions almost without noise.
+    x is solved at standard normal points z, (n, d), of fields with the covariance
+    C = E Di(roots^2) E', E (B, d, d) and roots (B, 1, d). By Stein's lemma the mean of
+    x z' is R C^{1/2}: a regression on z gives R, except in directions without noise.
+    So a little of the mean derivative is mixed in: in the columns of E
+
+        R E = (mean(x z') C^{1/2} E + epsilon mean(R) E) / (roots^2 + epsilon).
+
+    `derivatives` is the function that computes R at each point.
     """
     variances = roots**2
+    # epsilon is a tiny share of the largest noise, or of the field if that is silent
     largest = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
     epsilon = SILENT * largest[..., None] + 1e-300
-    products = transposed(x) @ z @ E * roots / len(z)  # E[x z'] C^{1/2}, times E
-    # R only where epsilon changes more than the sixth digit of the regression
+    xz = transposed(x) @ z
+    numerator = xz @ E * roots / len(z)
+    # the derivatives are dear: only where they change more than the sixth digit
     if (variances < 1e6 * epsilon).any():
-        products += derivatives().mean(1) @ E * epsilon
-    return products / (variances + epsilon) @ transposed(E)
+        numerator += derivatives().mean(1) @ E * epsilon
+    return numerator / (variances + epsilon) @ transposed(E)
 
 
 def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
@@ -264,28 +271,34 @@ def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
     of their fields; return `Nodes`.
 
     columns, (B, d), are the numbers of the clusters' columns, and the prior is for all
-    N. `cavity` is the `CavityInput` without the cluster itself, (B, d) and twice
-    (B, d, d): a field is its mean plus C^{1/2} z at a point z, for its noise C. The
-    points begin at `start` in the list of NODES.
+    N. `cavity` is the `CavityInput` without the cluster itself: mean h, (B, d), and
+    response Q and noise C, (B, d, d) each. At a standard normal point z, (d,), the
+    coefficients x minimise
+
+        x'Qx/2 - x'(h + C^{1/2} z) + sum_i (t_i |x_i| + k_i x_i^2 / 2).
+
+    Penalties t and k that the prior draws are chosen by a uniform point, (d,). Points
+    are taken from a list of NODES, from number `start` on.
     """
     B, d = columns.shape
-    z, u = _noise_points(d, start, start + n)
+    normal, uniform = _noise_points(d, start, start + n)
+    # noise of the fields, (B, n, d): C^{1/2} = E Di(roots) E' at each normal point
     variances, E = np.linalg.eigh(cavity.noise)
     roots = np.sqrt(np.maximum(variances, 0))[:, None]
-    noise = z @ ((E * roots) @ transposed(E))
-    # all fields in one list, cluster by cluster
-    t, k = [v.reshape(-1, d) for v in _draw_penalties(prior, columns, N, u)]
+    noise = normal @ ((E * roots) @ transposed(E))
+    # the B n Lassos, cluster by cluster in lists (B n, d)
+    t, k = [v.reshape(-1, d) for v in _draw_penalties(prior, columns, N, uniform)]
     fields = (noise + cavity.mean[:, None]).reshape(-1, d)
     cluster = np.repeat(np.arange(B), n)
     x, _ = solve_lassos(cavity.Sigma, cluster, fields, t, k, prior.positive)
-    on = x != 0
+    is_nonzero = x != 0
 
-    def derivatives():
-        R = _face_responses(cavity.Sigma, cluster, k, on)
+    def derivatives():  # dear, and seldom asked for
+        R = _face_responses(cavity.Sigma, cluster, k, is_nonzero)
         return R.reshape(noise.shape + (d,))
 
     x = x.reshape(noise.shape)
-    response = _mean_response(x, z, roots, E, cavity, derivatives)
+    response = _mean_response(x, normal, roots, E, cavity, derivatives)
     return Nodes(noise, x, derivatives, response)
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ckp01

@@ -85,21 +85,20 @@ def _columns_in_clusters(prior: RotatedMessage, rows, A, *_):
 def _to_columns(solved, message, inputs):
     """Turn a `Coupled` in the coordinates of clusters back to those of their columns.
 
-    `message` is the `RotatedMessage` to the coupling, and `inputs` the `CavityInput` of
-    all columns in clusters, in the order of `message.members`. Single columns keep
-    their moments and messages; those of clusters are from `_message_to_columns`.
+    `message` is the `RotatedMessage` to the coupling: B clusters of each size d have
+    columns (B, d) in `members` and matrices J, (B, d, d), in `turns`. `inputs` is the
+    `CavityInput` of all columns in clusters, in the order of `members`. Single columns
+    keep their moments and messages; those of clusters are from `_message_to_columns`.
     """
-    mean = solved.x.mean.copy()
-    chi = solved.x.chi.copy()
-    var = solved.x.var.copy()
+    x = Moments(*[values.copy() for values in solved.x[:3]])  # mean, chi, var
     h = solved.to_prior.h.copy()
     layout = message.layout
+    # lists by size: single columns, if there are any, are the first size and stay
+    n_kept = len(layout.members) - len(message.members)
     single = BlockNatural.of(solved.to_prior, layout)
-    precisions = layout.blocks(single.Q_hat)
-    noises = layout.blocks(single.chi_hat)
-    # blocks are sorted by size: those of single columns come first and stay
-    place = len(layout.members) - len(message.members)
-    start = 0
+    precisions = layout.blocks(single.Q_hat)[:n_kept]
+    noises = layout.blocks(single.chi_hat)[:n_kept]
+    start = 0  # number of a size's first column in `inputs`
     for columns, turn in zip(message.members, message.turns):
         numbers = start + np.arange(columns.size).reshape(columns.shape)
         start += columns.size
@@ -107,15 +106,13 @@ def _to_columns(solved, message, inputs):
             inputs.of(numbers), turn, message.r[columns], message.T[columns]
         )
         h[columns] = field.mean
-        precisions[place] = field.Sigma
-        noises[place] = field.noise
-        place += 1
-        J, _ = turn
-        mean[columns] = times(J, solved.x.mean[columns])
-        chi[columns] = diagonal(response)
-        var[columns] = diagonal(covariance)
+        precisions.append(field.Sigma)
+        noises.append(field.noise)
+        mean = times(turn[0], x.mean[columns])
+        moments = mean, diagonal(response), diagonal(covariance)
+        _put_entries(x, columns, moments)
     to_prior = BlockNatural(layout.flat(precisions), h, layout.flat(noises), layout)
-    return solved._replace(x=Moments(mean, chi, var), to_prior=to_prior)
+    return solved._replace(x=x, to_prior=to_prior)
 
 
 def _message_to_columns(inputs, turn, r, t):
@@ -254,18 +251,24 @@ class ClusteredPrior(Prior):
         return Pi, step.x._replace(mean=mean, var=var)
 
     def message(self, incoming, data_precision):
-        """Return moments of x, the message to the coupling, a ridge for loose
-        coefficients and the number of floored variances, as `message_to_coupling`.
+        """Compute the prior's answer to the `BlockNatural` message `incoming`.
 
-        `incoming` is a `BlockNatural`. All columns are first treated one by one; then
-        the moments and messages of those in clusters, from their small Lassos, take
-        the places of what the single columns have.
+        All N columns are first treated one by one. Then the moments and messages of
+        those in clusters are replaced, in place, by those from their small Lassos. The
+        message has two forms: `mixed` is what the coupling reads, with the natural view
+        on S, where a precision may be 0 or negative; `view` has the moment view of
+        all columns, with a response D > 0, in which a cluster's columns can be taken
+        out of the model.
+
+        Return the moments of x, (N,) each; the `RotatedMessage` to the coupling; a
+        ridge, (N,), for loose coefficients, 0 in clusters; and the number of variances
+        that were set to 0 (`message_to_coupling`).
         """
         alone = incoming.alone()
         x = self.whole.moments(alone)
         mixed, ridge, n_clipped = message_to_coupling(x, alone, data_precision)
         view = moment_view(mixed, x, alone)
-        turns = []
+        turns = []  # for each size of clusters J and its inverse
         for columns, cavity in self.cavities(incoming):
             solved = _solve_clusters(self.prior, columns, self.N, cavity)
             turns.append(solved.turn)

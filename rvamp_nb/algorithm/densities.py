@@ -779,8 +779,11 @@ def _numbers_of(names, wanted):
 
 # %% ../../nbs/workshop/densities.ipynb #89606f92
 class _Products(NamedTuple):
-    """Products of n linear functionals F of x with the prior's message to the coupling:
-    D and T are its responses and noises off S, a set of k coefficients.
+    """Products that covariances need of n linear functionals F x of the coefficients,
+    F (n, N).
+
+    In the prior's message to the coupling, `Mixed`, the k coefficients in S have the
+    natural view. All others have responses D and noises T, which are 0 on S.
     """
 
     F_S: np.ndarray  # (n, k), their columns in S
@@ -792,7 +795,7 @@ class _Products(NamedTuple):
 
 def _multiply_functionals(A, prior, F):
     """Compute the `_Products` of functionals F, (n, N), or of single coefficients, by
-    their numbers (n,).
+    their numbers (n,). A is (M, N), and prior the `Mixed` message to the coupling.
     """
     if F.ndim == 1:
         return _multiply_coefficients(A, prior, F)
@@ -824,18 +827,30 @@ def _multiply_coefficients(A, prior, i):
 def _wide(A, prior, likelihood, F):
     """Compute Cov(F x) across resamples and F Lambda_x^{-1} F', (n, n) each, in the
     mixed view, for M < N. F are functionals (n, N), or numbers of coefficients (n,).
+
+    The coupling is linear in the fields h_S on S, the means r on R and the fields h_u
+    of the rows. With the derivatives L_S, (n, k), and L_u, (n, M),
+
+        F x = L_S h_S + L_u (h_u - A_R r) + F_R r.
+
+    So the noise of r enters by K = F_R - L_u A_R, and
+
+        Cov(F x) = L_S Di(chi_hat_S) L_S' + L_u Di(chi_hat_u) L_u' + K Di(T) K',
+        F Lambda_x^{-1} F' = L_S F_S' + K Di(D) F_R'.
+
+    Products with K, (n, N), are multiplied out into `_Products` and the `WideSystem`,
+    which are small: noise_R = A_R Di(T) A_R' is one of them.
     """
     prior = at_most_2M(A, prior)
-    w = wide_matrices(A, prior, likelihood)
+    wide = wide_matrices(A, prior, likelihood)
     F_S, F_D, F_T, own_D, own_T = _multiply_functionals(A, prior, F)
-    # derivatives of F x by the fields on S, and by those of the rows
-    L_h = F_S @ w.Sigma_S - F_D @ w.J
-    L_w = F_S @ w.J.T + F_D @ (w.Sigma_R - w.J @ w.B.T)
-    G = np.diag(likelihood.chi_hat) + w.noise_R
-    X = L_w @ F_T.T
-    from_S = (L_h * prior.chi_hat[prior.S]) @ L_h.T
-    across = from_S + L_w @ G @ L_w.T + own_T - X - X.T
-    return across, L_h @ F_S.T + own_D - L_w @ F_D.T
+    L_S = F_S @ wide.Sigma_S - F_D @ wide.J
+    L_u = F_S @ wide.J.T + F_D @ (wide.Sigma_R - wide.J @ wide.B.T)
+    noise_u = np.diag(likelihood.chi_hat) + wide.noise_R  # of h_u - A_R r
+    cross = L_u @ F_T.T  # covariance of -L_u A_R r and F_R r, but for its sign
+    from_S = (L_S * prior.chi_hat[prior.S]) @ L_S.T
+    across = from_S + L_u @ noise_u @ L_u.T + own_T - cross - cross.T
+    return across, L_S @ F_S.T + own_D - L_u @ F_D.T
 
 # %% ../../nbs/workshop/densities.ipynb #70ca5272
 def _tall(A, prior, likelihood, F):

@@ -466,30 +466,36 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
 def general_blocks(loss, y, incoming, V, X, fields, counts):
     """Yield the `GroupAnswer` of each size of groups, for any convex loss, at beta inf.
 
-    For each number of draws c the pulls are averaged over nodes of the field's noise
-    (`_one_count`), then over c. y is (M,), `incoming` the `BlockNatural` that the rows
-    receive; V and X, lists of (G_n, n, n), are its precisions and covariances, and
-    fields are `different_fields`.
+    The rows receive the message `incoming`, a `BlockNatural`, with precisions V and
+    covariances X: lists of (G_n, n, n), one for each size n of groups. Their
+    predictions are omega = -h - noise, with the mean field h and nodes of a noise with
+    covariance X. For each number of draws c the pulls are averaged over these nodes
+    (`_one_count`), then over c (`_average_counts`).
+
+    y is (M,); `fields`, a list of bool arrays, tells which rows are copies
+    (`different_fields`).
     """
     draws, probability = counts.nodes()
     is_frequent = probability > RARE
     draws = draws[is_frequent]
-    probability = probability[is_frequent] / probability[is_frequent].sum()
+    probability = probability[is_frequent]
+    probability /= probability.sum()
     # least distance over which a kinked loss is averaged: beside y it is nothing
     least = 1e-6 * np.abs(y).max()
-    loss, y = loss.numbered(y)  # rows by number, for a loss with weights
-    # as many directions for all sizes, so that they share the nodes
+    # rows by number, for a loss with weights; of any other loss numbers is y
+    one_loss, numbers = loss.numbered(y)
+    # noise in as many directions for all sizes, so that they share the nodes
     d = min(DIRECTIONS, max(field.shape[-1] for field in fields))
-    stretch = STRETCH
-    if d == 1:
-        stretch = STRETCH_ALONE
-    for m, v, x, field in zip(incoming.layout.members, V, X, fields):
-        noise, w = _noises(x, field, d)
-        omega = -incoming.h[m] - noise
+    stretch = STRETCH_ALONE if d == 1 else STRETCH
+    for m, precision, covariance, field in zip(incoming.layout.members, V, X, fields):
+        noise, w = _noises(covariance, field, d)
+        omega = -incoming.h[m] - noise  # (nodes, G_n, n)
         by_count = []
         for c in draws:
-            by_count.append(_one_count(loss, y[m], omega, w, c, v, least, stretch))
-        yield _average_counts(probability, by_count, x)
+            by_count.append(
+                _one_count(one_loss, numbers[m], omega, w, c, precision, least, stretch)
+            )
+        yield _average_counts(probability, by_count, covariance)
 
 
 def _average_counts(p, by_count, X):
@@ -521,6 +527,16 @@ def _inverse_response(chi):
     return (E / values[:, None]) @ transposed(E)
 
 
+def _squared_blocks(loss, y, incoming, V, X, counts):
+    """Yield the `GroupAnswer` of each size of groups under the squared loss; arguments
+    as for `general_blocks`.
+    """
+    c, w = counts.nodes()
+    residual = y + incoming.h  # (M,), without a pull
+    for m, precision, covariance in zip(incoming.layout.members, V, X):
+        yield squared_block(c / loss.sigma**2, w, precision, covariance, residual[m])
+
+
 class GroupedLoss(Loss):
     """A loss (Squared, or any Loss) whose rows are treated group by group, with one
     count for each; index, (M,), is the number of each row's group. A, (M, N), shows
@@ -539,22 +555,25 @@ class GroupedLoss(Loss):
         self.derivatives = loss.derivatives
 
     def message(self, y, incoming, counts, beta=np.inf):
-        """See `Loss.message`, with both messages in Blocks."""
+        """Compute the rows' `Moments` and their message, a `BlockNatural`.
+
+        y is (M,), `incoming` the `BlockNatural` that the rows receive, and counts say
+        how often each group is drawn. A block for each group replaces what
+        `Loss.message` has for each row: the incoming precisions V and covariances X
+        are lists of (G_n, n, n), one for each size n of groups, and so is what
+        `GroupAnswer` has of the answers. Only the squared loss has answers in closed
+        form, at any beta.
+        """
         V = self.layout.blocks(incoming.Q_hat)
         X = self.layout.blocks(incoming.chi_hat)
-        if not isinstance(self.loss, Squared):
-            fields = self.fields
-            answers = general_blocks(self.loss, y, incoming, V, X, fields, counts)
-            return _with_message(incoming, X, V, answers)
-        c, w = counts.nodes()
-        target = y + incoming.h
-        answers = []
-        for m, precision, covariance in zip(self.layout.members, V, X):
-            answer = squared_block(
-                c / self.loss.sigma**2, w, precision, covariance, target[m]
-            )
-            answers.append(answer)
-        return _with_message(incoming, X, V, answers, y + 0 * incoming.h)
+        field = None
+        if isinstance(self.loss, Squared):
+            answers = _squared_blocks(self.loss, y, incoming, V, X, counts)
+            # the message's field is y itself, and nan where the incoming one is
+            field = y + 0 * incoming.h
+        else:
+            answers = general_blocks(self.loss, y, incoming, V, X, self.fields, counts)
+        return _with_message(incoming, X, V, answers, field)
 
     def log_partition(self, *args):
         """Refuse it: a TypeError."""

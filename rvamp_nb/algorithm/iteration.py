@@ -66,15 +66,18 @@ class Anderson:
         self.last = None
 
     def propose(self, old, new, z, f, damping):
-        """Return the accelerated coordinates, or None while there is nothing to
-        combine. z and f are the coordinates of the states `old` and `new`; the answer
-        is written into f.
+        """Return the accelerated coordinates, (n,), or None while there is nothing to
+        combine. z and f, (n,), are the coordinates of the states `old` and `new`, one
+        step apart. The answer is written into f, for a copy would take memory.
 
-        What is remembered: `last`, the last state with its residual f - z, and `moves`,
-        up to eight pairs of how z and the residual changed from one call to the next.
+        Coordinates of 0 noise are -inf and stay as they are; the others are free. The
+        acceleration remembers `last`, the last state with its residual f - z, and
+        `moves`, up to eight pairs of how z and the residual changed from one call to
+        the next. If other coordinates are free than at the last call, these do not fit
+        and are forgotten.
         """
         free = np.isfinite(z) & np.isfinite(f)
-        if not np.array_equal(free, self.free):  # vectors of another length
+        if not np.array_equal(free, self.free):
             self.reset()
         self.free = free
         which = _slice_or_mask(free)
@@ -82,12 +85,12 @@ class Anderson:
         residual = f[which] - z
         if self.last:
             last_state, last_residual = self.last
-            # the last point is computed again: to keep it would take the most memory
+            # the last z is computed again: to keep it would take the most memory
             dz = coordinates(last_state)[which]
             np.subtract(z, dz, out=dz)  # in place, for the same reason
             dR = residual - last_residual
             move = dz.astype(self.dtype), dR.astype(self.dtype)
-            del dz, dR
+            del dz, dR  # memory again, before the point is combined
             self.moves = self.moves[-7:] + [move]
         self.last = old, residual
         if not self.moves:

@@ -336,11 +336,20 @@ def _sum_anew(A, weights, vectors, few, rows=False):
 # %% ../../nbs/workshop/lmmse.ipynb #96804a7a
 def _row_moments_wide(prior, likelihood, wide, noise, chi):
     """Compute t = 1 - Q_hat chi of the rows, and the variance of u_mu without row mu's
-    own noise, (M,) each, from the `WideSystem`, its `_WideNoise` and chi, (M,).
+    own noise, (M,) each; chi, (M,), is the diagonal of Sigma_u.
 
-    By `row-share`, t is the diagonal of Sigma_R H + Q_hat J B'. The variance is the
-    diagonal of Cov(u) without chi^2 chi_hat; where that difference loses digits, the
-    noise of the other rows and of R is summed.
+    H and Sigma_R, (M, M), B and J, (M, k), are in the `WideSystem`. Since Sigma_R
+    (Di(Q_hat) + H) = I and Sigma_u = Sigma_R - J B', without cancellation (`row-share`)
+
+        t = diag(Sigma_R H) + Q_hat diag(J B').
+
+    Three noises make up the variance: of R, of the rows and of S. The root `outer`,
+    (M, M), of `_WideNoise` has the first two, of which the own part is subtracted:
+
+        diag(outer outer') - chi^2 chi_hat + J^2 chi_hat_S.
+
+    For rows where that difference loses digits, R's noise and that of each other row
+    are summed in its place.
     """
     J = wide.J
     chi_hat = likelihood.chi_hat
@@ -348,12 +357,14 @@ def _row_moments_wide(prior, likelihood, wide, noise, chi):
     others, few = _subtract_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
     if len(few):
         response = wide.Sigma_R[:, few] - J @ wide.B[few].T  # Sigma_u of these rows
-        response[few, range(len(few))] = 0
+        response[few, range(len(few))] = 0  # without a row's response to itself
         F_few = noise.F[few]
-        noise_F = dsymm(1.0, noise.noise_R, F_few.T, lower=1)
+        noise_F = dsymm(1.0, noise.noise_R, F_few.T, lower=1)  # noise_R F'
+        # of the other rows, and of R
         others[few] = chi_hat @ response**2 + row_dots(noise_F.T, F_few)
-    from_R = row_dots(wide.Sigma_R, mirrored(wide.H))
-    t = from_R + likelihood.Q_hat * row_dots(J, wide.B)
+    # row_dots needs H whole, of which there is the lower triangle
+    t_R = row_dots(wide.Sigma_R, mirrored(wide.H))
+    t = t_R + likelihood.Q_hat * row_dots(J, wide.B)
     return t, others + J**2 @ prior.chi_hat[prior.S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000013
@@ -377,23 +388,32 @@ class _WideNoise(NamedTuple):
 
     F: np.ndarray  # (M, M), lower triangular root of Sigma_R
     lengths: np.ndarray  # (N,), squared lengths of F'A; None if not swept for
-    noise_R: np.ndarray  # (M, M), of R
-    outer: np.ndarray  # (M, M), root of u's covariance, without S
+    noise_R: np.ndarray  # (M, M), Z Gamma Z: of R; by its lower triangle
+    outer: np.ndarray  # (M, M), lower triangular root of u's covariance, without S
 
 
 def _wide_noise(A, prior, likelihood, gathered, wide, F):
-    """Compute the `_WideNoise`, in a sweep over A if the first pass has no noise. F is
-    the root of Sigma_R.
+    """Compute the `_WideNoise`: the root `outer` of u's covariance, and what it is made
+    of. F, (M, M), is the lower triangular root of Sigma_R, `wide` the `WideSystem`.
+
+    Without the noise of S that covariance is, by `triangle-form`,
+
+        F Z (Gamma + F' Di(chi_hat) F) Z F',    Z = I - Y Sigma_S Y',    Y = F'A_S.
+
+    Gamma = sum_i T_i f_i f_i', f_i = F'a_i, is the noise of R in the coordinates of F;
+    the rows bring the second term. Z is what the response of S leaves of both. Gamma
+    comes from the first pass, if that has the noise, or else from a sweep over A.
     """
     lengths = None
     if gathered.noise is None:
-        lengths, noise_R = _sweep_columns(F, A, prior.T)
+        lengths, Gamma = _sweep_columns(F, A, prior.T)
     else:
-        noise_R = _conjugate(F, gathered.noise)
+        Gamma = _conjugate(F, gathered.noise)
     Y = _apply_root(F, gathered.A_S)
-    noise_R = _project(Y, wide.Sigma_S, noise_R)
-    noise_u = _conjugate_diagonal(F, likelihood.chi_hat)
-    noise_u = _project(Y, wide.Sigma_S, noise_u)
+    noise_R = _project(Y, wide.Sigma_S, Gamma)
+    from_rows = _conjugate_diagonal(F, likelihood.chi_hat)
+    noise_u = _project(Y, wide.Sigma_S, from_rows)
+    # F times a root of the middle is a root of the whole, and triangular
     outer = dtrmm(1.0, F, _factor_semidefinite(noise_R + noise_u), lower=1)
     return _WideNoise(F, lengths, noise_R, outer)
 
@@ -409,19 +429,29 @@ class _ColumnPass(NamedTuple):
 
 
 def _second_pass(A, prior, wide, noise, u):
-    """Make the second pass over the columns of A, (M, N): return its `_ColumnPass`;
-    noise is the `_WideNoise`, and u, (M,), are the mean pulls.
+    """Make the second pass over the columns a_i of A, (M, N): return its `_ColumnPass`.
+
+    u, (M,), are the mean pulls. `wide`, the `WideSystem`, has B, (M, k), and Sigma_S,
+    (k, k); `noise`, the `_WideNoise`, has the roots F and `outer`, (M, M). With chi_hat
+    of the k coefficients j in S (`form-of-column`, `noise-of-column`)
+
+        s_i = |F'a_i|^2 - (B'a_i)' Sigma_S (B'a_i),
+        p_i = |outer'a_i|^2 + sum_j chi_hat_j (Sigma_S B'a_i)_j^2.
+
+    The lengths |F'a_i|^2 are known if A has been swept for its noise. If not, F is one
+    more root for `_pass_over_columns`, which then returns one more list.
     """
-    chi_hat_S = prior.chi_hat[prior.S]
-    shared = [u, wide.B, wide.Sigma_S, chi_hat_S, _with_square(A, noise.outer)]
-    if noise.lengths is None:  # they come with this pass
-        shared.append(_with_square(A, noise.F, wide.Sigma_R))
+    # what each chunk needs, in the order of the arguments of _pass_over_columns
     of_columns = prior.D, prior.r, prior.T
-    joined, (Ax, var_S) = map_chunks(A, _pass_over_columns, of_columns, shared)
-    Atu, from_S, p = joined[:3]
+    root_p = _with_square(A, noise.outer)
+    shared = [u, wide.B, wide.Sigma_S, prior.chi_hat[prior.S], root_p]
     lengths = noise.lengths
     if lengths is None:
-        lengths = joined[3]
+        shared.append(_with_square(A, noise.F, wide.Sigma_R))
+    lists, (Ax, var_S) = map_chunks(A, _pass_over_columns, of_columns, shared)
+    Atu, from_S, p = lists[:3]
+    if lengths is None:
+        lengths = lists[3]
     return _ColumnPass(Atu, lengths - from_S, p, Ax, var_S)
 
 
@@ -431,8 +461,16 @@ def _solve_wide(A, prior, likelihood, gathered=None):
 
     A is an (M, N) array or table; the messages are `Mixed` with |S| <= 2M, and
     `Natural`. `gathered` is the `FirstPass`, if that has been made already.
+
+    The first pass gives the M x M system with its matrices Sigma_R, Sigma_S, B and J
+    (`WideSystem`), from which the means follow. Then the noise is seen in the
+    coordinates of F, the root of Sigma_R (`_WideNoise`), and the second pass has for
+    each column a_i the forms s_i = a_i' Sigma_u a_i and p_i = a_i' Cov(u) a_i
+    (`_ColumnPass`). At the end each coordinate's own noise is taken out; t is the share
+    of a row in its own prediction.
     """
     S = prior.S
+    # the first pass and the means
     if gathered is None:  # of an array the noise comes with the sweep
         T = prior.T if _in_chunks(A) else None
         gathered = first_pass(A, S, prior.D, prior.r, T)
@@ -442,11 +480,13 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     u = wide.Sigma_R @ residual - wide.B @ x_S
     chi_u = wide.Sigma_R.diagonal() - row_dots(wide.J, wide.B)
 
+    # the noise and the second pass
     noise = _wide_noise(A, prior, likelihood, gathered, wide, F)
     columns = _second_pass(A, prior, wide, noise, u)
     x = prior.r + prior.D * columns.Atu
     x[S] = x_S
-    # noise that reaches S: of R, of the other coefficients in S, and of the rows
+
+    # variances without the own noise; S receives that of R, of its others and of rows
     others_S = columns.var_S + _sum_over_others(wide.Sigma_S, prior.chi_hat[S])
     others_S += likelihood.chi_hat @ wide.J**2
     s = columns.s
@@ -526,16 +566,24 @@ def _others_noise_tall(C, F_W, prior, noise_rows, W):
 
 
 def _row_noise_tall(A, prior, likelihood, F_W, W, t, var_Ax):
-    """Compute the variance of u_mu without row mu's own noise, (M,), from the variance
-    of its prediction, var_Ax, and the share t that the prediction owes to the row, (M,)
-    each.
+    """Compute the variance of u_mu without row mu's own noise, (M,):
+
+        (var_Ax - t^2 chi_hat) / Q_hat^2,
+
+    where var_Ax, (M,), are the variances of the predictions A x, and t, (M,), is the
+    share that a prediction owes to its own row. Where that difference loses digits the
+    noise of all other rows and of the coefficients is summed.
+
+    F_W = Di(W) F, (N, N), is a root of Sigma_x, with F and the scale W, (N,), of the
+    `_ScaledSystem`: W is 1 on S, and W^2 is D on R.
     """
     S = prior.S
     weights = likelihood.chi_hat / likelihood.Q_hat**2
     others, few = _subtract_own(var_Ax, t**2 * likelihood.chi_hat, 2 * A.shape[1])
-    if len(few):  # these are summed anew, without the row's own term
+    if len(few):  # rows that lose digits
         response = F_W @ (F_W.T @ A[few].T)  # Sigma_x a, for each of these rows a
         others[few] = _sum_anew(A, weights, response, few, rows=True)
+        # a prior's message moves x by its h on S, but by its mean r = D h on R
         scale = np.where(S, 1, W**2)
         slopes = response / scale[:, None]  # d(Ax)/dh on S, d(Ax)/dr on R
         others[few] += np.where(S, prior.chi_hat, prior.T) @ slopes**2
@@ -561,24 +609,34 @@ class _RowPass(NamedTuple):
 
 
 def _sum_rows(A, prior, likelihood):
-    """Make the first pass over the rows of A, (M, N): return their `_TallSums`."""
-    Q, h, chi_hat = likelihood
-    weights = [1 / Q]
-    if _is_sparse(A):  # the rows' noise comes with this pass, not with the second
-        weights.append(chi_hat / Q**2)
+    """Make the first pass over the rows of A, (M, N): return their `_TallSums`.
 
-    def work(X, Q, h, weights, r):
-        sums = [X.T @ ((h - X @ r) / Q)]
+    With the rows' Q_hat, h and chi_hat, (M,), and the prior's r, (N,), a chunk X adds
+
+        X' Di(1/Q_hat) (h - X r)           to the field, (N,),
+        X' Di(1/Q_hat) X                   to C, (N, N),
+        X' Di(chi_hat/Q_hat^2) X           to the noise, (N, N), if A is sparse.
+
+    The noise of other tables is collected in the second pass, with fewer rounding
+    errors.
+    """
+    weights = [1 / likelihood.Q_hat]
+    if _is_sparse(A):
+        weights.append(likelihood.chi_hat / likelihood.Q_hat**2)
+
+    def sum_chunk(X, Q_hat, h, weights, r):
+        sums = [X.T @ ((h - X @ r) / Q_hat)]
         for w in weights.T:
             sums.append(half_gram(X.T, w))
-        return [], sums  # nothing is joined
+        return [], sums  # no number for each row
 
-    of_rows = Q, h, np.column_stack(weights)
-    _, sums = map_chunks(A, work, of_rows, (prior.r,))
+    of_rows = likelihood.Q_hat, likelihood.h, np.column_stack(weights)
+    _, sums = map_chunks(A, sum_chunk, of_rows, (prior.r,))
+    pull, C = sums[:2]
     noise = None
     if _is_sparse(A):
         noise = sums[2]
-    return _TallSums(field=prior.h + sums[0], C=sums[1], noise=noise)
+    return _TallSums(field=prior.h + pull, C=C, noise=noise)
 
 
 def _second_row_pass(A, likelihood, system, F_W, x, noise):
@@ -610,11 +668,21 @@ def _solve_tall(A, prior, likelihood):
     """Compute the `Diagonals` by the N x N form (`tall-form`), for N < M; about
     4 N^2 M operations.
 
-    A is an (M, N) array or table; the messages are `Mixed` and `Natural`. The noise of
-    the rows is collected on the way, then that of the coefficients is added: both are
-    seen in the coordinates of F, with Sigma_x = Di(W) F F' Di(W).
+    A is an (M, N) array or table; the messages are `Mixed` and `Natural`. All matrices
+    are in the scaled coordinates of `_ScaledSystem`, with the scale W, (N,), and F,
+    (N, N): Sigma_x = Di(W) F F' Di(W) = F_W F_W'. Three passes over the rows a find
+
+    - C = A' Di(1/Q_hat) A and the field of the coefficients, from which x follows
+      (`_TallSums`);
+    - the forms a' Sigma_x a = Q_hat t, where t, (M,), is the share of a row in its own
+      prediction, and the noise of the rows (`_RowPass`);
+    - the variance of each prediction a'x, var_Ax, (M,).
+
+    Then each coordinate's own noise is taken out. `free` is 1 - D s, with s the
+    diagonal of A' Sigma_u A.
     """
     S = prior.S
+    # first pass: the system, and the mean x
     sums = _sum_rows(A, prior, likelihood)
     system = _invert_scaled(sums.C, prior, 1e-100)  # what D = 0 means for a scale
     F = system.F
@@ -622,13 +690,16 @@ def _solve_tall(A, prior, likelihood):
     F_W = np.asfortranarray(W[:, None] * F)
     moves = S | (prior.D > 0)  # others stay at r
     x = prior.r + np.where(moves, F_W @ (F_W.T @ sums.field), 0)
+    # second pass: what the rows answer
     rows = _second_row_pass(A, likelihood, system, F_W, x, sums.noise)
     t = rows.forms / likelihood.Q_hat
 
-    # variances of A x: noise of the rows, and g of the coefficients
+    # third pass: variances of A x, by noise of the rows and of the coefficients, g
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     root = _factor_semidefinite(rows.noise + _conjugate_diagonal(F, g))
     var_Ax = _row_lengths(A, dtrmm(1.0, F_W, root, lower=1))
+
+    # variances of (A'u)_i, x_i and u_mu without the own noise
     from_rows = root_forms(F, rows.noise)
     s, others_x = _others_noise_tall(sums.C, F_W, prior, from_rows, W)
     others_S = _sum_over_others(system.inverse, g) + from_rows

@@ -211,12 +211,21 @@ def average_columns(effects, macro, prior, beta=np.inf):
 # %% ../../nbs/course/43_state_evolution.ipynb #c0b13f88
 def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
     """Average the rows' moments over the data noise: return `Averages`, with the k of
-    the next messages. `macro` are `OrderParameters`, `noise` is the noise's standard
-    deviation, for the losses of y - f, and power the true fit's mean square.
+    the next messages.
+
+    A row has a label y and a prediction omega, jointly random: they are placed at
+    nodes, (K,), with probabilities w. At each node the likelihood gives its moments
+    over counts, the mean pull u_hat and its response chi among them. The means over the
+    nodes are numbers; k is the size at which the truth z_0 appears in the answer,
+    E[d u_hat / d z_0] / E[chi] (`two-responses`), and 1 for a loss of y - f.
+
+    `macro` are `OrderParameters`. noise is the standard deviation of y - z_0, for the
+    losses of y - f, and power the mean square of z_0.
     """
-    k_weight = None
+    k_weight = None  # turns a mean of u_hat into one of its derivative by z_0
     if isinstance(likelihood, (Squared, Huber)):
-        # only y - f matters: both Gaussians are one; two nodes are exact for squares
+        # only the residual y - omega matters, a Gaussian: let omega be 0
+        # two nodes are exact for the squares that a squared loss averages
         n_nodes = 2 if isinstance(likelihood, Squared) else 60
         t, w = losses.gauss_nodes(n_nodes)
         y = np.sqrt(noise**2 + max(macro.psi_hat_1u(1.0, power), 0.0)) * t
@@ -228,7 +237,7 @@ def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
     mean, chi, var, _, slack = moments
     chi = w @ chi
     k = 1.0
-    if k_weight is not None:  # by `two-responses`
+    if k_weight is not None:
         k = k_weight @ mean / chi
     return Averages(chi, w @ slack, w @ mean**2, w @ var, k=k)
 
@@ -308,31 +317,39 @@ def probability_longer(prior, centre, noise, least):
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00003
 def average_groups(effects, macro, prior):
     """Average as `average_columns`, for groups of d columns, per column: return
-    `Averages`, by `group-averages`. A truth is the length of a group's coefficients,
-    and the prior a `GroupLasso` of one group.
+    `Averages`, by `group-averages`. The prior is a `GroupLasso` of one group, and the
+    truth x_0 of the law `effects` the length of a group's coefficients, (K,).
 
-    The mean field of a group has the length m + u in units of the data noise, where m
-    is the length of its mean, and makes an angle with the truth, whose mean cosine
-    `radii` gives. The averages over resamples at each length are `radial_moments`.
+    The field of a group without the noise of resampling is a vector (d,): its mean has
+    the length s m and the direction of the truth, and s is the data noise in each
+    direction. Nodes are placed at lengths s (m + u) of this vector, with the
+    probability p and the mean cosine kappa of its angle with the truth (`radii`). There
+    `radial_moments` averages over resamples: the coefficients' mean has the length
+    x_hat along the field, and variances are radial (along it) and tangential (in each
+    of d - 1 directions). The integrands, each over d, are
+
+        square   x_hat^2 - 2 x_hat kappa k x_0 + (k x_0)^2, the distance from k x_0,
+        error    x_hat^2 - 2 x_hat kappa x_0 + x_0^2, the distance from x_0,
+        lean     (x_hat kappa - k x_0) x_0,
+        var      radial + (d - 1) tangential.
     """
     x_0, share = effects.nodes()
     x_0 = np.abs(x_0)
     d = prior.weights.size
-    t = prior.lam * prior.weights[0]  # the threshold
+    threshold = prior.lam * prior.weights[0]
     Q_hat = macro.Q_hat_1x
-    s = np.sqrt(macro.psi_hat_1x)  # data noise in each direction
-    truth = macro.k * x_0  # as far as it appears in the field
+    # lengths of the mean field, in three units: truth, and field, and noise
+    truth = macro.k * x_0
+    s = np.sqrt(macro.psi_hat_1x)
     m = Q_hat * truth / s
-    # 16 nodes: noise makes the integrands smooth
-    u, p, ratio = group_channel.radii(d, m, t / s - m, 16)
+    # 16 nodes: noise makes the integrands smooth; ratio is kappa / (m (m + u))
+    u, p, ratio = group_channel.radii(d, m, threshold / s - m, 16)
     field = (s * (m + u)).ravel()
-    moments = group_channel.radial_moments(d, field, macro.chi_hat_1x, t)
+    moments = group_channel.radial_moments(d, field, macro.chi_hat_1x, threshold)
     at_nodes = moments._make([values.reshape(u.shape) for values in moments])
-    x_hat = at_nodes.mean / Q_hat  # length of the mean, which points along the field
-    along = x_hat * m * (m + u) * ratio  # its part along the truth
-    radial = at_nodes.radial
-    tangential = at_nodes.tangential
-    var = (radial + (d - 1) * tangential) / d / Q_hat**2
+    x_hat = at_nodes.mean / Q_hat
+    along = x_hat * m * (m + u) * ratio  # x_hat kappa
+    var = (at_nodes.radial + (d - 1) * at_nodes.tangential) / d / Q_hat**2
     square = (x_hat**2 - 2 * along * truth + truth**2) / d
     error = (x_hat**2 - 2 * along * x_0 + x_0**2) / d
     lean = (along - truth) * x_0 / d

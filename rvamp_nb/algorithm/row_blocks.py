@@ -116,10 +116,18 @@ def check_rows_in_memory(A):
 def wide_blocks(A, prior, rows, layout):
     """Solve the coupling in the M x M form for turned rows, whose precisions are 1.
 
-    Yield, for each size n of groups, three arrays (G_n, n, n): blocks of the response
-    Sigma_u = Sigma_R - J B', of the precision received, 1 - Sigma_u, which is the sum
-    Sigma_R H + J B', and of the noise without the group's own. A is (M, N), the
-    messages are `Mixed` and `Natural`; other letters are those of `WideSystem`.
+    A is (M, N), the messages are `Mixed` and `Natural`, `layout` a `BlockLayout`.
+    Yield, for each size n of groups, blocks (G_n, n, n) of three M x M matrices:
+
+        Sigma_u = Sigma_R - J B',                      response of the pulls u,
+        1 - Sigma_u = Sigma_R H + J B',                precision that rows receive,
+        Sigma_u noise_R Sigma_u + J Di(chi_hat_S) J'
+            + sum_nu Sigma_u,nu chi_hat_nu Sigma_u,nu',
+
+    the covariance of u. Its sum is over the rows nu of other groups, for a group does
+    not receive its own noise. In the `WideSystem` are Sigma_R = (1 + H)^{-1} and, for
+    k coefficients in S, J and B, (M, k); H and noise_R, (M, M), are the responses and
+    the noises of all other coefficients, seen in the rows.
     """
     prior = lmmse.at_most_2M(A, prior)
     wide = lmmse.wide_matrices(A, prior, rows)
@@ -142,8 +150,12 @@ def wide_blocks(A, prior, rows, layout):
 def tall_blocks(A, prior, rows, layout):
     """Solve the coupling in the N x N form for turned rows, whose precisions are 1.
 
-    Yield the three arrays of `wide_blocks`, from blocks of A Sigma_x A', the precision
-    received, and of A Cov(x) A', the noise with the group's own.
+    Arguments are those of `wide_blocks`. With the response Sigma_x and the covariance
+    Cov(x) of the coefficients, (N, N), yield for each size n of groups (G_n, n, n):
+
+    - the response of the pulls, 1 - P;
+    - the precision that the group receives, P, the block of A Sigma_x A';
+    - the noise that it receives, the block of A Cov(x) A' without its own P chi_hat P.
     """
     tall = lmmse.tall_form(A, prior, rows)
     # of all rows at once: one large product in place of one for each group

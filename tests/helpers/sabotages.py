@@ -1076,8 +1076,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "a covariance forgets a cross term",
-        "across = from_S + L_w @ G @ L_w.T + own_T - X - X.T",
-        "across = from_S + L_w @ G @ L_w.T + own_T - X",
+        "across = from_S + L_u @ noise_u @ L_u.T + own_T - cross - cross.T",
+        "across = from_S + L_u @ noise_u @ L_u.T + own_T - cross",
         "tests/algorithm/test_densities.py::test_the_two_densities_share_their_diagonal_moments",
     ),
     Sabotage(
@@ -1547,8 +1547,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/cluster_channel.py",
         "a block's response is read off x in the wrong units",
-        "products / (variances + epsilon)",
-        "products / (roots + epsilon)",
+        "numerator / (variances + epsilon)",
+        "numerator / (roots + epsilon)",
         "tests/algorithm/test_clusters.py::test_moments_are_derivatives_of_the_gain",
     ),
     Sabotage(
@@ -1892,22 +1892,22 @@ SABOTAGES = [
     Sabotage(
         "algorithm/order_parameters.py",
         "the threshold of a group before the data has no root of its size",
-        "t = prior.lam * prior.weights[0]",
-        "t = prior.lam",
+        "threshold = prior.lam * prior.weights[0]",
+        "threshold = prior.lam",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(
         "algorithm/order_parameters.py",
         "variance along the field stands for that across it",
-        "(radial + (d - 1) * tangential) / d",
-        "(radial + (d - 1) * radial) / d",
+        "(at_nodes.radial + (d - 1) * at_nodes.tangential) / d",
+        "(at_nodes.radial + (d - 1) * at_nodes.radial) / d",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(
         "algorithm/order_parameters.py",
         "the noise of a group has one direction",
-        "radii(d, m, t / s - m, 16)",
-        "radii(1, m, t / s - m, 16)",
+        "radii(d, m, threshold / s - m, 16)",
+        "radii(1, m, threshold / s - m, 16)",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(
