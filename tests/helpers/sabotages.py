@@ -1461,8 +1461,8 @@ SABOTAGES = [
     Sabotage(
         "course/conditioning.py",
         "what a row did is done the other way round",
-        "start = from_coordinates(end + changes @ moves, state)",
-        "start = from_coordinates(end - changes @ moves, state)",
+        "return from_coordinates(self.end + self.changes(chosen) @ self.moves, self.state)",
+        "return from_coordinates(self.end - self.changes(chosen) @ self.moves, self.state)",
         "tests/inference/test_conditioning.py::test_a_pattern_begins_where_its_row_was_moved_before",
     ),
     Sabotage(
