@@ -146,9 +146,8 @@ class _WarmStart:
 
     def extrapolate(self, chosen):
         """Return the State from which a pattern starts, of chosen pieces (n_rows,)."""
-        return from_coordinates(
-            self.end + self.changes(chosen) @ self.moves, self.state
-        )
+        start = self.end + self.changes(chosen) @ self.moves
+        return from_coordinates(start, self.state)
 
     def learn(self, chosen, state):
         """Take over the State in which the iteration of a pattern has ended."""

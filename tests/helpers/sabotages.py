@@ -1461,8 +1461,8 @@ SABOTAGES = [
     Sabotage(
         "course/conditioning.py",
         "what a row did is done the other way round",
-        "return from_coordinates(self.end + self.changes(chosen) @ self.moves, self.state)",
-        "return from_coordinates(self.end - self.changes(chosen) @ self.moves, self.state)",
+        "start = self.end + self.changes(chosen) @ self.moves",
+        "start = self.end - self.changes(chosen) @ self.moves",
         "tests/inference/test_conditioning.py::test_a_pattern_begins_where_its_row_was_moved_before",
     ),
     Sabotage(
