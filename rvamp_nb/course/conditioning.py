@@ -60,24 +60,24 @@ MOST_STEPS = 100  # before it is given up
 
 
 def restrict(fit, columns):
-    """Restrict the problem and the messages of a fit to some columns, (n,) int array;
-    return a Problem and a State.
+    """Restrict the problem and the messages of a fit to some columns, (n,) ascending
+    ints; return a Problem and a State.
+
+    The fit's messages go on from where they were, and its clusters of columns, which
+    lie inside `columns`, stay clusters.
     """
     p = fit.problem
-    if len(columns) == len(fit.Pi):
+    N = len(fit.Pi)
+    if len(columns) == N:  # nothing is left out
         return p, fit.messages
     A = pick_columns(p.A, columns)
-    prior = fit.prior
-    for name in ("lam", "penalty_factor"):
-        value = getattr(prior, name)
-        if np.ndim(value):  # one for each column
-            prior = replace(prior, **{name: value[columns]})
+    prior = fit.prior.of_columns(columns, N)
     in_messages = columns
     if fit.has_intercept:  # in the messages and the table it comes last
         A = with_ones(A)
         prior = WithIntercept(prior, len(columns))
-        in_messages = np.append(columns, len(fit.Pi))
-    # clusters are put together anew below, with the columns' new numbers
+        in_messages = np.append(columns, N)
+    # messages to single columns: a cluster is put together below, by its new numbers
     to_prior = fit.messages.to_prior.alone()
     to_prior = Natural(*(field[in_messages] for field in to_prior))
     state = fit.messages._replace(to_prior=to_prior)
@@ -141,7 +141,7 @@ class _WarmStart:
     def changes(self, chosen):
         """Return 1 for a row that came in since then, -1 for one that left, else 0."""
         if self.chosen is None:
-            return np.zeros(len(chosen))
+            return np.zeros_like(chosen)
         return np.subtract(chosen, self.chosen)
 
     def extrapolate(self, chosen):
@@ -152,14 +152,16 @@ class _WarmStart:
     def learn(self, chosen, state):
         """Take over the State in which the iteration of a pattern has ended."""
         changes = self.changes(chosen)
-        before = self.end
-        self.end = coordinates(state)
-        self.chosen = chosen
+        end = coordinates(state)
         # several rows may have changed, if a pattern between has no answer: then
         # nobody can tell which of them made the move
         if np.abs(changes).sum() == 1:
-            move = _finite_difference(self.end, before)
+            move = np.zeros_like(end)  # and 0 where one of the ends is not finite
+            is_finite = np.isfinite(end) & np.isfinite(self.end)
+            np.subtract(end, self.end, out=move, where=is_finite)
             self.moves[changes != 0] = move * changes.sum()
+        self.end = end
+        self.chosen = chosen
 
 
 def solve_patterns(fit, rows, columns):
@@ -185,14 +187,6 @@ def solve_patterns(fit, rows, columns):
             part = replace(fit, problem=conditioned, last=step, n_iter=n_taken)
         fits.append(PatternFit(weight, chosen, part))
     return fits, n_steps
-
-
-def _finite_difference(end, start):
-    """Subtract two vectors, (n,); 0 where one of them is not finite."""
-    difference = np.zeros_like(start)
-    finite = np.isfinite(end) & np.isfinite(start)
-    np.subtract(end, start, out=difference, where=finite)
-    return difference
 
 
 def moments_of(fit, n, start):
@@ -378,7 +372,7 @@ def _average_patterns(fit, parts, columns):
         else:
             first_node = k * n_nodes % NODES
             moments = moments_of(part, n_nodes, first_node)
-        mixed = mixed + weight * moments
+        mixed += weight * moments
     whole[:, columns] = mixed
     return whole, unsolved
 
@@ -424,7 +418,7 @@ def condition_on_rows(fit: Fit, rows: int | Sequence[int] = 4) -> ConditionedFit
     """
     _check_can_condition(fit)
     # patterns differ on columns that are selected now and then: whole clusters of them
-    groups = [active_set(fit)] + list(fit.column_clusters)
+    groups = [active_set(fit), *fit.column_clusters]
     columns = np.unique(np.concatenate(groups))
     rows = _choose_rows(fit, rows, columns)
     parts, steps = solve_patterns(fit, rows, columns)
