@@ -578,9 +578,7 @@ def _run(argv):
         _check_place(args.report, "--report")
     _announce(options)
     with _collected_warnings() as warned:
-        selection, effects = _fit_table(
-            name, table, options, args.effects, args.decoys
-        )
+        selection, effects = _fit_table(name, table, options, args.effects, args.decoys)
     warned = _all_warnings(table, warned)
     selection = _name_lines_in_file(selection, table)
     contents, failures, code = _make_contents(
