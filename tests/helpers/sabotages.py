@@ -2004,8 +2004,8 @@ SABOTAGES = [
     Sabotage(
         "select/predictions.py",
         "many new rows are predicted without an intercept",
-        "np.column_stack([Z, 1 - Z.sum(1)])",
-        "np.column_stack([Z, 0 * Z.sum(1)])",
+        "np.c_[Z, 1 - Z.sum(1)]",
+        "np.c_[Z, 0 * Z.sum(1)]",
         "tests/select/test_selection.py::test_many_new_rows_have_the_spreads_of_each",
     ),
     Sabotage(
