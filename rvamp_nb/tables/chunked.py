@@ -462,16 +462,14 @@ class _Blocks:
                 intercept=self.intercept,
                 row_scale=_part_of(self.row_scale, j),
             )
-        is_slice = isinstance(j, slice)
-        last = j.stop - 1 if is_slice else j[-1]
+        last = j.stop - 1 if isinstance(j, slice) else j[-1]
         with_ones = bool(last == self.source.shape[1])
-        if with_ones and not is_slice:  # a slice may end beyond the source
+        if with_ones and not isinstance(j, slice):  # a slice may end beyond the source
             j = j[:-1]
+        center = _part_of(self.center, j)
+        scale = _part_of(self.scale, j)
         return j, dict(
-            center=_part_of(self.center, j),
-            scale=_part_of(self.scale, j),
-            intercept=with_ones,
-            row_scale=self.row_scale,
+            center=center, scale=scale, intercept=with_ones, row_scale=self.row_scale
         )
 
     def read(self, j: slice | Ints) -> Array:
