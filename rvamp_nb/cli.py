@@ -110,29 +110,34 @@ _TITLES = {  # end of a file: what it holds
 
 
 def _make_contents(selection, args, source, table, warned, effects):
-    """Make the files of an answer: return {end of the name: bytes}, and the exit code.
+    """Make the files of an answer.
 
-    Texts about what fails are added to the list `warned`; effects may be None.
+    Return their contents, {end of the name: bytes}, texts about the optional files that
+    failed, and the exit code. `source` and `table` are the input as the settings
+    describe it, `warned` texts of earlier warnings; effects may be None.
     """
     made = _reports.report_files(selection, [])
     contents = {"-selection.csv": made["table.csv"]}
     if effects is not None:
         rows = effects.summary().rename_axis("feature")
         contents["-effects.csv"] = _reports.csv_file(rows)
-    n_warned = len(warned)
-    stopped = not _make_extras(selection, args.path, effects, contents, warned)
-    is_missing = len(warned) > n_warned
-    without_effects = args.effects and effects is None and selection.fit.converged
+    extras, failures, stopped = _make_extras(selection, args.path, effects)
+    contents.update(extras)
     code = _code(selection, stopped or selection.interrupted)
-    if is_missing or without_effects:
+    without_effects = args.effects and effects is None and selection.fit.converged
+    if failures or without_effects:  # something that was asked for is missing
         code = 3
     ends = [end for end in _TITLES if end in contents or end == "-selection.json"]
     settings = json.loads(made["settings.json"])
-    settings.update(source, table=_describe_table(selection, table))
-    settings.update(warnings=warned, exit_code=code)
-    settings["files"] = [source["name"] + end for end in ends]
+    settings.update(
+        source,
+        table=_describe_table(selection, table),
+        warnings=warned + failures,
+        exit_code=code,
+        files=[source["name"] + end for end in ends],
+    )
     contents["-selection.json"] = _reports.json_file(settings)
-    return contents, code
+    return contents, failures, code
 
 
 def _describe_table(selection, table):
@@ -148,21 +153,24 @@ def _describe_table(selection, table):
     )
 
 
-def _make_extras(selection, with_path, effects, contents, warned):
-    """Make the optional files; return False if ctrl-C ended that.
+def _make_extras(selection, with_path, effects):
+    """Make the optional files; what fails is put into words, for the table is good
+    without them.
 
-    They are put into `contents`, and what fails is put into words in `warned`: the
-    table is good without them.
+    Return the contents, {end of the name: bytes}, the texts about failures, and whether
+    ctrl-C has ended that: then what was made until then.
     """
+    contents = {}
+    failures = []
     try:
         for title in _list_extras(selection, with_path, effects):
             try:
                 contents.update(_make_extra(title, selection, with_path, effects))
             except Exception as e:  # such as fonts that matplotlib does not find
-                warned.append(f"{title} could not be made: {type(e).__name__}: {e}")
+                failures.append(f"{title} could not be made: {type(e).__name__}: {e}")
     except KeyboardInterrupt:
-        return False
-    return True
+        return contents, failures, True
+    return contents, failures, False
 
 
 def _make_extra(title, selection, with_path, effects):
@@ -561,26 +569,27 @@ def _run(argv):
             " unset it"
         ) from None
     source, table, options = _read_request(args) if args.command else _embedded()
+    name = source["name"]
     files = []
     if not args.force:
-        files = [source["name"] + end for end in _TITLES]
+        files = [name + end for end in _TITLES]
     _check_place(args.out, "--out", files)
     if args.report is not None:
         _check_place(args.report, "--report")
     _announce(options)
     with _collected_warnings() as warned:
-        selection, effects = _fit_table(
-            source["name"], table, options, args.effects, args.decoys
-        )
+        selection, effects = _fit_table(name, table, options, args.effects, args.decoys)
     warned = _all_warnings(table, warned)
     selection = _name_lines_in_file(selection, table)
-    contents, code = _make_contents(selection, args, source, table, warned, effects)
-    lines = _reports.console(selection, source["name"], table.notes, warned)
+    contents, failures, code = _make_contents(
+        selection, args, source, table, warned, effects
+    )
+    lines = _reports.console(selection, name, table.notes, warned + failures)
     if effects is not None:
         lines.append("")
         lines += _reports.effects_lines(effects)
     try:
-        saved = _save(source["name"], contents, args.out)
+        saved = _save(name, contents, args.out)
         lines.append("")
         lines += saved
         if args.report is not None and code != 130:
@@ -644,27 +653,38 @@ def _read_pilot(path, drop):
     return values.loc[:, is_usable].to_numpy(), list(values.columns[~is_usable])
 
 
+def _solve_plan(args, pilot):
+    """Solve for the rows that a study needs, by the arguments of `rvamp-nb plan`.
+
+    Return the answer of `plan_study`, and a list of what `predict_study` says of fewer
+    and more rows; with a pilot, (n, N), it is empty.
+    """
+    question = _take(args, "features effects size noise").values()
+    errors = _take(args, "pfer bound")
+    limits = _take(args, "power threshold max_rows")
+    try:
+        study = rvamp_nb.plan_study(*question, pilot=pilot, **errors, **limits)
+    except (TypeError, ValueError) as e:
+        raise InputError(e) from None
+    sizes = []
+    if pilot is not None:
+        return study, sizes
+    errors["threshold"] = study.threshold
+    for share in (0.25, 0.5, 0.75, 1, 1.5, 2):  # of the rows that are needed
+        rows = max(int(study.rows * share), 4)
+        sizes.append(rvamp_nb.predict_study(rows, *question, **errors))
+    return study, sizes
+
+
 def _plan(args):
     """Print how many rows a study needs, by the arguments of `rvamp-nb plan`; return
     the exit code: 4 if no number of rows is enough, else 0.
     """
     pilot, left_out = _pilot_asked_for(args)
-    if args.features is None:
+    if args.features is None:  # all that the pilot has; the JSON says how many
         args.features = pilot.shape[1]
-    question = args.features, args.effects, args.size, args.noise
-    promise = _take(args, "pfer bound")
-    limits = _take(args, "power threshold max_rows")
-    sizes = []
     with _collected_warnings() as warned:
-        try:
-            study = rvamp_nb.plan_study(*question, pilot=pilot, **promise, **limits)
-        except (TypeError, ValueError) as e:
-            raise InputError(e) from None
-        if pilot is None:
-            promise["threshold"] = study.threshold
-            for share in (0.25, 0.5, 0.75, 1, 1.5, 2):  # of the rows that are needed
-                rows = max(int(study.rows * share), 4)
-                sizes.append(rvamp_nb.predict_study(rows, *question, **promise))
+        study, sizes = _solve_plan(args, pilot)
     exit_code = 0 if study.power >= args.power else 4
     write = _as_json if args.json else _as_table
     _show(write(args, study, sizes, left_out, exit_code))

@@ -60,24 +60,24 @@ MOST_STEPS = 100  # before it is given up
 
 
 def restrict(fit, columns):
-    """Restrict the problem and the messages of a fit to some columns, (n,) int array;
-    return a Problem and a State.
+    """Restrict the problem and the messages of a fit to some columns, (n,) ascending
+    ints; return a Problem and a State.
+
+    The fit's messages go on from where they were, and its clusters of columns, which
+    lie inside `columns`, stay clusters.
     """
     p = fit.problem
-    if len(columns) == len(fit.Pi):
+    N = len(fit.Pi)
+    if len(columns) == N:  # nothing is left out
         return p, fit.messages
     A = pick_columns(p.A, columns)
-    prior = fit.prior
-    for name in ("lam", "penalty_factor"):
-        value = getattr(prior, name)
-        if np.ndim(value):  # one for each column
-            prior = replace(prior, **{name: value[columns]})
+    prior = fit.prior.of_columns(columns, N)
     in_messages = columns
     if fit.has_intercept:  # in the messages and the table it comes last
         A = with_ones(A)
         prior = WithIntercept(prior, len(columns))
-        in_messages = np.append(columns, len(fit.Pi))
-    # clusters are put together anew below, with the columns' new numbers
+        in_messages = np.append(columns, N)
+    # messages to single columns: a cluster is put together below, by its new numbers
     to_prior = fit.messages.to_prior.alone()
     to_prior = Natural(*(field[in_messages] for field in to_prior))
     state = fit.messages._replace(to_prior=to_prior)
@@ -124,47 +124,69 @@ class PatternFit(NamedTuple):
     fit: Fit | None  # to the kept columns; None where it did not settle
 
 
+class _WarmStart:
+    """Where the iteration of the next pattern starts, learned from those before.
+
+    A row that comes into the resample moves the messages about as far as it did the
+    last time. So a pattern starts where the last solved one ended, plus the move of
+    each row that came in since then, less that of each row that left.
+    """
+
+    def __init__(self, state, n_rows):
+        self.state = state
+        self.end = coordinates(state)  # the messages of the last one, as one vector
+        self.chosen = None  # (n_rows,) of 0 and 1, of the last one that was solved
+        self.moves = np.zeros((n_rows, len(self.end)))  # as each row came in
+
+    def changes(self, chosen):
+        """Return 1 for a row that came in since then, -1 for one that left, else 0."""
+        if self.chosen is None:
+            return np.zeros_like(chosen)
+        return np.subtract(chosen, self.chosen)
+
+    def extrapolate(self, chosen):
+        """Return the State from which a pattern starts, of chosen pieces (n_rows,)."""
+        start = self.end + self.changes(chosen) @ self.moves
+        return from_coordinates(start, self.state)
+
+    def learn(self, chosen, state):
+        """Take over the State in which the iteration of a pattern has ended."""
+        changes = self.changes(chosen)
+        end = coordinates(state)
+        # several rows may have changed, if a pattern between has no answer: then
+        # nobody can tell which of them made the move
+        if np.abs(changes).sum() == 1:
+            move = np.zeros_like(end)  # and 0 where one of the ends is not finite
+            is_finite = np.isfinite(end) & np.isfinite(self.end)
+            np.subtract(end, self.end, out=move, where=is_finite)
+            self.moves[changes != 0] = move * changes.sum()
+        self.end = end
+        self.chosen = chosen
+
+
 def solve_patterns(fit, rows, columns):
     """Fit each pattern of some rows, (K,), on some columns, (n,). Return a list of
     `PatternFit`, and the total number of steps.
+
+    A pattern says of each row whether its count is in the lower or the upper piece of
+    its law. Neighbours in the list differ in one row: see `_WarmStart`.
     """
     problem, state = restrict(fit, columns)
     anderson = Anderson(problem.A)
+    warm = _WarmStart(state, len(rows))
     fits = []
     n_steps = 0
-    # the last pattern that was solved: where the messages, as one vector, have ended
-    end = coordinates(state)
-    solved = None
-    moves = np.zeros((len(rows), len(end)))  # of that vector when each row came in
     for weight, chosen, which, laws in patterns(problem.counts, len(problem.y), rows):
         loss = PerRowLoss(problem.likelihood, which, laws)
         conditioned = problem._replace(likelihood=loss)
-        # 1 for a row that came in since then, -1 for one that left
-        changes = np.zeros(len(rows))
-        if solved is not None:
-            changes = np.subtract(chosen, solved)
-        start = from_coordinates(end + changes @ moves, state)
-        step, n_taken = _solve_pattern(conditioned, start, anderson)
+        step, n_taken = _solve_pattern(conditioned, warm.extrapolate(chosen), anderson)
         n_steps += n_taken
-        if step is None:
-            fits.append(PatternFit(weight, chosen, None))
-            continue
-        before = end
-        end = coordinates(step.new)
-        solved = chosen
-        if np.abs(changes).sum() == 1:  # several, where a pattern between has no answer
-            moves[changes != 0] = _finite_difference(end, before) * changes.sum()
-        part = replace(fit, problem=conditioned, last=step, n_iter=n_taken)
+        part = None
+        if step is not None:
+            warm.learn(chosen, step.new)
+            part = replace(fit, problem=conditioned, last=step, n_iter=n_taken)
         fits.append(PatternFit(weight, chosen, part))
     return fits, n_steps
-
-
-def _finite_difference(end, start):
-    """Subtract two vectors, (n,); 0 where one of them is not finite."""
-    difference = np.zeros_like(start)
-    finite = np.isfinite(end) & np.isfinite(start)
-    np.subtract(end, start, out=difference, where=finite)
-    return difference
 
 
 def moments_of(fit, n, start):
@@ -181,8 +203,9 @@ def row_scores(fit, columns):
     (`score`): (M,), or (G,) for groups of rows.
 
     Row m makes the part a_mi^2 v_m of the noise of column i, v_m being the variance of
-    its message across resamples. Its score is the sum over columns of Pi_i (1 - Pi_i)
-    times the square of its share in the noise.
+    its message across resamples. Its share s_mi is this part over the sum of column
+    i's parts, and its score the sum over i of s_mi^2 Pi_i (1 - Pi_i): a column that is
+    always or never selected counts nothing.
     """
     doubt = (fit.Pi * (1 - fit.Pi))[columns]
     loss = fit.problem.likelihood
@@ -191,17 +214,19 @@ def row_scores(fit, columns):
         shares = parts / np.maximum(parts.sum(0), 1e-300)
         return shares**2 @ doubt
     A = pick_columns(fit.problem.A, columns)
-    var = fit.last.u.var
+    var = fit.last.u.var  # v, (M,)
 
-    # the noise of a column sums over all rows, a score over all columns: two passes
+    # two passes over chunks X of rows, for a share needs the noise of its column, which
+    # all rows make; of two tuples `map_chunks` joins the first and adds the second
     def sum_noise(X, var):
         return (), (var @ X[:, :] ** 2,)
+
+    _, (noise,) = map_chunks(A, sum_noise, (var,))  # (n,)
+    weight = doubt / np.maximum(noise, 1e-150) ** 2
 
     def sum_shares(X, var):
         return (var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ()
 
-    _, (noise,) = map_chunks(A, sum_noise, (var,))
-    weight = doubt / np.maximum(noise, 1e-150) ** 2
     (scores,), _ = map_chunks(A, sum_shares, (var,))
     unit, _ = sampling_units(fit.problem.counts, len(var))
     return np.bincount(unit, scores)
@@ -347,7 +372,7 @@ def _average_patterns(fit, parts, columns):
         else:
             first_node = k * n_nodes % NODES
             moments = moments_of(part, n_nodes, first_node)
-        mixed = mixed + weight * moments
+        mixed += weight * moments
     whole[:, columns] = mixed
     return whole, unsolved
 
@@ -393,7 +418,7 @@ def condition_on_rows(fit: Fit, rows: int | Sequence[int] = 4) -> ConditionedFit
     """
     _check_can_condition(fit)
     # patterns differ on columns that are selected now and then: whole clusters of them
-    groups = [active_set(fit)] + list(fit.column_clusters)
+    groups = [active_set(fit), *fit.column_clusters]
     columns = np.unique(np.concatenate(groups))
     rows = _choose_rows(fit, rows, columns)
     parts, steps = solve_patterns(fit, rows, columns)

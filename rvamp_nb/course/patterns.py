@@ -144,14 +144,23 @@ def _plan_patterns(law, G, rows):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt0x2
 def _plan_without_replacement(law, inner, G, rows):
-    """Make the `_PatternPlan` of units that are drawn or not, inside strata if any."""
+    """Make the `_PatternPlan` of G units of which a fixed number is drawn, each once at
+    most; with strata, a fixed number of each.
+
+    `law` is the law of the counts, `inner` the Subsample inside it, and `rows`, (K,),
+    are the chosen units. The weight of a pattern is the probability to draw or leave
+    them one after the other: of n units of the stratum that are left, d for d places,
+    the next is drawn with probability d / n. This is also the rate of each unit that
+    is not chosen, once all chosen ones have their counts.
+    """
     stratum = np.zeros(G, dtype=int)
     n_strata = 1
     if isinstance(law, Stratified):
         stratum = law.index
         n_strata = len(law.names)
     sizes = np.bincount(stratum)
-    drawn = np.zeros_like(sizes)  # units without a stratum are never drawn
+    # places in the sample, (S,); units without a stratum come last: they have none
+    drawn = np.zeros_like(sizes)
     for k, size in enumerate(sizes[:n_strata]):
         drawn[k] = inner.drawn(size)
 
@@ -159,14 +168,14 @@ def _plan_without_replacement(law, inner, G, rows):
         weight = 1.0
         places = drawn.copy()
         left = sizes.copy()
-        # one unit after the other: each draw changes the chances of the next
+        # d and n of each stratum, after one chosen unit and the next
         for k, inside in zip(stratum[rows], chosen):
             weight *= (places[k] if inside else left[k] - places[k]) / left[k]
             places[k] -= inside
             left[k] -= 1
         if not weight:
             return 0.0, []  # there is no such sample
-        # the other units of a stratum share the places that are left
+        # one law for each stratum, then those of a chosen unit: left out, or drawn
         rates = np.append(places / np.maximum(left, 1), [0, 1])
         return float(weight), list(map(_law_of_rate, rates))
 
@@ -185,15 +194,23 @@ class Pattern(NamedTuple):
 def patterns(counts, M, rows):
     """List all `Pattern`s of the counts of some rows, (K,), numbers of groups under
     `Grouped` counts. Neighbours in the list differ in one row; the weights sum to 1.
+
+    A pattern says in which piece of its law the count of each of these rows is, 0 or 1
+    (`split_law`). All other rows have the law that is left for them, given this: their
+    numbers in the list of laws are `plan.others`, and the pieces' laws come last.
     """
     unit, law = sampling_units(counts, M)
     plan = _plan_patterns(law, unit.max() + 1, rows)
     pieces = plan.n_pieces
-    places = range(len(rows))[::-1]
+    choices = [()]
+    for _ in rows:
+        longer = [(0,) + choice for choice in choices]
+        if pieces == 2:
+            # backwards, so that neighbours differ in one row here, too (Gray's code)
+            longer += [(1,) + choice for choice in reversed(choices)]
+        choices = longer
     listed = []
-    for k in range(pieces ** len(rows)):
-        gray = k ^ (k >> 1)  # Gray's code, for there are two pieces at most
-        chosen = tuple((gray >> place) & 1 for place in places)
+    for chosen in choices:
         weight, laws = plan.weight_and_laws(chosen)
         if not weight:  # no resample has these counts
             continue

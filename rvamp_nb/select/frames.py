@@ -332,34 +332,39 @@ def _first_cell(frame, name, unusable):
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30pro
 def _proposal(spec, frame, values, gaps, is_text):
-    """Yield sentences about codes of gaps, and one of options for the next try.
+    """Yield sentences about numbers that look like codes of gaps, such as -999, and one
+    of options for the next try.
 
-    The frames are those of `_refuse`; `is_text`, (M, n) bool, says which cells are
-    text where numbers are needed.
+    `frame` has the cells, (M, n), `values` the same as numbers, nan where a cell is
+    none, `gaps` says which are empty and `is_text` which are text where numbers are
+    needed; all are frames.
     """
-    codes = dict(readers.far_numbers(values.to_numpy(), list(values)))
+    codes = dict(
+        readers.far_numbers(values.to_numpy(), list(values))
+    )  # {code: sentence}
     yield from codes.values()
-    options = _propose_options(spec, frame, values, gaps, is_text)
+    options = _propose_options(spec, frame, values, gaps, is_text, list(codes))
     if options is None:
         return
-    options["na"] = list(codes) + options["na"]
     texts = [spec.typed(option, chosen) for option, chosen in options.items() if chosen]
-    has_gaps = bool(options["na"]) or gaps.drop(columns=options["drop"]).any(axis=None)
+    has_gaps = options["na"] or gaps.drop(columns=options["drop"]).any(axis=None)
     if has_gaps and spec.missing == "error":
         texts.append(spec.typed("missing", "median"))
     elif frame.attrs.get("unmatched"):
         texts.append(spec.typed("missing", "drop"))
+    # as on a command line, --na X --drop Y, or as arguments of a function
     between = " " if texts[0].startswith("-") else ", "
     yield f"to try, add {between.join(texts)}"
 
 
-def _propose_options(spec, frame, values, gaps, is_text):
+def _propose_options(spec, frame, values, gaps, is_text, codes):
     """Propose options that settle all columns of text, {option: value}; None if a
-    column with a role has text, which no option changes.
+    column with a role has text, which no option changes. `codes`, a list, stand for
+    gaps.
     """
     sets = matched.propose_sets(spec, frame, values)
     options = dict(decimal="", id="", matched="".join(sets[:1]))
-    options.update(drop=[], categorical=[], na=[])
+    options.update(drop=[], categorical=[], na=codes)
     is_empty = gaps[is_text.columns].mean() > 0.5
     for name in is_text.columns[is_text.any() | is_empty]:
         words = readers.text_column(frame[name])[is_text[name]]

@@ -30,41 +30,47 @@ def received_by_all(A, fit, which):
     A is an array or ChunkedTable, and `which`, (n,), are the numbers of the fit's
     columns. Return a `Natural` of (N,), or (N + 1,) with an intercept.
 
-    For the columns P of the fit let c = A_P' a / Q_hat_2u and b = Sigma_x c. Then
-    Sigma_u a = (a - A_P b) / Q_hat_2u for a column a, which turns each form in
-    `received-outside` into a sum over rows and sums over P.
+    A_P are the columns of the fit, and row m alone responds by w_m = 1 / Q_hat_m and
+    has the noise v_m = chi_hat_m / Q_hat_m^2. For a column a let c = A_P' (w a), and
+    b = Sigma_x c the part that A_P explains. Then Sigma_u a = w (a - A_P b), and the
+    forms in `received-outside` become
+
+    - Q_hat = sum_m w_m a_m^2 - b'c,
+    - h = a'u, for the means u of the row side,
+    - chi_hat = sum_m v_m (a - A_P b)_m^2 + sum_i T_i (c - C b)_i^2, for C = A_P' w A_P
+      and the variances T of the messages to the fit's coefficients i.
     """
     few = fit.problem.A
     last = fit.last
     n = len(which)
     from_rows = last.likelihood_message
     view = moment_view(last.prior_message, last.x, last.state.to_prior)
+    # all of them are in the moment view, D, r and T, and none in the natural one
     zeros = np.zeros(few.shape[1])
-    no_columns = zeros > 0  # none is in the natural view
-    message = Mixed(no_columns, zeros, zeros, zeros, D=view.D, r=view.r, T=view.T)
-    form = tall_form(few, message, from_rows)  # C, noise and Sigma_x of the columns P
-    # the response and the noise of each row, alone, (M,)
-    response = 1 / from_rows.Q_hat
-    noise = from_rows.chi_hat / from_rows.Q_hat**2
+    message = Mixed(zeros > 0, zeros, zeros, zeros, *view)
+    form = tall_form(few, message, from_rows)  # C, A_P' v A_P and Sigma_x
+    response = 1 / from_rows.Q_hat  # w, (M,)
+    noise = from_rows.chi_hat / from_rows.Q_hat**2  # v, (M,)
     few_responses = (few[:, :] * response[:, None]).T
     few_noises = (few[:, :] * noise[:, None]).T
 
     def receive(columns):
-        """Compute Q_hat, h and chi_hat of a chunk of k columns, (k,) each."""
+        """Compute Q_hat, h and chi_hat of a chunk of k columns a, (k,) each."""
+        # a'u, and the sums of w a^2 and v a^2 over rows
         u = last.coupled.u.mean
         h, Q_hat, chi_hat = column_sums(columns, [u], [response, noise])
         c = few_responses @ columns  # (n, k)
-        b = form.Sigma_x @ c  # what the columns of the fit explain, (n, k)
+        b = form.Sigma_x @ c  # (n, k)
         Q_hat -= row_dots(b.T, c.T)
-        # the noise of the rows in a - A_P b, in place of a
+        # from the sum of v a^2 to that of v (a - A_P b)^2
         shared_noise = few_noises @ columns
         chi_hat += row_dots(b.T, (form.noise @ b - 2 * shared_noise).T)
-        # the noise of the coefficients: A_P' Sigma_u a is c - C b
+        # the noise of the coefficients, by A_P' Sigma_u a = c - C b
         chi_hat += view.T @ (c - form.C @ b) ** 2
         Q_hat[Q_hat <= 0] = 1.0  # a column of zeros
         return Q_hat, h, np.maximum(chi_hat, 0)
 
-    # the columns of the fit, and the intercept, have their messages from it
+    # the columns of the fit, and the intercept behind them, have their messages from it
     messages = []
     for values, own in zip(map_columns(A, receive), last.new.to_prior):
         values[which] = own[:n]

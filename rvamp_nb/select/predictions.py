@@ -33,22 +33,23 @@ def spread(fit, columns, X):
     """Estimate the standard deviation of the linear predictor across resamples, (m,),
     of the rows of X (m, N), an array or ChunkedTable.
 
-    It is that of p̄₂, the law of the coefficients by rVAMP.
+    It is that of p̄₂, the law of the coefficients by rVAMP. `columns`, a `Columns`,
+    leads from features to the n columns of the fit.
     """
     law = p2(fit)
     variances = []
+    n = fit.mean.size
     # for more rows than coefficients one covariance of all coefficients is cheaper
-    is_long = len(X) > fit.mean.size
+    is_long = len(X) > n
     if is_long:
-        # of predictions for n unit rows, each a coefficient plus the intercept, and for
-        # a row of zeros, the intercept
-        n = fit.mean.size
+        # that of n + 1 predictions x_i + x_0, and x_0 alone: of n unit rows and a row
+        # of zeros. The law predicts with the intercept x_0, if there is one
         _, covariance = law.predict(np.eye(n + 1, n))
     for rows in _row_slices(X):
         Z = ((X[rows] - columns.center) * columns.unit) @ columns.turn.T
         if is_long:
-            # so many times each unit row, and the row of zeros, add up to a row of Z
-            times = np.column_stack([Z, 1 - Z.sum(1)])
+            # z'x + x_0 is the sum of z_i (x_i + x_0) and (1 - sum z) x_0
+            times = np.c_[Z, 1 - Z.sum(1)]
             variances.append(row_dots(times @ covariance, times))
         else:
             _, covariance_of_rows = law.predict(Z)
@@ -59,13 +60,16 @@ def spread(fit, columns, X):
 def _spread_of_classes(selection, X):
     """Compute a root of the covariance of the K linear predictors of each row of X,
     (m, N), by p̄₂: (m, K, d), for d = K - 1 contrasts of the classes.
+
+    A row's predictors are basis @ s, for the d numbers s that the fit predicts; so the
+    root is basis, (K, d), times the root of the covariance of s, (m, d, d).
     """
     columns = selection.question.columns
     K, d = columns.basis.shape
-    # `turn` has a block t basis', (d, K), for each column of A and each feature, and d
-    # rows of intercepts below; the blocks' first entries say what all t are, (n, N)
-    first_entries = columns.turn[:-d:d, ::K]
-    turn = first_entries / columns.basis[0, 0]
+    # `turn` is kron(t, basis'), with d rows of intercepts below: `in_classes`. Here t,
+    # (n, N), is needed, from features to columns of A: block (i, j) is t_ij basis', so
+    # that its first entry is t_ij basis[0, 0]
+    turn = columns.turn[:-d:d, ::K] / columns.basis[0, 0]  # t
     unit = columns.unit[::K]  # a feature's K coefficients have one unit
     blocks = []
     for rows in _row_slices(X):

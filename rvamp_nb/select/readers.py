@@ -389,7 +389,7 @@ def _read_words(cells, values, na, lod):
     words = {label.lower() for label in labels[np.isnan(values) & ~gaps]}
     if np.isnan(values).all() and words <= GAP_WORDS.union(_TRUTH):
         values = np.array([_TRUTH.get(str(label).lower(), np.nan) for label in labels])
-        words = words.difference(_TRUTH)
+        words -= _TRUTH.keys()
     if words <= GAP_WORDS:
         gaps |= np.isnan(values)
     return np.where(gaps, np.nan, values), gaps
@@ -533,23 +533,25 @@ def _split_far(numbers, rows):
     far = []
     while len(numbers) > 2:
         cut = int(np.argmax(np.diff(numbers))) + 1
+        step = numbers[cut] - numbers[cut - 1]
         few = slice(cut)
         rest = slice(cut, None)
         if rows[few].sum() > rows[rest].sum():
             few, rest = rest, few
-        low = numbers[rest][0]
-        high = numbers[rest][-1]
-        widths = (
-            0.5 if len(numbers[rest]) > 9 else 3
-        )  # a scale of few numbers has jumps
-        is_far = 0 < widths * (high - low) < numbers[cut] - numbers[cut - 1]
-        n_few = len(numbers[few])
-        if not is_far or n_few >= 4 or rows[few].sum() == n_few:
-            break
-        for number, n_rows in zip(numbers[few], rows[few]):
-            far.append(_FarNumber(number, n_rows, low, high))
+        maybe_codes = numbers[few]
+        n_rows = rows[few]
         numbers = numbers[rest]
         rows = rows[rest]
+        low = numbers[0]
+        high = numbers[-1]
+        # a scale of few numbers has jumps: they are far from three times its width on
+        widths = 0.5 if len(numbers) > 9 else 3
+        is_far = 0 < widths * (high - low) < step
+        # a code is one of few, and at least one of them comes twice
+        if not is_far or len(n_rows) > 3 or n_rows.sum() == len(n_rows):
+            break
+        for number, count in zip(maybe_codes, n_rows):
+            far.append(_FarNumber(number, count, low, high))
     return far
 
 # %% ../../nbs/workshop/readers.ipynb #rdturn02

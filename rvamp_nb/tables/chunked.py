@@ -449,20 +449,28 @@ class _Blocks:
         return replace(table, axis=1).read(slice(0, len(columns)))
 
     def _options_at(self, j):
-        """Return the lines of the source that the lines j are, and their options, a
-        dict of center, scale, intercept and row_scale.
+        """Return what to read for some lines j of the table, a slice or ascending ints:
+        lines of the source, and the options that `as_block` needs for them.
+
+        The lines are rows, or columns if `axis` is 1. The last column may be one of
+        ones, which the source does not have: then the option `intercept` adds it.
         """
-        options = dict(center=self.center, scale=self.scale, row_scale=self.row_scale)
         if not self.axis:
-            options["row_scale"] = _part_of(self.row_scale, j)
-            return j, dict(options, intercept=self.intercept)
+            return j, dict(
+                center=self.center,
+                scale=self.scale,
+                intercept=self.intercept,
+                row_scale=_part_of(self.row_scale, j),
+            )
         last = j.stop - 1 if isinstance(j, slice) else j[-1]
-        intercept = bool(last == self.source.shape[1])
-        if intercept and not isinstance(j, slice):
+        with_ones = bool(last == self.source.shape[1])
+        if with_ones and not isinstance(j, slice):  # a slice may end beyond the source
             j = j[:-1]
-        options["center"] = _part_of(self.center, j)
-        options["scale"] = _part_of(self.scale, j)
-        return j, dict(options, intercept=intercept)
+        center = _part_of(self.center, j)
+        scale = _part_of(self.scale, j)
+        return j, dict(
+            center=center, scale=scale, intercept=with_ones, row_scale=self.row_scale
+        )
 
     def read(self, j: slice | Ints) -> Array:
         """Read some lines, columns (axis 1) or rows (axis 0), in one attempt.

@@ -86,24 +86,28 @@ def _replace_zeros(size):
 def _sums_of_chunks(A):
     """Compute the `_ColumnSums` of a table in chunks.
 
-    Chunks of columns are read once, chunks of rows twice: sizes and means come first.
+    Sums about the mean, in units of the size, need both first. A chunk of whole columns
+    has them, so that one pass is enough; chunks of rows take a pass for them and one
+    for the sums. Of a chunk's two tuples `map_chunks` joins the arrays of the first,
+    here for columns that lie side by side, and adds those of the second.
     """
+    if A.axis:
 
-    def sum_columns(X):
-        (largest,), (mean,) = _largest_and_mean(X, len(X))
-        size = _replace_zeros(largest[:, 0])
-        total, squares, _ = sums_about(X, mean, size)
-        return (size, mean, total, squares), ()
+        def sum_columns(X):
+            (largest,), (mean,) = _largest_and_mean(X, len(X))
+            size = _replace_zeros(largest[:, 0])
+            total, squares, _ = sums_about(X, mean, size)
+            return (size, mean, total, squares), ()
+
+        joined, _ = A.map_chunks(sum_columns)
+        return _ColumnSums(*joined)
 
     def sum_rows(X, mean, size):
         total, squares, _ = sums_about(X, mean, size)
         return (), (total, squares)
 
-    if A.axis:
-        joined, _ = A.map_chunks(sum_columns)
-        return _ColumnSums(*joined)
     (largest,), (mean,) = A.map_chunks(_largest_and_mean, (), (len(A),))
-    size = _replace_zeros(largest.max(1))
+    size = _replace_zeros(largest.max(1))  # the largest of all chunks, (N, chunks)
     _, (total, squares) = A.map_chunks(sum_rows, (), (mean, size))
     return _ColumnSums(size, mean, total, squares)
 

@@ -1461,8 +1461,8 @@ SABOTAGES = [
     Sabotage(
         "course/conditioning.py",
         "what a row did is done the other way round",
-        "start = from_coordinates(end + changes @ moves, state)",
-        "start = from_coordinates(end - changes @ moves, state)",
+        "start = self.end + self.changes(chosen) @ self.moves",
+        "start = self.end - self.changes(chosen) @ self.moves",
         "tests/inference/test_conditioning.py::test_a_pattern_begins_where_its_row_was_moved_before",
     ),
     Sabotage(
@@ -2004,8 +2004,8 @@ SABOTAGES = [
     Sabotage(
         "select/predictions.py",
         "many new rows are predicted without an intercept",
-        "np.column_stack([Z, 1 - Z.sum(1)])",
-        "np.column_stack([Z, 0 * Z.sum(1)])",
+        "np.c_[Z, 1 - Z.sum(1)]",
+        "np.c_[Z, 0 * Z.sum(1)]",
         "tests/select/test_selection.py::test_many_new_rows_have_the_spreads_of_each",
     ),
     Sabotage(
