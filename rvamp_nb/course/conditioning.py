@@ -182,7 +182,7 @@ def solve_patterns(fit, rows, columns):
         step, n_taken = _solve_pattern(conditioned, warm.extrapolate(chosen), anderson)
         n_steps += n_taken
         part = None
-        if step is not None:
+        if step:
             warm.learn(chosen, step.new)
             part = replace(fit, problem=conditioned, last=step, n_iter=n_taken)
         fits.append(PatternFit(weight, chosen, part))
@@ -370,8 +370,7 @@ def _average_patterns(fit, parts, columns):
             unsolved[f"pattern {chosen}"] = weight
             moments = whole[:, columns]
         else:
-            first_node = k * n_nodes % NODES
-            moments = moments_of(part, n_nodes, first_node)
+            moments = moments_of(part, n_nodes, k * n_nodes % NODES)
         mixed += weight * moments
     whole[:, columns] = mixed
     return whole, unsolved
