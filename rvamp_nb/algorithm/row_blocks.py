@@ -121,8 +121,8 @@ def wide_blocks(A, prior, rows, layout):
 
         Sigma_u = Sigma_R - J B',                      response of the pulls u,
         1 - Sigma_u = Sigma_R H + J B',                precision that rows receive,
-        Sigma_u noise_R Sigma_u + J Di(chi_hat_S) J'
-            + sum_nu Sigma_u,nu chi_hat_nu Sigma_u,nu',
+        Sigma_u noise_R Sigma_u + J Di(chi_hat_S) J' +
+        sum_nu Sigma_u,nu chi_hat_nu Sigma_u,nu',
 
     the covariance of u. Its sum is over the rows nu of other groups, for a group does
     not receive its own noise. In the `WideSystem` are Sigma_R = (1 + H)^{-1} and, for
