@@ -238,8 +238,8 @@ def _check_readable(X):
 # unpenalised columns must leave of another: of a column to be selected (else Π = 0), of
 # one of themselves (else it is refused).
 NEAR = 1e-4
-# the projection of a difference d on a normal direction has the standard deviation
-# |d|: six of them leave out one near copy in 10^8; with five it would be one in 10^6
+# The projection of a difference on a normal direction has its length as standard
+# deviation: six of these miss one near copy in 10^8; five would miss one in 10^6.
 SIGMAS = 6.0
 
 
