@@ -109,7 +109,7 @@ def kind_of(X):
     "dask", "zarr", "pandas frame", "dask frame", "frame" of another library; a frame's
     column: "series".
 
-    The libraries are told apart by attributes of theirs, for none is imported here.
+    The libraries are recognised by attributes of theirs, for none is imported here.
     """
     # polars and pandas; a lazy frame of polars warns where its columns are asked for
     is_frame = hasattr(X, "collect_schema") or hasattr(X, "columns")

@@ -125,7 +125,7 @@ class PatternFit(NamedTuple):
 
 
 class _WarmStart:
-    """Where the iteration of the next pattern starts, learned from those before.
+    """Start of the next pattern's iteration, learned from the patterns before.
 
     A row that comes into the resample moves the messages about as far as it did the
     last time. So a pattern starts where the last solved one ended, plus the move of

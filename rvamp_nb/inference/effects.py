@@ -202,7 +202,7 @@ RESEMBLING, TOGETHER = 0.6, 8  # beyond this cosine columns have one joint field
 
 
 class Resemblance(NamedTuple):
-    """Which of N columns resemble each other; resemblance is an absolute cosine."""
+    """Columns that resemble each other, of N; resemblance is an absolute cosine."""
 
     together: list  # N int arrays: each column, and those that it resembles most
     closest: np.ndarray  # (N,): resemblance to the closest other column

@@ -308,7 +308,7 @@ def _find_unusable(spec, values, gaps, features):
 
 def _find_places(frame, unusable):
     """List the columns with each problem, {problem: names, each with its first cell};
-    text is told apart by what it looks like.
+    text is recognised by what it looks like.
     """
     places = {}
     for problem, cells in unusable.items():

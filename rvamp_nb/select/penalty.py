@@ -703,7 +703,7 @@ def _start_with_rows_alike(question, tracker):
 
 
 class _Start(NamedTuple):
-    """Where a search begins."""
+    """Start of a search."""
 
     tracker: TrackingPrior  # the moving penalty
     state: object = None  # the messages; None: those of the empty model

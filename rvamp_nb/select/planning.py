@@ -313,7 +313,7 @@ def _reachable_thresholds(n_features, n_effects, power, thresholds, pfer, bound,
 
 
 class _Limit(NamedTuple):
-    """What keeps the power out of reach at a threshold; the least pfer comes first."""
+    """Obstacle to the power asked for, at a threshold; ordered by pfer_needed."""
 
     pfer_needed: float
     threshold: float
