@@ -75,7 +75,8 @@ def search_by_refits(question, q, asked):
     tracker = penalty.TrackingPrior(question, q, lam)
     for _ in range(MOST_CORRECTIONS):
         tracked = empty._replace(prior=question.inside(tracker))
-        last = penalty.run_cheaply(tracked, step)
+        # patient, since steps of rVAMP would cost far more
+        last = penalty.run_cheaply(tracked, step, penalty.CHEAP_STEPS)
         if last is None or last.change > penalty.FIRST_TOL:
             return None
         prior = question.inside(question.prior.scaled(tracker.lam))

@@ -667,17 +667,19 @@ def _last_change(fit):
 
 # %% ../../nbs/workshop/penalty.ipynb #73search6
 ALIKE_FROM = 3e7  # M N^2 from which on rows answer alike at first
-CHEAP_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `SETTLED`
+CHEAP_STEPS, WILD = 40, 12  # at most so many; so many bring it below `SETTLED`
 
 
-def run_cheaply(problem, take):
+def run_cheaply(problem, take, patience):
     """Run a problem with a moving penalty by the cheaper step `take`; return the
-    `Step` at which it settles, or None where it does not.
+    `Step` at which it settles, or None where it does not: where its messages change
+    by more than `SETTLED` after `patience` steps.
     """
 
     def enough(changes):
         ended = changes[-1] < TRACKING_TOL or len(changes) == CHEAP_STEPS
-        is_wild = len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED
+        is_late = len(changes) >= patience
+        is_wild = is_late and min(changes[-patience // 2 :]) > SETTLED
         return ended or is_wild
 
     last, changes = follow(problem, None, enough, take)
@@ -699,7 +701,7 @@ def _start_with_rows_alike(question, tracker):
     if not bend.all():  # a loss that is linear in parts
         return None
     take = partial(step.step, gathered=alike_rows(problem.A, bend))
-    return run_cheaply(problem._replace(prior=question.inside(tracker)), take)
+    return run_cheaply(problem._replace(prior=question.inside(tracker)), take, WILD)
 
 
 class _Start(NamedTuple):
@@ -723,7 +725,7 @@ def _start_with_large_table(question, q, lam):
     empty, _ = empty_model(question)
     tracker = TrackingPrior(question, q, lam)
     problem = empty._replace(prior=question.inside(tracker))
-    settled = run_cheaply(problem, DiagonalStep(empty.A))
+    settled = run_cheaply(problem, DiagonalStep(empty.A), WILD)
     rough_Pi = tracker.Pi if settled else None
     if has_few_in_play(question, q, rough_Pi):
         found = in_play(question, q, lam, empty, tracking_search)

@@ -1011,7 +1011,7 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "a start that runs away is followed to its end",
-        "is_wild = len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED",
+        "is_wild = is_late and min(changes[-patience // 2 :]) > SETTLED",
         "is_wild = False",
         "tests/select/test_in_play.py::test_a_start_that_runs_away_is_noticed",
     ),
