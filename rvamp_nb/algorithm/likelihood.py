@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, ndtr, wrightomega
 
 from .lattice import on_lattices
-from .messages import Moments, Natural, take_entries
+from .messages import Moments, Natural
 from .rectified import noises, noisy_ramp, ramp
 from .resampling import CountLaw
 from ..interface import check_interface
@@ -428,7 +428,7 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
         if short.all():
             break
         if short.mean() > 0.5:  # most have converged: search the others alone
-            search = take_entries(search, ~short)
+            search = search._make([values[~short] for values in search])
     count_work(work)
     return answer.reshape(np.shape(omega))
 
@@ -751,7 +751,7 @@ def _averaged_pull(loss, y, incoming, c, beta):
         members = np.flatnonzero(levels == level)
         n_blocks = -(-len(members) // 1000)  # 1,000 rows at once stay in the cache
         for rows in np.array_split(members, n_blocks):
-            block = take_entries(incoming, rows)
+            block = Natural(*(values[rows] for values in incoming))
             parts[:, rows] = _average_over_field(loss, y[rows], block, c, beta)
     return parts
 
