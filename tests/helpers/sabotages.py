@@ -2264,7 +2264,7 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "a size without an answer is too small",
-        "if found.converged or not bridges or middle in (rows, rows_of_near):",
+        "if study.converged or not bridges or not has_middle:",
         "if True:",
         "tests/algorithm/test_evolution.py"
         "::test_a_size_without_an_answer_is_reached_by_way_of_sizes_between",
