@@ -105,7 +105,11 @@ def fit_jointly(question):
     # rows with one label may depend on each other; without groups none do
     units = np.arange(len(target.y)) if rows.groups is None else rows.groups
     if target.loss == "softmax":
-        model = _class_model(A, target, question.columns.K - 1)
+        # A has each number of the table as a block, the number times the identity,
+        # (d, d), and the intercepts last; the model has intercepts of its own
+        d = question.columns.K - 1
+        table = A[::d, ::d][:, :-1]
+        model = RowModel(table, target.y, target.likelihood.plain)
         return joint_effects(model, units, True, to_table)
     A = rows.with_weight(A)
     units = rows.with_weight(units)
@@ -116,17 +120,6 @@ def fit_jointly(question):
     # the intercept is the model's last coefficient, and in none of the table's
     to_table = np.vstack([to_table, np.zeros(to_table.shape[1])])
     return joint_effects(model, units, target.loss == "logistic", to_table)
-
-
-def _class_model(A, target, d):
-    """Make the model of K classes, d = K - 1, from the columns A, (M d, n d).
-
-    `in_classes` made A of blocks: each number a of the table became a times the
-    identity, (d, d), and the last block of each row is the intercept's. The model has
-    an intercept of its own, and makes coefficients of each class from one number.
-    """
-    numbers = A[::d, ::d]  # one of each block
-    return RowModel(numbers[:, :-1], target.y, target.likelihood.plain)
 
 
 def _cox_model(A, target):

@@ -602,6 +602,7 @@ def _plans_around(predict, rows, most, n):
     """Return n studies to be drawn, in turn of up to four sizes from a fifth fewer rows
     to a quarter more, each solved once by `predict(rows)`.
     """
-    sizes = (rows * np.geomspace(0.8, 1.25, 4)).astype(int)
-    solved = [predict(int(size)) for size in np.unique(sizes.clip(8, most))]
+    shares = np.geomspace(0.8, 1.25, 4)
+    sizes = (rows * shares).astype(int).clip(8, most)
+    solved = [predict(int(size)) for size in np.unique(sizes)]
     return [solved[i % len(solved)] for i in range(n)]
