@@ -205,10 +205,12 @@ def predict_study(
     if answer.converged:
         true = float(n_effects * answer.power(threshold))
         false = float(answer.false_selections(threshold, n_features))
-    settings = dict(threshold=threshold, q=q, pfer=pfer, lam=float(answer.lam))
     return Study(
         *question,
-        **settings,
+        threshold=threshold,
+        q=q,
+        pfer=pfer,
+        lam=float(answer.lam),
         true_selections=true,
         false_selections=false,
         converged=answer.converged,
@@ -573,7 +575,7 @@ def _find_by_drawing(predict, study, power, most, pilot, n_studies, rng, progres
     plans = []
     selections = []  # (true, false) of the study that was drawn for each plan
     for _ in range(3):  # two rounds are n_studies; a third if the second moved far
-        new_plans = _plans_around(predict, rows, most, max(n_studies // 2, 4))
+        new_plans = _plans_around(predict, rows, most, n_studies // 2)
         bar = progress_bar(new_plans, shown=progress, desc=f"studies of {rows} rows")
         selections += [pilots.draw_study(pilot, plan, rng) for plan in bar]
         plans += new_plans

@@ -134,8 +134,9 @@ def read_question(X, y, names, roles, asked):
     )
     # refits of survival times are exact ones; other losses have refits by turns, too
     if asked["n_resamples"] and target.baseline is not None:
-        intercept = question.intercept
-        check_refittable(A, prior, target.likelihood, intercept, target.baseline)
+        check_refittable(
+            A, prior, target.likelihood, question.intercept, target.baseline
+        )
     threshold, pfer, q, limit_note = resolved_target(
         question, asked["threshold"], asked["pfer"], asked["q"], asked["bound"]
     )

@@ -680,11 +680,11 @@ PATIENCE = 8  # penalties after the best one that are tried
 # half or twice as many leave the penalties of the tests where they are
 
 
-def _best_penalty(question, random_state, n_folds=10):
+def _best_penalty(question, random_state):
     """Return the penalty that predicts held-out rows best in cross-validation.
 
-    Each fold, of rows or of whole groups, is held out once, and the other rows are
-    refitted without approximation. The penalty of a fit is lam times its number of rows
+    Each of ten folds, of rows or of whole groups, is held out once, and the other rows
+    are refitted without approximation. The penalty of a fit is lam times its number of rows
     over that of a resample, so that it is the same per row. Penalties are tried from
     the largest down, until `PATIENCE` more predict no better than the best. Raises a
     ValueError where there are no such refits.
@@ -696,7 +696,7 @@ def _best_penalty(question, random_state, n_folds=10):
             " or leave it out"
         )
     check_in_memory(question.A, "lambdas='cv'", "give a number, or leave it out")
-    is_held = _draw_folds(target, random_state, n_folds)
+    is_held = _draw_folds(target, random_state, 10)
     # rows of each fit over those of a resample, (folds, 1)
     row_ratio = (~is_held).mean(1, keepdims=True) / question.of_one.mean
     _, lambdas = empty_model(question)
@@ -739,6 +739,7 @@ def refine_selection(selection, **asked):
     return refine(selection.fit, baseline=selection.question.target.baseline, **asked)
 
 
+@np.errstate(over="ignore")  # of variances, where only their roots are numbers
 def to_columns(selection, combined):
     """Convert a `RefinedFit` about a fit's n columns to the N columns of the table.
 
@@ -811,8 +812,8 @@ def with_refits(selection, accuracy=None, n_resamples=None):
     threshold = reached["threshold"]
     bound = reached["pfer_bound"]
     # how much the bound rises with a sum that is larger by one standard error
-    error = _relative_error_of_size(question, combined)
-    larger = max(question.size(Pi) for Pi in sums) * (1 + error)
+    rise = 1 + _relative_error_of_size(question, combined)
+    larger = rise * max(question.size(Pi) for Pi in sums)
     bound_se = _bound_of(question, asked, threshold, larger) - bound
     # features whose Π may lie on either side of the threshold
     low, high = combined.interval(TWO_ERRORS).T
@@ -903,12 +904,8 @@ def _refitted_if_possible(selection):
                 " or give 0, and rVAMP alone is reported"
             ) from e
         reason = str(e) or type(e).__name__
-    return replace(
-        selection,
-        refit_error=reason,
-        interrupted=interrupted,
-        **coefficients(selection),
-    )
+    fields = coefficients(selection)
+    return replace(selection, refit_error=reason, interrupted=interrupted, **fields)
 
 # %% ../../nbs/workshop/selection.ipynb #79c01001
 @located.register(Selection)
@@ -1082,8 +1079,9 @@ _RATIOS = {
 }
 
 
-def effects_by_name(selection, features=None, level=0.95):
-    """Estimate the effects of features, by default the selected ones, as `Effects`.
+def effects_by_name(selection, features, level):
+    """Estimate the effects of features, by name or number, as `Effects`; None are the
+    selected ones.
 
     They are on the scale of the table, with intervals of this level: by one fit of all
     columns without a penalty where the loss or the table needs it, else by the debiased
