@@ -1853,8 +1853,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "strata without an event are passed over",
-        "for n, consequence in enumerate(consequences)",
-        "for n, consequence in enumerate(consequences, 1)",
+        "for n, consequence in consequences.items()",
+        "for n, consequence in enumerate(consequences.values(), 1)",
         "tests/select/test_estimator_input.py"
         "::test_strata_with_an_event_or_none_are_named",
     ),
