@@ -2033,8 +2033,8 @@ SABOTAGES = [
     Sabotage(
         "course/pictures.py",
         "what goes wrong while a slider moves is not shown",
-        "out.outputs = (error,)",
-        "out.outputs = ()",
+        "output.outputs = (_error_output(problem),)",
+        "output.outputs = ()",
         "tests/pages/test_plot_style.py::test_error_of_a_callback_is_visible_and_goes_away",
     ),
     Sabotage(
