@@ -132,7 +132,8 @@ def check_derivatives(loss, y, counts, beta):
 # %% ../../nbs/workshop/protocols.ipynb #65probe1
 def check_response(prior, scale, Q_hat, beta):
     """Refuse (ValueError) a prior whose mean in a known field falls where the field
-    rises, or depends on the fields of other columns.
+    rises, or depends on the fields of other columns, or whose response is not the
+    derivative of the mean.
 
     The fields are up to 200 times `scale`, (N,), on both sides of 0, and have the
     precisions Q_hat, (N,). Return a warning where the mean rises faster than under a
@@ -142,12 +143,13 @@ def check_response(prior, scale, Q_hat, beta):
         return ""
     name = type(prior.plain).__name__
     owner = f"prior: {name}.inner"
-    # close together near 0, far apart at the ends, sinh(6) = 202
-    field = np.multiply.outer(np.sinh(np.linspace(-6, 6, 61)), scale)
-    mean = prior.inner(field, Q_hat, beta)[1]
+    # close together near 0, where corners are, far apart at the ends, sinh(6) = 202
+    field = np.multiply.outer(np.sinh(np.linspace(-6, 6, 60)), scale)
+    _, mean, response = prior.inner(field, Q_hat, beta)
     _check_parts(owner, [("the mean", mean)], field.shape)
     rounding = 1e-9 * np.abs(mean).max(0)
     _check_separable(prior, field, mean, Q_hat, beta, rounding)
+    _check_slope(prior, field, mean, response, 1e-3 * scale, Q_hat, beta)
     rise = np.diff(mean, axis=0)
     falls = np.argwhere(rise < -rounding)
     if len(falls):
@@ -182,6 +184,30 @@ def _check_separable(prior, field, mean, Q_hat, beta, rounding):
             f"prior: {type(prior.plain).__name__}.inner is not separable: the mean of a"
             " column depends on the fields of others; rvamp asks a prior column by"
             " column (columns that are selected together are for GroupLasso)"
+        )
+
+
+def _check_slope(prior, field, mean, response, step, Q_hat, beta):
+    """Refuse (ValueError) a prior whose response, (K, N) at fields (K, N), is not the
+    slope of its mean, at a tenth or more of the places where one of both is not 0.
+
+    The slope over a `step`, (N,), is between the responses at its ends, but for bends
+    within it. They may miss it by a tenth.
+    """
+    _, mean_after, response_after = prior.inner(field + step, Q_hat, beta)
+    slope = (mean_after - mean) / step
+    low, high = np.sort([response, response_after], axis=0)
+    nearest = np.clip(slope, low, high)
+    size = np.maximum(np.abs(slope), np.abs(nearest))
+    counted = size > 1e-6 / Q_hat
+    wrong = np.argwhere(counted & (np.abs(slope - nearest) > 0.1 * size))
+    if len(wrong) > 0.1 * counted.sum():
+        k, i = wrong[0]
+        raise ValueError(
+            f"prior: {type(prior.plain).__name__}.inner returns the response"
+            f" {nearest[k, i]:.4g} at the field {field[k, i]:.4g} (Q_hat ="
+            f" {Q_hat[i]:.4g}), where the mean rises by {slope[k, i]:.4g} a unit of the"
+            " field: return the derivative of the mean by the field"
         )
 
 
