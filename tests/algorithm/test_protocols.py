@@ -37,8 +37,11 @@ from rvamp_nb import (
 from rvamp_nb.algorithm.likelihood import LOSSES, LossLike
 from rvamp_nb.algorithm.messages import Moments
 from rvamp_nb.algorithm.problem import Problem
-from rvamp_nb.algorithm.protocols import check_derivatives
-from rvamp_nb.algorithm.protocols import check_moments, check_response
+from rvamp_nb.algorithm.protocols import (
+    check_derivatives,
+    check_moments,
+    check_response,
+)
 from rvamp_nb.algorithm.resampling import FixedFactor, check_law
 from rvamp_nb.course.multinomial import Multinomial
 

@@ -739,7 +739,7 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a pfer that nobody asked for was asked for",
-        '" (default: 1)"',
+        '" (default: {error_control.DEFAULT_PFER:g})"',
         '" (asked for 1)"',
         "tests/select/test_report.py::test_a_promise_counts_what_was_selected_and_names_a_bound_that"
         "_holds",
