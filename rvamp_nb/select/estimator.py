@@ -627,7 +627,7 @@ class _Bagged(BaseEstimator):
         return tags
 
     def set_params(self, **params: Any) -> "Self":
-        """See `BaseEstimator.set_params`: selector__q makes a selector where none is."""
+        """See `BaseEstimator.set_params`; selector__q makes a selector first."""
         is_option = any(name.startswith("selector__") for name in params)
         if is_option and self.selector is None:
             self.selector = StabilitySelection()
