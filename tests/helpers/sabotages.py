@@ -770,7 +770,7 @@ SABOTAGES = [
         "what is undecided is not marked",
         'texts[selection.undecided] += ", undecided"',
         "pass",
-        "tests/pages/test_html.py::test_the_words_are_those_of_the_answer",
+        "tests/pages/test_html.py::test_what_is_undecided_is_marked_by_a_word_and_a_colour",
     ),
     Sabotage(
         "select/report.py",
