@@ -215,7 +215,7 @@ WRONG_PRIORS = {
     "chi not the derivative of x": (
         prior_with(inner=inner_with(lambda z, x, r: (z, x, 1.5 * r))),
         ValueError,
-        "prior: Mine.moments: chi = .* not the derivative .*`inner`",
+        "prior: Mine.inner returns the response .* of the mean by the field$",
     ),
     "a channel with another response": (
         prior_with(moments=moments_with(chi=lambda v: 2 * v, rho=lambda v: 2 * v)),
@@ -231,6 +231,26 @@ WRONG_PRIORS = {
         prior_with(moments=moments_with(var=np.mean)),
         ValueError,
         r"prior: Mine.moments returns var = .* shape \(6,\)",
+    ),
+    "chi of a channel that is not the derivative of its mean": (
+        prior_with(
+            moments=moments_with(
+                chi=lambda v: 1.5 * v,
+                rho=lambda v: 1.5 * v,
+                rho_bar=lambda v: 1.5 * v - 0.5,
+            )
+        ),
+        ValueError,
+        "prior: Mine.moments: chi = .* not the derivative .*`inner`",
+    ),
+    "NaN without noise": (
+        prior_with(
+            moments=lambda self, incoming, beta=np.inf: Prior.moments(
+                self, incoming, beta
+            )._replace(var=np.where(incoming.chi_hat > 0, 0.1, np.nan))
+        ),
+        ValueError,
+        "prior: Mine.moments returns var = .*nan.* finite",
     ),
     "no rho": (
         prior_with(moments=lambda self, *_: Moments(*np.ones((3, 6)))),

@@ -29,8 +29,8 @@ from pathlib import Path
 from tokenize import NAME, NUMBER, OP, STRING, generate_tokens
 
 HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
-# the course imports nothing from `select`, of which one method opens the explorer of the
-# course, on demand; test_imports lets no other room import from the course
+# the course imports nothing from `select`, of which one method opens the explorer, on
+# demand; test_imports lets no other room import from the course
 STOREYS = ("ground", "tables", "algorithm", "inference", "course", "select", "cli")
 LISTED = re.compile(r"^__all__ = \[[^\]]*\]", re.MULTILINE)
 GOALS = {  # in a hundred lines of code; the last in one

@@ -1052,6 +1052,13 @@ SABOTAGES = [
         "tests/algorithm/test_protocols.py::test_a_wrong_prior_is_refused_at_the_call",
     ),
     Sabotage(
+        "algorithm/protocols.py",
+        "a response beside a threshold above most columns is taken",
+        "counted & (np.abs(slope - response) > 0.1 * size)",
+        "counted & (np.abs(slope - response) > 2 * size)",
+        "tests/algorithm/test_protocols.py::test_a_wrong_response_above_a_high_threshold_is_refused",
+    ),
+    Sabotage(
         "algorithm/lattice.py",
         "the top of the largest count does not enter the spacing",
         "left = np.minimum(left, top)\n    right = np.maximum(right, top)",
