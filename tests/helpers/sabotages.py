@@ -169,8 +169,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/messages.py",
         "a variance is divided once by what it has twice",
-        "T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar**2",
-        "T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar",
+        "sent.T[R] = (own_R.var - chi**2 * received_R.chi_hat) / own_R.rho_bar**2",
+        "sent.T[R] = (own_R.var - chi**2 * received_R.chi_hat) / own_R.rho_bar",
         "tests/algorithm/test_messages.py::test_mixed_agrees_with_plain_on_any_set",
     ),
     # --- prior ------------------------------------------------------------------------
@@ -198,8 +198,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/prior.py",
         "the variance counts the product of the two means once",
-        "var = chi_hat * v.sum(0) + 2 * m_up * m_down",
-        "var = chi_hat * v.sum(0) + m_up * m_down",
+        "var = chi_hat * v.sum(0) + 2 * up * down",
+        "var = chi_hat * v.sum(0) + up * down",
         "tests/algorithm/test_prior.py::test_against_a_million_draws",
     ),
     Sabotage(
