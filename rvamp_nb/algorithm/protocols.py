@@ -257,24 +257,26 @@ def check_moments(problem, prior):
     is not the derivative of the mean by the field, at most of the columns. Warn of one
     that is not convex.
 
-    The fields are of the size that the data of the `Problem` send, without noise and
-    with it; `prior` is that of the coefficients, without the intercept.
+    The test fields have the size that the data of the `Problem` send; they are tried
+    without noise and with it. `prior` is that of the N coefficients, which the problem
+    may have wrapped with an intercept.
     """
     beta = problem.beta
     N = problem.A.shape[1]
     if prior is not problem.prior:
-        N -= 1  # the last column is the intercept's
+        N -= 1  # wrapped: the last column is the intercept's
+    # one truth value for each column, or one for all
     unpenalized = [("is_unpenalized()", prior.is_unpenalized())]
     _check_parts(f"prior: {type(prior.plain).__name__}", unpenalized, (N,), ())
     Q_hat, sd = _first_fields(problem, N)
-    # fields of both signs, near 0 and far
+    # fields of both signs, near 0 and far, repeated for all columns in turn
     h = sd * np.resize([0.7, -1.6, 2.9, -0.2, 5.0], N)
     certain = Natural(Q_hat, h, 0 * sd)
     _check_chi(prior, certain, step=1e-4 * sd, tol=1e-6, beta=beta)
-    # noise smooths the bends of a mean: longer steps are right, and see more of them
+    # noise smooths the bends of a mean: longer steps are accurate, and cross more bends
     noisy = Natural(Q_hat, h, sd**2)
     _check_chi(prior, noisy, step=0.5 * sd, tol=1e-2, beta=beta)
     note = check_response(prior, sd, Q_hat, beta)
     if note:
-        # six frames up is the line that calls `rvamp`
+        # six frames up is the line that calls `rvamp` (a test holds the number)
         warnings.warn(note, UserWarning, stacklevel=6)
