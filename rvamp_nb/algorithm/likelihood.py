@@ -331,7 +331,9 @@ def _middle(low, high, box):
 def _newton_in_box(f, low, high, last, gap, rate):
     """Return Newton's step from f towards gap = 0, or to the middle of the box [low,
     high] where that is not safe; the length that the next step must halve; and whether
-    each has converged.
+    each has converged. All are (m,) arrays, an entry for each root.
+
+    `rate` is the derivative of the gap, `last` the length that this step must halve.
     """
     step = -gap / rate
     inside = (low <= f + step) & (f + step <= high)
@@ -564,7 +566,10 @@ class Loss(_Row):
         # with an inner posterior or an average of its own
         if self.generic and beta < np.inf:
             return on_lattices(self, y, incoming, c, w, beta)
-        return np.array([self.channel(y, incoming, count, beta) for count in c])
+        parts = []
+        for count in c:
+            parts.append(self.channel(y, incoming, count, beta))
+        return np.array(parts)
 
     def message(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf

@@ -283,21 +283,23 @@ def check_moments(problem, prior):
     is not the derivative of the mean by the field, at most of the columns. Warn of one
     that is not convex.
 
-    The fields are of the size that the data of the `Problem` send, without noise and
-    with it; `prior` is that of the coefficients, without the intercept.
+    The test fields have the size that the data of the `Problem` send; they are tried
+    without noise and with it. `prior` is that of the N coefficients, which the problem
+    may have wrapped with an intercept.
     """
     beta = problem.beta
     N = problem.A.shape[1]
     if prior is not problem.prior:
-        N -= 1  # the last column is the intercept's
+        N -= 1  # wrapped: the last column is the intercept's
+    # one truth value for each column, or one for all
     unpenalized = [("is_unpenalized()", prior.is_unpenalized())]
     _check_parts(f"prior: {type(prior.plain).__name__}", unpenalized, (N,), ())
     Q_hat, sd = _first_fields(problem, N)
-    # fields of both signs, near 0 and far
+    # fields of both signs, near 0 and far, repeated for all columns in turn
     h = sd * np.resize([0.7, -1.6, 2.9, -0.2, 5.0], N)
     _checked_moments(prior, Natural(Q_hat, h, 0 * sd), beta)
     _check_chi(prior, Natural(Q_hat, h, sd**2), beta)
     note = check_response(prior, sd, Q_hat, beta)
     if note:
-        # six frames up is the line that calls `rvamp`
+        # six frames up is the line that calls `rvamp` (a test holds the number)
         warnings.warn(note, UserWarning, stacklevel=6)
