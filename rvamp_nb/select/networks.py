@@ -263,7 +263,7 @@ def _angles(weights):
     return 2 * np.pi * place / max(len(weights), 1)
 
 
-def draw_network(network, ax=None):
+def draw_network(network, ax):
     """Return the picture of `Network.plot`, on the Axes given or new ones: of more than
     `MOST_NAMED` columns, those with an edge.
     """

@@ -552,7 +552,7 @@ for _kind in sorted(KINDS):
     OF_EFFECTS.append(f"effects.{_kind}")
 
 
-def picture_files(selection, pictures=PICTURES, kinds=KINDS):
+def picture_files(selection, pictures, kinds):
     """Draw the pictures of a report as files of several kinds, {name: bytes}.
 
     Two runs write the same bytes.
@@ -565,7 +565,7 @@ def picture_files(selection, pictures=PICTURES, kinds=KINDS):
     return files
 
 
-def drawn_files(name, draws, shape, kinds=KINDS):
+def drawn_files(name, draws, shape, kinds):
     """Draw a picture and return its files, {name: bytes}, one of each kind.
 
     `draws` are functions of `ax` that draw its parts, side by side; `shape` is the

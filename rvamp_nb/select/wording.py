@@ -312,14 +312,14 @@ def _method_sentences(selection):
     differs = "coefficient differs"
     if selection.question.columns.K > 1:
         differs = "coefficients differ"
-    steps = number_of(int(selection.n_iter), "step")
     yield (
         "The selection probability Π of a feature is the probability that its"
         f" {differs} from zero in a resample ({law}). Π was computed by"
         " replicated vector approximate message passing (rVAMP; Takahashi and"
         " Kabashima, 2019), a deterministic iteration that approximates the"
         " distribution of the penalised estimate over all resamples"
-        f" ({steps}, tolerance {selection.question.tol:g})."
+        f" ({number_of(int(selection.n_iter), 'step')}, tolerance"
+        f" {selection.question.tol:g})."
     )
     if selection.by_refits:
         yield "Its coupling was taken as diagonal: refits led by it give λ and Π alone."
@@ -434,8 +434,10 @@ def _reliability_sentences(selection):
             f" standard deviations as {GRADES[diagnostics.spread_reliability]}."
         )
     if diagnostics.repeated:
-        groups = number_of(len(diagnostics.repeated), "group")
-        yield f"{groups} of rows looked like repeats of each other."
+        yield (
+            f"{number_of(len(diagnostics.repeated), 'group')} of rows looked like"
+            " repeats of each other."
+        )
 
 
 _REFERENCES = (
@@ -698,8 +700,6 @@ def effects_text(selection, effects):
     were estimated, what they change, what the intervals are for, and the reasons of
     those without.
     """
-    n_effects = number_of(len(effects.status), "feature")
-    n_intervals = np.sum(effects.status == "interval")
     method = "by a debiased Lasso, each as if it alone had no penalty"
     if effects.covariance is not None:  # of a joint fit
         method = "without a penalty, with bias and errors by fits that leave rows out"
@@ -709,10 +709,11 @@ def effects_text(selection, effects):
     if effects.ratio:
         meaning += f", and its exponential the {effects.ratio} ratio"
     sentences = [
-        f"Effects of {n_effects} were estimated in one model of all columns {method},"
-        f" with rvamp_nb {versions_used()['rvamp_nb']}.",
-        f"{n_intervals} of them have an interval of {100 * effects.level:g} %"
-        " (effects.csv, effects.pdf).",
+        f"Effects of {number_of(len(effects.status), 'feature')} were estimated in one"
+        f" model of all columns {method}, with rvamp_nb"
+        f" {versions_used()['rvamp_nb']}.",
+        f"{np.sum(effects.status == 'interval')} of them have an interval of"
+        f" {100 * effects.level:g} % (effects.csv, effects.pdf).",
         f"An effect is {meaning}.",
         f"The {effects.note}.",
     ]
