@@ -280,11 +280,13 @@ def _law(law, n, unit="rows"):
     """Describe how resamples of n units were drawn, such as "half of the 60 rows, drawn
     without replacement", from the law of their counts.
 
-    A law of groups or of strata has another one, for its groups or inside its strata.
+    The law of rows in groups (`Grouped`) holds that of the groups, and the law of
+    strata (`Stratified`) that inside each stratum: these are described in their place.
     """
     if type(law) is Grouped:
         n_groups = len(law.names)
-        # in strata some groups may have no row with a weight
+        # of groups in strata those without a row that has a weight are in none, which
+        # is numbered last
         if type(law.of_groups) is Stratified:
             in_strata = law.of_groups.index < len(law.of_groups.names)
             n_groups = np.count_nonzero(in_strata)
@@ -677,20 +679,23 @@ def why_no_effects(question):
     """Explain why a `SelectionProblem` has no effects, whatever its size, with a
     remedy; "" if it may have.
 
-    An effect is a coefficient without the bias of the penalty, with its interval.
+    An effect is a coefficient without the bias of the penalty, with its interval. Known
+    are those of five losses, of a table in memory, with an intercept and the penalty of
+    this package, not with a prior of the user's own.
     """
     loss = question.target.loss
-    prior = question.prior.plain
+    prior = question.prior
     if loss not in ("squared", "logistic", "poisson", "softmax", "survival"):
         cause = loss
     elif type(question.A) is not np.ndarray:
         cause = "chunks"
     elif not question.target.intercept:
         cause = "intercept=False"
-    elif prior is not question.prior:
-        cause = f"the prior {type(prior).__name__}"
+    elif prior.plain is not prior:  # the user's own, inside a `ScaledPrior`
+        cause = f"the prior {type(prior.plain).__name__}"
     else:
         return ""
+    # a cause with a remedy of its own, or that of all others
     halves = "select on one half of the rows, fit a regression with it on the other"
     return f"no effects are known with {cause}: {_NO_EFFECTS.get(cause, halves)}"
 
