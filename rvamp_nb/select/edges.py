@@ -230,22 +230,11 @@ def penalty_for(q, A, rule, seed):
         n_edges = sum(edges.sum() for edges, _ in pilots)
         return n_edges / (4 * TRIED)  # of two halves; an edge is there for each end
 
-    # as if edges were correlations above the penalty; a half has half of a product
+    # as if edges were correlations above the penalty: q products would be beyond it,
+    # and of a half, which has half of the rows, half of each product
     products = np.sort(np.abs(A.T @ A)[np.triu_indices(A.shape[1], 1)]) / 2
     start = products[-min(int(q) + 1, len(products))]
-    # enclose the penalty: more than q edges at low, at most q at high
-    if mean_edges(start) > q:
-        low = start
-        high = start / STRIDE
-        while mean_edges(high) > q:
-            low = high
-            high = high / STRIDE
-    else:
-        low = STRIDE * start
-        high = start
-        while mean_edges(low) <= q and low > SMALLEST * start:
-            high = low
-            low = STRIDE * low
+    low, high = _enclose_penalty(mean_edges, q, start)
     for _ in range(HALVINGS):
         middle = np.sqrt(low * high)  # of the logarithms
         if mean_edges(middle) > q:
@@ -253,6 +242,23 @@ def penalty_for(q, A, rule, seed):
         else:
             high = middle
     return high
+
+
+def _enclose_penalty(mean_edges, q, start):
+    """Find two penalties by strides from a first one: with more than q edges on average
+    at the low one, at most q at the high one. An average falls as the penalty rises.
+    """
+    high = start
+    while mean_edges(high) > q:
+        low = high
+        high = high / STRIDE
+    if high > start:
+        return low, high
+    low = STRIDE * start
+    while mean_edges(low) <= q and low > SMALLEST * start:
+        high = low
+        low = STRIDE * low
+    return low, high
 
 # %% ../../nbs/course/62_networks.ipynb #c6200042
 class EdgeShares(NamedTuple):

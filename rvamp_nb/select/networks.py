@@ -228,10 +228,9 @@ class Network(NamedTuple):
         return draw_network(self, ax)
 
     def __repr__(self):
-        n_edges = int(self.edges.selected.sum())
         return (
-            f"Network({len(self.names)} columns, {n_edges} edges at Π >="
-            f" {self.threshold:.3g}, at most {self.pfer:.3g} false on average)"
+            f"Network({len(self.names)} columns, {self.edges.selected.sum()} edges at"
+            f" Π >= {self.threshold:.3g}, at most {self.pfer:.3g} false on average)"
         )
 
     def _repr_html_(self):

@@ -82,8 +82,10 @@ def _scale_penalties(selection):
     lams = selection.summary_of_path.lambdas
     if not selection.fit.converged:
         return lams / lams[0], "the largest one"
-    size = size_reported(selection)
-    name = f"the reported one (λ = {selection.lam:.3g}, ΣΠ = {size:.3g})"
+    name = (
+        f"the reported one (λ = {selection.lam:.3g}, ΣΠ ="
+        f" {size_reported(selection):.3g})"
+    )
     return lams / selection.lam, name
 
 

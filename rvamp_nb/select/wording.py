@@ -140,7 +140,6 @@ def _table_sentences(selection):
     stand_ins = columns.where[columns.group < 0]
     n_copies = len(stand_ins) - len(np.unique(stand_ins))
     n_rows = number_of(len(selection.question.target.y), "row")
-    n_columns = number_of(len(columns.names), "column")
     n_candidates = f"{selection.question.candidates.sum():,}"
     selectable = f", of which {n_candidates} could be selected"
     if columns.groups:
@@ -148,7 +147,10 @@ def _table_sentences(selection):
             f"; {n_candidates} groups, a single column being one, could be selected as"
             " wholes"
         )
-    yield f"The table had {n_rows} and {n_columns}{selectable}."
+    yield (
+        f"The table had {n_rows} and {number_of(len(columns.names), 'column')}"
+        f"{selectable}."
+    )
     if columns.dependent:
         yield (
             f"The columns of {listed(columns.dependent, 8)} are linearly dependent; the"
@@ -570,10 +572,9 @@ def _describe_refits(selection):
 
 def _facts_of_the_choice(selection):
     """Yield penalty, threshold, resamples and bound, a label and a sentence each."""
-    noun = selection.question.columns.feature
     average = (
-        f"{size_reported(selection):.3g} {noun}s on average (aimed at: q ="
-        f" {selection.q:.3g})"
+        f"{size_reported(selection):.3g} {selection.question.columns.feature}s on"
+        f" average (aimed at: q = {selection.q:.3g})"
     )
     prior = type(selection.question.prior.plain).__name__
     known_as = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}

@@ -2279,7 +2279,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "repeated rows are decided by refits",
-        "if diagnostics.repeated and unreliable:",
+        "if unreliable and diagnostics.repeated:",
         "if False:",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
