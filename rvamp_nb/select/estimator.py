@@ -643,6 +643,13 @@ class _Bagged(BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def set_params(self, **params: Any) -> "Self":
+        """See `BaseEstimator.set_params`; selector__q makes a selector first."""
+        is_option = any(name.startswith("selector__") for name in params)
+        if is_option and self.selector is None:
+            self.selector = StabilitySelection()
+        return super().set_params(**params)
+
     def _fit(self, X, y, loss, roles):
         """Fit a copy of the selector, with this loss where its own is "auto"."""
         vars(self).pop("selector_", None)

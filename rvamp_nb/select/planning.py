@@ -27,7 +27,12 @@ from ..sketch import as_page
 from ..typing import Array, ArrayLike, DataFrame, renamed
 from ..validation import check_array, check_number, check_size, format_list
 from . import pilots
-from .error_control import BOUNDS, resolve_error_control
+from .error_control import (
+    BOUNDS,
+    DEFAULT_PFER,
+    DEFAULT_THRESHOLD,
+    resolve_error_control,
+)
 from .pilots import PLAN_THRESHOLDS
 
 __all__ = ["LOCAL_LOSS", "Pilot", "Study", "pilot_of", "plan_study", "predict_study"]
@@ -143,8 +148,8 @@ def predict_study(
     size: float,
     noise: float = 1.0,
     *,
-    threshold: float = 0.75,
-    pfer: float = 1.0,
+    threshold: float = DEFAULT_THRESHOLD,
+    pfer: float = DEFAULT_PFER,
     bound: Literal["mb", "unimodal", "gaussian"] = "mb",
     pilot: "Pilot | None" = None,
     near: Study | None = None,
@@ -366,7 +371,7 @@ def plan_study(
     size: float,
     noise: float = 1.0,
     *,
-    pfer: float = 1.0,
+    pfer: float = DEFAULT_PFER,
     power: float = 0.8,
     threshold: float | None = None,
     bound: Literal["mb", "unimodal", "gaussian"] = "mb",

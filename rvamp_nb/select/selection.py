@@ -701,7 +701,11 @@ def _best_penalty(question, random_state):
     # refits take their penalties as multiples of that of one fit: any will do that
     # selects features, as the ninth does
     unit_lam = lambdas[PATIENCE]
-    refits = refitter(question.solve(unit_lam))
+    try:
+        refits = refitter(question.solve(unit_lam))
+    except ValueError as error:
+        remedy = "give a number, or leave it out"
+        raise ValueError(f"lambdas='cv': {error}; {remedy}") from None
     errors = []
     start = None
     for lam in lambdas:

@@ -624,7 +624,10 @@ def check_column(y):
     if values.ndim == 2 and values.shape[1] > 1:
         _refuse_columns(values)
     if values.dtype.kind in "mM":
-        raise ValueError("y holds dates or durations: turn them into numbers first")
+        raise ValueError(
+            "y holds dates or durations: turn them into numbers first, such as days"
+            " since the first"
+        )
     if values.dtype.kind == "O" and values.ndim:
         _check_gaps(values)
 

@@ -169,8 +169,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/messages.py",
         "a variance is divided once by what it has twice",
-        "T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar**2",
-        "T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar",
+        "sent.T[R] = (own_R.var - chi**2 * received_R.chi_hat) / own_R.rho_bar**2",
+        "sent.T[R] = (own_R.var - chi**2 * received_R.chi_hat) / own_R.rho_bar",
         "tests/algorithm/test_messages.py::test_mixed_agrees_with_plain_on_any_set",
     ),
     # --- prior ------------------------------------------------------------------------
@@ -198,8 +198,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/prior.py",
         "the variance counts the product of the two means once",
-        "var = chi_hat * v.sum(0) + 2 * m_up * m_down",
-        "var = chi_hat * v.sum(0) + m_up * m_down",
+        "var = chi_hat * v.sum(0) + 2 * up * down",
+        "var = chi_hat * v.sum(0) + up * down",
         "tests/algorithm/test_prior.py::test_against_a_million_draws",
     ),
     Sabotage(
@@ -739,7 +739,7 @@ SABOTAGES = [
     Sabotage(
         "select/wording.py",
         "a pfer that nobody asked for was asked for",
-        '" (default: 1)"',
+        '" (default: {error_control.DEFAULT_PFER:g})"',
         '" (asked for 1)"',
         "tests/select/test_report.py::test_a_promise_counts_what_was_selected_and_names_a_bound_that"
         "_holds",
@@ -770,7 +770,7 @@ SABOTAGES = [
         "what is undecided is not marked",
         'texts[selection.undecided] += ", undecided"',
         "pass",
-        "tests/pages/test_html.py::test_the_words_are_those_of_the_answer",
+        "tests/pages/test_html.py::test_what_is_undecided_is_marked_by_a_word_and_a_colour",
     ),
     Sabotage(
         "select/report.py",
@@ -1050,6 +1050,13 @@ SABOTAGES = [
         "if len(wrong) > len(h) // 2:",
         "if len(wrong) > len(h):",
         "tests/algorithm/test_protocols.py::test_a_wrong_prior_is_refused_at_the_call",
+    ),
+    Sabotage(
+        "algorithm/protocols.py",
+        "a response beside a threshold above most columns is taken",
+        "counted & (np.abs(slope - response) > 0.1 * size)",
+        "counted & (np.abs(slope - response) > 2 * size)",
+        "tests/algorithm/test_protocols.py::test_a_wrong_response_above_a_high_threshold_is_refused",
     ),
     Sabotage(
         "algorithm/lattice.py",
@@ -2033,8 +2040,8 @@ SABOTAGES = [
     Sabotage(
         "course/pictures.py",
         "what goes wrong while a slider moves is not shown",
-        "out.outputs = (error,)",
-        "out.outputs = ()",
+        "output.outputs = (_error_output(problem),)",
+        "output.outputs = ()",
         "tests/pages/test_plot_style.py::test_error_of_a_callback_is_visible_and_goes_away",
     ),
     Sabotage(
