@@ -260,7 +260,7 @@ def _enclose_penalty(mean_edges, q, start):
         low = STRIDE * low
     return low, high
 
-# %% ../../nbs/course/62_networks.ipynb #c6200042
+# %% ../../nbs/course/62_networks.ipynb #c6200071
 class EdgeShares(NamedTuple):
     """Shares of halves, over n pairs of them."""
 
@@ -290,7 +290,7 @@ class _PairSums(NamedTuple):
             self.solved + solved.mean(1).sum(0),
         )
 
-
+# %% ../../nbs/course/62_networks.ipynb #c6200042
 def edge_shares(A, lam, rule, n, seed, progress):
     """Estimate the probabilities of edges and their standard errors (`pair-error`) from
     n pairs of halves, or fewer if ctrl-C ends them; return `EdgeShares`.
