@@ -102,13 +102,15 @@ def _note_factors(A):
 
 
 def against_decoys(question, kind, random_state):
-    """Compute q-values of the N columns of a table, each against a decoy, "permuted" or
-    "gaussian"; nan if no penalty converges, 1 for columns that are no candidates.
+    """Compute q-values of the N columns of a table, (N,), each column against a decoy
+    of this kind, "permuted" or "gaussian", drawn by `random_state`.
 
-    A q-value is the share of false features among those with as large a lead.
+    A q-value is the share of false features among those with as large a lead over their
+    decoys. It is 1 for columns that are no candidates, and nan for all candidates if no
+    penalty converges. A warning says where decoys do not resemble the columns.
     """
     check_word("decoys", kind, error_control.DECOYS)
-    A = _comparable(question, f"decoys={kind!r}")
+    A = _comparable(question, f"decoys={kind!r}")  # (M, p): the candidates
     if kind == "permuted":
         note = _note_factors(A)
         category = ReliabilityWarning
@@ -116,16 +118,18 @@ def against_decoys(question, kind, random_state):
         note = _note_few_values(question)
         category = UserWarning
     if note:
-        warnings.warn(note, category, stacklevel=4)  # at the call of the user
-    # from 0 alone a table may have been drawn itself: the first two number this use
+        # four calls up from here is the line of the user
+        warnings.warn(note, category, stacklevel=4)
+    # a user may have drawn the table from the same number: two more, which stand for
+    # this use and are otherwise any, make the decoys independent of it
     rng = np.random.default_rng([79, 18, random_state])
     decoys = error_control.DECOYS[kind](A, rng)
-    lead = _lead_over_decoys(question, decoys, A.shape[1])
-    q_values = np.ones(len(question.columns.first))  # of A's columns
+    lead = _lead_over_decoys(question, decoys, A.shape[1])  # (p,)
+    # of A's columns, each of which stands for one of the table or several copies
+    q_values = np.ones(len(question.columns.first))
     q_values[question.candidates] = np.nan
     if np.isfinite(lead).all():
         q_values[question.candidates] = error_control.q_values(lead)
-    # a column of the table has the q-value of the one that stands for it
     return q_values[question.columns.where]
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000008
@@ -133,29 +137,38 @@ def _banded(A):
     """Estimate the correlations of columns, (n, n), by regressions of each on those
     just before it, at most `width` of them, where the width has the least BIC.
 
-    The regressions make residuals L a of independent columns, with L lower triangular
-    and 1 on the diagonal, and variances D: the estimate is (L' D⁻¹ L)⁻¹, whose inverse
-    has a band.
+    A is (M, n). The regressions make residuals L a of independent columns, with L lower
+    triangular and 1 on the diagonal, and variances D: the estimate is (L' D⁻¹ L)⁻¹,
+    whose inverse has a band.
     """
     M, n = A.shape
-    best = np.inf
-    root = None
+    least_bic = np.inf
     for width in range(min(n, M // 4)):
-        L = np.eye(n)
-        variance = np.empty(n)
-        for j in range(n):
-            neighbours = slice(max(0, j - width), j)
-            slopes = np.linalg.lstsq(A[:, neighbours], A[:, j], rcond=None)[0]
-            residual = A[:, j] - A[:, neighbours] @ slopes
-            variance[j] = max(np.mean(np.square(residual)), 1e-6)
-            L[j, neighbours] = -slopes
+        L, variance = _regress_on_neighbours(A, width)
         bic = M * np.log(variance).sum() + np.log(M) * n * width
         # wider bands are taken to be worse, too
-        if bic >= best:
+        if bic >= least_bic:
             break
-        best = bic
+        least_bic = bic
         root = np.linalg.solve(L, np.diag(np.sqrt(variance)))
     return root @ root.T
+
+
+def _regress_on_neighbours(A, width):
+    """Regress each column of A, (M, n), on the `width` columns before it; return the
+    triangular matrix L, (n, n), whose product with a row of A has the residuals, and
+    their variances, (n,), at least 1e-6.
+    """
+    n = A.shape[1]
+    L = np.eye(n)
+    variance = np.empty(n)
+    for j in range(n):
+        neighbours = slice(max(0, j - width), j)
+        slopes = np.linalg.lstsq(A[:, neighbours], A[:, j], rcond=None)[0]
+        residual = A[:, j] - A[:, neighbours] @ slopes
+        variance[j] = max(np.mean(np.square(residual)), 1e-6)
+        L[j, neighbours] = -slopes
+    return L, variance
 
 
 def factor_correlations(A):

@@ -496,8 +496,10 @@ class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
         def __getattr__(self, name):
             if name not in _OF_BAGGED:
                 return super().__getattribute__(name)  # which says what is missing
-            remedy = _OF_BAGGED[name].format(name)
-            raise AttributeError(f"StabilitySelection only selects: write {remedy}")
+            raise AttributeError(
+                "StabilitySelection only selects: write"
+                f" {_OF_BAGGED[name].format(name)}"
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

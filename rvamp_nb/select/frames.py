@@ -359,8 +359,10 @@ def _first_cell(frame, name, unusable):
     if isinstance(frame.index, pd.RangeIndex) and frame.index.start == 0:
         place += " (counted from 0)"
     count = f"{unusable.sum()} of {len(frame)}"
-    cell = printable(frame[name].iloc[first], 40)
-    return f"'{printable(name)}' ({count}, first '{cell}' in {place})"
+    return (
+        f"'{printable(name)}' ({count}, first"
+        f" '{printable(frame[name].iloc[first], 40)}' in {place})"
+    )
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30pro
 def _proposal(spec, frame, values, gaps, is_text):
@@ -741,15 +743,18 @@ def _describe_changes(spec, table):
     if spec.seen is not None:
         n_seen = int(table.y["event"].sum())
         where = f"'{printable(spec.event)}' is '{printable(spec.seen)}' ({n_seen} rows)"
-        others = len(table.y) - n_seen
-        yield f"the event was seen where {where}, not in the other {others}"
+        yield (
+            f"the event was seen where {where}, not in the other"
+            f" {len(table.y) - n_seen}"
+        )
     if spec.matched is not None:
         yield matched.describe(spec, table.y)
     total = sum(table.filled.values())
     if total:
         how = "filled with the column's median or most frequent level"
-        gaps = readers.plural("gap", total)
-        yield f"{total} {gaps} {how}: {_count_in(table.filled)}"
+        yield (
+            f"{total} {readers.plural('gap', total)} {how}: {_count_in(table.filled)}"
+        )
     for name, level in table.references.items():
         n_columns = len(table.categories[name])
         against = f"compared with '{printable(level)}'"
@@ -850,10 +855,9 @@ def _single_levels(table):
     """Yield warnings of categories that have one level."""
     for name, columns in table.categories.items():
         if not columns:
-            level = printable(table.references[name])
             yield (
-                f"'{printable(name)}' has one level, '{level}': nothing to code, no"
-                " feature"
+                f"'{printable(name)}' has one level,"
+                f" '{printable(table.references[name])}': nothing to code, no feature"
             )
 
 

@@ -550,9 +550,9 @@ def pilot_of(X):
         )
     constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if len(constant):
-        names = format_list(range(X.shape[1]), constant)
         raise ValueError(
-            f"pilot: columns {names} (from 0) are constant: leave them out"
+            f"pilot: columns {format_list(range(X.shape[1]), constant)} (from 0) are"
+            " constant: leave them out"
         )
     A = standardize(X)[0]
     M, N = A.shape

@@ -326,8 +326,11 @@ def _n_labels(rows, labels):
 
 def headline(selection):
     """Write the result of a `Selection` in one line: how many features are selected,
-    what is promised, and what speaks against it, such as features within two standard
-    errors of the threshold.
+    what is promised, and what speaks against it.
+
+    With refits these are features within two standard errors of the threshold and the
+    first reason why rVAMP is unreliable; without, that refits are needed; in any case
+    rows that look like repeats.
     """
     if not selection.fit.converged:
         return f"no answer: {selection.status.removeprefix('no answer: ')}"
@@ -335,19 +338,24 @@ def headline(selection):
     diagnostics = selection.diagnostics
     unreliable = diagnostics.reliability == "red"
     # refits are right about the rows as they are: not about repeats or a wrong row
-    if diagnostics.repeated and unreliable:
+    if unreliable and diagnostics.repeated:
         return f"{text}, if rows were independent, but some look like repeats"
-    if selection.refined is None and unreliable:
-        return f"do not use this without refits: {text}"
-    if selection.refined is not None:
-        text += _name_undecided(selection)
-        if unreliable:
-            text += f"; {diagnostics.reasons[0].partition(':')[0]}"
+    if selection.refined is None:
+        return f"do not use this without refits: {text}" if unreliable else text
+    text += _name_undecided(selection)
+    if unreliable:
+        # what is wrong, without the advice behind a colon
+        text += f"; {diagnostics.reasons[0].partition(':')[0]}"
     return text
 
 
 def _write_promise(selection):
-    """Write what is selected and promised, and whether that is what was asked for."""
+    """Write what is selected and promised, and whether that is what was asked for, as a
+    text such as "2 features selected, both well above the threshold; ...".
+
+    A margin is named where refits leave nothing undecided, that is, no Π within two
+    standard errors of the threshold.
+    """
     n_selected = size_selected(selection)
     margin = ""
     if selection.refined is not None and not selection.undecided.any():
@@ -552,7 +560,7 @@ for _kind in sorted(KINDS):
     OF_EFFECTS.append(f"effects.{_kind}")
 
 
-def picture_files(selection, pictures=PICTURES, kinds=KINDS):
+def picture_files(selection, pictures, kinds):
     """Draw the pictures of a report as files of several kinds, {name: bytes}.
 
     Two runs write the same bytes.
@@ -565,21 +573,26 @@ def picture_files(selection, pictures=PICTURES, kinds=KINDS):
     return files
 
 
-def drawn_files(name, draws, shape, kinds=KINDS):
-    """Draw a picture and return its files, {name: bytes}, one of each kind.
+def drawn_files(name, draws, shape, kinds):
+    """Draw a picture and return its files, {name: bytes}, one of each kind; two runs
+    write the same bytes.
 
     `draws` are functions of `ax` that draw its parts, side by side; `shape` is the
-    picture's width and height in inches.
+    picture's width and height in inches; `kinds` are some of `KINDS`.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     files = {}
+    # settings and warnings are as before where this block ends
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # letters that the font does not have
         style()
+        # identifiers in an SVG by this word, not at random; text in a PDF as text
         mpl.rcParams.update({"svg.hashsalt": "rvamp_nb", "pdf.fonttype": 42})
-        mpl.rcParams["figure.constrained_layout.use"] = False  # once, not for each kind
+        # parts are laid out once, not anew for each kind: the layout is given to the
+        # figure, and taken from it when it has been drawn
+        mpl.rcParams["figure.constrained_layout.use"] = False
         figure = Figure(figsize=shape, layout="constrained")
         axes = figure.subplots(1, len(draws), sharey=True, squeeze=False)[0]
         for draw, ax in zip(draws, axes):
@@ -588,6 +601,7 @@ def drawn_files(name, draws, shape, kinds=KINDS):
         figure.set_layout_engine(None)
         for kind in kinds:
             file = io.BytesIO()
+            # KINDS: without the date in a file's metadata
             figure.savefig(file, format=kind, metadata=KINDS[kind], dpi=200)
             files[f"{name}.{kind}"] = file.getvalue()
     return files

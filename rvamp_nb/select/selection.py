@@ -153,11 +153,9 @@ class Selection:
 
     def __repr__(self):
         columns = self.question.columns
-        selected = len(columns.called(self.support))
-        every = len(columns.called(slice(None)))
         return (
-            f"Selection({self.status}; {selected} of {every} {columns.feature}s"
-            " selected)"
+            f"Selection({self.status}; {len(columns.called(self.support))} of"
+            f" {len(columns.called(slice(None)))} {columns.feature}s selected)"
         )
 
 
@@ -664,10 +662,10 @@ def given_penalties(question, lambdas, random_state):
         package, theirs = lambdas
         scale = scale_of_package[package]
     except (ValueError, KeyError, TypeError):  # no pair, or no such package
-        known = ", ".join(scale_of_package)
         raise ValueError(
             "lambdas must be numbers, 'cv', or a package and its penalties, as"
-            f" ('glmnet', 0.1); for this model one of {known}, got {lambdas!r}"
+            f" ('glmnet', 0.1); for this model one of"
+            f" {', '.join(scale_of_package)}, got {lambdas!r}"
         ) from None
     theirs = check_array("lambdas", np.atleast_1d(theirs), ("L",), 0, above=True)
     ours = theirs / scales[scale]
@@ -684,10 +682,10 @@ def _best_penalty(question, random_state):
     """Return the penalty that predicts held-out rows best in cross-validation.
 
     Each of ten folds, of rows or of whole groups, is held out once, and the other rows
-    are refitted without approximation. The penalty of a fit is lam times its number of rows
-    over that of a resample, so that it is the same per row. Penalties are tried from
-    the largest down, until `PATIENCE` more predict no better than the best. Raises a
-    ValueError where there are no such refits.
+    are refitted without approximation. The penalty of a fit is lam times its number of
+    rows over that of a resample, so that it is the same per row. Penalties are tried
+    from the largest down, until `PATIENCE` more predict no better than the best. Raises
+    a ValueError where there are no such refits.
     """
     target = question.target
     if question.columns.together or target.baseline is not None:

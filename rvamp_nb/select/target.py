@@ -267,7 +267,7 @@ def loss_name(loss):
     return type(loss).__name__
 
 
-def _suggested(y, has_offset=False):
+def _suggested(y, has_offset):
     """Suggest the loss for a target whose loss is "auto", by the kind of its values.
 
     Two values are classes, as are three to six different words; all other targets are

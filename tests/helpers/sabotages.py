@@ -226,7 +226,7 @@ SABOTAGES = [
     Sabotage(
         "select/edges.py",
         "what is beyond the penalty elsewhere is not looked at",
-        "solved[active] = reached & ~violated.any(1)",
+        "solved[active] = reached & _hold_unused(regressions, lam)",
         "solved[active] = reached",
         "tests/select/test_networks.py::test_neighbours_are_those_of_the_lasso",
     ),
@@ -2286,7 +2286,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "repeated rows are decided by refits",
-        "if diagnostics.repeated and unreliable:",
+        "if unreliable and diagnostics.repeated:",
         "if False:",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
