@@ -100,7 +100,7 @@ def promised(selection, margin=""):
     if asked["pfer"] is not None:
         text += f" (asked for {asked['pfer']:g})"
     elif asked["q"] is None and asked["lambdas"] is None:
-        text += " (default: 1)"
+        text += f" (default: {error_control.DEFAULT_PFER:g})"
     return text
 
 

@@ -29,7 +29,9 @@ from pathlib import Path
 from tokenize import NAME, NUMBER, OP, STRING, generate_tokens
 
 HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
-STOREYS = ("ground", "tables", "algorithm", "inference", "select", "cli", "course")
+# the course imports nothing from `select`, of which one method opens the explorer, on
+# demand; test_imports lets no other room import from the course
+STOREYS = ("ground", "tables", "algorithm", "inference", "course", "select", "cli")
 LISTED = re.compile(r"^__all__ = \[[^\]]*\]", re.MULTILINE)
 GOALS = {  # in a hundred lines of code; the last in one
     "tuple assignments": 1.5,
