@@ -1384,8 +1384,8 @@ SABOTAGES = [
     Sabotage(
         "inference/levels.py",
         "a feature that stands out is believed",
-        "weight[squared_gap > CONTRADICTED**2 * (error + tau2)] = 0.0",
-        "weight[squared_gap > 1e9 * (error + tau2)] = 0.0",
+        "weight[squared_gap > CONTRADICTED**2 * (s2 + tau2)] = 0.0",
+        "weight[squared_gap > 1e9 * (s2 + tau2)] = 0.0",
         "tests/inference/test_refinement.py::test_a_feature_whose_resamples_contradict_rvamp_keeps_the_refits_answer",
     ),
     Sabotage(
