@@ -139,6 +139,14 @@ class Softmax(Loss):
         _, slope, curvature = self._terms(y, f)
         return slope.reshape(f.shape), diagonal(curvature).reshape(f.shape)
 
+    def curved(self, y: Array, f: Array, X: Array) -> Array:
+        """Multiply the second derivatives of the summed loss at f, (M d,), by X, (M d,
+        n).
+        """
+        _, _, curvature = self._terms(y, f)
+        d = self.basis.shape[1]
+        return (curvature @ X.reshape(-1, d, X.shape[1])).reshape(X.shape)
+
     def joint(self, y: Array, omega: Array, c: float, V: Array) -> tuple[Array, Array]:
         """Compute pulls as `softmax_pulls`."""
         return softmax_pulls(self.basis, y, omega, c, V)

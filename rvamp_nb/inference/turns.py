@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algorithm.column_groups import GroupLasso
 from ..algorithm.likelihood import WORK, Loss, PoissonLoss, Squared, count_work
 from ..algorithm.linalg import inverse_and_root, mirrored
 from ..algorithm.lmmse import half_gram
 from ..algorithm.prior import Penalty
 from ..algorithm.solver import with_clusters
 from .cox import RiskSets, one_clock  # chapter 5.3
-from .refits import penalty_terms, row_loss
+from .refits import GroupRefits, penalty_terms, row_loss
 from .several_classes import softmax_prox  # chapter 6.1
 from ..tables.chunked import SparseBlock, block_of
 
@@ -663,18 +664,37 @@ A_TURN = 5_000
 class ExactByTurns:
     """Refits by turns in 64 bits, called as what `refitter` returns. When `LATE_TURNS`
     are used up, resamples that have not settled after `MOST_TURNS` are lost. A turn
-    whose loss is dear (that of classes) counts as several.
+    whose loss is dear (that of classes) counts as several. Groups of columns are
+    refitted by `GroupRefits`, and by turns where these do not converge.
     """
 
     def __init__(self, fit):
         self.turns = Turns(fit, dtype=np.float64)
         self.N = len(fit.mean)
         self.late = LATE_TURNS  # what is left of them
+        self.groups = None
+        if isinstance(fit.prior, GroupLasso) and isinstance(fit.problem.A, np.ndarray):
+            self.groups = GroupRefits(fit)
 
     def __call__(self, counts, factor, start=None):
-        """Compute coefficients, (b, N), nan where they have not settled, and
-        intercepts, (b,), under counts (b, M) and multipliers of the penalty, (b, N) or
-        (b, 1). `start` is not used: turns begin at the fit.
+        """Compute coefficients, (b, N), nan where there are none, and intercepts, (b,),
+        under counts (b, M) and multipliers of the penalty, (b, N) or (b, 1). Groups
+        begin at `start`, (b, N + 1) sparse, and turns at the fit.
+        """
+        if self.groups is None or start is None:
+            x = self._settle(counts, factor)
+        else:
+            x = self.groups(counts, start.toarray())
+            left = np.isnan(x).any(1)
+            if left.any():
+                x[left] = self._settle(counts[left], factor[left])
+            x[np.isinf(x)] = np.nan  # no minimum
+        intercept = x[:, self.N :].sum(1)  # 0 without one
+        return x[:, : self.N], intercept
+
+    def _settle(self, counts, factor):
+        """Turn until nothing moves; return coefficients with intercepts, (b, n), nan
+        where they have not settled.
 
         All calls together may take `LATE_TURNS` turns beyond `MOST_TURNS` each, so
         that a table on which nothing settles ends. A turn counts for its price.
@@ -692,8 +712,7 @@ class ExactByTurns:
         late = max(taken - OWN - MOST_TURNS, 0)  # `settle` begins in rVAMP's metric
         self.late -= price * late
         x[~settled] = np.nan
-        intercept = x[:, self.N :].sum(1)  # 0 without one
-        return x[:, : self.N], intercept
+        return x
 
 # %% ../../nbs/workshop/turns.ipynb #7e00002b
 ALL_TURNS = 100  # with one curvature, at most
