@@ -299,7 +299,7 @@ def numbers(tree):
 
 def untried(text):
     """The numbers at the top of a room of which no comment tells what half and twice of
-    them do: in their line, below it, or above it, where a comment begins a paragraph. One
+    them do: in their line, below it, or above it as the begin of a paragraph. One
     comment may do for numbers in lines that follow each other.
     """
     lines = text.splitlines()
