@@ -299,20 +299,27 @@ def numbers(tree):
 
 def untried(text):
     """The numbers at the top of a room of which no comment tells what half and twice of
-    them do: in their line, or below it. One comment may do for numbers in lines that
-    follow each other.
+    them do: in their line, below it, or above it as the begin of a paragraph. One
+    comment may do for numbers in lines that follow each other.
     """
     lines = text.splitlines()
     stands = {first: last for _, first, last in numbers(ast.parse(text))}
+
+    head = lambda k: lines[k].startswith("# %%")  # of an exported cell
 
     def tried(first):
         last = stands[first]
         below = last
         while below < len(lines) and lines[below].startswith("#"):
             below += 1
-        if TRIED.search(
-            "\n".join([lines[last - 1].partition("#")[2], *lines[last:below]])
-        ):
+        above = first - 1
+        while above and lines[above - 1].startswith("#") and not head(above - 1):
+            above -= 1
+        # right below another line a comment is that one's
+        if above and lines[above - 1] and not head(above - 1):
+            above = first - 1
+        comments = [*lines[above : first - 1], lines[last - 1].partition("#")[2]]
+        if TRIED.search("\n".join([*comments, *lines[last:below]])):
             return True
         return last + 1 in stands and tried(last + 1)
 
