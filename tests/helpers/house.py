@@ -42,6 +42,10 @@ GOALS = {  # in a hundred lines of code; the last in one
     "assignments inside expressions": 0,
     "tokens a line": 9.5,
 }
+# what the last release has: all tokens, and those of a room beyond which it has two
+# purposes; and how far beyond both the next may go, which is 1,100 lines in all
+RELEASED = {"all rooms": 204_108, "a room": 6_000}
+ROOM = 1.05
 TRIED = re.compile(r"\b(half|halved|twice|doubled)\b", re.IGNORECASE)
 HIDDEN = re.compile(r"""import_module\(f?["']rvamp_nb""")
 GROUND = {
@@ -440,6 +444,8 @@ def main():
     print(
         f"{tokens:6}  tokens in {len(found['size'])} rooms, {tokens / lines:.1f} a line"
     )
+    left = ROOM * RELEASED["all rooms"] - tokens
+    print(f"{left:6.0f}  may be added to all rooms before the next release")
     course = [room for room in found["size"] if room.startswith("course.")]
     core = tokens - sum(found["size"][room][0] for room in course)
     print(f"{core:6}  of these without the course")
