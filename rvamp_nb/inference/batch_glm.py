@@ -711,68 +711,6 @@ def _solve_drawn(p, likely, start):
     f[:, rows] = solution.f
     return solution._replace(f=f)
 
-
-def _solve_from_products(p, b, inside, start):
-    """Solve refit b of the squared loss on its columns `inside`, (n,) bool, from their
-    products with each other and with the target: return its coefficients, (n,), from
-    `start` on, and whether no other guess finds others.
-
-    With X the n' columns and the target, one row for each, on the rows that are drawn,
-    times the roots of their counts, XX' = LL'. The loss depends on XX' alone: the
-    triangular factor L takes the place of X, n' + 1 rows of the table that of all.
-    """
-    columns = np.flatnonzero(inside)
-    rows = np.flatnonzero(p.counts[b])
-    root_count = np.sqrt(p.counts[b, rows])
-    drawn = np.empty((len(columns) + 1, len(rows)))
-    for i, column in enumerate(columns):  # straight into its place, without a copy
-        np.take(p.X[column], rows, out=drawn[i], mode="clip")
-    drawn[-1] = p.y[b, rows]
-    drawn *= root_count
-    L, failed = dpotrf(drawn @ drawn.T, lower=1, clean=1)
-    if failed:  # columns that depend on each other
-        return start, False
-    few = p.of_refits([b]).of_columns(columns)
-    few = few._replace(X=L[:-1], y=L[-1:], counts=np.ones((1, len(L))))
-    solution = _solve_on_all(few, inside[columns], start[columns])
-    x = np.zeros(len(inside))
-    x[columns] = solution.x[0]
-    return x, solution.sure[0]
-
-
-def _solve_by_products(p, likely, start):
-    """Return the `_Solution` of refits of the squared loss, each solved from products
-    of columns that are not 0 at the start, (b, n), or `likely`, (n,) bool, and then of
-    those that violate their condition.
-    """
-    always = (p.t[0] == 0) & (p.lowest < 0)  # unpenalised columns
-    inside = always | (start != 0)  # (b, n): the columns of each refit
-    inside[~start.any(1)] |= likely
-    x = start.copy()
-    f = np.zeros(p.counts.shape)
-    sure = np.zeros(len(x), dtype=bool)
-    gap = np.zeros(len(x))
-    going = np.arange(len(x))  # refits whose columns have changed
-    for _ in range(_ROUNDS):
-        for b in going:
-            x[b], sure[b] = _solve_from_products(p, b, inside[b], x[b])
-        # conditions of all columns, on all rows
-        w = np.flatnonzero(inside[going].any(0))
-        z = x[np.ix_(going, w)]
-        f[going] = z @ p.X[w]
-        in_use = (z != 0) | always[w]
-        optimality = _check_optimality(p.of_refits(going), w, z, f[going], in_use)
-        gap[going] = optimality.gap
-        refits, columns = optimality.violators
-        inside[going[refits], columns] = True
-        # those with violators once more, unless their products have failed
-        again = np.isin(np.arange(len(going)), refits) & sure[going]
-        sure[going] &= optimality.met
-        going = going[again]
-        if not len(going):
-            break
-    return _Solution(x, f, sure, gap)
-
 # %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe4
 def _solve_in_batches(p, likely, start):
     """Yield the `_Solution` of any number of refits, in batches that fit into memory.
@@ -788,10 +726,8 @@ def _solve_in_batches(p, likely, start):
     solve = _solve_on_all
     # numbers in memory for a refit: its columns in use, M of them at most, padded
     numbers_each = max(M * min(M, n), n, 1)
-    if M >= LONG and p.loss.name == "squared" and likely is not None:
-        solve = _solve_by_products
     # a copy of the drawn rows pays in a long table with many that are not drawn
-    elif M >= LONG and np.count_nonzero(p.counts) < 0.75 * p.counts.size:
+    if M >= LONG and np.count_nonzero(p.counts) < 0.75 * p.counts.size:
         solve = _solve_drawn
         numbers_each = _MEMORY  # one refit at a time
     batch_size = int(np.clip(_MEMORY // numbers_each, 1, b))

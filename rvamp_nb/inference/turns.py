@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
-           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'KroneckerFactor',
-           'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns',
-           'ExactByTurns', 'OneCurvature', 'DiagonalTurns']
+           'GROUP_STEPS', 'GROUP_TOL', 'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric',
+           'one_metric', 'KroneckerFactor', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed',
+           'OwnBaselines', 'Turns', 'GroupRefits', 'ExactByTurns', 'OneCurvature', 'DiagonalTurns']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -22,7 +22,7 @@ from ..algorithm.lmmse import half_gram
 from ..algorithm.prior import Penalty
 from ..algorithm.solver import with_clusters
 from .cox import RiskSets, one_clock  # chapter 5.3
-from .refits import GroupRefits, penalty_terms, row_loss
+from .refits import penalty_terms, row_loss
 from .several_classes import softmax_prox  # chapter 6.1
 from ..tables.chunked import SparseBlock, block_of
 
@@ -650,6 +650,99 @@ class Turns:
                 break
         return latest, np.isin(range(len(latest)), unsettled, invert=True)
 
+# %% ../../nbs/workshop/turns.ipynb #7e00001f
+GROUP_STEPS = 20  # of Newton; near a minimum three or four do, twice as many none more
+GROUP_TOL = 1e-9  # of the largest coefficient: what may still move
+
+
+class GroupRefits:
+    """Refits of a fit with a `GroupLasso`, its table in memory, by Newton's steps
+    (`group-step`); `turns` are `Turns` of the fit in 64 bits.
+    """
+
+    def __init__(self, fit, turns):
+        self.A = fit.problem.A
+        self.turns = turns
+        # an intercept is one more group, without a penalty
+        labels = fit.prior.column_groups.index
+        n_ones = int(fit.has_intercept)
+        self.group = np.append(labels, np.full(n_ones, len(labels)))
+        self.t = np.append(fit.prior.lam * fit.prior.weights, np.zeros(n_ones))
+
+    def __call__(self, counts, start):
+        """Refit b resamples with counts, (b, M), from starts near their minima, (b, n);
+        return coefficients, (b, n): nan where steps do not converge, inf where there is
+        no minimum.
+        """
+        counts = counts * self.turns.weight
+        x = start[:, : len(self.t)].astype(float)
+        step = np.full(len(x), np.inf)  # the largest entry of the last one
+        going = np.arange(len(x))  # numbers of the resamples that have not converged
+        for _ in range(GROUP_STEPS):
+            new = self._answer(counts[going], x[going])
+            largest = np.abs(x[going]).max(1)
+            met = np.abs(new - x[going]).max(1) <= GROUP_TOL * largest
+            # the error left is of the order of the step's square
+            unsolved = ~(met & (step[going] <= GROUP_TOL**0.5 * largest))
+            going = going[unsolved]
+            if not len(going):
+                break
+            for b, begin in zip(going, new[unsolved]):
+                x[b] = self._newton(counts[b], begin)
+                step[b] = np.abs(x[b] - begin).max()
+        # where conditions are met and steps stay long, coefficients run away
+        x[going] = np.where(met[unsolved][:, None], np.inf, np.nan)
+        return x
+
+    def _answer(self, counts, x):
+        """Compute the prior's answers to the fields h = Qx + pull of coefficients x,
+        (b, n): at a minimum they are x.
+        """
+        factors = self.turns.factors
+        coupling = self.turns.rvamp_coupling
+        f = x @ coupling.At + factors.offset
+        slope, _ = factors.loss.derivatives(factors.y, f)
+        Q = coupling.metric.Q
+        h = Q * x - (counts * slope) @ coupling.A
+        batch = Batch(counts=None, t=None, k=None, h=h, h_u=None, f=None)
+        return factors.of_prior(batch, Q)
+
+    def _newton(self, c, x):
+        """Take a Newton step from the coefficients x, (n,), of one resample with counts
+        c, (M,), in the groups that are not 0 or have no penalty.
+        """
+        factors = self.turns.factors
+        length = np.sqrt(np.bincount(self.group, x**2))[self.group]
+        face = np.flatnonzero((length > 0) | (self.t == 0))
+        rows = np.flatnonzero(c)
+        X = self.A[np.ix_(rows, face)]
+        y = factors.y[rows]
+        f = X @ x[face] + np.broadcast_to(factors.offset, c.shape)[rows]
+        slope, curvature = factors.loss.derivatives(y, f)
+        if factors.loss.joint:  # rows of a sample share their curvature
+            curved = factors.loss.curved(y, f, X)
+        else:
+            curved = curvature[:, None] * X
+        # the penalty t |x| of a group has the slope t x / |x| and, with e = x / |x|,
+        # the second derivatives (I - ee') t / |x|
+        length = np.maximum(length[face], 1e-300)
+        e = x[face] / length
+        rate = self.t[face] / length
+        alike = self.group[face][:, None] == self.group[face]
+        c = c[rows]
+        H = (
+            X.T @ (c[:, None] * curved)
+            + np.diag(rate)
+            - alike * (rate * e)[:, None] * e
+        )
+        downhill = -(slope * c) @ X - self.t[face] * e
+        x = x.copy()
+        try:
+            x[face] += np.linalg.solve(H, downhill)
+        except np.linalg.LinAlgError:
+            x[:] = np.nan
+        return x
+
 # %% ../../nbs/workshop/turns.ipynb #7e00001d
 # turns beyond `MOST_TURNS`, for all refits of a fit: some 2 seconds of a small table.
 # Of five hostile ones (tests/bench/budget.py) two use them up: half as many take half
@@ -674,7 +767,7 @@ class ExactByTurns:
         self.late = LATE_TURNS  # what is left of them
         self.groups = None
         if isinstance(fit.prior, GroupLasso) and isinstance(fit.problem.A, np.ndarray):
-            self.groups = GroupRefits(fit)
+            self.groups = GroupRefits(fit, self.turns)
 
     def __call__(self, counts, factor, start=None):
         """Compute coefficients, (b, N), nan where there are none, and intercepts, (b,),
