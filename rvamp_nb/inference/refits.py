@@ -122,17 +122,17 @@ class _ColumnRefits:
         self.lost = 0  # refits that failed alone
         self.table = unit_table(X, self.y, self.t, self.k, **self.options)
 
-    def __call__(self, counts, factor, likely=None, start=None):
+    def __call__(self, counts, factor, start=None):
         """Refit b resamples with counts, (b, M), and factors of the penalties, (b, n)
         or (b, 1); return coefficients, (b, n), nan in rows that did not converge.
 
-        likely, (n,) bool, are guesses of the columns that are selected. With a start,
-        (b, n) sparse, they are the columns in which it is not 0.
+        With a start, (b, n) sparse, the columns in which it is not 0 are tried first.
 
         A refit whose optimality conditions may have another solution (not `sure`) is
         made once more without a guess, beside the others. One that still misses them by
         more than `GAP` has bad numbers, and may do better in units of its own: alone.
         """
+        likely = None
         if start is not None:
             start = start.toarray()
             likely = start.any(0)
@@ -180,16 +180,10 @@ def refitter(fit, baseline=None):
     if baseline is not None:
         _check_fitted_baseline(baseline, p.y)
     check_refittable(p.A, fit.prior, p.likelihood, n_intercepts, baseline)
-    t, _ = penalty_terms(fit, slice(None))
     if baseline is not None:
+        t, _ = penalty_terms(fit, slice(None))
         return partial(_refit_cox, baseline, p.A[:, :N], t[:N])
-    # columns without a penalty, and those that the fit selects, are likely selected
-    likely = t == 0
-    if fit.converged:
-        likely[:N] |= fit.Pi > NEGLIGIBLE
-    else:
-        likely[:N] = True
-    refit_columns = _choose_solver(fit, likely)
+    refit_columns = _choose_solver(fit)
 
     # for the solvers an intercept is the coefficient of one more column, of ones
     def refits(counts, factor, start=None):
@@ -204,10 +198,9 @@ def refitter(fit, baseline=None):
     return refits
 
 
-def _choose_solver(fit, likely):
+def _choose_solver(fit):
     """Return the function of counts, factors and start that refits all columns of a
-    fit, the intercept's included, as its table requires; likely, (n,) bool, are columns
-    to begin with.
+    fit, the intercept's included, as its table requires.
     """
     A = fit.problem.A
     _, options = plain_loss(fit.problem.likelihood)
@@ -215,8 +208,8 @@ def _choose_solver(fit, likely):
     if options["loss"] == "squared" and (is_long or is_thin(A)):
         return partial(_refit_by_products, fit)
     if isinstance(A, ChunkedTable):
-        return partial(_refit_chunked, fit, likely)
-    return partial(_ColumnRefits(fit, A, slice(None)), likely=likely)
+        return partial(_refit_chunked, fit)
+    return _ColumnRefits(fit, A, slice(None))
 
 
 def _check_fitted_baseline(baseline, event):
@@ -288,26 +281,26 @@ def _hardest_pulls(A, U, positive):
     return A.map_chunks(of_columns)[0][0] if A.axis else hardest(A)
 
 
-def _refit_chunked(fit, likely, counts, factor, start=None):
+def _refit_chunked(fit, counts, factor, start=None):
     """Refit b resamples on a table in chunks: on some columns in memory, and on more as
     long as one left out violates its optimality condition. Return sparse coefficients,
     (b, n), intercept included.
 
     counts are (b, M), factor, (b, n) or (b, 1), the multipliers of the penalties.
-    Refits begin on the columns `likely`, (n,) bool, or those in which the start, (b, n)
-    sparse, is not 0. The penalty of a column left out must be at least its pull, its
-    product with the weighted residuals -c l'(y, f): a pass over the table finds those
-    of all columns.
+    Refits begin on the columns in which the start, (b, n) sparse, is not 0, or without
+    one on those that the fit selects. The penalty of a column left out must be at least
+    its pull, its product with the weighted residuals -c l'(y, f): a pass over the table
+    finds those of all columns.
     """
     A = fit.problem.A
     y = fit.problem.y
     loss = fit.problem.likelihood
     thresholds, _ = penalty_terms(fit, slice(None))
-    if start is None:
-        inside = likely.copy()
-    else:
-        inside = thresholds == 0
+    inside = thresholds == 0
+    if start is not None:
         inside[start.indices] = True
+    else:
+        inside[: len(fit.mean)] |= (fit.Pi > NEGLIGIBLE) | (not fit.converged)
     factor = np.broadcast_to(factor, (len(counts), len(inside)))
     # the smallest penalty that any of the refits has, and rounding
     least_penalty = thresholds * factor.min(0) * (1 + 1e-7)
