@@ -364,13 +364,13 @@ def test_steps_on_groups_end_where_turns_do(loss):
     counts = np.array([HALF.draw(60, np.random.default_rng(k)) for k in range(6)])
     by_turns = ExactByTurns(fit)
     x, level = by_turns(counts, np.ones((6, 1)))
-    start = np.c_[x, level]
-    start[:, :3] = 0
-    start[:, 3:6] += 0.1
     by_turns._settle = None
-    near, at = by_turns(counts, np.ones((6, 1)), csr_array(start))
-    np.testing.assert_allclose(near, x, atol=1e-7 * np.abs(x).max())
-    np.testing.assert_allclose(at, level, atol=1e-7 * np.abs(x).max())
+    for group, moved in ((slice(3), 0.0), (slice(3, 6), 0.1)):
+        start = np.c_[x, level]
+        start[:, group] = moved * (1 + start[:, group])
+        near, at = by_turns(counts, np.ones((6, 1)), csr_array(start))
+        np.testing.assert_allclose(near, x, atol=1e-7 * np.abs(x).max())
+        np.testing.assert_allclose(at, level, atol=1e-7 * np.abs(x).max())
     assert 0 < np.mean(x == 0) < 1 and (x[:, :3] != 0).any()
 
 
