@@ -39,8 +39,9 @@ def _lead_over_decoys(question, decoys, most):
     """Compute by how much Π of each of p candidates exceeds that of its decoy, its
     lead, (p,); nan if no penalty converges.
 
-    The decoys, (M, p), stand beside the candidates in one table, and the q features
-    that a resample selects from both are at most `most`.
+    The decoys, (M, p), stand beside the candidates in one table. Its penalty is that at
+    which a resample selects q of both: a third of the resample's rows, as in
+    `resolved_target`, but at most `most`.
     """
     candidates = np.flatnonzero(question.candidates)
     with_decoys = np.r_[candidates, candidates]
@@ -51,7 +52,7 @@ def _lead_over_decoys(question, decoys, most):
     A = np.hstack([A, unit_decoys * np.linalg.norm(A, axis=0)])
     columns = question.columns.of(with_decoys)
     question_of_both = replace(question, A=A, prior=prior, columns=columns)
-    # a third of the rows of a resample, as in `resolved_target`
+    # `of_one`, the law of one row's count, has the share of rows in a resample as mean
     q = min(question.of_one.mean * len(A) / 3, most)
     _, _, answer = search(question_of_both, None, q)
     if not answer.fit.converged:
@@ -71,7 +72,7 @@ def _note_few_values(question):
     A q-value takes it that a noise feature leads its decoy as often as not. For a 0/1
     column and a normal decoy that need not be so (chapter 5.1).
     """
-    # values differ where neighbours in order do
+    # in order, a column has one value more than it has steps
     steps = np.diff(np.sort(question.A, axis=0), axis=0)
     has_few = (1 + np.count_nonzero(steps, axis=0) <= FEW_VALUES) & question.candidates
     if not has_few.any():
@@ -244,14 +245,15 @@ def share_kept(question, pfer, covariance, n_draws, seed):
     """Draw n_draws tables of decoys; return the share of them against which each of N
     columns is kept, (N,), 0 for columns that are no candidates.
 
-    A draw keeps at most pfer noise features on average: those with a larger lead than
-    the v-th decoy (`keep_before`), where v is one of the two integers beside pfer, with
-    mean pfer. A ValueError names the argument that will not do, or says that no penalty
-    converged.
+    `covariance` is the kind of decoys, one of `COVARIANCES`. A draw keeps the columns
+    with a larger lead over their decoy than the v-th of the decoys that lead over their
+    column (`keep_before`). v is one of the two integers beside pfer, with mean pfer, so
+    that at most pfer noise features are kept on average. A ValueError names the
+    argument that will not do, or says that no penalty converged.
     """
     pfer = _check_choices(pfer, covariance, n_draws)
     A = _comparable(question, "decoys")  # (M, p), the p candidates
-    # the first two number this use, so that no other has its draws
+    # two constants for this use, so that no other has its draws (`against_decoys`)
     rng = np.random.default_rng([79, 21, seed])
     draw_decoys = _normal_decoys(A, COVARIANCES[covariance](A), rng)
     n_pairs = A.shape[1]
@@ -263,7 +265,7 @@ def share_kept(question, pfer, covariance, n_draws, seed):
             raise ValueError("decoys: no penalty converged beside them: raise tol")
         v = int(pfer + rng.uniform())  # rounded up as often as the mean needs
         times_kept += keep_before(lead, v)
-    # of A's columns, and of the N that these stand for
+    # of all columns of A, and then of the N of the table that these stand for
     shares = np.zeros(len(question.columns.first))
     shares[question.candidates] = times_kept / n_draws
     return shares[question.columns.where]

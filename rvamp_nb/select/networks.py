@@ -50,6 +50,7 @@ def read_nodes(X):
     if names is None:
         names = [f"x{i}" for i in range(A.shape[1])]
     A, _, constant = unit_columns(A)
+    # the first of equal columns, which a column without copies is itself
     representative = np.where(constant, -1, near_copies(A))
     nodes = np.flatnonzero(representative == np.arange(len(representative)))
     if len(nodes) < 3:
@@ -151,15 +152,17 @@ class Network(NamedTuple):
 
     @property
     def edges(self) -> "DataFrame":
-        """The edges between nodes that any half has, the most probable first.
+        """Edges between nodes that any half has, the most probable first, as a table.
 
-        An edge is undecided if its probability is within two standard errors of the
-        threshold.
+        Its columns are the names of the first and the second node, the probability and
+        its standard error, whether the edge is selected, and whether it is undecided:
+        its probability is within two standard errors of the threshold.
         """
         import pandas as pd
 
         is_node = self.stands_in == np.arange(len(self.names))  # no copy, not constant
         joins_nodes = np.logical_and.outer(is_node, is_node)
+        # each pair of columns once, i < j
         i, j = np.nonzero(np.triu(self.probabilities > 0, 1) & joins_nodes)
         Pi = self.probabilities[i, j]
         se = self.standard_errors[i, j]

@@ -29,7 +29,12 @@ __all__ = ["remarks_on"]
 
 
 def remarks_on(selection):
-    """Yield warnings about the answer of a `Selection`, as (text, kind)."""
+    """Yield warnings about the answer of a `Selection`, as pairs of a text and the
+    class of the warning.
+
+    A `ReliabilityWarning` says that the answer, or its probabilities, should not be
+    relied on; a UserWarning that it is about something else than was asked for.
+    """
     answered = selection.fit.converged
     diagnostics = selection.diagnostics
     if selection.refit_error:
@@ -48,6 +53,7 @@ def remarks_on(selection):
         )
     if answered:
         yield from _remarks(selection)
+    # the grade is of rVAMP alone, whose errors refits correct
     if diagnostics.reliability == "red" and answered and selection.refined is None:
         yield (
             "do not trust this answer without refits (see refine): its reliability is"

@@ -25,7 +25,8 @@ def shared_signal(fit, features, alike=0.3, draws=None):
 
     Another replaces a feature if the correlation of their contributions across
     resamples is below -0.2, and that of their columns at least `alike`, up to sign.
-    Only the 200 features that are selected most often are searched.
+    Only the 200 features that are selected most often are searched, so that the
+    correlations of all pairs are a small matrix.
     """
     replacing = -0.2  # correlation of contributions, at most
     features = np.asarray(features, dtype=int)
@@ -35,9 +36,9 @@ def shared_signal(fit, features, alike=0.3, draws=None):
     correlations = _correlate_contributions(fit, numbers, alike, draws)
     others = {}
     for i in features.tolist():
-        of_feature = correlations[numbers.searchsorted(i)]
+        of_feature = correlations[numbers.searchsorted(i)]  # its row of the matrix
         n_others = np.sum(of_feature < replacing)
-        strongest = np.argsort(of_feature)[:n_others]
+        strongest = np.argsort(of_feature)[:n_others]  # the most negative first
         others[i] = numbers[strongest].tolist()
     return others
 

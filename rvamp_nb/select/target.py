@@ -66,7 +66,8 @@ def row_roles(
 ):
     """Check the roles of M rows, (M,) each or None, and return them as `RowMetadata`.
 
-    A row of n trials weighs n times as much, and weights are divided by their mean.
+    A row of n trials weighs n times as much, and weights are divided by the mean of
+    those above 0. Without weights or trials all rows weigh the same: weight is None.
     Raises a TypeError or ValueError for another number of entries, negative weights,
     numbers of trials that are not whole and above 0, and fewer than 4 units.
     """
@@ -89,7 +90,7 @@ def row_roles(
         weight = rows.trials * weight
     if weight is not None:
         rows = rows._replace(weight=weight / weight[weight > 0].mean())
-    # rows of one group are drawn together, and are one unit
+    # rows of one group are drawn together, and are one unit, if they have a weight
     units = rows.units(M)
     if units < 4:
         problem = f"groups holds {units} different labels"
@@ -124,9 +125,9 @@ def count_law(resampling, rows):
     """Return the law of the counts: how often each row is in a resample.
 
     `resampling` is "subsample" (halves), "poisson" (the paper's) or a law such as
-    Subsample(0.5). Whole groups are drawn, and inside strata, where the rows have them;
-    of strata that are one group each, whole ones.
-    Raises a ValueError for anything else.
+    Subsample(0.5); a ValueError for anything else. `rows` is the `RowMetadata`. Where
+    rows have groups, whole groups are drawn; where they have strata, in each by itself.
+    Matched sets are strata that are one group each: whole sets are drawn, of all.
     """
     law = resampling
     if isinstance(resampling, str):
@@ -140,8 +141,8 @@ def count_law(resampling, rows):
             f" Subsample(0.5), got {resampling!r}"
         )
     laws.check_law("resampling", law, methods)
-    # the law of the rows in a stratum, of the strata, of groups of rows: each is about
-    # the one before
+    # a law about a law: that of rows, or of groups, as they are drawn in each stratum;
+    # the same for the rows with a weight; and a count of each group for all its rows
     if rows.strata is not None and not rows.are_matched():
         law = Stratified(law, rows.strata)
     if rows.weight is not None and not rows.weight.all():
@@ -249,8 +250,9 @@ LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 def loss_name(loss):
     """Return the name of a loss; for a loss of the user's own, that of its class.
 
-    Raises a TypeError or ValueError for other objects, and for a squared loss with a
-    sigma.
+    A loss of the package has the name by which `LOSSES` lists its class. Raises a
+    TypeError or ValueError for other objects; for a squared loss with a sigma; and for
+    a Softmax object, whose number of classes is that of the target.
     """
     known = read_loss(loss, others=("auto", "survival", "softmax"))
     if isinstance(loss, str):
@@ -544,9 +546,10 @@ def _read_survival(y, rows, counts):
 
 
 def _centred(y, name, weight, intercept):
-    """Centre a target by the mean, or by the median for the Huber loss; not without an
-    intercept.
+    """Centre a target y, (M,), by the mean, or by the median for the Huber loss; not
+    without an intercept.
 
+    `name` is the name of the loss, `weight`, (M,) or None, are those of the rows.
     Returns the centred target, the level that was subtracted, and the scale of the
     target: its standard deviation (without an intercept the root of its mean square),
     or a robust one for the Huber loss.
@@ -738,6 +741,7 @@ def _success_shares(y, loss, rows):
         )
     share = y / rows.trials
     counted = rows.with_weight(share)
+    # rows with a success, and rows with a failure
     if min(np.sum(counted > 0), np.sum(counted < 1)) < 2:
         raise ValueError(
             "y and n_trials hold successes, or failures, in one row at most, which many"
@@ -749,7 +753,8 @@ def _success_shares(y, loss, rows):
 def _coded(y, rows):
     """Code two classes as 0 and 1, (M,) floats, and return their names.
 
-    Raises a ValueError for another number of classes, or a class of one row.
+    Raises a ValueError for another number of classes, or for a class that has fewer
+    than two of the rows with a weight.
     """
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2:
@@ -768,11 +773,12 @@ def _coded(y, rows):
 def _separating(side, at_end, Z):
     """Find the columns of Z, (m, k), that separate the target, (k,) bool.
 
-    `side`, (m,), is 1 or -1: the end to which the target of a row pulls. `at_end`,
-    (m,) bool: the target is at that end, so that a larger predictor always fits
-    better. A combination of columns separates if its signs are those of `side`, or 0,
-    in rows at an end, and if it is 0 in the others. The linear program maximises its
-    sum over the rows at an end, with coefficients in [-1, 1].
+    `side`, (m,), is 1 or -1: whether the target of a row pulls its predictor up or
+    down. `at_end`, (m,) bool: the target is the last possible one to that side, such as
+    a class, so that a predictor further to the side always fits better. A combination
+    Z b, b other than 0, separates if side * (Z b) >= 0 in all rows at an end, is above
+    0 in one of them, and if Z b = 0 in all other rows. A linear program looks for it:
+    it maximises the sum of side * (Z b) over the rows at an end, with b in [-1, 1].
     """
     pulls = side[at_end, None] * Z[at_end]
     held = Z[~at_end]

@@ -642,9 +642,11 @@ def _threshold_reason(selection):
 
 
 def grades_of(diagnostics, refined):
-    """Describe the reliability of a `Selection` in a sentence, from its diagnostics and
-    its `refined` fit, None without refits: "good (no row dominates: ...)", and after
-    that the column of standard deviations, if there is a reason.
+    """Describe the reliability of a `Selection` in a sentence: a grade and in brackets
+    the reasons, as in "good (no row dominates: ...)". The grade of the column of
+    standard deviations follows if there are reasons against it.
+
+    They come from the `Diagnostics`; `refined` is None where there are no refits.
     """
     grade = GRADES[diagnostics.reliability]
     reasons = list(diagnostics.reasons)
@@ -656,7 +658,7 @@ def grades_of(diagnostics, refined):
     elif refined is None:
         text = f"{grade} ({'; '.join(reasons)})"
     else:
-        # the comparison has been made
+        # with refits there is no need for the advice behind a reason
         reasons = [why.removesuffix(": compare with refits") for why in reasons]
         text = (
             f"{grade} ({'; '.join(reasons)}), by rVAMP alone; the refits correct that,"
