@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['OUTWEIGHED', 'map_chunks', 'half_gram', 'FirstPass', 'first_pass', 'wide_matrices', 'AlikeRows', 'alike_rows',
-           'TallForm', 'tall_form', 'is_wide', 'at_most_2M', 'couple', 'couple_rows', 'couple_both', 'stand_in_columns']
+           'TallForm', 'tall_form', 'is_wide', 'replace_entries', 'at_most_2M', 'couple', 'couple_rows', 'couple_both',
+           'stand_in_columns']
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000004
 from functools import singledispatch
@@ -814,12 +815,24 @@ def is_wide(A):
     return A.shape[0] <= A.shape[1]
 
 # %% ../../nbs/workshop/lmmse.ipynb #b86811aa
-def at_most_2M(A, prior):
-    """Move the coordinates with the largest Q_hat / length^2 from S to R, so that
-    |S| <= 2M: return the `Mixed` message, in which these are in the moment view. At a
-    fixed point S is smaller (`rows-drawn`); before it Lambda_S could be N x N.
+def replace_entries(vectors, places, new):
+    """Copy a tuple of vectors, with the entries at some places from `new`, which has
+    one number or array for each vector.
+    """
+    copies = [values.copy() for values in vectors]
+    for values, entries in zip(copies, new):
+        values[places] = entries
+    return vectors._make(copies)
 
-    A is (M, N). A LinAlgError if one of them has no positive precision.
+
+def at_most_2M(A, prior):
+    """Keep at most 2M coordinates of a prior's message in the natural view: move those
+    with the largest Q_hat / length^2 from S to R, where they are in the moment view
+    (D, r, T). Return the `Mixed` message.
+
+    A is (M, N). At a fixed point S is smaller (`rows-drawn`); before it the matrix
+    Lambda_S of S could be N x N. A LinAlgError if a coordinate that is moved has no
+    positive precision.
     """
     S = np.flatnonzero(prior.S)
     limit = 2 * len(A)
@@ -836,17 +849,9 @@ def at_most_2M(A, prior):
             f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0: the"
             " data cannot hold them; damp more"
         )
-    moved = natural_to_moment(natural)
-    # a copy: the caller's message is not changed
-    message = prior._make([view.copy() for view in prior])
-    message.S[move] = False
-    message.Q_hat[move] = 0  # the natural view is 0 off S
-    message.h[move] = 0
-    message.chi_hat[move] = 0
-    message.D[move] = moved.D
-    message.r[move] = moved.r
-    message.T[move] = moved.T
-    return message
+    # off S the natural view is 0
+    moved = Mixed(False, 0, 0, 0, *natural_to_moment(natural))
+    return replace_entries(prior, move, moved)
 
 # %% ../../nbs/workshop/lmmse.ipynb #18410f45
 def couple(A, prior_message, likelihood_message, gathered=None):

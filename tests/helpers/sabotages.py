@@ -540,8 +540,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/lmmse.py",
         "views are changed in the message that was given",
-        "message = prior._make([view.copy() for view in prior])",
-        "message = prior._make(prior)",
+        "copies = [values.copy() for values in vectors]",
+        "copies = list(vectors)",
         "tests/algorithm/test_coupling.py::test_inputs_are_not_modified",
     ),
     Sabotage(
