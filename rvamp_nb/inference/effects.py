@@ -148,9 +148,6 @@ def _response_with_all(fit):
         return residual_response(A, prior._replace(D=D), last.likelihood_message), D
 
 
-
-
-
 def _fields_together(fit, together):
     """Estimate each coefficient from its field, with a set of columns left out of it.
 
