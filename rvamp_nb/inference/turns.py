@@ -940,6 +940,7 @@ class DiagonalTurns(TurnsByProducts):
             settled[wrong] = again[1]
         return few, settled
 
+    @np.errstate(all="ignore")  # of what has run away
     def _relative_pulls(self, counts, factor, x):
         """Compute how hard the columns pull, relative to their penalties, (b, n), on
         resamples with the coefficients x, (b, n) or (1, n): |A'u| / t, with

@@ -1017,6 +1017,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "inference/turns.py",
+        "columns out of play are not checked in the end",
+        "missed = (pulls > 1) & ~in_play",
+        "missed = (pulls > np.inf) & ~in_play",
+        "tests/select/test_by_refits.py"
+        "::test_columns_out_of_play_come_in_where_they_pull_too_hard",
+    ),
+    Sabotage(
+        "inference/turns.py",
         "the classes of a sample answer by themselves",
         "residual + vp * multiple",
         "residual",
