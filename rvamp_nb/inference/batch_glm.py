@@ -679,6 +679,7 @@ class Refitted(NamedTuple):
 
 LONG = 5000  # rows from which on each refit goes by itself, on those that it has drawn
 
+
 def _solve_drawn(p, likely, start):
     """Return the `_Solution` of a single refit, solved on the rows that it has drawn;
     predictions of the other rows are 0.

@@ -647,7 +647,8 @@ class Turns:
         return latest, np.isin(range(len(latest)), unsettled, invert=True)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001f
-GROUP_STEPS = 20  # of Newton; near a minimum three or four do, twice as many none more
+GROUP_STEPS = 30  # of Newton: near a minimum four do. Half do not show that there is
+# none where no event is drawn, twice as many show no more
 GROUP_TOL = 1e-9  # of the largest coefficient: what may still move
 
 
