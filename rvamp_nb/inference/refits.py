@@ -369,7 +369,7 @@ def _refit_by_products(fit, counts, factor, start=None):
     positive = fit.prior.positive
     inside = t == 0
     if start is not None:
-        x += start
+        x += start.toarray()
         inside |= x != 0
     going = np.arange(len(x))  # refits whose columns have changed
     while len(going):

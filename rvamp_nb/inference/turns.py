@@ -661,10 +661,10 @@ class GroupRefits:
         self.A = fit.problem.A
         self.turns = turns
         # an intercept is one more group, without a penalty
+        n = self.A.shape[1]
         labels = fit.prior.column_groups.index
-        n_ones = int(fit.has_intercept)
-        self.group = np.append(labels, np.full(n_ones, len(labels)))
-        self.t = np.append(fit.prior.lam * fit.prior.weights, np.zeros(n_ones))
+        self.group = np.append(labels, len(labels))[:n]
+        self.t = np.append(fit.prior.lam * fit.prior.weights, 0.0)[:n]
 
     @np.errstate(all="ignore")  # of what runs away
     def __call__(self, counts, start):
@@ -691,7 +691,7 @@ class GroupRefits:
                 return x
             step = self._newton_step(c, begin)
             x = begin + step
-        return np.full(len(x), np.inf if met else np.nan)
+        return x + (np.inf if met else np.nan)
 
     def _answer(self, c, x):
         """Compute the prior's answer to the field h = Qx + pull of coefficients x,
