@@ -123,12 +123,20 @@ SABOTAGES = [
         "::test_what_is_not_reached_is_an_error_that_says_by_how_much",
     ),
     Sabotage(
-        "inference/batch_glm.py",
+        "inference/refits.py",
         "products of many rows forget the counts",
-        "    drawn *= root_count\n",
-        "",
-        "tests/algorithm/test_bootstrap_general.py"
-        "::test_many_rows_are_refitted_from_products_of_few_columns",
+        "target = vectors.T @ (X.T @ (c * y)) / root",
+        "target = vectors.T @ (X.T @ y) / root",
+        "tests/select/test_by_refits.py"
+        "::test_exact_refits_of_many_rows_are_those_of_one_at_a_time",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "steps on groups let no group in",
+        "h = Q * x - (c * slope) @ coupling.A",
+        "h = Q * x - (x != 0) * ((c * slope) @ coupling.A)",
+        "tests/algorithm/test_column_groups.py"
+        "::test_steps_on_groups_end_where_turns_do",
     ),
     Sabotage(
         "inference/refit_losses.py",
@@ -1462,8 +1470,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "a refit ends where it was to begin",
-        "start = table.from_caller(start)",
-        "start = table.from_caller(start) * np.nan",
+        "else table.from_caller(start)",
+        "else table.from_caller(start) * np.nan",
         "tests/algorithm/test_bootstrap_general.py::test_where_a_refit_begins_moves_no_digit_and_saves_steps",
     ),
     Sabotage(
@@ -1717,10 +1725,10 @@ SABOTAGES = [
         "tests/inference/test_several_classes.py::test_pulls_solve_their_equation",
     ),
     Sabotage(
-        "inference/several_classes.py",
+        "inference/turns.py",
         "the label is left out of the minimum of a refit",
-        "a = (self.samples(omega) + v * self.samples(y)) @ B.T",
-        "a = self.samples(omega) @ B.T",
+        "fits = (omega + cV * y)",
+        "fits = (omega + 0 * y)",
         "tests/inference/test_several_classes.py::test_both_minima_are_one",
     ),
     Sabotage(
@@ -1860,8 +1868,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refits.py",
         "refits have one baseline for all strata",
-        "sets = dict(strata=baseline.strata, entry=baseline.entry)",
-        "sets = {}",
+        "        strata=baseline.strata,\n",
+        "",
         "tests/select/test_estimator_input.py"
         "::test_strata_of_survival_times_have_a_hazard_each",
     ),
