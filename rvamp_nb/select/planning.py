@@ -560,7 +560,7 @@ def pilot_of(X):
     eigenvalues = sizes[: M - 1] ** 2  # of A A'; centred rows have rank M - 1 at most
     factors = pilots.estimate_factors(eigenvalues, M, N)
     loadings = np.sqrt(factors)[:, None] * V[: len(factors)]
-    # at most 95 % of a feature's variance is common: something is always its own
+    # at most 95 % of a feature's variance is common: the rest, its own, is never 0
     common = (loadings**2).sum(0)
     loadings *= np.sqrt(0.95 / np.maximum(common, 0.95))
     neighbours = pilots.estimate_neighbours(eigenvalues, len(factors), M, N)
