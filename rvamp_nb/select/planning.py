@@ -574,7 +574,8 @@ def _find_by_drawing(predict, study, power, most, pilot, n_studies, rng, progres
     `predict(rows)` returns a planned `Study`; `study` is the first, and none has more
     than `most` rows. A round draws half of `n_studies` at sizes around the present
     number of rows, fits a line through the shares of effects that all drawn studies
-    find, and moves the number of rows to where the line has the power.
+    find, and moves the number of rows to where the line has the power. Tables are drawn
+    from the `Pilot` by the generator rng; `progress`: whether bars are shown.
     """
     rows = study.rows
     plans = []
