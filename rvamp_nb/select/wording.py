@@ -183,7 +183,7 @@ _CHANGES = {
     "logistic": "the log odds of success",  # of trials; a class has its name
     "softmax": "the log probability of its class, less the mean over the classes,",
 }
-_BESIDE = {
+_INTERCEPT_OF_LOSS = {  # what stands beside the columns, where it is not `_INTERCEPT`
     "squared": "the target was centred",
     "survival": "the shape of the baseline hazard was held fixed and its level"
     " refitted",
@@ -243,7 +243,7 @@ def _model_sentences(selection):
     if target.classes is not None:
         name += _named_classes(target)
     yield f"The model was {name} with {_penalty_name(selection)}."
-    intercept = _BESIDE.get(target.loss, _INTERCEPT)
+    intercept = _INTERCEPT_OF_LOSS.get(target.loss, _INTERCEPT)
     if baseline is not None and baseline.strata is not None:
         intercept = f"centred again in each stratum; {intercept}"
     if target.intercept:
