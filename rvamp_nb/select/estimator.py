@@ -1080,9 +1080,10 @@ class BaggedClassifier(ClassifierMixin, _Bagged):
         [[0.49, 0.51], [0.67, 0.33]]
         """
         answer, X, linear_mean = self._average_linearly(X)
+        # means over resamples of the probabilities, not those of a mean predictor
         if answer.question.target.loss == "softmax":
-            shares = partial(softmax, axis=1)
+            shares = partial(softmax, axis=1)  # of predictors (m, K, B)
             probabilities, _ = predictions.averaged(answer, X, linear_mean, shares)
             return probabilities
-        second, _ = predictions.averaged(answer, X, linear_mean, expit)
-        return np.column_stack([1 - second, second])
+        of_second, _ = predictions.averaged(answer, X, linear_mean, expit)
+        return np.column_stack([1 - of_second, of_second])
