@@ -673,7 +673,6 @@ def _last_change(fit):
 # %% ../../nbs/workshop/penalty.ipynb #73search6
 ALIKE_FROM = 3e7  # M N^2 from which on rows answer alike at first
 CHEAP_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `SETTLED`
-# half or twice of each: the same steps of eleven searches (tests/bench/halved.py)
 
 
 def run_cheaply(problem, take):
@@ -858,6 +857,7 @@ def _finish_search(search, question, lam, state):
 
 # %% ../../nbs/workshop/penalty.ipynb #73000013
 CLOSE_TO_Q = 0.995  # this share of q is near enough
+# half or twice as far from 1: the same eleven searches
 
 
 class PenaltyChoice(NamedTuple):
