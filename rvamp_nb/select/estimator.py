@@ -644,7 +644,7 @@ class _Bagged(BaseEstimator):
         return tags
 
     def set_params(self, **params: Any) -> "Self":
-        """Set options of the estimator, or, as selector__q, of its selector.
+        """Take options of the estimator, or, as selector__q, of its selector.
 
         Parameters
         ----------
