@@ -644,7 +644,30 @@ class _Bagged(BaseEstimator):
         return tags
 
     def set_params(self, **params: Any) -> "Self":
-        """See `BaseEstimator.set_params`; selector__q makes a selector first."""
+        """Take options of the estimator, or, as selector__q, of its selector.
+
+        Parameters
+        ----------
+        **params
+            Options by name. Where there is no selector, one with defaults is made
+            before an option of it is set.
+
+        Returns
+        -------
+        BaggedRegressor or BaggedClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For an option that does not exist.
+
+        Examples
+        --------
+        >>> from rvamp_nb import BaggedRegressor
+        >>> BaggedRegressor().set_params(selector__q=5)
+        BaggedRegressor(selector=StabilitySelection(q=5))
+        """
         is_option = any(name.startswith("selector__") for name in params)
         if is_option and self.selector is None:
             self.selector = StabilitySelection()
