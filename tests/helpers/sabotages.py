@@ -1180,8 +1180,8 @@ SABOTAGES = [
     Sabotage(
         "inference/effects.py",
         "the noise of a twin in the joint field is left out of its error",
-        "w[:, i] = W_B @ first",
-        "w[:, i] = W_B[:, 0] * first[0]",
+        "weights[:, i] = W_B @ first",
+        "weights[:, i] = W_B[:, 0] * first[0]",
         "tests/inference/test_effects.py::test_intervals_of_twins_hold_as_often_as_they_say",
     ),
     Sabotage(
@@ -1201,7 +1201,7 @@ SABOTAGES = [
     Sabotage(
         "inference/effects.py",
         "the pull on a column is what its estimate is not",
-        "pull = estimate - w.T @ last.likelihood_message.h",
+        "pull = estimate - w.T @ rows.h",
         "pull = estimate",
         "tests/inference/test_effects.py::test_who_is_pulled_far_is_refused",
     ),
@@ -1498,22 +1498,22 @@ SABOTAGES = [
     Sabotage(
         "course/patterns.py",
         "patterns are weighed as if rows were drawn one by one",
-        "weight *= (places[k] if inside else left[k] - places[k]) / left[k]",
+        "weight *= ways / units[k]",
         "weight *= 0.5",
         "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
     ),
     Sabotage(
         "course/patterns.py",
         "the other rows' rate does not move with the pattern",
-        "np.append(places / np.maximum(left, 1), [0, 1])",
+        "np.append(places / np.maximum(units, 1), [0, 1])",
         "np.append(drawn / sizes, [0, 1])",
         "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
     ),
     Sabotage(
         "course/patterns.py",
         "rows that are in are taken for out",
-        "which[rows] = len(laws) - pieces + np.array(chosen, dtype=int)",
-        "which[rows] = len(laws) - 1 - np.array(chosen, dtype=int)",
+        "law_of_unit[rows] = len(laws) - pieces + np.array(chosen, dtype=int)",
+        "law_of_unit[rows] = len(laws) - 1 - np.array(chosen, dtype=int)",
         "tests/inference/test_conditioning.py::test_all_rows_counted_are_every_half_sample",
     ),
     Sabotage(
@@ -1822,8 +1822,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "all strata share one clock",
-        "before = stratum * (len(times) + 1)",
-        "before = stratum * 0",
+        "first_tick = stratum * (len(times) + 1)",
+        "first_tick = stratum * 0",
         "tests/inference/test_survival.py"
         "::test_refits_with_strata_and_entries_meet_their_conditions",
     ),
@@ -2251,7 +2251,7 @@ SABOTAGES = [
     Sabotage(
         "inference/forest.py",
         "ratios are compared with 0",
-        "ax.axvline(scale(0.0), color",
+        "ax.axvline(to_axis(0.0), color",
         "ax.axvline(0.01, color",
         "tests/inference/test_forest.py::test_points_and_intervals_are_where_the_numbers_say",
     ),
