@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['OUTWEIGHED', 'map_chunks', 'half_gram', 'FirstPass', 'first_pass', 'wide_matrices', 'AlikeRows', 'alike_rows',
-           'TallForm', 'tall_form', 'is_wide', 'at_most_2M', 'couple', 'couple_rows', 'couple_both', 'stand_in_columns']
+           'TallForm', 'tall_form', 'is_wide', 'replace_entries', 'at_most_2M', 'couple', 'couple_rows', 'couple_both',
+           'stand_in_columns']
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000004
 from functools import singledispatch
@@ -18,7 +19,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 from . import linalg
 from .coupling import Diagonals, WideSystem, coupled
 from .linalg import inverse_and_root, mirrored, root_forms, row_dots
-from .messages import Mixed, natural_to_moment
+from .messages import Mixed, Natural, natural_to_moment
 from ..tables.chunked import ChunkedTable, SparseBlock, square_lengths
 
 # %% ../../nbs/workshop/lmmse.ipynb #85000e07
@@ -146,27 +147,12 @@ def _is_sparse(A):
     return _in_chunks(A) and A.is_sparse
 
 
-def _with_square(A, F, square=None):
-    """Return the root F, (k, k), as `_quadratic_forms` needs it: of a sparse table the
-    pair of F and F F', which is computed if `square` is None.
+def _quadratic_forms(X, F, square=None):
+    """Compute x' F F' x for every column x of X, (k, n), with a lower triangular F,
+    (k, k): return (n,).
+
+    `square` is F F', which a sparse X needs, for F' x of a sparse column is dense.
     """
-    if not _is_sparse(A):
-        return F
-    if square is None:
-        square = F @ F.T
-    return F, square
-
-
-def _quadratic_forms(root, X):
-    """Compute x' F F' x for every column x of X, (k, n): return (n,).
-
-    `root` is the lower triangle F, (k, k), or the pair of F and F F' (`_with_square`):
-    F' x of a sparse column would be dense, so its form is taken from F F'.
-    """
-    F = root
-    square = None
-    if isinstance(root, tuple):  # a sparse table may have dense chunks
-        F, square = root
     if isinstance(X, SparseBlock):
         return X.forms(F, K=square)
     forms = []
@@ -203,20 +189,22 @@ def _project(Y, Sigma_S, X):
 class FirstPass(NamedTuple):
     """The result of the first pass: all of A that the M x M algebra needs.
 
-    S are the k coordinates in the natural view; D, r and T are the response, mean and
-    noise that the prior sends of the others, and 0 on S (`Mixed`).
+    S are the k coordinates whose message from the prior is in the natural view. Of the
+    others the prior sends the response D, the mean r and the noise T, (N,) each, which
+    are 0 on S (`Mixed`). The sums are those of R in `mixed-form`.
     """
 
     A_S: np.ndarray  # (M, k), the columns in S
     H: np.ndarray  # (M, M), A Di(D) A', by its lower triangle
-    Ar: np.ndarray  # (M,)
+    Ar: np.ndarray  # (M,), the predictions of the prior's means, A r
     noise: np.ndarray = None  # (M, M), A Di(T) A', by its lower triangle, if collected
 
 
 def first_pass(A, S, D, r, T=None):
-    """Make the first pass over a wide (M, N) array or ChunkedTable: return its
-    `FirstPass`. S, (N,) bool, are the columns to collect; D, r and T, (N,), are 0 on S.
-    Without T the noise is not collected.
+    """Read a wide (M, N) array or ChunkedTable once; return its `FirstPass`.
+
+    S, (N,) bool, are the columns to collect; D, r and T, (N,), are the prior's message
+    of the others, 0 on S. Without T the noise is not collected.
     """
 
     def work(X, S, D, r, T=None):
@@ -229,10 +217,7 @@ def first_pass(A, S, D, r, T=None):
     if T is not None:
         of_columns.append(T)
     (A_S,), sums = map_chunks(A, work, of_columns)
-    noise = None
-    if T is not None:
-        noise = sums[2]
-    return FirstPass(A_S=A_S, H=sums[0], Ar=sums[1], noise=noise)
+    return FirstPass(A_S, *sums)  # H, A r and, with T, the noise
 
 # %% ../../nbs/workshop/lmmse.ipynb #46503926
 def _wide_system(gathered, prior, likelihood):
@@ -257,33 +242,38 @@ def wide_matrices(A, prior, likelihood):
     return wide._replace(noise_R=mirrored(gathered.noise))
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000012
-def _pass_over_columns(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
-    """Compute what the second pass needs of a chunk X, (M, n), of columns.
+def _pass_over_columns(
+    X, D, r, T, u, B, Sigma_S, chi_hat_S, outer, F=None, outer_square=None, Sigma_R=None
+):
+    """Compute what the second pass needs of a chunk X, (M, n), of columns a.
 
-    D, r and T, (n,), are the prior's message there. u, (M,), are the mean pulls, B,
-    (M, k), and Sigma_S, (k, k), those of `WideSystem`, chi_hat_S, (k,), the noise of S.
-    The roots are for `_quadratic_forms`: first that of u's noise without S, then any
-    others.
+    D, r and T, (n,), are the prior's message there; u, (M,), the mean pulls; B, (M, k),
+    and Sigma_S, (k, k), those of `WideSystem`; chi_hat_S, (k,), the noise of S. `outer`
+    and F are the roots in `_WideNoise`, F if the lengths |F'a|^2 are not known yet;
+    their squares are for sparse tables (`_quadratic_forms`).
 
-    Return two lists, for `map_chunks`. For each column a: a'u, the share of S in s,
-    a'Cov(u) a (`noise-of-column`), and the forms by the other roots. To add: A x, and
-    what T brings to the variance on S.
+    Return two lists, for `map_chunks`. For each column: a'u, the share of S in s, which
+    is (B'a)' Sigma_S (B'a), a'Cov(u) a (`noise-of-column`), and with F |F'a|^2. To add:
+    A x, (M,), and what T brings to the variance on S, (k,).
     """
     Atu = X.T @ u
-    forms = [_quadratic_forms(root, X) for root in roots]
+    noise = _quadratic_forms(X, outer, outer_square)
     from_S = np.empty(X.shape[1])
-    noise_S = np.empty_like(forms[0])
+    noise_S = np.empty_like(noise)
     var_S = np.zeros(len(Sigma_S))
     # panel by panel: the products with B' and Sigma_S need not fit in memory
     for j, panel in _cut_panels(X):
-        pull = B.T @ panel
-        response_S = Sigma_S @ pull  # of x_S to each column
+        on_S = B.T @ panel
+        response_S = Sigma_S @ on_S  # of x_S to each column
         squares = response_S**2
-        from_S[j] = np.einsum("ij,ij->j", pull, response_S)
+        from_S[j] = np.einsum("ij,ij->j", on_S, response_S)
         noise_S[j] = chi_hat_S @ squares
         var_S += squares @ T[j]
+    of_columns = [Atu, from_S, noise + noise_S]
+    if F is not None:
+        of_columns.append(_quadratic_forms(X, F, Sigma_R))
     x = r + D * Atu
-    return [Atu, from_S, forms[0] + noise_S] + forms[1:], [X @ x, var_S]
+    return of_columns, [X @ x, var_S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000040
 def _sum_over_others(X, variances):
@@ -310,27 +300,29 @@ def _subtract_own(total, own_noise, cap):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000104
 def _sum_anew(A, weights, vectors, few, rows=False):
-    """Sum weights_k (a_k' v_i)^2 over all columns a_k of A, (M, N), but a_i: return
-    one sum for each i in `few`, (n,) numbers of columns. weights are (N,), and the v_i
-    are the columns of `vectors`, (M, n). With `rows`, a_k and i are rows of A.
-    """
+    """Sum the noise that a few coordinates i receive from all others: for each i the
+    sum of weights_k (a_k' v_i)^2 over the columns a_k of A, (M, N), with k != i.
 
-    def work(X, weights, place, vectors):
+    weights are (N,); `few`, (n,), holds the numbers i, and `vectors`, (M, n), the v_i
+    as its columns. With `rows`, the a_k are the rows of A. Return the sums, (n,).
+    """
+    # which v_i is a column's own, -1 for none: a chunk does not know its numbers
+    own = np.full(len(weights), -1)
+    own[few] = np.arange(len(few))
+
+    def work(X, chunk_weights, chunk_own, vectors):
         if rows:
             X = X.T
         total = np.zeros(vectors.shape[1])
         for j, panel in _cut_panels(X):
             squares = (panel.T @ vectors) ** 2
             # the term k = i is left out here: subtracted later it would cost digits
-            is_own = np.flatnonzero(place[j] >= 0)
-            squares[is_own, place[j][is_own]] = 0
-            total += weights[j] @ squares
+            k = np.flatnonzero(chunk_own[j] >= 0)
+            squares[k, chunk_own[j][k]] = 0
+            total += chunk_weights[j] @ squares
         return (), (total,)
 
-    # each column's place in `few`, -1 for none: a chunk does not know its numbers
-    place = np.full(len(weights), -1)
-    place[few] = np.arange(len(few))
-    _, (total,) = map_chunks(A, work, (weights, place), (vectors,))
+    _, (total,) = map_chunks(A, work, (weights, own), (vectors,))
     return total
 
 # %% ../../nbs/workshop/lmmse.ipynb #96804a7a
@@ -387,7 +379,7 @@ class _WideNoise(NamedTuple):
     """Noise of the M x M form (`triangle-form`), in the coordinates of F."""
 
     F: np.ndarray  # (M, M), lower triangular root of Sigma_R
-    lengths: np.ndarray  # (N,), squared lengths of F'A; None if not swept for
+    lengths: np.ndarray  # (N,), squared lengths of F'A; None if A was not swept
     noise_R: np.ndarray  # (M, M), Z Gamma Z: of R; by its lower triangle
     outer: np.ndarray  # (M, M), lower triangular root of u's covariance, without S
 
@@ -438,18 +430,19 @@ def _second_pass(A, prior, wide, noise, u):
         s_i = |F'a_i|^2 - (B'a_i)' Sigma_S (B'a_i),
         p_i = |outer'a_i|^2 + sum_j chi_hat_j (Sigma_S B'a_i)_j^2.
 
-    The lengths |F'a_i|^2 are known if A has been swept for its noise. If not, F is one
-    more root for `_pass_over_columns`, which then returns one more list.
+    The lengths |F'a_i|^2 are known if A has been swept for its noise. If not, as of a
+    sparse table, `_pass_over_columns` receives F and returns them, too.
     """
     # what each chunk needs, in the order of the arguments of _pass_over_columns
     of_columns = prior.D, prior.r, prior.T
-    root_p = _with_square(A, noise.outer)
-    shared = [u, wide.B, wide.Sigma_S, prior.chi_hat[prior.S], root_p]
-    lengths = noise.lengths
-    if lengths is None:
-        shared.append(_with_square(A, noise.F, wide.Sigma_R))
+    shared = [u, wide.B, wide.Sigma_S, prior.chi_hat[prior.S], noise.outer]
+    if noise.lengths is None:
+        shared.append(noise.F)
+    if _is_sparse(A):
+        shared += [noise.outer @ noise.outer.T, wide.Sigma_R]
     lists, (Ax, var_S) = map_chunks(A, _pass_over_columns, of_columns, shared)
     Atu, from_S, p = lists[:3]
+    lengths = noise.lengths
     if lengths is None:
         lengths = lists[3]
     return _ColumnPass(Atu, lengths - from_S, p, Ax, var_S)
@@ -533,25 +526,26 @@ def _invert_scaled(C, prior, least=0.0):
     return _ScaledSystem(inverse, F, W)
 
 
-def _pass_over_rows(X, Q_u, h_u, weights, root, x):
-    """Compute what the second pass needs of a chunk X, (m, N), of rows.
+def _pass_over_rows(X, Q_u, h_u, weights, x, F_W, Sigma_x=None):
+    """Compute what the second pass needs of a chunk X, (m, N), of rows a.
 
     Q_u and h_u, (m,), are the rows' message, and `weights` their noise chi_hat / Q^2;
-    `root` is F_W = Di(W) F for `_quadratic_forms`, x, (N,), the mean.
+    x, (N,), is the mean. F_W, (N, N), is a root of Sigma_x, which is given where the
+    table is sparse: then the noise is known from the first pass.
 
-    Return two lists, for `map_chunks`. For each row a: a'F_W F_W'a, (A x) and u. To
-    add: A'u and, where the table is not sparse, the rows' noise in the coordinates of
+    Return two lists, for `map_chunks`. For each row: a'Sigma_x a, a'x and u. To add:
+    A'u, (N,), and, where the table is not sparse, the rows' noise in the coordinates of
     F_W, (N, N) by its lower triangle.
     """
-    if isinstance(root, tuple):  # a sparse table has its noise from the first pass
-        forms = _quadratic_forms(root, X.T)
-        noise = []
-    else:
-        forms, gram = _sweep_columns(root, X.T, weights)
-        noise = [gram]
     Ax = X @ x
     u = (h_u - Ax) / Q_u
-    return [forms, Ax, u], [X.T @ u] + noise
+    sums = [X.T @ u]
+    if Sigma_x is None:
+        forms, noise = _sweep_columns(F_W, X.T, weights)
+        sums.append(noise)
+    else:
+        forms = _quadratic_forms(X.T, F_W, Sigma_x)
+    return [forms, Ax, u], sums
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000042
 def _others_noise_tall(C, F_W, prior, noise_rows, W):
@@ -593,9 +587,9 @@ def _row_noise_tall(A, prior, likelihood, F_W, W, t, var_Ax):
 class _TallSums(NamedTuple):
     """Sums over the rows of a table, of the first pass of the tall form."""
 
-    field: np.ndarray  # (N,), of the coefficients
+    pull: np.ndarray  # (N,), of the rows on the coefficients
     C: np.ndarray  # (N, N), lower triangle of A' Di(1/Q_hat_u) A
-    noise: np.ndarray  # the same of the rows' noise; None unless the table is sparse
+    noise: np.ndarray = None  # (N, N), of the rows, if the table is sparse
 
 
 class _RowPass(NamedTuple):
@@ -613,7 +607,7 @@ def _sum_rows(A, prior, likelihood):
 
     With the rows' Q_hat, h and chi_hat, (M,), and the prior's r, (N,), a chunk X adds
 
-        X' Di(1/Q_hat) (h - X r)           to the field, (N,),
+        X' Di(1/Q_hat) (h - X r)           to the pull, (N,),
         X' Di(1/Q_hat) X                   to C, (N, N),
         X' Di(chi_hat/Q_hat^2) X           to the noise, (N, N), if A is sparse.
 
@@ -632,11 +626,7 @@ def _sum_rows(A, prior, likelihood):
 
     of_rows = likelihood.Q_hat, likelihood.h, np.column_stack(weights)
     _, sums = map_chunks(A, sum_chunk, of_rows, (prior.r,))
-    pull, C = sums[:2]
-    noise = None
-    if _is_sparse(A):
-        noise = sums[2]
-    return _TallSums(field=prior.h + pull, C=C, noise=noise)
+    return _TallSums(*sums)
 
 
 def _second_row_pass(A, likelihood, system, F_W, x, noise):
@@ -645,7 +635,9 @@ def _second_row_pass(A, likelihood, system, F_W, x, noise):
     """
     Q, h, chi_hat = likelihood
     of_rows = Q, h, chi_hat / Q**2
-    shared = _with_square(A, F_W, system.Sigma_x()), x
+    shared = [x, F_W]
+    if _is_sparse(A):
+        shared.append(system.Sigma_x())
     (forms, Ax, u), sums = map_chunks(A, _pass_over_rows, of_rows, shared)
     if noise is None:
         noise = sums[1]
@@ -657,10 +649,13 @@ def _second_row_pass(A, likelihood, system, F_W, x, noise):
 def _row_lengths(A, F):
     """Compute x' F F' x for every row x of A, (M,)."""
 
-    def lengths(X, root):
-        return ((_quadratic_forms(root, X.T),), ())
+    def lengths(X, F, square=None):
+        return [_quadratic_forms(X.T, F, square)], []
 
-    (forms,), _ = map_chunks(A, lengths, (), (_with_square(A, F),))
+    shared = [F]
+    if _is_sparse(A):
+        shared.append(F @ F.T)
+    (forms,), _ = map_chunks(A, lengths, (), shared)
     return forms
 
 
@@ -672,7 +667,7 @@ def _solve_tall(A, prior, likelihood):
     are in the scaled coordinates of `_ScaledSystem`, with the scale W, (N,), and F,
     (N, N): Sigma_x = Di(W) F F' Di(W) = F_W F_W'. Three passes over the rows a find
 
-    - C = A' Di(1/Q_hat) A and the field of the coefficients, from which x follows
+    - C = A' Di(1/Q_hat) A and the rows' pull on the coefficients, of which x follows
       (`_TallSums`);
     - the forms a' Sigma_x a = Q_hat t, where t, (M,), is the share of a row in its own
       prediction, and the noise of the rows (`_RowPass`);
@@ -689,7 +684,8 @@ def _solve_tall(A, prior, likelihood):
     W = system.W
     F_W = np.asfortranarray(W[:, None] * F)
     moves = S | (prior.D > 0)  # others stay at r
-    x = prior.r + np.where(moves, F_W @ (F_W.T @ sums.field), 0)
+    field = prior.h + sums.pull
+    x = prior.r + np.where(moves, F_W @ (F_W.T @ field), 0)
     # second pass: what the rows answer
     rows = _second_row_pass(A, likelihood, system, F_W, x, sums.noise)
     t = rows.forms / likelihood.Q_hat
@@ -819,12 +815,24 @@ def is_wide(A):
     return A.shape[0] <= A.shape[1]
 
 # %% ../../nbs/workshop/lmmse.ipynb #b86811aa
-def at_most_2M(A, prior):
-    """Move the coordinates with the largest Q_hat / length^2 from S to R, so that
-    |S| <= 2M: return the `Mixed` message, in which these are in the moment view. At a
-    fixed point S is smaller (`rows-drawn`); before it Lambda_S could be N x N.
+def replace_entries(vectors, places, new):
+    """Copy a tuple of vectors, with the entries at some places from `new`, which has
+    one number or array for each vector.
+    """
+    copies = [values.copy() for values in vectors]
+    for values, entries in zip(copies, new):
+        values[places] = entries
+    return vectors._make(copies)
 
-    A is (M, N). A LinAlgError if one of them has no positive precision.
+
+def at_most_2M(A, prior):
+    """Keep at most 2M coordinates of a prior's message in the natural view: move those
+    with the largest Q_hat / length^2 from S to R, where they are in the moment view
+    (D, r, T). Return the `Mixed` message.
+
+    A is (M, N). At a fixed point S is smaller (`rows-drawn`); before it the matrix
+    Lambda_S of S could be N x N. A LinAlgError if a coordinate that is moved has no
+    positive precision.
     """
     S = np.flatnonzero(prior.S)
     limit = 2 * len(A)
@@ -835,23 +843,15 @@ def at_most_2M(A, prior):
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(prior.Q_hat[S] / length2)
     move = S[order[limit:]]
-    natural = prior.Q_hat[move], prior.h[move], prior.chi_hat[move]
-    if not np.all(natural[0] > 0):
+    natural = Natural(prior.Q_hat[move], prior.h[move], prior.chi_hat[move])
+    if not np.all(natural.Q_hat > 0):
         raise LinAlgError(
             f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0: the"
             " data cannot hold them; damp more"
         )
-    moved = natural_to_moment(natural)
-    # a copy: the caller's message is not changed
-    message = prior._make([view.copy() for view in prior])
-    message.S[move] = False
-    message.Q_hat[move] = 0  # the natural view is 0 off S
-    message.h[move] = 0
-    message.chi_hat[move] = 0
-    message.D[move] = moved.D
-    message.r[move] = moved.r
-    message.T[move] = moved.T
-    return message
+    # off S the natural view is 0
+    moved = Mixed(False, 0, 0, 0, *natural_to_moment(natural))
+    return replace_entries(prior, move, moved)
 
 # %% ../../nbs/workshop/lmmse.ipynb #18410f45
 def couple(A, prior_message, likelihood_message, gathered=None):

@@ -25,7 +25,7 @@ from ..algorithm.clusters import put_in_clusters
 from ..algorithm.groups import GroupedLoss
 from ..algorithm.iteration import Anderson, iterate
 from ..algorithm.lmmse import map_chunks
-from ..algorithm.messages import Natural, coordinates, from_coordinates
+from ..algorithm.messages import coordinates, from_coordinates, take_entries
 from ..algorithm.prior import Penalty
 from ..algorithm.problem import Breakdown
 from ..algorithm.row_blocks import noise_of_groups
@@ -78,8 +78,7 @@ def restrict(fit, columns):
         prior = WithIntercept(prior, len(columns))
         in_messages = np.append(columns, N)
     # messages to single columns: a cluster is put together below, by its new numbers
-    to_prior = fit.messages.to_prior.alone()
-    to_prior = Natural(*(field[in_messages] for field in to_prior))
+    to_prior = take_entries(fit.messages.to_prior.alone(), in_messages)
     state = fit.messages._replace(to_prior=to_prior)
     blocks = [columns.searchsorted(block) for block in fit.column_clusters]
     return put_in_clusters(p._replace(A=A, prior=prior), state, blocks, len(columns))
@@ -96,23 +95,34 @@ def _has_settled(step, enough):
 
 
 def _solve_pattern(problem, state, anderson):
-    """Iterate a pattern's problem until it settles, from a state, or anew if that
-    fails; return the last step, None without success, and the number of steps.
+    """Iterate a pattern's problem until it settles: from a state, and if that fails
+    from the empty model. Return the last step, None without success, and the number of
+    steps. `anderson` is as in `_iterate_until_settled`.
+    """
+    step, n_steps = _iterate_until_settled(problem, state, anderson)
+    if step is None:
+        step, n_more = _iterate_until_settled(problem, None, anderson)
+        n_steps += n_more
+    return step, n_steps
 
-    `anderson` accelerates the iterations of all patterns: what it has learned of one
-    holds for the next, but after a breakdown it begins afresh.
+
+def _iterate_until_settled(problem, start, anderson):
+    """Iterate from a state, or None for the empty model; return the last step, None if
+    it has not settled in `MOST_STEPS` or has broken down, and the number of steps.
+
+    `anderson` accelerates the iterations of all patterns. What it has learned of one
+    holds for the next, but after a breakdown it forgets it.
     """
     n_steps = 0
-    for start in (state, None):
-        anderson.pause()  # between two iterations the messages jump
-        iteration = iterate(problem, start, anderson=anderson)
-        try:
-            for step, _, _ in islice(iteration, MOST_STEPS):
-                n_steps += 1
-                if step and _has_settled(step, PATTERN_TOL):
-                    return step, n_steps
-        except (Breakdown, np.linalg.LinAlgError):
-            anderson.reset()
+    anderson.pause()  # between two iterations the messages jump
+    iteration = iterate(problem, start, anderson=anderson)
+    try:
+        for step, _, _ in islice(iteration, MOST_STEPS):
+            n_steps += 1
+            if step and _has_settled(step, PATTERN_TOL):  # None: a failed attempt
+                return step, n_steps
+    except (Breakdown, np.linalg.LinAlgError):
+        anderson.reset()
     return None, n_steps
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithm.likelihood import Loss
-from ..algorithm.messages import Moments, Natural
+from ..algorithm.messages import Moments, Natural, take_entries
 from ..algorithm.resampling import Discrete, Grouped, Stratified, Subsample
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt002
@@ -85,20 +85,25 @@ class PerRowLoss(Loss):
     layout = property(lambda self: self.loss.layout)
 
     def message(self, y, incoming, counts, beta=np.inf):
-        """Compute the loss's moments and message, each row under its own law of counts;
-        `counts` is not used.
+        """Return `Moments` of the rows and the message that they send, of the kind of
+        the incoming one: those of `loss`, each row under its own law of counts.
+
+        y, (M,), is the target and `incoming` the message to the rows: a `Natural` of
+        (M,) arrays, or one in blocks if rows are drawn in groups (the loss then has a
+        `layout`). `counts` is not used, for the laws are here; see `Loss.message`.
         """
-        if self.loss.layout:  # in groups, chapter 5.2
+        if self.loss.layout:
+            # a block belongs to several rows: all blocks under each law, then a choice
             answers = [self.loss.message(y, incoming, law, beta) for law in self.laws]
             moments, sent = zip(*answers)
             moments = _choose_by_group(self.which, moments)
             return moments, _choose_by_group(self.which, sent)
-        moments = np.empty((5, len(y)))
-        sent = np.empty((3, len(y)))
+        moments = np.empty((len(Moments._fields), len(y)))
+        sent = np.empty((len(Natural._fields), len(y)))
         for k in np.unique(self.which):
             rows = np.flatnonzero(self.which == k)
             loss = self.loss.of(rows)
-            received = Natural(*(field[rows] for field in incoming))
+            received = take_entries(incoming, rows)
             answer = loss.message(y[rows], received, self.laws[k], beta)
             moments[:, rows], sent[:, rows] = answer
         return Moments(*moments), Natural(*sent)

@@ -16,11 +16,12 @@ from scipy.sparse import csr_array
 
 from ..algorithm.groups import GroupedLoss
 from ..algorithm.likelihood import LOSSES
+from ..algorithm.lmmse import half_gram
 from ..algorithm.prior import ElasticNet, Laplace, NonNegative
 from ..algorithm.problem import NEGLIGIBLE
 from ..algorithm.weighted import WeightedLoss
 from ..environment import is_interactive
-from .batch_glm import GAP, penalised_fit, refit, unit_table
+from .batch_glm import GAP, LONG, penalised_fit, refit, unit_table
 from .cox import cox_fits
 from ..interface import check_interface
 from ..tables import chunked
@@ -67,13 +68,14 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
     baseline hazard for which there are no exact refits; name a remedy.
     """
     in_chunks = isinstance(A, ChunkedTable)
+    prior = prior.plain  # one of the user's own has its own name
     if baseline is not None:
         _check_cox_refittable(in_chunks, type(prior), baseline)
         return
     _, options = plain_loss(likelihood)
     odd = None
     if not options["loss"]:
-        odd = type(likelihood).__name__
+        odd = type(likelihood.plain).__name__
     elif type(prior) not in (Laplace, ElasticNet, NonNegative):
         odd = type(prior).__name__
     if odd is not None:
@@ -121,17 +123,17 @@ class _ColumnRefits:
         self.lost = 0  # refits that failed alone
         self.table = unit_table(X, self.y, self.t, self.k, **self.options)
 
-    def __call__(self, counts, factor, likely=None, start=None):
+    def __call__(self, counts, factor, start=None):
         """Refit b resamples with counts, (b, M), and factors of the penalties, (b, n)
         or (b, 1); return coefficients, (b, n), nan in rows that did not converge.
 
-        likely, (n,) bool, are guesses of the columns that are selected. With a start,
-        (b, n) sparse, they are the columns in which it is not 0.
+        With a start, (b, n) sparse, the columns in which it is not 0 are tried first.
 
         A refit whose optimality conditions may have another solution (not `sure`) is
         made once more without a guess, beside the others. One that still misses them by
         more than `GAP` has bad numbers, and may do better in units of its own: alone.
         """
+        likely = None
         if start is not None:
             start = start.toarray()
             likely = start.any(0)
@@ -179,16 +181,10 @@ def refitter(fit, baseline=None):
     if baseline is not None:
         _check_fitted_baseline(baseline, p.y)
     check_refittable(p.A, fit.prior, p.likelihood, n_intercepts, baseline)
-    t, _ = penalty_terms(fit, slice(None))
     if baseline is not None:
+        t, _ = penalty_terms(fit, slice(None))
         return partial(_refit_cox, baseline, p.A[:, :N], t[:N])
-    # columns without a penalty, and those that the fit selects, are likely selected
-    likely = t == 0
-    if fit.converged:
-        likely[:N] |= fit.Pi > NEGLIGIBLE
-    else:
-        likely[:N] = True
-    refit_columns = _choose_solver(fit, likely)
+    refit_columns = _choose_solver(fit)
 
     # for the solvers an intercept is the coefficient of one more column, of ones
     def refits(counts, factor, start=None):
@@ -203,18 +199,18 @@ def refitter(fit, baseline=None):
     return refits
 
 
-def _choose_solver(fit, likely):
+def _choose_solver(fit):
     """Return the function of counts, factors and start that refits all columns of a
-    fit, the intercept's included, as its table requires; likely, (n,) bool, are columns
-    to begin with.
+    fit, the intercept's included, as its table requires.
     """
     A = fit.problem.A
     _, options = plain_loss(fit.problem.likelihood)
-    if is_thin(A) and options["loss"] == "squared" and not fit.prior.positive:
-        return partial(_refit_sparse, fit)
+    is_long = isinstance(A, np.ndarray) and len(A) >= LONG
+    if options["loss"] == "squared" and (is_long or is_thin(A)):
+        return partial(_refit_by_products, fit)
     if isinstance(A, ChunkedTable):
-        return partial(_refit_chunked, fit, likely)
-    return partial(_ColumnRefits(fit, A, slice(None)), likely=likely)
+        return partial(_refit_chunked, fit)
+    return _ColumnRefits(fit, A, slice(None))
 
 
 def _check_fitted_baseline(baseline, event):
@@ -286,26 +282,26 @@ def _hardest_pulls(A, U, positive):
     return A.map_chunks(of_columns)[0][0] if A.axis else hardest(A)
 
 
-def _refit_chunked(fit, likely, counts, factor, start=None):
+def _refit_chunked(fit, counts, factor, start=None):
     """Refit b resamples on a table in chunks: on some columns in memory, and on more as
     long as one left out violates its optimality condition. Return sparse coefficients,
     (b, n), intercept included.
 
     counts are (b, M), factor, (b, n) or (b, 1), the multipliers of the penalties.
-    Refits begin on the columns `likely`, (n,) bool, or those in which the start, (b, n)
-    sparse, is not 0. The penalty of a column left out must be at least its pull, its
-    product with the weighted residuals -c l'(y, f): a pass over the table finds those
-    of all columns.
+    Refits begin on the columns in which the start, (b, n) sparse, is not 0, or without
+    one on those that the fit selects. The penalty of a column left out must be at least
+    its pull, its product with the weighted residuals -c l'(y, f): a pass over the table
+    finds those of all columns.
     """
     A = fit.problem.A
     y = fit.problem.y
     loss = fit.problem.likelihood
     thresholds, _ = penalty_terms(fit, slice(None))
-    if start is None:
-        inside = likely.copy()
-    else:
-        inside = thresholds == 0
+    inside = thresholds == 0
+    if start is not None:
         inside[start.indices] = True
+    else:
+        inside[: len(fit.mean)] |= (fit.Pi > NEGLIGIBLE) | (not fit.converged)
     factor = np.broadcast_to(factor, (len(counts), len(inside)))
     # the smallest penalty that any of the refits has, and rounding
     least_penalty = thresholds * factor.min(0) * (1 + 1e-7)
@@ -328,7 +324,7 @@ def _refit_chunked(fit, likely, counts, factor, start=None):
     b, place = np.nonzero(x)
     return csr_array((x[b, place], (b, columns[place])), shape=factor.shape)
 
-
+# %% ../../nbs/workshop/refits.ipynb #74000033
 def is_thin(A):
     """Return whether a table is sparse, and stays so where it is read as one block."""
     return is_sparse(A) and A.source.nnz <= chunked.DENSE_FROM_SHARE * np.prod(A.shape)
@@ -339,7 +335,7 @@ def _compress_rows(X, c, y):
     columns, with the products of X and y under counts c, (M,): X' Di(c) X and
     X' Di(c) y. The squared loss depends on these alone.
     """
-    values, vectors = np.linalg.eigh(X.T.gram(c))
+    values, vectors = np.linalg.eigh(half_gram(X.T, c))
     # an eigenvalue below this is rounding
     root = np.sqrt(values.clip(1e-200 + 1e-13 * values.max(initial=0)))
     table = root[:, None] * vectors.T
@@ -347,54 +343,53 @@ def _compress_rows(X, c, y):
     return table, target
 
 
-def _refit_one_sparse(A, y, c, t, k, inside):
-    """Refit one resample of a sparse table, (M, n), under the squared loss, with counts
-    c, (M,), and penalties t and k, (n,); return coefficients, (n,), or nan.
-
-    It is refitted on the columns `inside`, (n,) bool, and once more with those that
-    violate their optimality condition most, until none does.
-    """
-    x = np.zeros(len(t))
-    while True:
-        columns = np.flatnonzero(inside)
-        X = SparseBlock(A.S[:, columns], A.a, A.b[columns])
-        table, target = _compress_rows(X, c, y)
-        ones = np.ones(len(columns))
-        try:
-            x[columns] = penalised_fit(table, target, t[columns], k[columns], ones)
-        except RuntimeError:
-            return np.nan
-        # how much harder a column pulls than its penalty, beyond rounding
-        excess = np.abs((c * (y - X @ x[columns])) @ A)
-        excess -= (1 + 1e-7) * t
-        excess[inside | (excess < 0)] = 0
-        if not excess.any():
-            return x
-        worst = np.argsort(-excess)[: MOST_ADDED + len(columns)]
-        inside[worst] |= excess[worst] > 0
-
-
-def _refit_sparse(fit, counts, factor, start=None):
-    """Refit b resamples of a sparse table under the squared loss; return sparse
-    coefficients, (b, n), intercept included, nan where that fails.
+def _refit_by_products(fit, counts, factor, start=None):
+    """Refit b resamples under the squared loss, each from the products of few columns
+    with each other and with the target; return sparse coefficients, (b, n), intercept
+    included, nan where that fails.
 
     counts are (b, M), factor, (b, n) or (b, 1), the multipliers of the penalties. Each
     refit begins on the columns without a penalty and those in which its start, (b, n)
-    sparse, is not 0.
+    sparse, is not 0. Those that violate their optimality condition most join them,
+    until none does: one product with the table finds them for all refits.
     """
     A = block_of(fit.problem.A, np.arange(fit.problem.A.shape[1]))
     weight, options = plain_loss(fit.problem.likelihood)
     y = fit.problem.y - options["offset"]
-    t, k = penalty_terms(fit, slice(None))
-    x = np.zeros((len(counts), len(t)))
-    factor = np.broadcast_to(factor, x.shape)
-    for b, c in enumerate(counts * weight):
-        inside = t == 0
-        if start is not None:
-            inside[start[[b]].indices] = True
-        if not inside.any():  # the column that would be selected first
-            inside[np.argmax(np.abs((c * y) @ A) / t)] = True
-        x[b] = _refit_one_sparse(A, y, c, factor[b] * t, factor[b] * k, inside)
+    counts = counts * weight
+    t, k = (term * factor for term in penalty_terms(fit, slice(None)))
+    positive = fit.prior.positive
+    x = np.zeros(t.shape)
+    inside = t == 0
+    if start is not None:
+        x += start
+        inside |= x != 0
+    going = np.arange(len(x))  # refits whose columns have changed
+    while len(going):
+        for b in going[inside[going].any(1)]:
+            columns = np.flatnonzero(inside[b])
+            if isinstance(A, SparseBlock):
+                X = SparseBlock(A.S[:, columns], A.a, A.b[columns])
+            else:
+                X = A[:, columns]
+            rows, target = _compress_rows(X, counts[b], y)
+            l1 = t[b, columns]
+            table = unit_table(
+                rows, target, l1, k[b, columns], positive=positive & (l1 > 0)
+            )
+            ones = np.ones((1, len(columns)))
+            refitted = refit(table, ones, ones, start=x[[b]][:, columns])
+            x[b, columns] = refitted.x[0] if refitted.gap[0] <= GAP else np.nan
+        pull = (counts[going] * (y - x[going] @ A.T)) @ A
+        if not positive:
+            pull = np.abs(pull)
+        # how much harder a column pulls than its penalty, beyond rounding
+        excess = np.where(inside[going], 0.0, pull - (1 + 1e-7) * t[going])
+        violated = (excess > 0).any(1)
+        going = going[violated]
+        for b, violation in zip(going, excess[violated]):
+            worst = np.argsort(-violation)[: MOST_ADDED + np.sum(inside[b])]
+            inside[b, worst] |= violation[worst] > 0
     return csr_array(x)
 
 # %% ../../nbs/workshop/refits.ipynb #l0ng0002

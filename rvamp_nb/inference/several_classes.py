@@ -65,7 +65,7 @@ def softmax_pulls(B, y, omega, c, V):
         u = u_mean - times(response, omega - mean)
     for _ in range(200):
         _, slope, curvature = softmax_terms(B, y, omega + times(V, u))
-        count_work(B.size * omega.size)  # the price of a turn (`ExactByTurns`)
+        count_work(B.size * omega.size)
         residual = u + c * slope
         C = c * curvature
         # written so that it also ends where messages have diverged to nan
@@ -93,7 +93,6 @@ def softmax_prox(a, v):
     # a lower bound of s: log-sum-exp is convex, and at f = a no p is above 1 / total
     s = largest + np.log(total) - v / total
     for _ in range(50):
-        count_work(2 * a.size)
         q = wrightomega(np.log(v) + a - s)
         slope = q / (1 + q)  # by which q falls with s
         step = (q.sum(-1, keepdims=True) - v) / slope.sum(-1, keepdims=True)
@@ -139,6 +138,14 @@ class Softmax(Loss):
         _, slope, curvature = self._terms(y, f)
         return slope.reshape(f.shape), diagonal(curvature).reshape(f.shape)
 
+    def curved(self, y: Array, f: Array, X: Array) -> Array:
+        """Multiply the second derivatives of the summed loss at f, (M d,), by X, (M d,
+        n).
+        """
+        _, _, curvature = self._terms(y, f)
+        d = self.basis.shape[1]
+        return (curvature @ X.reshape(-1, d, X.shape[1])).reshape(X.shape)
+
     def joint(self, y: Array, omega: Array, c: float, V: Array) -> tuple[Array, Array]:
         """Compute pulls as `softmax_pulls`."""
         return softmax_pulls(self.basis, y, omega, c, V)
@@ -147,13 +154,6 @@ class Softmax(Loss):
         """Compute means over the rows of each sample, (M d,)."""
         d = self.basis.shape[1]
         return np.repeat(self.samples(values).mean(-1), d, axis=-1)
-
-    def proximal(self, y: Array, omega: Array, cV: Array) -> Array:
-        """See `Loss.proximal`, for cV that are the same for all rows of a sample."""
-        B = self.basis.astype(omega.dtype)
-        v = self.samples(np.broadcast_to(cV, omega.shape))[..., :1]
-        a = (self.samples(omega) + v * self.samples(y)) @ B.T
-        return (softmax_prox(a, v) @ B).reshape(omega.shape)
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100026
 LOST = 0.05  # of the resamples, at most, may have no member of a class

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
-           'LATE_TURNS', 'A_TURN', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'KroneckerFactor',
-           'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed', 'OwnBaselines', 'Turns',
-           'ExactByTurns', 'OneCurvature', 'DiagonalTurns']
+           'GROUP_STEPS', 'GROUP_TOL', 'LATE_TURNS', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric',
+           'KroneckerFactor', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed',
+           'OwnBaselines', 'Turns', 'GroupRefits', 'ExactByTurns', 'OneCurvature', 'DiagonalTurns']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithm.likelihood import WORK, Loss, PoissonLoss, Squared, count_work
+from ..algorithm.column_groups import GroupLasso
+from ..algorithm.likelihood import Loss, PoissonLoss, Squared
 from ..algorithm.linalg import inverse_and_root, mirrored
 from ..algorithm.lmmse import half_gram
 from ..algorithm.prior import Penalty
@@ -122,10 +123,8 @@ class KroneckerFactor:
         self.shape = tuple(d * np.array(X.shape))
 
     def __rmatmul__(self, v):
-        m, n = self.X.shape
-        apart = v.reshape(-1, m, self.d).swapaxes(1, 2).reshape(-1, m)
-        product = (apart @ self.X).reshape(-1, self.d, n)
-        return product.swapaxes(1, 2).reshape(-1, n * self.d)
+        product = self.X.T @ v.reshape(-1, len(self.X), self.d)
+        return product.reshape(len(product), -1)
 
 
 def _as_factor(X, d):
@@ -324,12 +323,11 @@ class Factors(NamedTuple):
             return u, batch.f
         omega = np.broadcast_to(offset - batch.h_u, c.shape)
         cV = c * V
-        if type(loss).proximal in BY_NEWTON:
-            return _answer_by_newton(loss, self.y, omega, c, cV, batch.f)
-        # other losses have a quick proximal map of their own
         if loss.joint:
             f = class_fits(loss, self.y, omega, cV, batch.f)
-        else:
+        elif type(loss).proximal in BY_NEWTON:
+            return _answer_by_newton(loss, self.y, omega, c, cV, batch.f)
+        else:  # other losses have a quick proximal map of their own
             f = loss.proximal(np.broadcast_to(self.y, c.shape), omega, cV)
         u = (f - omega) / V
         return u.astype(omega.dtype), f
@@ -356,7 +354,6 @@ def class_fits(loss, y, omega, cV, f):
     target = B @ fits[drawn].T
     scores = B @ f.reshape(-1, d)[drawn].T
     for _ in range(NEWTON):
-        count_work(scores.size)
         p = np.exp(scores - scores.max(0))
         p /= p.sum(0)
         vp = v * p
@@ -649,51 +646,154 @@ class Turns:
                 break
         return latest, np.isin(range(len(latest)), unsettled, invert=True)
 
+# %% ../../nbs/workshop/turns.ipynb #7e00001f
+GROUP_STEPS = 20  # of Newton; near a minimum three or four do, twice as many none more
+GROUP_TOL = 1e-9  # of the largest coefficient: what may still move
+
+
+class GroupRefits:
+    """Refits of a fit with a `GroupLasso`, its table in memory, by Newton's steps
+    (`group-step`); `turns` are `Turns` of the fit in 64 bits.
+    """
+
+    def __init__(self, fit, turns):
+        self.A = fit.problem.A
+        self.turns = turns
+        # an intercept is one more group, without a penalty
+        labels = fit.prior.column_groups.index
+        n_ones = int(fit.has_intercept)
+        self.group = np.append(labels, np.full(n_ones, len(labels)))
+        self.t = np.append(fit.prior.lam * fit.prior.weights, np.zeros(n_ones))
+
+    @np.errstate(all="ignore")  # of what runs away
+    def __call__(self, counts, start):
+        """Refit resamples with counts, (b, M), from starts near their minima, (b, n);
+        return coefficients, (b, n), each as `_refit` does.
+        """
+        counts = counts * self.turns.weight
+        return np.array(
+            [self._refit(c, x) for c, x in zip(counts, start[:, : len(self.t)])]
+        )
+
+    def _refit(self, c, x):
+        """Refit one resample with counts c, (M,), from x, (n,), on; return nan where
+        steps do not converge, and inf where there is no minimum: the conditions are met
+        and the steps stay long.
+        """
+        step = np.inf
+        for _ in range(GROUP_STEPS):
+            begin = self._answer(c, x)
+            largest = np.abs(x).max()
+            met = np.abs(begin - x).max() <= GROUP_TOL * largest
+            # the error left is of the order of the last step's square
+            if met and np.abs(step).max() <= GROUP_TOL**0.5 * largest:
+                return x
+            step = self._newton_step(c, begin)
+            x = begin + step
+        return np.full(len(x), np.inf if met else np.nan)
+
+    def _answer(self, c, x):
+        """Compute the prior's answer to the field h = Qx + pull of coefficients x,
+        (n,): at a minimum it is x.
+        """
+        factors = self.turns.factors
+        coupling = self.turns.rvamp_coupling
+        f = x[None] @ coupling.At + factors.offset
+        slope, _ = factors.loss.derivatives(factors.y, f)
+        Q = coupling.metric.Q
+        h = Q * x - (c * slope) @ coupling.A
+        batch = Batch(counts=None, t=None, k=None, h=h, h_u=None, f=None)
+        return factors.of_prior(batch, Q)[0]
+
+    def _newton_step(self, c, x):
+        """Return the Newton step from coefficients x, (n,), in the groups that are not
+        0 or have no penalty.
+        """
+        factors = self.turns.factors
+        length = np.sqrt(np.bincount(self.group, x**2))[self.group]
+        face = np.flatnonzero((length > 0) | (self.t == 0))
+        rows = np.flatnonzero(c)
+        X = self.A[np.ix_(rows, face)]
+        y = factors.y[rows]
+        f = X @ x[face] + np.broadcast_to(factors.offset, c.shape)[rows]
+        slope, curvature = factors.loss.derivatives(y, f)
+        if factors.loss.joint:  # rows of a sample share their curvature
+            curved = factors.loss.curved(y, f, X)
+        else:
+            curved = curvature[:, None] * X
+        # the penalty t |x| of a group has the slope t x / |x| and, with e = x / |x|,
+        # the second derivatives (I - ee') t / |x|
+        length = np.maximum(length[face], 1e-300)
+        e = x[face] / length
+        rate = self.t[face] / length
+        alike = self.group[face][:, None] == self.group[face]
+        c = c[rows]
+        H = (
+            X.T @ (c[:, None] * curved)
+            + np.diag(rate)
+            - alike * (rate * e)[:, None] * e
+        )
+        step = np.zeros_like(x)
+        try:
+            step[face] = np.linalg.solve(H, -(slope * c) @ X - self.t[face] * e)
+        except np.linalg.LinAlgError:
+            step[face] = np.nan
+        return step
+
 # %% ../../nbs/workshop/turns.ipynb #7e00001d
 # turns beyond `MOST_TURNS`, for all refits of a fit: some 2 seconds of a small table.
 # Of five hostile ones (tests/bench/budget.py) two use them up: half as many take half
 # the time for errors that are 1.7 times as large, twice as many change neither
 LATE_TURNS = 10_000
-# evaluations of a loss that take as long as a turn of a small table. Two hostile tables
-# of classes take 5 and 2 s; 5 and 12 with four times as many; with half as many 3 and
-# 1, but so few refits that a share moves by .05; 15 and 30 if all turns count alike
-A_TURN = 5_000
 
 
 class ExactByTurns:
     """Refits by turns in 64 bits, called as what `refitter` returns. When `LATE_TURNS`
-    are used up, resamples that have not settled after `MOST_TURNS` are lost. A turn
-    whose loss is dear (that of classes) counts as several.
+    are used up, resamples that have not settled after `MOST_TURNS` are lost. Groups of
+    columns are refitted by `GroupRefits`, and by turns where these do not converge.
     """
 
     def __init__(self, fit):
         self.turns = Turns(fit, dtype=np.float64)
         self.N = len(fit.mean)
         self.late = LATE_TURNS  # what is left of them
+        self.groups = None
+        if isinstance(fit.prior, GroupLasso) and isinstance(fit.problem.A, np.ndarray):
+            self.groups = GroupRefits(fit, self.turns)
 
     def __call__(self, counts, factor, start=None):
-        """Compute coefficients, (b, N), nan where they have not settled, and
-        intercepts, (b,), under counts (b, M) and multipliers of the penalty, (b, N) or
-        (b, 1). `start` is not used: turns begin at the fit.
+        """Compute coefficients, (b, N), nan where there are none, and intercepts, (b,),
+        under counts (b, M) and multipliers of the penalty, (b, N) or (b, 1). Groups
+        begin at `start`, (b, N + 1) sparse, and turns at the fit.
+        """
+        if self.groups is None or start is None:
+            x = self._settle(counts, factor)
+        else:
+            x = self.groups(counts, start.toarray())
+            left = np.isnan(x).any(1)
+            if left.any():
+                x[left] = self._settle(counts[left], factor[left])
+            x[np.isinf(x)] = np.nan  # no minimum
+        intercept = x[:, self.N :].sum(1)  # 0 without one
+        return x[:, : self.N], intercept
+
+    def _settle(self, counts, factor):
+        """Turn until nothing moves; return coefficients with intercepts, (b, n), nan
+        where they have not settled.
 
         All calls together may take `LATE_TURNS` turns beyond `MOST_TURNS` each, so
-        that a table on which nothing settles ends. A turn counts for its price.
+        that a table on which nothing settles ends.
         """
-        # the first turns show how often a turn evaluates the loss
-        work_before = WORK.get()
         batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
-        work = (WORK.get() - work_before) / FIRST_LEVEL
-        price = 1 + work / (A_TURN + counts.size)  # 1 for a cheap loss
         # one call may take 4,000 turns, or what is left of the late ones
-        most_late = int(np.ceil(min(self.late / price, 4000 - MOST_TURNS)))
+        most_late = min(self.late, 4000 - MOST_TURNS)
         taken_before = self.turns.taken
         x, settled = self.turns.settle(batch, tol=1e-9, most=MOST_TURNS + most_late)
         taken = self.turns.taken - taken_before
-        late = max(taken - OWN - MOST_TURNS, 0)  # `settle` begins in rVAMP's metric
-        self.late -= price * late
+        # `settle` begins in rVAMP's metric
+        self.late -= max(taken - OWN - MOST_TURNS, 0)
         x[~settled] = np.nan
-        intercept = x[:, self.N :].sum(1)  # 0 without one
-        return x[:, : self.N], intercept
+        return x
 
 # %% ../../nbs/workshop/turns.ipynb #7e00002b
 ALL_TURNS = 100  # with one curvature, at most

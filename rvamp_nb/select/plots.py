@@ -23,22 +23,25 @@ PALETTE += ["#CC668B", "#99882E", COLOURS["p2"], COLOURS["truth"]]
 
 # %% ../../nbs/workshop/plots.ipynb #990ec225
 def spaced(heights, gap):
-    """Find heights for names within [0, 1], (n,), at least a gap apart and as near to
-    the heights (n,) of their lines as that allows.
+    """Find heights of names beside lines that end at heights (n,): in [0, 1], at least
+    a gap apart, and as near to the lines as that allows; return (n,).
 
+    The k-th name from below is at z_k + k gap, with z that rise: so names that are a
+    gap apart are a rising sequence z, and the nearest one is an isotonic regression.
     The gap is made smaller if so many names do not fit.
     """
     from sklearn.isotonic import isotonic_regression
 
     placed = np.array(heights, dtype=float)
     n = len(placed)
-    if n:
-        order = np.argsort(placed, kind="stable")
-        offsets = min(gap, 1 / max(n - 1, 1)) * np.arange(n)
-        # less these offsets, heights a gap apart are heights in order
-        targets = placed[order] - offsets
-        top = 1 - offsets[-1]
-        placed[order] = isotonic_regression(targets, y_min=0, y_max=top) + offsets
+    if n == 0:
+        return placed
+    order = np.argsort(placed, kind="stable")
+    # k times the gap, for k = 0, ..., n - 1
+    offsets = min(gap, 1 / max(n - 1, 1)) * np.arange(n)
+    targets = placed[order] - offsets
+    top = 1 - offsets[-1]
+    placed[order] = isotonic_regression(targets, y_min=0, y_max=top) + offsets
     return placed
 
 # %% ../../nbs/workshop/plots.ipynb #92a67364
@@ -79,8 +82,10 @@ def _scale_penalties(selection):
     lams = selection.summary_of_path.lambdas
     if not selection.fit.converged:
         return lams / lams[0], "the largest one"
-    size = size_reported(selection)
-    name = f"the reported one (λ = {selection.lam:.3g}, ΣΠ = {size:.3g})"
+    name = (
+        f"the reported one (λ = {selection.lam:.3g}, ΣΠ ="
+        f" {size_reported(selection):.3g})"
+    )
     return lams / selection.lam, name
 
 

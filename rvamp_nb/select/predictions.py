@@ -111,19 +111,21 @@ def _deviations_of_refits(selection, X):
     refined = selection.refined
     columns = selection.question.columns
     draws = refined.sparse_draws  # (B, N K): K coefficients for each feature
-    # features that no refit has selected add nothing
-    drawn = np.diff(draws.indptr) > 0  # (N K,)
-    selected = drawn.reshape(-1, columns.K).any(1)  # (N,), n of them True
-    of_selected = draws[:, np.repeat(selected, columns.K)].toarray()  # (B, n K)
+    # features that no refit has selected add nothing: n of N are left
+    is_drawn = np.diff(draws.indptr) > 0  # (N K,) a refit has this coefficient
+    is_selected = is_drawn.reshape(-1, columns.K).any(1)  # (N,) or any of its K
+    of_selected = draws[:, np.repeat(is_selected, columns.K)].toarray()  # (B, n K)
+    # classes on an axis of their own, where there are several
     coefficients = columns.by_class(of_selected.T)  # (n, B) or (n, K, B)
-    center = columns.center[selected]  # (n,)
-    # intercepts of the centred columns, (B,) or (K, B)
-    level = refined.intercepts.T + np.tensordot(center, coefficients, 1)
+    center = columns.center[is_selected]  # (n,)
+    # rows are centred below, so the intercepts are those of centred columns
+    at_center = np.tensordot(center, coefficients, 1)  # (B,) or (K, B)
+    intercepts = refined.intercepts.T + at_center
     weights = np.full(refined.n_resamples, 1 / refined.n_resamples)
 
     def deviations(rows):
-        centred = X[rows][:, selected] - center  # (m, n)
-        predictors = np.tensordot(centred, coefficients, 1) + level
+        centred = X[rows][:, is_selected] - center  # (m, n)
+        predictors = np.tensordot(centred, coefficients, 1) + intercepts
         return predictors - predictors.mean(-1, keepdims=True)
 
     return deviations, weights

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from rvamp_nb import (
     GroupLasso,
     Laplace,
     Logistic,
     NoResampling,
+    Squared,
     Subsample,
     free_energy,
     p1,
@@ -351,6 +353,35 @@ def test_refits_by_turns_meet_the_conditions(fit):
     x, level = ExactByTurns(fit)(counts[None], np.ones((1, 1)))
     pull = A.T @ (counts * (Y - A @ x[0]))
     assert max(conditions(x[0], pull, 0.6 * 3**0.5)) < 1e-8 and level == 0
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=repr)
+def test_steps_on_groups_end_where_turns_do(loss):
+    """Groups leave and enter, and an intercept has no penalty."""
+    y = Y if isinstance(loss, Squared) else (np.median(Y) < Y) * 1.0
+    prior = GroupLasso(0.6 if isinstance(loss, Squared) else 0.2, LABELS)
+    fit = rvamp(A, y, prior=prior, loss=loss, resampling=HALF, intercept=True)
+    counts = np.array([HALF.draw(60, np.random.default_rng(k)) for k in range(6)])
+    by_turns = ExactByTurns(fit)
+    x, level = by_turns(counts, np.ones((6, 1)))
+    by_turns._settle = None
+    for group, moved in ((slice(3), 0.0), (slice(3, 6), 0.1)):
+        start = np.c_[x, level]
+        start[:, group] = moved * (1 + start[:, group])
+        near, at = by_turns(counts, np.ones((6, 1)), csr_array(start))
+        np.testing.assert_allclose(near, x, atol=1e-7 * np.abs(x).max())
+        np.testing.assert_allclose(at, level, atol=1e-7 * np.abs(x).max())
+    assert 0 < np.mean(x == 0) < 1 and (x[:, :3] != 0).any()
+
+
+def test_a_resample_without_events_has_no_refit():
+    y = (np.arange(60) < 6) * 1.0
+    prior = GroupLasso(0.5, LABELS)
+    fit = rvamp(A, y, prior=prior, loss=Logistic(), resampling=HALF, intercept=True)
+    counts = np.tile((np.arange(60) > 3) * 1.0, (2, 1))
+    counts[1, :6] = 0
+    x, _ = ExactByTurns(fit)(counts, np.ones((2, 1)), csr_array((2, 19)))
+    assert np.isnan(x).any(1).tolist() == [False, True]
 
 
 def test_refine_takes_groups_as_a_whole():

@@ -863,8 +863,8 @@ FORMULAS_BY_OTHERS = [
         "24_messages",
         "32f59f8a",
         "a moment view's noise is divided once",
-        "cavity.chi_hat) / x.rho_bar**2",
-        "cavity.chi_hat) / x.rho_bar",
+        "received_R.chi_hat) / own_R.rho_bar**2",
+        "received_R.chi_hat) / own_R.rho_bar",
     ),
     Mutation(
         "25_one_posterior",

@@ -933,6 +933,8 @@ def test_refits_by_turns_are_made_side_by_side(monkeypatch):
 
 def test_no_more_refits_are_made_when_their_turns_are_used_up(monkeypatch):
     fit = grouped_fit()
+    no_steps = lambda refit, counts, start: np.full((len(counts), 8), np.nan)
+    monkeypatch.setattr(turns.GroupRefits, "__call__", no_steps)
     plenty = refine(fit, 0.01, verbose=False)
     assert plenty.n_failed == 0
     monkeypatch.setattr(turns, "MOST_TURNS", 0)

@@ -27,8 +27,7 @@ from rvamp_nb import (
 from rvamp_nb.algorithm.groups import BlockNatural, GroupedLoss
 from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.course.softmax import softmax_fit
-from rvamp_nb.inference import several_classes, turns
-from rvamp_nb.inference.refinement import resamples
+from rvamp_nb.inference import several_classes
 from rvamp_nb.inference.several_classes import (
     Softmax,
     contrasts,
@@ -38,7 +37,7 @@ from rvamp_nb.inference.several_classes import (
     softmax_pulls,
     softmax_terms,
 )
-from rvamp_nb.inference.turns import ExactByTurns
+from rvamp_nb.inference.turns import ExactByTurns, class_fits
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth/several_classes"))
 from make_several_classes_truth import load, refits, table
@@ -145,7 +144,7 @@ def test_the_minimum_by_one_number(K, v, dtype):
 def test_both_minima_are_one():
     loss, (_, y, g, _) = Softmax(4), samples(4)
     cV = np.repeat([0.0, 0.1, 0.5, 1.0, 3.0, 9.0], 3)
-    f = loss.proximal(y.ravel(), g.ravel(), cV)
+    f = class_fits(loss, y.ravel(), g.reshape(1, -1), cV[None], g.reshape(1, -1))[0]
     slope, _ = loss.derivatives(y.ravel(), f)
     np.testing.assert_allclose(f + cV * slope, g.ravel(), atol=1e-12)
 
@@ -337,26 +336,6 @@ def test_what_no_fit_or_refit_can_tell_is_refused():
     with pytest.raises(ValueError, match="of the resamples have none"):
         softmax_fit(A, y, 1.0, resampling=Stratified(Subsample(0.5), np.zeros(60)))
     softmax_fit(A, y, 5.0, resampling=Stratified(Subsample(0.5), y))
-
-
-def test_a_late_turn_of_classes_counts_as_the_work_that_it_is(iris, monkeypatch):
-    some, allowed = resamples(iris.fit, range(100), 0), []
-    for numbers in (turns.A_TURN, np.inf):  # with the second each counts as one
-        monkeypatch.setattr(turns, "A_TURN", numbers)
-        refit = turns.ExactByTurns(iris.fit)
-
-        def nothing_settles(batch, tol, most):
-            allowed.append(most - turns.MOST_TURNS)
-            refit.turns.taken += turns.OWN + most
-            return refit.turns.coefficients(batch), np.zeros(len(batch.h), dtype=bool)
-
-        refit.turns.settle = nothing_settles
-        for _ in range(4):
-            assert np.isnan(refit(*some)[0]).all()
-        assert refit.late <= 0
-    of_classes, of_one = np.reshape(allowed, (2, 4))
-    assert of_one.tolist() == [3600, 3600, 2800, 0]
-    assert 0 < of_classes.sum() < turns.LATE_TURNS / 2
 
 
 def test_a_search_with_six_classes_has_the_work_of_all_their_rows():

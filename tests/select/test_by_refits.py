@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rvamp_nb import StabilitySelection, Subsample, naive_bootstrap, p2, rvamp
+from rvamp_nb import (
+    ElasticNet,
+    NonNegative,
+    Poisson,
+    StabilitySelection,
+    Subsample,
+    naive_bootstrap,
+    p2,
+    rvamp,
+)
 from rvamp_nb.algorithm import active
 from rvamp_nb.inference import refits
 from rvamp_nb.inference.refits import refitter
@@ -93,6 +102,48 @@ def test_exact_refits_of_a_sparse_table_are_those_of_the_array(start):
     truth, _ = refitter(fits[1])(counts, np.ones((5, 1)))
     assert x.toarray() == pytest.approx(truth, abs=1e-9)
     assert (truth[1:] != 0).sum(1).min() > 5
+
+
+LAWS = {"halves": Subsample(0.5), "counts": Poisson(1.0)}
+PENALTIES = {"net": ElasticNet(30.0, l1_ratio=0.9), "signed": NonNegative(30.0)}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_exact_refits_of_many_rows_are_those_of_one_at_a_time(
+    law, penalty, monkeypatch
+):
+    """Whatever is guessed, and with an intercept."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 30)) + 0.5 * rng.normal(size=(400, 1))
+    y = X[:, :4] @ [3.0, -2.0, 1.0, 1.0] + 2 * rng.normal(size=400)
+    prior = PENALTIES[penalty]
+    fit = rvamp(X, y, prior=prior, resampling=LAWS[law], intercept=True)
+    counts = np.array([LAWS[law].draw(400, rng) for _ in range(9)])
+    factor = rng.choice([1.0, 2.0], (9, 30))
+    monkeypatch.setattr(refits, "LONG", np.inf)
+    exact, level = refitter(fit)(counts, factor)
+    assert (exact != 0).sum(1).min() >= 3
+    monkeypatch.setattr(refits, "LONG", 100)
+    guess = np.c_[exact * (rng.random(exact.shape) < 0.7), level]
+    guess[:, ::7] += 1
+    for start in None, sparse.csr_array(guess):
+        x, found = refitter(fit)(counts, factor, start)
+        np.testing.assert_allclose(x.toarray(), exact, atol=1e-10)
+        np.testing.assert_allclose(found, level, atol=1e-10)
+
+
+def test_of_copies_many_rows_refit_one(monkeypatch):
+    monkeypatch.setattr(refits, "LONG", 100)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(400, 6))
+    X = np.hstack([X, X])
+    y = X[:, 0] + rng.normal(size=400)
+    fit = rvamp(X, y, 20.0, resampling=Subsample(0.5))
+    counts = np.array([Subsample(0.5).draw(400, rng) for _ in range(9)])
+    x, _ = refitter(fit)(counts, np.ones((9, 1)))
+    pull = np.abs((counts * (y - x @ X.T)) @ X)
+    assert pull.max() <= 20 * (1 + 1e-6) and (pull[x.toarray() != 0] >= 19.999).all()
 
 
 def test_exact_refits_begin_with_few_columns(monkeypatch):

@@ -17,8 +17,7 @@ PAGES = sorted(
     for path in SITE.rglob("*.html")
     if not {"_static", "lite"} & {*path.parts}  # JupyterLite's are no pages of ours
 )
-# how the browser is called; the first has no windows, and takes a third less
-CHROMIUM = "chromium-headless-shell chromium chromium-browser google-chrome".split()
+CHROMIUM = "chromium chromium-browser google-chrome".split()  # how it is called
 WINDOW = {"width": 1400, "height": 900}  # in pixels: nothing is cut in it
 HANGS = 600_000  # milliseconds: a page is waited for, but what hangs must end
 SETTLED = """async () => {
@@ -29,14 +28,6 @@ SETTLED = """async () => {
     while (![...views].every(is_shown))
         await new Promise(done => setTimeout(done, 20));
 }"""
-
-# Nothing has come for half a second. The browser's own event for that, "networkidle",
-# may fail to come where it has no windows.
-IDLE = """() => {
-    const ends = performance.getEntriesByType("resource").map(e => e.responseEnd);
-    return performance.now() - Math.max(0, ...ends) > 500;
-}"""
-LOOKS = 50  # milliseconds between two looks at whether it is so
 
 
 def find_chromium():
@@ -131,7 +122,7 @@ def weigh(tab, page, slower=1):
     chrome = tab.context.new_cdp_session(tab)
     chrome.send("Emulation.setCPUThrottlingRate", {"rate": slower})
     tab.goto(page)
-    tab.wait_for_function(IDLE, polling=LOOKS)
+    tab.wait_for_load_state("networkidle")
     tab.evaluate(SETTLED)
     files = {SITE / urlsplit(url).path[1:] for url in asked if url.startswith("http")}
     sizes = [

@@ -9,8 +9,6 @@ from urllib.parse import urldefrag
 import pytest
 from browsing import (
     HOME,
-    IDLE,
-    LOOKS,
     ROOT,
     SETTLED,
     SITE,
@@ -101,7 +99,6 @@ def test_every_control_moves_on_its_page(tab, address, name):
 @pytest.mark.parametrize("name", ["index", "explorer", "37_densities", "widgets"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_every_control_of_the_explorer_moves_its_picture(tab, address, name, width):
-    leave_formulas(tab)
     complaints = listen(tab, address)
     tab.set_viewport_size(dict(width=width, height=900))
     tab.goto(f"{address}{name}.html")
@@ -389,7 +386,7 @@ def test_under_an_address_without_a_page_stands_the_way_back(tab, address):
         missing = f"{home}course/no/such/page.html"
         tab.goto(missing)
         assert tab.locator("h1").text_content().startswith("There is no such page")
-        tab.wait_for_function(IDLE, polling=LOOKS)
+        tab.wait_for_load_state("networkidle")
         # the answer itself is a 404, which the console repeats; all else is found
         assert {c for c in complaints if not re.search(r"\b404\b", c)} == set()
         assert [c for c in complaints if c.startswith("404")] == [f"404: {missing}"]

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from browsing import HANGS, IDLE, LOOKS, SEEN, SETTLED
+from browsing import HANGS, SEEN, SETTLED
 from PIL import Image
 from test_browser import contrast
 
@@ -256,7 +256,7 @@ def test_a_table_is_computed_in_the_page_and_never_leaves_it(
 ):
     tab = open_page(context, f"{address}explorer.html", width)
     tab.evaluate(SETTLED)
-    tab.wait_for_function(IDLE, polling=LOOKS)
+    tab.wait_for_load_state("networkidle")
     tab.asked.clear()
     if by == "drop":
         tab.evaluate(DROP, ["mine.csv", csv()])

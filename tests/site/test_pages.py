@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import pytest
-from browsing import HANGS, IDLE, LOOKS, PAGES, ROOT, SETTLED, SITE, WINDOW, listen
+from browsing import HANGS, PAGES, ROOT, SETTLED, SITE, WINDOW, listen
 
 import rvamp_nb
 
@@ -139,7 +139,7 @@ async def look(names, chromium, address):
             await tab.set_viewport_size(WINDOW | LOW)
             await tab.goto(address + name)
             await tab.evaluate(SETTLED)
-            await tab.wait_for_function(IDLE, polling=LOOKS)
+            await tab.wait_for_load_state("networkidle")
             seen = await tab.evaluate(LOOK)
             await tab.set_viewport_size(PHONE | LOW)
             on_a_phone = await tab.evaluate(ON_A_PHONE)
