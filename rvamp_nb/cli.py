@@ -113,8 +113,11 @@ def _make_contents(selection, args, source, table, warned, effects):
     """Make the files of an answer.
 
     Return their contents, {end of the name: bytes}, texts about the optional files that
-    failed, and the exit code. `source` and `table` are the input as the settings
-    describe it, `warned` texts of earlier warnings; effects may be None.
+    failed, and the exit code of the command (`cli_options` explains the codes).
+
+    `args` are the arguments of the command, `source` and `table` the input as the
+    settings describe it, `warned` texts of earlier warnings, and `effects` are those of
+    the selected columns, or None.
     """
     made = _reports.report_files(selection, [])
     contents = {"-selection.csv": made["table.csv"]}
@@ -124,9 +127,10 @@ def _make_contents(selection, args, source, table, warned, effects):
     extras, failures, stopped = _make_extras(selection, args.path, effects)
     contents.update(extras)
     code = _code(selection, stopped or selection.interrupted)
-    without_effects = args.effects and effects is None and selection.fit.converged
-    if failures or without_effects:  # something that was asked for is missing
-        code = 3
+    lacks_effects = args.effects and effects is None and selection.fit.converged
+    if failures or lacks_effects:
+        code = 3  # done, but not as asked for
+    # in the order of the titles; the settings, made last, name themselves, too
     ends = [end for end in _TITLES if end in contents or end == "-selection.json"]
     settings = json.loads(made["settings.json"])
     settings.update(
@@ -357,7 +361,9 @@ class _Unwritten(Exception):
 
 
 def _code(selection, stopped):
-    """Return the exit code that an answer deserves."""
+    """Return the exit code of an answer: 130 if ctrl-C has `stopped` its making, 4 if
+    nothing converged, 3 if it is not to be relied on, else 0.
+    """
     if stopped:
         return 130
     if not selection.fit.converged:

@@ -349,11 +349,14 @@ def _add_options(parser, table):
 
 
 def _argument_of(value, text, rules):
-    """Return the arguments of `add_argument` for an option, a dict.
+    """Return the keyword arguments of `add_argument` for an option, a dict.
 
-    `value` is what stands behind its name: choices, {a,b}, what a value is called in
-    the help, N, or nothing for a flag, which is False until it is given. `text` is its
-    help, and `rules` are its own in `_RULES`.
+    value : what stands behind its name in the table: "{a,b}" for a choice of words, a
+    word such as "COLUMN" that stands for a value in the help, or "" for a flag, which
+    is False until it is given
+    text : its help, in one line or several; one that begins with "*" may be given again
+    and again, and its values are collected in a list
+    rules : its own keyword arguments, of `_RULES`
     """
     arguments = dict(rules, help=" ".join(text.split()))
     if value.startswith("{"):

@@ -20,6 +20,7 @@ from .messages import Mixed, MomentView
 
 # %% ../../nbs/course/47_clusters.ipynb #d8145bd2
 ALWAYS = 1e-3  # the least share of its precision that a coefficient owes to the prior
+# half or twice: Π of five tables with clusters is the same to four digits
 
 
 def moment_view(message, x, incoming):
@@ -208,7 +209,9 @@ def solve_lassos(Q, cluster, g, t, k, positive=False):
 
 # %% ../../nbs/course/47_clusters.ipynb #7de45c76
 NODES = 8192  # points of the joint noise of a cluster, at the end ...
+# half or twice: Π of five tables with clusters moves by .004 at most
 FEW = 256  # ... in each step of the iteration ...
+# half or twice: the same, in 1.00 and .98 of the steps
 SOME = 1024  # ... and in a pattern, of which there are many
 
 

@@ -159,9 +159,7 @@ def norm_weights(state):
         # coordinates of precisions and noises are logarithms, those of h have a scale
         n_noisy = max(np.count_nonzero(message.chi_hat), 1)
         of_logs = np.full(len(message.Q_hat), n_noisy**-0.5)
-        length = np.linalg.norm(message.h)
-        if length == 0:
-            length = 1
+        length = np.linalg.norm(message.h) or 1.0
         of_field = np.full(len(message.h), 1 / length)
         weights += [of_logs, of_field, of_logs]
     return np.concatenate(weights)

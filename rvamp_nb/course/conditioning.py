@@ -218,16 +218,26 @@ def row_scores(fit, columns):
     always or never selected counts nothing.
     """
     doubt = (fit.Pi * (1 - fit.Pi))[columns]
-    loss = fit.problem.likelihood
-    if isinstance(loss, GroupedLoss):
+    if isinstance(fit.problem.likelihood, GroupedLoss):
         parts = noise_of_groups(fit)[:, columns]  # (G, n)
         shares = parts / np.maximum(parts.sum(0), 1e-300)
         return shares**2 @ doubt
     A = pick_columns(fit.problem.A, columns)
-    var = fit.last.u.var  # v, (M,)
+    scores = _scores_of_single_rows(A, fit.last.u.var, doubt)
+    # rows that are drawn together have the sum of their scores
+    unit, _ = sampling_units(fit.problem.counts, len(scores))
+    return np.bincount(unit, scores)
 
-    # two passes over chunks X of rows, for a share needs the noise of its column, which
-    # all rows make; of two tuples `map_chunks` joins the first and adds the second
+
+def _scores_of_single_rows(A, var, doubt):
+    """Compute the `row_scores` of the rows of A, (M, n), with the variances v, (M,), of
+    their messages and the doubt Pi (1 - Pi) of the columns, (n,).
+
+    A table in chunks of rows is read twice, since a share needs the noise of its
+    column, to which all rows add.
+    """
+
+    # of the two tuples `map_chunks` joins the first, and adds up the second
     def sum_noise(X, var):
         return (), (var @ X[:, :] ** 2,)
 
@@ -238,8 +248,7 @@ def row_scores(fit, columns):
         return (var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ()
 
     (scores,), _ = map_chunks(A, sum_shares, (var,))
-    unit, _ = sampling_units(fit.problem.counts, len(var))
-    return np.bincount(unit, scores)
+    return scores
 
 
 @dataclass(frozen=True, repr=False)
@@ -369,21 +378,21 @@ def _average_patterns(fit, parts, columns):
     Return them and a dict of the patterns without a fit, which count as the fit without
     conditions: {"pattern (0, 1)": its weight}.
     """
-    whole = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
-    # clusters of columns are averaged over nodes: of each pattern over a part of them,
-    # one part after the other
+    moments = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
+    # clusters of columns are averaged over `NODES` nodes. The patterns share them:
+    # each takes the next n_nodes of them, `SOME` at least, from number `first` on
     n_nodes = max(NODES // len(parts), SOME)
     mixed = 0.0
     unsolved = {}
     for k, (weight, chosen, part) in enumerate(parts):
         if part is None:
             unsolved[f"pattern {chosen}"] = weight
-            moments = whole[:, columns]
+            mixed += weight * moments[:, columns]
         else:
-            moments = moments_of(part, n_nodes, k * n_nodes % NODES)
-        mixed += weight * moments
-    whole[:, columns] = mixed
-    return whole, unsolved
+            first = k * n_nodes % NODES
+            mixed += weight * moments_of(part, n_nodes, first)
+    moments[:, columns] = mixed  # on other columns patterns do not differ
+    return moments, unsolved
 
 
 @numpy_errors(under="ignore")

@@ -102,15 +102,23 @@ def passed_on_inverted(answer, message, Pi):
 def coupling(A, D, r, T, from_rows):
     """Return the mean of the coefficients, (N,), and the messages to prior and rows.
 
-    D, r, T, (N,), are the message from the prior; `from_rows` is the one from the rows.
-    The formulas stand above: the mean is r + D A'u with u = G (h - A r).
+    D, r, T, (N,), are the message of the prior, and Q_hat, h, chi_hat, (M,), that of
+    the rows. With G, (M, M), the inverse of diag(Q_hat) + A diag(D) A', the pulls of
+    the rows are u = G (h - A r), (M,), and the mean is r + D A'u. B = A'GA, (N, N), has
+    the diagonal b, and G the diagonal g. A message leaves out what its receiver has
+    sent: variances are sums over the others, and to the prior
+
+        Q_hat = b / (1 - D b),  h = (A'u + b r) / (1 - D b);
+
+    the one to the rows is 1 / g - Q_hat, u / g - h.
     """
     Q_hat, h, chi_hat = from_rows
     G = np.linalg.inv(np.diag(Q_hat) + (A * D) @ A.T)
-    u, back = G @ (h - A @ r), A.T @ G
-    B, g = back @ A, np.diag(G)
-    b = np.diag(B)
-    # variances that come from all others, without a coordinate's own
+    u = G @ (h - A @ r)
+    back = A.T @ G
+    B = back @ A
+    b, g = np.diag(B), np.diag(G)
+    # variance that each coefficient, then each row, has from all others
     others = (B - np.diag(b)) ** 2 @ T + back**2 @ chi_hat
     free = 1 - D * b
     to_prior = Message(b / free, (A.T @ u + b * r) / free, others / free**2)
@@ -144,10 +152,11 @@ def rvamp(A, y, lam, law=COIN, tol=1e-10, max_iter=500):
     """
     mean_count = sum(p * c for c, p in law)
     var_count = sum(p * c**2 for c, p in law) - mean_count**2
-    squares = A**2
     # the first messages: all coefficients are 0, and each row by itself
-    h = mean_count * A.T @ y
-    to_prior = Message(mean_count * squares.sum(0), h, var_count * squares.T @ y**2)
+    squares = A**2
+    to_prior = Message(
+        mean_count * squares.sum(0), mean_count * A.T @ y, var_count * squares.T @ y**2
+    )
     to_rows = Message(squares.sum(1) / A.shape[1], 0 * y, 0 * y)
     for n_iter in range(1, max_iter + 1):
         (mean, chi, var), Pi = prior(to_prior, lam)

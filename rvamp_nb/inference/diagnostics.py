@@ -503,14 +503,14 @@ def _read_rows_seen(A, seen, rng):
         Z, _ = _take_varying(A[rows])
         return row_distances.prepare_rows(Z, rng)
 
-    # `map_chunks` joins what is first, the masks of the chunks' columns, and adds up
-    # what is second, the products of the rows
+    # `map_chunks` joins the first tuples, the masks of the chunks' columns, and adds up
+    # the second, the products of the rows
     def of_chunk(X):
         varies, products = _multiply_rows(X, seen)
         return (varies,), (products,)
 
     (varies,), (products,) = A.map_chunks(of_chunk)
-    varying = np.flatnonzero(varies)
+    varying = np.flatnonzero(varies)  # the numbers of these columns in A
     drawn = varying[rng.permutation(len(varying))[:COLUMNS_SEEN]]
     columns, _ = _take_varying(A[:, drawn][seen])
     # `ComparedRows` has a function for the eigenvalues, as they are seldom asked for.

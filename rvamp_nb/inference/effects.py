@@ -137,8 +137,11 @@ class FieldEstimates(NamedTuple):
 
 
 def _response_with_all(fit):
-    """Return how far a force along each of the n columns of A moves the residuals of a
-    fit with all columns in it, U, (M, n), and the prior's responses D, (n,), bounded.
+    """Return U, (M, n), and D, (n,), of the n columns of A, all in the fit.
+
+    U is how far a force along each column moves the residuals; D are the responses of
+    the coefficients in the messages of the prior: 0 where one is not kept, and at most
+    `UNBOUNDED` over the column's square where it is.
     """
     A = fit.problem.A
     last = fit.last
@@ -152,12 +155,14 @@ def _fields_together(fit, together):
     """Estimate each coefficient from its field, with a set of columns left out of it.
 
     `together` lists N int arrays, the set B of each column: itself first, then those
-    that are left out with it. Return the estimates, (N,), and weights w, (M, N): how
-    far a unit of the response of each row moves them.
+    that are left out with it. Return the estimates, (N,), and their weights, (M, N):
+    how far a unit of the response of each row moves them.
 
-    The estimate of a column left out alone is h / Q_hat of its field. In a set it is
-    the first entry of x_B + Q_B^-1 A_B'(y - Ax), with the first column of W_B Q_B^-1 as
-    w (`field-of-several`).
+    W, (M, n), is how far each row moves the field of each column with this column left
+    out of the fit, and W_B, (M, k), with the set B left out. The estimate of a column
+    left out alone is h / Q_hat of its field, with weights W / Q_hat. In a set it is the
+    first entry of x_B + Q_B^-1 A_B'(y - Ax), with Q_B = W_B'A_B, and its weights are
+    the first column of W_B Q_B^-1 (`field-of-several`).
     """
     A = fit.problem.A
     N = len(together)  # A may have a column of ones more
@@ -168,7 +173,7 @@ def _fields_together(fit, together):
         # each column left out alone, by the formula of Sherman and Morrison
         W = U / (1 - D * along)
         estimate = (h / Q_hat)[:N]
-        w = (U / along)[:, :N]  # W / Q_hat, as Q_hat = W'a
+        weights = (U / along)[:, :N]  # W / Q_hat, as Q_hat = W'a and W ~ U
     force = A.T @ fit.last.u.mean  # A'(y - Ax)
     for i, B in enumerate(together):
         if len(B) == 1:
@@ -179,20 +184,25 @@ def _fields_together(fit, together):
         Q_B += JITTER * np.diag(np.maximum(np.diag(Q_B), 1e-100))
         first = np.linalg.inv(Q_B)[0]
         estimate[i] = fit.mean[i] + first @ force[B]
-        w[:, i] = W_B @ first
-    return estimate, w
+        weights[:, i] = W_B @ first
+    return estimate, weights
 
 
 def debiased_together(fit, together):
     """Return `FieldEstimates` with a set of columns left out of the field of each.
 
-    `together` lists N int arrays: the columns left out for column i, i first. All six
-    results follow from the estimates and their weights w, (M, N), the residuals e and
-    residual degrees of freedom of the fit: the error by `effect-error`, its freedom nu
-    by `effect-freedom`, the pull as estimate - w'y by `pull-of-others`. nu se² is a sum
-    of squares; rest is what it has beside (w'e)², the square in the direction of the
-    column (`own-direction`). The share claimed is 1 / (w'w a'a) for a column a
-    (`share-claimed`), which w'a = 1 makes at most 1.
+    `together` lists N int arrays: the columns left out for column i, i first. With the
+    weights w, (M,), of an estimate (how far it moves with the response of each row),
+    its column a, and the residuals e of the fit, the six results are
+
+    - estimate, of `_fields_together`;
+    - se, the root of Σ w² noise, with the noise of each row by `effect-error`;
+    - freedom nu, the degrees of freedom of se (`effect-freedom`);
+    - pull, estimate - w'y: what other columns' penalties add to it (`pull-of-others`);
+    - rest, nu se² - (w'e)²: of the sum of squares nu se², (w'e)² is the part that a
+      change of this coefficient would change (`own-direction`);
+    - claimed, 1 / (w'w a'a): the share of a's squares along w, at most 1, as w'a = 1
+      (`share-claimed`).
     """
     rows = fit.last.likelihood_message  # of a squared loss h is y, and Q_hat is 1
     estimate, w = _fields_together(fit, together)
@@ -201,9 +211,9 @@ def debiased_together(fit, together):
     var = (w**2).T @ noise
     nu = freedom(w, left)
     own_square = (w.T @ fit.last.u.mean) ** 2
-    # of a kept column, whose direction the fit has used, a lower bound of its part
+    # of a column that the fit keeps, a lower bound of its part (Cauchy and Schwarz)
     own_square *= np.where(fit.mean == 0, 1, nu / left)
-    # no less than a tenth, where nearly all squares lie in the column's direction
+    # the bound is approximate: at least a tenth is left, so that no error becomes 0
     rest = np.maximum(nu * var - own_square, nu * var / 10)
     # a row of a logistic fit counts by the slope of its loss
     slope = 1 / rows.Q_hat

@@ -428,13 +428,18 @@ FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are
 
 
 def _refit_moments(levels, analytic_var):
-    """Estimate means and variances of coefficients across resamples, (2, n), and their
-    standard errors, (2, n), from three levels of resamples, sparse (n_1, n) to (n_3,
-    n), few first. analytic_var, (n,), is rVAMP's variance.
+    """Estimate means and variances of coefficients x across resamples, (2, n), and
+    their standard errors, (2, n), from three levels of resamples, sparse (n_1, n) to
+    (n_3, n), few first. analytic_var, (n,), is rVAMP's variance.
 
-    Coefficients are centred and divided by a scale, about their standard deviation.
-    `level_mean` averages them and their squares, and the variance is the mean square
-    less the square of the mean.
+    `level_mean` wants values with a variance that is known roughly. So it averages
+
+        z = (x - center) / scale,  of variance 1, about, and
+        z² / square_sd,            of variance 1, about.
+
+    Then the mean is center + scale mean(z), and the variance scale² (mean(z²) -
+    mean(z)²). For the normal distribution a square z² has the variance 2; for a
+    coefficient that is not 0 in a share Π of the resamples it is about 3 / Π.
     """
     few, settled, exact = levels
     n = settled.shape[0]
@@ -443,9 +448,7 @@ def _refit_moments(levels, analytic_var):
     settled_var = squares / n
     # where a variance is below 1e-15 of the mean's square, no digit of it is right
     candidates = [settled_var, analytic_var, 1e-15 * center**2]
-    scale = np.sqrt(np.max(candidates, axis=0)) + 1e-75
-    # the variance of a square: about 3 over the share of resamples that are not 0.
-    # Divided by its root, squares have a variance of about 1, as `level_mean` expects
+    scale = np.sqrt(np.max(candidates, axis=0)) + 1e-75  # never 0
     square_var = 3 / np.maximum(n_selected / n, 1e-3)
     square_sd = square_var**0.5
 
@@ -459,13 +462,13 @@ def _refit_moments(levels, analytic_var):
     ones = np.ones(len(scale))
     mean = level_mean(few, settled, exact, ones, standardise)
     square = level_mean(few, settled, exact, ones, standardise_squares)
-    # in standardised coefficients, whose squares have been divided by square_sd
+    # all in units of the scale, until the end
     var = square.value * square_sd - mean.value**2
     errors = np.sqrt([mean.square_error, square.square_error * square_var])
     # noise may leave a variance below 0: then that of settled resamples alone
     var = np.where(var > 0, var, settled_var / scale**2)
-    # the spread of few selections is itself uncertain: ends of a 95 % interval are as
-    # far out as Student's t has them
+    # the spread of few selections is itself uncertain: the 95 % interval is as wide as
+    # by Student's t
     errors *= t.ppf(0.975, np.maximum(n_selected, FEW_SEEN) - 1) / ndtri(0.975)
     # back in the units of the coefficients
     values = np.array([mean.value * scale + center, var * scale**2])

@@ -229,8 +229,16 @@ def _refit_cox(baseline, A, t, counts, factor, start=None):
     weight = counts * baseline.sample_weight
     if start is not None:
         start = start[:, : len(t)].toarray()
-    sets = dict(strata=baseline.strata, entry=baseline.entry)
-    x = cox_fits(A, baseline.time, baseline.event, factor * t, weight, start, **sets)
+    x = cox_fits(
+        A,
+        baseline.time,
+        baseline.event,
+        factor * t,
+        weight,
+        start,
+        strata=baseline.strata,
+        entry=baseline.entry,
+    )
     # without an event the level is that of half an event
     events = np.maximum(weight @ baseline.event, 0.5)
     expected = np.sum(weight * baseline.hazard * np.exp(x @ A.T), 1)
@@ -338,7 +346,7 @@ def _compress_rows(X, c, y):
     values, vectors = np.linalg.eigh(half_gram(X.T, c))
     # an eigenvalue below this is rounding
     root = np.sqrt(values.clip(1e-200 + 1e-13 * values.max(initial=0)))
-    table = root[:, None] * vectors.T
+    table = (vectors * root).T
     target = vectors.T @ (X.T @ (c * y)) / root
     return table, target
 
@@ -357,12 +365,12 @@ def _refit_by_products(fit, counts, factor, start=None):
     weight, options = plain_loss(fit.problem.likelihood)
     y = fit.problem.y - options["offset"]
     counts = counts * weight
-    t, k = (term * factor for term in penalty_terms(fit, slice(None)))
+    x = np.zeros((len(counts), A.shape[1]))
+    t, k = (term * (x + factor) for term in penalty_terms(fit, slice(None)))
     positive = fit.prior.positive
-    x = np.zeros(t.shape)
     inside = t == 0
     if start is not None:
-        x += start
+        x += start.toarray()
         inside |= x != 0
     going = np.arange(len(x))  # refits whose columns have changed
     while len(going):

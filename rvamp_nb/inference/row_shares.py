@@ -131,16 +131,16 @@ def _noise(fit):
     if doubt.sum() <= 1e-12:  # nothing is in doubt: all features count alike
         doubt = np.ones(len(doubt))
     u = fit.last.u
-    # without resampling the variances die out, but never quite reach 0; what is not
-    # random is set to 0 below, as a product with False
+    # without resampling the variances die out, but never quite reach 0: they are
+    # multiplied by 0
     is_random = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
+    # the sums are over columns, which may be more than the features: an intercept, or
+    # one for each class. `column_doubt` has the doubt of each
     if isinstance(fit.problem.likelihood, GroupedLoss):
         column_doubt, sums = _sum_noise_of_groups(fit, doubt, is_random)
     else:
         column_doubt, sums = _sum_noise_of_rows(fit, doubt, is_random * u.var)
-    # the doubt has become one of each column summed: an intercept, or classes, are more
-    # columns than features. The sums are those of `_sum_parts`
-    (total, largest), (average_shares,) = sums
+    (total, largest), (average_shares,) = sums  # of `_sum_parts`
     shares = np.full(len(average_shares), 1 / len(average_shares))
     if average_shares.sum() > 0:
         shares = average_shares / average_shares.sum()

@@ -644,7 +644,30 @@ class _Bagged(BaseEstimator):
         return tags
 
     def set_params(self, **params: Any) -> "Self":
-        """See `BaseEstimator.set_params`; selector__q makes a selector first."""
+        """Take options of the estimator, or, as selector__q, of its selector.
+
+        Parameters
+        ----------
+        **params
+            Options by name. Where there is no selector, one with defaults is made
+            before an option of it is set.
+
+        Returns
+        -------
+        BaggedRegressor or BaggedClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For an option that does not exist.
+
+        Examples
+        --------
+        >>> from rvamp_nb import BaggedRegressor
+        >>> BaggedRegressor().set_params(selector__q=5)
+        BaggedRegressor(selector=StabilitySelection(q=5))
+        """
         is_option = any(name.startswith("selector__") for name in params)
         if is_option and self.selector is None:
             self.selector = StabilitySelection()
@@ -1080,9 +1103,10 @@ class BaggedClassifier(ClassifierMixin, _Bagged):
         [[0.49, 0.51], [0.67, 0.33]]
         """
         answer, X, linear_mean = self._average_linearly(X)
+        # means over resamples of the probabilities, not those of a mean predictor
         if answer.question.target.loss == "softmax":
-            shares = partial(softmax, axis=1)
+            shares = partial(softmax, axis=1)  # of predictors (m, K, B)
             probabilities, _ = predictions.averaged(answer, X, linear_mean, shares)
             return probabilities
-        second, _ = predictions.averaged(answer, X, linear_mean, expit)
-        return np.column_stack([1 - second, second])
+        of_second, _ = predictions.averaged(answer, X, linear_mean, expit)
+        return np.column_stack([1 - of_second, of_second])

@@ -683,9 +683,10 @@ def order_lost(name, kind):
 def _contrasts(spec, labels, order):
     """Code each level of a category but the reference as a column of 0 and 1.
 
-    `labels`, (M,), is a column of text, `order` the levels of an ordered type, else [].
-    The reference is by default the first of these, else the most frequent level.
-    Returns the columns and the reference.
+    `labels`, (M,), is a column of text. `order` are all levels in order, the lowest
+    first, of pandas' ordered type, else []. The reference, which has no column, is by
+    default the lowest level that is present, or, of levels without an order, the most
+    frequent one. Returns the columns, a frame, and the reference.
     """
     name = labels.name
     levels = sorted(labels.unique())
@@ -776,8 +777,9 @@ def _describe_changes(spec, table):
 def _repeated_units(spec, file):
     """Yield warnings of patients, or other units, that occur in more than one row.
 
-    Asked are the column of ids and those of the frame `file` that are called like
-    units. Rows in groups, and matched sets, are drawn as wholes already.
+    Columns of units are that of ids, and those of the frame `file` without a role whose
+    names say so, such as "patient" or "donor_id" (`_OWNER`). No warning is needed where
+    rows are in groups or matched sets, which are drawn as wholes.
     """
     if spec.groups is not None or spec.matched is not None:
         return
@@ -811,7 +813,8 @@ def _describe_repeats(spec, name, n_repeated, n_values):
 
 # %% ../../nbs/workshop/frames.ipynb #fr00001
 def _undeclared_gaps(spec, frame, values, gaps):
-    """Yield warnings of words and numbers that may stand for a gap, but were not named.
+    """Yield warnings of words and numbers that may stand for a gap, but were not named:
+    a level of a category that is one of `GAP_WORDS`, and numbers far from all others.
 
     `frame` has the cells, `values` the same as numbers, nan where a cell is none, and
     `gaps` those that count as gaps, (M, n) each.
@@ -823,6 +826,7 @@ def _undeclared_gaps(spec, frame, values, gaps):
         for word, n_rows in suspects.value_counts().items():
             place = f"is a level of '{printable(name)}', {n_rows} times"
             problems.append((word, f"'{word}' {place}"))
+    # the numbers of a category are names: none of them is far from another
     amounts = values.drop(columns=spec.categorical)
     problems += readers.far_numbers(amounts.to_numpy(), list(amounts))
     for code, problem in problems:
@@ -830,9 +834,13 @@ def _undeclared_gaps(spec, frame, values, gaps):
 
 
 def _warnings(spec, frame, values, gaps, table, file):
-    """Yield warnings about a table: repeated units, gaps, levels and numbered rows.
+    """Yield warnings about what may be wrong in a table that can be fitted.
 
-    `file` also has the columns without a role.
+    They are of rows of one patient, features that may name matched sets, words and
+    numbers that may be gaps, a target whose levels have an order, categories of one
+    level, features that number the rows, and rare levels. `frame` has the cells of the
+    rows and columns in use, `values` the same as numbers, `gaps` says which are empty;
+    `file` has columns without a role as well, and `table` is the `Table` made of them.
     """
     yield from _repeated_units(spec, file)
     for name in matched.propose_sets(spec, frame, values):
@@ -867,6 +875,7 @@ def _row_numbers(spec, table):
     """
     X = table.X
     M = len(X)
+    # numbers from 1 to M span M - 1; so many more if rows between them are left out
     spans = (X.max() - X.min()).between(M - 1, M + table.left_out - 1)
     names = []
     for name in X.columns[spans]:

@@ -65,7 +65,8 @@ def why_no_joint_fit(question):
         present += f" and {n_events:g} events"
         n_informative = min(len(y), n_events)
     n_coefficients = question.A.shape[1]
-    if question.columns.basis is not None:  # has an intercept for each class but one
+    if question.columns.basis is not None:
+        # of several classes A has columns of intercepts, one for each class but one
         n_coefficients -= question.columns.K - 1
     if n_informative >= joint.ROWS_EACH * n_coefficients:
         return ""

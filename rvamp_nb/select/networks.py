@@ -255,7 +255,7 @@ MOST_NAMED = 60  # nodes in a picture, of more no names are written
 # twice as many they cover each other
 
 
-def _find_places(weights):
+def _place_on_circle(weights):
     """Find places of n nodes on the unit circle, (2, n), and their angles, (n,): nodes
     with large weights, (n, n) and symmetric, are side by side, by the Fiedler vector.
     """
@@ -290,7 +290,7 @@ def draw_network(network, ax):
     weights = network.probabilities[np.ix_(nodes, nodes)] + 1e-3
     # places of all columns, by number; those that are not shown keep 0
     places = np.zeros((2, len(number_of)))
-    places[:, nodes], angle = _find_places(weights)
+    places[:, nodes], angle = _place_on_circle(weights)
     for i, j, edge in zip(first, second, edges.itertuples()):
         ax.plot(
             *places[:, [i, j]],

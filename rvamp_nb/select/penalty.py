@@ -860,6 +860,7 @@ def _finish_search(search, question, lam, state):
 
 # %% ../../nbs/workshop/penalty.ipynb #73000013
 CLOSE_TO_Q = 0.995  # this share of q is near enough
+# half or twice as far from 1: the same eleven searches
 
 
 class PenaltyChoice(NamedTuple):

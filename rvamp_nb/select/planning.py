@@ -560,7 +560,7 @@ def pilot_of(X):
     eigenvalues = sizes[: M - 1] ** 2  # of A A'; centred rows have rank M - 1 at most
     factors = pilots.estimate_factors(eigenvalues, M, N)
     loadings = np.sqrt(factors)[:, None] * V[: len(factors)]
-    # at most 95 % of a feature's variance is common: something is always its own
+    # at most 95 % of a feature's variance is common: the rest, its own, is never 0
     common = (loadings**2).sum(0)
     loadings *= np.sqrt(0.95 / np.maximum(common, 0.95))
     neighbours = pilots.estimate_neighbours(eigenvalues, len(factors), M, N)
@@ -574,7 +574,8 @@ def _find_by_drawing(predict, study, power, most, pilot, n_studies, rng, progres
     `predict(rows)` returns a planned `Study`; `study` is the first, and none has more
     than `most` rows. A round draws half of `n_studies` at sizes around the present
     number of rows, fits a line through the shares of effects that all drawn studies
-    find, and moves the number of rows to where the line has the power.
+    find, and moves the number of rows to where the line has the power. Tables are drawn
+    from the `Pilot` by the generator rng; `progress`: whether bars are shown.
     """
     rows = study.rows
     plans = []

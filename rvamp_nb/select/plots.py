@@ -141,6 +141,7 @@ def _mark_answer(selection, ax, leading):
             selection.probabilities[leading], [0, 1, selection.threshold]
         )
         heights.sort()
+        # the widest gap is between this height and the next one
         below = np.diff(heights).argmax()
         middle = heights[below : below + 2].mean()
         ax.text(
@@ -176,12 +177,14 @@ def _draw_leaders(selection, ax, lams, leading):
 
 def _name_lines(ax, names, x, ends, colours):
     """Write n names to the right of the Axes, joined to the ends of their lines, which
-    are at x and at the heights `ends`, (n,) in [0, 1].
+    are at x and at the heights `ends`, (n,) in [0, 1], in `colours`, n of them.
+
+    Names are in 10 points, or smaller if so many lines of text do not fit.
     """
     axes_height = ax.get_position().height * ax.figure.get_size_inches()[1]
     inches = max(0.9 * axes_height, 0.5)  # about: the layout is not done yet
     # a line of text takes 1.3 times its size; an inch has 72 points
-    points = min(10.0, 72 * inches / (1.3 * len(names)))  # so that all fit
+    points = min(10.0, 72 * inches / (1.3 * len(names)))
     text_heights = spaced(ends, 1.3 * points / 72 / inches)
     text_style = dict(va="center", fontsize=points, annotation_clip=False)
     for name, text_height, end, colour in zip(names, text_heights, ends, colours):
@@ -508,7 +511,8 @@ def _draw_zeros(ax, atom, draws, columns):
     """Draw the share of zeros by rVAMP, `atom` in [0, 1], and that of refits, (B, K) or
     None, as bars at 0; return pairs (colour, text) that explain them.
 
-    The bar of the refits is the wider one, so that both are seen.
+    The bar of the refits is the wider one and behind, so that both are seen.
+    `columns`, a `Columns`, says how many classes there are.
     """
     colour, _ = _choose_colours(columns)
     bar = dict(solid_capstyle="butt", clip_on=False)

@@ -81,15 +81,16 @@ PATH_ENDS = 0.05  # of the largest penalty: below it a table selects what chance
 
 def path_options(asked):
     """Return the arguments of `SelectionProblem.path` from the parameters of the
-    estimator (dict); None if they ask for no path.
+    estimator, {name: value}; None if they ask for no path.
 
-    Its `lambdas` are None, the number of penalties (2 or more), or the penalties, (L,),
-    above 0 and decreasing. A ValueError or TypeError says which will not do.
+    Of the parameters `lambdas` alone is read: None for no path; a number of penalties,
+    2 or more, which the path finds itself; or the penalties, (L,), above 0 and
+    decreasing. A ValueError or TypeError says what will not do.
     """
     lambdas = asked["lambdas"]
     if lambdas is None:
         return None
-    if np.ndim(lambdas) == 0:  # how many
+    if np.ndim(lambdas) == 0:  # their number, or a penalty that is in no list
         remedy = "it is the number of penalties; penalties are a list, as in [0.5]"
         try:
             n_lambdas = check_size("StabilitySelection", "lambdas", lambdas, least=2)

@@ -421,22 +421,14 @@ def to_numeric(frame, na=(), lod=None):
     their limits, and where it is "half", half of those below which a value lies;
     ``attrs["limits"]`` of the numbers counts these cells, {column: cells}.
     """
-    is_number = pd.api.types.is_numeric_dtype
-    real = [is_number(dtype) and dtype.kind != "c" for dtype in frame.dtypes]
-    is_real = np.array(real, dtype=bool)
-    # what Python reads as numbers
-    cells = frame.loc[:, ~is_real].to_numpy(dtype=object)
-    values = np.empty(frame.shape)
-    values[:, is_real] = frame.loc[:, is_real].to_numpy(dtype=float, na_value=np.nan)
-    values[:, ~is_real] = np.frompyfunc(_as_float, 1, 1)(cells)
+    values, columns_of_cells = _read_floats(frame)
     gaps = np.isnan(values)
-    # words: gaps, limits, true and false
     n_limits = {}
-    for j, column in zip(np.flatnonzero(~is_real), cells.T):
+    for j, cells in columns_of_cells.items():
         is_word = gaps[:, j].copy()
         if not is_word.any():
             continue
-        values[:, j], gaps[:, j] = _read_words(column, values[:, j], na, lod)
+        values[:, j], gaps[:, j] = _read_words(cells, values[:, j], na, lod)
         n_read = int(np.sum(is_word & ~np.isnan(values[:, j])))
         # words that are read among numbers are limits; in a column of words alone they
         # are true and false
@@ -451,6 +443,21 @@ def to_numeric(frame, na=(), lod=None):
     numbers = pd.DataFrame(values, frame.index, frame.columns)
     numbers.attrs["limits"] = n_limits
     return numbers, pd.DataFrame(gaps, frame.index, frame.columns)
+
+
+def _read_floats(frame):
+    """Read the cells of a frame that pandas or Python take for numbers: return them as
+    floats, (M, N), nan elsewhere, and the cells of the columns that are not of a type
+    of numbers, {column number: (M,) objects}.
+    """
+    is_number = pd.api.types.is_numeric_dtype
+    real = [is_number(dtype) and dtype.kind != "c" for dtype in frame.dtypes]
+    is_real = np.array(real, dtype=bool)
+    cells = frame.loc[:, ~is_real].to_numpy(dtype=object)
+    values = np.empty(frame.shape)
+    values[:, is_real] = frame.loc[:, is_real].to_numpy(dtype=float, na_value=np.nan)
+    values[:, ~is_real] = np.frompyfunc(_as_float, 1, 1)(cells)
+    return values, dict(zip(np.flatnonzero(~is_real), cells.T))
 
 # %% ../../nbs/workshop/readers.ipynb #rdfar001
 def far_numbers(values, names):

@@ -587,12 +587,12 @@ def _repeated_rows(target, repeated):
     Sets of a single row are left out.
     """
     groups = target.rows.groups
-    has_weight = target.rows.with_weight(np.arange(len(target.y)))
+    weighted_rows = target.rows.with_weight(np.arange(len(target.y)))  # their numbers
     sets = []
-    for equal in repeated:
-        rows = np.intersect1d(equal, has_weight)
+    for equal_rows in repeated:
+        rows = np.intersect1d(equal_rows, weighted_rows)
         if groups is not None:
-            first = np.unique(groups[rows], return_index=True)[1]
+            _, first = np.unique(groups[rows], return_index=True)  # of each group
             rows = np.sort(rows[first])
         if len(rows) > 1:
             sets.append(rows)
@@ -936,10 +936,12 @@ def _located_columns(selection, which):
         classes = selection.question.target.classes
         names = [f"{name}, {label}" for name in np.ravel(names) for label in classes]
     unit = columns.unit[on_table]
+    # such as beta = 0.8 a - 0.6 b for a column of a group with the basis a, b
     if columns.together:  # several terms: a sparse row of turn[:, j] for each j
         shares = columns.turn.T.tocsr()[np.ravel(on_table)]
         return Located(fit, in_fit, unit, names, shares)
-    # one term: each column j of turn has one entry, and `data` holds them in order
+    # one term, such as beta = -a for a copy of the negative of a column: each column j
+    # of turn has one entry, and `data` holds them in order
     return Located(fit, in_fit, columns.turn.data[on_table] * unit, names)
 
 # %% ../../nbs/workshop/selection.ipynb #83eff004
@@ -1030,7 +1032,8 @@ def _effects_of_columns(selection, shown, copies, level):
         selection.effects_fit, level, columns.names[columns.first]
     )
     in_A = columns.where[shown]  # which of A's columns each is
-    # the effect of near copies cannot be divided among them: it is nan
+    # A's columns have length one, the table's 1 / unit. The effect of near copies is
+    # nan, for it cannot be divided among them
     is_single = copies == ""
     unit = np.where(is_single, columns.unit[shown], np.nan)
     return dict(
@@ -1090,6 +1093,7 @@ def effects_by_name(selection, features, level):
     Lasso. Raises a ValueError where `Selection.why_no_effects` gives a reason.
     """
     question = selection.question
+    # numbers of the features in the table, (n,)
     shown = np.flatnonzero(selection.support)
     if features is not None:
         shown = np.atleast_1d(chosen_columns(question.columns.names, features))
@@ -1100,6 +1104,8 @@ def effects_by_name(selection, features, level):
         fields = joint_fit.effects_of_joint_fit(selection, shown, copies, level)
     else:
         fields = _effects_of_columns(selection, shown, copies, level)
+    # an effect's exponential is a ratio of what the loss is about. Cox's model of
+    # matched sets, all times equal, is a conditional logistic one: there it is odds
     ratio = _RATIOS.get(question.target.loss, "")
     if question.target.is_conditional():
         ratio = "odds"

@@ -133,10 +133,13 @@ def stability_words(selection):
 
 
 def _table_sentences(selection):
-    """Write sentences on the size of the table and the columns that were set aside."""
+    """Yield sentences on the size of the table, columns that depend on each other,
+    covariates, and columns that were set aside.
+    """
     columns = selection.question.columns
     kinds = list(columns.kind)
-    # near copies share the column of the fit that stands for them
+    # near copies share the column of the fit that stands for them; so do the columns of
+    # a group, whose number is 0 or more, which are no copies
     stand_ins = columns.where[columns.group < 0]
     n_copies = len(stand_ins) - len(np.unique(stand_ins))
     n_rows = number_of(len(selection.question.target.y), "row")
@@ -180,7 +183,7 @@ _CHANGES = {
     "logistic": "the log odds of success",  # of trials; a class has its name
     "softmax": "the log probability of its class, less the mean over the classes,",
 }
-_BESIDE = {
+_INTERCEPT_OF_LOSS = {  # what stands beside the columns, where it is not `_INTERCEPT`
     "squared": "the target was centred",
     "survival": "the shape of the baseline hazard was held fixed and its level"
     " refitted",
@@ -227,11 +230,11 @@ def _penalty_name(selection):
 
 
 def _model_sentences(selection):
-    """Write sentences on the model, its penalty, the scale of its columns, and the
+    """Yield sentences on the model, its penalty, the scale of its columns, and the
     roles of its rows.
     """
     target = selection.question.target
-    baseline = target.baseline
+    baseline = target.baseline  # of survival times, else None
     name = _model_name(target)
     if target.loss == "huber":
         name += f" (quadratic up to {target.likelihood.plain.delta:.3g})"
@@ -240,7 +243,7 @@ def _model_sentences(selection):
     if target.classes is not None:
         name += _named_classes(target)
     yield f"The model was {name} with {_penalty_name(selection)}."
-    intercept = _BESIDE.get(target.loss, _INTERCEPT)
+    intercept = _INTERCEPT_OF_LOSS.get(target.loss, _INTERCEPT)
     if baseline is not None and baseline.strata is not None:
         intercept = f"centred again in each stratum; {intercept}"
     if target.intercept:
@@ -310,7 +313,10 @@ def _law(law, n, unit="rows"):
 
 
 def _method_sentences(selection):
-    """Write sentences on the method: resampling, rVAMP, refits and decoys."""
+    """Yield sentences on the method: resampling and rVAMP, always; that refits found
+    the penalty, how refits were combined with rVAMP, and decoys, where this was so; and
+    what coefficients are.
+    """
     target = selection.question.target
     law = _law(selection.question.counts, target.n_rows)
     differs = "coefficient differs"
@@ -380,7 +386,10 @@ def _scales(selection):
 
 
 def _choice_sentences(selection):
-    """Write sentences on the penalty, the threshold, the selection and its bound."""
+    """Yield sentences on the penalty, the threshold, the selection and its bound; one
+    alone where no penalty gave an answer. A status other than "converged" says what is
+    not as asked for.
+    """
     status = selection.status
     if not selection.fit.converged:
         yield f"No penalty gave an answer ({status}), and nothing was selected."
@@ -571,7 +580,9 @@ def _describe_refits(selection):
 
 
 def _facts_of_the_choice(selection):
-    """Yield penalty, threshold, resamples and bound, a label and a sentence each."""
+    """Yield penalty, threshold, resamples and, if it is high, the limit on false
+    selections, a label and a sentence each.
+    """
     average = (
         f"{size_reported(selection):.3g} {selection.question.columns.feature}s on"
         f" average (aimed at: q = {selection.q:.3g})"
@@ -595,7 +606,7 @@ def _facts_of_the_choice(selection):
         )
     yield "resamples", resamples
     n_selected = size_selected(selection)
-    # half of the features false is too much to stay silent about
+    # half of the features false is too much to stay silent about: a tenth is proposed
     if n_selected and selection.pfer_bound > n_selected / 2:
         yield (
             "limit",

@@ -475,27 +475,29 @@ class _Blocks:
 
     def _options_at(self, j):
         """Return what to read for some lines j of the table, a slice or ascending ints:
-        lines of the source, and the options that `as_block` needs for them.
+        lines of the source, and the arguments of `as_block` for them, a dict.
 
-        The lines are rows, or columns if `axis` is 1. The last column may be one of
-        ones, which the source does not have: then the option `intercept` adds it.
+        Lines are rows, which have their own factors, or columns if `axis` is 1, which
+        have their own centers and scales. The last column may be one of ones, which the
+        source lacks: it is not read, but added by `as_block` (intercept=True).
         """
-        if not self.axis:
-            return j, dict(
-                center=self.center,
-                scale=self.scale,
-                intercept=self.intercept,
-                row_scale=_part_of(self.row_scale, j),
-            )
-        last = j.stop - 1 if isinstance(j, slice) else j[-1]
-        with_ones = bool(last == self.source.shape[1])
-        if with_ones and not isinstance(j, slice):  # a slice may end beyond the source
-            j = j[:-1]
-        center = _part_of(self.center, j)
-        scale = _part_of(self.scale, j)
-        return j, dict(
-            center=center, scale=scale, intercept=with_ones, row_scale=self.row_scale
+        options = dict(
+            center=self.center,
+            scale=self.scale,
+            intercept=self.intercept,
+            row_scale=self.row_scale,
         )
+        if not self.axis:
+            options["row_scale"] = _part_of(self.row_scale, j)
+            return j, options
+        last = j.stop - 1 if isinstance(j, slice) else j[-1]
+        options["intercept"] = bool(last == self.source.shape[1])
+        # a slice may end beyond the source, numbers may not
+        if options["intercept"] and not isinstance(j, slice):
+            j = j[:-1]
+        options["center"] = _part_of(self.center, j)
+        options["scale"] = _part_of(self.scale, j)
+        return j, options
 
     def read(self, j: slice | Ints) -> Array:
         """Read some lines, columns (axis 1) or rows (axis 0), in one attempt.

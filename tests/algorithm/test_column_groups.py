@@ -380,7 +380,10 @@ def test_a_resample_without_events_has_no_refit():
     fit = rvamp(A, y, prior=prior, loss=Logistic(), resampling=HALF, intercept=True)
     counts = np.tile((np.arange(60) > 3) * 1.0, (2, 1))
     counts[1, :6] = 0
-    x, _ = ExactByTurns(fit)(counts, np.ones((2, 1)), csr_array((2, 19)))
+    again = ExactByTurns(fit)
+    start = np.tile(np.append(fit.mean, -4.0), (2, 1))
+    assert np.isinf(again.groups(counts, start)).any(1).tolist() == [False, True]
+    x, _ = again(counts, np.ones((2, 1)), csr_array(start))
     assert np.isnan(x).any(1).tolist() == [False, True]
 
 

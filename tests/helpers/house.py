@@ -165,6 +165,12 @@ def alike(trees):
     return sorted(" ".join(".".join(one) for one in sorted(h)) for h in several)
 
 
+@cache  # a dozen tests ask for it; nobody changes a tree
+def parsed(text):
+    """Return the syntax tree of a room."""
+    return ast.parse(text)
+
+
 @cache  # three counts ask for it
 def code_size(text):
     """The tokens of a room's code, and the lines that they stand on: without blank
@@ -172,7 +178,7 @@ def code_size(text):
     token, however long its path, and brackets around the names are none.
     """
     free, tokens, lines = set(), 0, set()
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         kinds = ast.Module, ast.FunctionDef, ast.ClassDef
         if isinstance(node, kinds) and ast.get_docstring(node) is not None:
             free |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
@@ -194,7 +200,7 @@ COMPREHENSIONS = ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 def forms(text):
     """{form: how often} of what puts several things on one line, the names of GOALS."""
     found = Counter()
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
             pairs = [t for t in node.targets if isinstance(t, (ast.Tuple, ast.List))]
             found["tuple assignments"] += len(pairs)
@@ -307,7 +313,7 @@ def untried(text):
     comment may do for numbers in lines that follow each other.
     """
     lines = text.splitlines()
-    stands = {first: last for _, first, last in numbers(ast.parse(text))}
+    stands = {first: last for _, first, last in numbers(parsed(text))}
 
     head = lambda k: lines[k].startswith("# %%")  # of an exported cell
 
@@ -327,13 +333,13 @@ def untried(text):
             return True
         return last + 1 in stands and tried(last + 1)
 
-    return [name for name, first, _ in numbers(ast.parse(text)) if not tried(first)]
+    return [name for name, first, _ in numbers(parsed(text)) if not tried(first)]
 
 
 def count():
     """All of it, {what: number or list}."""
     texts = rooms()
-    trees = {room: ast.parse(text) for room, text in texts.items()}
+    trees = {room: parsed(text) for room, text in texts.items()}
     uses = graph(trees)
     once = [
         trees[room] for room in trees if room != "course.micro"

@@ -123,12 +123,20 @@ SABOTAGES = [
         "::test_what_is_not_reached_is_an_error_that_says_by_how_much",
     ),
     Sabotage(
-        "inference/batch_glm.py",
+        "inference/refits.py",
         "products of many rows forget the counts",
-        "    drawn *= root_count\n",
-        "",
-        "tests/algorithm/test_bootstrap_general.py"
-        "::test_many_rows_are_refitted_from_products_of_few_columns",
+        "target = vectors.T @ (X.T @ (c * y)) / root",
+        "target = vectors.T @ (X.T @ y) / root",
+        "tests/select/test_by_refits.py"
+        "::test_exact_refits_of_many_rows_are_those_of_one_at_a_time",
+    ),
+    Sabotage(
+        "inference/turns.py",
+        "steps on groups let no group in",
+        "h = Q * x - (c * slope) @ coupling.A",
+        "h = Q * x - (x != 0) * ((c * slope) @ coupling.A)",
+        "tests/algorithm/test_column_groups.py"
+        "::test_steps_on_groups_end_where_turns_do",
     ),
     Sabotage(
         "inference/refit_losses.py",
@@ -1172,8 +1180,8 @@ SABOTAGES = [
     Sabotage(
         "inference/effects.py",
         "the noise of a twin in the joint field is left out of its error",
-        "w[:, i] = W_B @ first",
-        "w[:, i] = W_B[:, 0] * first[0]",
+        "weights[:, i] = W_B @ first",
+        "weights[:, i] = W_B[:, 0] * first[0]",
         "tests/inference/test_effects.py::test_intervals_of_twins_hold_as_often_as_they_say",
     ),
     Sabotage(
@@ -1193,7 +1201,7 @@ SABOTAGES = [
     Sabotage(
         "inference/effects.py",
         "the pull on a column is what its estimate is not",
-        "pull = estimate - w.T @ last.likelihood_message.h",
+        "pull = estimate - w.T @ rows.h",
         "pull = estimate",
         "tests/inference/test_effects.py::test_who_is_pulled_far_is_refused",
     ),
@@ -1462,8 +1470,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "a refit ends where it was to begin",
-        "start = table.from_caller(start)",
-        "start = table.from_caller(start) * np.nan",
+        "else table.from_caller(start)",
+        "else table.from_caller(start) * np.nan",
         "tests/algorithm/test_bootstrap_general.py::test_where_a_refit_begins_moves_no_digit_and_saves_steps",
     ),
     Sabotage(
@@ -1490,22 +1498,22 @@ SABOTAGES = [
     Sabotage(
         "course/patterns.py",
         "patterns are weighed as if rows were drawn one by one",
-        "weight *= (places[k] if inside else left[k] - places[k]) / left[k]",
+        "weight *= ways / units[k]",
         "weight *= 0.5",
         "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
     ),
     Sabotage(
         "course/patterns.py",
         "the other rows' rate does not move with the pattern",
-        "np.append(places / np.maximum(left, 1), [0, 1])",
+        "np.append(places / np.maximum(units, 1), [0, 1])",
         "np.append(drawn / sizes, [0, 1])",
         "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
     ),
     Sabotage(
         "course/patterns.py",
         "rows that are in are taken for out",
-        "which[rows] = len(laws) - pieces + np.array(chosen, dtype=int)",
-        "which[rows] = len(laws) - 1 - np.array(chosen, dtype=int)",
+        "law_of_unit[rows] = len(laws) - pieces + np.array(chosen, dtype=int)",
+        "law_of_unit[rows] = len(laws) - 1 - np.array(chosen, dtype=int)",
         "tests/inference/test_conditioning.py::test_all_rows_counted_are_every_half_sample",
     ),
     Sabotage(
@@ -1717,10 +1725,10 @@ SABOTAGES = [
         "tests/inference/test_several_classes.py::test_pulls_solve_their_equation",
     ),
     Sabotage(
-        "inference/several_classes.py",
+        "inference/turns.py",
         "the label is left out of the minimum of a refit",
-        "a = (self.samples(omega) + v * self.samples(y)) @ B.T",
-        "a = self.samples(omega) @ B.T",
+        "fits = (omega + cV * y)",
+        "fits = (omega + 0 * y)",
         "tests/inference/test_several_classes.py::test_both_minima_are_one",
     ),
     Sabotage(
@@ -1814,8 +1822,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "all strata share one clock",
-        "before = stratum * (len(times) + 1)",
-        "before = stratum * 0",
+        "first_tick = stratum * (len(times) + 1)",
+        "first_tick = stratum * 0",
         "tests/inference/test_survival.py"
         "::test_refits_with_strata_and_entries_meet_their_conditions",
     ),
@@ -1860,8 +1868,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refits.py",
         "refits have one baseline for all strata",
-        "sets = dict(strata=baseline.strata, entry=baseline.entry)",
-        "sets = {}",
+        "        strata=baseline.strata,\n",
+        "",
         "tests/select/test_estimator_input.py"
         "::test_strata_of_survival_times_have_a_hazard_each",
     ),
@@ -2243,7 +2251,7 @@ SABOTAGES = [
     Sabotage(
         "inference/forest.py",
         "ratios are compared with 0",
-        "ax.axvline(scale(0.0), color",
+        "ax.axvline(to_axis(0.0), color",
         "ax.axvline(0.01, color",
         "tests/inference/test_forest.py::test_points_and_intervals_are_where_the_numbers_say",
     ),

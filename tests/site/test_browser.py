@@ -99,6 +99,7 @@ def test_every_control_moves_on_its_page(tab, address, name):
 @pytest.mark.parametrize("name", ["index", "explorer", "37_densities", "widgets"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_every_control_of_the_explorer_moves_its_picture(tab, address, name, width):
+    leave_formulas(tab)
     complaints = listen(tab, address)
     tab.set_viewport_size(dict(width=width, height=900))
     tab.goto(f"{address}{name}.html")
