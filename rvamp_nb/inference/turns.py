@@ -420,7 +420,6 @@ def crossed(turns, batch):
     h_u = V * u - x @ coupling.At
     return batch._replace(h=h, h_u=h_u)
 
-
 # %% ../../nbs/workshop/turns.ipynb #7e0c0x02
 UNSEEN = 1e-20  # a risk or hazard that takes the place of none
 
