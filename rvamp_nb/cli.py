@@ -113,8 +113,11 @@ def _make_contents(selection, args, source, table, warned, effects):
     """Make the files of an answer.
 
     Return their contents, {end of the name: bytes}, texts about the optional files that
-    failed, and the exit code. `source` and `table` are the input as the settings
-    describe it, `warned` texts of earlier warnings; effects may be None.
+    failed, and the exit code of the command (`cli_options` explains the codes).
+
+    `args` are the arguments of the command, `source` and `table` the input as the
+    settings describe it, `warned` texts of earlier warnings, and `effects` are those of
+    the selected columns, or None.
     """
     made = _reports.report_files(selection, [])
     contents = {"-selection.csv": made["table.csv"]}
@@ -124,9 +127,10 @@ def _make_contents(selection, args, source, table, warned, effects):
     extras, failures, stopped = _make_extras(selection, args.path, effects)
     contents.update(extras)
     code = _code(selection, stopped or selection.interrupted)
-    without_effects = args.effects and effects is None and selection.fit.converged
-    if failures or without_effects:  # something that was asked for is missing
-        code = 3
+    lacks_effects = args.effects and effects is None and selection.fit.converged
+    if failures or lacks_effects:
+        code = 3  # done, but not as asked for
+    # in the order of the titles; the settings, made last, name themselves, too
     ends = [end for end in _TITLES if end in contents or end == "-selection.json"]
     settings = json.loads(made["settings.json"])
     settings.update(
@@ -204,24 +208,27 @@ def _name_lines_in_file(selection, table):
     """Return a `Selection` whose diagnostics name rows by their lines in the file, and
     by their ids, if any.
 
-    The estimator's reasons begin with rows by their labels, which are lines here: the
-    row of largest influence, or the first rows that repeat each other.
+    The estimator's reasons may begin with rows by their labels, which are lines here:
+    the row of largest influence, or the first set of rows that repeat each other. "row
+    7 makes ..." becomes "line 7 of the file (patient 31) makes ...".
     """
     diagnostics = selection.diagnostics
-    if not table.X.index.name:
+    if not table.X.index.name:  # labels are no lines
         return selection
-    groups = [[diagnostics.largest_row]]
-    groups += diagnostics.repeated[:1]
+    named_rows = [[diagnostics.largest_row]]
+    named_rows += diagnostics.repeated[:1]
     reasons = []
     for reason in diagnostics.reasons:
-        for rows in groups:
+        for rows in named_rows:  # a reason begins with one of these sets at most
             reason = _name_lines_of(reason, rows, table)
         reasons.append(reason)
     return replace(selection, diagnostics=diagnostics._replace(reasons=tuple(reasons)))
 
 
 def _name_lines_of(reason, rows, table):
-    """Name the lines of some rows, (k,) ints, if these begin the reason."""
+    """Return the reason with lines and ids of some rows, (k,) ints, in place of these
+    rows if it begins with them; else as it is.
+    """
     lines = table.X.index[rows]
     first_lines = ", ".join(map(str, lines[:4]))
     begin = f"{readers.plural('row', len(rows))} {first_lines}"
@@ -354,7 +361,9 @@ class _Unwritten(Exception):
 
 
 def _code(selection, stopped):
-    """Return the exit code that an answer deserves."""
+    """Return the exit code of an answer: 130 if ctrl-C has `stopped` its making, 4 if
+    nothing converged, 3 if it is not to be relied on, else 0.
+    """
     if stopped:
         return 130
     if not selection.fit.converged:
@@ -394,11 +403,12 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
-_ASK = (
+_TABLE_ARGUMENTS = (  # of `prepare_table`: what a column is, and its gaps
     "target time event entry positive id groups strata weights offset exposure trials"
     " matched drop keep categorical missing na lod"
 )
-_OPTIONS = "loss threshold pfer q bound intercept accuracy n_resamples"
+# of `StabilitySelection`
+_SELECTOR_ARGUMENTS = "loss threshold pfer q bound intercept accuracy n_resamples"
 
 
 def _in_shell(option, value=None):
@@ -423,17 +433,22 @@ def _take(args, names):
 
 
 def _read_request(args):
-    """Read what the user asks: return the source, a dict as of `_describe_source`, the
-    `Table`, and the estimator's options, {name: value}.
+    """Read the table that the parsed arguments name, and their options.
+
+    Return the source, a dict as of `_describe_source`, the `Table`, and the arguments
+    of `StabilitySelection`, {name: value}. An option and the argument of a function for
+    it have the same name, but for those that are set below.
     """
     _check_options(args)
-    roles = _take(args, _ASK)
-    roles["reference"] = dict(args.reference)
+    frame, where, joined = _read_files(args)
+    roles = _take(args, _TABLE_ARGUMENTS)
+    roles["reference"] = dict(args.reference)  # pairs (column, level)
     roles["ordered"] = dict(args.ordered)
-    frame, where, joined = _read_files(args, roles)
+    if roles["id"] is None:
+        roles["id"] = _find_id(args, frame, roles)
     table = frames.prepare_table(frame, where=where, typed=_in_shell, **roles)
     table = table._replace(notes=joined + table.notes)
-    options = _take(args, _OPTIONS)
+    options = _take(args, _SELECTOR_ARGUMENTS)
     options["lambdas"] = args.lam
     if args.l1_ratio < 1:
         options["prior"] = rvamp_nb.ElasticNet(1.0, l1_ratio=args.l1_ratio)
@@ -460,35 +475,48 @@ def _check_options(args):
         raise InputError("--join FILE and --on COLUMN go together: which rows belong?")
 
 
-def _read_files(args, roles):
-    """Read the table, and a second file to join; return the frame, what it is called in
-    messages, and notes, a tuple.
+def _key_column(args):
+    """Return the name of the column by which rows are joined, in the first file, or
+    which has the names of the samples of a table that is turned.
+    """
+    key, _, _ = (args.on or "sample").partition("=")  # COLUMN, or COLUMN=COLUMN
+    return key
 
-    If rows were joined by a column, or the table was turned, and no id was asked for,
-    that column is put into `roles`, {role: column}, as the id, unless it has another
-    role or its values repeat.
+
+def _read_files(args):
+    """Read the table, and join a second file to it, if any; return the frame, what it
+    is called in messages, and notes, a tuple.
     """
     where = printable(args.file)
-    key, _, _ = (args.on or "sample").partition("=")
     options = dict(typed=_in_shell, **_take(args, "sep decimal encoding"))
-    turned = key if args.transpose else None
-    frame = readers.read_frame(args.file, transpose=turned, **options)
-    notes = []
-    if args.join:
-        second = readers.read_frame(args.join, **options)
-        names = where, printable(args.join)
-        frame, notes = _join(frame, second, names, args)
-        where = " and ".join(names)
-    taken = [column for role in roles.values() for column in np.atleast_1d(role)]
-    names_rows = args.join or args.transpose
-    if names_rows and roles["id"] is None and key not in taken and frame[key].is_unique:
-        roles["id"] = key
-    return frame, where, tuple(notes)
+    samples = _key_column(args) if args.transpose else None
+    frame = readers.read_frame(args.file, transpose=samples, **options)
+    if not args.join:
+        return frame, where, ()
+    second = readers.read_frame(args.join, **options)
+    names = where, printable(args.join)
+    frame, notes = _join(frame, second, names, args)
+    return frame, " and ".join(names), tuple(notes)
+
+
+def _find_id(args, frame, roles):
+    """Return the column that can name the rows where no --id does, or None.
+
+    It is that by which rows were joined or samples are called, unless it has another
+    role in `roles`, {role: column or columns}, or its values repeat.
+    """
+    if not (args.join or args.transpose):
+        return None
+    key = _key_column(args)
+    with_role = [column for role in roles.values() for column in np.atleast_1d(role)]
+    if key in with_role or not frame[key].is_unique:
+        return None
+    return key
 
 
 def _join(frame, second, names, args):
-    """Join two frames, called by `names`, on the column that was asked for; return the
-    frame and a list of notes.
+    """Join two frames on the column that was asked for; return the frame and a list of
+    notes. `names` are what the two are called in messages.
     """
     options = dict(names=names, typed=_in_shell)
     unmatched = ""
@@ -499,7 +527,8 @@ def _join(frame, second, names, args):
     except InputError as e:
         if args.missing != "error":
             raise
-        # what else is wrong is refused here; ids without a row, with the cells
+        # ids that one file lacks are gaps, and refused with all others: the frame keeps
+        # the sentence for `prepare_table`. Any other problem is raised by this join
         joined, notes = readers.joined(
             frame, second, args.on, missing="drop", **options
         )

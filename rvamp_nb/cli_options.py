@@ -325,14 +325,16 @@ _RULES = {  # of an option, beside its line in a table
 
 
 def _add_options(parser, table):
-    """Add the options that a table in text names, to groups with their titles.
+    """Add the options of a table, a text, to a parser, in groups with titles.
 
-    A line that is not indented is the title of a group. An option is indented, and goes
-    on in lines with six spaces: what it takes, two spaces, and its help, which begins
-    with * if the option may come again:
+    A line that is not indented is the title of a group. An option is indented by two
+    spaces, and its help goes on in lines with six: what it takes, two spaces, and its
+    help, which begins with * if the option may come again:
 
         its columns
           --drop COLUMN  * is left out
+
+    So the table is nearly what the user sees, and each option stands in one place.
     """
     # a new entry is a line with fewer than six spaces
     for entry in re.split(r"\n(?! {6})", table.strip()):
@@ -341,18 +343,31 @@ def _add_options(parser, table):
             group = parser.add_argument_group(option)
             continue
         name, _, value = option.partition(" ")
-        rules = dict(help=" ".join(text.split()))
         # two commands have an option --effects: one of them takes a number, N
-        rules.update(_RULES.get(option) or _RULES.get(name, {}))
-        if value.startswith("{"):
-            rules["choices"] = value[1:-1].split(",")
-        elif value:
-            rules["metavar"] = value
-        else:
-            rules.setdefault("action", "store_true")
-        if text.startswith("*"):
-            rules.update(action="append", default=[])
-        group.add_argument(name, **rules)
+        rules = _RULES.get(option) or _RULES.get(name, {})
+        group.add_argument(name, **_argument_of(value, text, rules))
+
+
+def _argument_of(value, text, rules):
+    """Return the keyword arguments of `add_argument` for an option, a dict.
+
+    value : what stands behind its name in the table: "{a,b}" for a choice of words, a
+    word such as "COLUMN" that stands for a value in the help, or "" for a flag, which
+    is False until it is given
+    text : its help, in one line or several; one that begins with "*" may be given again
+    and again, and its values are collected in a list
+    rules : its own keyword arguments, of `_RULES`
+    """
+    arguments = dict(rules, help=" ".join(text.split()))
+    if value.startswith("{"):
+        arguments["choices"] = value[1:-1].split(",")
+    elif value:
+        arguments["metavar"] = value
+    else:
+        arguments.setdefault("action", "store_true")
+    if text.startswith("*"):
+        arguments.update(action="append", default=[])
+    return arguments
 
 
 _OF_A_PLAN = """\
@@ -382,7 +397,9 @@ _PLAN_MORE = """\
 
 
 def arguments(version):
-    """Build the parser of `rvamp-nb`'s arguments, which raises `InputError`."""
+    """Build the parser of `rvamp-nb`'s arguments, with its two commands, select and
+    plan. `version` is what --version prints. A wrong argument is an `InputError`.
+    """
     layout = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **layout)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
@@ -395,9 +412,10 @@ def arguments(version):
         **layout,
     )
     _add_options(select, _SELECT_TABLE + _PROMISE + _SELECT_MORE)
-    # without arguments: the defaults of select, and its own files are replaced
-    parser.set_defaults(**vars(select.parse_args(["embedded"])))
-    parser.set_defaults(force=True)
+    # `rvamp-nb` alone has no command: it takes the defaults of select, and replaces
+    # its own files. FILE, which select needs, is a word here that nobody opens
+    defaults = vars(select.parse_args(["embedded"]))
+    parser.set_defaults(**dict(defaults, force=True))
     plan = commands.add_parser(
         "plan",
         help="before there is a table",
@@ -407,7 +425,8 @@ def arguments(version):
     )
     _add_options(plan, _PLAN_TABLE + _PROMISE + _PLAN_MORE)
     plan.set_defaults(pfer=1.0)  # `select` may be given q in its place
-    # an unknown option is reported by `parser`, with the nearest of all commands
+    # argparse reports an unknown option of a command by `parser`, whose error names
+    # the nearest of the options in these lines
     usages = [command.format_usage() for command in commands.choices.values()]
     parser.usage_of = " ".join(usages)
     return parser

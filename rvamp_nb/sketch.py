@@ -109,24 +109,23 @@ class _Coefficient(NamedTuple):
 
 
 def _first_coefficients(density, most):
-    """List the first coefficients of a density, `_Coefficient` each, at most so many;
-    return also the number of the others.
+    """Return the first coefficients of a density, a list of `most` or fewer
+    `_Coefficient`, and the number of those that are left out.
     """
-    mean = np.atleast_1d(density.mean)
-    sd = np.atleast_1d(density.std)
+    means = np.atleast_1d(density.mean)
+    n_shown = min(most, len(means))
     labels = ["coefficient"]  # of a density of one, which has no names
     if density.names is not None:
         labels = []
-        for name in np.atleast_1d(density.names)[:most].tolist():
+        for name in np.atleast_1d(density.names)[:n_shown].tolist():
             is_number = isinstance(name, int)
             labels.append(f"coefficient {name}" if is_number else str(name))
-    Pi = [None] * len(mean)
+    probabilities = [None] * n_shown
     if density.atom is not None:  # how often a coefficient is 0
-        Pi = 1 - np.atleast_1d(density.atom)
-    coefficients = []
-    for k, label in enumerate(labels):
-        coefficients.append(_Coefficient(label, Pi[k], mean[k], sd[k]))
-    return coefficients, max(len(mean) - most, 0)
+        probabilities = 1 - np.atleast_1d(density.atom)[:n_shown]
+    sds = np.atleast_1d(density.std)
+    columns = zip(labels, probabilities, means[:n_shown], sds[:n_shown])
+    return [_Coefficient(*row) for row in columns], len(means) - n_shown
 
 
 def one_line(density):
@@ -153,9 +152,10 @@ MOST_DRAWN = 1000  # coefficients: of more no curves are computed
 
 
 def _draw_curve(pdf, shown, colour):
-    """Draw the density of a `_Coefficient`, with a bar at zero, as SVG.
+    """Draw the density of a `_Coefficient` as SVG: a curve, and a bar at zero.
 
-    The peak of the curve is as high as Π of the picture, the bar as 1 - Π.
+    `pdf` maps places, (n,), to densities. The peak of the curve is as high as Π of the
+    picture, the bar as 1 - Π, with a margin of 3 pixels.
     """
     Pi = shown.Pi
     if Pi is None:
@@ -165,7 +165,7 @@ def _draw_curve(pdf, shown, colour):
     high = max(shown.mean + 3.5 * shown.sd, 0)
 
     def pixel(x):
-        """Place x between margins of 3 pixels; in the middle if there is one place."""
+        """Place x from left to right; in the middle if there is one place only."""
         if high > low:
             return 3 + (WIDE - 6) * (x - low) / (high - low)
         return WIDE / 2
@@ -175,28 +175,32 @@ def _draw_curve(pdf, shown, colour):
     if shown.sd > 0:
         y = np.nan_to_num(pdf(x))
     peak = y.max() or 1.0
-    heights = HIGH - (HIGH - 3) * Pi * y / peak  # pixels from above, 3 of them a margin
-    points = " ".join(f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, heights))
-    label = escape(shown.name).replace("$", "&#36;")
-    size = f'width="{WIDE}" height="{HIGH + 1}"'
-    begin = f'<svg role="img" aria-label="density of {label}" {size} fill="none"'
-    zero = f'<path d="M{pixel(0):.1f},0V{HIGH}" stroke="currentColor" opacity=".3"/>'
+    heights = HIGH - (HIGH - 3) * Pi * y / peak  # in pixels from the upper edge
+    points = [f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, heights)]
+    curve = f'<polyline points="{" ".join(points)}" stroke-width="1.6"/>'
+    # SVG's M moves to a place, V draws down to a height, v up by one
     bar = f"M{pixel(0):.1f},{HIGH}v{-(HIGH - 3) * (1 - Pi):.1f}"
     atom = f'<path d="{bar}" stroke-width="5"/>'
-    curve = f'<polyline points="{points}" stroke-width="1.6"/>'
-    return f'{begin} stroke="{colour}">{zero}{atom}{curve}</svg>'
+    axis = f'<path d="M{pixel(0):.1f},0V{HIGH}" stroke="currentColor" opacity=".3"/>'
+    name = escape(shown.name).replace("$", "&#36;")
+    size = f'width="{WIDE}" height="{HIGH + 1}"'
+    head = f'<svg role="img" aria-label="density of {name}" {size} fill="none"'
+    return f'{head} stroke="{colour}">{axis}{atom}{curve}</svg>'
 
 
 def as_html(density, role):
-    """Write a density as a table with small pictures, in the colour of a role, a name
-    of `COLOURS`. Of many coefficients the first `IN_A_TABLE` are shown.
+    """Return a density as a table of HTML, a row for each of the first `IN_A_TABLE`
+    coefficients.
+
+    A row has a name, Π if there is one, mean, standard deviation and a small picture,
+    in the colour of a role, a name of `COLOURS`.
     """
     coefficients, n_more = _first_coefficients(density, IN_A_TABLE)
     is_drawn = len(coefficients) + n_more <= MOST_DRAWN
     has_Pi = density.atom is not None
-    head = ["", "Π", "mean", "sd", "across resamples"]
-    if not has_Pi:
-        head.remove("Π")
+    head = ["", "mean", "sd", "across resamples"]
+    if has_Pi:
+        head.insert(1, "Π")
     rows = []
     for k, shown in enumerate(coefficients):
         cells = [plain_text(shown.name)]
@@ -225,16 +229,19 @@ def _pdf_of(density, k):
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c416
 def as_page(result, state, facts=(), order=(), columns=None, names=None):
-    """Show a result as HTML: what its repr has in brackets, and what follows.
+    """Return a result as HTML: a line with a badge, a list of facts, and a table.
 
-    `state` is a word and a colour of `BADGES`, `facts` are pairs (name, text), and
-    `columns`, {head: (values, spread)} with (N,) numbers or one, are a table, to the
-    digits that are known. It has the first rows in an order, (N,) ints, which are
-    called by `names`, (N,), or by number.
+    result : its repr is Name(line), of which the line is shown
+    state : the word of the badge, and its colour, of `BADGES`
+    facts : pairs (name, text)
+    columns : those of the table, {head: (values, spread)}, (N,) numbers or one each;
+    values are rounded to the second digit of their spread
+    order : (N,) ints, the rows of the table, of which the first `IN_A_TABLE` are shown
+    names : (N,), what rows are called; None for their numbers
     """
-    representation = repr(result)
-    in_brackets = representation[representation.index("(") + 1 : -1]
-    page = f"<strong>{plain_text(in_brackets)}</strong> {badge(*state)}"
+    _, _, line = repr(result).partition("(")
+    line = line.removesuffix(")")
+    page = f"<strong>{plain_text(line)}</strong> {badge(*state)}"
     if facts:
         page += rows_of_html((name, plain_text(text)) for name, text in facts)
     if columns:

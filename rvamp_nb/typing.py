@@ -110,21 +110,30 @@ _NOW = {
 
 
 def renamed(function: _T) -> _T:
-    """Wrap a function, which refuses (TypeError) an argument that it had in 0.3.0 or
-    0.4.0, and says what to write now.
+    """Return the function with a refusal of the names that its arguments had in 0.3.0
+    or 0.4.0: a TypeError that says what to write now.
+
+    >>> @renamed
+    ... def fit(A, loss="squared"):
+    ...     return loss
+    >>> fit(1, likelihood="logistic")
+    Traceback (most recent call last):
+        ...
+    TypeError: fit: likelihood= is called loss= now
     """
+    # a name of the table that the function still has is no old one of it
     old_names = _NOW.keys() - signature(function).parameters.keys()
 
     @wraps(function)
     def wrapper(*args, **named):
         refused = list(old_names & named.keys())
-        if refused:
-            owner = function.__name__
-            if owner == "__init__":
-                owner = type(args[0]).__name__
-            old = refused[0]
-            raise TypeError(f"{owner}: {old}= {_remedy(old, old_names)}")
-        return function(*args, **named)
+        if not refused:
+            return function(*args, **named)
+        owner = function.__name__
+        if owner == "__init__":  # a user calls the class, of which args[0] is made
+            owner = type(args[0]).__name__
+        old = refused[0]
+        raise TypeError(f"{owner}: {old}= {_remedy(old, old_names)}")
 
     return wrapper
 

@@ -225,22 +225,26 @@ def _check_shape(name, value, shape, of):
 def _check_values(
     name, values, low, of="row", above=False, whole=False, some=False, remedy=""
 ):
-    """Refuse (ValueError) numbers below `low`, or, if `above`, at it; if `whole`, those
-    with a fraction; if `some`, nothing but zeros. The first wrong one is named, by its
-    number `of` a row, for example, and with a remedy.
+    """Refuse (ValueError) an array that breaks one of these rules.
+
+    low : no number may be below it
+    above : nor at it
+    whole : nor have a fraction
+    some : and not all of them may be 0
+
+    The message has the argument's `name` and the first wrong number with its place in
+    the array, the number `of` a row, or of what this says; and a `remedy`, if any.
     """
-    wrong = values < low
-    if above:
-        wrong = values <= low
+    wrong = values <= low if above else values < low
     if whole:
         wrong |= values != np.rint(values)
     if np.any(wrong):
-        first = tuple(np.argwhere(wrong)[0])
+        place = tuple(np.argwhere(wrong)[0])  # () of a single number
         verb = "hold whole numbers" if whole else "be"
         sign = ">" if above else ">="
-        problem = f"{name} must {verb} {sign} {low:g}, got {values[first]:g}"
-        if first:  # a single number has no place
-            problem += f" in {of} {first[0]} (counted from 0)"
+        problem = f"{name} must {verb} {sign} {low:g}, got {values[place]:g}"
+        if place:
+            problem += f" in {of} {place[0]} (counted from 0)"
         if remedy:
             problem += f": {remedy}"
         raise ValueError(problem)

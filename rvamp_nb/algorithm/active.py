@@ -75,29 +75,33 @@ def _active_columns(problem, replies):
 
 # %% ../../nbs/workshop/active.ipynb #12000206
 def _small_problem(problem, state, replies, columns, gathered):
-    """Make the `Problem` and the `State` of M surrogate columns, which stand for the
-    columns that keep their messages, followed by the active ones, (k,) ints.
+    """Make the `Problem` and the `State` of the active columns, (k,) ints, with M
+    surrogate columns before them in place of all others. None where the prior cannot be
+    restricted to the active columns or the surrogates are not finite.
 
-    `replies` are moments and messages of the whole problem. `gathered` is a `FirstPass`
-    with the sums over the other columns, from which the surrogates are made
-    (`stand-in-columns`), and the active columns, (M, k). None where the prior cannot be
-    restricted to these or the surrogates are not finite.
+    The other columns keep their messages: response D, mean r and noise T. Rows feel
+    three sums of them, A Di(D) A', A r and A Di(T) A', and M columns can have the very
+    same sums, with D = 1 (`stand-in-columns`). `gathered`, a `FirstPass`, has these
+    sums, and the active columns as A_S, (M, k). `replies` are moments and messages of
+    the whole problem.
     """
-    X, r, T = lmmse.stand_in_columns(gathered)
-    prior = _restrict_prior(problem.prior, columns, problem.A.shape[1])
-    if prior is None or not np.isfinite(X).all():
+    surrogates, r, T = lmmse.stand_in_columns(gathered)
+    active_prior = _restrict_prior(problem.prior, columns, problem.A.shape[1])
+    if active_prior is None or not np.isfinite(surrogates).all():
         return None
-    A = np.hstack([X, gathered.A_S])
-    prior = _SurrogateColumns(r, T, prior)
-    # surrogates have received nothing yet: a rough precision, and the field 0
-    Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(replies.u.chi)
-    active = take_entries(state.to_prior, columns)
+    # surrogates have received nothing yet: the field 0, and a rough precision, for rows
+    # that all respond as on average
+    square_lengths = np.einsum("ij,ij->j", surrogates, surrogates)
+    nothing = np.zeros(len(r))
+    received = take_entries(state.to_prior, columns)
     to_prior = Natural(
-        Q_hat=np.append(Q_hat, active.Q_hat),
-        h=np.append(np.zeros(len(Q_hat)), active.h),
-        chi_hat=np.append(np.zeros(len(Q_hat)), active.chi_hat),
+        Q_hat=np.append(square_lengths * np.mean(replies.u.chi), received.Q_hat),
+        h=np.append(nothing, received.h),
+        chi_hat=np.append(nothing, received.chi_hat),
     )
-    return problem._replace(A=A, prior=prior), State(to_prior, state.to_likelihood)
+    A = np.hstack([surrogates, gathered.A_S])
+    small = problem._replace(A=A, prior=_SurrogateColumns(r, T, active_prior))
+    return small, State(to_prior, state.to_likelihood)
 
 
 FEW_TOL = 1e-4  # change at which the small problem has converged
@@ -116,14 +120,6 @@ def _iterate_few(small, state, most=30):
         return None
 
 # %% ../../nbs/workshop/active.ipynb #12000208
-def _replace_entries(vectors, columns, new):
-    """Copy a tuple of vectors, with the entries of some columns from `new`."""
-    copies = [values.copy() for values in vectors]
-    for values, entries in zip(copies, new):
-        values[columns] = entries
-    return vectors._make(copies)
-
-
 def _collect_replies(replies, columns, gathered, small, last):
     """Put the answer of the small problem into the whole one.
 
@@ -160,8 +156,8 @@ def _collect_replies(replies, columns, gathered, small, last):
     ridge = replies.ridge.copy()
     ridge[columns] = small_replies.ridge[after_surrogates]
     updated = replies._replace(
-        x=_replace_entries(replies.x, columns, x),
-        prior_message=_replace_entries(replies.prior_message, columns, message),
+        x=lmmse.replace_entries(replies.x, columns, x),
+        prior_message=lmmse.replace_entries(replies.prior_message, columns, message),
         ridge=ridge,
         u=small_replies.u,
         likelihood_message=small_replies.likelihood_message,
@@ -190,15 +186,17 @@ def active_set_step(problem, state):
 
 
 def _iterate_first(problem, state, replies, columns):
-    """Iterate on the active columns, (k,) ints, while the others keep their messages.
+    """Iterate on the active columns, (k,) ints, while the others keep their messages:
+    an active set of the few columns that are selected at all.
 
     Return the new `Replies` of all columns and the `FirstPass` with them. Return the
     old replies and None where there is no small problem, where its iteration breaks
     down, or where its answer cannot be put into the whole.
     """
     is_active = np.isin(np.arange(problem.A.shape[1]), columns)
+    # the others' messages in the moment view, response D, mean r and noise T: rows need
+    # sums over these columns only, while the active ones are collected
     message = replies.prior_message
-    # the sums are over the other columns; the active ones are collected
     D = np.where(is_active, 0, message.D)
     r = np.where(is_active, 0, message.r)
     T = np.where(is_active, 0, message.T)

@@ -116,30 +116,34 @@ def _to_columns(solved, message, inputs):
 
 
 def _message_to_columns(inputs, turn, r, t):
-    """Compute the message to clusters of d columns, a `CavityInput`, and their response
-    and covariance, (B, d, d), in the coordinates x of their columns.
+    """Compute the message to clusters of d columns, a `CavityInput`, and the clusters'
+    response and covariance, (B, d, d) each, in the coordinates x of their columns.
 
     `turn` is J, (B, d, d), with x = J x', and its inverse. In the coordinates x' the
-    coefficients are independent: the prior's message has D = 1, means r and variances
-    t, (B, d), and `inputs` is the `CavityInput` of the turned columns: response B and
-    noise P. The message follows by `cluster-cavity`, the response is I - B, and the
-    covariance (I - B) T (I - B) + P - B T B (`cluster-covariance`).
+    coefficients are independent: the prior's message has the response 1, means r and
+    variances t, (B, d) each. `inputs` is the `CavityInput` of the turned columns with
+    their cluster: pull g, response S and noise P. Without it, with K = (I - S)^-1,
+
+        field K (g + S r),   precision K S,   noise K (P - S T S) K',   T = Di(t)
+
+    (`cluster-cavity`). The response of x' is I - S, and its covariance
+    (I - S) T (I - S) + P - S T S (`cluster-covariance`).
     """
     J, J_inv = turn
-    B = inputs.Sigma
-    field, Q, C = cluster_channel.cavity_of(inputs, np.ones(r.shape), r, t)
-    # rounding may leave negative eigenvalues in the noise: set them to 0
-    values, E = np.linalg.eigh(symmetric(C))
-    C = C - (E * np.minimum(values, 0)[:, None]) @ transposed(E)
-    response = np.eye(r.shape[1]) - B
+    S = inputs.Sigma
+    cavity = cluster_channel.cavity_of(inputs, np.ones(r.shape), r, t)
+    # rounding may leave negative eigenvalues in the noise: take their part away
+    values, E = np.linalg.eigh(symmetric(cavity.noise))
+    noise = cavity.noise - (E * np.minimum(values, 0)[:, None]) @ transposed(E)
+    response = np.eye(r.shape[1]) - S
     T = t[:, None]
-    covariance = (response * T) @ response + inputs.noise - (B * T) @ B
+    covariance = (response * T) @ response + inputs.noise - (S * T) @ S
     # to the columns: fields by J^-T, precisions by J^-T . J^-1, covariances by J . J'
     back = transposed(J_inv)
     message = CavityInput(
-        mean=times(back, field),
-        Sigma=symmetric(back @ Q @ J_inv),
-        noise=symmetric(back @ C @ J_inv),
+        mean=times(back, cavity.mean),
+        Sigma=symmetric(back @ cavity.Sigma @ J_inv),
+        noise=symmetric(back @ noise @ J_inv),
     )
     J_T = transposed(J)
     return message, J @ response @ J_T, J @ covariance @ J_T
@@ -175,11 +179,11 @@ def _solve_clusters(prior, m, N, cavity):
     return the `_SolvedClusters`.
     """
     nodes = cluster_channel.at_quadrature(prior, m, N, cavity)
-    (mean, chi, v), (D, r, T) = cluster_channel.cluster_message(nodes, cavity)
-    turn, t = cluster_channel.decorrelating_basis(D, T)
-    rho = diagonal(chi @ cavity.Sigma)
-    moments = Moments(mean, diagonal(chi), diagonal(v), rho, 1 - rho)
-    return _SolvedClusters(moments, turn, MomentView(1.0, times(turn[1], r), t))
+    x, sent = cluster_channel.cluster_message(nodes, cavity)
+    turn, t = cluster_channel.decorrelating_basis(sent.D, sent.T)
+    rho = diagonal(x.chi @ cavity.Sigma)
+    moments = Moments(x.mean, diagonal(x.chi), diagonal(x.var), rho, 1 - rho)
+    return _SolvedClusters(moments, turn, MomentView(1.0, times(turn[1], sent.r), t))
 
 
 def _put_entries(vectors, places, values):

@@ -411,9 +411,12 @@ class GroupLasso(Prior):
     def marginals(
         self, incoming: Natural, mix: csr_array, unit: Array, names: ArrayLike
     ) -> "P1InGroup":
-        """Compute p̄₁ of combinations of coefficients, each within a group. The noise is
-        alike in all directions, so a combination behaves as one coefficient, whose mean
-        field is that along its direction.
+        """Compute p̄₁, the law across resamples, of combinations of coefficients, each
+        within a group.
+
+        The noise is alike in all directions of a group's space. So a combination c'x is
+        |c| times one coefficient, along the direction c / |c|, whose mean field h is
+        that along this direction; the rest of the group's mean field is across it.
 
         Parameters
         ----------
@@ -432,12 +435,15 @@ class GroupLasso(Prior):
             Of the n combinations.
         """
         shape = np.shape(unit)
-        first_column = mix.indices[mix.indptr[:-1]]  # of each row: it tells the group
+        # the first column of each combination, a row of `mix`, tells its group
+        first_column = mix.indices[mix.indptr[:-1]]
         g = np.reshape(self.column_groups.index[first_column], shape)
+        # the mean field along the combination; a negative unit turns its direction
         length = np.sqrt(mix.multiply(mix).sum(1))
         h = np.reshape(mix @ incoming.h / np.where(length > 0, length, 1), shape)
         h = h * np.where(unit < 0, -1, 1)
         unit = np.abs(unit * np.reshape(length, shape))
+        # its group's field, and moments along and across that field
         fields = take_entries(self.fields(incoming), g)
         all_groups, _, _ = self.in_groups(incoming)
         moments = take_entries(all_groups, g)
@@ -445,6 +451,7 @@ class GroupLasso(Prior):
             unit=np.where(unit == 0, 1, unit),  # a zero has no unit
             Q_hat=fields.Q,
             h=h,
+            # by Pythagoras, the mean field across the combination
             rest=np.sqrt(np.maximum(fields.length**2 - h**2, 0)),
             s=group_channel.noise_in(fields.length, fields.noise, fields.t),
             t=fields.t,

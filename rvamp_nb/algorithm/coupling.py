@@ -53,9 +53,25 @@ class Diagonals(NamedTuple):
 
 # %% ../../nbs/course/33_coupling.ipynb #2e1aef97
 def answer_x(prior, solved):
-    """Compute the moments of x and the message to the prior: on R by `leave-one-out`,
-    on S by `received-on-S`.
+    """Compute the moments of x, a `Moments`, and the message to the prior, a `Natural`;
+    (N,) each.
+
+    `prior` is the `Mixed` message that came in: on its set S in the natural view
+    (precision Q_hat, field h and its noise chi_hat), on the rest R in the moment view
+    (response D, mean r and its noise T). `solved` are `Diagonals`, the system solved.
+
+    On R (`leave-one-out`), where free = 1 - D s, nothing is divided by D, which may
+    be 0:
+
+        chi = D free,          var = T free^2 + D^2 others,
+        Q_hat_1 = s / free,    h_1 = (A'u + s r) / free,    chi_hat_1 = others / free^2.
+
+    On S (`received-on-S`), where the plain quotient loses no digits:
+
+        var = chi^2 chi_hat + others,
+        Q_hat_1 = 1 / chi - Q_hat,  h_1 = x / chi - h,  chi_hat_1 = others / chi^2.
     """
+    # the formulas of R for all coordinates; on S their results are replaced below
     s = solved.s
     free = solved.free
     others = solved.others_x
@@ -65,7 +81,6 @@ def answer_x(prior, solved):
     Q_hat = s / free
     h = (solved.Atu + s * prior.r) / free
     chi_hat = others / free**2
-    # on S the prior's message is in the natural view
     S = prior.S
     chi[S] = solved.chi_S
     var[S] = chi[S] ** 2 * prior.chi_hat[S] + solved.others_S
@@ -76,7 +91,13 @@ def answer_x(prior, solved):
 
 # %% ../../nbs/course/33_coupling.ipynb #ffb62b83
 def answer_u(likelihood, solved):
-    """Compute moments of u and the message to the likelihood (`message-to-rows`)."""
+    """Compute the moments of u, a `Moments`, and the message to the likelihood, a
+    `Natural`; (M,) each.
+
+    `likelihood` is the `Natural` message that came in; `solved` the `Diagonals` of the
+    solution, with t = 1 - Q_hat chi. By `message-to-rows` the message has the
+    precision V = t / chi, the field V u - A x and the noise others / chi^2.
+    """
     u = solved.u
     chi = solved.chi_u
     t = solved.t
@@ -88,7 +109,10 @@ def answer_u(likelihood, solved):
 
 # %% ../../nbs/course/33_coupling.ipynb #c0de1001
 def coupled(prior, likelihood, solved):
-    """Collect moments and messages of x and u, `Coupled`."""
+    """Return the coupling's answer, `Coupled`: the moments of x and u and the messages
+    back, from the messages that came in, `prior` (`Mixed`) and `likelihood`
+    (`Natural`), and the `Diagonals` of the solution.
+    """
     x, to_prior = answer_x(prior, solved)
     u, to_likelihood = answer_u(likelihood, solved)
     return Coupled(x, u, to_prior, to_likelihood)

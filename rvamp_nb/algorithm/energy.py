@@ -145,9 +145,7 @@ def _coupling_log_det(A, prior, rows):
         wide = lmmse.wide_matrices(A, prior, rows)
         of_rows = mirrored(wide.H) + np.diag(rows.Q_hat)
         return np.linalg.slogdet(of_rows)[1] - np.linalg.slogdet(wide.Sigma_S)[1]
-    W = np.where(prior.S, 1, np.sqrt(prior.D))
-    q = np.where(prior.S, prior.Q_hat, 1)
-    scaled = W[:, None] * lmmse.tall_form(A, prior, rows).C * W + np.diag(q)
+    scaled, _ = lmmse.scaled_system(lmmse.tall_form(A, prior, rows).C, prior)
     return np.log(rows.Q_hat).sum() + np.linalg.slogdet(scaled)[1]
 
 # %% ../../nbs/course/42_free_energy.ipynb #e88ade76
@@ -215,8 +213,7 @@ def free_energy(fit: Fit) -> float:
     >>> print(round(free_energy(rvamp(*toy()[:2], 0.6)), 4))
     -0.3261
     """
-    messages = messages_of(fit)
-    return variational(fit.problem, messages)
+    return variational(fit.problem, messages_of(fit))
 
 # %% ../../nbs/course/42_free_energy.ipynb #eb90c910
 def _prior_gains(prior, incoming, beta):

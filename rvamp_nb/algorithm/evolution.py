@@ -51,7 +51,15 @@ class Independent(NamedTuple):
         return 1 / self.ratio
 
     def reply(self, x, u, macro, power):
-        """Compute the next messages from the `Averages` of columns x and rows u."""
+        """Compute the next messages, `OrderParameters`, from the `Averages` of columns
+        x and of rows u; `power` is the mean square of the true fit.
+
+        A column with entries of variance 1/M sums the rows: it receives their averages
+        as they are. A prediction sums N columns, and its averages are those of the
+        columns times N/M. With the size k of the truth in the messages `macro` it is
+        k times the true fit plus errors: these have the mean square psi, and with the
+        true fit the mean product `lean`.
+        """
         psi = x.square / self.ratio
         lean = x.lean / self.ratio
         return OrderParameters(
@@ -67,7 +75,10 @@ class Independent(NamedTuple):
 
 
 def _predicted_power(psi, lean, k, power):
-    """Compute a prediction's mean square; `power` is that of the true fit."""
+    """Compute the mean square of a prediction, k times the true fit plus an error of
+    mean square psi; `power` is the mean square of the true fit, and `lean` the mean
+    product of both.
+    """
     return psi + 2 * k * lean + k**2 * power
 
 
@@ -207,11 +218,12 @@ def _Pi_at(law, h, more=0.0):
 
 
 def _tail_probability(law, h):
-    """Compute the probability that a mean field is as large as h or larger: in size,
-    but for a positive prior; of h's shape.
+    """Compute the probability that a mean field is as large as h or larger, of h's
+    shape: on either side of 0, or above it alone for a prior that imposes x >= 0.
 
-    The mean field of a coefficient x_0 is normal: it has the mean k Q_hat_1x x_0 and,
-    over data sets, the variance psi_hat_1x. Average over the truths of a `PiLaw`.
+    The mean field of a coefficient of the true value x_0 is normal: it has the mean
+    k Q_hat_1x x_0 and, over data sets, the variance psi_hat_1x (`OrderParameters`). The
+    probability is averaged over the true values of a `PiLaw`.
     """
     macro = law.macro
     h = np.asarray(h)[..., None]
@@ -229,21 +241,24 @@ def _tail_probability(law, h):
 
 
 def _least_field(law, reached):
-    """Find the least field h at which the bool array reached(h) is true, entry by
-    entry; each entry must stay true for larger fields.
+    """Find the least field h of features of a `PiLaw` at which the bool array
+    reached(h) is true, entry by entry, each of which must stay true for larger fields.
+    Return an array of the shape of that array.
 
     It is like bisection, with sixteen parts in place of two: sixteen fields at once
     cost little more than one.
     """
     centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
     n_columns = order_parameters.columns_of(law.prior)
-    reach = 11 + np.sqrt(n_columns)  # sds beyond which fields are negligible
+    # standard deviations of the noise beyond which fields are negligible: a normal
+    # tail beyond 11 is 2e-28, and that of a group's length begins at the root
+    reach = 11 + np.sqrt(n_columns)
     high = centre + reach * np.sqrt(law.macro.psi_hat_1x)
     low = -high if law.prior.positive else 0.0
     width = high - low
     shape = np.shape(reached(low))
     low = np.full(shape, low)
-    cuts = np.arange(1, 16).reshape((15,) + (1,) * len(shape))
+    cuts = np.arange(1, 16).reshape((15,) + (1,) * len(shape))  # on an axis in front
     for _ in range(11):  # to 16^-11, or 6e-14, of the width
         width = width / 16
         n_below = 15 - reached(low + width * cuts).sum(0)  # cuts below the field

@@ -69,6 +69,7 @@ def length_law(k, m, u):
 RADII = 24  # nodes of a panel
 _place_nodes = cache(np.polynomial.legendre.leggauss)
 REACH = 8.5  # how far the panels go, in standard deviations
+# half: .92 of the steps of three searches, Π to four digits the same; twice: the same
 
 
 def length_nodes(k, m, cut, n=RADII):
@@ -187,26 +188,30 @@ def radial_share(k, size, chi_hat, t):
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800092
 def make_isotropic(sent, message, mean):
-    """Replace a message to columns by one that is the same in all directions of a group
-    (`isotropic-message`): return a Natural, (N,) each, with
+    """Replace the coupling's message to columns by one that is the same in all
+    directions of a group (`isotropic-message`); return a Natural, (N,) each.
+
+    `sent`, a `Mixed`, is what the prior sent to the coupling: on S the precision, field
+    and noise (Q_hat, h, chi_hat), elsewhere response, mean and noise (D, r, T), alike
+    in a group. `message`, a `Natural`, is what came back. mean(values) averages (N,)
+    numbers over each group. With w the columns' responses to both, in units that are
+    the same within a group, and x their means, the new message has
 
         Q = mean(w Q_hat) / mean(w),   h + (Q - Q_hat) x,
         noise = (mean(w^2 chi_hat) + own noise * Var(w)) / mean(w)^2.
 
-    w is the response of each column in the coupling, in units that are the same within
-    a group, and x its mean. `message` is what the coupling returned for the Mixed
-    message `sent`; mean(values) averages (N,) numbers over each group.
+    By the product of both messages w is 1 / (Q_hat_sent + Q_hat) and x is w times the
+    sum of the fields. Off S, where the prior sent the precision 1 / D and the field
+    r / D, w is in units of D, which may be 0: 1 / (1 + D Q_hat), and x = w (r + D h).
     """
     S = sent.S
     Q_hat, h, chi_hat = message
-    # the response is 1 / (Q_hat_2 + Q_hat) on S, and D / (1 + D Q_hat) off it, in units
-    # of D; and x is the response times the sum of both fields, with r / D sent off S
     sent_precision = np.where(S, sent.Q_hat, 1)
-    D_or_1 = np.where(S, 1, sent.D)
-    w = 1 / (sent_precision + D_or_1 * Q_hat)
-    x = w * (np.where(S, sent.h, sent.r) + D_or_1 * h)
-    # columns that respond differently to what was sent bring noise; to r they respond
-    # by w Q_hat
+    unit = np.where(S, 1, sent.D)
+    w = 1 / (sent_precision + unit * Q_hat)
+    x = w * (np.where(S, sent.h, sent.r) + unit * h)
+    # own noise: columns of a group that respond differently to the field that was sent
+    # bring noise; they respond by w, and to a mean r by w Q_hat
     response = np.where(S, w, w * Q_hat)
     uneven = np.maximum(mean(response**2) - mean(response) ** 2, 0)
     uneven *= np.where(S, sent.chi_hat, sent.T)

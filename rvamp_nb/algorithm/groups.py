@@ -78,10 +78,12 @@ class BlockLayout:
         self.index = np.asarray(index)
         M = len(self.index)
         self.sums = csr_array((np.ones(M), self.index, np.arange(M + 1)))
-        sizes = np.bincount(index)
+        sizes = np.bincount(index)  # (G,), rows in each group
         order = np.argsort(self.index, kind="stable")  # the rows, group by group
-        size = sizes[self.index[order]]
+        size = sizes[self.index[order]]  # (M,), of the group of each of these rows
         self.members = [order[size == n].reshape(-1, n) for n in np.unique(sizes)]
+        # entry (i, j) of a group's block lies in the row of its member i of the M x M
+        # matrix, and in the column of its member j
         rows = []
         columns = []
         for m in self.members:
@@ -90,6 +92,7 @@ class BlockLayout:
             columns.append(np.broadcast_to(m[:, None], block_shape))
         self.row = self.flat(rows)
         self.col = self.flat(columns)
+        # diagonal entries in the order of their rows
         on_diagonal = np.flatnonzero(self.row == self.col)
         self.diagonal = on_diagonal[np.argsort(self.row[on_diagonal])]
 
@@ -243,32 +246,38 @@ def different_fields(A, layout):
         yield number[:, :, None] == np.arange(number.max() + 1)
 
 
+def _roots_in_directions(X, d):
+    """Compute a root, (G, D, d), of covariances X, (G, D, D), in the d <= D directions
+    in which each is largest: root root' is X, or the part of X in these directions.
+
+    All roots differ by a rotation. The symmetric one, E sqrt(v) E', changes little
+    while X changes little; for d < D the one nearest to it is taken.
+    """
+    variances, E = np.linalg.eigh(X)
+    largest = E[:, :, -d:]
+    rotation = E[:, :d, -d:]
+    if d < X.shape[-1]:
+        left, _, right = np.linalg.svd(rotation)
+        rotation = left @ right
+    size = np.sqrt(np.maximum(variances[:, None, -d:], 0))
+    return (largest * size) @ transposed(rotation)
+
+
 def _noises(X, fields, d):
     """Place nodes for the noise of G groups of n rows in the d directions in which it
     is largest; return the noise at each node, (K, G, n), and weights, (K,).
 
-    X, (G, n, n), is the noise's covariance, and `fields`, (G, n, D) bool, tells which
-    of a group's D different fields a row receives (`different_fields`). At a node xi,
-    (d,), the D fields have the noise root xi; the root, (D, d), has root root' = X
-    among the fields, or the part of X in its d largest directions.
+    X, (G, n, n), is the noise's covariance. `fields`, (G, n, D) bool, tells which of a
+    group's D different fields a row receives (`different_fields`): rows that are copies
+    have one field, and one noise.
     """
-    is_first = fields & (np.cumsum(fields, axis=1) == 1)  # one row for each field
+    # the covariance of the D fields is that of the first row with each
+    is_first = fields & (np.cumsum(fields, axis=1) == 1)
     among_fields = both_sides(is_first, X)
-    D = among_fields.shape[-1]
-    d = min(d, D)
+    d = min(d, among_fields.shape[-1])
     xi, w = joint_nodes(d)
-    variances, E = np.linalg.eigh(among_fields)
-    largest = E[:, :, -d:]
-    # of all roots that differ by a rotation take the symmetric one, E sqrt(v) E', for
-    # its nodes change little while X changes little; in fewer directions the nearest
-    # to it
-    rotation = E[:, :d, -d:]
-    if d < D:
-        left, _, right = np.linalg.svd(rotation)
-        rotation = left @ right
-    size = np.sqrt(np.maximum(variances[:, None, -d:], 0))
-    root = (largest * size) @ transposed(rotation)
-    return np.einsum("gid,kd->kgi", fields @ root, xi[:, :d]), w
+    roots = fields @ _roots_in_directions(among_fields, d)
+    return np.einsum("gid,kd->kgi", roots, xi), w
 
 
 def _systems(V, C):
@@ -307,8 +316,10 @@ class _PullProblem(NamedTuple):
 
 def group_pulls(loss, y, omega, c, V):
     """Solve u = -c l'(y, omega + V u), c > 0, for the pulls u of G groups of n rows at
-    K fields; return u and the curvature c l'', (K, G, n) each like the predictions
-    omega. y is (G, n), V (G, n, n).
+    K fields; return u and the curvature c l'', (K, G, n) each.
+
+    y, (G, n), is the target, omega, (K, G, n), the prediction without the pulls, and V,
+    (G, n, n), says how the pulls move it. Where a prediction is not finite all is nan.
     """
     n = omega.shape[-1]
     n_fields = len(omega)
@@ -432,28 +443,36 @@ class _CountMoments(NamedTuple):
     excess: np.ndarray  # (G, n, n), covariance of what is not linear in the pulls
 
 
-def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
-    """Compute the `_CountMoments` of groups of one size, drawn c times.
+def _pulls_at_nodes(loss, y, omega, w, c, V, least, stretch):
+    """Compute the pulls of groups at all nodes, (K, G, n), their slacks (I + C V)^{-1}
+    and responses (I + C V)^{-1} C, (K, G, n, n) each, with C the curvature c l''.
+    Arguments are those of `_one_count`.
+    """
+    if loss.joint:  # rows that share one loss, chapter 6.1: C is a matrix
+        u, curvature = loss.joint(y, omega, c, V)
+        slacks = np.linalg.inv(np.eye(V.shape[-1]) + curvature @ V)
+        return u, slacks, slacks @ curvature
+    u, curvature = group_pulls(loss, y, omega, c, V)
+    if loss.kinked:  # nodes miss the kinks: average the curvature around each
+        f = omega + times(V, u)
+        curvature = c * _mean_curvature(loss, y, f, w, least, stretch)
+    slacks = np.linalg.inv(_systems(V, curvature))
+    return u, slacks, slacks * curvature[..., None, :]
 
-    Their predictions are at K nodes omega, (K, G, n), with weights w; y is (G, n), V,
-    (G, n, n), the precision that they receive; least and stretch are for
-    `_mean_curvature`. The pull is split into its mean, a part linear in the noise of
-    omega, and an excess that becomes noise of the message.
+
+def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
+    """Compute the `_CountMoments` of G groups of n rows, drawn c times.
+
+    Their predictions without a pull are at K nodes omega, (K, G, n), with weights w,
+    (K,). y, (G, n), are the targets, and V, (G, n, n), the precision that the groups
+    receive; least and stretch are for `_mean_curvature`. The pull is split into its
+    mean, a part linear in the noise of omega, and an excess that becomes noise of the
+    message.
     """
     if c == 0:  # no pull at all
         zeros = 0 * V
         return _CountMoments(zeros[..., 0], zeros, np.eye(V.shape[-1]) + zeros, zeros)
-    if loss.joint:  # rows that share one loss, chapter 6.1
-        u, curvature = loss.joint(y, omega, c, V)
-        slacks = np.linalg.inv(np.eye(V.shape[-1]) + curvature @ V)
-        responses = slacks @ curvature
-    else:
-        u, curvature = group_pulls(loss, y, omega, c, V)
-        if loss.kinked:  # nodes miss the kinks: average the curvature around each
-            f = omega + times(V, u)
-            curvature = c * _mean_curvature(loss, y, f, w, least, stretch)
-        slacks = np.linalg.inv(_systems(V, curvature))
-        responses = slacks * curvature[..., None, :]
+    u, slacks, responses = _pulls_at_nodes(loss, y, omega, w, c, V, least, stretch)
     slack = np.tensordot(w, slacks, 1)
     mean = np.tensordot(w, u, 1)
     chi = np.tensordot(w, responses, 1)
@@ -672,19 +691,22 @@ def couple_blocks(A, prior_message, message):
 
 
 def _turn_back(mean, block, chi_hat, T, T_inv):
-    """Return the `_CoupledRows` of groups of one size in the coordinates of their rows:
-    u = T u' of turned pulls u', T as in `Turned`.
+    """Return the `_CoupledRows` of G groups of n rows in the rows' own coordinates, in
+    which the pulls are u = T u'; u' are those of the turned rows, T as in `Turned`.
 
-    mean, (G, n), is that of u already; `block` is what `wide_blocks` yields of u', and
-    chi_hat, (G, n), the noise of the turned rows. A covariance becomes T . T', a
-    precision T^-T . T^-1.
+    mean, (G, n), is that of u already. `block` has three arrays (G, n, n) for u', as
+    `wide_blocks` yields them: the response S, the precision times response that the
+    group receives, 1 - S, and the covariance that others' noise gives to u'. chi_hat,
+    (G, n), is the noise of the turned rows themselves, which adds S chi_hat S'.
+
+    In the rows' coordinates a covariance is T . T' and a precision T^-T . T^-1. u' has
+    sent the precision 1, so what it receives from the others is S^-1 - 1: computed as
+    S^-1 (1 - S), without a difference. A field's noise is S^-1 . S^-1 that of u'.
     """
     response, received, others_noise = block
     own_noise = (response * chi_hat[:, None]) @ transposed(response)
-    T_transposed = transposed(T)
-    # u' received a precision of 1 from its rows: with its response S that of the others
-    # is S^-1 - 1, which is S^-1 `received`, without a difference
-    to_fields = np.linalg.solve(response, T_inv)
+    T_transposed = transposed(T)  # both_sides(T', X) is T X T'
+    to_fields = np.linalg.solve(response, T_inv)  # S^-1 T^-1
     return _CoupledRows(
         mean=mean,
         chi=diagonal(both_sides(T_transposed, response)),

@@ -159,9 +159,7 @@ def norm_weights(state):
         # coordinates of precisions and noises are logarithms, those of h have a scale
         n_noisy = max(np.count_nonzero(message.chi_hat), 1)
         of_logs = np.full(len(message.Q_hat), n_noisy**-0.5)
-        length = np.linalg.norm(message.h)
-        if length == 0:
-            length = 1
+        length = np.linalg.norm(message.h) or 1.0
         of_field = np.full(len(message.h), 1 / length)
         weights += [of_logs, of_field, of_logs]
     return np.concatenate(weights)
@@ -257,13 +255,19 @@ def _is_near(proposal, plain, state):
 
 
 def _next_state(problem, current, damping, anderson=None):
-    """Return the state after a successful step, and whether it is accelerated: by
-    `anderson`, if that is passed and its proposal is near the damped state.
+    """Return the state to continue from after a successful step, and whether it is
+    accelerated.
+
+    With z and f the coordinates of the states before and after the step, the plain
+    state is damped, z + damping (f - z). `anderson` proposes another one, if it is
+    passed and the step changes the messages by at most their size; the proposal is
+    taken if it is near the plain one.
     """
     old = current.state
     new = current.new
     z, f = np.split(coordinates(old + new), 2)
     if anderson and current.change <= 1:
+        # both proposals are written into f, so that one of them needs a copy
         plain = _damp(z, f.copy(), damping)
         # the default damping, 0.7, leaves a combination undamped; smaller ones damp it
         # in proportion
@@ -367,6 +371,13 @@ class _Attempt(NamedTuple):
     floored: int  # variances set to 0
     event: str
 
+    @classmethod
+    def of(cls, step, damping, event):
+        """Describe what `iterate` yields: a `Step`, or None, its damping and event."""
+        if step is None:
+            return cls(np.nan, np.nan, damping, 0, event)
+        return cls(step.change, step.delta, damping, step.n_clipped, event)
+
 
 class Run(NamedTuple):
     """How one run of the iteration ended."""
@@ -437,9 +448,13 @@ def _reason_to_stop(attempts, last, max_iter, tol, limit):
 
 # %% ../../nbs/workshop/iteration.ipynb #a7d10e04
 def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=None):
-    """Iterate until change and delta (`Step`) are below tol, or report why not: a
-    `Run`. It ends after `max_iter` attempts at the latest, and when `WORK` reaches
-    `limit`, by default `work_limit`. Other arguments are those of `iterate`.
+    """Iterate until change and delta (`Step`) are below tol, or report why not; return
+    a `Run`.
+
+    It ends after `max_iter` attempts at the latest, when `WORK` reaches `limit`, by
+    default `work_limit`, and when it is stuck. Other arguments are those of `iterate`:
+    the first state (None for the empty model), the `damping`, what `anderson`
+    remembers from a problem nearby, and the function `take` that takes a step.
     """
     last = None
     attempts = []
@@ -447,15 +462,9 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=
     limit = limit or work_limit(problem, max_iter)
     steps = iterate(problem, state, damping, anderson=anderson, take=take)
     try:
-        for current, pace, event in steps:
-            attempt = _Attempt(np.nan, np.nan, pace, 0, event)  # one that broke down
-            if current:
-                last = current
-                attempt = attempt._replace(
-                    change=current.change,
-                    delta=current.delta,
-                    floored=current.n_clipped,
-                )
+        for current, damping_used, event in steps:
+            last = current or last  # None if this attempt broke down
+            attempt = _Attempt.of(current, damping_used, event)
             attempts.append(attempt)
             if max(attempt.change, attempt.delta) < tol:
                 break

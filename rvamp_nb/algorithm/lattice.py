@@ -40,15 +40,19 @@ class _Ends(NamedTuple):
 
 
 def _find_ends(loss, y, incoming, c, w, beta):
-    """Find where the lattice of each row ends: return `_Ends`. c and w, (K,), are
-    counts and their probabilities; `incoming` is the `Natural` message to the rows.
+    """Find where the lattice of each row ends, and whether its points can be afforded;
+    return `_Ends`.
 
-    Most fits f are around -h. A row that is drawn pulls f away, at most to the
-    minimiser for the largest count, so the lattice reaches beyond both.
+    A row's lattice is the set of evenly spaced fits f at which its loss, for the target
+    y, (M,), is computed once (`on_lattices`). c and w, (K,), are counts and their
+    probabilities; `incoming` is the `Natural` message to the rows. Most fits are around
+    the prediction -h. A row that is drawn pulls f away, at most to the minimiser for
+    the largest count, so the lattice reaches beyond both.
     """
     V, h, chi_hat = incoming
+    # how far: standard deviations of a fit, over resamples and within one; 7 of them,
+    # and up to 9, because slopes may grow like exp(f)
     sd = np.sqrt(chi_hat + V / beta)
-    # 7 standard deviations, and up to 9, because slopes may grow like exp(f)
     reach = sd * (7.0 + np.minimum(sd, 2.0))
     # tops of the posteriors: at the mean field for the largest count, and for the least
     # at fields `reach` below and above it
@@ -57,14 +61,15 @@ def _find_ends(loss, y, incoming, c, w, beta):
     top, left, right = loss.proximal(y, omega, cV)
     low = np.minimum(top + h, 0) - reach
     high = np.maximum(top + h, 0) + reach
-    # averages are right to 1e-10, so a rare count needs fewer digits
+    # how close: averages are right to 1e-10, so a rare count needs fewer digits
     digits = np.log(1e10 * w)[:, None]
     left = np.minimum(left, top)
     right = np.maximum(right, top)
     step = _find_spacing(loss, y, left, right, V, c, digits, beta)
     n_points = 1 + (high - low) / step
-    # the other rule takes 61 points for each field and count. It is accurate and
-    # cheaper for narrow posteriors (V <= beta), and misses bends in wide ones
+    # how many: the other rule, `loss.channel`, takes 61 points for each field and
+    # count. It is accurate and cheaper for narrow posteriors (V <= beta), and misses
+    # bends in wide ones
     n_affordable = np.where(V > beta, 3240, 430)
     exponent = _bound_exponent(loss, y, incoming, low, top, high, digits, c, beta)
     is_finite = np.isfinite(loss.value(y, high - h))

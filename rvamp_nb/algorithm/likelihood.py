@@ -149,22 +149,23 @@ class _Row:
         return message
 
     def pull_noise(self, slope: Array, A: TableLike, each: Array) -> Array:
-        """Compute what rows that are drawn together add to the noise of each column's
-        field.
+        """Sum the squares of what the rows add to each column's field, for its noise
+        across resamples.
 
         Parameters
         ----------
         slope : (M,) array
-            Pull of each row.
+            Slope of each row's loss: a row adds slope * A[row] to the fields.
         A : (M, N) table
             The columns.
         each : (N,) array
-            The same for rows that are drawn one by one.
+            The sum if each row is drawn by itself, slope^2 @ A^2.
 
         Returns
         -------
         (N,) array
-            Here `each`.
+            Here `each`; where rows share a count (`layout`), what they add is summed
+            before it is squared.
         """
         return each
 
@@ -330,7 +331,9 @@ def _middle(low, high, box):
 def _newton_in_box(f, low, high, last, gap, rate):
     """Return Newton's step from f towards gap = 0, or to the middle of the box [low,
     high] where that is not safe; the length that the next step must halve; and whether
-    each has converged.
+    each has converged. All are (m,) arrays, an entry for each root.
+
+    `rate` is the derivative of the gap, `last` the length that this step must halve.
     """
     step = -gap / rate
     inside = (low <= f + step) & (f + step <= high)
@@ -352,15 +355,15 @@ def count_work(numbers):
 
 # %% ../../nbs/course/32_likelihood.ipynb #pr0x0001
 class _RootSearch(NamedTuple):
-    """A search for the roots f of f - target + cV l'(y, f), which increases in f; an
-    entry for each root.
+    """A search for the roots f of f - target + cV l'(y, f), which increases in f; (m,)
+    each, an entry for each root that is still searched.
     """
 
-    place: Array  # in the answer
+    place: Array  # index of the root in the answer
     y: Array
     target: Array
     cV: Array
-    f: Array  # where it is now
+    f: Array  # the latest guess of the root
     last: Array  # length that a Newton step must halve
     low: Array  # the root is between low and high
     high: Array
@@ -368,8 +371,10 @@ class _RootSearch(NamedTuple):
 
 def _begin_search(loss, y, target, cV):
     """Begin a `_RootSearch`, (M,) each: at a Newton step from the target or, where that
-    is long, at a guess of the loss. As the slope increases, the root is between the
-    target and target - cV l'(y, target).
+    is long, at a guess of the loss.
+
+    The slope l' increases in f, so a root lies between the target and target - cV
+    l'(y, target).
     """
     slope, curvature = loss.derivatives(y, target)
     bound = target - cV * slope
@@ -380,7 +385,21 @@ def _begin_search(loss, y, target, cV):
     if far.any():
         f = np.where(far, np.clip(loss.guess(y, target, cV), low, high), f)
     place = np.arange(len(target))
-    return _RootSearch(place, y, target, cV, f, 2 * (high - low), low, high)
+    last = 2 * (high - low)  # the first Newton step may be as long as the box
+    return _RootSearch(place, y, target, cV, f, last, low, high)
+
+
+def _improve_roots(loss, search):
+    """Take one safeguarded Newton step of a `_RootSearch`: return the search from there
+    on, and whether each root has converged, (m,) bool.
+    """
+    slope, curvature = loss.derivatives(search.y, search.f)
+    gap = search.f - search.target + search.cV * slope
+    low = np.where(gap < 0, search.f, search.low)
+    high = np.where(gap > 0, search.f, search.high)
+    rate = 1 + search.cV * curvature
+    step, last, short = _newton_in_box(search.f, low, high, search.last, gap, rate)
+    return search._replace(f=search.f + step, last=last, low=low, high=high), short
 
 # %% ../../nbs/course/32_likelihood.ipynb #83f46bbc
 def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
@@ -401,24 +420,18 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
         The solutions f.
     """
     vectors = [np.ravel(v) for v in np.broadcast_arrays(y, omega, cV)]
-    now = _begin_search(loss, *vectors)
-    answer = np.empty(now.f.size)
-    numbers = 3 * answer.size  # the start, and what is done with the answer
-    for _ in range(200):
-        numbers += A_CALL + now.f.size
-        slope, curvature = loss.derivatives(now.y, now.f)
-        gap = now.f - now.target + now.cV * slope
-        low = np.where(gap < 0, now.f, now.low)
-        high = np.where(gap > 0, now.f, now.high)
-        rate = 1 + now.cV * curvature
-        step, last, short = _newton_in_box(now.f, low, high, now.last, gap, rate)
-        now = now._replace(f=now.f + step, last=last, low=low, high=high)
-        answer[now.place] = now.f
+    search = _begin_search(loss, *vectors)
+    answer = np.empty(search.f.size)
+    work = 3 * answer.size  # the start, and what is done with the answer
+    for _ in range(200):  # each step halves the box or the last step: never that many
+        work += A_CALL + search.f.size
+        search, short = _improve_roots(loss, search)
+        answer[search.place] = search.f
         if short.all():
             break
-        if short.mean() > 0.5:  # go on with the others
-            now = now._make([values[~short] for values in now])
-    count_work(numbers)
+        if short.mean() > 0.5:  # most have converged: search the others alone
+            search = search._make([values[~short] for values in search])
+    count_work(work)
     return answer.reshape(np.shape(omega))
 
 # %% ../../nbs/course/32_likelihood.ipynb #c9c97d50
@@ -456,7 +469,7 @@ class Loss(_Row):
 
     @property
     def generic(self) -> bool:
-        """As `_Row.generic`."""
+        """As `_Row.generic`: a subclass overrides none of the three."""
         own = type(self)
         general = Loss.message, Loss.channel, Loss.inner
         return (own.message, own.channel, own.inner) == general
@@ -479,7 +492,8 @@ class Loss(_Row):
     def inner(
         self, y: Array, omega: Array, c: float, V: Array, beta: float
     ) -> tuple[Array, Array, Array]:
-        """Compute how strongly a row pulls, given its prediction and count.
+        """Compute how strongly a row pulls, given its prediction and count: at beta =
+        inf u = -c l'(y, f) at the proximal point f; at finite beta a posterior mean.
 
         Parameters
         ----------
@@ -497,7 +511,7 @@ class Loss(_Row):
         Returns
         -------
         tuple of three (K, M) arrays
-            The pull u, its response to the field, and 1 - V response.
+            The pull u, its response to the field, and its slack 1 - V response.
         """
         if np.isfinite(beta):
             return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
@@ -522,7 +536,8 @@ class Loss(_Row):
         Returns
         -------
         (4, M) array
-            Mean, response, excess, and slack E[1 - V response].
+            Mean and response of the pull; its excess, the variance beyond response^2
+            chi_hat; and its slack, the mean of 1 - V response.
         """
         return _averaged_pull(self, y, incoming, c, beta)
 
@@ -547,11 +562,14 @@ class Loss(_Row):
         (K, 4, M) array
             The answer of `channel` at each count.
         """
-        own = type(self)
-        is_general = own.inner is Loss.inner and own.channel is Loss.channel
-        if is_general and beta < np.inf:
+        # a lattice sums the posterior of `Loss.inner`, which is not that of a subclass
+        # with an inner posterior or an average of its own
+        if self.generic and beta < np.inf:
             return on_lattices(self, y, incoming, c, w, beta)
-        return np.array([self.channel(y, incoming, count, beta) for count in c])
+        parts = []
+        for count in c:
+            parts.append(self.channel(y, incoming, count, beta))
+        return np.array(parts)
 
     def message(
         self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
@@ -692,17 +710,45 @@ def _field_spread(loss, chi_hat):
     return np.sqrt(chi_hat.max()) * max(1.0, 0.36 / loss.length_scale)
 
 # %% ../../nbs/course/32_likelihood.ipynb #2f465637
-_NO_PULL = np.array([[0.0], [0.0], [0.0], [1.0]])  # the four parts, for a count of 0
 _KINKED = 4.0  # the spread of which a kinked loss has the nodes at least: 53
 # half: Π off by .0002 from Huber's closed form, not .00003; twice: .000003, and slower
 
 
-def _averaged_pull(loss, y, incoming, c, beta):
-    """Average a row's pull at a count c over its field, by numerical integration: mean,
-    response, excess and slack as in `Loss.channel`, an array (4, M).
+def _average_over_field(loss, y, incoming, c, beta):
+    """Average the pull of rows, at a count c > 0, over nodes of their field that they
+    share; return mean, response, excess and slack as in `Loss.channel`, (M,) each.
+
+    The field is h + s xi with s = sqrt(chi_hat) and xi standard normal. The excess is
+    the pull's variance beyond its linear part, response * (field - h).
     """
-    parts = np.tile(_NO_PULL, len(y))
-    if c == 0:
+    V, h, chi_hat = incoming
+    s = np.sqrt(chi_hat)
+    spread = _field_spread(loss, chi_hat)
+    xi, w = _field_grid(max(spread, _KINKED) if loss.kinked else spread)
+    field = h + np.multiply.outer(xi, s)
+    pull, responses, slacks = loss.inner(y, -field, c, V, beta)
+    mean = w @ pull
+    chi = w @ responses
+    slack = w @ slacks
+    # where the curvature jumps nodes miss the response; by Stein's lemma it is
+    # E[xi pull] / s, but without noise, s = 0, there is nothing to divide by
+    if loss.kinked:
+        noisy = s > 1e-6 * np.abs(h)
+        by_stein = (w * xi) @ (pull - mean) / np.where(noisy, s, 1)
+        chi = np.where(noisy, by_stein, chi)
+        # the message's precision is slack / chi: it must stay positive
+        slack = np.where(noisy, np.maximum(1 - V * chi, 1e-12), slack)
+    excess = w @ (pull - mean - chi * (field - h)) ** 2
+    return mean, chi, excess, slack
+
+
+def _averaged_pull(loss, y, incoming, c, beta):
+    """Compute `Loss.channel` by numerical integration: mean, response, excess and slack
+    of each row's pull at a count c, an array (4, M).
+    """
+    parts = np.zeros((4, len(y)))
+    if c == 0:  # no pull at all
+        parts[3] = 1
         return parts
     # rows of a similar spread share their nodes
     levels = np.searchsorted(_SPREADS, np.sqrt(incoming.chi_hat))
@@ -710,25 +756,8 @@ def _averaged_pull(loss, y, incoming, c, beta):
         members = np.flatnonzero(levels == level)
         n_blocks = -(-len(members) // 1000)  # 1,000 rows at once stay in the cache
         for rows in np.array_split(members, n_blocks):
-            V, h, chi_hat = (view[rows] for view in incoming)
-            spread = _field_spread(loss, chi_hat)
-            if loss.kinked:
-                spread = max(spread, _KINKED)
-            xi, w = _field_grid(spread)
-            s = np.sqrt(chi_hat)
-            field = h + np.multiply.outer(xi, s)
-            pull, response, slack = loss.inner(y[rows], -field, c, V, beta)
-            mean = w @ pull
-            chi = w @ response
-            slack = w @ slack
-            # nodes miss the kinks of a pull: Stein's lemma needs no response
-            if loss.kinked:
-                noisy = s > 1e-6 * np.abs(h)
-                by_stein = (w * xi) @ (pull - mean) / np.where(noisy, s, 1)
-                chi = np.where(noisy, by_stein, chi)
-                slack = np.where(noisy, np.maximum(1 - V * chi, 1e-12), slack)
-            excess = w @ (pull - mean - chi * (field - h)) ** 2
-            parts[:, rows] = mean, chi, excess, slack
+            block = Natural(*(values[rows] for values in incoming))
+            parts[:, rows] = _average_over_field(loss, y[rows], block, c, beta)
     return parts
 
 # %% ../../nbs/course/32_likelihood.ipynb #bdec2278
@@ -743,7 +772,7 @@ def _total(incoming, weights, parts):
     """
     V, h, chi_hat = incoming
     mean, chi, _, slack = np.tensordot(weights, parts, 1)
-    m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)
+    m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)  # at each count, (K, M)
     # the law of total variance: within a count, and between counts
     squares = excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2
     noise = np.tensordot(weights, squares, 1)
@@ -761,26 +790,33 @@ def _support(counts):
     return c[often], w[often] / w[often].sum()
 
 # %% ../../nbs/course/32_likelihood.ipynb #1117ab2f
+def _log_z(loss, y, omega, c, V, beta):
+    """Compute (1/beta) log z of rows at a count c, in the shape of their predictions
+    omega, (K, M): z is the integral of exp(-beta (c l(y, f) + (f - omega)^2 / (2 V)))
+    over the fit f. At beta = inf it is the largest value of the exponent, over beta.
+    """
+    if np.isfinite(beta):
+        if c == 0:  # a Gaussian of variance V / beta
+            return np.log(2 * np.pi * V / beta) / (2 * beta) + 0 * omega
+        return _posterior_of_fit(loss, y, omega, c, V, beta)[3]
+    if c == 0:  # the fit is the prediction
+        return np.zeros_like(omega)
+    f = loss.proximal(y, omega, c * V)
+    slope, _ = loss.derivatives(y, f)
+    # the top is where f - omega = -c V l'(y, f)
+    return -c * loss.value(y, f) - V * (c * slope) ** 2 / 2
+
+
 def _expected_log_z(loss, y, incoming, counts, beta):
-    """Average (1/beta) log z of every row, (M,), over its field and its count, as in
-    `Loss.log_partition`; at beta = inf the maximum of the exponent.
+    """Compute `Loss.log_partition`, (M,): `_log_z` less log(V) / (2 beta), averaged
+    over each row's field and count.
     """
     V, h, chi_hat = incoming
     xi, w = _field_grid(_field_spread(loss, chi_hat))
     omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
-    cold = np.isinf(beta)
     total = -np.log(V) / (2 * beta)
-    flat = 0 * V if cold else np.log(2 * np.pi * V / beta) / (2 * beta)
     for c, weight in zip(*_support(counts)):
-        if c == 0:
-            log_z = flat + 0 * omega
-        elif cold:
-            f = loss.proximal(y, omega, c * V)
-            pull = c * loss.derivatives(y, f)[0]
-            log_z = -c * loss.value(y, f) - V * pull**2 / 2
-        else:
-            log_z = _posterior_of_fit(loss, y, omega, c, V, beta)[3]
-        total = total + weight * (w @ log_z)
+        total = total + weight * (w @ _log_z(loss, y, omega, c, V, beta))
     return total
 
 # %% ../../nbs/course/32_likelihood.ipynb #f2478a78
@@ -956,18 +992,22 @@ LossLike = Squared | Loss | Literal["squared", "logistic", "poisson", "huber"]
 
 # %% ../../nbs/course/32_likelihood.ipynb #66bfd865
 def _posterior_of_fit(loss, y, omega, c, V, beta):
-    """Compute the pull, the response, 1 - V response, and (1/beta) log z of the density
-    exp(-beta (c l(y, f) + (f - omega)^2 / (2 V))) of a row's fit f at finite beta; four
-    arrays of the shape of omega. The integral is a sum over 61 nodes around the top.
+    """Compute the pull, the response, 1 - V response, and (1/beta) log z of a row at
+    finite beta; four arrays of the shape of omega.
+
+    Its fit f has the density exp(-beta (c l(y, f) + (f - omega)^2 / (2 V))) / z. With
+    means over it, the pull is -c <l'>, the response c beta Cov(l', f) / V, and 1 - V
+    response is beta Var(f) / V. The integrals are sums over 61 nodes around the top.
     """
     top = loss.proximal(y, omega, c * V)
     at_top = loss.value(y, top)
     slope, curvature = loss.derivatives(y, top)
     steep = np.sqrt(1 + c * V * curvature)
+    width = np.sqrt(V / beta) / steep  # of the top, where it is like a Gaussian
+    # nodes in t, f = top + width sinh(gamma t) / gamma: close at the top, wide in the
+    # tails. The steeper the top, the wider are the tails beside it, and gamma
     gamma = 0.25 + 0.2 * np.log(steep)
-    width = np.sqrt(V / beta) / steep
-    t = np.linspace(-7, 7, 61).reshape(-1, *[1] * np.ndim(top))
-    # in t = arsinh the tails, wider than the top of a steep loss, are covered, too
+    t = np.linspace(-7, 7, 61).reshape((-1,) + (1,) * np.ndim(top))
     d = width * np.sinh(gamma * t) / gamma
     # differences from the top, as large terms of the exponent cancel
     bend = loss.value(y, top + d) - at_top - d * slope

@@ -120,30 +120,35 @@ def take_entries(vectors, places):
 
 
 def mixed_extrinsic(moments, incoming, S):
-    """Compute the extrinsic message without cancellation, coordinate by coordinate in
-    the view that stays finite (`mixed-message`), for Q_hat > 0: on S, (N,) bool, the
-    natural one. S must leave out rho = 0 and take in rho = 1; rho > 1/2 is a good rule.
+    """Compute the `extrinsic` message as a `Mixed`, without cancellation: each
+    coordinate is in the view in which its message is finite (`mixed-message`).
 
-    chi may be 0 off S. chi_hat and T may be negative by rounding and are returned so.
-    A ValueError if rho or rho_bar is missing, or S puts a coordinate into a view in
-    which it is infinite.
+    `moments` are those of the factor, with rho and rho_bar; chi may be 0 off S.
+    `incoming` is the `Natural` message that it received, with Q_hat > 0. S, (N,) bool,
+    says where the natural view (Q_hat, h, chi_hat) is used. Elsewhere it is the moment
+    view: response D = 1 / Q_hat, mean r = h / Q_hat and variance T = chi_hat / Q_hat^2.
+    S must leave out rho = 0, where Q_hat is infinite, and take in rho = 1, where D is;
+    rho > 1/2 is a good rule.
+
+    chi_hat and T may be negative by rounding and are returned so. A ValueError if rho
+    or rho_bar is missing, or S puts a coordinate into a view in which it is infinite.
     """
     S = np.asarray(S, dtype=bool)
     _check_views(moments, S)
-    Q_hat, h, chi_hat, D, r, T = np.zeros((6,) + S.shape)
-    x = take_entries(moments, S)
-    cavity = take_entries(incoming, S)
-    Q_hat[S] = cavity.Q_hat * x.rho_bar / x.rho
-    h[S] = x.mean / x.chi - cavity.h
-    chi_hat[S] = x.var / x.chi**2 - cavity.chi_hat
+    sent = Mixed(S, *np.zeros((6,) + S.shape))
+    own_S = take_entries(moments, S)
+    received_S = take_entries(incoming, S)
+    sent.Q_hat[S] = received_S.Q_hat * own_S.rho_bar / own_S.rho
+    sent.h[S] = own_S.mean / own_S.chi - received_S.h
+    sent.chi_hat[S] = own_S.var / own_S.chi**2 - received_S.chi_hat
     R = ~S
-    x = take_entries(moments, R)
-    cavity = take_entries(incoming, R)
-    chi = x.rho / cavity.Q_hat
-    D[R] = chi / x.rho_bar
-    r[R] = (x.mean - chi * cavity.h) / x.rho_bar
-    T[R] = (x.var - chi**2 * cavity.chi_hat) / x.rho_bar**2
-    return Mixed(S, Q_hat, h, chi_hat, D, r, T)
+    own_R = take_entries(moments, R)
+    received_R = take_entries(incoming, R)
+    chi = own_R.rho / received_R.Q_hat
+    sent.D[R] = chi / own_R.rho_bar
+    sent.r[R] = (own_R.mean - chi * received_R.h) / own_R.rho_bar
+    sent.T[R] = (own_R.var - chi**2 * received_R.chi_hat) / own_R.rho_bar**2
+    return sent
 
 # %% ../../nbs/course/24_messages.ipynb #check07
 def _check_views(moments, S):

@@ -161,22 +161,23 @@ def columns_of(prior):
 
 
 def nodes_of_fields(effects, macro, prior, beta=np.inf):
-    """Place nodes for the mean fields of coefficients, k Q_hat x_0 plus data noise of
-    variance psi_hat: return values of the truth (K,), the first of them 0; fields at
-    nodes of the noise for each, (n, K); and their probabilities (n, K), with the sum 1.
+    """Place nodes for averages over the mean fields of coefficients. Return values of
+    the truth x_0, (K,), the first of them 0; the fields at nodes of the noise for each
+    value, (n, K); and their probabilities, (n, K), with the sum 1.
 
-    The truth follows a law `effects` such as `ConstantSignal`; `macro` are
-    `OrderParameters`.
+    The mean field of a coefficient is k Q_hat x_0 plus data noise of variance psi_hat;
+    k, Q_hat and psi_hat, those of 1x, are in the `OrderParameters` macro. The truth
+    follows a law `effects`, such as `ConstantSignal`.
     """
     x_0, share = effects.nodes()
     mean = macro.k * macro.Q_hat_1x * x_0
     centre = make_message(macro.Q_hat_1x, mean, macro.psi_hat_1x)
-    # nodes are dense where the averages bend; of many penalties about three, evenly
-    # chosen, stand for all
+    # nodes are dense where the averages bend. A penalty that is drawn has a case, with
+    # bends, for each value: about three of them, evenly chosen, stand for all
     cases = prior.cases()
-    step = max(1, len(cases) // 3)
+    every = max(1, len(cases) // 3)
     bends = []
-    for _, case in cases[::step]:
+    for _, case in cases[::every]:
         for place, width in case.bends(centre.Q_hat, beta):
             # the noise of resampling smooths a bend
             bends.append((place, np.sqrt(np.square(width) + macro.chi_hat_1x)))

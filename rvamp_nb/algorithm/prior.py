@@ -25,9 +25,15 @@ from ..validation import check_array, check_field
 # %% ../../nbs/course/31_prior.ipynb #05f616d6
 @np.errstate(under="ignore")
 def thresholded(incoming, lam):
-    """Average the soft threshold of the Lasso over a Gaussian field, Q_hat > 0, for
-    fixed penalties lam >= 0, one or (N,). Return mean and variance across resamples,
-    P[x != 0] and P[x = 0], (N,) each.
+    """Average the soft threshold of the Lasso over a Gaussian field; return mean and
+    variance of x across resamples, P[x != 0] and P[x = 0], (N,) each.
+
+    `incoming` is a `Natural` with Q_hat > 0: the field h' has the mean h and the
+    variance chi_hat. lam >= 0, one or (N,), are fixed penalties.
+
+    Q_hat x is the ramp (h' - lam)_+ minus the ramp (-h' - lam)_+, of which one is 0.
+    With means up and down and variances v_up and v_down of the two, its mean is up -
+    down, and its variance v_up + v_down + 2 up down.
     """
     Q_hat, h, chi_hat = incoming
     size = np.abs(h)
@@ -35,20 +41,24 @@ def thresholded(incoming, lam):
     noisy = chi_hat > 0
     unit = np.where(noisy, s, 1.0)
     beyond = np.array([h - lam, -h - lam])  # the upper and the lower threshold
+    # at s = 1: what noise adds to a ramp's mean, its variance, and P[ramp > 0]
     lift, v, P = noisy_ramp(beyond, unit)
-    m_up, m_down = np.maximum(beyond, 0) + s * lift  # of the positive, the negative x
-    var = chi_hat * v.sum(0) + 2 * m_up * m_down
+    up, down = np.maximum(beyond, 0) + s * lift
+    var = chi_hat * v.sum(0) + 2 * up * down
     Pi = np.where(noisy, P.sum(0), size > lam)
     Pi_bar = np.where(noisy, 1 - Pi, size <= lam)
-    near_1 = noisy & (Pi > 0.5)  # where 1 - Pi loses digits
-    arguments = np.broadcast_arrays(size, lam, unit)
-    Pi_bar[near_1] = inside(*(values[near_1] for values in arguments))
-    return (m_up - m_down) / Q_hat, var / Q_hat / Q_hat, Pi, Pi_bar
+    # 1 - Pi loses digits near 1: there P[|h'| <= lam] is computed by itself
+    near_1 = noisy & (Pi > 0.5)
+    size, lam, unit = np.broadcast_arrays(size, lam, unit)
+    Pi_bar[near_1] = inside(size[near_1], lam[near_1], unit[near_1])
+    return (up - down) / Q_hat, var / Q_hat / Q_hat, Pi, Pi_bar
 
 # %% ../../nbs/course/31_prior.ipynb #5e1ec7ed1
 @np.errstate(under="ignore")
 def selected(incoming, lam, positive=False):
-    """Compute P[x != 0] of `thresholded` (or `one_sided`); 1 without any threshold."""
+    """Compute P[x != 0] of `thresholded`, or of `one_sided` where `positive`, (N,); 1
+    without any threshold.
+    """
     _, h, chi_hat = incoming
     s = np.sqrt(chi_hat)
     size = h if positive else np.abs(h)
@@ -298,10 +308,12 @@ class Prior:
         bool
             False where `Pi` is an AttributeError.
         """
-        if type(self).Pi is not Prior.Pi:
+        if type(self).Pi is not Prior.Pi:  # the subclass has probabilities of its own
             return True
         if np.isfinite(beta):
             return False
+        # a coefficient is exactly zero with a probability if a whole interval of fields
+        # makes it zero
         low, high = self.zero_fields()
         return bool(np.any(low < high))
 
@@ -604,27 +616,34 @@ class Penalty(Prior):
         return np.where((x < 0) & self.positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
 
     def channel(self, incoming: Natural, beta: float) -> Array:
-        """See `Prior.channel`, in closed form at beta = inf or without a threshold.
-
-        Rows of the answer are mean, chi, var, rho and rho_bar. With the threshold t and
-        the added precision k a coefficient has the precision Q = Q_hat + k, so that chi
-        is Pi / Q, rho is Q_hat chi, and 1 - rho is (Q_hat P[x = 0] + k) / Q.
-        """
+        """See `Prior.channel`, in closed form at beta = inf or without a threshold."""
         Q_hat, h, chi_hat = incoming
         t, k = self.split()
-        Q = Q_hat + k + 0 * t
-        is_linear = np.equal(t, 0) & (not self.positive)
-        if np.isinf(beta) or np.all(is_linear):
-            mean, var, Pi, Pi_bar = self.in_noise(Natural(Q_hat + k, h, chi_hat), t)
-            rho_bar = (Q_hat * Pi_bar + k) / Q
-            moments = np.array([mean, Pi / Q, var, Pi * (Q_hat / Q), rho_bar])
-        else:
-            moments = super().channel(incoming, beta)
-        # without a threshold the answer is linear, and exact at any beta
-        if is_linear.any():
-            linear = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
-            moments = np.where(is_linear, linear, moments)
-        return moments
+        is_bent = np.not_equal(t, 0) | self.positive
+        if is_bent.all():
+            return self._bent_channel(incoming, beta)
+        # without a threshold x = h' / Q is linear in the field h', exactly at any beta
+        Q = Q_hat + k
+        linear = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
+        if not is_bent.any():
+            return linear
+        return np.where(is_bent, self._bent_channel(incoming, beta), linear)
+
+    def _bent_channel(self, incoming, beta):
+        """Compute `channel` of coefficients with a threshold: mean, chi, var, rho and
+        rho_bar, (5, N).
+
+        With the added precision k a coefficient has the precision Q = Q_hat + k. At
+        beta = inf chi = Pi / Q, rho = Q_hat chi and rho_bar = (Q_hat P[x = 0] + k) / Q.
+        """
+        if np.isfinite(beta):
+            return super().channel(incoming, beta)
+        Q_hat, h, chi_hat = incoming
+        t, k = self.split()
+        Q = Q_hat + k
+        mean, var, Pi, Pi_bar = self.in_noise(Natural(Q, h, chi_hat), t)
+        rho_bar = (Q_hat * Pi_bar + k) / Q
+        return np.array([mean, Pi / Q, var, Pi * (Q_hat / Q), rho_bar])
 
     def cases(self) -> list[tuple[float, Prior]]:
         """See `Prior.cases`: the values of the random factor."""
@@ -648,10 +667,10 @@ class Penalty(Prior):
         """See `Prior.Pi`; at beta = inf and with a threshold."""
         if not self.selects(beta):
             return super().Pi(incoming, beta)
-        Pi = 0
-        for weight, case in self.cases():
-            Pi = Pi + weight * selected(incoming, case.threshold(), self.positive)
-        return Pi
+        return sum(
+            weight * selected(incoming, case.threshold(), self.positive)
+            for weight, case in self.cases()
+        )
 
     def selects(self, beta: float) -> bool:
         """See `Prior.selects`."""
@@ -706,24 +725,33 @@ class Laplace(Penalty):
 _legendre = cache(np.polynomial.legendre.leggauss)
 
 
-def field_nodes(incoming, bends, n=8, far=7.5):
-    """Return nodes xi and weights w, (K, N) each, for averages over a field's standard
-    normal noise: Gauss-Legendre with n nodes on each panel. Panels are cut at -3, 0, 3
-    and around the bends of a response, pairs of place and width as in `Prior.bends`,
-    and end `far` standard deviations from 0.
+def _find_edges(h, s, bends, far):
+    """Find the edges of the panels of `field_nodes`, (P + 1, N), in ascending order,
+    for fields of mean h and standard deviation s.
     """
-    h = incoming.h
-    s = np.sqrt(incoming.chi_hat)
     edges = [cut + 0 * h for cut in (-far, -3, 0, 3, far)]
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # where s = 0
         for place, width in bends:
             edges += [(place + side * width - h) / s for side in (-6, 0, 6)]
-    edges = np.sort(np.clip(np.nan_to_num(edges), -far, far), axis=0)
-    x, w = (v.reshape((-1,) + (1,) * np.ndim(h)) for v in _legendre(n))
-    middle = (edges[1:] + edges[:-1]) / 2
-    half = (edges[1:] - edges[:-1]) / 2
-    xi = (middle[:, None] + half[:, None] * x).reshape((-1,) + np.shape(h))
-    w = (half[:, None] * w).reshape(xi.shape) * phi(xi)
+    return np.sort(np.clip(np.nan_to_num(edges), -far, far), axis=0)
+
+
+def field_nodes(incoming, bends, n=8, far=7.5):
+    """Return nodes xi and weights w, (K, N) each, for averages over a field's standard
+    normal noise: the field is h + sqrt(chi_hat) xi.
+
+    Gauss-Legendre takes n nodes on each panel. Panels are cut at -3, 0, 3 and around
+    the `bends` of a response, pairs of place and width as in `Prior.bends`, and end
+    `far` standard deviations from 0.
+    """
+    h = incoming.h
+    edges = _find_edges(h, np.sqrt(incoming.chi_hat), bends, far)
+    # axes: panels, nodes of a panel, columns
+    middle = (edges[1:] + edges[:-1])[:, None] / 2
+    half_width = (edges[1:] - edges[:-1])[:, None] / 2
+    places, shares = np.reshape(_legendre(n), (2, n) + (1,) * np.ndim(h))
+    xi = (middle + half_width * places).reshape((-1,) + np.shape(h))
+    w = (half_width * shares).reshape(xi.shape) * phi(xi)
     w = w / w.sum(0)
     # mean 0 and variance 1 to the last digit: linear responses are averaged exactly
     xi = xi - (w * xi).sum(0)
@@ -732,8 +760,12 @@ def field_nodes(incoming, bends, n=8, far=7.5):
 # %% ../../nbs/course/31_prior.ipynb #61f3234c
 @np.errstate(under="ignore")
 def _by_nodes(prior, incoming, beta):
-    """Average a prior's inner posterior over the field by numerical integration; return
-    E (1/beta) log z, mean, chi, var, rho and rho_bar, an array (6, N).
+    """Average `Prior.inner` over the field by numerical integration; return an array
+    (6, N): E (1/beta) log z, then mean, chi, var, rho and rho_bar.
+
+    The field is h + s xi with s = sqrt(chi_hat); nodes xi of the standard normal and
+    their weights w are those of `field_nodes`, closer where the response bends. By
+    Stein's lemma the mean response is chi = E[xi inner_mean] / s.
     """
     Q_hat, h, chi_hat = incoming
     xi, w = field_nodes(incoming, prior.bends(Q_hat, beta))
@@ -741,7 +773,8 @@ def _by_nodes(prior, incoming, beta):
     log_z, inner_mean, response = prior.inner(h + s * xi, Q_hat, beta)
     mean = (w * inner_mean).sum(0)
     deviation = inner_mean - mean
-    # Stein's lemma needs no smooth response, but divides by the noise
+    # Stein's lemma needs no smooth response, but divides by the noise: at this limit
+    # the deviation has lost six of its sixteen digits
     noisy = s > 1e-6 * np.abs(h)
     by_stein = (w * deviation * xi).sum(0) / np.where(noisy, s, 1)
     chi = np.where(noisy, by_stein, (w * response).sum(0))
@@ -752,10 +785,13 @@ def _by_nodes(prior, incoming, beta):
 # %% ../../nbs/course/31_prior.ipynb #z3r0fld1
 @np.errstate(all="ignore")
 def _ends_of_zero(prior, Q_hat):
-    """Compute `Prior.zero_fields` by halving, for Q_hat, (1,) or (N,)."""
-    if type(prior).inner is Prior.inner:  # of other priors nothing is known
+    """Compute `Prior.zero_fields` by halving, for Q_hat, (1,) or (N,): the lowest and
+    the highest field at which `inner` has the mean 0, (2,) or (2, N).
+    """
+    if type(prior).inner is Prior.inner:  # not defined by the subclass: no interval
         return np.zeros(2)
-    # halving in the arsinh of the field, up to 1e130, to the last digit
+    # the mean rises with the field: the low end is where it reaches 0, the high end
+    # where it leaves 0. Halving in the field's arsinh, up to 1e130, to the last digit
     low = np.full((2, len(Q_hat)), -300.0)
     high = -low
     for _ in range(90):
@@ -786,8 +822,14 @@ def _share_between(incoming, low, high):
 
 # %% ../../nbs/course/31_prior.ipynb #8d9d556b
 def _half_line(a):
-    """Compute log integral, mean and variance of exp(a z - z^2/2) on z > 0."""
-    # 2 exp(a^2/2) Phi(a); beyond 20, Phi is 1
+    """Compute log Z, mean and variance of the density exp(a z - z^2/2) / Z on z > 0;
+    arrays of the shape of a.
+
+    With the normal density phi and distribution Phi, Z = sqrt(2 pi) exp(a^2/2) Phi(a),
+    the mean is m = a + phi(a) / Phi(a), and the variance 1 - m (m - a). Far below zero
+    these cancel, and the moments of `tail_moments` are taken.
+    """
+    # 2 exp(a^2/2) Phi(a), which overflows for a > 38; beyond 20, Phi is 1
     scaled = erfcx(-np.minimum(a, 20.0) / 2**0.5)
     log_Phi = np.log(scaled) + np.log(np.pi / 2) / 2
     log_Z = np.where(a > 20, a**2 / 2 + np.log(2 * np.pi) / 2, log_Phi)
@@ -803,9 +845,12 @@ def _half_line(a):
 
 # %% ../../nbs/course/31_prior.ipynb #c5aee55e
 def _in_field(field, t, k, Q_hat, beta, positive):
-    """Compute (1/beta) log z, mean and response of a coefficient in a known field, for
-    the penalty t |x| + k x^2 / 2 and, where `positive`, x >= 0; arrays of the shape of
-    `field`.
+    """Compute (1/beta) log z, mean and response of a coefficient x in a known field;
+    arrays of the shape of `field`.
+
+    The penalty is t |x| + k x^2 / 2 and, where `positive`, x >= 0. So x has the density
+    exp(-beta (t |x| + Q x^2 / 2 - field x)) / z with Q = Q_hat + k. At beta = inf it is
+    at its top: the field beyond the threshold t, divided by Q.
     """
     Q = Q_hat + k
     if np.isinf(beta):
@@ -814,17 +859,19 @@ def _in_field(field, t, k, Q_hat, beta, positive):
         log_z = (up**2 + down**2) / (2 * Q)
         response = ((up > 0) | (down > 0)) / Q
         return log_z, (up - down) / Q, response
-    # at finite beta the posterior is a mixture of two half-lines, x > 0 and x < 0
+    # at finite beta the posterior is a mixture of two half-lines, x > 0 and x < 0;
+    # z = |x| / scale has the density of `_half_line` on each
     scale = (beta * Q) ** -0.5
-    log_a, m_a, v_a = _half_line(beta * scale * (field - t))
+    log_up, mean_up, var_up = _half_line(beta * scale * (field - t))
     if positive:
-        return (log_a + np.log(scale)) / beta, scale * m_a, v_a / Q
-    log_b, m_b, v_b = _half_line(beta * scale * (-field - t))
-    w = expit(log_a - log_b)
-    mean = scale * (w * m_a - (1 - w) * m_b)
-    var = w * v_a + (1 - w) * v_b + w * (1 - w) * (m_a + m_b) ** 2
-    log_z = (np.logaddexp(log_a, log_b) + np.log(scale)) / beta
-    return log_z, mean, var / Q
+        return (log_up + np.log(scale)) / beta, scale * mean_up, var_up / Q
+    log_down, mean_down, var_down = _half_line(beta * scale * (-field - t))
+    w = expit(log_up - log_down)  # P[x > 0]
+    mean = scale * (w * mean_up - (1 - w) * mean_down)
+    between = w * (1 - w) * (mean_up + mean_down) ** 2
+    var = w * var_up + (1 - w) * var_down + between  # in units of scale^2
+    log_z = (np.logaddexp(log_up, log_down) + np.log(scale)) / beta
+    return log_z, mean, var / Q  # the response is beta scale^2 var
 
 # %% ../../nbs/course/31_prior.ipynb #e510e437
 @np.errstate(under="ignore")
@@ -978,11 +1025,7 @@ class SpikeSlab(Prior):
     def __post_init__(self):
         owner = "SpikeSlab: "
         rule = "one number in (0, 1]"
-
-        def is_share(p):
-            return (p > 0) & (p <= 1)
-
-        _check_fields(self, "inclusion", is_share, rule, owner)
+        _check_fields(self, "inclusion", lambda p: (p > 0) & (p <= 1), rule, owner)
         rule = "one number in (0, inf]"
         _check_fields(self, "slab_variance", lambda v: v > 0, rule, owner)
 

@@ -81,25 +81,19 @@ def message_to_coupling(x, incoming, data_precision):
     # below 1e-3 the natural view, which divides by rho, would lose more
     is_loose = (x.rho > 1e-3) & (D_in_units > 100)
     S = (x.rho > 0.5) | is_loose
+    sent = mixed_extrinsic(x, incoming, S)
+    # both variances are differences, with rounding errors of 1e-13 of what is
+    # subtracted; a negative one beyond these is counted
     divisor = np.where(S, 1, x.rho_bar)
-    # errors of the two differences chi_hat and T: 1e-13 of what is subtracted
-    rounding = {"chi_hat": 1e-13 * incoming.chi_hat, "T": 1e-13 * x.var / divisor**2}
-    message, n_clipped = _floor(mixed_extrinsic(x, incoming, S), rounding)
+    n_clipped = np.count_nonzero(sent.chi_hat < -1e-13 * incoming.chi_hat)
+    n_clipped += np.count_nonzero(sent.T < -1e-13 * x.var / divisor**2)
+    message = sent._replace(
+        chi_hat=np.maximum(sent.chi_hat, 0.0), T=np.maximum(sent.T, 0.0)
+    )
     # copies to all digits share their coefficient by this ridge; others change in the
     # eleventh digit
     ridge = np.where(is_loose, 1e-11 * data_precision, 0.0)
     return message, ridge, n_clipped
-
-
-def _floor(message, rounding):
-    """Set negative variances to 0; return also how many were beyond rounding."""
-    floored = {}
-    count = 0
-    for name, error in rounding.items():
-        variance = message._asdict()[name]
-        count += int((variance < -error).sum())
-        floored[name] = np.maximum(variance, 0.0)
-    return message._replace(**floored), count
 
 # %% ../../nbs/workshop/step.ipynb #12000201
 def _pooled(prior, values):
@@ -208,7 +202,8 @@ def _floor_noise(message):
     """Set negative noises of a message to 0; return it, and how many there were."""
     if not isinstance(message, Natural):  # blocks are sums of squares
         return message, 0
-    return _floor(message, {"chi_hat": 0.0})
+    n_clipped = np.count_nonzero(message.chi_hat < 0)
+    return message._replace(chi_hat=np.maximum(message.chi_hat, 0.0)), n_clipped
 
 
 def _add_ridge(to_prior, old, replies):

@@ -190,9 +190,13 @@ class WeightedLoss(_Weighted, Loss):
         return np.isinf(beta) or alike or isinstance(self.loss, Squared)
 
     def asked(self, y: Array, beta: float) -> tuple[Any, ...]:
-        """Return the loss that computes the message, and what it takes for y. The plain
-        loss can do it where `translates`. Where it cannot, one is made whose "y" are
-        numbers of rows, by which it finds target, weight and offset of each.
+        """Return a loss that computes the rows' messages, the "y" that it takes, and
+        the weights and offsets that its answer still lacks.
+
+        Where the answer `translates`, this is the plain loss with the target itself,
+        and weights and offsets are put in by `scaled-row`. At finite beta it may not:
+        then it is a loss whose "y" are the numbers of the rows, by which it looks up
+        the target, weight and offset of each, so that its answer lacks nothing.
 
         Parameters
         ----------
@@ -204,11 +208,11 @@ class WeightedLoss(_Weighted, Loss):
         Returns
         -------
         loss : Loss
-            The plain one, or that of numbered rows.
+            The plain loss, or one of numbered rows.
         y : (M,) array
-            What it takes for y.
+            The target, or the numbers of the rows.
         weight, offset : (M,) arrays, or 1 and 0
-            What to translate its answer by: nothing, where rows are numbered.
+            Those of the rows; 1 and 0 where the loss has them.
         """
         if self.translates(beta):
             y, weight, offset = self.known(y)

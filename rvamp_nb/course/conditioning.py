@@ -25,7 +25,7 @@ from ..algorithm.clusters import put_in_clusters
 from ..algorithm.groups import GroupedLoss
 from ..algorithm.iteration import Anderson, iterate
 from ..algorithm.lmmse import map_chunks
-from ..algorithm.messages import Natural, coordinates, from_coordinates
+from ..algorithm.messages import coordinates, from_coordinates, take_entries
 from ..algorithm.prior import Penalty
 from ..algorithm.problem import Breakdown
 from ..algorithm.row_blocks import noise_of_groups
@@ -78,8 +78,7 @@ def restrict(fit, columns):
         prior = WithIntercept(prior, len(columns))
         in_messages = np.append(columns, N)
     # messages to single columns: a cluster is put together below, by its new numbers
-    to_prior = fit.messages.to_prior.alone()
-    to_prior = Natural(*(field[in_messages] for field in to_prior))
+    to_prior = take_entries(fit.messages.to_prior.alone(), in_messages)
     state = fit.messages._replace(to_prior=to_prior)
     blocks = [columns.searchsorted(block) for block in fit.column_clusters]
     return put_in_clusters(p._replace(A=A, prior=prior), state, blocks, len(columns))
@@ -96,23 +95,34 @@ def _has_settled(step, enough):
 
 
 def _solve_pattern(problem, state, anderson):
-    """Iterate a pattern's problem until it settles, from a state, or anew if that
-    fails; return the last step, None without success, and the number of steps.
+    """Iterate a pattern's problem until it settles: from a state, and if that fails
+    from the empty model. Return the last step, None without success, and the number of
+    steps. `anderson` is as in `_iterate_until_settled`.
+    """
+    step, n_steps = _iterate_until_settled(problem, state, anderson)
+    if step is None:
+        step, n_more = _iterate_until_settled(problem, None, anderson)
+        n_steps += n_more
+    return step, n_steps
 
-    `anderson` accelerates the iterations of all patterns: what it has learned of one
-    holds for the next, but after a breakdown it begins afresh.
+
+def _iterate_until_settled(problem, start, anderson):
+    """Iterate from a state, or None for the empty model; return the last step, None if
+    it has not settled in `MOST_STEPS` or has broken down, and the number of steps.
+
+    `anderson` accelerates the iterations of all patterns. What it has learned of one
+    holds for the next, but after a breakdown it forgets it.
     """
     n_steps = 0
-    for start in (state, None):
-        anderson.pause()  # between two iterations the messages jump
-        iteration = iterate(problem, start, anderson=anderson)
-        try:
-            for step, _, _ in islice(iteration, MOST_STEPS):
-                n_steps += 1
-                if step and _has_settled(step, PATTERN_TOL):
-                    return step, n_steps
-        except (Breakdown, np.linalg.LinAlgError):
-            anderson.reset()
+    anderson.pause()  # between two iterations the messages jump
+    iteration = iterate(problem, start, anderson=anderson)
+    try:
+        for step, _, _ in islice(iteration, MOST_STEPS):
+            n_steps += 1
+            if step and _has_settled(step, PATTERN_TOL):  # None: a failed attempt
+                return step, n_steps
+    except (Breakdown, np.linalg.LinAlgError):
+        anderson.reset()
     return None, n_steps
 
 
@@ -208,16 +218,26 @@ def row_scores(fit, columns):
     always or never selected counts nothing.
     """
     doubt = (fit.Pi * (1 - fit.Pi))[columns]
-    loss = fit.problem.likelihood
-    if isinstance(loss, GroupedLoss):
+    if isinstance(fit.problem.likelihood, GroupedLoss):
         parts = noise_of_groups(fit)[:, columns]  # (G, n)
         shares = parts / np.maximum(parts.sum(0), 1e-300)
         return shares**2 @ doubt
     A = pick_columns(fit.problem.A, columns)
-    var = fit.last.u.var  # v, (M,)
+    scores = _scores_of_single_rows(A, fit.last.u.var, doubt)
+    # rows that are drawn together have the sum of their scores
+    unit, _ = sampling_units(fit.problem.counts, len(scores))
+    return np.bincount(unit, scores)
 
-    # two passes over chunks X of rows, for a share needs the noise of its column, which
-    # all rows make; of two tuples `map_chunks` joins the first and adds the second
+
+def _scores_of_single_rows(A, var, doubt):
+    """Compute the `row_scores` of the rows of A, (M, n), with the variances v, (M,), of
+    their messages and the doubt Pi (1 - Pi) of the columns, (n,).
+
+    A table in chunks of rows is read twice, since a share needs the noise of its
+    column, to which all rows add.
+    """
+
+    # of the two tuples `map_chunks` joins the first, and adds up the second
     def sum_noise(X, var):
         return (), (var @ X[:, :] ** 2,)
 
@@ -228,8 +248,7 @@ def row_scores(fit, columns):
         return (var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ()
 
     (scores,), _ = map_chunks(A, sum_shares, (var,))
-    unit, _ = sampling_units(fit.problem.counts, len(var))
-    return np.bincount(unit, scores)
+    return scores
 
 
 @dataclass(frozen=True, repr=False)
@@ -359,21 +378,21 @@ def _average_patterns(fit, parts, columns):
     Return them and a dict of the patterns without a fit, which count as the fit without
     conditions: {"pattern (0, 1)": its weight}.
     """
-    whole = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
-    # clusters of columns are averaged over nodes: of each pattern over a part of them,
-    # one part after the other
+    moments = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
+    # clusters of columns are averaged over `NODES` nodes. The patterns share them:
+    # each takes the next n_nodes of them, `SOME` at least, from number `first` on
     n_nodes = max(NODES // len(parts), SOME)
     mixed = 0.0
     unsolved = {}
     for k, (weight, chosen, part) in enumerate(parts):
         if part is None:
             unsolved[f"pattern {chosen}"] = weight
-            moments = whole[:, columns]
+            mixed += weight * moments[:, columns]
         else:
-            moments = moments_of(part, n_nodes, k * n_nodes % NODES)
-        mixed += weight * moments
-    whole[:, columns] = mixed
-    return whole, unsolved
+            first = k * n_nodes % NODES
+            mixed += weight * moments_of(part, n_nodes, first)
+    moments[:, columns] = mixed  # on other columns patterns do not differ
+    return moments, unsolved
 
 
 @numpy_errors(under="ignore")

@@ -36,11 +36,13 @@ def toy(M=14, N=6):
 
 # %% ../../nbs/course/38_micro.ipynb #26m00011
 class Message(NamedTuple):
-    """Hold what a factor receives: a precision, and a field's mean and variance."""
+    """A message to a factor about each coordinate, of a field that differs between
+    resamples.
+    """
 
-    Q_hat: np.ndarray
-    h: np.ndarray
-    chi_hat: np.ndarray
+    Q_hat: np.ndarray  # precision
+    h: np.ndarray  # mean of the field over resamples
+    chi_hat: np.ndarray  # its variance over resamples
 
 # %% ../../nbs/course/38_micro.ipynb #26m00013
 def above(a, s):
@@ -51,7 +53,11 @@ def above(a, s):
 
 
 def prior(message, lam):
-    """Compute mean, response to the field and variance of x; how often it is not 0."""
+    """Return moments of the coefficients x over resamples, and Pi, all (N,).
+
+    The moments are mean, response to the field, and variance; Pi is the share of
+    resamples in which a coefficient is not 0. The message is to the prior.
+    """
     Q_hat, h, chi_hat = message
     up, down = (above(sign * h - lam, np.sqrt(chi_hat)) for sign in (1, -1))
     Pi, mean, square = up[0] + down[0], up[1] - down[1], up[2] + down[2]
@@ -62,7 +68,11 @@ COIN = ((0, 0.5), (1, 0.5))  # how often a row is drawn, and with which probabil
 
 
 def likelihood(message, y, law=COIN):
-    """Compute mean, response and variance of the weighted residuals."""
+    """Return moments of the weighted residuals u = c (y - Ax), (M,) each.
+
+    They are mean, response to the field and variance over resamples. The message is to
+    the rows.
+    """
     Q_hat, h, chi_hat = message
     slope = sum(p * c / (1 + c * Q_hat) for c, p in law)
     square = sum(p * (c / (1 + c * Q_hat)) ** 2 for c, p in law)
@@ -71,72 +81,94 @@ def likelihood(message, y, law=COIN):
 
 # %% ../../nbs/course/38_micro.ipynb #26m00018
 def passed_on(answer, message):
-    """Return the message to send: moments, minus the message received."""
+    """Return the message that a factor sends: its moments as a message, minus the
+    message that it received.
+    """
     mean, chi, var = answer
     Q_hat, h, chi_hat = message
     return Message(1 / chi - Q_hat, mean / chi - h, var / chi**2 - chi_hat)
 
 
 def passed_on_inverted(answer, message, Pi):
-    """Return D, r, T, which stay finite where a coefficient is never selected."""
+    """Return the message that the prior sends as D = 1 / Q_hat, r = h / Q_hat and
+    T = chi_hat / Q_hat**2, which stay finite where a coefficient is never selected.
+    """
     mean, chi, var = answer
     zero = np.maximum(1 - Pi, 1e-6)  # how often it is 0
     own_var = np.maximum(var - chi**2 * message.chi_hat, 0)
     return chi / zero, (mean - chi * message.h) / zero, own_var / zero**2
 
 # %% ../../nbs/course/38_micro.ipynb #26m00021
-def coupling(A, D, r, T, of_u):
-    """Compute the coefficients' mean, and both messages: to prior, to likelihood."""
-    Q_hat, h, chi_hat = of_u
+def coupling(A, D, r, T, from_rows):
+    """Return the mean of the coefficients, (N,), and the messages to prior and rows.
+
+    D, r, T, (N,), are the message of the prior, and Q_hat, h, chi_hat, (M,), that of
+    the rows. With G, (M, M), the inverse of diag(Q_hat) + A diag(D) A', the pulls of
+    the rows are u = G (h - A r), (M,), and the mean is r + D A'u. B = A'GA, (N, N), has
+    the diagonal b, and G the diagonal g. A message leaves out what its receiver has
+    sent: variances are sums over the others, and to the prior
+
+        Q_hat = b / (1 - D b),  h = (A'u + b r) / (1 - D b);
+
+    the one to the rows is 1 / g - Q_hat, u / g - h.
+    """
+    Q_hat, h, chi_hat = from_rows
     G = np.linalg.inv(np.diag(Q_hat) + (A * D) @ A.T)
-    u, back = G @ (h - A @ r), A.T @ G
-    B, g = back @ A, np.diag(G)
-    b = np.diag(B)
+    u = G @ (h - A @ r)
+    back = A.T @ G
+    B = back @ A
+    b, g = np.diag(B), np.diag(G)
+    # variance that each coefficient, then each row, has from all others
     others = (B - np.diag(b)) ** 2 @ T + back**2 @ chi_hat
     free = 1 - D * b
-    to_x = Message(b / free, (A.T @ u + b * r) / free, others / free**2)
+    to_prior = Message(b / free, (A.T @ u + b * r) / free, others / free**2)
     of_rows = (G - np.diag(g)) ** 2 @ chi_hat + back.T**2 @ T
-    return r + D * (A.T @ u), to_x, Message(1 / g - Q_hat, u / g - h, of_rows / g**2)
+    to_rows = Message(1 / g - Q_hat, u / g - h, of_rows / g**2)
+    return r + D * (A.T @ u), to_prior, to_rows
 
 # %% ../../nbs/course/38_micro.ipynb #26m00025
 class Found(NamedTuple):
-    """Of each coefficient over all resamples: mean, variance, how often it is not 0."""
+    """Moments of each coefficient over all resamples, (N,) each, and how they came."""
 
     mean: np.ndarray
     var: np.ndarray
-    Pi: np.ndarray
+    Pi: np.ndarray  # share of resamples in which it is not 0
     field: Message  # what the prior received last
     n_iter: int
     gap: float  # between the means of prior and coupling: small if converged
 
 
 def rvamp(A, y, lam, law=COIN, tol=1e-10, max_iter=500):
-    """Fit the Lasso, half the sum of squares plus lam times that of absolute values, to
-    all resamples of the rows of A (M, N) and y (M,) at once.
+    """Return moments of the Lasso's coefficients over all resamples, `Found`.
 
-    A law is pairs (count of a row, probability). In each turn prior and likelihood
-    answer the messages that they received, and the coupling sends both new ones, until
-    it has the means of the prior. Returns `Found`.
+    The Lasso of a resample minimises half the sum of squares, of rows that count c
+    times each, plus lam times the sum of absolute coefficients. A is (M, N), y is (M,),
+    and a law is pairs (count c of a row, its probability).
+
+    Three factors send messages: the prior knows lam, the likelihood y and the law, the
+    coupling A. In each turn prior and likelihood answer the messages that they
+    received, and the coupling answers both, until its means of the coefficients are
+    within `tol` of the prior's (chapters 3.4 and 3.5).
     """
     mean_count = sum(p * c for c, p in law)
     var_count = sum(p * c**2 for c, p in law) - mean_count**2
-    squares = A**2
     # the first messages: all coefficients are 0, and each row by itself
-    h = mean_count * A.T @ y
-    to_x = Message(mean_count * squares.sum(0), h, var_count * squares.T @ y**2)
-    to_u = Message(squares.sum(1) / A.shape[1], 0 * y, 0 * y)
+    squares = A**2
+    to_prior = Message(
+        mean_count * squares.sum(0), mean_count * A.T @ y, var_count * squares.T @ y**2
+    )
+    to_rows = Message(squares.sum(1) / A.shape[1], 0 * y, 0 * y)
     for n_iter in range(1, max_iter + 1):
-        of_prior, Pi = prior(to_x, lam)
-        D, r, T = passed_on_inverted(of_prior, to_x, Pi)
-        of_u = passed_on(likelihood(to_u, y, law), to_u)
-        joint_mean, new_to_x, new_to_u = coupling(A, D, r, T, of_u)
-        mean, _, var = of_prior
-        fit = Found(mean, var, Pi, to_x, n_iter, np.abs(joint_mean - mean).max())
+        (mean, chi, var), Pi = prior(to_prior, lam)
+        D, r, T = passed_on_inverted((mean, chi, var), to_prior, Pi)
+        from_rows = passed_on(likelihood(to_rows, y, law), to_rows)
+        joint_mean, next_to_prior, next_to_rows = coupling(A, D, r, T, from_rows)
+        fit = Found(mean, var, Pi, to_prior, n_iter, np.abs(joint_mean - mean).max())
         if fit.gap < tol:
             break
-        # half of the way, for the messages not to swing
-        to_x = Message(*np.add(to_x, new_to_x) / 2)
-        to_u = Message(*np.add(to_u, new_to_u) / 2)
+        # half of the way: whole steps would overshoot, and might swing for ever
+        to_prior = Message(*np.add(to_prior, next_to_prior) / 2)
+        to_rows = Message(*np.add(to_rows, next_to_rows) / 2)
     return fit
 
 # %% ../../nbs/course/38_micro.ipynb #26m00028

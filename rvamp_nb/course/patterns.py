@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithm.likelihood import Loss
-from ..algorithm.messages import Moments, Natural
+from ..algorithm.messages import Moments, Natural, take_entries
 from ..algorithm.resampling import Discrete, Grouped, Stratified, Subsample
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt002
@@ -85,20 +85,25 @@ class PerRowLoss(Loss):
     layout = property(lambda self: self.loss.layout)
 
     def message(self, y, incoming, counts, beta=np.inf):
-        """Compute the loss's moments and message, each row under its own law of counts;
-        `counts` is not used.
+        """Return `Moments` of the rows and the message that they send, of the kind of
+        the incoming one: those of `loss`, each row under its own law of counts.
+
+        y, (M,), is the target and `incoming` the message to the rows: a `Natural` of
+        (M,) arrays, or one in blocks if rows are drawn in groups (the loss then has a
+        `layout`). `counts` is not used, for the laws are here; see `Loss.message`.
         """
-        if self.loss.layout:  # in groups, chapter 5.2
+        if self.loss.layout:
+            # a block belongs to several rows: all blocks under each law, then a choice
             answers = [self.loss.message(y, incoming, law, beta) for law in self.laws]
             moments, sent = zip(*answers)
             moments = _choose_by_group(self.which, moments)
             return moments, _choose_by_group(self.which, sent)
-        moments = np.empty((5, len(y)))
-        sent = np.empty((3, len(y)))
+        moments = np.empty((len(Moments._fields), len(y)))
+        sent = np.empty((len(Natural._fields), len(y)))
         for k in np.unique(self.which):
             rows = np.flatnonzero(self.which == k)
             loss = self.loss.of(rows)
-            received = Natural(*(field[rows] for field in incoming))
+            received = take_entries(incoming, rows)
             answer = loss.message(y[rows], received, self.laws[k], beta)
             moments[:, rows], sent[:, rows] = answer
         return Moments(*moments), Natural(*sent)
@@ -121,11 +126,16 @@ def sampling_units(counts, M):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt0x1
 class _PatternPlan(NamedTuple):
-    """Plan of the patterns of some chosen units, out of G."""
+    """Plan of the patterns of some chosen units, out of G.
 
-    others: np.ndarray  # (G,): the number of the law of each unit that is not chosen
+    A pattern says in which piece of its law the count of each chosen unit is, (K,)
+    ints. `weight_and_laws(pieces)` returns its probability, and a list of laws: first
+    those of the units that are not chosen, then one for each piece.
+    """
+
+    others: np.ndarray  # (G,): the number of the law of each unit, if not chosen
     n_pieces: int  # of the law of a chosen unit
-    weight_and_laws: Callable  # of the pieces chosen, (K,): last the chosen units' laws
+    weight_and_laws: Callable
 
 
 def _plan_patterns(law, G, rows):
@@ -148,10 +158,11 @@ def _plan_without_replacement(law, inner, G, rows):
     most; with strata, a fixed number of each.
 
     `law` is the law of the counts, `inner` the Subsample inside it, and `rows`, (K,),
-    are the chosen units. The weight of a pattern is the probability to draw or leave
-    them one after the other: of n units of the stratum that are left, d for d places,
-    the next is drawn with probability d / n. This is also the rate of each unit that
-    is not chosen, once all chosen ones have their counts.
+    are the chosen units; their two pieces are 0, left out, and 1, drawn. The weight of
+    a pattern is the probability to draw or leave them one after the other: with n units
+    of the stratum left for d places, the next is drawn with probability d / n, and left
+    out with (n - d) / n. Once all chosen units have their counts, d / n is the rate at
+    which each of the other units of the stratum is drawn.
     """
     stratum = np.zeros(G, dtype=int)
     n_strata = 1
@@ -166,17 +177,18 @@ def _plan_without_replacement(law, inner, G, rows):
 
     def without_replacement(chosen):
         weight = 1.0
+        # d and n of each stratum, before the next chosen unit
         places = drawn.copy()
-        left = sizes.copy()
-        # d and n of each stratum, after one chosen unit and the next
-        for k, inside in zip(stratum[rows], chosen):
-            weight *= (places[k] if inside else left[k] - places[k]) / left[k]
-            places[k] -= inside
-            left[k] -= 1
+        units = sizes.copy()
+        for k, is_drawn in zip(stratum[rows], chosen):
+            ways = places[k] if is_drawn else units[k] - places[k]
+            weight *= ways / units[k]
+            places[k] -= is_drawn
+            units[k] -= 1
         if not weight:
             return 0.0, []  # there is no such sample
         # one law for each stratum, then those of a chosen unit: left out, or drawn
-        rates = np.append(places / np.maximum(left, 1), [0, 1])
+        rates = np.append(places / np.maximum(units, 1), [0, 1])
         return float(weight), list(map(_law_of_rate, rates))
 
     return _PatternPlan(stratum, 2, without_replacement)
@@ -185,7 +197,7 @@ def _plan_without_replacement(law, inner, G, rows):
 class Pattern(NamedTuple):
     """The counts of a few rows, and what they say about the others (`pattern`)."""
 
-    weight: float
+    weight: float  # its probability
     chosen: tuple  # which piece of its law the count of each chosen row is in
     which: np.ndarray  # (M,): the number of each row's law ...
     laws: list  # ... in this list
@@ -214,7 +226,8 @@ def patterns(counts, M, rows):
         weight, laws = plan.weight_and_laws(chosen)
         if not weight:  # no resample has these counts
             continue
-        which = plan.others.copy()
-        which[rows] = len(laws) - pieces + np.array(chosen, dtype=int)
-        listed.append(Pattern(weight, chosen, which[unit], laws))
+        law_of_unit = plan.others.copy()
+        # the laws of the pieces are the last in the list
+        law_of_unit[rows] = len(laws) - pieces + np.array(chosen, dtype=int)
+        listed.append(Pattern(weight, chosen, law_of_unit[unit], laws))
     return listed

@@ -62,8 +62,9 @@ def _is_range(spec):
 
 # %% ../../nbs/workshop/pictures.ipynb #cb70e19e
 def _outputs(draw, values, places):
-    """Call ``draw(**values)``; return what it prints, displays and draws, as notebook
-    outputs, and close its figures. `places` are those of `_picture`.
+    """Return what ``draw(**values)`` prints, displays and draws, as notebook outputs.
+
+    Its figures are closed. `places` are those of `_picture`.
     """
     import matplotlib.pyplot as plt
     from IPython.utils.capture import capture_output
@@ -101,24 +102,23 @@ def _new_figures(before):
 
 
 def _picture(fig, places):
-    """Render a figure as a notebook output.
+    """Return a figure as a notebook output, a dict with the picture as PNG.
 
-    `places`, {number of axes: positions}, keeps the axes where the first picture had
-    them, so that nothing jumps.
+    `places`, {number of axes: their positions}, is filled by the first figure that has
+    so many axes. All that follow have their axes there, so that nothing jumps.
     """
     from PIL import Image
 
     n_axes = len(fig.axes)
     for ax in fig.axes:
         _plain_ticks(ax)
-    if places.get(n_axes):
+    if n_axes in places:
         # arranging axes anew takes longer than drawing them
         fig.set_layout_engine("none")
         for ax, place in zip(fig.axes, places[n_axes]):
             ax.set_position(place)
     fig.canvas.draw()
-    if not places.get(n_axes):
-        places[n_axes] = [ax.get_position() for ax in fig.axes]
+    places.setdefault(n_axes, [ax.get_position() for ax in fig.axes])
     png = io.BytesIO()
     pixels = np.asarray(fig.canvas.buffer_rgba())
     # packed to be quick rather than small
@@ -145,16 +145,13 @@ def _plain_ticks(ax):
                 axis.set_major_formatter(ten)
 
 # %% ../../nbs/workshop/pictures.ipynb #719eba7c
-# {box: the function that redraws its picture}, by which a test moves a control
+# {box: the function that its controls call}: tests find all boxes of a page here, move
+# their controls, and put them back without a call. It keeps no box alive.
 _live = weakref.WeakKeyDictionary()
 
 
 def sliders(draw, **controls):
-    """Put controls above a picture that is redrawn whenever one of them is released: an
-    ipywidgets.VBox of the controls and, as last child, the ``Output`` with the picture.
-    An exception while a control moves stands there as an error output; what `draw`
-    raises at its first call is raised. A ValueError for a specification that makes no
-    sense.
+    """Put controls above a picture that is redrawn whenever one of them is released.
 
     Parameters
     ----------
@@ -166,34 +163,54 @@ def sliders(draw, **controls):
         numbers if all four are), a list of numbers for a slider over them or of other
         things for a menu (both start at the first), ``True`` or ``False`` for a tick
         box, or any ipywidgets widget.
+
+    Returns
+    -------
+    ipywidgets.VBox
+        The controls and, as last child, the ``Output`` with the picture. An exception
+        while a control moves stands there as an error output.
+
+    Raises
+    ------
+    ValueError
+        For a specification that makes no sense. What `draw` raises when it is called
+        first is raised as it is.
     """
     w = import_extra("ipywidgets", "course")
     knobs = {name: _control(name, spec) for name, spec in controls.items()}
-    out = w.Output()
-    places = {}  # of axes, as the first picture has them: for all that follow
+    output = w.Output()
+    places = {}  # of axes, see `_picture`: from the first picture, for all that follow
 
-    def redraw():
-        values = {name: knob.value for name, knob in knobs.items()}
-        out.outputs = _outputs(draw, values, places)
-
-    def on_move(_):
+    def on_move(change):
         try:
-            redraw()
-        except Exception as e:
-            error = dict(
-                output_type="error",
-                ename=type(e).__name__,
-                evalue=str(e),
-                traceback=format_exception(e),
-            )
-            out.outputs = (error,)
+            _redraw(draw, knobs, output, places)
+        except Exception as problem:
+            output.outputs = (_error_output(problem),)
 
-    redraw()
+    _redraw(draw, knobs, output, places)
     for knob in knobs.values():
         knob.observe(on_move, "value")
-    box = w.VBox(list(knobs.values()) + [out])
+    box = w.VBox(list(knobs.values()) + [output])
     _live[box] = on_move
     return box
+
+
+def _redraw(draw, knobs, output, places):
+    """Call `draw` with the values of the knobs, {name: widget}, and put what it shows
+    into the `Output`.
+    """
+    values = {name: knob.value for name, knob in knobs.items()}
+    output.outputs = _outputs(draw, values, places)
+
+
+def _error_output(problem):
+    """Return an exception as a notebook output."""
+    return dict(
+        output_type="error",
+        ename=type(problem).__name__,
+        evalue=str(problem),
+        traceback=format_exception(problem),
+    )
 
 
 def still(draw, **values):

@@ -72,7 +72,11 @@ def refits_in_bytes(draws):
 
 # %% ../../nbs/workshop/widgets.ipynb #x62tabl1
 def _message_on_scale(fit, shown, unit):
-    """Return the message behind p̄₁ of each coefficient, (n, 3), on its scale."""
+    """Return the message to the prior about each coefficient `shown`, (n, 3).
+
+    These are precision, mean and variance of its field, from which its density p̄₁ is
+    made, for coefficients that are multiplied by `unit`, (n,).
+    """
     message = np.array(p1(fit, shown).incoming)
     if not (message[2] > 0).all():
         raise ValueError(
@@ -83,7 +87,9 @@ def _message_on_scale(fit, shown, unit):
 
 
 def _penalty(fit, shown, unit):
-    """Return the penalties t |x| + k x^2 / 2 that may be charged, and their weights."""
+    """Return the penalties t |x| + k x^2 / 2 that a resample may draw, as a dict: their
+    `weights`, and t and k of each, (n,), for coefficients multiplied by `unit`.
+    """
     weights = []
     thresholds = []
     curvatures = []
@@ -95,67 +101,73 @@ def _penalty(fit, shown, unit):
     return dict(weights=weights, t=thresholds, k=curvatures)
 
 
+def _joint_normals(fits, shown, unit):
+    """Return means, (n,), and covariances, the upper triangles as vectors, of the joint
+    normal density p̄₂ of the coefficients: a list of each, for the fits in order.
+    """
+    upper = np.triu_indices(len(shown))
+    unit_products = np.outer(unit, unit)
+    means = []
+    covariances = []
+    for fit in fits:
+        density = p2(fit, shown)
+        means.append(density.mean * unit)
+        covariances.append((density.covariance * unit_products)[upper])
+    return means, covariances
+
+
 def explorer_table(fits, start, shown, names, unit=1.0):
     """Return the numbers that the page of `explore` needs, as a dict.
 
-    `fits`, an array (L, T, D), are fits at L penalties, T sizes of resamples and D laws
-    of the penalty; `start` is the place of the fit at which the page begins. The
-    coefficients `shown`, (n,) int, have these names and are multiplied by `unit`.
-
-    Penalties (`lams`) are relative to that of the start; `messages`, (L, T, D, n, 3),
-    make p̄₁, and `means`, (L, n), and `covariances`, the upper triangles, p̄₂;
-    `penalties` and `drawn` are those of the D laws, and `taus` the mean counts.
+    `fits` is an array (L, T, D) of fits: at L penalties, T mean counts of a row in a
+    resample, and D laws by which resamples draw their penalty. `start` is the place of
+    the fit at which the page begins, (3,). The coefficients `shown`, (n,) ints, are
+    called by `names` and multiplied by `unit`, (n,) or a number.
     """
     unit = np.broadcast_to(unit, len(shown)) * 1.0
     at_penalty, at_size, at_law = start
     first = fits[at_penalty, at_size, at_law]
-    upper = np.triu_indices(len(shown))
-    unit_products = np.outer(unit, unit)
-    lams = []
-    means = []
-    covariances = []
-    for fit in fits[:, at_size, at_law]:
-        density = p2(fit, shown)
-        lams.append(np.max(p1(fit, shown).prior.lam))
-        means.append(density.mean * unit)
-        covariances.append((density.covariance * unit_products)[upper])
+    fits_along_path = fits[:, at_size, at_law]
+    lams = [np.max(p1(fit, shown).prior.lam) for fit in fits_along_path]
+    means, covariances = _joint_normals(fits_along_path, shown, unit)
     messages = [_message_on_scale(fit, shown, unit) for fit in fits.flat]
     laws = [_penalty(fit, shown, unit) for fit in fits[at_penalty, at_size]]
     taus = [fit.problem.counts.mean for fit in fits[at_penalty, :, at_law]]
-    beta = None
+    beta = None  # infinity, which JSON does not have
     if np.isfinite(first.problem.beta):
         beta = float(first.problem.beta)
     return dict(
         names=list(map(str, names)),
-        beta=beta,
+        beta=beta,  # inverse temperature
         start=list(map(int, start)),
-        lams=(np.array(lams) / lams[at_penalty]).tolist(),
+        lams=(np.array(lams) / lams[at_penalty]).tolist(),  # (L,), relative to start
         lamNames=[f"{lam:.3g}" for lam in lams],
-        positive=bool(p1(first, shown).prior.positive),
-        penalties=laws,
-        messages=_packed(messages),
-        means=_packed(means),
-        covariances=_packed(covariances),
-        taus=list(map(float, taus)),
-        drawn=[len(law["weights"]) > 1 for law in laws],
+        positive=bool(p1(first, shown).prior.positive),  # no coefficient below 0
+        penalties=laws,  # D of them
+        messages=_packed(messages),  # (L, T, D, n, 3), for the densities p̄₁
+        means=_packed(means),  # (L, n), for the joint density p̄₂
+        covariances=_packed(covariances),  # (L, n (n + 1) / 2)
+        taus=list(map(float, taus)),  # (T,), mean counts
+        drawn=[len(law["weights"]) > 1 for law in laws],  # (D,): is a penalty drawn?
     )
 
 # %% ../../nbs/workshop/widgets.ipynb #x62step1
 def with_steps(table, fit, shown, unit=1.0):
-    """Add the steps of the iteration, from the empty model until the fit's tolerance,
-    to the dict of the page.
+    """Return the dict of the page with the steps of the iteration, from the empty model
+    until the fit's tolerance.
 
-    Of each step and each coefficient shown these are the message and the moments: the
-    three numbers of `_message_on_scale`, mean and variance, (steps, n, 5) in all.
+    `steps`, (steps, n, 5), has for each coefficient `shown`, (n,), the three numbers of
+    `_message_on_scale`, mean and variance. `deltas` has for each step how far the
+    moments of prior and coupling are apart.
     """
     most_steps = 40  # on the page
     steps = []
     deltas = []
-    # of an attempt that failed the step is None
     for step, _, _ in iterate(fit.problem):
-        if step is None:
+        if step is None:  # an attempt that failed
             continue
-        message = _message_on_scale(replace(fit, last=step), shown, unit)
+        fit_so_far = replace(fit, last=step)
+        message = _message_on_scale(fit_so_far, shown, unit)
         x = step.coupled.x
         moments = np.array([x.mean[shown] * unit, x.var[shown] * unit**2]).T
         steps.append(np.hstack([message, moments]))
@@ -166,24 +178,22 @@ def with_steps(table, fit, shown, unit=1.0):
     return dict(table, steps=_packed(steps), deltas=deltas)
 
 
-def _chain(fit, changes, bar=None):
-    """Fit a sequence of problems that differ a little more from that of a fit with each
-    change; return the fits.
+def _fit_in_sequence(fit, changes, bar=None):
+    """Return fits of problems that differ from that of `fit` more and more, a list.
 
-    A change is a dict of fields of the `Problem`, such as its prior. Each fit begins at
-    the state foreseen from those before it. The list ends before the first that does
-    not converge.
+    `changes` are dicts of fields of the `Problem`, such as its prior, one for each fit.
+    A fit begins where the messages of those before it point to. The list ends before
+    the first that does not converge. `bar` is a progress bar, or None.
     """
     fits = []
-    states = [(0.0, fit.messages)]  # of the last fits, with their numbers
-    anderson = Anderson(fit.problem.A)
-    # four digits, as a picture shows no more; where all is empty steps are endless
-    tol = max(fit.tol, 1e-4)
-    max_iter = max(fit.n_iter, 60)
-    damping = 0.7  # share of a step that is taken
+    messages = [(0.0, fit.messages)]  # of the last fits, with their numbers
+    anderson = Anderson(fit.problem.A)  # accelerates; it learns from all fits
+    tol = max(fit.tol, 1e-4)  # a picture shows four digits
+    max_iter = max(fit.n_iter, 60)  # in an empty model steps may go on for ever
+    damping = 0.7  # share of a step that is taken: whole ones may overshoot
     for k, change in enumerate(changes, 1):
         problem = fit.problem._replace(**change)
-        start = foreseen(states, k)
+        start = foreseen(messages, k)
         step = step_for(problem.A)
         done = run(problem, start, tol, max_iter, damping, anderson, step)
         anderson.pause()  # between two problems the messages jump
@@ -192,25 +202,26 @@ def _chain(fit, changes, bar=None):
         if done.failure:
             break
         fits.append(replace(fit, problem=problem, last=done.last))
-        states = states[-3:] + [(k, done.last.state)]  # four, for a cubic
+        messages = messages[-3:] + [(k, done.last.state)]  # four determine a cubic
     return fits
 
 
 def with_temperatures(table, fit, shown, unit=1.0, bar=None):
-    """Add fits at inverse temperatures to the dict of the page: from that of the noise,
-    at which the fit is Bayes's posterior, to infinity, where it is a point.
+    """Return the dict of the page with fits at inverse temperatures beta.
+
+    beta goes from 1 / noise variance, at which the fit is Bayes's posterior, in steps
+    of 2 to 128 times that, and to infinity, where `fit` is and where a resample has one
+    answer. `tempered`, (betas, n, 3), has the messages about the coefficients `shown`,
+    (n,), multiplied by `unit`. `bar` is a progress bar, or None.
     """
     residuals = fit.problem.y - fit.problem.A @ fit.last.coupled.x.mean
     noise_variance = np.mean(residuals**2)
-    # in units of the noise's, from the coldest: each begins at a colder one
-    ratios = 2.0 ** np.arange(7, -1, -1)
-    changes = [dict(beta=ratio / noise_variance) for ratio in ratios]
-    fits = _chain(fit, changes, bar)
-    ratios = ratios[: len(fits)]  # warmer ones did not converge
-    # the page begins at the warmest
-    ratios = ratios[::-1]
-    fits = fits[::-1] + [fit]
-    messages = [_message_on_scale(each, shown, unit) for each in fits]
+    ratios = 2.0 ** np.arange(8)  # of beta to 1 / noise variance
+    # from the coldest to the warmest, as each fit begins at those before it
+    changes = [dict(beta=ratio / noise_variance) for ratio in ratios[::-1]]
+    fits = _fit_in_sequence(fit, changes, bar)[::-1]
+    ratios = ratios[len(ratios) - len(fits) :]  # the warmest may not converge
+    messages = [_message_on_scale(each, shown, unit) for each in fits + [fit]]
     return dict(
         table,
         betas=(ratios / noise_variance).tolist() + [None],  # None: infinity
@@ -261,7 +272,8 @@ def _along(fit, bar):
 
     def at_penalties(step, n):
         penalties = [fit.problem.prior.scaled(step**k) for k in range(1, n + 1)]
-        return _chain(fit, [dict(prior=penalty) for penalty in penalties], bar)
+        changes = [dict(prior=penalty) for penalty in penalties]
+        return _fit_in_sequence(fit, changes, bar)
 
     smaller = at_penalties(1 / 1.2, 12)
     larger = at_penalties(1.2, 11)

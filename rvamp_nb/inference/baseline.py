@@ -38,13 +38,17 @@ def survival_target(y):
     """Read survival data in one of the usual forms; return times and events, (M,)
     floats, events 0 or 1, and entry times, (M,), if y has them.
 
-    y is a structured array (M,), a data frame or an array (M, 2): the event and then
-    the time, as in scikit-survival, or in any order if they are called "event" and
-    "time", or if only the last holds nothing but 0 and 1. With entries (left
-    truncation) there are three columns: event, start, stop, or, if only the last holds
-    nothing but 0 and 1, start, stop, event. A TypeError or ValueError for anything
-    else, two columns without these names that both hold only 0 and 1 (but for a second
-    of equal times), missing or negative times, and a start that is not before its stop.
+    y is a structured array (M,), a data frame or an array. It has one of these columns:
+
+    - event and time, as in scikit-survival;
+    - event, start and stop, with entries (left truncation);
+    - time and event, or start, stop and event, if only the last column holds nothing
+      but 0 and 1;
+    - in any order, if they are called so ("entry" and "time" stand for start and stop).
+
+    A TypeError or ValueError for anything else, for two columns without names that
+    could both be the event, missing or negative times, and a start that is not before
+    its stop.
     """
     columns, named = _split_target(y)
     if not named and _event_is_last(columns):
@@ -85,19 +89,17 @@ def _event_is_last(columns):
 
 def _split_target(y):
     """Return the columns of survival data y, a list of (M,) arrays, and whether they
-    have the names of `_FIELDS`: then these are the event and the time, or the event,
-    the start and the stop. A TypeError for any other number of columns than 2 or 3.
+    are called as in `_FIELDS`: then they are in the order of these names, else as they
+    stand. A TypeError for any other number of columns than 2 or 3.
     """
     names = []
     if "frame" in kind_of(y):
         names = list(y.columns)
     elif isinstance(y, np.ndarray) and y.dtype.names:
         names = list(y.dtype.names)
-    named = False
-    for fields in _FIELDS:
-        if set(fields) == set(names):
-            names = fields
-            named = True
+    matches = [fields for fields in _FIELDS if set(fields) == set(names)]
+    if matches:
+        names = matches[0]
     if names:
         columns = [np.asarray(y[name]) for name in names]
     else:
@@ -107,7 +109,7 @@ def _split_target(y):
             "y for survival must be a structured array or two columns: event and time,"
             f" or event, start and stop; got {type(y).__name__} of shape {np.shape(y)}"
         )
-    return columns, named
+    return columns, bool(matches)
 
 
 def _check_entry(entry, time):
@@ -130,25 +132,24 @@ def _check_baseline(base):
     defaults in place of None. A ValueError for what is none, and for so few events that
     more than one resample in 20 would have none.
     """
-    # the class is frozen: its fields are set through their dict
-    fields = vars(base)
     time = check_array("time", base.time, ("M",), 0)
-    fields["time"] = time
     shape = time.shape
-    fields["event"] = check_array("event", base.event, shape)
+    event = check_array("event", base.event, shape)
     weight = np.ones(shape) if base.sample_weight is None else base.sample_weight
-    fields["sample_weight"] = check_array("sample_weight", weight, shape, 0)
+    weight = check_array("sample_weight", weight, shape, 0)
     offset = np.zeros(shape) if base.offset is None else base.offset
-    fields["offset"] = check_array("offset", offset, shape)
+    offset = check_array("offset", offset, shape)
+    fields = dict(time=time, event=event, sample_weight=weight, offset=offset)
     if base.entry is not None:
         fields["entry"] = check_array("entry", base.entry, shape)
-        _check_entry(base.entry, time)
+        _check_entry(fields["entry"], time)
     if base.strata is not None:
         fields["strata"] = _number_strata(base.strata, shape)
-    fields["counts"] = resampling.law_of_one(base.counts, len(time))
+    counts = resampling.law_of_one(base.counts, len(time))
+    fields["counts"] = counts
     if base.risk is None:  # that of a model without features
-        risk = base.counts.mean * (base.sample_weight * np.exp(base.offset))
-        fields["risk"] = risk
+        fields["risk"] = counts.mean * (weight * np.exp(offset))
+    vars(base).update(fields)  # the class is frozen: only its dict can be changed
     _check_events(base)
 
 

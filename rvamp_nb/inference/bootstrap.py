@@ -214,26 +214,31 @@ def _check_columns(name, given, N):
 
 # %% ../../nbs/course/14_bootstrap.ipynb #97cc1c90
 def _model(A, y, prior, intercept, options):
-    """Build the `_RefitModel`; `options` are loss, delta and offset.
+    """Build the `_RefitModel` of a table A, (M, N), and a target y, (M,).
 
-    An intercept is one more column of ones, without a penalty, of any sign.
+    The prior is a penalty t |x| + k x² / 2 for each coefficient x, and `options` are
+    loss, delta and offset. An intercept is one more column of ones, without a penalty,
+    of any sign.
     """
     penalised = np.repeat([True, False], [A.shape[1], int(intercept)])
-    t, k = (np.zeros(len(penalised)) for _ in range(2))
+    t = np.zeros(len(penalised))
+    k = np.zeros(len(penalised))
     t[penalised], k[penalised] = prior.split()
     if intercept:
         A = np.column_stack([A, np.ones((len(A), 1))])
     _check_full_rank(A[:, (t == 0) & (k == 0)])
-    is_lasso = options["loss"] == "squared" and not (prior.positive or k.any())
-    is_lasso = is_lasso and bool((t > 0).all())
+    # scikit-learn's Lasso divides columns by their t, and has neither k nor signs
+    is_lasso = options["loss"] == "squared" and bool((t > 0).all())
+    is_lasso = is_lasso and not (prior.positive or k.any())
     options = dict(options, positive=prior.positive & penalised)
     table = batch_glm.unit_table(A, y, t, k, **options)
     return _RefitModel(A, y, t, k, options, is_lasso, table)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #2cc32a46
-def _chunk(plan, likely, numbers):
-    """Refit the resamples in numbers on one thread; return coefficients, (b, n), and
-    weighted residuals, (b, M). likely, (n,) bool, hints at selected columns.
+def _refit_chunk(plan, likely, numbers):
+    """Refit the resamples in numbers, b ints, of a `_Plan` on one thread; return
+    coefficients, (b, n), and weighted residuals, (b, M). likely, (n,) bool or None,
+    hints at the columns that are selected.
     """
     with threaded_libraries().limit(limits=1):
         counts, factor = _draws(plan, numbers)
@@ -244,9 +249,10 @@ def _chunk(plan, likely, numbers):
         return x, u
 
 # %% ../../nbs/course/14_bootstrap.ipynb #3d41c388
-def _chunks(plan, likely, n_resamples, n_jobs):
-    """Yield coefficients and residuals of n_resamples refits, 50 at a time in order,
-    computed by n_jobs processes.
+def _refit_in_chunks(plan, likely, n_resamples, n_jobs):
+    """Yield coefficients, (50, n), and weighted residuals, (50, M), of the resamples
+    numbered 0 to n_resamples - 1 of a `_Plan`, 50 at a time in order (the last maybe
+    fewer), computed by n_jobs processes. likely is as in `_refit_chunk`.
     """
     from joblib import Parallel, delayed
 
@@ -255,10 +261,10 @@ def _chunks(plan, likely, n_resamples, n_jobs):
     numbers = [range(n_resamples)[start : start + size] for start in starts]
     # without a hint the first chunk shows which columns are likely
     if likely is None:
-        first = _chunk(plan, likely, numbers.pop(0))
-        yield first
-        likely = first[0].any(0)
-    tasks = (delayed(_chunk)(plan, likely, part) for part in numbers)
+        coefficients, residuals = _refit_chunk(plan, likely, numbers.pop(0))
+        yield coefficients, residuals
+        likely = coefficients.any(0)
+    tasks = (delayed(_refit_chunk)(plan, likely, part) for part in numbers)
     yield from Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
 
 # %% ../../nbs/course/14_bootstrap.ipynb #85163584
@@ -504,5 +510,5 @@ def naive_bootstrap(
     hint = _check_columns("columns", columns, N)
     keep = _check_columns("keep", keep, N)
     likely = None if hint is None else np.isin(np.arange(N + intercept), hint)
-    chunks = _chunks(plan, likely, n_resamples, n_jobs)
+    chunks = _refit_in_chunks(plan, likely, n_resamples, n_jobs)
     return _gather(chunks, plan, n_resamples, keep, verbose)

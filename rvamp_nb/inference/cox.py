@@ -14,10 +14,17 @@ from .batch_glm import GAP, refit, unit_table
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0001
 def one_clock(time, entry=None, strata=None):
-    """Convert times, (M,), into start and stop on one clock, (M,) whole numbers each,
-    on which the strata follow one after the other: a row is at risk at k if
-    start < k <= stop (`risk-set`). Without entry times a row starts where its stratum
-    does.
+    """Convert times, (M,), into start and stop on one clock, (M,) whole numbers each.
+
+    A row is at risk at k if start < k <= stop (`risk-set`). On this clock the strata,
+    (M,) labels, follow one after the other, so that no risk set has rows of two. Only
+    the order of times matters. Without entry times, (M,), a row starts where its
+    stratum does. With times 5, 7, 7, 9, the last two in a second stratum, the first has
+    the ticks 0 to 3 and the second 4 to 7:
+
+    >>> start, stop = one_clock([5, 7, 7, 9], strata=["a", "a", "b", "b"])
+    >>> start.tolist(), stop.tolist()
+    ([0, 0, 4, 4], [1, 2, 6, 7])
     """
     M = len(time)
     entries = np.zeros(0) if entry is None else entry
@@ -25,44 +32,42 @@ def one_clock(time, entry=None, strata=None):
     if strata is None:
         strata = np.zeros(M)
     _, stratum = np.unique(strata, return_inverse=True)
-    # the clock of a stratum begins at 0 and has one tick for each time
-    before = stratum * (len(times) + 1)
-    stop = before + 1 + rank[:M]
+    # a stratum has a tick at which it begins, and one for each different time
+    first_tick = stratum * (len(times) + 1)
+    stop = first_tick + 1 + rank[:M]
     if entry is None:
-        return before, stop
-    start = before + 1 + rank[M:]
+        return first_tick, stop
+    start = first_tick + 1 + rank[M:]
     return start, stop
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0003
 class RiskSets:
     """Sums over those at risk (`risk-set`): rows are from `start`, not included, to
-    `stop`, (M,) numbers each, and stand in the order of `stop`. Sums begin anew where
-    nobody is there before and after: in each stratum.
+    `stop`, (M,) numbers each, and stand in the order of `stop`.
 
-    blocks, a list of slices, are the rows between two such places. Arrays of ints,
-    (M,), have for each row: first and last, the rows that stop together with it;
-    start_order, the rows sorted by `start`; n_started, how many rows start before it
-    stops; n_stopped, how many stop before it is at risk. Masks, (M,), tell whether rows
-    of its block do otherwise: some_start_later, some_stopped_before.
+    The rows at risk when a row stops are those that stop then or later, less those that
+    start then or later: two running sums, in the order of `stop` and in the order of
+    `start`, in which a row needs its places. In brackets is what the places are for
+    rows from 0 to 2, from 0 to 3 and from 2 to 5. At 2 three rows stop then or later,
+    and one starts then: two are at risk.
+
+    blocks : list of slices, rows that share no risk set with other rows, such as those
+    of a stratum: running sums begin anew in each ([0:3])
+    first, last : (M,), the first and last of the rows that stop with it (0 1 2, both)
+    start_order : (M,), the rows sorted by `start` (0 1 2)
+    n_started : (M,), how many rows start before it stops (2 3 3)
+    n_stopped : (M,), how many rows have stopped when it is first at risk (0 0 1)
+    some_start_later : (M,) bool, whether n_started are not all of its block (T F F)
+    some_stopped_before : (M,) bool, whether n_stopped are some of its block (F F T)
     """
 
     def __init__(self, start, stop):
-        """Find the places in running sums at which the sums over risk sets begin and
-        end.
-
-        The rows at risk when a row stops are those that stop then or later, less those
-        that start then or later: two running sums, in the order of `stop` and in the
-        order of `start`. A row needs its place in both. With rows from 0 to 2, from 0
-        to 3 and from 2 to 5, those at risk at 2 are the three that stop at 2 or later,
-        less the one that starts at 2.
-        """
+        """Find the places of all rows in the running sums."""
         self.start = start
         self.stop = stop
         # a block begins where this and all later rows start when those before have
         # stopped: no risk set has rows of two blocks, and no sum takes rounding along
-        earliest = np.minimum.accumulate(start[::-1])[
-            ::-1
-        ]  # start of this row or later
+        earliest = np.minimum.accumulate(start[::-1])[::-1]  # from each row on
         borders = np.flatnonzero(earliest[1:] >= stop[:-1]) + 1
         ends = np.concatenate([[0], borders, [len(stop)]])
         self.blocks = [slice(first, end) for first, end in zip(ends, ends[1:])]
@@ -213,22 +218,21 @@ def cox_fits(A, time, event, lam, counts, start=None, strata=None, entry=None):
     strata, entry : (M,) arrays, optional: labels with a baseline each; times below
         `time` up to which a row is not at risk (`risk-set`)
     """
-    begin, end = one_clock(time, entry, strata)
-    order = np.argsort(end, kind="stable")
-    penalised = lam[0] > 0
+    entered, left = one_clock(time, entry, strata)
+    order = np.argsort(left, kind="stable")
     if strata is not None:
         A = within_strata(A, strata, counts.sum(0))
-    event = event[order]
-    counts = counts[:, order]
-    # `refit` multiplies thresholds of 1 by lam; an unpenalised column has 0 times 1
+    # `refit` charges a threshold of the table times a factor of the resample: the
+    # thresholds are 1 and the factors lam, but 0 and 1 for an unpenalised column
+    penalised = lam[0] > 0
     thresholds = penalised * 1.0
+    factors = np.where(penalised, lam, 1.0)
     no_ridge = 0 * thresholds
-    penalties = np.where(penalised, lam, 1.0)
-    # the table is made for a loss that has a name, such as "poisson", and refitted by
-    # Cox's, which has the same target: the events
-    table = unit_table(A[order], event, thresholds, no_ridge, "poisson")
-    table = table._replace(loss=CoxLoss(RiskSets(begin[order], end[order])))
-    refitted = refit(table, counts, penalties, start=start)
+    # `unit_table` makes a loss by its name, and Cox's needs risk sets: it takes the
+    # place of "poisson", whose target is events, too
+    table = unit_table(A[order], event[order], thresholds, no_ridge, "poisson")
+    table = table._replace(loss=CoxLoss(RiskSets(entered[order], left[order])))
+    refitted = refit(table, counts[:, order], factors, start=start)
     unpenalised_part = refitted.x[:, ~penalised] @ A[:, ~penalised].T
     # log hazards that differ by more than 20: an unpenalised coefficient grows forever
     bounded = np.ptp(unpenalised_part, axis=1) < 20
@@ -312,15 +316,17 @@ def _hazard_by_others(died, at_risk, risk, since, until, a):
     # the series has powers of a^(1/2) z, times 1 - az: az and a^(1/2) z are to be below
     # LARGE, and the total risk at least so much. The other bound keeps powers in the
     # range of numbers
-    least = np.maximum(risk * max(a, a**0.5) / LARGE, 1e-20 * at_risk[0])
-    # the first time at which it is less; `searchsorted` asks for numbers that rise
+    least_risk = np.maximum(risk * max(a, a**0.5) / LARGE, 1e-20 * at_risk[0])
+    # the first time at which it is less, for each row; `searchsorted` asks for numbers
+    # that rise, so that both have a minus
     falling = np.minimum.accumulate(at_risk)
-    large = np.searchsorted(-falling, -least, "right")
-    low = np.minimum(since, large)
-    high = np.minimum(until, large)
-    small_shares = _sum_small_shares(died, at_risk, risk, low, high, a)
-    first = np.maximum(since, large)
-    return small_shares + _sum_large_shares(died, at_risk, risk, first, until, a)
+    first_large = np.searchsorted(-falling, -least_risk, "right")
+    # from since to until: small shares up to that time, large ones from then on
+    begin = np.minimum(since, first_large)
+    end = np.minimum(until, first_large)
+    small_shares = _sum_small_shares(died, at_risk, risk, begin, end, a)
+    begin = np.maximum(since, first_large)
+    return small_shares + _sum_large_shares(died, at_risk, risk, begin, until, a)
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0030
 def _hazard_in_parts(died, at_risk, risk, since, until, a):
@@ -391,20 +397,25 @@ def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
     The hazard is a sum over the times of deaths. If all rows are groups of their own,
     each time adds the deaths of others over the total risk, less for a row that holds a
     large share of it (`_hazard_by_others`), and a row's own time its own death, which
-    adds more (`_own_deaths`). The share of a row in a group is that of the group, which
-    falls at each of its rows' ends: the hazard of a group is summed from end to end.
+    adds more (`_own_deaths`).
+
+    A row in a group has the share of its group, which falls when one of the group's
+    rows ends. So the rows of a group with one time become a unit (`_merge_ties`), and
+    the hazard is summed from the time of one unit of a group to that of the next.
     """
-    # a unit is what a group has at one time: its share of the risk is that of the group
+    # place: a unit's number in its group, from 0; later: the units in place 1, 2, ...,
+    # each of which stands behind the unit before it in its group
     unit, time, deaths, risk, place, later = _merge_ties(
         groups, stop, row_deaths, row_risk
     )
+    # times of deaths have numbers; a unit has met those below its number in `until`
     until, died, at_risk = _sum_by_time(time, deaths, risk)
     # up to a unit's time its group holds the risk of this and all later units
     for units in reversed(later):
         risk[units - 1] += risk[units]
-    # a unit's hazard begins at the end of the unit before it in its group (the numbers
-    # of times, rolled by one). The first one's begins at time 0, or with entries where
-    # it ends: that unit is an entry, and before it the group is not at risk
+    # a unit adds the times since the unit before it; the first of a group those since
+    # the beginning, or none with entries: it is an entry, before which nobody of the
+    # group is at risk
     since = np.where(place, np.roll(until, 1), until if late else 0)
     dying = np.flatnonzero(deaths)
     k = until[dying] - 1  # numbers of the times at which they die
@@ -415,7 +426,7 @@ def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
     hazard = _hazard_in_parts(died, at_risk, risk, since, until, a)
     share = risk[dying] / at_risk[k]
     hazard[dying] += _own_deaths(deaths[dying], at_risk[k], share, a)
-    # from end to end: to each unit the hazard up to the unit before it is added
+    # sums from unit to unit: each has met what the units before it in its group have
     for units in later:
         hazard[units] += hazard[units - 1]
     return hazard[unit]
@@ -430,16 +441,18 @@ def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
     any, entry times and strata are (M,) each; counts is the law of a row's count. Under
     `Grouped` counts the shares of the risk are those of groups.
     """
-    a = counts.var / counts.mean**2
+    a = counts.var / counts.mean**2  # relative variance of a count
     start, stop = one_clock(time, entry, strata)
     groups = counts.groups if isinstance(counts, Grouped) else np.arange(len(time))
     if not start.any():
-        return counts.mean * _sum_hazard(groups, stop, deaths, risk, a, False)
-    # at risk from start to stop is until stop, less until start: a row is written twice
+        return counts.mean * _sum_hazard(groups, stop, deaths, risk, a, late=False)
+    # the hazard from start to stop is that until stop, less that until start. So each
+    # row is written twice: as if at risk from 0 to stop, and then, with a negative risk
+    # and no death, from 0 to start, which takes it out of the risk sets before start
     groups = np.tile(groups, 2)
     ends = np.append(stop, start)
     deaths = np.append(deaths, 0 * deaths)
     risk = np.append(risk, -risk)
-    hazard = _sum_hazard(groups, ends, deaths, risk, a, True)
+    hazard = _sum_hazard(groups, ends, deaths, risk, a, late=True)
     until_stop, until_start = np.split(hazard, 2)
     return counts.mean * (until_stop - until_start)

@@ -312,28 +312,29 @@ def _signs_of_the_table(twins, names, repeated, M, called):
         )
 
 
-def _signs_of_the_spreads(Pi, rows, partner, share, names):
+def _signs_of_the_spreads(Pi, effective_rows, correlation, largest_share, names):
     """Yield grades and reasons for standard deviations that may be off by much.
 
-    Pi, rows and partner, (N,), are the probability of each column, its effective number
-    of rows and its largest correlation; share is that of the largest row in the
-    variation, and names, (N,), are those of the columns.
+    Of each column, (N,) each, Pi is the selection probability, effective_rows how many
+    rows carry it, correlation its largest one with another column, and names its name.
+    largest_share is that of the largest row in the variation over resamples. Only
+    columns with Pi above `SPREAD_FROM_PI` are judged.
     """
-    if np.isnan(rows).any():
+    if np.isnan(effective_rows).any():
         yield "red", "nothing has converged, and there are no spreads"
         return
-    shown = Pi > SPREAD_FROM_PI
-    # rounding must not bring a column with exactly so many rows below a limit
-    rows = np.round(rows, 8)
-    amber_below, red_below = FEW_ROWS
+    if largest_share > RED_SHARE:
+        yield "red", f"one row makes {largest_share:.0%} of the variation"
+    is_judged = Pi > SPREAD_FROM_PI
     doubt = "their standard deviations may be off by much"
-    if share > RED_SHARE:
-        yield "red", f"one row makes {share:.0%} of the variation"
-    few = np.flatnonzero(shown & (rows < amber_below))
+    # rounding must not bring a column with exactly so many rows below a limit
+    rows = np.round(effective_rows, 8)
+    amber_below, red_below = FEW_ROWS
+    few = np.flatnonzero(is_judged & (rows < amber_below))
     if len(few):
         grade = "red" if rows[few].min() < red_below else "amber"
         yield grade, f"few rows carry the columns of {format_list(names, few)}: {doubt}"
-    twins = np.flatnonzero(shown & (partner > TWIN_CORRELATION))
+    twins = np.flatnonzero(is_judged & (correlation > TWIN_CORRELATION))
     if len(twins):
         yield (
             "amber",
@@ -375,24 +376,23 @@ class _Units(NamedTuple):
     samples: Sequence  # their names
 
 
-def _find_units(fit, called):
-    """Find what a resample draws, `_Units`: rows, or groups of rows that stay together.
+def _find_units(fit, names):
+    """Return what a resample draws, `_Units`: rows, or groups of rows that stay
+    together. `names` are those of the samples, or None for their numbers.
 
-    `called` are the names of the samples, or None for their numbers. With several
-    classes (chapter 6.1) a sample has several rows of the fit's table, which are a
-    group of it: for the user it is one row.
+    With several classes a sample of the user's has a row of the fit's table for each
+    class but one. These rows are a group of the loss, but for the user they are a row.
     """
     loss = fit.problem.likelihood
     in_groups = isinstance(loss, GroupedLoss)
     several_classes = in_groups and loss.plain.joint
     n_samples = len(fit.problem.A)
     if several_classes:
-        n_samples = loss.layout.sums.shape[1]
-    sample_names = range(n_samples) if called is None else called
+        _, n_samples = loss.layout.sums.shape  # rows of the table, groups
+    samples = range(n_samples) if names is None else names
     if in_groups and not several_classes:
-        group_names = fit.problem.counts.names
-        return _Units("group", group_names, n_samples, sample_names)
-    return _Units("row", sample_names, n_samples, sample_names)
+        return _Units("group", fit.problem.counts.names, n_samples, samples)
+    return _Units("row", samples, n_samples, samples)
 
 
 def diagnose(
@@ -410,11 +410,11 @@ def diagnose(
     noise = NoiseSigns()
     if fit.last is not None:
         noise = row_shares.signs_of_noise(fit)
-    own_rows = np.full(len(where), np.nan)
-    partner = own_rows  # not known either
+    column_rows = np.full(len(where), np.nan)
+    correlation = column_rows  # not known either
     if fit.converged:
-        own_rows = row_shares.column_effective_rows(fit)[where]
-        partner = row_shares.max_correlation(fit)[where]
+        column_rows = row_shares.column_effective_rows(fit)[where]
+        correlation = row_shares.max_correlation(fit)[where]
     same = np.flatnonzero(np.bincount(where) > 1)
     twins = [np.flatnonzero(where == column) for column in same]
     units = _find_units(fit, called)
@@ -427,11 +427,12 @@ def diagnose(
         unit, noise.effective, largest, noise.share, single_share
     )
     size = row_shares.columns_together(fit)[where]
-    signs += _signs_of_the_groups(unit, noise.group_share, size, partner, names)
+    signs += _signs_of_the_groups(unit, noise.group_share, size, correlation, names)
     signs += _signs_of_the_table(twins, names, rows, units.n_samples, units.samples)
     grade, reasons = _judge_signs(signs)
     Pi = fit.Pi[where]
-    spreads = list(_signs_of_the_spreads(Pi, own_rows, partner, noise.share, names))
+    of_columns = Pi, column_rows, correlation
+    spreads = list(_signs_of_the_spreads(*of_columns, noise.share, names))
     spreads += _signs_of_a_slab(fit, noise.effective)
     spread_grade, spread_reasons = _judge_signs(spreads)
     return Diagnostics(
@@ -502,14 +503,14 @@ def _read_rows_seen(A, seen, rng):
         Z, _ = _take_varying(A[rows])
         return row_distances.prepare_rows(Z, rng)
 
-    # `map_chunks` joins what is first, the masks of the chunks' columns, and adds up
-    # what is second, the products of the rows
+    # `map_chunks` joins the first tuples, the masks of the chunks' columns, and adds up
+    # the second, the products of the rows
     def of_chunk(X):
         varies, products = _multiply_rows(X, seen)
         return (varies,), (products,)
 
     (varies,), (products,) = A.map_chunks(of_chunk)
-    varying = np.flatnonzero(varies)
+    varying = np.flatnonzero(varies)  # the numbers of these columns in A
     drawn = varying[rng.permutation(len(varying))[:COLUMNS_SEEN]]
     columns, _ = _take_varying(A[:, drawn][seen])
     # `ComparedRows` has a function for the eigenvalues, as they are seldom asked for.
@@ -535,20 +536,30 @@ def near_duplicate_rows(A):
     rows = _read_rows_seen(A, seen, rng)
     if not rows.N:
         return []
+    sizes = np.diag(rows.products).copy()  # squared lengths of the rows
+    # in place, products become squared distances: (x - y)² = x² + y² - 2 xy
     distances = rows.products
-    sizes = np.diag(distances).copy()  # squared lengths of the rows
-    for i, size in enumerate(sizes):  # in place: products become squared distances
+    for i, size in enumerate(sizes):
         distances[i] = size + sizes - 2 * distances[i]
-    pairs = squareform(distances, checks=False)
-    # two bounds, and a pair must be below both (minus rounding): the quick one first,
-    # which no pair of most tables is below
-    rounding = 1e-9 * rows.N
-    limit = row_distances.closest_by_tail(pairs, level)
-    if pairs.min() >= limit - rounding:
-        return []
-    limit = min(row_distances.closest_by_chance(rows, level, rng), limit)
-    near = distances < limit - rounding
+    limit = _closest_independent(rows, distances, level, rng)
+    near = distances < limit
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
+    # rows in a chain of near pairs are one group
     _, group = connected_components(csr_array(near & near.T), directed=False)
     repeated = np.flatnonzero(np.bincount(group) > 1)
     return [seen[group == g] for g in repeated]
+
+
+def _closest_independent(rows, distances, level, rng):
+    """Return the squared distance that no two of `ComparedRows` have by chance, but in
+    a share `level` of tables; less rounding. distances, (n, n), are squared ones.
+
+    There are two bounds, and a pair must be below both. One is quick, and in most
+    tables no pair is below it: then the other is not computed.
+    """
+    rounding = 1e-9 * rows.N
+    pairs = squareform(distances, checks=False)
+    limit = row_distances.closest_by_tail(pairs, level)
+    if pairs.min() < limit - rounding:
+        limit = min(row_distances.closest_by_chance(rows, level, rng), limit)
+    return limit - rounding

@@ -136,64 +136,91 @@ class FieldEstimates(NamedTuple):
     claimed: np.ndarray  # share of the column that is relied on (`share-claimed`)
 
 
-def _fields_together(fit, together):
-    """Estimate each coefficient with a set of columns left out of its field; return the
-    estimates, (N,), and how far a unit of each row moves them, w, (M, N).
+def _response_with_all(fit):
+    """Return U, (M, n), and D, (n,), of the n columns of A, all in the fit.
 
-    together lists N int arrays, the columns left out with column i, i first. An
-    estimate is h / Q_hat of column i, or for several columns B the first entry of
-    x_B + Q_B^-1 A_B'(y - Ax), with w the first column of W_B Q_B^-1
-    (`field-of-several`).
+    U is how far a force along each column moves the residuals; D are the responses of
+    the coefficients in the messages of the prior: 0 where one is not kept, and at most
+    `UNBOUNDED` over the column's square where it is.
     """
     A = fit.problem.A
     last = fit.last
-    n = len(together)
-    Q_hat, h, _ = last.state.to_prior
     prior = moment_view(last.prior_message, last.x, last.state.to_prior)
     with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
         D = np.minimum(prior.D, UNBOUNDED / np.einsum("mi,mi->i", A, A))
-        # how the rows respond to a force along each column, with all columns in
-        U = residual_response(A, prior._replace(D=D), last.likelihood_message)
-        response = np.einsum("mi,mi->i", U, A)
-        # the same without the column itself (Sherman and Morrison), W
-        W = U / (1 - D * response)
-        estimate = (h / Q_hat)[:n]
-        w = (U / response)[:, :n]  # W over Q_hat = W'a
-    force = A.T @ last.u.mean
-    for i, members in enumerate(together):
-        if len(members) > 1:
-            W_B = joint_field(A[:, members], W[:, members], D[members])
-            Q_B = W_B.T @ A[:, members]
-            # a column of zeros, which is among all columns, has a zero there
-            Q_B += JITTER * np.diag(np.maximum(np.diag(Q_B), 1e-100))
-            first = np.linalg.inv(Q_B)[0]
-            estimate[i] = fit.mean[i] + first @ force[members]
-            w[:, i] = W_B @ first
-    return estimate, w
+        return residual_response(A, prior._replace(D=D), last.likelihood_message), D
+
+
+def _fields_together(fit, together):
+    """Estimate each coefficient from its field, with a set of columns left out of it.
+
+    `together` lists N int arrays, the set B of each column: itself first, then those
+    that are left out with it. Return the estimates, (N,), and their weights, (M, N):
+    how far a unit of the response of each row moves them.
+
+    W, (M, n), is how far each row moves the field of each column with this column left
+    out of the fit, and W_B, (M, k), with the set B left out. The estimate of a column
+    left out alone is h / Q_hat of its field, with weights W / Q_hat. In a set it is the
+    first entry of x_B + Q_B^-1 A_B'(y - Ax), with Q_B = W_B'A_B, and its weights are
+    the first column of W_B Q_B^-1 (`field-of-several`).
+    """
+    A = fit.problem.A
+    N = len(together)  # A may have a column of ones more
+    U, D = _response_with_all(fit)
+    Q_hat, h, _ = fit.last.state.to_prior
+    with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
+        along = np.einsum("mi,mi->i", U, A)
+        # each column left out alone, by the formula of Sherman and Morrison
+        W = U / (1 - D * along)
+        estimate = (h / Q_hat)[:N]
+        weights = (U / along)[:, :N]  # W / Q_hat, as Q_hat = W'a and W ~ U
+    force = A.T @ fit.last.u.mean  # A'(y - Ax)
+    for i, B in enumerate(together):
+        if len(B) == 1:
+            continue
+        W_B = joint_field(A[:, B], W[:, B], D[B])
+        Q_B = W_B.T @ A[:, B]
+        # a column of zeros has a zero on the diagonal
+        Q_B += JITTER * np.diag(np.maximum(np.diag(Q_B), 1e-100))
+        first = np.linalg.inv(Q_B)[0]
+        estimate[i] = fit.mean[i] + first @ force[B]
+        weights[:, i] = W_B @ first
+    return estimate, weights
 
 
 def debiased_together(fit, together):
-    """Estimate each coefficient with some other columns left out of its field, too;
-    return `FieldEstimates`.
+    """Return `FieldEstimates` with a set of columns left out of the field of each.
 
-    together lists N int arrays: the columns left out with column i, i first.
+    `together` lists N int arrays: the columns left out for column i, i first. With the
+    weights w, (M,), of an estimate (how far it moves with the response of each row),
+    its column a, and the residuals e of the fit, the six results are
+
+    - estimate, of `_fields_together`;
+    - se, the root of Σ w² noise, with the noise of each row by `effect-error`;
+    - freedom nu, the degrees of freedom of se (`effect-freedom`);
+    - pull, estimate - w'y: what other columns' penalties add to it (`pull-of-others`);
+    - rest, nu se² - (w'e)²: of the sum of squares nu se², (w'e)² is the part that a
+      change of this coefficient would change (`own-direction`);
+    - claimed, 1 / (w'w a'a): the share of a's squares along w, at most 1, as w'a = 1
+      (`share-claimed`).
     """
-    last = fit.last
+    rows = fit.last.likelihood_message  # of a squared loss h is y, and Q_hat is 1
     estimate, w = _fields_together(fit, together)
-    pull = estimate - w.T @ last.likelihood_message.h
+    pull = estimate - w.T @ rows.h
     noise, left = noise_of_rows(fit)
     var = (w**2).T @ noise
-    freed = freedom(w, left)
-    # the squares in a column's direction, which are among its freed * var
-    own_squares = np.where(fit.mean == 0, 1, freed / left) * (w.T @ last.u.mean) ** 2
-    # no less than a tenth, where nearly all squares lie in the column's direction
-    rest = np.maximum(freed * var - own_squares, freed * var / 10)
-    # of a logistic fit squares are weighted by the slopes of the rows
-    slope = 1 / last.likelihood_message.Q_hat
+    nu = freedom(w, left)
+    own_square = (w.T @ fit.last.u.mean) ** 2
+    # of a column that the fit keeps, a lower bound of its part (Cauchy and Schwarz)
+    own_square *= np.where(fit.mean == 0, 1, nu / left)
+    # the bound is approximate: at least a tenth is left, so that no error becomes 0
+    rest = np.maximum(nu * var - own_square, nu * var / 10)
+    # a row of a logistic fit counts by the slope of its loss
+    slope = 1 / rows.Q_hat
     squares = slope @ centred(fit) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
         claimed = 1 / ((w**2).T @ (1 / slope) * squares)
-    return FieldEstimates(estimate, np.sqrt(var), freed, pull, rest, claimed)
+    return FieldEstimates(estimate, np.sqrt(var), nu, pull, rest, claimed)
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0023
 RESEMBLING, TOGETHER = 0.6, 8  # beyond this cosine columns have one joint field; size
@@ -202,11 +229,11 @@ RESEMBLING, TOGETHER = 0.6, 8  # beyond this cosine columns have one joint field
 
 
 class Resemblance(NamedTuple):
-    """Columns that resemble each other, of N; resemblance is an absolute cosine."""
+    """Which of N columns resemble each other, by absolute cosines of their angles."""
 
-    together: list  # N int arrays: each column, and those that it resembles most
-    closest: np.ndarray  # (N,): resemblance to the closest other column
-    apart: np.ndarray  # (N,): to the closest column that is not in `together`
+    together: list  # N int arrays: each column, then those that it resembles most
+    closest: np.ndarray  # (N,): the largest cosine with any other column
+    apart: np.ndarray  # (N,): the largest with a column that is not in its `together`
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0066
 def largest_first(rows, k):
@@ -219,8 +246,11 @@ def largest_first(rows, k):
 
 
 def resemblance(A, at_once=500):
-    """Find for each column of A, (M, N), those that it resembles: a `Resemblance`.
-    Cosines are computed for `at_once` columns at a time.
+    """Return the `Resemblance` of the columns of A, (M, N).
+
+    The set of a column has itself first, then other columns with a cosine above
+    `RESEMBLING`, the largest first, and `TOGETHER` members at most. Cosines are
+    computed for `at_once` columns at a time, to save memory.
     """
     A = _normalise_columns(A)
     together = []
@@ -228,16 +258,17 @@ def resemblance(A, at_once=500):
     apart = []
     for first in range(0, A.shape[1], at_once):
         cosines = np.abs(A[:, first : first + at_once].T @ A)
-        # beyond any other cosine: each column is the first of its own list
+        # 2, above any cosine, for a column with itself: it is the first in its order
         np.fill_diagonal(cosines[:, first:], 2)
-        nearest = largest_first(cosines, min(TOGETHER + 1, A.shape[1]))
-        near = np.take_along_axis(cosines, nearest, axis=1)
-        # a zero behind the last, for columns that resemble all others
-        near = np.column_stack([near, np.zeros(len(near))])
-        sizes = np.sum(near[:, :TOGETHER] > RESEMBLING, axis=1)
-        together += [columns[:size] for columns, size in zip(nearest, sizes)]
-        closest.append(near[:, 1])
-        apart.append(near[np.arange(len(near)), sizes])
+        order = largest_first(cosines, min(TOGETHER + 1, A.shape[1]))
+        ordered = np.take_along_axis(cosines, order, axis=1)
+        # a cosine of 0 at the end, for columns that have all others in their set
+        ordered = np.column_stack([ordered, np.zeros(len(ordered))])
+        sizes = np.sum(ordered[:, :TOGETHER] > RESEMBLING, axis=1)
+        together += [columns[:size] for columns, size in zip(order, sizes)]
+        closest.append(ordered[:, 1])
+        # in its order the first that is not in the set
+        apart.append(ordered[np.arange(len(ordered)), sizes])
     return Resemblance(together, np.concatenate(closest), np.concatenate(apart))
 
 # %% ../../nbs/course/56_effects.ipynb #27efad04
@@ -483,34 +514,41 @@ def calibration_slope(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef00w1
 def _estimate_with_weights(fit, level, names):
-    """Estimate the effects of a fit whose rows have weights or offsets: all columns
-    together, and an intercept, without a penalty (`unit-error`). Return `Effects`, with
-    intervals of this level; names, (N,), or None, are those of the columns.
+    """Return `Effects` of a fit whose rows have weights or offsets.
+
+    All columns, and an intercept, are estimated together without a penalty
+    (`unit-error`), in rows with a weight. `level` is that of the intervals, `names`,
+    (N,), are those of the columns, or None. A constant column has no effect.
     """
     loss = fit.problem.likelihood
     y, weight, offset = loss.known(fit.problem.y)
-    kept = weight > FAINTEST
-    A = fit.problem.A[kept, : len(fit.mean)]
-    weight = weight[kept] / weight[kept].mean()
+    counts = weight > FAINTEST
+    A = fit.problem.A[counts, : len(fit.mean)]
+    # only their ratios matter; with a mean of 1, a row of equal ones is a row
+    weight = weight[counts] / weight[counts].mean()
     varies = np.ptp(A, axis=0) > 0
-    centred_columns = A[:, varies] - weight @ A[:, varies] / weight.sum()
-    model = RowModel(centred_columns, y[kept], loss.plain, offset[kept], weight)
-    # the model has the columns that vary and, last, an intercept: its coefficients are
-    # brought to the places of all columns, 0 to a constant one, and the intercept left
-    # out
-    places = np.eye(len(varies))[varies]
-    places = np.vstack([places, np.zeros(len(varies))])
+    columns = A[:, varies] - weight @ A[:, varies] / weight.sum()
+    model = RowModel(columns, y[counts], loss.plain, offset[counts], weight)
+    # takes the model's coefficients, of the columns that vary and an intercept, to
+    # those of all N columns: 0 for a constant one, and none for the intercept
+    to_all = np.vstack([np.eye(len(varies))[varies], np.zeros(len(varies))])
     has_bias = isinstance(loss.plain, Logistic)
-    joint = joint_effects(model, np.arange(len(A)), has_bias, places)
-    all_names = np.arange(len(varies)) if names is None else np.array(names)
-    names_varying = all_names[varies]
-    reasons = np.full(len(varies), "constant", dtype=object)
-    reasons[varies] = [
-        why_none(joint, j, names_varying) for j in range(len(names_varying))
-    ]
-    numbers = joint.estimate, joint.covariance, joint.freedom
-    fields = intervals(*numbers, held=reasons == "", level=level)
+    joint = joint_effects(model, np.arange(len(A)), has_bias, to_all)
+    reasons = _reasons_of(joint, varies, names)
+    held = reasons == ""
+    fields = intervals(joint.estimate, joint.covariance, joint.freedom, held, level)
     return Effects(**fields, level=level, names=names, reasons=[*reasons])
+
+
+def _reasons_of(joint, varies, names):
+    """Return why each of N columns has no interval, or "", (N,), in words with their
+    names, (N,), or None. `varies`, (N,) bool, are the columns in `JointEffects`.
+    """
+    all_names = np.arange(len(varies)) if names is None else np.array(names)
+    reasons = np.full(len(varies), "constant", dtype=object)
+    for j, column in enumerate(np.flatnonzero(varies)):
+        reasons[column] = why_none(joint, j, all_names[varies])
+    return reasons
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0026
 class Effects(NamedTuple):
@@ -724,14 +762,18 @@ def _loss_of(fit):
     return loss.plain.name or type(loss.plain).__name__.lower()
 
 # %% ../../nbs/course/56_effects.ipynb #27ef1ab1
-def _check_noise_and_size(A, y, loss, columns):
-    """Refuse a table A, (M, N), and a target y, (M,), whose errors would be wrong; a
-    TypeError or ValueError. The loss is that of the fit, `columns` the number N.
+def _check_table(A, y, loss, n_columns):
+    """Refuse (TypeError, ValueError) a table and target whose standard errors would be
+    wrong: survival times as counts, shares in place of labels, or too few rows.
+
+    A is the table of a fit with this loss, y, (M,), its target, and `n_columns` the
+    number of its coefficients without an intercept.
     """
     has_weights = isinstance(loss, WeightedLoss)
     is_counts = isinstance(loss.plain, PoissonLoss)
     only_zero_one = np.isin(y, (0, 1)).all()
-    # survival times as Poisson rows: their hazard was estimated, too
+    # survival times as Poisson rows (chapter 5.3): their offset, the hazard, was
+    # estimated from the same rows, and its error would be missing
     if has_weights and is_counts and only_zero_one:
         remedy = _RECIPES["survival"]
         raise ValueError(f"debiased_effects: y holds events with an offset; {remedy}")
@@ -744,12 +786,12 @@ def _check_noise_and_size(A, y, loss, columns):
         raise TypeError("debiased_effects: A must be a dense array in memory")
     # these are estimated without a penalty, which takes rows, and of counts events
     if has_weights or is_counts:
-        _check_enough_rows(len(A), y.sum(), columns, is_counts)
+        _check_enough_rows(len(A), y.sum(), n_columns, is_counts)
 
 
 def _check_enough_rows(rows, events, columns, is_counts):
-    """Refuse (ValueError) fewer than `ROWS_PER_COLUMN` rows, or events of counts, a
-    column; the first three are numbers of each.
+    """Refuse (ValueError) fewer than `ROWS_PER_COLUMN` rows a column, or for counts
+    events a column. The first three arguments are numbers of each.
     """
     least = ROWS_PER_COLUMN * columns
     if rows >= least and not (is_counts and events < least):
@@ -820,10 +862,13 @@ def _why_none(pull, status, slope):
     return f"debiased_effects: no column has an interval ({pull}; {seen}){remedy}"
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
-def _check(fit, level):
-    """Return the level as a float; refuse what has no debiased effects, and name a
-    remedy. A TypeError or ValueError for anything but a `Fit`, another loss or prior,
-    resampling, or no convergence.
+def _check_fit(fit, level):
+    """Return the level of intervals as a float. Refuse (TypeError, ValueError) what has
+    no debiased effects, with a remedy.
+
+    Refused are, in this order, what is no `Fit`, another loss, a fit that has not
+    converged, one with resampling or at finite beta, another prior, and a table that
+    `_check_table` refuses.
     """
     level = check_number("debiased_effects", "level", level, 0, 1)
     name = _loss_of(fit)
@@ -858,7 +903,7 @@ def _check(fit, level):
             f" PoissonLoss, not {type(fit.prior).__name__} and"
             f" {type(loss.plain).__name__}"
         )
-    _check_noise_and_size(A, y, loss, len(fit.mean))
+    _check_table(A, y, loss, len(fit.mean))
     return level
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0029
@@ -903,19 +948,21 @@ def _find_sums(fit, together, apart, claimed):
 # %% ../../nbs/course/56_effects.ipynb #27ef00s2
 def _extend_sets(together, in_sum, adds_up, enough_rows):
     """Return the sets of columns that are estimated together, N int arrays, with more
-    columns for those that add up with others, `in_sum`, (N,) bool: all, or without
-    enough rows for that, the columns of every sum that they are part of.
+    members for the columns that add up with others, `in_sum`, (N,) bool.
 
-    adds_up, N int arrays, are the columns that each adds up with.
+    With enough rows the set of such a column has all columns. Else it has the columns
+    of every sum that it is part of. `together` are the sets so far, and `adds_up` lists
+    the columns that each column adds up with, N int arrays each.
     """
     sums = [np.append(i, others) for i, others in enumerate(adds_up)]
     sets = list(together)
     for i in np.flatnonzero(in_sum):
+        members = [together[i]]
         if enough_rows:
-            added = [np.arange(len(together))]
+            members.append(np.arange(len(together)))
         else:
-            added = [columns for columns in sums if i in columns]
-        members = np.unique(np.concatenate([together[i], *added]))
+            members += [columns for columns in sums if i in columns]
+        members = np.unique(np.concatenate(members))
         # the first is the column whose coefficient is estimated
         sets[i] = np.append(i, members[members != i])
     return sets
@@ -974,7 +1021,7 @@ def debiased_effects(
     >>> print(found.ci_low[2].round(-1), found.ci_high[2].round(-1))
     420.0 690.0
     """
-    level = _check(fit, level)
+    level = _check_fit(fit, level)
     fit = with_clusters(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]
     names = _names_of(names, fit)

@@ -116,18 +116,19 @@ def plot_effects(effects, ax=None, per=None, most=40):
     per, unit = common_unit(effects, per)
     smallest_p = np.argsort(effects.p_value, kind="stable")[:most]  # NaN is last
     rows = np.sort(smallest_p)
+    # points and ends of the intervals, (3, n): for a ratio they are logarithms, which
+    # `to_axis` turns into ratios where something is drawn or written
     values = np.array([effects.estimate, effects.ci_low, effects.ci_high]) * unit
     values = values[:, rows]
-    # effects on a ratio are its logarithms
-    scale = np.exp if effects.ratio else np.asarray
-    _draw_axis(ax, effects, visible_ends(*values), scale, per)
-    _draw_rows(ax, effects, values, scale, rows)
+    to_axis = np.exp if effects.ratio else np.asarray
+    _draw_axis(ax, effects, visible_ends(*values), to_axis, per)
+    _draw_rows(ax, effects, values, to_axis, rows)
     names = rows if effects.names is None else effects.names[rows]
     ax.set_yticks(range(len(rows)), map(short_name, names))
     # from the top: heads at -1, rows from 0 on
     ax.set_ylim(max(len(rows), 1) - 0.4, -1.5)
     heads = (_quantity(effects), f"{100 * effects.level:g} % interval", "p")
-    point, low, high = scale(values)
+    point, low, high = to_axis(values)
     columns = number_columns(point, low, high, effects.p_value[rows])
     _write_columns(ax, heads, columns)
     return ax
@@ -140,17 +141,17 @@ def _quantity(effects):
     return "effect"
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t14
-def _draw_axis(ax, effects, ends, scale, per):
+def _draw_axis(ax, effects, ends, to_axis, per):
     """Set limits, ticks and label of the axis, and draw the line of no effect.
 
-    ends, (2, n), are those of the intervals, and `scale` brings them to the axis: the
+    ends, (2, n), are those of the intervals, and `to_axis` brings them to the axis: the
     exponential for ratios, on a logarithmic one. per is "unit" or "sd".
     """
     shown = np.append(ends[np.isfinite(ends)], 0)  # no effect is always in sight
     margin = 0.05 * np.ptp(shown)
     if margin == 0:
         margin = 1.0
-    low, high = scale([shown.min() - margin, shown.max() + margin])
+    low, high = to_axis([shown.min() - margin, shown.max() + margin])
     unit = "standard deviation" if per == "sd" else "unit"
     text = f"{_quantity(effects)} per {unit} of the column"
     if effects.selected is not None and not np.all(effects.selected):
@@ -160,7 +161,7 @@ def _draw_axis(ax, effects, ends, scale, per):
         ax.xaxis.set_major_locator(_locate_ratios(low, high))
         ax.xaxis.set_major_formatter("{x:g}")
     ax.minorticks_off()
-    ax.axvline(scale(0.0), color=COLOURS["truth"], linewidth=1, zorder=1)
+    ax.axvline(to_axis(0.0), color=COLOURS["truth"], linewidth=1, zorder=1)
     ax.set(xlim=(low, high), xlabel=text)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
@@ -182,40 +183,49 @@ def _locate_ratios(low, high):
     return LogLocator(subs=(1,))
 
 
-def _draw_rows(ax, effects, values, scale, rows):
+def _draw_rows(ax, effects, values, to_axis, rows):
     """Draw the effects numbered rows, (n,), from the top: a point and an interval, or
     the reason why there is none.
 
-    values, (3, n), are points and ends of intervals, before `scale` brings them to the
-    axis.
+    values, (3, n), are points and ends of intervals, before `to_axis` brings them to
+    the axis. Depths (zorder) are 0 for the ground of a row, 1 for the line of no
+    effect, 2 for the ground of a reason, which covers that line, and 3 for the rest.
     """
     point, low, high = values
     reasons = effects.reasons if len(effects.reasons) else effects.status
     shown_low, shown_high = visible_ends(point, low, high)
     for y, i in enumerate(rows):
-        background = "white" if y % 2 == 0 else "#F4F4F4"
         has_interval = not np.isnan(shown_low[y])
-        # that of a reason covers the line of no effect, at depth 1
+        background = "white" if y % 2 == 0 else "#F4F4F4"
         depth = 0 if has_interval else 2
         ax.axhspan(y - 0.5, y + 0.5, color=background, zorder=depth, linewidth=0)
         if not has_interval:
-            reason = shorten(reasons[i], 2 * LETTERS, placeholder=" …")
-            place = dict(transform=ax.get_yaxis_transform(), va="center")
-            look = dict(fontsize="x-small", style="italic", zorder=3)
-            ax.text(0.01, y, fill(reason, LETTERS), **place, **look)
+            _write_reason(ax, y, reasons[i])
             continue
-        colour = COLOURS["rvamp"]
-        marker = dict(color=colour, markersize=7, zorder=3)
-        ends = scale([shown_low[y], shown_high[y]])
-        ax.plot(ends, [y, y], linewidth=2, zorder=3, color=colour)
-        # an end that is cut off is an arrow
-        if shown_low[y] != low[y]:
-            ax.plot(ends[0], y, "<", **marker)
-        if shown_high[y] != high[y]:
-            ax.plot(ends[1], y, ">", **marker)
+        ends = to_axis([shown_low[y], shown_high[y]])
+        is_cut = shown_low[y] != low[y], shown_high[y] != high[y]
         filled = effects.selected is None or effects.selected[i]
-        face = colour if filled else "white"
-        ax.plot(scale(point[y]), y, "s", markerfacecolor=face, **marker)
+        _draw_interval(ax, y, to_axis(point[y]), ends, is_cut, filled)
+
+
+def _write_reason(ax, y, reason):
+    """Write in row y why there is no interval, in two lines at most."""
+    reason = shorten(reason, 2 * LETTERS, placeholder=" …")
+    place = dict(transform=ax.get_yaxis_transform(), va="center")
+    look = dict(fontsize="x-small", style="italic", zorder=3)
+    ax.text(0.01, y, fill(reason, LETTERS), **place, **look)
+
+
+def _draw_interval(ax, y, point, ends, is_cut, filled):
+    """Draw a point and its interval in row y; an end that `is_cut` is an arrow."""
+    colour = COLOURS["rvamp"]
+    marker = dict(color=colour, markersize=7, zorder=3)
+    ax.plot(ends, [y, y], linewidth=2, zorder=3, color=colour)
+    for end, cut, arrow in zip(ends, is_cut, "<>"):
+        if cut:
+            ax.plot(end, y, arrow, **marker)
+    face = colour if filled else "white"
+    ax.plot(point, y, "s", markerfacecolor=face, **marker)
 
 
 def _write_columns(ax, heads, columns):

@@ -217,15 +217,17 @@ def _minimise(model, x, counts, tol):
     standard errors. Return x, and a mask of the coefficients, (n,), that a smaller
     penalty would move: nothing else bounds them.
 
-    Second derivatives are kept while steps shrink, since they take longer than steps.
+    A step is the inverse of the second derivatives times the pull, the sum of the rows'
+    pulls (minus the slope of the loss), halved until the loss falls. The inverse takes
+    longer than a step: it is kept while each step is less than a tenth of the last.
     """
-    # of each coefficient the column's range, d times: a model has d for each column
+    # range of each coefficient's column: a model has d coefficients for each column
     span = np.repeat(np.ptp(model.A, axis=0), model.d)
     # a squared loss (one that does not bend) has a finite minimum without a penalty
     ridge = SLIGHT * span**2 * model.bends
     value, pulls = model.score(x, counts)
     value += ridge @ x**2 / 2
-    inverse = None
+    inverse = None  # computed where it is missing
     last_size = np.inf
     for _ in range(200):
         if inverse is None:
@@ -412,7 +414,7 @@ def _bias_share(model, x, K, bias, finite):
 
 def bell_mccaffrey(information, K, combinations):
     """Compute the degrees of freedom of the standard errors of combinations, (n, m), of
-    coefficients, (m,) (`unit-freedom`).
+    coefficients, (m,), as Bell and McCaffrey do (`unit-freedom`).
 
     information, (G, n, n), are the second derivatives J_g of each unit, and K, (n, n),
     is the inverse of their sum. With d = K times a combination and U_g = J_g d, the
@@ -432,8 +434,10 @@ def bell_mccaffrey(information, K, combinations):
         q = np.einsum("gi,gi->g", UK, U)
         # bounds: a unit that nothing else determines, and one that has no part
         w = 1 / np.maximum(1 - q / np.maximum(v, 1e-300), 1e-3)
-        trace = w @ (v - q)
-        # sum_gh w_g w_h (U_g'K U_h)^2 is the trace of (KS)^2, S = sum_g w_g U_g U_g'
+        trace = w @ (v - q)  # of Omega, whose diagonal is w_g (v_g - q_g)
+        # the trace of Omega^2 is the sum of all squares of Omega's entries,
+        #   sum_gh w_g w_h (U_g'K U_h)^2 + sum_g w_g^2 (v_g^2 - 2 v_g q_g),
+        # of which the first is the trace of (KS)^2 with S = sum_g w_g U_g U_g'
         KS = K @ ((U.T * w) @ U)
         trace_of_square = w**2 @ (v**2 - 2 * v * q) + np.sum(KS * KS.T)
         freedom[i] = trace**2 / max(trace_of_square, 1e-300)

@@ -23,10 +23,10 @@ MADE_UP = 4.0  # pseudo-resamples with the pooled variance, of a share of 1/2
 
 
 class LevelMean(NamedTuple):
-    """An average by `three-levels`, of n coefficients."""
+    """Averages over resamples of n columns, by `three-levels`."""
 
-    value: np.ndarray
-    square_error: np.ndarray
+    value: np.ndarray  # (n,)
+    square_error: np.ndarray  # (n,), the squares of its standard errors
     parts: np.ndarray  # (3,): pooled variances of the terms, exact first, in units
 
 
@@ -103,40 +103,46 @@ def _combine_levels(levels, sums, slopes, unit):
     return LevelMean(value, square_error, parts)
 
 # %% ../../nbs/course/44_refinement.ipynb #44lv0a02
-def level_mean(few, settled, exact, unit, seen=None):
-    """Compute the `LevelMean` of values of resamples at three levels, (n_1, n), (n_2,
-    n) and (n_3, n), whose first rows are the same resamples.
+def level_mean(few, settled, exact, unit, values_of=None):
+    """Return the `LevelMean` of values of resamples at three levels of precision.
 
-    unit, (n,) > 0, is roughly the variance of one. Sparse values are zeros and ones,
-    but with the function `seen` they may be any: seen(level, columns) returns the
-    values of a slice of the columns as a dense array.
+    few : (n_1, n), the cheapest values, of most resamples
+    settled : (n_2, n), more precise ones of the first n_2 of these resamples
+    exact : (n_3, n), exact ones of the first n_3
+    unit : (n,) > 0, roughly the variance of a value over resamples
+    values_of : function, for levels that are stored in another form;
+    `values_of(level, columns)` returns the values of a slice of columns as an array
 
-    A level is regressed on the next, cheaper one, its control, and only the rest has to
-    be estimated on its own, fewer resamples.
+    Levels are arrays, or sparse arrays of zeros and ones. Each is regressed on the
+    next, cheaper one, its control. Only the rest of a precise level must be averaged
+    over its own, fewer resamples.
     """
-    levels = [exact, settled, few]
+    levels = [exact, settled, few]  # each is followed by its control
     at_once = max(1, SEEN_AT_ONCE // few.shape[0])
-    if seen:
-        sums = _sums_in_blocks(levels, seen, len(unit), at_once)
+    if values_of:
+        sums = _sums_in_blocks(levels, values_of, len(unit), at_once)
     else:
-        if issparse(few) and len(unit) <= at_once:  # dense is quicker, being few
+        if issparse(few) and len(unit) <= at_once:  # quicker as arrays, being few
             levels = [x.toarray() for x in levels]
         sums = _level_sums(levels)
-    _, _, _, products, control_squares = sums.sum(2).T
-    # least squares, one slope for all columns, as those of single ones are uncertain
+    # one slope for all columns, by least squares: slopes of single ones are uncertain
+    totals = sums.sum(2)  # (3, 5): over all columns, of the sums of `centred_sums`
+    products = totals[:, 3]
+    control_squares = totals[:, 4]
+    # outside of 0 to 1.2, around the 1 of a level that follows its control, is noise
     slopes = np.clip(products / np.maximum(control_squares, 1e-300), 0, 1.2)
     slopes[2] = 0.0  # the cheapest level has no control
     return _combine_levels(levels, sums, slopes, unit)
 
 
-def _sums_in_blocks(levels, seen, n, at_once):
-    """Compute `_level_sums` of n columns, `at_once` at a time: dense values of all
-    columns, by `seen`, would take too much memory.
+def _sums_in_blocks(levels, values_of, n, at_once):
+    """Compute `_level_sums` of n columns, `at_once` at a time: arrays of the values of
+    all columns would take too much memory.
     """
     sums = []
     for start in range(0, n, at_once):
         columns = slice(start, start + at_once)
-        sums.append(_level_sums([seen(x, columns) for x in levels]))
+        sums.append(_level_sums([values_of(x, columns) for x in levels]))
     return np.concatenate(sums, axis=2)
 
 # %% ../../nbs/course/44_refinement.ipynb #44own002
@@ -152,41 +158,45 @@ IN_DOUBT = 0.02  # from this Π to 1 less it, a feature has a say about rVAMP
 # half: 1.1 times the error at bound; twice: 1.5 on one table
 
 
-def towards_rvamp(value, error, analytic, unit, selected):
+def towards_rvamp(share, s2, analytic, unit, selected):
     """Combine shares of resamples with rVAMP's probabilities Π (`own-answer`); return
     the combined values and their squared errors, (n,) each.
 
-    value, error and analytic, (n,), are the shares, their squared errors and rVAMP's Π;
-    unit, (n,), the variance of one resample; selected, (b, n) bool, the columns that
-    each resample selects.
+    share : (n,), the share of resamples that select each feature
+    s2 : (n,), its squared error
+    analytic : (n,), rVAMP's Π
+    unit : (n,), the variance of whether one resample selects
+    selected : (b, n) bool, which features each resample selects
 
-    The mean of two independent estimates with squared errors s^2 and tau^2 is best with
-    the weight s^2 / (s^2 + tau^2) for the second, and has the squared error
-    s^2 tau^2 / (s^2 + tau^2). rVAMP's, tau^2, is estimated: the mean square of the
-    difference of both is s^2 + tau^2. It is taken with the chance `CHANCE` to be too
-    small, and as the same multiple of the unit for all features.
+    The mean of two independent estimates with squared errors s2 and tau2 is best with
+    the weight s2 / (s2 + tau2) for the second, and has the squared error
+    s2 tau2 / (s2 + tau2). rVAMP's, tau2, is not known, but the mean square of the
+    difference of both is s2 + tau2. So tau2 is this mean square less s2. The mean
+    square has a chi-squared law; divided by its quantile at `CHANCE` it is an upper
+    bound. All of this is in units, with one tau2 / unit for all features.
     """
-    share = (selected.mean(0) + analytic) / 2
+    middle = (selected.mean(0) + analytic) / 2
     # only features in doubt show how far rVAMP is off
-    in_doubt = (share > IN_DOUBT) & (share < 1 - IN_DOUBT)
+    in_doubt = (middle > IN_DOUBT) & (middle < 1 - IN_DOUBT)
     in_doubt &= selected.any(0) & ~selected.all(0)
     if in_doubt.sum() < 2:
-        return value, error
+        return share, s2
     # so many independent differences are averaged
     freedom = _degrees_of_freedom(selected[:, in_doubt])
     if freedom < LEAST_FREEDOM:
-        return value, error
-    squared_gap = (value - analytic) ** 2
-    s2_in_units = np.mean((error / unit)[in_doubt])
+        return share, s2
+    squared_gap = (share - analytic) ** 2
+    s2_in_units = np.mean((s2 / unit)[in_doubt])
     mean_gap = np.mean((squared_gap / unit)[in_doubt])
     bound = mean_gap * freedom / chi2.ppf(CHANCE, freedom)
     tau2 = np.maximum(bound - s2_in_units, LEAST_DOUBT * s2_in_units) * unit
-    weight = error / (error + tau2)
+    weight = s2 / (s2 + tau2)
     # a feature whose difference is larger than chance allows is no part of this law
-    weight[squared_gap > CONTRADICTED**2 * (error + tau2)] = 0.0
-    combined = value + weight * (analytic - value)
-    # of a rare feature rVAMP's error is not known, so that its own stays as it is
-    return combined, (1 - weight * in_doubt) * error
+    weight[squared_gap > CONTRADICTED**2 * (s2 + tau2)] = 0.0
+    combined = share + weight * (analytic - share)
+    # s2 tau2 / (s2 + tau2) = (1 - weight) s2; of a rare feature, by which tau2 was not
+    # estimated, the error stays that of the share
+    return combined, (1 - weight * in_doubt) * s2
 
 
 def _degrees_of_freedom(selected):

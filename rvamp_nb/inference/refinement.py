@@ -159,13 +159,17 @@ def _batches(start, stop, size):
 
 
 class Samples:
-    """Resamples of a fit at three levels, with fewer and fewer of them: `few`, (n_1, N
-    + 1), after some turns, `settled`, (n_2, N + 1), and `exact`, (n_3, N + 1).
+    """Coefficients of resamples of a fit at three levels of precision.
 
-    Each is sparse, with the intercept last, or 0; the first rows of all are the same
-    resamples. Exact ones are nan where a refit did not converge, the others are not 0
-    in the columns `kept` only. With many rows `few` and `settled` are the same, with
-    one curvature for all; for a fit without a fixed point they are empty.
+    `few`, (n_1, N + 1), are made by a few turns of the fit's messages, `settled`, (n_2,
+    N + 1), by turns until they settle, and `exact`, (n_3, N + 1), by exact refits; n_1
+    >= n_2 >= n_3. Row b of all three is resample b. Each is sparse, with the intercept
+    last, or 0. Rows of `exact` are nan where a refit did not converge.
+
+    `kept` are the numbers of the columns whose coefficients turns compute; those of all
+    others are 0 in `few` and `settled`. With many rows, `long`, these two are the same:
+    one curvature of the loss stands for all resamples. A fit without a fixed point has
+    no turns (`turns` is None), and both are empty.
     """
 
     def __init__(self, fit, analytic, seed, baseline=None):
@@ -177,14 +181,15 @@ class Samples:
         self.fit = fit
         self.seed = seed
         self.N = len(fit.mean)
+        # whether rVAMP has an answer of its own
         self.known = analytic is not None
         self.analytic = analytic if self.known else np.zeros((3, self.N))
-        # of diagonal steps, where rare columns cost little
+        # whether the fit was made by diagonal steps, which have no matrix to invert
         self.diagonal = fit.converged and fit.last.coupled is None
         self.kept = np.arange(self.N)
+        # in diagonal steps columns that are hardly selected cost little, and all stay
         if self.known and not self.diagonal:
             self.kept = active_set(fit)
-        # of many rows `few` and `settled` are the same
         self.long = len(fit.problem.y) >= LONG and not self.diagonal
         self.refit = _choose_refit(fit, baseline)
         self.turns = _choose_turns(fit, self.kept, baseline)
@@ -208,24 +213,33 @@ class Samples:
         `progress` show a bar.
 
         Settled resamples come first: their first turns also belong to `few`, and exact
-        refits begin at their coefficients.
+        refits begin at their coefficients. There are fewer exact ones, but at least
+        `LEAST_EXACT`, where refits are made by turns and these are used up.
         """
         n_exact, n_settled, n_few = sizes
-        A = self.fit.problem.A
-        size = self._batch_size()
-        with threads(A):
+        with threads(self.fit.problem.A):
             if self.turns:
-                for numbers in _batches(self.settled.shape[0], n_settled, size):
-                    self._add_by_turns(numbers, settle=True)
-                for numbers in _batches(self.few.shape[0], n_few, size):
-                    self._add_by_turns(numbers, settle=False)
-            most = size if isinstance(self.refit, ExactByTurns) else SIDE
-            missing = range(self.exact.shape[0], n_exact)
-            for numbers in in_turn(A, missing, progress, most):
-                # too slow to continue: the least number must do
-                if self.out_of_turns and self.done[0] >= LEAST_EXACT:
-                    break
-                self._add_exact(numbers)
+                self._grow_by_turns(n_settled, n_few)
+            self._grow_exact(n_exact, progress)
+
+    def _grow_by_turns(self, n_settled, n_few):
+        """Make resamples by turns until `settled` and `few` have so many."""
+        size = self._batch_size()
+        for numbers in _batches(self.settled.shape[0], n_settled, size):
+            self._add_by_turns(numbers, settle=True)
+        for numbers in _batches(self.few.shape[0], n_few, size):
+            self._add_by_turns(numbers, settle=False)
+
+    def _grow_exact(self, n_exact, progress):
+        """Make exact refits until there are n_exact, or no turns are left for more."""
+        at_once = SIDE
+        if isinstance(self.refit, ExactByTurns):
+            at_once = self._batch_size()
+        missing = range(self.exact.shape[0], n_exact)
+        for numbers in in_turn(self.fit.problem.A, missing, progress, at_once):
+            if self.out_of_turns and self.exact.shape[0] >= LEAST_EXACT:
+                break
+            self._add_exact(numbers)
 
     def _batch_size(self):
         """Return how many resamples are turned side by side: `SIDE_BY_SIDE` numbers of
@@ -292,12 +306,12 @@ def _levels_without_failed(samples):
             f"refine: {n_converged} of {len(failed)} refits have reached their"
             f" optimality conditions: {_REMEDY}"
         )
-    levels = (samples.exact,) * 3
-    if samples.turns:
-        levels = samples.few, samples.settled, samples.exact
+    levels = samples.few, samples.settled, samples.exact
+    if not samples.turns:  # exact refits are all there is: they are each level
+        levels = samples.exact, samples.exact, samples.exact
     if not failed.any():
         return levels
-    # the first rows of all levels are the same resamples
+    # row b of each level is resample b
     numbers = np.flatnonzero(failed)
     return [x[np.delete(np.arange(x.shape[0]), numbers)] for x in levels]
 
@@ -346,11 +360,9 @@ def _estimate_shares(samples):
     both have (`three-levels`). rVAMP's Π is combined with the result if there is one
     (`own-answer`).
     """
-    columns, coefficients = _levels_of(samples)
-    levels = [x.copy() for x in coefficients]
-    for selects in levels:
-        selects.data[:] = 1  # what a sparse array stores are the selected columns
-    few, settled, exact = levels
+    columns, levels = _levels_of(samples)
+    # 1 for a selected column, of which a sparse array stores the coefficient
+    few, settled, exact = (x.astype(bool).astype(float) for x in levels)
     n_settled = settled.shape[0]
     rvamp_Pi = samples.analytic[0, columns]
     share = _count_stored(settled) / n_settled
@@ -360,12 +372,17 @@ def _estimate_shares(samples):
     alone = level_mean(few, settled, exact, variance)
     Pi = alone.value.copy()
     square_error = alone.square_error.copy()
+    # with the Π of diagonal steps 85 to 93 % of intervals held, without 93 to 98 %
     if samples.known and not samples.diagonal:
-        # rVAMP's error is estimated by itself for frequent and for rare features
-        for some in (share > 0.5, share <= 0.5):
-            selected = settled.astype(bool)[:, some].toarray()
-            Pi[some], square_error[some] = towards_rvamp(
-                Pi[some], square_error[some], rvamp_Pi[some], variance[some], selected
+        # rVAMP's error is estimated separately for frequent and for rare features
+        is_frequent = share > 0.5
+        for group in (is_frequent, ~is_frequent):
+            Pi[group], square_error[group] = towards_rvamp(
+                Pi[group],
+                square_error[group],
+                rvamp_Pi[group],
+                variance[group],
+                settled.astype(bool)[:, group].toarray(),
             )
     return Shares(columns, np.clip(Pi, 0, 1), square_error, alone)
 
@@ -411,13 +428,18 @@ FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are
 
 
 def _refit_moments(levels, analytic_var):
-    """Estimate means and variances of coefficients across resamples, (2, n), and their
-    standard errors, (2, n), from three levels of resamples, sparse (n_1, n) to (n_3,
-    n), few first. analytic_var, (n,), is rVAMP's variance.
+    """Estimate means and variances of coefficients x across resamples, (2, n), and
+    their standard errors, (2, n), from three levels of resamples, sparse (n_1, n) to
+    (n_3, n), few first. analytic_var, (n,), is rVAMP's variance.
 
-    Coefficients are centred and divided by a scale, about their standard deviation.
-    `level_mean` averages them and their squares, and the variance is the mean square
-    less the square of the mean.
+    `level_mean` wants values with a variance that is known roughly. So it averages
+
+        z = (x - center) / scale,  of variance 1, about, and
+        z² / square_sd,            of variance 1, about.
+
+    Then the mean is center + scale mean(z), and the variance scale² (mean(z²) -
+    mean(z)²). For the normal distribution a square z² has the variance 2; for a
+    coefficient that is not 0 in a share Π of the resamples it is about 3 / Π.
     """
     few, settled, exact = levels
     n = settled.shape[0]
@@ -426,13 +448,11 @@ def _refit_moments(levels, analytic_var):
     settled_var = squares / n
     # where a variance is below 1e-15 of the mean's square, no digit of it is right
     candidates = [settled_var, analytic_var, 1e-15 * center**2]
-    scale = np.sqrt(np.max(candidates, axis=0)) + 1e-75
-    # the variance of a square: about 3 over the share of resamples that are not 0.
-    # Divided by its root, squares have a variance of about 1, as `level_mean` expects
+    scale = np.sqrt(np.max(candidates, axis=0)) + 1e-75  # never 0
     square_var = 3 / np.maximum(n_selected / n, 1e-3)
     square_sd = square_var**0.5
 
-    # `level_mean` calls these for a few columns at a time, a slice: all are too many
+    # `level_mean` calls these for a slice of the columns: all would not fit into memory
     def standardise(x, columns):
         return (x[:, columns].toarray() - center[columns]) / scale[columns]
 
@@ -442,13 +462,16 @@ def _refit_moments(levels, analytic_var):
     ones = np.ones(len(scale))
     mean = level_mean(few, settled, exact, ones, standardise)
     square = level_mean(few, settled, exact, ones, standardise_squares)
+    # all in units of the scale, until the end
     var = square.value * square_sd - mean.value**2
-    # noise may leave less than 0: then that of settled resamples alone
-    var = np.where(var > 0, var, settled_var / scale**2)
-    values = np.array([mean.value * scale + center, var * scale**2])
     errors = np.sqrt([mean.square_error, square.square_error * square_var])
-    # the spread of few selections is itself uncertain, as in Student's t
+    # noise may leave a variance below 0: then that of settled resamples alone
+    var = np.where(var > 0, var, settled_var / scale**2)
+    # the spread of few selections is itself uncertain: the 95 % interval is as wide as
+    # by Student's t
     errors *= t.ppf(0.975, np.maximum(n_selected, FEW_SEEN) - 1) / ndtri(0.975)
+    # back in the units of the coefficients
+    values = np.array([mean.value * scale + center, var * scale**2])
     return values, errors * np.array([scale, scale**2])
 
 
@@ -483,15 +506,31 @@ LONG_REFIT = 10.0  # times a resample with one curvature
 
 
 def work_of_levels(samples):
-    """Estimate the work of one resample at each level, exact first, (3,), in
-    multiplications; for tables of many rows relative to the first level.
+    """Estimate the work of one resample at each level, exact first, (3,).
 
-    The unit is a turn: its products with the table, and a price for each number and for
-    each row whose loss is not squared. Settled and exact resamples are worth a number
-    of turns, the constants above.
+    Only the ratios are used. With many rows (`Samples.long`) the work is relative to
+    that of a resample with one curvature. Else it is in multiplications: a resample of
+    `few` takes `FIRST_LEVEL` turns and a draw of its counts; one that settles, as much
+    as `TO_SETTLE` turns more; an exact refit, a draw, the refit's own price and as much
+    as a number of turns, by where it begins.
     """
     if samples.long:
         return np.array([LONG_REFIT, 1.0, 1.0])
+    turn = _work_of_turn(samples)
+    if samples.diagonal:  # on products of the few columns that may be selected
+        exact = BY_PRODUCTS + turn
+    elif isinstance(samples.fit.problem.A, ChunkedTable):
+        # begins at 0, in the columns of the settled coefficients
+        exact = A_REFIT + COLD * turn
+    else:  # begins at the settled coefficients
+        exact = A_REFIT + TO_REFIT * turn
+    return np.array([DRAW + exact, TO_SETTLE * turn, DRAW + FIRST_LEVEL * turn])
+
+
+def _work_of_turn(samples):
+    """Estimate the work of one turn of a resample, in multiplications: its products
+    with the table, a price for each number, and one for each row of a loss that bends.
+    """
     coupling = samples.turns.one_coupling
     M, n = coupling.A.shape
     if samples.diagonal:  # a sparse table: once by A and once by its transpose
@@ -503,13 +542,7 @@ def work_of_levels(samples):
     turn = in_products + NUMBER * (M + n)
     if not isinstance(samples.turns.factors.loss, Squared):
         turn += NEWTON_ROW * M
-    if samples.diagonal:
-        exact = BY_PRODUCTS + turn
-    elif isinstance(samples.fit.problem.A, ChunkedTable):
-        exact = A_REFIT + COLD * turn
-    else:
-        exact = A_REFIT + TO_REFIT * turn
-    return np.array([DRAW + exact, TO_SETTLE * turn, DRAW + FIRST_LEVEL * turn])
+    return turn
 
 
 GROWTH = 4  # at most so many times more at once
@@ -551,21 +584,25 @@ def _best_proportions(samples, variances):
 
 
 def _next_sizes(samples, shares, short, most):
-    """Compute the next number of resamples at each level, exact first, (3,): those that
-    lower the squared error by the factor `short` with the least work, at most `most`,
-    (3,). At one level at least there are more than now.
+    """Return the next number of resamples at each level, exact first, (3,).
+
+    `short` is the factor by which the squared error of the `Shares` is to fall, which
+    these numbers do with the least work. Each is at most `GROWTH` times that of now,
+    and at most `most`, (3,). At one level at least there are more than now.
     """
     done = samples.done
     if not samples.turns:
         return done + [MORE_ALONE, 0, 0]
     variances = shares.alone.parts
-    best = _best_proportions(samples, variances)
-    # with the first factor sizes have the error of now, then one that is small enough
-    same_error = np.sum(variances / best) / max(np.sum(variances / done), 1e-300)
-    best *= same_error * min(1.05 * short, GROWTH)
-    sizes = np.maximum(done, np.minimum(best, GROWTH * done)).astype(int)
+    proportions = _best_proportions(samples, variances)
+    # times this they have the squared error of now, sum(variances / done)
+    same_error = np.sum(variances / proportions) / max(np.sum(variances / done), 1e-300)
+    # 5 % more than is short, as the error is an estimate: another round costs more
+    wanted = proportions * (same_error * min(1.05 * short, GROWTH))
+    sizes = np.maximum(done, np.minimum(wanted, GROWTH * done)).astype(int)
+    # no level has fewer than the one before, which holds some of the same resamples
     sizes = np.minimum(np.maximum.accumulate(sizes), most)
-    # rounding must not leave the sizes as they are: the search would never end
+    # rounds of less than 2 % would go on for long, and of none for ever
     if (sizes > 1.02 * done).any():
         return sizes
     return np.ceil(done * 1.25).astype(int)
@@ -759,11 +796,22 @@ def _moments_of_all(samples, shares):
     return values, errors
 
 
+def _worth_in_refits(Pi, square_error):
+    """Return how many plain refits have the same sum of squared errors of Π, (n,), a
+    float: n of them have Π (1 - Π) / n each.
+    """
+    return np.sum(Pi * (1 - Pi)) / max(square_error.sum(), 1e-300)
+
+
 def _build_refined(samples, shares, accuracy, interrupted):
-    """Build the `RefinedFit` of the resamples made so far and their `Shares`."""
+    """Build the `RefinedFit` of the resamples made so far and their `Shares`.
+
+    Its draws are one matrix, with the best coefficients that there are of each
+    resample; its levels are three, for averages by `level_mean`.
+    """
     N = samples.N
     failed = _failed_refits(samples)
-    # each resample by the best that there is of it: exact, or else settled
+    # exact ones first, then the settled ones of later resamples
     exact = samples.exact[~failed]
     draws = vstack([exact, samples.settled[len(failed) :]], format="csc")
     n = draws.shape[0]
@@ -771,10 +819,8 @@ def _build_refined(samples, shares, accuracy, interrupted):
     values, errors = _moments_of_all(samples, shares)
     Pi, mean, var = values
     Pi_se, mean_se, var_se = errors
-    # n plain refits would have the squared errors Pi (1 - Pi) / n
-    noise = np.sum(shares.Pi * (1 - shares.Pi))
-    plain_refits = noise / max(shares.alone.square_error.sum(), 1e-300)
-    all_refits = noise / max(shares.square_error.sum(), 1e-300)
+    by_refits = _worth_in_refits(shares.Pi, shares.alone.square_error)
+    with_rvamp = _worth_in_refits(shares.Pi, shares.square_error)
     error = Pi_se.max()
     return RefinedFit(
         Pi=Pi,
@@ -785,8 +831,8 @@ def _build_refined(samples, shares, accuracy, interrupted):
         var_se=var_se,
         n_resamples=n,
         n_exact=n_exact,
-        refit_efficiency=plain_refits / n,
-        prior_refits=max(all_refits - plain_refits, 0.0),
+        refit_efficiency=by_refits / n,
+        prior_refits=max(with_rvamp - by_refits, 0.0),
         sparse_draws=draws[:, :N],
         intercepts=draws[:, [N]].toarray()[:, 0],
         n_failed=len(failed) - n_exact,

@@ -68,13 +68,14 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
     baseline hazard for which there are no exact refits; name a remedy.
     """
     in_chunks = isinstance(A, ChunkedTable)
+    prior = prior.plain  # one of the user's own has its own name
     if baseline is not None:
         _check_cox_refittable(in_chunks, type(prior), baseline)
         return
     _, options = plain_loss(likelihood)
     odd = None
     if not options["loss"]:
-        odd = type(likelihood).__name__
+        odd = type(likelihood.plain).__name__
     elif type(prior) not in (Laplace, ElasticNet, NonNegative):
         odd = type(prior).__name__
     if odd is not None:

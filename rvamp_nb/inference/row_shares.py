@@ -70,20 +70,20 @@ def _sum_in_two_passes(A, doubt, var):
 
 
 def _sum_and_largest(A, var):
-    """Compute sum and maximum of var a^2 over the rows of each column, (N,) each, for a
-    table in chunks of rows; var is (M,).
+    """Compute sum and maximum of var_m A_mi² over the rows m of each column i, (N,)
+    each, for a table in chunks of rows; var is (M,).
     """
 
-    # what `map_chunks` joins, the chunks' maxima side by side, and what it adds up
+    # `map_chunks` adds up the sums of the chunks, and puts their maxima side by side
     def of_chunk(X, var):
-        squares = X**2
         if isinstance(X, SparseBlock):
+            squares = X**2
             largest = squares.largest(var)
             total = var @ squares
         else:
-            squares *= var[:, None]
-            largest = squares.max(0)
-            total = squares.sum(0)
+            terms = X**2 * var[:, None]
+            largest = terms.max(0)
+            total = terms.sum(0)
         return (largest[:, None],), (total,)
 
     (largest_in_chunks,), (total,) = A.map_chunks(of_chunk, (var,))
@@ -112,9 +112,9 @@ def _class_columns(fit, doubt):
 class _Noise(NamedTuple):
     """Shares of rows in the noise of the fields."""
 
-    rows: np.ndarray  # (M,) of each row, or group of rows; they sum to 1
-    largest: np.ndarray  # (N,) the largest part of each feature's noise
-    total: np.ndarray  # (N,) each feature's noise
+    rows: np.ndarray  # (M,) share of each row, or group of rows; they sum to 1
+    largest: np.ndarray  # (N,) the largest term of a row in each feature's noise
+    total: np.ndarray  # (N,) each feature's noise, the sum of these terms
     weight: np.ndarray  # (N,) of each feature in an average of shares
 
 
@@ -131,16 +131,16 @@ def _noise(fit):
     if doubt.sum() <= 1e-12:  # nothing is in doubt: all features count alike
         doubt = np.ones(len(doubt))
     u = fit.last.u
-    # without resampling the variances die out, but never quite reach 0; what is not
-    # random is set to 0 below, as a product with False
+    # without resampling the variances die out, but never quite reach 0: they are
+    # multiplied by 0
     is_random = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
+    # the sums are over columns, which may be more than the features: an intercept, or
+    # one for each class. `column_doubt` has the doubt of each
     if isinstance(fit.problem.likelihood, GroupedLoss):
         column_doubt, sums = _sum_noise_of_groups(fit, doubt, is_random)
     else:
         column_doubt, sums = _sum_noise_of_rows(fit, doubt, is_random * u.var)
-    # the doubt has become one of each column summed: an intercept, or classes, are more
-    # columns than features. The sums are those of `_sum_parts`
-    (total, largest), (average_shares,) = sums
+    (total, largest), (average_shares,) = sums  # of `_sum_parts`
     shares = np.full(len(average_shares), 1 / len(average_shares))
     if average_shares.sum() > 0:
         shares = average_shares / average_shares.sum()
@@ -200,24 +200,28 @@ class NoiseSigns(NamedTuple):
     with nan are false.
     """
 
-    effective: float = np.nan  # number of rows
-    share: float = np.nan  # of the largest row
-    row: int = -1  # its number
-    single_share: float = np.nan  # of one row in the noise of a feature, on average
-    group_share: float = np.nan  # the same for groups of two columns or more
+    effective: float = np.nan  # number of rows that would have equal shares
+    share: float = np.nan  # of the row with the largest share, over all features
+    row: int = -1  # the number of that row
+    single_share: float = np.nan  # largest of a row in one feature, on average
+    group_share: float = np.nan  # the same for features in groups of two or more
 
 
 def signs_of_noise(fit):
     """Compute the `NoiseSigns` of a fit that has messages: how uneven the rows' shares
     of the noise are, on average over the features and in single ones.
+
+    The effective number of rows is 1 / Σ share²: M for M equal shares, 1 for one row.
     """
     noise = _noise(fit)
-    row = int(np.argmax(noise.rows))
+    shares = noise.rows
+    row = int(np.argmax(shares))
     sizes = columns_together(fit)
+    # an intercept, behind the features, is in no group
     weight_in_groups = noise.weight[: len(sizes)] * (sizes > 1)
     return NoiseSigns(
-        effective=float(1 / (noise.rows @ noise.rows)),
-        share=float(noise.rows[row]),
+        effective=float(1 / (shares @ shares)),
+        share=float(shares[row]),
         row=row,
         single_share=_average_largest_share(noise, noise.weight),
         group_share=_average_largest_share(noise, weight_in_groups),
@@ -244,56 +248,72 @@ def columns_together(fit):
 
 
 def _size_moments(X):
-    """Compute the largest absolute entry of each column of X, (M, n), and the sums of
-    squares and fourth powers in units of it, (3, n).
+    """Return three numbers of each column of X, (M, n), in the rows of an array (3, n).
+
+    They are the largest size of an entry, and the sums of the squares and of the fourth
+    powers of all entries in units of it: so no power overflows or vanishes.
     """
     if isinstance(X, SparseBlock):
-        squares = X**2
-        ones = np.ones(len(X))
-        largest = squares.largest(ones)
-        unit = np.where(largest > 0, largest, 1)
-        of_powers = ones @ squares / unit, ones @ squares**2 / unit**2
-        return np.array([np.sqrt(largest), *of_powers])
+        return _size_moments_of_sparse(X)
     sizes = np.abs(X)
     largest = sizes.max(0)
-    # in units of the largest no power overflows or vanishes
     sizes /= np.where(largest > 0, largest, 1)
-    sizes *= sizes
-    return np.array([largest, sizes.sum(0), (sizes**2).sum(0)])
+    squares = np.square(sizes, out=sizes)  # in the same memory
+    return np.array([largest, squares.sum(0), (squares**2).sum(0)])
+
+
+def _size_moments_of_sparse(X):
+    """Return `_size_moments` of a `SparseBlock`, (3, n)."""
+    squares = X**2
+    fourth_powers = squares**2
+    ones = np.ones(len(X))
+    largest_square = squares.largest(ones)
+    unit = np.where(largest_square > 0, largest_square, 1)
+    second = ones @ squares / unit
+    fourth = ones @ fourth_powers / unit**2
+    return np.array([np.sqrt(largest_square), second, fourth])
 
 
 def column_effective_rows(fit):
-    """Compute the effective number of rows of each column (`column-rows`), (N,), from 1
-    (one entry is not zero) to M (all are equally large); M for a column of zeros.
-    Columns that are selected together count by their sum times the mean coefficients.
+    """Compute the effective number of rows of each column (`column-rows`), (N,).
+
+    For a column a it is (Σ a²)² / Σ a⁴, from 1 (one entry is not zero) to M (all are
+    equally large); M for a column of zeros. Columns that are selected together count by
+    their sum times the mean coefficients.
     """
     A = fit.problem.A
     M = len(A)
     N = len(fit.mean)
     if _selects_groups(fit):
         groups = fit.prior.column_groups
-        fitted = A[:, :N] * fit.mean @ groups.sums.T
+        fitted = A[:, :N] * fit.mean @ groups.sums.T  # (M, groups)
         rows_of_group = _rows_that_carry(_size_moments(fitted)[..., None], M)
         return rows_of_group[groups.index]
+    return _rows_that_carry(_moments_of_chunks(A), M)[:N]
+
+
+def _moments_of_chunks(A):
+    """Return the `_size_moments` of the N columns of a table in each of its K chunks of
+    rows, (3, N, K); K is 1 in memory or in chunks of columns.
+    """
     in_chunks_of_rows = chunk_axis(A) == 0
 
-    # joined along the last axis: columns, or of chunks of rows one number for a chunk
-    def moments_of(X):
+    # `map_chunks` joins along the last axis, which is K or N
+    def of_chunk(X):
         moments = _size_moments(X)
         if in_chunks_of_rows:
             moments = moments[..., None]
         return (moments,), ()
 
-    (moments,), _ = map_chunks(A, moments_of)
-    moments = moments.reshape(3, A.shape[1], -1)
-    return _rows_that_carry(moments, M)[:N]
+    (moments,), _ = map_chunks(A, of_chunk)
+    return moments if in_chunks_of_rows else moments[..., None]
 
 
-def _rows_that_carry(thickness, M):
+def _rows_that_carry(moments, M):
     """Compute the effective number of rows of each column, (N,), from `_size_moments`
     of K chunks of rows, (3, N, K).
     """
-    largest, second, fourth = thickness
+    largest, second, fourth = moments
     most = largest.max(1, keepdims=True)
     # each chunk has its own unit: bring all to the largest entry of the column
     unit = (largest / np.where(most > 0, most, 1)) ** 2
@@ -311,52 +331,67 @@ def _canonical_correlations(X, labels):
     """
     basis, _ = orthonormal(X, labels)
     groups = groups_of(basis.groups)
-    # the columns of a group side by side, from `starts` on
+    # the columns of a group side by side, from its place in `starts` on
     order = np.argsort(groups.index, kind="stable")
     columns = basis.A[:, order]
     starts = np.cumsum(groups.sizes) - groups.sizes
-    bases = np.split(columns, starts[1:], axis=1)
-    largest = np.zeros(len(bases))
-    for g, own_basis in enumerate(bases):
+    largest = []
+    for g, own_basis in enumerate(np.split(columns, starts[1:], axis=1)):
         products = own_basis.T @ columns
-        # the Frobenius norm of each group's products, at least as large as the spectral
-        # norm: those below a norm that was found need no singular values
-        bound = np.sqrt(np.add.reduceat((products**2).sum(0), starts))
-        bound[g] = 0.0  # not with itself
-        for other in np.argsort(-bound):
-            if bound[other] <= largest[g]:
-                break
-            block = slice(starts[other], starts[other] + groups.sizes[other])
-            largest[g] = max(largest[g], np.linalg.norm(products[:, block], 2))
+        largest.append(_largest_norm(products, starts, groups.sizes, g))
     return np.minimum(largest, 1)[np.searchsorted(groups.names, labels)]
 
 
+def _largest_norm(products, starts, sizes, g):
+    """Return the largest spectral norm of the blocks of columns of some products,
+    without block g; a block begins at an entry of `starts` and has one of the `sizes`.
+
+    The Frobenius norm is quick, and at least as large. So blocks are looked at in its
+    order, until it falls below the largest spectral norm so far.
+    """
+    bound = np.sqrt(np.add.reduceat((products**2).sum(0), starts))
+    bound[g] = 0.0
+    largest = 0.0
+    for k in np.argsort(-bound):
+        if bound[k] <= largest:
+            break
+        block = slice(starts[k], starts[k] + sizes[k])
+        largest = max(largest, np.linalg.norm(products[:, block], 2))
+    return largest
+
+
 def max_correlation(fit):
-    """Compute the largest absolute correlation of each feature with another one, (N,),
-    among those with Π above 0.01 (0 for all others); columns are taken as centred. For
-    columns that are selected together it is the largest canonical correlation of their
-    group.
+    """Compute the largest absolute correlation of each feature with another one, (N,).
+
+    Only features with Π above `MATTERS` are compared, all others have 0; columns are
+    taken as centred. For columns that are selected together it is the largest canonical
+    correlation of their group.
     """
     A = fit.problem.A
     in_play = np.flatnonzero(fit.Pi > MATTERS)
-    partner = np.zeros(len(fit.Pi))
+    largest = np.zeros(len(fit.Pi))
     if _selects_groups(fit) and len(in_play):
         labels = fit.prior.column_groups.index[in_play]
-        partner[in_play] = _canonical_correlations(A[:, in_play], labels)
-        return partner
-
-    # chunks of columns of a sparse table, or of rows: products are added up
-    def gram(X):
-        if isinstance(X, SparseBlock):
-            products = X.T.gram(np.ones(len(X)))
-        else:
-            products = X.T @ X
-        return (), (products,)
-
-    _, (products,) = map_chunks(pick_columns(A, in_play), gram)
+        largest[in_play] = _canonical_correlations(A[:, in_play], labels)
+        return largest
+    products = _products_of_columns(pick_columns(A, in_play))
     length = np.sqrt(products.diagonal())
     length = np.where(length > 0, length, 1)
     correlation = np.abs(products / length / length[:, None])
     np.fill_diagonal(correlation, 0)  # with itself
-    partner[in_play] = np.minimum(correlation.max(0, initial=0), 1)
-    return partner
+    largest[in_play] = np.minimum(correlation.max(0, initial=0), 1)
+    return largest
+
+
+def _products_of_columns(A):
+    """Compute A'A, (n, n), for an array or a table in chunks of rows, (M, n)."""
+
+    def of_chunk(X):
+        if isinstance(X, SparseBlock):
+            products = X.T.gram(np.ones(len(X)))
+        else:
+            products = X.T @ X
+        return (), (products,)  # nothing to join; products are added up
+
+    _, (products,) = map_chunks(A, of_chunk)
+    return products

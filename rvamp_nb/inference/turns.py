@@ -5,9 +5,10 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
-           'GROUP_STEPS', 'GROUP_TOL', 'LATE_TURNS', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric',
-           'KroneckerFactor', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'class_fits', 'crossed',
-           'OwnBaselines', 'Turns', 'GroupRefits', 'ExactByTurns', 'OneCurvature', 'DiagonalTurns']
+           'GROUP_STEPS', 'GROUP_TOL', 'LATE_TURNS', 'ALL_TURNS', 'STANDS', 'IN_PLAY_FROM', 'UNPENALISED', 'Metric',
+           'rvamp_metric', 'one_metric', 'KroneckerFactor', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors',
+           'class_fits', 'crossed', 'OwnBaselines', 'Turns', 'GroupRefits', 'ExactByTurns', 'OneCurvature',
+           'TurnsByProducts', 'DiagonalTurns']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -524,12 +525,12 @@ class Turns:
         N = len(fit.mean)
         if columns is None:
             columns = np.arange(N)
-        with_ones = _append_intercept(fit, columns)
+        self.columns = _append_intercept(fit, columns)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
         largest = [np.abs(v).max() + 1e-300 for v in (y, to_prior.h, to_rows.h)]
         if np.abs(np.log10(largest)).max() > IN_RANGE:  # beyond the range of 32 bits
             dtype = np.float64
-        A, metric = _table_and_metric(fit, with_ones, loss)
+        A, metric = _table_and_metric(fit, self.columns, loss)
         self._freeze(A, metric, dtype)
         self.factors = Factors(
             prior=fit.prior.of_columns(columns, N),
@@ -539,10 +540,10 @@ class Turns:
             offset=self._cast(offset),
         )
         self.weight = self._cast(weight)
-        self.penalty = partial(thresholds, fit, with_ones, dtype=self.dtype)
+        self.penalty = partial(thresholds, fit, self.columns, dtype=self.dtype)
         # messages h, (n,), and h_u, (M,), and fits f, (M,), at the fixed point
         f = to_rows.Q_hat * fit.last.u.mean - to_rows.h + offset
-        self.start = [self._cast(v) for v in (to_prior.h[with_ones], to_rows.h, f)]
+        self.start = [self._cast(v) for v in (to_prior.h[self.columns], to_rows.h, f)]
         self.baselines = OwnBaselines(baseline, self.dtype) if baseline else None
         self.taken = 0  # turns of all batches
 
@@ -865,9 +866,9 @@ class OneCurvature:
         return x, x
 
 # %% ../../nbs/workshop/turns.ipynb #7e0d1a02
-class DiagonalTurns(Turns):
-    """Resamples of a fit that a `DiagonalStep` has found, by products with the table
-    alone (`diagonal-turn`); in 32 bits.
+class TurnsByProducts(Turns):
+    """Resamples of some columns of a fit that a `DiagonalStep` has found, by products
+    with the table alone (`diagonal-turn`); in 32 bits, for the squared loss.
     """
 
     def _freeze(self, A, metric, dtype):
@@ -883,10 +884,87 @@ class DiagonalTurns(Turns):
         """See `Turns.run`; no turn is damped less than those in rVAMP's metric."""
         Q, _, V, _ = self.metric
         damping = min(damping, OWN_DAMPING)
+        y = self.factors.y - self.factors.offset
+        c = batch.counts / self._cast(self.factors.loss.sigma**2)
+        # the rows answer u = c (y + h_u) / (1 + cV). Products with a sparse table have
+        # the resamples side by side in memory, and so has what they are multiplied by
+        gain = np.asfortranarray(c / (1 + c * V))
         for _ in range(turns):
             x = self.factors.of_prior(batch, Q)
-            u, f = self.factors.of_rows(batch, V)
+            u = gain * (y + batch.h_u)
             h = batch.h + damping * (Q * x + u @ self.A - batch.h)
-            x = self.factors.of_prior(batch._replace(h=h), Q)
-            batch = batch._replace(h=h, h_u=V * u - x @ self.At, f=f)
+            batch = batch._replace(h=h)
+            u *= V  # in its place, for arrays of all rows are large
+            u -= self.factors.of_prior(batch, Q) @ self.At
+            batch = batch._replace(h_u=u)
         return batch
+
+# %% ../../nbs/workshop/turns.ipynb #7e0d1a04
+# of their penalty: columns that pull so hard on the average fit are in play
+IN_PLAY_FROM = 0.8
+UNPENALISED = 1e-30  # in the place of no penalty, less than any
+
+
+class DiagonalTurns(TurnsByProducts):
+    """Resamples of a fit that a `DiagonalStep` has found, by turns on the columns in
+    play.
+    """
+
+    def __init__(self, fit, columns=None):
+        """Keep the table of all columns, by which those in play are found. Parameters:
+        see `Turns`.
+        """
+        super().__init__(fit, columns)
+        self.fit = fit
+        x_fit = np.append(fit.mean, fit.intercept)
+        self.x_fit = self._cast(x_fit[None, self.columns])
+
+    def levels(self, counts, factor, settle):
+        """Compute what `Turns.levels` does, by turns on the columns in play: those that
+        nearly pull as hard as their penalty where the coefficients are the average.
+
+        On settled coefficients all columns are checked. Those that pull harder than
+        their penalty come in, and the resamples in which they do are settled again. The
+        first level needs no check, for settled resamples correct it.
+        """
+        pulls = self._relative_pulls(counts, factor, self.x_fit)
+        in_play = (pulls >= min(IN_PLAY_FROM, pulls.max())).any(0)
+        few, settled = self._levels_on(in_play, counts, factor, settle)
+        while settle:
+            pulls = self._relative_pulls(counts, factor, settled)
+            missed = (pulls > 1) & ~in_play
+            wrong = missed.any(1)
+            if not wrong.any():
+                break
+            in_play |= missed.any(0)
+            again = self._levels_on(in_play, counts[wrong], factor[wrong], True)
+            settled[wrong] = again[1]
+        return few, settled
+
+    @np.errstate(all="ignore")  # of what has run away
+    def _relative_pulls(self, counts, factor, x):
+        """Compute how hard the columns pull, relative to their penalties, (b, n), on
+        resamples with the coefficients x, (b, n) or (1, n): |A'u| / t, with
+        u = -c l'(y, Ax).
+        """
+        loss = self.factors.loss
+        slope, _ = loss.derivatives(self.factors.y, x @ self.At + self.factors.offset)
+        pull = (self._cast(counts) * self.weight * slope) @ self.A
+        t, _ = self.penalty(factor)
+        return np.abs(pull) / np.maximum(t, UNPENALISED)
+
+    def _levels_on(self, in_play, counts, factor, settle):
+        """Compute what `levels` does on the columns in_play, (n,) bool, unchecked; the
+        others are 0.
+        """
+        chosen = self.columns[in_play]
+        features = chosen[chosen < len(self.fit.mean)]
+        turns = TurnsByProducts(self.fit, features)
+        levels = []
+        for x in turns.levels(counts, factor, settle):
+            if x is not None:
+                of_all = np.zeros((len(counts), len(in_play)), self.dtype)
+                of_all[:, in_play] = x
+                x = of_all
+            levels.append(x)
+        return levels

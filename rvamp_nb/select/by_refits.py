@@ -39,19 +39,23 @@ MOST_CORRECTIONS = 3
 
 def refits_are_cheaper(question, asked):
     """Return whether the refits that an answer is worth cost less multiplications than
-    the steps of a search, of a `SelectionProblem`.
+    the steps of a search, of a `SelectionProblem`. False for what turns by products do
+    not know: a table in groups or not sparse, another loss, a prior without thresholds.
 
-    `asked` are the selector's parameters, {name: value}.
+    `asked` are the selector's parameters, {name: value}. A turn multiplies by the table
+    and its transpose and looks at each of M + N numbers. A refit is a draw and the
+    turns of the first level. A step multiplies matrices as large as the shorter side.
     """
     A = question.A
+    if path_options(asked) or not (is_plain(question) and is_thin(A)):
+        return False
+    if question.target.loss != "squared" or not isinstance(question.prior, Penalty):
+        return False
     n_refits = asked["n_resamples"]
+    if n_refits == 0:
+        return False
     if n_refits is None:
         n_refits = refinement.ASKED / asked["accuracy"] ** 2
-    is_known = is_plain(question) and is_thin(A) and isinstance(question.prior, Penalty)
-    is_squared = question.target.loss == "squared"
-    if path_options(asked) or not (n_refits and is_known and is_squared):
-        return False
-    # a turn multiplies by the table and its transpose, and looks at each of its sides
     a_turn = 2 * A.source.nnz + refinement.NUMBER * sum(A.shape)
     a_refit = refinement.DRAW + refinement.FIRST_LEVEL * a_turn
     a_step = PRODUCTS_A_STEP * min(A.shape) ** 3
@@ -61,8 +65,12 @@ def refits_are_cheaper(question, asked):
 def search_by_refits(question, q, asked):
     """Search for the penalty at which refits select q columns on average.
 
-    Return question, `Path` of one penalty and `PenaltyChoice` as `search` does, with a
-    fit by diagonal steps; None where that does not pay, or does not settle.
+    Diagonal steps find a penalty at which their probabilities add up to a goal, at
+    first q. They are approximate, and refits there select another number: the goal is
+    corrected by it, until refits select q up to two standard errors.
+
+    Return question, `Path` of one penalty and `PenaltyChoice` as `search` does. Return
+    None where refits are not cheaper or diagonal steps do not settle.
     """
     if not refits_are_cheaper(question, asked):
         return None
@@ -71,24 +79,42 @@ def search_by_refits(question, q, asked):
         return None
     empty, _ = penalty.empty_model(question)
     step = DiagonalStep(empty.A)
-    # the penalty follows the messages until they select the tracker's goal
     tracker = penalty.TrackingPrior(question, q, lam)
     for _ in range(MOST_CORRECTIONS):
-        tracked = empty._replace(prior=question.inside(tracker))
-        last = penalty.run_cheaply(tracked, step)
-        if last is None or last.change > penalty.FIRST_TOL:
+        fit = _fit_by_diagonal_steps(question, empty, step, tracker)
+        if fit is None:
             return None
-        prior = question.inside(question.prior.scaled(tracker.lam))
-        problem = empty._replace(prior=prior, counts=question.of_one)
-        fit = Fit(problem, last, True, 1, "converged", None, tol=penalty.FIRST_TOL)
         sizes = _count_selected(question, fit, asked["random_state"])
         standard_error = np.std(sizes) / np.sqrt(CORRECTED_BY)
         if abs(sizes.mean() - q) < 2 * standard_error:
             break
-        # diagonal steps are approximate: refits select another number than the goal
         tracker.goal *= q / sizes.mean()
     choice = penalty.PenaltyChoice(tracker.lam, fit, "converged", 1)
     return question, penalty.path_of_one(tracker.lam, fit), choice
+
+
+def _fit_by_diagonal_steps(question, empty, step, tracker):
+    """Take diagonal steps from the `Problem` of the empty model to a fixed point;
+    return the `Fit` there, or None where they do not settle.
+
+    In each step the `TrackingPrior` `tracker` moves its penalty `lam` so that as many
+    columns as its goal are selected; the fit has the last one.
+    """
+    tracked = empty._replace(prior=question.inside(tracker))
+    # patient, for steps of rVAMP would cost far more
+    last = penalty.run_cheaply(tracked, step, penalty.CHEAP_STEPS)
+    if last is None or last.change > penalty.FIRST_TOL:
+        return None
+    prior = question.inside(question.prior.scaled(tracker.lam))
+    return Fit(
+        problem=empty._replace(prior=prior, counts=question.of_one),
+        last=last,
+        converged=True,
+        n_iter=1,
+        status="converged",
+        trace=None,
+        tol=penalty.FIRST_TOL,
+    )
 
 
 def _count_selected(question, fit, seed):

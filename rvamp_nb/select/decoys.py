@@ -39,8 +39,9 @@ def _lead_over_decoys(question, decoys, most):
     """Compute by how much Π of each of p candidates exceeds that of its decoy, its
     lead, (p,); nan if no penalty converges.
 
-    The decoys, (M, p), stand beside the candidates in one table, and the q features
-    that a resample selects from both are at most `most`.
+    The decoys, (M, p), stand beside the candidates in one table. Its penalty is that at
+    which a resample selects q of both: a third of the resample's rows, as in
+    `resolved_target`, but at most `most`.
     """
     candidates = np.flatnonzero(question.candidates)
     with_decoys = np.r_[candidates, candidates]
@@ -51,7 +52,7 @@ def _lead_over_decoys(question, decoys, most):
     A = np.hstack([A, unit_decoys * np.linalg.norm(A, axis=0)])
     columns = question.columns.of(with_decoys)
     question_of_both = replace(question, A=A, prior=prior, columns=columns)
-    # a third of the rows of a resample, as in `resolved_target`
+    # `of_one`, the law of one row's count, has the share of rows in a resample as mean
     q = min(question.of_one.mean * len(A) / 3, most)
     _, _, answer = search(question_of_both, None, q)
     if not answer.fit.converged:
@@ -71,7 +72,7 @@ def _note_few_values(question):
     A q-value takes it that a noise feature leads its decoy as often as not. For a 0/1
     column and a normal decoy that need not be so (chapter 5.1).
     """
-    # values differ where neighbours in order do
+    # in order, a column has one value more than it has steps
     steps = np.diff(np.sort(question.A, axis=0), axis=0)
     has_few = (1 + np.count_nonzero(steps, axis=0) <= FEW_VALUES) & question.candidates
     if not has_few.any():
@@ -102,13 +103,15 @@ def _note_factors(A):
 
 
 def against_decoys(question, kind, random_state):
-    """Compute q-values of the N columns of a table, each against a decoy, "permuted" or
-    "gaussian"; nan if no penalty converges, 1 for columns that are no candidates.
+    """Compute q-values of the N columns of a table, (N,), each column against a decoy
+    of this kind, "permuted" or "gaussian", drawn by `random_state`.
 
-    A q-value is the share of false features among those with as large a lead.
+    A q-value is the share of false features among those with as large a lead over their
+    decoys. It is 1 for columns that are no candidates, and nan for all candidates if no
+    penalty converges. A warning says where decoys do not resemble the columns.
     """
     check_word("decoys", kind, error_control.DECOYS)
-    A = _comparable(question, f"decoys={kind!r}")
+    A = _comparable(question, f"decoys={kind!r}")  # (M, p): the candidates
     if kind == "permuted":
         note = _note_factors(A)
         category = ReliabilityWarning
@@ -116,16 +119,18 @@ def against_decoys(question, kind, random_state):
         note = _note_few_values(question)
         category = UserWarning
     if note:
-        warnings.warn(note, category, stacklevel=4)  # at the call of the user
-    # from 0 alone a table may have been drawn itself: the first two number this use
+        # four calls up from here is the line of the user
+        warnings.warn(note, category, stacklevel=4)
+    # a user may have drawn the table from the same number: two more, which stand for
+    # this use and are otherwise any, make the decoys independent of it
     rng = np.random.default_rng([79, 18, random_state])
     decoys = error_control.DECOYS[kind](A, rng)
-    lead = _lead_over_decoys(question, decoys, A.shape[1])
-    q_values = np.ones(len(question.columns.first))  # of A's columns
+    lead = _lead_over_decoys(question, decoys, A.shape[1])  # (p,)
+    # of A's columns, each of which stands for one of the table or several copies
+    q_values = np.ones(len(question.columns.first))
     q_values[question.candidates] = np.nan
     if np.isfinite(lead).all():
         q_values[question.candidates] = error_control.q_values(lead)
-    # a column of the table has the q-value of the one that stands for it
     return q_values[question.columns.where]
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000008
@@ -133,29 +138,38 @@ def _banded(A):
     """Estimate the correlations of columns, (n, n), by regressions of each on those
     just before it, at most `width` of them, where the width has the least BIC.
 
-    The regressions make residuals L a of independent columns, with L lower triangular
-    and 1 on the diagonal, and variances D: the estimate is (L' D⁻¹ L)⁻¹, whose inverse
-    has a band.
+    A is (M, n). The regressions make residuals L a of independent columns, with L lower
+    triangular and 1 on the diagonal, and variances D: the estimate is (L' D⁻¹ L)⁻¹,
+    whose inverse has a band.
     """
     M, n = A.shape
-    best = np.inf
-    root = None
+    least_bic = np.inf
     for width in range(min(n, M // 4)):
-        L = np.eye(n)
-        variance = np.empty(n)
-        for j in range(n):
-            neighbours = slice(max(0, j - width), j)
-            slopes = np.linalg.lstsq(A[:, neighbours], A[:, j], rcond=None)[0]
-            residual = A[:, j] - A[:, neighbours] @ slopes
-            variance[j] = max(np.mean(np.square(residual)), 1e-6)
-            L[j, neighbours] = -slopes
+        L, variance = _regress_on_neighbours(A, width)
         bic = M * np.log(variance).sum() + np.log(M) * n * width
         # wider bands are taken to be worse, too
-        if bic >= best:
+        if bic >= least_bic:
             break
-        best = bic
+        least_bic = bic
         root = np.linalg.solve(L, np.diag(np.sqrt(variance)))
     return root @ root.T
+
+
+def _regress_on_neighbours(A, width):
+    """Regress each column of A, (M, n), on the `width` columns before it; return the
+    triangular matrix L, (n, n), whose product with a row of A has the residuals, and
+    their variances, (n,), at least 1e-6.
+    """
+    n = A.shape[1]
+    L = np.eye(n)
+    variance = np.empty(n)
+    for j in range(n):
+        neighbours = slice(max(0, j - width), j)
+        slopes = np.linalg.lstsq(A[:, neighbours], A[:, j], rcond=None)[0]
+        residual = A[:, j] - A[:, neighbours] @ slopes
+        variance[j] = max(np.mean(np.square(residual)), 1e-6)
+        L[j, neighbours] = -slopes
+    return L, variance
 
 
 def factor_correlations(A):
@@ -231,14 +245,15 @@ def share_kept(question, pfer, covariance, n_draws, seed):
     """Draw n_draws tables of decoys; return the share of them against which each of N
     columns is kept, (N,), 0 for columns that are no candidates.
 
-    A draw keeps at most pfer noise features on average: those with a larger lead than
-    the v-th decoy (`keep_before`), where v is one of the two integers beside pfer, with
-    mean pfer. A ValueError names the argument that will not do, or says that no penalty
-    converged.
+    `covariance` is the kind of decoys, one of `COVARIANCES`. A draw keeps the columns
+    with a larger lead over their decoy than the v-th of the decoys that lead over their
+    column (`keep_before`). v is one of the two integers beside pfer, with mean pfer, so
+    that at most pfer noise features are kept on average. A ValueError names the
+    argument that will not do, or says that no penalty converged.
     """
     pfer = _check_choices(pfer, covariance, n_draws)
     A = _comparable(question, "decoys")  # (M, p), the p candidates
-    # the first two number this use, so that no other has its draws
+    # two constants for this use, so that no other has its draws (`against_decoys`)
     rng = np.random.default_rng([79, 21, seed])
     draw_decoys = _normal_decoys(A, COVARIANCES[covariance](A), rng)
     n_pairs = A.shape[1]
@@ -250,7 +265,7 @@ def share_kept(question, pfer, covariance, n_draws, seed):
             raise ValueError("decoys: no penalty converged beside them: raise tol")
         v = int(pfer + rng.uniform())  # rounded up as often as the mean needs
         times_kept += keep_before(lead, v)
-    # of A's columns, and of the N that these stand for
+    # of all columns of A, and then of the N of the table that these stand for
     shares = np.zeros(len(question.columns.first))
     shares[question.candidates] = times_kept / n_draws
     return shares[question.columns.where]

@@ -77,7 +77,10 @@ _OF_BAGGED = {  # what predicts: what to write
 
 
 def _name_columns(est, N, names, reset=False):
-    """Number and names of the columns, kept (reset) or compared with what was."""
+    """Give an estimator the number N and the names of a table's columns (reset), or
+    raise a ValueError where they are not those that it has; names None are not known.
+    """
+    # to scikit-learn a table without rows shows columns only
     empty = np.empty((0, N))
     if names is not None:
         empty = as_frame(None, names)
@@ -323,6 +326,8 @@ class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
         tol: float = 1e-4,
         verbose: bool | int = 1,
     ) -> None:
+        # kept as they are, as scikit-learn has it; `fit` checks them, and the docstring
+        # of the class says what each one is
         self.threshold = threshold
         self.pfer = pfer
         self.q = q
@@ -474,21 +479,27 @@ class StabilitySelection(_Fitted, Results, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         selected = np.flatnonzero(self.support_)
-        if kind_of(X) == "dask frame":
+        kind = kind_of(X)
+        # of a table that is not in memory, scikit-learn checks the columns alone
+        if kind == "dask frame":
             _name_columns(self, len(X.columns), column_names(X))
             return X[[X.columns[i] for i in selected]]
-        if isinstance(X, ChunkedTable) or kind_of(X) == "dask":
+        if isinstance(X, ChunkedTable) or kind == "dask":
             _name_columns(self, X.shape[1], None)
             return X[:, selected]
-        return super().transform(named(X) if "frame" in kind_of(X) else X)
+        if "frame" in kind:  # of pandas, or of another library
+            X = named(X)
+        return super().transform(X)
 
     if not TYPE_CHECKING:  # a checker would take any name for an attribute
 
         def __getattr__(self, name):
             if name not in _OF_BAGGED:
                 return super().__getattribute__(name)  # which says what is missing
-            remedy = _OF_BAGGED[name].format(name)
-            raise AttributeError(f"StabilitySelection only selects: write {remedy}")
+            raise AttributeError(
+                "StabilitySelection only selects: write"
+                f" {_OF_BAGGED[name].format(name)}"
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -518,29 +529,33 @@ def _located_in_answer(est, which):
 
 
 def _select_features(est, X, y, roles):
-    """Check the arguments of a fit and select: return a `Selection` and warnings.
+    """Check the arguments of a fit of the selector `est` and select; return the
+    `Selection`, and warnings as pairs (text, kind).
 
-    `roles` has the arguments of `fit` about rows; the warnings are pairs (text, kind).
+    `roles` are the arguments of `fit` about rows, by name. The checks stand in an
+    order: labels of rows and categories are gone once the arrays are read, and a table
+    that can be read names its columns in the messages that follow.
     """
-    # labels of rows are compared before any number is read
     notes = check_rows(X, y, **roles)
-    has_categories = str(est.loss) == "auto" and is_named(y)
-    if has_categories:
-        notes.append(order_lost("y", y.dtype))
     roles = dict(roles, labels=row_labels(X))
-    X, y = _validated(est, X, y)
+    loss = est.loss
+    # pandas' categories are classes, also where they are numbers
+    if str(loss) == "auto" and is_named(y):
+        loss = "softmax"
+        notes.append(order_lost("y", y.dtype))
+    X, y = _validate_table_and_target(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
     names = np.asarray(vars(est).get("feature_names_in_", unnamed), dtype=object)
     asked = est.get_params(deep=False)
     check_options(asked, StabilitySelection().get_params(deep=False))
     asked["random_state"] = check_seed("StabilitySelection", est.random_state)
-    options = dict(asked)
-    if has_categories:  # pandas' categories are classes, also where they are numbers
-        options["loss"] = "softmax"
     with threads(X):
-        question, promise, question_notes = read_question(X, y, names, roles, options)
+        question, promise, question_notes = read_question(
+            X, y, names, roles, dict(asked, loss=loss)
+        )
+        # "cv", or penalties of another package, become penalties of ours
         asked["lambdas"] = given_penalties(question, est.lambdas, asked["random_state"])
-        if isinstance(est.lambdas, str):
+        if isinstance(est.lambdas, str):  # for the report
             asked["by_cv"] = True
         answer = select(question, promise, asked, near_duplicate_rows(X))
     notes.extend(question_notes)
@@ -560,22 +575,24 @@ def _attributes(answer):
     return {f"{name}_": value for name, value in fields.items()}
 
 
-def _validated(est, X, y):
-    """Return the table and the target of an estimator, checked by scikit-learn's rules
-    and our own: X (M, N), an array or ChunkedTable, and y (M,), or times and events.
+def _validate_table_and_target(est, X, y):
+    """Check X and y by scikit-learn's rules and our own, and give the estimator the
+    number and the names of the columns; return both as arrays.
 
-    The estimator gets the number and the names of the columns.
+    X, (M, N), remains a ChunkedTable where it is one; y is (M,), or for survival times
+    (M, 2), times and events.
     """
     X, names = read_X(X)
     if "dask" in kind_of(y):
         y = y.compute()
     is_survival = isinstance(est.loss, str) and est.loss == "survival"
     if is_survival:
-        y = np.column_stack(survival_target(y))  # times and events
+        y = np.column_stack(survival_target(y))
     else:
         check_column(y)
     if isinstance(X, ChunkedTable):
-        # scikit-learn would read a table in chunks as a whole
+        # of the two, scikit-learn sees y alone ("no_validation" is its word for no
+        # table): it would read a table in chunks as a whole
         y = validate_data(est, "no_validation", y, multi_output=is_survival)
         check_consistent_length(X, y)
         if len(X) < 4:
@@ -625,6 +642,36 @@ class _Bagged(BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
+
+    def set_params(self, **params: Any) -> "Self":
+        """Take options of the estimator, or, as selector__q, of its selector.
+
+        Parameters
+        ----------
+        **params
+            Options by name. Where there is no selector, one with defaults is made
+            before an option of it is set.
+
+        Returns
+        -------
+        BaggedRegressor or BaggedClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For an option that does not exist.
+
+        Examples
+        --------
+        >>> from rvamp_nb import BaggedRegressor
+        >>> BaggedRegressor().set_params(selector__q=5)
+        BaggedRegressor(selector=StabilitySelection(q=5))
+        """
+        is_option = any(name.startswith("selector__") for name in params)
+        if is_option and self.selector is None:
+            self.selector = StabilitySelection()
+        return super().set_params(**params)
 
     def _fit(self, X, y, loss, roles):
         """Fit a copy of the selector, with this loss where its own is "auto"."""
@@ -691,22 +738,23 @@ class _Bagged(BaseEstimator):
         >>> print(mean.round(), std.round())
         [ 22. -30.] [5. 5.]
         """
-        answer, X, mean = self._predict_linearly(X)
+        answer, X, mean = self._average_linearly(X)
         if not return_std:
             return mean
         _, std = predictions.averaged(answer, X, mean)
         return mean, std
 
-    def _predict_linearly(self, X):
-        """Check new rows, (m, N), and return three things: the `Selection` of the
-        fitted selector, the rows as an array or ChunkedTable, and the means of their
-        linear predictor, (m,) or (m, K).
+    def _average_linearly(self, X):
+        """Check new rows, (m, N), and average their linear predictor over resamples.
+
+        Returns the `Selection` that predicts, the rows as an array or ChunkedTable, and
+        the means, (m,), or (m, K) for several classes.
         """
         check_is_fitted(self)
         selector = self._used
         self._check_kind(selector)
         X, names = read_X(X)
-        if isinstance(X, ChunkedTable):
+        if isinstance(X, ChunkedTable):  # the columns are checked, no number is read
             _name_columns(selector, X.shape[1], names)
         else:
             rules = dict(dtype=np.float64, ensure_all_finite=False)
@@ -830,7 +878,7 @@ class BaggedRegressor(RegressorMixin, _Bagged):
         is_linear = type(loss).predicted is Loss.predicted
         if is_linear or target.baseline is not None:
             return self.linear_predictor(X, return_std)
-        answer, X, linear_mean = self._predict_linearly(X)
+        answer, X, linear_mean = self._average_linearly(X)
         mean, std = predictions.averaged(answer, X, linear_mean, loss.predicted)
         return (mean, std) if return_std else mean
 
@@ -872,7 +920,7 @@ class BaggedRegressor(RegressorMixin, _Bagged):
         >>> bag.predict_interval(d.A[:2, :10], level=0.8).round().tolist()
         [[-61.0, 105.0], [-113.0, 53.0]]
         """
-        answer, _, mean = self._predict_linearly(X)
+        answer, _, mean = self._average_linearly(X)
         half_width = predictions.half_width(answer, level)
         return np.column_stack([mean - half_width, mean + half_width])
 
@@ -1054,10 +1102,11 @@ class BaggedClassifier(ClassifierMixin, _Bagged):
         >>> BaggedClassifier(s).predict_proba(d.A[:2, :10]).round(2).tolist()
         [[0.49, 0.51], [0.67, 0.33]]
         """
-        answer, X, linear_mean = self._predict_linearly(X)
+        answer, X, linear_mean = self._average_linearly(X)
+        # means over resamples of the probabilities, not those of a mean predictor
         if answer.question.target.loss == "softmax":
-            shares = partial(softmax, axis=1)
+            shares = partial(softmax, axis=1)  # of predictors (m, K, B)
             probabilities, _ = predictions.averaged(answer, X, linear_mean, shares)
             return probabilities
-        second, _ = predictions.averaged(answer, X, linear_mean, expit)
-        return np.column_stack([1 - second, second])
+        of_second, _ = predictions.averaged(answer, X, linear_mean, expit)
+        return np.column_stack([1 - of_second, of_second])

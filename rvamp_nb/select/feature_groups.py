@@ -52,9 +52,11 @@ def _check_labels(given, names):
         raise TypeError(problem)
     labels = list(given)
     for label in labels:
+        # a text "nan" is a label; None, nan and the gaps of pandas are not
         is_missing = not isinstance(label, str) and str(label) in _MISSING
         if is_missing or np.ndim(label):
             raise TypeError(problem)
+    # a series of pandas names the columns itself
     if kind_of(given) == "series" and set(given.index) == set(names):
         if list(given.index) != list(names):
             raise ValueError(
@@ -66,9 +68,10 @@ def _check_labels(given, names):
             f"column_groups must be {kinds}; there are {len(labels)} labels, and X has"
             f" {len(names)} columns"
         )
-    first = {}  # by the label as text
+    # groups are called by their labels as text: 1 and "1" would be one
+    label_of_text = {}
     for label in labels:
-        other = first.setdefault(str(label), label)
+        other = label_of_text.setdefault(str(label), label)
         if other != label:
             raise ValueError(
                 f"column_groups: {other!r} and {label!r} would be one group: give all"
@@ -115,35 +118,41 @@ def in_groups(A, prior, columns, names, weight):
     """Make the columns of each group orthonormal; return the new table, (M, n), its
     `GroupLasso` and its `Columns`.
 
-    Columns of no group come first, as they are. A basis of each group with its name in
-    `names` follows: orthonormal under row weights, (M,) or None, once unpenalised
-    columns are projected out. A TypeError for a table in chunks, a ValueError for a
-    group that is too large.
+    A, (M, N), has a penalty by `prior` and is described by `columns`; `names` are those
+    of the groups, and `weight`, (M,) or None, the weights of rows. The new table has
+    the columns of no group first, as they are, then a basis of each group: orthonormal
+    under the weights, once unpenalised columns are projected out. A TypeError for a
+    table in chunks, a ValueError for a group that is too large.
     """
     check_in_memory(A, "column_groups: the columns of a group are made orthonormal")
-    # columns of A, by number: those of no group, and those in one
+    # numbers of A's columns: of those in no group, and of those in one
     group = columns.group[columns.first]
     single = np.flatnonzero(group < 0)
     grouped = np.flatnonzero(group >= 0)
     _check_group_sizes(group[grouped], names)
 
+    # a basis is orthonormal without what unpenalised columns explain; it is made of
+    # the columns as they are, so that its coefficients are theirs
     penalized = A
     unpenalized = np.flatnonzero(prior.is_unpenalized())
     if len(unpenalized):
         penalized = project_out(A, unpenalized, weight)
     members = as_weighed(penalized, weight)[:, grouped]
     orthonormalised, reduced = orthonormal(members, group[grouped])
-    group_of_basis = orthonormalised.groups
-    to_basis = orthonormalised.back  # a row for each new column, by old ones
+    # sparse: a row of weights of the grouped columns for each column of a basis
+    to_basis = orthonormalised.back
     bases = (to_basis @ A[:, grouped].T).T
     new_A = np.hstack([A[:, single], bases])
 
-    # a single column is a group of its own, with a negative number
+    # the penalty: a single column is a group of its own, with a negative number
+    group_of_basis = orthonormalised.groups
     labels = np.append(-1 - single, group_of_basis)
+    # all columns of a group have one factor: that of its first
     first_members = grouped[_first_places(group[grouped], group_of_basis)]
     factors = prior.penalty_factor[np.append(single, first_members)]
     new_prior = _group_prior(labels, factors)
 
+    # groups whose basis has fewer columns than they have
     dependent = tuple(names[g] for g in reduced)
     named = columns._replace(groups=tuple(names), dependent=dependent)
     new_columns = _columns_with_labels(named, labels, single, grouped, to_basis)
@@ -176,26 +185,28 @@ def in_classes(A, prior, columns, basis):
     """Turn each column of a table, (M, n), into one for each contrast of K classes;
     return the table (M d, (n + 1) d), its prior and its `Columns`.
 
-    `basis`, (K, d), are the contrasts; d intercepts come last. With d = 2 the columns
-    are a1, a2, b1, b2, ..., i1, i2 for the columns a, b, ... and the intercept i, and
-    the rows likewise. A feature is selected for all classes together, so the
-    coefficients of a column, or of all columns of a group, are one group. A TypeError
-    for a table in chunks.
+    `basis`, (K, d), are the d = K - 1 contrasts; d intercepts come last. With d = 2 the
+    new columns are a1, a2, b1, b2, ..., i1, i2 for the columns a, b, ... and the
+    intercept i, and the rows likewise. A feature is selected for all classes together:
+    the d coefficients of its column, or those of all columns of its group, are one
+    group of `GroupLasso`. A TypeError for a table in chunks.
     """
     check_in_memory(A, "loss='softmax': a column becomes one for each class but one")
     d = basis.shape[1]
-    # a feature's K coefficients are basis times the d of its column; the intercepts,
-    # rows of zeros below, make none of them
+    # `turn`, ((n + 1) d, N K), makes the table's coefficients of the new ones: a
+    # feature's K are basis times the d of its column, and none is of an intercept
     of_features = kron(columns.turn, basis.T)
     of_intercepts = csc_array((d, of_features.shape[1]))
     turn = csc_array(vstack([of_features, of_intercepts]))
+    # the first of the d new columns stands for a feature
     new_columns = columns._replace(where=d * columns.where, turn=turn, basis=basis)
     if not columns.groups:
         new_A, new_prior = in_directions(A, prior.penalty_factor, d)
         return new_A, new_prior, new_columns
     new_A, prior_of_columns = in_directions(A, prior.weights, d)
+    # in place of a group for each column: those of the table, and each intercept alone
     group = prior.column_groups.index  # (n,)
-    intercept_groups = group.max() + 1 + np.arange(d)  # each for itself
+    intercept_groups = group.max() + 1 + np.arange(d)
     labels = np.append(np.repeat(group, d), intercept_groups)
     new_prior = GroupLasso(1.0, labels, prior_of_columns.weights)
     return new_A, new_prior, new_columns

@@ -22,7 +22,12 @@ from ..algorithm.prior import Penalty
 from .readers import meant
 from ..tables.chunked import CHUNK_NUMBERS, chunk_axis, scale_rows
 from ..tables.dispatch import as_chunked
-from ..tables.standardize import along, less, project_out, weighted_unit_columns
+from rvamp_nb.tables.standardize import (
+    along,
+    project_out,
+    subtract_columns,
+    weighted_unit_columns,
+)
 from ..validation import collected, format_list, kind_of
 
 # %% ../../nbs/workshop/features.ipynb #72000006
@@ -670,7 +675,7 @@ def _merge_in_chunks(A, merged, turn, kept, row_weight):
     apart = explained[:, first] * copies - (turn @ explained.T).T
     A = A.take_columns(first).with_options(scale=A.scale[first] / copies)
     if np.abs(apart).max(initial=0) > NEAR:
-        A = less(A, merged.where[kept], apart)
+        A = subtract_columns(A, merged.where[kept], apart)
     return A
 
 

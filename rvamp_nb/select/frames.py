@@ -34,7 +34,7 @@ class _Spec:
     exposure: str = None
     trials: str = None
     matched: str = None
-    # roles of several columns, their names
+    # roles of several columns, a name or names: lists from `__post_init__` on
     drop: list = None
     keep: list = None
     categorical: list = None
@@ -47,9 +47,26 @@ class _Spec:
     lod: str = "limit"
     # what follows from these
     roles: dict = field(default_factory=dict, init=False)  # {column: set of its roles}
-    used: list = field(default=None, init=False)  # columns with a role of `_ONE`
+    used: list = field(default=None, init=False)  # columns with a role of one column
     seen: str = field(default=None, init=False)  # the word of an event that was seen
     case: str = field(default=None, init=False)  # the class of cases in matched sets
+
+    def __post_init__(self):
+        """Make lists of names and text of levels, and collect each column's roles."""
+        self.drop = _list_names(self.drop)
+        self.keep = _list_names(self.keep)
+        self.categorical = _list_names(self.categorical)
+        self.reference = dict(self.reference or {})
+        self.ordered = dict(self.ordered or {})
+        for name, levels in self.ordered.items():
+            self.ordered[name] = [str(level).strip() for level in levels]
+        gap_codes = [self.na] if np.isscalar(self.na) else self.na
+        self.na = [str(code) for code in gap_codes]
+        # a column may have several roles
+        for role in _ONE + ["drop", "keep", "categorical", "ordered"]:
+            for name in _list_names(getattr(self, role)):
+                self.roles.setdefault(name, set()).add(role)
+        self.used = [name for name, own in self.roles.items() if own.intersection(_ONE)]
 
 
 _ONE = "target time event entry id groups strata weights offset exposure trials matched"
@@ -74,19 +91,6 @@ def _read_spec(where, typed, asked):
     if unknown:
         raise TypeError(f"prepare has no argument {unknown[0]!r}")
     spec = _Spec(where, typed, **asked)
-    spec.drop = _list_names(spec.drop)
-    spec.keep = _list_names(spec.keep)
-    spec.categorical = _list_names(spec.categorical)
-    spec.reference = dict(spec.reference or {})
-    spec.ordered = dict(spec.ordered or {})
-    for name, levels in spec.ordered.items():
-        spec.ordered[name] = [str(level).strip() for level in levels]
-    codes = [spec.na] if np.isscalar(spec.na) else spec.na
-    spec.na = [str(code) for code in codes]
-    for role in _ONE + ["drop", "keep", "categorical", "ordered"]:
-        for name in _list_names(getattr(spec, role)):
-            spec.roles.setdefault(name, set()).add(role)
-    spec.used = [name for name, roles in spec.roles.items() if roles.intersection(_ONE)]
     _check_roles(spec)
     return spec
 
@@ -98,54 +102,64 @@ def _list_names(names):
 
 def _check_roles(spec):
     """Raise an `InputError` for roles and options that contradict each other."""
-    typed = spec.typed
-    survival = f"{typed('time')} and {typed('event')}"
+    # a time and its event, with an entry
+    survival = f"{spec.typed('time')} and {spec.typed('event')}"
     if (spec.time is None) != (spec.event is None):
         raise InputError(f"{survival} go together: a time needs to know how it ended")
     if spec.entry is not None and spec.time is None:
-        raise InputError(f"{typed('entry')} is for survival: it goes with {survival}")
+        raise InputError(
+            f"{spec.typed('entry')} is for survival: it goes with {survival}"
+        )
+    # options of another target
     if spec.positive is not None and (spec.target is None or spec.trials is not None):
         raise InputError(
-            f"{typed('positive')} is for a class of {typed('target')}, not for a time"
-            f" ({typed('event', 'COLUMN=WORD')}) or for {typed('trials')}"
+            f"{spec.typed('positive')} is for a class of {spec.typed('target')}, not"
+            f" for a time ({spec.typed('event', 'COLUMN=WORD')}) or for"
+            f" {spec.typed('trials')}"
         )
     if spec.exposure is not None and spec.offset is not None:
         raise InputError(
-            f"{typed('exposure')} (its logarithm is an offset), {typed('offset')}: give"
-            " one column of the two, or of their sum"
+            f"{spec.typed('exposure')} (its logarithm is an offset),"
+            f" {spec.typed('offset')}: give one column of the two, or of their sum"
         )
     matched.check_roles(spec)
+    # one thing to explain: neither both nor none
     if (spec.target is None) == (spec.time is None):
-        raise InputError(f"say what to explain: {typed('target')}, or {survival}")
+        raise InputError(f"say what to explain: {spec.typed('target')}, or {survival}")
+    # how cells are read
     if spec.missing not in ("error", "median", "drop"):
         raise InputError(
-            f"{typed('missing')} is error, median or drop, not"
+            f"{spec.typed('missing')} is error, median or drop, not"
             f" '{printable(spec.missing)}'"
         )
     if spec.lod not in _LOD:
         raise InputError(
-            f"{typed('lod')} is limit or half, not '{printable(spec.lod)}'"
+            f"{spec.typed('lod')} is limit or half, not '{printable(spec.lod)}'"
         )
     _check_levels(spec)
 
 
 def _check_levels(spec):
     """Raise an `InputError` for `ordered` or `reference` levels that make no sense."""
-    typed = spec.typed
     for name, levels in spec.ordered.items():
         if len(levels) < 2 or len(set(levels)) < len(levels):
             raise InputError(
-                f"{typed('ordered')}: '{printable(name)}' needs two levels at least,"
-                f" each once, the lowest first, not {quoted(levels)}"
+                f"{spec.typed('ordered')}: '{printable(name)}' needs two levels at"
+                f" least, each once, the lowest first, not {quoted(levels)}"
             )
-    uncoded = [name for name in spec.reference if name not in spec.categorical]
-    if uncoded:
-        name = uncoded[0]
-        remedy = f"is not categorical: name it with {typed('categorical')}"
-        remedy += readers.meant(name, spec.categorical)
+    for name in spec.reference:
+        if name in spec.categorical:
+            continue
+        problem = f"{spec.typed('reference')}: '{printable(name)}' is"
         if name == spec.target:
-            remedy = f"is the target: name the class you mean with {typed('positive')}"
-        raise InputError(f"{typed('reference')}: '{printable(name)}' {remedy}")
+            raise InputError(
+                f"{problem} the target: name the class you mean with"
+                f" {spec.typed('positive')}"
+            )
+        raise InputError(
+            f"{problem} not categorical: name it with {spec.typed('categorical')}"
+            f"{readers.meant(name, spec.categorical)}"
+        )
 
 # %% ../../nbs/workshop/frames.ipynb #51a5ft01
 def _features(spec, file):
@@ -178,19 +192,25 @@ def _features(spec, file):
 
 
 def _refuse_unknown(spec, name, file):
-    """Raise an `InputError` for a role of a column that the frame `file` lacks."""
+    """Raise an `InputError` for the `name` of a column that the frame `file` lacks.
+
+    The remedy is to repeat the option where the name is several, as in
+    ``--drop age,sex`` on a command line; a name that is nearly the same; or to turn the
+    table, where features stand in its rows.
+    """
     names = list(file.columns)
-    place = f"argument {spec.typed(min(spec.roles[name]))}: {spec.where}"
+    role = min(spec.roles[name])  # the first by letters: a set has no order
+    place = f"argument {spec.typed(role)}: {spec.where}"
     if set(name.split(",")).issubset(names):
         raise InputError(
             f"{place} has several columns '{printable(name)}': repeat the option"
         )
     remedy = readers.meant(name, names)
     if not remedy and readers.lies_on_its_side(file):
+        join = f"{spec.typed('join')} FILE {spec.typed('on')} COLUMN"
         remedy = (
-            f": do features stand in its rows? {spec.typed('transpose')} turns"
-            f" it; if '{printable(name)}' is in a second file, add"
-            f" {spec.typed('join')} FILE {spec.typed('on')} COLUMN"
+            f": do features stand in its rows? {spec.typed('transpose')} turns it; if"
+            f" '{printable(name)}' is in a second file, add {join}"
         )
     raise InputError(
         f"{place} has no column '{printable(name)}', only {quoted(names)}{remedy}"
@@ -228,41 +248,44 @@ def _describe_text(texts):
 def _remedies(spec):
     """Return the remedy for each problem of a cell, {problem: remedy}, in the order in
     which problems are named; options are written as the user writes them.
+
+    The two make a sentence: "a cell is a date in 'visit': turn it into days, or drop".
     """
-    drop = spec.typed("drop")
-    categorical = spec.typed("categorical")
-    median = spec.typed("missing", "median")
-    word = (
-        f"{categorical} codes categories as 0/1 columns, {drop} leaves a column out,"
-        f" {spec.typed('na')} names what stands for a gap"
-    )
-    comma = f"say {spec.typed('decimal', ',')} if it is the decimal mark, or mend it"
-    limit = (
-        "write the limit itself, or half of it where the value is below (as a gap it"
-        " would be filled with a middle value, not a low one)"
-    )
-    exposure = f"an {spec.typed('exposure')} is: mend it, or leave out the row"
-    gap = (
-        f"fill it in, or let {median} do it, or {spec.typed('missing', 'drop')} leave"
-        f" out the row, or {drop} the column"
-    )
     return {
-        _TEXT: word,
-        _COMMAS: comma,
-        "is a date": f"turn it into days, or {drop}",
-        "is only known to lie beyond a limit": limit,
-        "is not a finite number": f"mend it, or {drop}",
-        "is not above 0": exposure,
-        "is missing": gap,
+        _TEXT: (
+            f"{spec.typed('categorical')} codes categories as 0/1 columns,"
+            f" {spec.typed('drop')} leaves a column out, {spec.typed('na')} names what"
+            " stands for a gap"
+        ),
+        _COMMAS: (
+            f"say {spec.typed('decimal', ',')} if it is the decimal mark, or mend it"
+        ),
+        "is a date": f"turn it into days, or {spec.typed('drop')}",
+        "is only known to lie beyond a limit": (
+            "write the limit itself, or half of it where the value is below (as a gap"
+            " it would be filled with a middle value, not a low one)"
+        ),
+        "is not a finite number": f"mend it, or {spec.typed('drop')}",
+        "is not above 0": (
+            f"an {spec.typed('exposure')} is: mend it, or leave out the row"
+        ),
+        "is missing": (
+            f"fill it in, or let {spec.typed('missing', 'median')} do it, or"
+            f" {spec.typed('missing', 'drop')} leave out the row, or"
+            f" {spec.typed('drop')} the column"
+        ),
     }
 
 
 def _refuse(spec, frame, values, gaps, features):
     """Raise an `InputError` that names all columns with cells that cannot be used, and
-    the remedies, in one line.
+    the remedies, in one line; nothing is raised if all can be used.
 
     `frame` has the cells, (M, n), `values` the same as numbers, nan where a cell is
-    none, and `gaps` says which are empty. Nothing is raised if all can be used.
+    none, and `gaps` says which are empty. The reader of a file may have left two things
+    in the frame's `attrs`: its separator, "sep", and "unmatched", a sentence about rows
+    that found none in a second file. Options for the next try are proposed if options
+    can settle every problem.
     """
     unusable = _find_unusable(spec, values, gaps, features)
     places = _find_places(frame, unusable)
@@ -277,7 +300,9 @@ def _refuse(spec, frame, values, gaps, features):
         if names:
             sentences.append(f"a cell {problem} in {', '.join(names)}: {remedy}")
     settled = set(_PROPOSED)
-    if frame.attrs.get("sep") == ";":  # then commas hardly stand for thousands
+    # a comma in a number is settled, too, where it is a decimal mark: beside ; between
+    # columns it hardly stands for thousands
+    if frame.attrs.get("sep") == ";":
         settled.add(_COMMAS)
     if settled.issuperset(places):
         sentences += _proposal(spec, frame, values, gaps, unusable[_TEXT])
@@ -285,23 +310,30 @@ def _refuse(spec, frame, values, gaps, features):
 
 
 def _find_unusable(spec, values, gaps, features):
-    """Find cells that cannot be used: {problem: which cells, a frame of bools}."""
-    # of labels only equal and different matters: they may be text
-    free = {spec.id, spec.groups, spec.strata, spec.event, spec.matched}
-    free = free.difference(features, [spec.target])
-    free.update(spec.categorical)
+    """Find cells that cannot be used: {problem: which cells, a frame of bools with the
+    columns that can have it}.
+
+    `values`, (M, n), are the cells as numbers, nan where a cell is none, `gaps` says
+    which are empty, and `features` are the names of the features.
+    """
+    # of labels of rows only equal and different matters, so they may be text, unless
+    # the column is a feature or the target, too; so may categories and classes
+    may_be_text = {spec.id, spec.groups, spec.strata, spec.event, spec.matched}
+    may_be_text = may_be_text.difference(features, [spec.target])
+    may_be_text.update(spec.categorical)
     if spec.target is not None and values[spec.target].isna().all():
-        free.add(spec.target)  # it holds classes
-    numeric = [name for name in values if name not in free]
+        may_be_text.add(spec.target)  # it has no number: it holds classes
+    numeric = [name for name in values if name not in may_be_text]
     unusable = {
         _TEXT: (values.isna() & ~gaps)[numeric],
         "is not a finite number": np.isinf(values)[numeric],
     }
     if spec.exposure is not None:
         unusable["is not above 0"] = values[[spec.exposure]] <= 0
-    # no option fills a column of gaps; the names of rows may have some
+    # gaps are an error by default, and always where a column has nothing else
     needs_values = gaps.all() | (spec.missing == "error")
-    needs_values &= (needs_values.index != spec.id) | (spec.id == spec.groups)
+    # but not in the names of rows, unless these are groups, too
+    needs_values &= (gaps.columns != spec.id) | (spec.id == spec.groups)
     unusable["is missing"] = gaps.loc[:, needs_values]
     return unusable
 
@@ -327,8 +359,10 @@ def _first_cell(frame, name, unusable):
     if isinstance(frame.index, pd.RangeIndex) and frame.index.start == 0:
         place += " (counted from 0)"
     count = f"{unusable.sum()} of {len(frame)}"
-    cell = printable(frame[name].iloc[first], 40)
-    return f"'{printable(name)}' ({count}, first '{cell}' in {place})"
+    return (
+        f"'{printable(name)}' ({count}, first"
+        f" '{printable(frame[name].iloc[first], 40)}' in {place})"
+    )
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30pro
 def _proposal(spec, frame, values, gaps, is_text):
@@ -386,7 +420,9 @@ def _propose_options(spec, frame, values, gaps, is_text, codes):
 
 
 def _propose_option(words, numbers, is_empty, needs_id):
-    """Name the option that settles a column of text.
+    """Name the option that settles a column of text: "decimal" for numbers with commas,
+    "drop" for a column of gaps or dates, or of text that is nothing else, "na" for a
+    word or two among numbers, "id" for names of rows, "categorical" for few words.
 
     `words` are its cells of text, `numbers`, (M,), its values, nan where it has none;
     `is_empty`: most cells are gaps; `needs_id`: no other column names the rows.
@@ -396,7 +432,7 @@ def _propose_option(words, numbers, is_empty, needs_id):
         return "decimal"
     if is_empty or _DATE.fullmatch(words.iloc[0]):
         return "drop"
-    if numbers.notna().sum() > len(words):  # one or two words among numbers are gaps
+    if numbers.notna().sum() > len(words):  # a column of numbers
         return "na" if n_words < 3 else "drop"
     if needs_id and n_words == len(numbers):
         return "id"
@@ -492,10 +528,13 @@ def _texts(cells):
 
 
 def _code_features(spec, frame, values, gaps, features):
-    """Return the fields of a `Table` about its features, as numbers without gaps.
+    """Return the fields of a `Table` about its features, by name, as numbers without
+    gaps.
 
-    Gaps are filled with the median or the most frequent level, and categories are coded
-    as columns of 0 and 1, in the place of the category.
+    `frame`, (M, n), has the cells, `values` the same as numbers, nan where a cell is
+    none, `gaps` says which are empty, and `features` names those of the columns that
+    are features. Gaps are filled with the median or the most frequent level, and
+    categories are coded as columns of 0 and 1, in the place of the category.
     """
     X = values[[name for name in features if name not in spec.categorical]]
     n_filled = X.isna().sum().to_dict()
@@ -503,8 +542,8 @@ def _code_features(spec, frame, values, gaps, features):
     if gappy:
         X = X.fillna(X[gappy].median())
     coded = {}  # {category: a frame of its columns}
-    references = {}
-    order = []  # all columns
+    references = {}  # {category: the level that has no column}
+    order = []  # the names of all columns of the new table
     for name in features:
         if name not in spec.categorical:
             order.append(name)
@@ -550,59 +589,60 @@ def _check_coded_names(spec, columns):
 
 # %% ../../nbs/workshop/frames.ipynb #9c7f7res
 def _response(spec, frame, values):
-    """Return the target, (M,): floats, words, or a record with event, time and maybe
-    entry. A column with a cell that is no number holds classes.
+    """Return the target, (M,): floats, the words of classes, or for survival times a
+    record with event, time and maybe entry.
 
-    In matched sets all times are equal, so that a case is compared with its own set.
-    Raises an `InputError` for an event that is neither 0 nor 1, and for a word among
-    the classes that stands for a gap.
+    In matched sets all times are equal, so that a case is compared with its own set. A
+    column with a cell that is no number holds classes. Raises an `InputError` for an
+    event that is neither 0 nor 1, and for a word among the classes that stands for a
+    gap.
     """
     if spec.matched is not None:
         return matched.response(spec, frame)
-    if spec.time is None:
-        y = values[spec.target].to_numpy()
-        if not np.isnan(y).any():  # gaps are gone
-            return y
-        words = _texts(frame[spec.target])
-        classes = sorted(set(words))
-        odd = [word for word in classes if word.lower() in readers.GAP_WORDS]
-        if odd and len(classes) > 2:
-            raise InputError(
-                f"{spec.where}: '{printable(spec.target)}' has '{odd[0]}' beside its"
-                f" classes: {spec.typed('na', odd[0])} makes it a gap"
-            )
-        return np.array(words)
-    fields = {"event": _events(spec, _texts(frame[spec.event]))}
-    if spec.entry is not None:
-        fields["entry"] = values[spec.entry]
-    fields["time"] = values[spec.time]
-    return pd.DataFrame(fields).to_records(index=False)
+    if spec.time is not None:
+        fields = {"event": _events(spec, _texts(frame[spec.event]))}
+        if spec.entry is not None:
+            fields["entry"] = values[spec.entry]
+        fields["time"] = values[spec.time]
+        return pd.DataFrame(fields).to_records(index=False)
+    y = values[spec.target].to_numpy()
+    if not np.isnan(y).any():  # rows with a gap are out: nan is a word
+        return y
+    words = _texts(frame[spec.target])
+    classes = sorted(set(words))
+    gap_words = [word for word in classes if word.lower() in readers.GAP_WORDS]
+    if gap_words and len(classes) > 2:
+        raise InputError(
+            f"{spec.where}: '{printable(spec.target)}' has '{gap_words[0]}' beside its"
+            f" classes: {spec.typed('na', gap_words[0])} makes it a gap"
+        )
+    return np.array(words)
 
 
 def _events(spec, words):
     """List in which rows the event was seen, M bools, from the words, M str, of its
     column: the word that the user named, or else one of `_SEEN`.
     """
-    different = sorted(set(words))
-    if spec.seen is None:
-        known = _SEEN.union(_NOT_SEEN)
-        odd = [word for word in different if word.lower() not in known]
-        if odd:
+    kinds = sorted(set(words))
+    if spec.seen is not None:
+        if spec.seen not in kinds:
             raise InputError(
-                f"{spec.where}: '{printable(odd[0])}' in '{printable(spec.event)}' is"
-                " neither 1 nor 0, dead nor alive, yes nor no, true nor false:"
-                f" {spec.typed('event', f'{spec.event}=WORD')} says which of"
-                f" {quoted(different)} means that the event was seen"
-                f" ({spec.typed('na')} names what stands for a gap)"
+                f"argument {spec.typed('event')}: '{printable(spec.event)}' has no"
+                f" '{printable(spec.seen)}', only"
+                f" {quoted(kinds)}{readers.meant(spec.seen, kinds)}"
             )
-        return [word.lower() in _SEEN for word in words]
-    if spec.seen not in different:
+        return [word == spec.seen for word in words]
+    known = _SEEN.union(_NOT_SEEN)
+    unknown = [word for word in kinds if word.lower() not in known]
+    if unknown:
         raise InputError(
-            f"argument {spec.typed('event')}: '{printable(spec.event)}' has no"
-            f" '{printable(spec.seen)}', only"
-            f" {quoted(different)}{readers.meant(spec.seen, different)}"
+            f"{spec.where}: '{printable(unknown[0])}' in '{printable(spec.event)}' is"
+            " neither 1 nor 0, dead nor alive, yes nor no, true nor false:"
+            f" {spec.typed('event', f'{spec.event}=WORD')} says which of"
+            f" {quoted(kinds)} means that the event was seen"
+            f" ({spec.typed('na')} names what stands for a gap)"
         )
-    return [word == spec.seen for word in words]
+    return [word.lower() in _SEEN for word in words]
 
 
 def _one_class(spec, words):
@@ -643,9 +683,10 @@ def order_lost(name, kind):
 def _contrasts(spec, labels, order):
     """Code each level of a category but the reference as a column of 0 and 1.
 
-    `labels`, (M,), is a column of text, `order` the levels of an ordered type, else [].
-    The reference is by default the first of these, else the most frequent level.
-    Returns the columns and the reference.
+    `labels`, (M,), is a column of text. `order` are all levels in order, the lowest
+    first, of pandas' ordered type, else []. The reference, which has no column, is by
+    default the lowest level that is present, or, of levels without an order, the most
+    frequent one. Returns the columns, a frame, and the reference.
     """
     name = labels.name
     levels = sorted(labels.unique())
@@ -703,15 +744,18 @@ def _describe_changes(spec, table):
     if spec.seen is not None:
         n_seen = int(table.y["event"].sum())
         where = f"'{printable(spec.event)}' is '{printable(spec.seen)}' ({n_seen} rows)"
-        others = len(table.y) - n_seen
-        yield f"the event was seen where {where}, not in the other {others}"
+        yield (
+            f"the event was seen where {where}, not in the other"
+            f" {len(table.y) - n_seen}"
+        )
     if spec.matched is not None:
         yield matched.describe(spec, table.y)
     total = sum(table.filled.values())
     if total:
         how = "filled with the column's median or most frequent level"
-        gaps = readers.plural("gap", total)
-        yield f"{total} {gaps} {how}: {_count_in(table.filled)}"
+        yield (
+            f"{total} {readers.plural('gap', total)} {how}: {_count_in(table.filled)}"
+        )
     for name, level in table.references.items():
         n_columns = len(table.categories[name])
         against = f"compared with '{printable(level)}'"
@@ -733,8 +777,9 @@ def _describe_changes(spec, table):
 def _repeated_units(spec, file):
     """Yield warnings of patients, or other units, that occur in more than one row.
 
-    Asked are the column of ids and those of the frame `file` that are called like
-    units. Rows in groups, and matched sets, are drawn as wholes already.
+    Columns of units are that of ids, and those of the frame `file` without a role whose
+    names say so, such as "patient" or "donor_id" (`_OWNER`). No warning is needed where
+    rows are in groups or matched sets, which are drawn as wholes.
     """
     if spec.groups is not None or spec.matched is not None:
         return
@@ -768,7 +813,8 @@ def _describe_repeats(spec, name, n_repeated, n_values):
 
 # %% ../../nbs/workshop/frames.ipynb #fr00001
 def _undeclared_gaps(spec, frame, values, gaps):
-    """Yield warnings of words and numbers that may stand for a gap, but were not named.
+    """Yield warnings of words and numbers that may stand for a gap, but were not named:
+    a level of a category that is one of `GAP_WORDS`, and numbers far from all others.
 
     `frame` has the cells, `values` the same as numbers, nan where a cell is none, and
     `gaps` those that count as gaps, (M, n) each.
@@ -780,6 +826,7 @@ def _undeclared_gaps(spec, frame, values, gaps):
         for word, n_rows in suspects.value_counts().items():
             place = f"is a level of '{printable(name)}', {n_rows} times"
             problems.append((word, f"'{word}' {place}"))
+    # the numbers of a category are names: none of them is far from another
     amounts = values.drop(columns=spec.categorical)
     problems += readers.far_numbers(amounts.to_numpy(), list(amounts))
     for code, problem in problems:
@@ -787,9 +834,13 @@ def _undeclared_gaps(spec, frame, values, gaps):
 
 
 def _warnings(spec, frame, values, gaps, table, file):
-    """Yield warnings about a table: repeated units, gaps, levels and numbered rows.
+    """Yield warnings about what may be wrong in a table that can be fitted.
 
-    `file` also has the columns without a role.
+    They are of rows of one patient, features that may name matched sets, words and
+    numbers that may be gaps, a target whose levels have an order, categories of one
+    level, features that number the rows, and rare levels. `frame` has the cells of the
+    rows and columns in use, `values` the same as numbers, `gaps` says which are empty;
+    `file` has columns without a role as well, and `table` is the `Table` made of them.
     """
     yield from _repeated_units(spec, file)
     for name in matched.propose_sets(spec, frame, values):
@@ -812,10 +863,9 @@ def _single_levels(table):
     """Yield warnings of categories that have one level."""
     for name, columns in table.categories.items():
         if not columns:
-            level = printable(table.references[name])
             yield (
-                f"'{printable(name)}' has one level, '{level}': nothing to code, no"
-                " feature"
+                f"'{printable(name)}' has one level,"
+                f" '{printable(table.references[name])}': nothing to code, no feature"
             )
 
 
@@ -825,6 +875,7 @@ def _row_numbers(spec, table):
     """
     X = table.X
     M = len(X)
+    # numbers from 1 to M span M - 1; so many more if rows between them are left out
     spans = (X.max() - X.min()).between(M - 1, M + table.left_out - 1)
     names = []
     for name in X.columns[spans]:

@@ -64,22 +64,25 @@ def _probability_cells(selection, i, word):
 
 
 def _feature_rows(selection, columns):
-    """Show some columns of the table, (n,) ints, as rows of HTML: name, probability,
-    mean and standard deviation, or a mean for each of several classes.
+    """Yield a row of HTML cells for each of some columns of the table, numbers (n,):
+    name, bar of Π, Π, decision, and coefficients.
 
-    Numbers have the digits that their standard deviation allows, itself has two.
+    These are the mean and the standard deviation over resamples; with several classes
+    they are a mean for each, without deviations. Numbers have the digits that their
+    standard deviation allows, itself has two.
     """
     decision = decisions(selection, no="not selected")  # of each column, in a word
-    coefficients = rounded(selection.coef_mean, selection.coef_std)
-    if coefficients.ndim == 1:
+    numbers = rounded(selection.coef_mean, selection.coef_std)
+    if numbers.ndim == 1:  # (N,), no classes; else (N, K)
         deviations = rounded(selection.coef_std, selection.coef_std)
-        coefficients = np.stack([coefficients, deviations], axis=1)
+        numbers = np.stack([numbers, deviations], axis=1)
     for i in columns:
         name = label(selection.question.columns, i, 40)
-        name = name.replace(r"\$", "$")  # the backslash is for a picture
+        # matplotlib reads $ as mathematics, so `label` writes \$; HTML does not
+        name = name.replace(r"\$", "$")
         row = [plain_text(printable(name))]
         row += _probability_cells(selection, i, decision[i])
-        row += [f"{number:g}" for number in coefficients[i]]
+        row += [f"{number:g}" for number in numbers[i]]
         yield row
 
 
@@ -96,19 +99,20 @@ def _parameter_rows(given, defaults):
 
 
 def _leaders_html(selection, leaders):
-    """Show the leading columns, (n,) ints, as a table, with a line that explains it;
-    return both.
+    """Show the leading columns, numbers (n,), as an HTML table with a sentence below
+    that explains its last columns; return the two texts.
     """
-    heads = ["feature", "selection probability", "Π", ""]
-    if selection.question.columns.K > 1:
-        for label_of_class in selection.question.target.classes:
+    question = selection.question
+    heads = ["feature", "selection probability", "Π", ""]  # "": the decision
+    if question.columns.K > 1:
+        for label_of_class in question.target.classes:
             heads.append(plain_text(printable(label_of_class, 24)))
         meaning = "the last columns are mean coefficients for each class,"
     else:
         heads += ["mean", "sd"]
         meaning = "mean and sd are"
     table = rows_of_html(_feature_rows(selection, leaders), heads)
-    names = selection.question.columns.names
+    names = question.columns.names
     name = plain_text(repr(printable(names[leaders[0]])))
     explanation = (
         f"<code>selector.plot_density({name})</code> draws a coefficient;"
@@ -119,18 +123,21 @@ def _leaders_html(selection, leaders):
 
 
 def answer_html(selection, given, defaults):
-    """Show a `Selection` as HTML, with the estimator's arguments, {name: value}, and
-    their defaults.
+    """Show a `Selection` as HTML: headline, facts, diagnostics, the leading features,
+    and, folded, the parameters.
+
+    `given` are the estimator's arguments, {name: value}, and `defaults` their defaults.
     """
+    # where refits have the last word, the diagnostics are about rVAMP's part only
     source = ""
     if selection.refined is not None:
         source = "by rVAMP alone: "
     rows = [(label, plain_text(text)) for label, text in facts(selection)]
     rows += selection.diagnostics.html_rows(source)
-    parts = [f"<strong>{plain_text(headline(selection))}</strong>", rows_of_html(rows)]
+    blocks = [f"<strong>{plain_text(headline(selection))}</strong>", rows_of_html(rows)]
     leaders = leaders_of(selection, LEADERS)
     if len(leaders):
-        parts += _leaders_html(selection, leaders)
-    folded = rows_of_html(_parameter_rows(given, defaults))
-    details = f"<details><summary>parameters</summary>{folded}</details>"
-    return f"<div>{'<br>'.join(parts)}{details}</div>"
+        blocks += _leaders_html(selection, leaders)  # a table and a sentence
+    parameters = rows_of_html(_parameter_rows(given, defaults))
+    folded = f"<details><summary>parameters</summary>{parameters}</details>"
+    return f"<div>{'<br>'.join(blocks)}{folded}</div>"

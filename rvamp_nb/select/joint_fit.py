@@ -65,7 +65,8 @@ def why_no_joint_fit(question):
         present += f" and {n_events:g} events"
         n_informative = min(len(y), n_events)
     n_coefficients = question.A.shape[1]
-    if question.columns.basis is not None:  # has an intercept for each class but one
+    if question.columns.basis is not None:
+        # of several classes A has columns of intercepts, one for each class but one
         n_coefficients -= question.columns.K - 1
     if n_informative >= joint.ROWS_EACH * n_coefficients:
         return ""
@@ -91,18 +92,23 @@ def _columns_inside(question):
 def fit_jointly(question):
     """Fit all columns without a penalty; return `JointEffects` of the table's
     coefficients in its units, (N K,).
+
+    The model has a coefficient for each of the n columns of A that vary, and for each
+    intercept, which come last. A coefficient of the table is a combination of those
+    (of one alone, unless columns are in groups or there are several classes).
     """
     target = question.target
     rows = target.rows
-    columns = question.columns
     inside = _columns_inside(question)
     A = question.A[:, inside]
-    # coefficients of the table, in its units, by those of A's columns, (n, N K)
-    to_table = columns.turn.toarray()[inside] * columns.unit
+    # coefficients of the table, in its units, by those of the model, (n, N K)
+    to_table = question.columns.turn.toarray()[inside] * question.columns.unit
+    # rows with one label may depend on each other; without groups none do
     units = np.arange(len(target.y)) if rows.groups is None else rows.groups
     if target.loss == "softmax":
-        # its blocks are (d, d), a number times the identity; intercepts come last
-        d = columns.K - 1
+        # A has each number of the table as a block, the number times the identity,
+        # (d, d), and the intercepts last; the model has intercepts of its own
+        d = question.columns.K - 1
         table = A[::d, ::d][:, :-1]
         model = RowModel(table, target.y, target.likelihood.plain)
         return joint_effects(model, units, True, to_table)
@@ -111,11 +117,10 @@ def fit_jointly(question):
     if target.loss == "survival":
         model = _cox_model(A, target)
         return joint_effects(model, units[model.order], True, to_table)
-    # the intercept is the last coefficient, of which none of the table is made
+    model = _row_model(A, target)
+    # the intercept is the model's last coefficient, and in none of the table's
     to_table = np.vstack([to_table, np.zeros(to_table.shape[1])])
-    return joint_effects(
-        _row_model(A, target), units, target.loss == "logistic", to_table
-    )
+    return joint_effects(model, units, target.loss == "logistic", to_table)
 
 
 def _cox_model(A, target):
@@ -146,53 +151,59 @@ def _row_model(A, target):
     return RowModel(A, y, target.likelihood.plain, offset, weight)
 
 
-def _take_coefficients(found, numbers):
-    """Take some coefficients of `JointEffects`, numbered (n,): their estimate, (n,),
-    covariance, (n, n), and freedom, (n,), by name.
+def _take_coefficients(joint_fit, numbers):
+    """Take the coefficients with these numbers, (n,), out of `JointEffects`: a dict of
+    their estimate, (n,), covariance, (n, n), and degrees of freedom, (n,).
     """
     return dict(
-        estimate=found.estimate[numbers],
-        covariance=found.covariance[np.ix_(numbers, numbers)],
-        freedom=found.freedom[numbers],
+        estimate=joint_fit.estimate[numbers],
+        covariance=joint_fit.covariance[np.ix_(numbers, numbers)],
+        freedom=joint_fit.freedom[numbers],
     )
 
 
 def effects_of_joint_fit(selection, shown, copies, level):
-    """Return fields of the `Effects` of features of a `Selection`, numbered `shown`,
-    (n,), a row for each class; `copies`, (n,), are the names of near copies. A
-    ValueError for a level outside (0, 1).
+    """Return the fields of `Effects` for n features of a `Selection`, by name.
+
+    `shown`, (n,), are the features' numbers in the table; `copies`, (n,), the names of
+    the near copies of each, as text; `level` in (0, 1) is that of the intervals, else a
+    ValueError. Each field has K rows for each feature, one after the other: one for
+    each class, or K = 1.
     """
     level = check_number("debiased_effects", "level", level, 0, 1)
     columns = selection.question.columns
-    found = selection.joint_effects
-    K = columns.K  # rows of a feature come one after the other, a class each
+    joint_fit = selection.joint_effects
+    K = columns.K
+    # of each feature
+    names = columns.names[shown]
+    sd = columns.scale[shown] / np.sqrt(selection.question.target.n_rows)
     reasons = []
     for names_of_copies, i in zip(copies, shown):
         reasons.append(_reason_of_column(selection, names_of_copies, i))
-    has_interval = np.repeat([not reason for reason in reasons], K).astype(bool)
-    coefficients = _take_coefficients(found, columns.numbers(shown))
-    fields = joint.intervals(**coefficients, held=has_interval, level=level)
-    names = columns.names[shown]
+    has_interval = [not reason for reason in reasons]
+    # of each feature and class
     if K > 1:
         classes = selection.question.target.classes
         names = [f"{name}, {label}" for name in names for label in classes]
-    sd = columns.scale[shown] / np.sqrt(selection.question.target.n_rows)
+    coefficients = _take_coefficients(joint_fit, columns.numbers(shown))
+    held = np.repeat(has_interval, K).astype(bool)
+    fields = joint.intervals(**coefficients, held=held, level=level)
     fields["level"] = level
     fields["names"] = np.array(names, dtype=object)
     fields["reasons"] = list(np.repeat(reasons, K))
     fields["selected"] = np.repeat(selection.support[shown], K)
     fields["sd"] = np.repeat(sd, K)
-    fields["together"] = _tests_together(selection.question, found, shown)
+    fields["together"] = _tests_together(selection.question, joint_fit, shown)
     return fields
 
 
 def _reason_of_column(selection, copies, i):
-    """Return the reason why column i of the table has no interval, or "".
+    """Return the reason why column i of the table has no interval, or "" if it has one.
 
     `copies` are the names of its near copies, as text.
     """
-    columns = selection.question.columns
-    found = selection.joint_effects
+    question = selection.question
+    columns = question.columns
     if columns.kind[i] in IDLE:
         return IDLE[columns.kind[i]]
     if copies:
@@ -200,30 +211,34 @@ def _reason_of_column(selection, copies, i):
     group = columns.group[i]  # -1 where it is in none
     if group >= 0 and columns.groups[group] in columns.dependent:
         return "adds up with columns of its group"
-    # names of the coefficients of the joint fit; i is made of one of them, or several
-    inside = np.flatnonzero(_columns_inside(selection.question))
-    names = columns.names[columns.first[inside]]
-    for j in _made_of(selection.question, columns.numbers(i)):
-        reason = joint.why_none(found, j, names)
+    # one coefficient of the joint fit that is not known is enough; the fit calls each
+    # by the table's column, of which A's column is the first of near copies
+    names = columns.names[columns.first[_columns_inside(question)]]
+    for j in _find_parts(question, columns.numbers(i)):
+        reason = joint.why_none(selection.joint_effects, j, names)
         if reason:
             return reason
     return ""
 
 
-def _made_of(question, numbers):
-    """Find which coefficients of the joint fit make coefficients of the table, numbered
-    `numbers`.
+def _find_parts(question, numbers):
+    """Find the coefficients of the joint fit that some of the table's are made of;
+    return their numbers in the joint fit.
+
+    `numbers` are those of coefficients in the table, columns of the matrix `turn`. Its
+    rows are columns of A, of which the joint fit has those of `_columns_inside` only.
     """
-    made_of = question.columns.turn.tocsc()[:, numbers].indices
-    return np.flatnonzero(np.isin(np.flatnonzero(_columns_inside(question)), made_of))
+    parts_in_A = question.columns.turn.tocsc()[:, numbers].indices
+    columns_of_fit = np.flatnonzero(_columns_inside(question))
+    return np.flatnonzero(np.isin(columns_of_fit, parts_in_A))
 
 
-def _tests_together(question, found, shown):
+def _tests_together(question, joint_fit, shown):
     """Test the coefficients of each group, or of each feature with several classes
     (`joint-f`); return {name: what `joint_test` returns}.
 
     Tested are those that one of the features `shown`, (n,), is in, and that have
-    several coefficients, all of them finite; `found` are `JointEffects`.
+    several coefficients, all of them finite; `joint_fit` are `JointEffects`.
     """
     tests = {}
     columns = question.columns
@@ -232,7 +247,7 @@ def _tests_together(question, found, shown):
     for label in dict.fromkeys(label_of_column[shown]):
         members = np.flatnonzero((label_of_column == label) & varies)
         numbers = columns.numbers(members)
-        is_infinite = found.infinite[_made_of(question, numbers)].any()
+        is_infinite = joint_fit.infinite[_find_parts(question, numbers)].any()
         if len(numbers) > 1 and not is_infinite:
-            tests[str(label)] = joint_test(**_take_coefficients(found, numbers))
+            tests[str(label)] = joint_test(**_take_coefficients(joint_fit, numbers))
     return tests

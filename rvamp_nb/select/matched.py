@@ -46,11 +46,11 @@ def check_roles(spec):
 
 
 def propose_sets(spec, frame, values):
-    """List the features that may be the names of matched sets.
+    """List the features that may be the names of matched sets, by name.
 
     In each of their values one of the target's two classes has one row, and the other
     has some. `frame` has the cells of the table, and `values` the same as numbers, nan
-    where a cell is none.
+    where a cell is none. None is proposed where sets are named, or there is no target.
     """
     if spec.target is None or spec.matched is not None:
         return []
@@ -58,18 +58,19 @@ def propose_sets(spec, frame, values):
     classes, n_rows = np.unique(words[words.notna()].astype(str), return_counts=True)
     if len(classes) != 2 or n_rows.min() < _FEWEST_SETS:
         return []
-    n_sets = n_rows.min()
-    # cheap, to count few columns: numbers of sets are whole, or text, and so many
+    n_sets = n_rows.min()  # cases are the class of fewer rows, one in each set
+    # few columns are left to be counted, which is slow: those of whole numbers, whose
+    # range has so many of them, and those of text, of which no number is known
     numbers = values.drop(columns=spec.used)
+    is_whole = (numbers % 1).fillna(0).eq(0).all()
     width = numbers.max() - numbers.min()
     has_room = width.isna() | (width >= n_sets - 1)
-    is_whole = (numbers % 1).fillna(0).eq(0).all()
     proposed = []
     for name in width.index[has_room & is_whole]:
         labels = text_column(frame[name])
         if labels.nunique() != n_sets or labels.isna().any():
             continue
-        sizes = set_sizes(labels, words)
+        sizes = set_sizes(labels, words)  # a row for each set, a column for each class
         one_case_each = (sizes == 1).all().any()
         both_classes_in_each = (sizes > 0).all(axis=None)
         if one_case_each and both_classes_in_each:

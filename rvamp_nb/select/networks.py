@@ -50,6 +50,7 @@ def read_nodes(X):
     if names is None:
         names = [f"x{i}" for i in range(A.shape[1])]
     A, _, constant = unit_columns(A)
+    # the first of equal columns, which a column without copies is itself
     representative = np.where(constant, -1, near_copies(A))
     nodes = np.flatnonzero(representative == np.arange(len(representative)))
     if len(nodes) < 3:
@@ -151,15 +152,17 @@ class Network(NamedTuple):
 
     @property
     def edges(self) -> "DataFrame":
-        """The edges between nodes that any half has, the most probable first.
+        """Edges between nodes that any half has, the most probable first, as a table.
 
-        An edge is undecided if its probability is within two standard errors of the
-        threshold.
+        Its columns are the names of the first and the second node, the probability and
+        its standard error, whether the edge is selected, and whether it is undecided:
+        its probability is within two standard errors of the threshold.
         """
         import pandas as pd
 
         is_node = self.stands_in == np.arange(len(self.names))  # no copy, not constant
         joins_nodes = np.logical_and.outer(is_node, is_node)
+        # each pair of columns once, i < j
         i, j = np.nonzero(np.triu(self.probabilities > 0, 1) & joins_nodes)
         Pi = self.probabilities[i, j]
         se = self.standard_errors[i, j]
@@ -228,10 +231,9 @@ class Network(NamedTuple):
         return draw_network(self, ax)
 
     def __repr__(self):
-        n_edges = int(self.edges.selected.sum())
         return (
-            f"Network({len(self.names)} columns, {n_edges} edges at Π >="
-            f" {self.threshold:.3g}, at most {self.pfer:.3g} false on average)"
+            f"Network({len(self.names)} columns, {self.edges.selected.sum()} edges at"
+            f" Π >= {self.threshold:.3g}, at most {self.pfer:.3g} false on average)"
         )
 
     def _repr_html_(self):
@@ -253,19 +255,22 @@ MOST_NAMED = 60  # nodes in a picture, of more no names are written
 # twice as many they cover each other
 
 
-def _angles(weights):
-    """Return angles of nodes on a circle, (n,), by the Fiedler vector of symmetric
-    weights (n, n): nodes with large weights are side by side.
+def _place_on_circle(weights):
+    """Find places of n nodes on the unit circle, (2, n), and their angles, (n,): nodes
+    with large weights, (n, n) and symmetric, are side by side, by the Fiedler vector.
     """
     laplacian = np.diag(weights.sum(1)) - weights
     fiedler = np.linalg.eigh(laplacian)[1][:, :2][:, -1]
-    place = np.argsort(np.argsort(fiedler))
-    return 2 * np.pi * place / max(len(weights), 1)
+    rank = np.argsort(np.argsort(fiedler))
+    angle = 2 * np.pi * rank / max(len(weights), 1)
+    return np.array([np.cos(angle), np.sin(angle)]), angle
 
 
-def draw_network(network, ax=None):
-    """Return the picture of `Network.plot`, on the Axes given or new ones: of more than
-    `MOST_NAMED` columns, those with an edge.
+def draw_network(network, ax):
+    """Return the picture of `Network.plot`, on the Axes given or new ones: nodes on a
+    circle, and a line for each edge that is selected, undecided or has Π > 1/2.
+
+    Of more than `MOST_NAMED` columns only those with an edge are shown, without names.
     """
     import matplotlib.pyplot as plt
 
@@ -274,6 +279,7 @@ def draw_network(network, ax=None):
     edges = network.edges
     drawn = edges.selected | edges.undecided | (edges.probability > 0.5)
     edges = edges[drawn]
+    # columns by number: of both ends of each edge, and of the nodes that are shown
     number_of = {name: k for k, name in enumerate(network.names)}
     first = edges["first"].map(number_of).to_numpy(int)
     second = edges["second"].map(number_of).to_numpy(int)
@@ -281,25 +287,21 @@ def draw_network(network, ax=None):
     if len(nodes) > MOST_NAMED:
         nodes = np.union1d(first, second)
     # a little weight for each pair: one eigenvector is then smooth over all nodes
-    angle = _angles(network.probabilities[np.ix_(nodes, nodes)] + 1e-3)
-    # places of all columns, by number; those that are not drawn keep 0
-    x = np.zeros(len(number_of))
-    y = np.zeros(len(number_of))
-    x[nodes] = np.cos(angle)
-    y[nodes] = np.sin(angle)
+    weights = network.probabilities[np.ix_(nodes, nodes)] + 1e-3
+    # places of all columns, by number; those that are not shown keep 0
+    places = np.zeros((2, len(number_of)))
+    places[:, nodes], angle = _place_on_circle(weights)
     for i, j, edge in zip(first, second, edges.itertuples()):
-        ends = [i, j]
         ax.plot(
-            x[ends],
-            y[ends],
+            *places[:, [i, j]],
             linewidth=3 * edge.probability,
             linestyle="--" if edge.undecided else "-",
             color=COLOURS["rvamp" if edge.selected else "muted"],
         )
-    ax.plot(x[nodes], y[nodes], "o", color=COLOURS["truth"], zorder=3)
+    ax.plot(*places[:, nodes], "o", color=COLOURS["truth"], zorder=3)
     if len(nodes) <= MOST_NAMED:
         for node, direction in zip(nodes, np.degrees(angle)):
-            _write_name(ax, str(network.names[node]), x[node], y[node], direction)
+            _write_name(ax, str(network.names[node]), *places[:, node], direction)
     ax.set_aspect("equal")
     ax.margins(0.2)
     ax.axis("off")

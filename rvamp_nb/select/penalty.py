@@ -392,9 +392,11 @@ def _largest_q(question, p):
 # %% ../../nbs/workshop/penalty.ipynb #73search2
 # on the walk: from one penalty to the next; to what probabilities are right, about
 PATH_RATIO = 0.85
+# half as far from 1: 1.07 of the steps of eleven searches, twice: 1.02
 COARSE_TOL = 3e-3
 LOWEST = 1e-4  # no path goes below this share of its largest penalty
 BELOW_EMPTY = 2.5  # q is at a penalty smaller by this than where the empty model has it
+# half: 1.05 of the steps of eleven searches (.73 to 1.44), twice: .98 (.30 to 1.50)
 
 
 def coarse_path(question, q):
@@ -440,7 +442,9 @@ def empty_model(question):
 
 # %% ../../nbs/workshop/penalty.ipynb #73search3
 SIZE_SLOPE = 1.5  # ΣΠ falls with this power of the penalty, or so
+# half: 1.10 of the steps of eleven searches (tests/bench/halved.py); twice: 1.04
 FLATTEST, STEEPEST = 0.05, 20.0  # as far as a measured one is believed
+# half as steep: 1.08 of the steps; half as flat, or twice of both: 1.00
 
 
 class TrackingPrior(Prior):
@@ -529,13 +533,14 @@ def guess_penalty(question, q):
 # %% ../../nbs/workshop/penalty.ipynb #73search5
 STALL_STEPS = 6  # steps after which the change has to be half of what it was
 # of ln ΣΠ/q: the penalty moves before it goes along; of messages: enough to begin with
-TOO_FAR = 0.6
-SETTLED = 0.3
+TOO_FAR = 0.6  # half: 1.04 of the steps of eleven searches, twice: .98
+SETTLED = 0.3  # half: 1.13, twice: 1.04
 # what settles: a penalty that goes along; looks, and what is missing at their end
-TRACKING_TOL = 1e-3
-FIRST_TOL = 0.02
-LAST_TOL = 0.003
+TRACKING_TOL = 1e-3  # half: 1.00 of these steps, twice: 1.01
+FIRST_TOL = 0.02  # half: 1.09, twice: 1.11
+LAST_TOL = 0.003  # half or twice: the same steps
 MAX_LOOKS, LOOK_STEPS = 20, 60  # at most so many, of so many steps
+# half or twice of each: the same steps
 
 
 def next_penalty(seen):
@@ -667,17 +672,20 @@ def _last_change(fit):
 
 # %% ../../nbs/workshop/penalty.ipynb #73search6
 ALIKE_FROM = 3e7  # M N^2 from which on rows answer alike at first
-CHEAP_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `SETTLED`
+CHEAP_STEPS, WILD = 40, 12  # at most so many; so many bring it below `SETTLED`
+# half or twice of each: the same steps of eleven searches (tests/bench/halved.py)
 
 
-def run_cheaply(problem, take):
+def run_cheaply(problem, take, patience):
     """Run a problem with a moving penalty by the cheaper step `take`; return the
-    `Step` at which it settles, or None where it does not.
+    `Step` at which it settles, or None where it does not: where its messages change
+    by more than `SETTLED` after `patience` steps.
     """
 
     def enough(changes):
         ended = changes[-1] < TRACKING_TOL or len(changes) == CHEAP_STEPS
-        is_wild = len(changes) >= WILD and min(changes[-WILD // 2 :]) > SETTLED
+        is_late = len(changes) >= patience
+        is_wild = is_late and min(changes[-patience // 2 :]) > SETTLED
         return ended or is_wild
 
     last, changes = follow(problem, None, enough, take)
@@ -699,7 +707,7 @@ def _start_with_rows_alike(question, tracker):
     if not bend.all():  # a loss that is linear in parts
         return None
     take = partial(step.step, gathered=alike_rows(problem.A, bend))
-    return run_cheaply(problem._replace(prior=question.inside(tracker)), take)
+    return run_cheaply(problem._replace(prior=question.inside(tracker)), take, WILD)
 
 
 class _Start(NamedTuple):
@@ -723,7 +731,7 @@ def _start_with_large_table(question, q, lam):
     empty, _ = empty_model(question)
     tracker = TrackingPrior(question, q, lam)
     problem = empty._replace(prior=question.inside(tracker))
-    settled = run_cheaply(problem, DiagonalStep(empty.A))
+    settled = run_cheaply(problem, DiagonalStep(empty.A), WILD)
     rough_Pi = tracker.Pi if settled else None
     if has_few_in_play(question, q, rough_Pi):
         found = in_play(question, q, lam, empty, tracking_search)
@@ -852,6 +860,7 @@ def _finish_search(search, question, lam, state):
 
 # %% ../../nbs/workshop/penalty.ipynb #73000013
 CLOSE_TO_Q = 0.995  # this share of q is near enough
+# half or twice as far from 1: the same eleven searches
 
 
 class PenaltyChoice(NamedTuple):

@@ -27,7 +27,12 @@ from ..sketch import as_page
 from ..typing import Array, ArrayLike, DataFrame, renamed
 from ..validation import check_array, check_number, check_size, format_list
 from . import pilots
-from .error_control import BOUNDS, resolve_error_control
+from .error_control import (
+    BOUNDS,
+    DEFAULT_PFER,
+    DEFAULT_THRESHOLD,
+    resolve_error_control,
+)
 from .pilots import PLAN_THRESHOLDS
 
 __all__ = ["LOCAL_LOSS", "Pilot", "Study", "pilot_of", "plan_study", "predict_study"]
@@ -143,8 +148,8 @@ def predict_study(
     size: float,
     noise: float = 1.0,
     *,
-    threshold: float = 0.75,
-    pfer: float = 1.0,
+    threshold: float = DEFAULT_THRESHOLD,
+    pfer: float = DEFAULT_PFER,
     bound: Literal["mb", "unimodal", "gaussian"] = "mb",
     pilot: "Pilot | None" = None,
     near: Study | None = None,
@@ -205,10 +210,12 @@ def predict_study(
     if answer.converged:
         true = float(n_effects * answer.power(threshold))
         false = float(answer.false_selections(threshold, n_features))
-    settings = dict(threshold=threshold, q=q, pfer=pfer, lam=float(answer.lam))
     return Study(
         *question,
-        **settings,
+        threshold=threshold,
+        q=q,
+        pfer=pfer,
+        lam=float(answer.lam),
         true_selections=true,
         false_selections=false,
         converged=answer.converged,
@@ -256,46 +263,53 @@ def _check_promise(power, pfer, max_rows, n_studies):
     return power, pfer, check_size("plan_study", "max_rows", max_rows, least=32)
 
 
-def _solve_study(rows, near, question, promise, bridges=3):
-    """Return the study of so many rows, solved from a `Study` of another size, or None.
+def _solve_study(rows, near, question, options, bridges=3):
+    """Return the `Study` of so many rows; the iteration starts from the solution of
+    `near`, a `Study` of another size, or from none.
 
-    `question` is the number of features and of effects, their size and the noise, and
-    `promise` the options of `predict_study`. Where the iteration does not converge, a
-    size between the two is solved first, their geometric mean, by so many bridges.
+    `question` is the number of features, the number of effects, their size and the
+    noise; `options` are further arguments of `predict_study`. Far from its start the
+    iteration may not converge. Then a study of the geometric mean of the two sizes is
+    solved first, and the iteration starts from that one, its bridge; bridges have
+    bridges, so many levels deep.
     """
     if near and not near.converged:
         near = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = predict_study(rows, *question, near=near, **promise)
+        study = predict_study(rows, *question, near=near, **options)
     rows_of_near = near.rows if near else rows
     middle = round(np.sqrt(rows * rows_of_near))
-    if found.converged or not bridges or middle in (rows, rows_of_near):
-        return found
-    bridge = _solve_study(middle, near, question, promise, bridges - 1)
+    has_middle = middle not in (rows, rows_of_near)
+    if study.converged or not bridges or not has_middle:
+        return study
+    bridge = _solve_study(middle, near, question, options, bridges - 1)
     if not bridge.converged:
-        return found
-    return _solve_study(rows, bridge, question, promise, bridges - 1)
+        return study
+    return _solve_study(rows, bridge, question, options, bridges - 1)
 
 
 def _reachable_thresholds(n_features, n_effects, power, thresholds, pfer, bound, alike):
     """Return those of the thresholds at which some number of rows has the power.
 
-    `alike` says whether all effects are found equally often, as without a pilot. Raises
-    a ValueError, with the least pfer that would do, where there is none.
+    With infinitely many rows a threshold and the pfer allow a resample to select q
+    features on average, and the power needs `q_needed` of them: a threshold is reached
+    if q is as large. `alike` says whether all effects are found equally often, as
+    without a pilot. Where there is none, a ValueError names the threshold that needs
+    the least pfer, and that pfer.
     """
     reached = []
     limits = []
     for threshold in thresholds:
-        t, _, q, _ = resolve_error_control(
+        threshold, _, q, _ = resolve_error_control(
             n_features, np.inf, threshold, pfer, bound=bound
         )
-        q_needed = pilots.q_needed(power, n_effects, t, alike)
+        q_needed = pilots.q_needed(power, n_effects, threshold, alike)
         if q_needed <= q:
-            reached.append(t)
+            reached.append(threshold)
         with suppress(ValueError):  # the unimodal bound does not hold everywhere
-            pfer_needed = BOUNDS[bound](q_needed, t, n_features)
-            limits.append(_Limit(pfer_needed, t, q, q_needed))
+            pfer_needed = BOUNDS[bound](q_needed, threshold, n_features)
+            limits.append(_Limit(pfer_needed, threshold, q, q_needed))
     if reached:
         return reached
     problem = f"no number of rows gives power = {power:g}"
@@ -303,7 +317,7 @@ def _reachable_thresholds(n_features, n_effects, power, thresholds, pfer, bound,
         raise ValueError(
             f"plan_study: {problem} with bound = {bound!r}: take 'mb', or less power"
         )
-    cheapest = min(limits)
+    cheapest = min(limits)  # by its first field, the pfer that is needed
     raise ValueError(
         f"plan_study: {problem}: at threshold {cheapest.threshold:g} pfer = {pfer:g}"
         f" lets a resample select q = {cheapest.q:.3g} features, and {n_effects}"
@@ -357,7 +371,7 @@ def plan_study(
     size: float,
     noise: float = 1.0,
     *,
-    pfer: float = 1.0,
+    pfer: float = DEFAULT_PFER,
     power: float = 0.8,
     threshold: float | None = None,
     bound: Literal["mb", "unimodal", "gaussian"] = "mb",
@@ -455,8 +469,9 @@ def plan_study(
     else:
         study = pilots.find_least_rows(partial(ask, threshold), power, most, 1)
     if pilot is not None and n_studies:
+        predict = partial(ask, study.threshold, near=study)
         study = _find_by_drawing(
-            ask, study, power, most, pilot, n_studies, rng, verbose
+            predict, study, power, most, pilot, n_studies, rng, verbose
         )
     error = 0.0 if pilot is None else _hidden_power(study, pilot)
     study = study._replace(power_se=float(np.hypot(study.power_se, error)))
@@ -535,9 +550,9 @@ def pilot_of(X):
         )
     constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if len(constant):
-        names = format_list(range(X.shape[1]), constant)
         raise ValueError(
-            f"pilot: columns {names} (from 0) are constant: leave them out"
+            f"pilot: columns {format_list(range(X.shape[1]), constant)} (from 0) are"
+            " constant: leave them out"
         )
     A = standardize(X)[0]
     M, N = A.shape
@@ -545,44 +560,42 @@ def pilot_of(X):
     eigenvalues = sizes[: M - 1] ** 2  # of A A'; centred rows have rank M - 1 at most
     factors = pilots.estimate_factors(eigenvalues, M, N)
     loadings = np.sqrt(factors)[:, None] * V[: len(factors)]
-    # at most 95 % of a feature's variance is common: something is always its own
+    # at most 95 % of a feature's variance is common: the rest, its own, is never 0
     common = (loadings**2).sum(0)
     loadings *= np.sqrt(0.95 / np.maximum(common, 0.95))
     neighbours = pilots.estimate_neighbours(eigenvalues, len(factors), M, N)
     return Pilot(loadings, 1 - (loadings**2).sum(0), neighbours)
 
 
-def _find_by_drawing(ask, study, power, most, pilot, n_studies, rng, progress):
-    """Find the study with the power by drawing studies around a number of rows.
+def _find_by_drawing(predict, study, power, most, pilot, n_studies, rng, progress):
+    """Find the `Study` that reaches the power by drawing studies with the pilot's
+    correlations; return it with its simulated selections.
 
-    `ask(threshold, rows, near)` predicts a study; the first is `study`, and none has
-    more than `most` rows. A line through the shares of effects that drawn studies find
-    moves the number of rows, in three rounds at most. Returns the `Study` with its
-    simulated selections.
+    `predict(rows)` returns a planned `Study`; `study` is the first, and none has more
+    than `most` rows. A round draws half of `n_studies` at sizes around the present
+    number of rows, fits a line through the shares of effects that all drawn studies
+    find, and moves the number of rows to where the line has the power. Tables are drawn
+    from the `Pilot` by the generator rng; `progress`: whether bars are shown.
     """
     rows = study.rows
-    planned = []
-    selections = []  # of each planned study: the true and the false ones
-
-    def predict(rows):
-        return ask(study.threshold, rows, study)
-
-    for _ in range(3):
-        # four sizes, up to a quarter more or a fifth less
-        sizes = (rows * np.geomspace(0.8, 1.25, 4)).astype(int)
-        sized = [predict(int(size)) for size in np.unique(sizes.clip(8, most))]
-        asked = [sized[n % len(sized)] for n in range(max(n_studies // 2, 4))]
-        bar = progress_bar(asked, shown=progress, desc=f"studies of {rows} rows")
-        selections += [pilots.draw_study(pilot, one, rng) for one in bar]
-        planned += asked
-        log_rows = np.log([one.rows for one in planned])
-        line = pilots.fit_line(log_rows, np.array(selections)[:, 0] / study.n_effects)
+    plans = []
+    selections = []  # (true, false) of the study that was drawn for each plan
+    for _ in range(3):  # two rounds are n_studies; a third if the second moved far
+        new_plans = _plans_around(predict, rows, most, n_studies // 2)
+        bar = progress_bar(new_plans, shown=progress, desc=f"studies of {rows} rows")
+        selections += [pilots.draw_study(pilot, plan, rng) for plan in bar]
+        plans += new_plans
+        log_rows = np.log([plan.rows for plan in plans])
+        shares_found = np.array(selections)[:, 0] / study.n_effects
+        line = pilots.fit_line(log_rows, shares_found)
         # far from the sizes that were drawn the line is no guide
         step = np.clip(line.log_size_for(power) - np.log(rows), -0.5, 0.5)
         rows = int(np.clip(np.ceil(rows * np.exp(step)), 8, most))
+        # sizes of one round reach 0.22 of the logarithm to each side
         if len(selections) >= n_studies and np.abs(step) < 0.3:
             break
     log_size = np.log(rows)
+    # false selections are the mean of studies of about this size, or the nearest
     distance = np.abs(log_rows - log_size)
     is_near = distance <= max(distance.min(), 0.25)
     return predict(rows)._replace(
@@ -591,3 +604,13 @@ def _find_by_drawing(ask, study, power, most, pilot, n_studies, rng, progress):
         n_simulated=len(selections),
         power_se=float(line.error(log_size)),
     )
+
+
+def _plans_around(predict, rows, most, n):
+    """Return n studies to be drawn, in turn of up to four sizes from a fifth fewer rows
+    to a quarter more, each solved once by `predict(rows)`.
+    """
+    shares = np.geomspace(0.8, 1.25, 4)
+    sizes = (rows * shares).astype(int).clip(8, most)
+    solved = [predict(int(size)) for size in np.unique(sizes)]
+    return [solved[i % len(solved)] for i in range(n)]

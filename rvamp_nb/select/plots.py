@@ -23,22 +23,25 @@ PALETTE += ["#CC668B", "#99882E", COLOURS["p2"], COLOURS["truth"]]
 
 # %% ../../nbs/workshop/plots.ipynb #990ec225
 def spaced(heights, gap):
-    """Find heights for names within [0, 1], (n,), at least a gap apart and as near to
-    the heights (n,) of their lines as that allows.
+    """Find heights of names beside lines that end at heights (n,): in [0, 1], at least
+    a gap apart, and as near to the lines as that allows; return (n,).
 
+    The k-th name from below is at z_k + k gap, with z that rise: so names that are a
+    gap apart are a rising sequence z, and the nearest one is an isotonic regression.
     The gap is made smaller if so many names do not fit.
     """
     from sklearn.isotonic import isotonic_regression
 
     placed = np.array(heights, dtype=float)
     n = len(placed)
-    if n:
-        order = np.argsort(placed, kind="stable")
-        offsets = min(gap, 1 / max(n - 1, 1)) * np.arange(n)
-        # less these offsets, heights a gap apart are heights in order
-        targets = placed[order] - offsets
-        top = 1 - offsets[-1]
-        placed[order] = isotonic_regression(targets, y_min=0, y_max=top) + offsets
+    if n == 0:
+        return placed
+    order = np.argsort(placed, kind="stable")
+    # k times the gap, for k = 0, ..., n - 1
+    offsets = min(gap, 1 / max(n - 1, 1)) * np.arange(n)
+    targets = placed[order] - offsets
+    top = 1 - offsets[-1]
+    placed[order] = isotonic_regression(targets, y_min=0, y_max=top) + offsets
     return placed
 
 # %% ../../nbs/workshop/plots.ipynb #92a67364
@@ -79,8 +82,10 @@ def _scale_penalties(selection):
     lams = selection.summary_of_path.lambdas
     if not selection.fit.converged:
         return lams / lams[0], "the largest one"
-    size = size_reported(selection)
-    name = f"the reported one (λ = {selection.lam:.3g}, ΣΠ = {size:.3g})"
+    name = (
+        f"the reported one (λ = {selection.lam:.3g}, ΣΠ ="
+        f" {size_reported(selection):.3g})"
+    )
     return lams / selection.lam, name
 
 
@@ -136,6 +141,7 @@ def _mark_answer(selection, ax, leading):
             selection.probabilities[leading], [0, 1, selection.threshold]
         )
         heights.sort()
+        # the widest gap is between this height and the next one
         below = np.diff(heights).argmax()
         middle = heights[below : below + 2].mean()
         ax.text(
@@ -171,12 +177,14 @@ def _draw_leaders(selection, ax, lams, leading):
 
 def _name_lines(ax, names, x, ends, colours):
     """Write n names to the right of the Axes, joined to the ends of their lines, which
-    are at x and at the heights `ends`, (n,) in [0, 1].
+    are at x and at the heights `ends`, (n,) in [0, 1], in `colours`, n of them.
+
+    Names are in 10 points, or smaller if so many lines of text do not fit.
     """
     axes_height = ax.get_position().height * ax.figure.get_size_inches()[1]
     inches = max(0.9 * axes_height, 0.5)  # about: the layout is not done yet
     # a line of text takes 1.3 times its size; an inch has 72 points
-    points = min(10.0, 72 * inches / (1.3 * len(names)))  # so that all fit
+    points = min(10.0, 72 * inches / (1.3 * len(names)))
     text_heights = spaced(ends, 1.3 * points / 72 / inches)
     text_style = dict(va="center", fontsize=points, annotation_clip=False)
     for name, text_height, end, colour in zip(names, text_heights, ends, colours):
@@ -503,7 +511,8 @@ def _draw_zeros(ax, atom, draws, columns):
     """Draw the share of zeros by rVAMP, `atom` in [0, 1], and that of refits, (B, K) or
     None, as bars at 0; return pairs (colour, text) that explain them.
 
-    The bar of the refits is the wider one, so that both are seen.
+    The bar of the refits is the wider one and behind, so that both are seen.
+    `columns`, a `Columns`, says how many classes there are.
     """
     colour, _ = _choose_colours(columns)
     bar = dict(solid_capstyle="butt", clip_on=False)

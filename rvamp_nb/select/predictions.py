@@ -81,9 +81,12 @@ def _spread_of_classes(selection, X):
 
 def _deviations_by_p2(selection, X):
     """Make a function that computes how far linear predictors are from their means at B
-    nodes of their Gaussian law by rVAMP, p̄₂; return it and the nodes' weights, (B,).
+    nodes; return it and the nodes' weights, (B,).
 
-    The function takes a slice of m rows of X, (M, N). Its values are (m, B), or (m, K,
+    By p̄₂, rVAMP's law of the coefficients, the predictor of a row is normal: nodes are
+    multiples of its standard deviation, with weights that make a sum over them an
+    integral (Gauss and Hermite); for K classes of a root of its covariance. The
+    function takes a slice of m rows of X, (M, N). Its values are (m, B), or (m, K,
     B) for K classes.
     """
     columns = selection.question.columns
@@ -111,19 +114,21 @@ def _deviations_of_refits(selection, X):
     refined = selection.refined
     columns = selection.question.columns
     draws = refined.sparse_draws  # (B, N K): K coefficients for each feature
-    # features that no refit has selected add nothing
-    drawn = np.diff(draws.indptr) > 0  # (N K,)
-    selected = drawn.reshape(-1, columns.K).any(1)  # (N,), n of them True
-    of_selected = draws[:, np.repeat(selected, columns.K)].toarray()  # (B, n K)
+    # features that no refit has selected add nothing: n of N are left
+    is_drawn = np.diff(draws.indptr) > 0  # (N K,) a refit has this coefficient
+    is_selected = is_drawn.reshape(-1, columns.K).any(1)  # (N,) or any of its K
+    of_selected = draws[:, np.repeat(is_selected, columns.K)].toarray()  # (B, n K)
+    # classes on an axis of their own, where there are several
     coefficients = columns.by_class(of_selected.T)  # (n, B) or (n, K, B)
-    center = columns.center[selected]  # (n,)
-    # intercepts of the centred columns, (B,) or (K, B)
-    level = refined.intercepts.T + np.tensordot(center, coefficients, 1)
+    center = columns.center[is_selected]  # (n,)
+    # rows are centred below, so the intercepts are those of centred columns
+    at_center = np.tensordot(center, coefficients, 1)  # (B,) or (K, B)
+    intercepts = refined.intercepts.T + at_center
     weights = np.full(refined.n_resamples, 1 / refined.n_resamples)
 
     def deviations(rows):
-        centred = X[rows][:, selected] - center  # (m, n)
-        predictors = np.tensordot(centred, coefficients, 1) + level
+        centred = X[rows][:, is_selected] - center  # (m, n)
+        predictors = np.tensordot(centred, coefficients, 1) + intercepts
         return predictors - predictors.mean(-1, keepdims=True)
 
     return deviations, weights
@@ -131,13 +136,13 @@ def _deviations_of_refits(selection, X):
 
 def averaged(selection, X, mean, f=np.positive):
     """Compute the mean and the standard deviation of f(linear predictor) across
-    resamples, (2, m), for rows X, (m, N), an array or ChunkedTable. By default f is the
-    identity.
+    resamples, (2, m), for rows X, (m, N), an array or ChunkedTable.
 
-    `mean`, (m,), are the means of the linear predictors. The average is over the refits
-    of a `Selection`, moved to these means; without refits it is over a Gaussian with
-    the covariance of p̄₂. With K classes means are (m, K) and answers (2, m, K); f is
-    applied along axis 1.
+    `mean`, (m,), are the means of the linear predictors by the `Selection`. Around them
+    a predictor varies as over its refits, or without refits as a Gaussian with the
+    covariance of p̄₂, rVAMP's law of the coefficients. With K classes means are (m, K)
+    and answers (2, m, K). f, by default the identity, takes arrays (m, B) or (m, K, B)
+    of B predictors for each row.
     """
     if selection.refined is None:
         deviations, weights = _deviations_by_p2(selection, X)

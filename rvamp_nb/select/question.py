@@ -81,15 +81,16 @@ PATH_ENDS = 0.05  # of the largest penalty: below it a table selects what chance
 
 def path_options(asked):
     """Return the arguments of `SelectionProblem.path` from the parameters of the
-    estimator (dict); None if they ask for no path.
+    estimator, {name: value}; None if they ask for no path.
 
-    Its `lambdas` are None, the number of penalties (2 or more), or the penalties, (L,),
-    above 0 and decreasing. A ValueError or TypeError says which will not do.
+    Of the parameters `lambdas` alone is read: None for no path; a number of penalties,
+    2 or more, which the path finds itself; or the penalties, (L,), above 0 and
+    decreasing. A ValueError or TypeError says what will not do.
     """
     lambdas = asked["lambdas"]
     if lambdas is None:
         return None
-    if np.ndim(lambdas) == 0:  # how many
+    if np.ndim(lambdas) == 0:  # their number, or a penalty that is in no list
         remedy = "it is the number of penalties; penalties are a list, as in [0.5]"
         try:
             n_lambdas = check_size("StabilitySelection", "lambdas", lambdas, least=2)
@@ -107,24 +108,21 @@ def path_options(asked):
 def read_question(X, y, names, roles, asked):
     """Read a table X (M, N), its target y and the parameters of a selector.
 
-    `roles` are the arguments of `row_roles`, `asked` the parameters of the selector.
-    Returns the `SelectionProblem`; what is promised, [threshold, pfer, q]; and notes,
-    texts or "". A TypeError or ValueError names the argument that will not do.
+    `names`, (N,), are those of the columns, `roles` the arguments of `row_roles`, by
+    name, and `asked` the parameters of the selector, by name. Returns the
+    `SelectionProblem`; what is promised, [threshold, pfer, q]; and notes, texts of
+    which some are "". A TypeError or ValueError names the argument that will not do.
     """
     # the law of the counts and the loss depend on rows, the penalty on the target
     rows = row_roles(len(X), **roles)
-    counts = count_law(asked["resampling"], rows)
-    # a first draw raises where a law of the user's own does not draw M counts
-    drawn("resampling", counts, len(X), [np.random.default_rng(0)])
-    if isinstance(counts, Grouped):  # chapter 5.2
-        reason = "groups: rows that are drawn together are turned into independent ones"
-        check_in_memory(X, reason)
+    counts = _read_resampling(asked["resampling"], rows, X)
     target = read_target(y, asked["loss"], rows, counts, bool(asked["intercept"]))
     _check_intercept(asked, target)
     A, prior, columns = _prepare_features(X, names, target, counts, asked)
     in_memory = chunk_axis(A) is None
     if in_memory:
-        A.flags.writeable = False  # so that a fit needs no copy of its own
+        # fits share A: one that must not change needs no copy in each of them
+        A.flags.writeable = False
     separation_note = _find_separation(A, len(X), names, target, counts, columns)
     question = SelectionProblem(
         A=A,
@@ -137,8 +135,9 @@ def read_question(X, y, names, roles, asked):
     )
     # refits of survival times are exact ones; other losses have refits by turns, too
     if asked["n_resamples"] and target.baseline is not None:
-        intercept = question.intercept
-        check_refittable(A, prior, target.likelihood, intercept, target.baseline)
+        check_refittable(
+            A, prior, target.likelihood, question.intercept, target.baseline
+        )
     threshold, pfer, q, limit_note = resolved_target(
         question, asked["threshold"], asked["pfer"], asked["q"], asked["bound"]
     )
@@ -148,6 +147,18 @@ def read_question(X, y, names, roles, asked):
         notes += _far_notes(X, names, target, y)
     notes += [separation_note, limit_note]
     return question, [threshold, pfer, q], notes
+
+
+def _read_resampling(resampling, rows, X):
+    """Return the law of the counts of X's rows for a selector's `resampling`, after a
+    first draw, which raises where a law of the user's own does not draw M counts.
+    """
+    counts = count_law(resampling, rows)
+    drawn("resampling", counts, len(X), [np.random.default_rng(0)])
+    if isinstance(counts, Grouped):  # chapter 5.2
+        reason = "groups: rows that are drawn together are turned into independent ones"
+        check_in_memory(X, reason)
+    return counts
 
 
 def _check_intercept(asked, target):
@@ -194,48 +205,51 @@ def _far_notes(X, names, target, y):
 
 
 def _prepare_features(X, names, target, counts, asked):
-    """Standardise the columns of X and read their penalty; return the table A, the
-    prior and the columns' description.
+    """Standardise the columns of X, (M, N), and make features of them; return the table
+    A, its prior and its `Columns`.
 
-    A feature is one column, a group of them (`in_groups`), or one coefficient for each
-    class (`in_classes`). A ValueError names parameters that exclude each other.
+    A feature is one column, a group of columns (`in_groups`), or one coefficient for
+    each class (`in_classes`). `asked` are the parameters of the selector, by name. A
+    ValueError names those that exclude each other.
     """
     rows = target.rows
-    baseline = target.baseline
-    factors = by_name("penalty_factor", asked["penalty_factor"], names)
     n_rows = np.size(rows.with_weight(np.ones(len(X))))
+    factors = by_name("penalty_factor", asked["penalty_factor"], names)
     single_prior = read_penalty(asked["prior"], factors, names, n_rows, target.scale)
     groups = feature_groups.read_groups(asked["column_groups"], names)
-    numbers = None
     has_classes = target.loss == "softmax"
     if has_classes:
         _check_plain(asked, "loss='softmax'", "numbers or two classes")
+    group_of_column = None  # or numbers, (N,)
     if groups is not None:
         _check_plain(asked, "column_groups", "single columns")
-        numbers = feature_groups.group_numbers(
+        group_of_column = feature_groups.group_numbers(
             groups, names, single_prior.penalty_factor
         )
-    # Cox's partial likelihood sees differences within a stratum only
+    # Cox's partial likelihood compares rows within a stratum only
     within_strata = None
-    if baseline is not None and baseline.strata is not None:
-        within_strata = baseline.within_strata
+    if target.baseline is not None and target.baseline.strata is not None:
+        within_strata = target.baseline.within_strata
     A, prior, columns = prepare_columns(
         X,
         names,
         single_prior,
         rows,
         counts,
-        groups=numbers,
+        groups=group_of_column,
         within=within_strata,
         intercept=target.intercept,
     )
-    # single columns first become groups, then features of several classes
-    if (columns.group >= 0).any():  # else nothing in a group varies
+    # single columns become groups first, then features of several classes
+    has_groups = (columns.group >= 0).any()  # of columns that vary
+    if has_groups:
         A, prior, columns = feature_groups.in_groups(
             A, prior, columns, list(groups), rows.weight
         )
     if has_classes:
-        return feature_groups.in_classes(A, prior, columns, target.likelihood.basis)
+        A, prior, columns = feature_groups.in_classes(
+            A, prior, columns, target.likelihood.basis
+        )
     return A, prior, columns
 
 

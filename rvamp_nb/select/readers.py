@@ -183,39 +183,40 @@ def _rows(lines, sep):
 def _head(where, text, sep, decimal):
     """Find the number of lines above the names, and the separator of the columns.
 
-    Above the names there may be the line of Excel that names the separator, sep=;, then
-    empty lines, and comments, which begin with #. If numbers follow, the last comment
-    has the names.
+    A file may begin with the line of Excel that names the separator, sep=;, then come
+    empty lines, and comments, which begin with #. The first line after these has the
+    names; where it is a row of numbers, the last comment has them, if it has as many
+    cells. `where`, the file, is for messages; `sep` is None where it is not known.
     """
     lines = io.StringIO(text, newline="")
-    comment = ""
+    line = lines.readline()
     n_above = 0
-    n_above_comment = None
-    names = lines.readline()
-    excel = re.fullmatch(r'"?sep=(.)"?\s*', names, re.IGNORECASE)
+    excel = re.fullmatch(r'"?sep=(.)"?\s*', line, re.IGNORECASE)
     if excel:
         sep = sep or excel[1]
-        names = lines.readline()
+        line = lines.readline()
         n_above = 1
-    while names.startswith("#") or names.isspace():
-        if names.startswith("#"):
-            comment = names
+    comment = ""
+    n_above_comment = None
+    while line.startswith("#") or line.isspace():
+        if line.startswith("#"):
+            comment = line
             n_above_comment = n_above
-        names = lines.readline()
+        line = lines.readline()
         n_above += 1
-    sep = sep or _separator(names, lines)
-    cells = _first_row(names, sep)
-    commented_cells = _first_row(comment, sep)
-    if cells and len(cells) == len(commented_cells):
-        numbers = [_as_float(cell.replace(decimal, ".")) for cell in cells]
-        if not np.isnan(numbers).all():  # a row of numbers: the comment has the names
-            return n_above_comment, sep
-        if len(cells) > 1:
-            raise InputError(
-                f"{where}: line {n_above_comment + 1} begins with #, line {n_above + 1}"
-                " has as many cells: delete the one that does not hold the names of the"
-                " columns"
-            )
+    sep = sep or _separator(line, lines)
+    cells = _first_row(line, sep)
+    if not cells or len(cells) != len(_first_row(comment, sep)):
+        return n_above, sep
+    numbers = [_as_float(cell.replace(decimal, ".")) for cell in cells]
+    if not np.isnan(numbers).all():
+        return n_above_comment, sep
+    if len(cells) > 1:  # two lines of words: either may be the names
+        raise InputError(
+            f"{where}: line {n_above_comment + 1} begins with #, line {n_above + 1}"
+            " has as many cells: delete the one that does not hold the names of the"
+            " columns"
+        )
     return n_above, sep
 
 
@@ -239,8 +240,11 @@ def _first_row(line, sep):
 
 
 def _frame_of(where, text, sep, decimal, typed):
-    """Read text as a frame of text whose index is the line of each row; return it and
-    the separator.
+    """Read the text of a file as a frame of text whose index is the line of each row;
+    return it and the separator, which is found if `sep` is None.
+
+    `decimal` is the decimal mark. For messages `where` names the file, and
+    `typed(option)` writes an option as the user does.
     """
     n_above, sep = _head(where, text, sep, decimal)
     lines = io.StringIO(text, newline="")
@@ -248,14 +252,16 @@ def _frame_of(where, text, sep, decimal, typed):
         lines.readline()
     rows = [(n_above + line, cells) for line, cells in _rows(lines, sep)]
     _check_lengths(where, rows, typed)
-    names = rows[0][1]
+    _, names = rows[0]
     check_names(where, names)
-    cells = [row for _, row in rows[1:]]
+    line_numbers = [line for line, _ in rows[1:]]
+    table = [cells for _, cells in rows[1:]]
     if decimal != ".":
-        cells = [[_pointed(cell, decimal) for cell in row] for row in cells]
-    cells = np.array(cells, dtype=object).reshape(-1, len(names))
-    index = pd.Index([line for line, _ in rows[1:]], name="line")
-    return pd.DataFrame(cells, index, names, dtype=object), sep
+        table = [[_pointed(cell, decimal) for cell in cells] for cells in table]
+    # a file of names alone has no rows, but its columns
+    table = np.array(table, dtype=object).reshape(-1, len(names))
+    index = pd.Index(line_numbers, name="line")
+    return pd.DataFrame(table, index, names, dtype=object), sep
 
 
 def _check_lengths(where, rows, typed):
@@ -415,6 +421,35 @@ def to_numeric(frame, na=(), lod=None):
     their limits, and where it is "half", half of those below which a value lies;
     ``attrs["limits"]`` of the numbers counts these cells, {column: cells}.
     """
+    values, columns_of_cells = _read_floats(frame)
+    gaps = np.isnan(values)
+    n_limits = {}
+    for j, cells in columns_of_cells.items():
+        is_word = gaps[:, j].copy()
+        if not is_word.any():
+            continue
+        values[:, j], gaps[:, j] = _read_words(cells, values[:, j], na, lod)
+        n_read = int(np.sum(is_word & ~np.isnan(values[:, j])))
+        # words that are read among numbers are limits; in a column of words alone they
+        # are true and false
+        if lod and n_read and not is_word.all():
+            n_limits[frame.columns[j]] = n_read
+    # codes such as -99; in a column of words they are words, and were found above
+    is_numeric = (gaps | ~np.isnan(values)).all(axis=0)
+    codes = [_as_float(text) for text in na]
+    is_code = np.isin(values, codes) & is_numeric
+    values[is_code] = np.nan
+    gaps |= is_code
+    numbers = pd.DataFrame(values, frame.index, frame.columns)
+    numbers.attrs["limits"] = n_limits
+    return numbers, pd.DataFrame(gaps, frame.index, frame.columns)
+
+
+def _read_floats(frame):
+    """Read the cells of a frame that pandas or Python take for numbers: return them as
+    floats, (M, N), nan elsewhere, and the cells of the columns that are not of a type
+    of numbers, {column number: (M,) objects}.
+    """
     is_number = pd.api.types.is_numeric_dtype
     real = [is_number(dtype) and dtype.kind != "c" for dtype in frame.dtypes]
     is_real = np.array(real, dtype=bool)
@@ -422,33 +457,17 @@ def to_numeric(frame, na=(), lod=None):
     values = np.empty(frame.shape)
     values[:, is_real] = frame.loc[:, is_real].to_numpy(dtype=float, na_value=np.nan)
     values[:, ~is_real] = np.frompyfunc(_as_float, 1, 1)(cells)
-    gaps = np.isnan(values)
-    n_limits = {}
-    for j, column in zip(np.flatnonzero(~is_real), cells.T):
-        no_number = gaps[:, j].copy()
-        if not no_number.any():
-            continue
-        values[:, j], gaps[:, j] = _read_words(column, values[:, j], na, lod)
-        n_read = int(np.sum(no_number & ~np.isnan(values[:, j])))
-        if lod and n_read and not no_number.all():  # else these are true and false
-            n_limits[frame.columns[j]] = n_read
-    # codes such as -99; in a column of words they are words, and were found above
-    is_numeric = (gaps | ~np.isnan(values)).all(axis=0)
-    for number in map(_as_float, na):
-        is_code = (values == number) & is_numeric
-        values[is_code] = np.nan
-        gaps[is_code] = True
-    numbers = pd.DataFrame(values, frame.index, frame.columns)
-    numbers.attrs["limits"] = n_limits
-    return numbers, pd.DataFrame(gaps, frame.index, frame.columns)
+    return values, dict(zip(np.flatnonzero(~is_real), cells.T))
 
 # %% ../../nbs/workshop/readers.ipynb #rdfar001
 def far_numbers(values, names):
-    """Find numbers that may stand for a gap, as -99 does, as text, each with a sentence
-    that names the columns of values (M, N), with names (N,), where a few rows have it
-    and it is far from the rest.
+    """Yield numbers that may stand for a gap, as -99 does: for each a pair of texts,
+    the number and a sentence that names its columns.
+
+    They are those that a few rows of a column have, far from all others of the column
+    (`_FarNumber`); values, (M, N), are the columns and names, (N,), their names.
     """
-    places = {}
+    places = {}  # {number: a text for each column that has it}
     for name, far in _far_values(values, names):
         range_of_rest = f"(else {far.low:.4g} to {far.high:.4g})"
         text = f"{far.n_rows} in '{printable(str(name))}' {range_of_rest}"
@@ -466,7 +485,9 @@ _ABOVE = 0.1  # a high one is so many widths of the others above them
 
 
 class _FarNumber(NamedTuple):
-    """A number of a column that is far from the others."""
+    """A number of a column that is far from the others: a code of gaps beyond all of
+    them (`_split_codes`), or one of few beyond a wide step (`_split_far`).
+    """
 
     number: float
     n_rows: int  # that have it
@@ -483,33 +504,40 @@ def _far_values(values, names):
         highest = np.fmax.reduce(part, axis=0)
         width = highest - lowest
         widest_step = np.fmax.reduce(np.diff(part, axis=0), axis=0)
+        # only few columns are looked at one by one: those with a code at an end, and
+        # those that `_split_far` can split, whose step is half of the rest or more, and
+        # so a third of the width. A column of two numbers is one step wide: a category
         has_code = np.isin(lowest, _GAP_CODES) | np.isin(highest, _GAP_CODES)
-        # cheap, to look at few columns one by one: any other has no number far off
         is_suspect = (3 * widest_step > width) | has_code
         for j in np.flatnonzero(is_suspect & (widest_step < width)):
             column = part[~np.isnan(part[:, j]), j]
-            numbers, rows = np.unique(column, return_counts=True)
-            codes, numbers, rows = _split_codes(numbers, rows)
-            for far in codes + _split_far(numbers, rows):
+            numbers, counts = np.unique(column, return_counts=True)
+            codes, numbers, counts = _split_codes(numbers, counts)
+            for far in codes + _split_far(numbers, counts):
                 yield names[start + j], far
 
 
-def _split_codes(numbers, rows):
-    """Split codes of gaps from a column's different numbers, (n,) and ascending, which
-    so many rows have, (n,): return each as a `_FarNumber`, other numbers, their rows.
+def _split_codes(numbers, counts):
+    """Split codes of gaps from the different numbers of a column, (n,) and ascending;
+    counts, (n,), are the rows that have each.
+
+    A code is taken from an end (`_end_with_code`) if several rows have it, but fewer
+    than half. Returns three things: each code as a `_FarNumber`, the other numbers, and
+    their counts.
     """
     codes = []
     while len(numbers) > 2:
         end = _end_with_code(numbers)
-        if end is None or not 1 < rows[end] < rows.sum() / 2:
+        if end is None or not 1 < counts[end] < counts.sum() / 2:
             break
-        codes.append((numbers[end], rows[end]))
+        codes.append((numbers[end], counts[end]))
         numbers = np.delete(numbers, end)
-        rows = np.delete(rows, end)
-    far = []
-    for number, n_rows in codes:
-        far.append(_FarNumber(number, n_rows, numbers[0], numbers[-1]))
-    return far, numbers, rows
+        counts = np.delete(counts, end)
+    # far from what is left when all codes are out
+    low = numbers[0]
+    high = numbers[-1]
+    far = [_FarNumber(number, count, low, high) for number, count in codes]
+    return far, numbers, counts
 
 
 def _end_with_code(numbers):
@@ -524,8 +552,9 @@ def _end_with_code(numbers):
     return None
 
 
-def _split_far(numbers, rows):
-    """List each `_FarNumber` of a column, from ascending numbers and their rows, (n,).
+def _split_far(numbers, counts):
+    """List each `_FarNumber` of a column, from its different numbers, (n,) and
+    ascending, and the rows that have each, counts (n,).
 
     The numbers are split at the widest step between two of them; the side of fewer
     rows is far if the step is wide, and it has few numbers, not each of them once.
@@ -536,21 +565,25 @@ def _split_far(numbers, rows):
         step = numbers[cut] - numbers[cut - 1]
         few = slice(cut)
         rest = slice(cut, None)
-        if rows[few].sum() > rows[rest].sum():
+        if counts[few].sum() > counts[rest].sum():
             few, rest = rest, few
-        maybe_codes = numbers[few]
-        n_rows = rows[few]
+        distant = numbers[few]
+        distant_counts = counts[few]
         numbers = numbers[rest]
-        rows = rows[rest]
+        counts = counts[rest]
         low = numbers[0]
         high = numbers[-1]
         # a scale of few numbers has jumps: they are far from three times its width on
         widths = 0.5 if len(numbers) > 9 else 3
         is_far = 0 < widths * (high - low) < step
         # a code is one of few, and at least one of them comes twice
-        if not is_far or len(n_rows) > 3 or n_rows.sum() == len(n_rows):
+        if (
+            not is_far
+            or len(distant_counts) > 3
+            or distant_counts.sum() == len(distant_counts)
+        ):
             break
-        for number, count in zip(maybe_codes, n_rows):
+        for number, count in zip(distant, distant_counts):
             far.append(_FarNumber(number, count, low, high))
     return far
 

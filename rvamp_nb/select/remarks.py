@@ -29,7 +29,12 @@ __all__ = ["remarks_on"]
 
 
 def remarks_on(selection):
-    """Yield warnings about the answer of a `Selection`, as (text, kind)."""
+    """Yield warnings about the answer of a `Selection`, as pairs of a text and the
+    class of the warning.
+
+    A `ReliabilityWarning` says that the answer, or its probabilities, should not be
+    relied on; a UserWarning that it is about something else than was asked for.
+    """
     answered = selection.fit.converged
     diagnostics = selection.diagnostics
     if selection.refit_error:
@@ -48,6 +53,7 @@ def remarks_on(selection):
         )
     if answered:
         yield from _remarks(selection)
+    # the grade is of rVAMP alone, whose errors refits correct
     if diagnostics.reliability == "red" and answered and selection.refined is None:
         yield (
             "do not trust this answer without refits (see refine): its reliability is"
@@ -69,18 +75,18 @@ def _remarks(selection):
     """
     question = selection.question
     columns = question.columns
-    # a column of a group has no values of its own in A
-    is_alone = columns.group < 0
-    chosen = np.flatnonzero(selection.support & is_alone)
+    # the selected columns whose values A has: of a group it has a basis instead
+    chosen = np.flatnonzero(selection.support & (columns.group < 0))
     values = question.A[:, columns.where[chosen]]
-    # with several classes a sample is several rows: the first has the table's values
-    rows_a_sample = len(values) // len(question.target.y)
-    values = values[::rows_a_sample]
+    # with K classes A has K - 1 rows for a sample: the first has the table's values
+    rows_of_sample = len(values) // len(question.target.y)
+    values = values[::rows_of_sample]
     for text in suspected(question.target, columns.names, chosen, values):
         yield text, UserWarning
-    # where pfer is not met, the status says what to do
-    searched = selection.asked["lambdas"] is None and selection.status == "converged"
-    if searched and _is_shared_out(selection):
+    # a search that did not find its penalty has a status that says what to do, and
+    # penalties that were given are what somebody wants
+    was_found = selection.status == "converged"
+    if was_found and selection.asked["lambdas"] is None and _is_shared_out(selection):
         yield _nothing_selected(selection), UserWarning
 
 

@@ -96,14 +96,21 @@ __all__ = [
 def summary_table(selection, families=None):
     """Show all features of a `Selection`, the most probable first, as a DataFrame.
 
-    Its columns: probability (with refits also probability_se, probability_low and
-    probability_high, 95 %), q_value (with decoys), selected, enters_at_pfer (the least
-    pfer at which it is, where a bound holds), coef_mean, coef_std, coef_low and
-    coef_high (over resamples, 90 %; with several classes coef_mean_A for class A),
-    shares_signal_with (features that stand in for a selected one), duplicates (near
-    copies), status (why a feature is selected or not). Where refits know of `families`
-    (as for `family_probabilities`), the most probable member has family (the members)
-    and family_probability (that any is selected). Its `attrs` are the `settings`.
+    Its columns, from left to right, are
+
+    - probability; with refits also probability_se, and probability_low and
+      probability_high, an interval of 95 %;
+    - q_value, with decoys;
+    - selected; and enters_at_pfer, the least pfer at which it is, where a bound holds;
+    - coef_mean, coef_std, coef_low and coef_high, over resamples, an interval of 90 %;
+      with several classes coef_mean_A for class A, and so on;
+    - shares_signal_with, the features that stand in for a selected one;
+    - duplicates, the near copies; and status, why a feature is selected or not;
+    - family, the members, and family_probability, that any of them is selected: of the
+      most probable member of each family, where refits know of `families`, which are as
+      for `family_probabilities`.
+
+    Its `attrs` are the `settings`.
     """
     refined = selection.refined
     values = {"probability": selection.probabilities}
@@ -133,6 +140,7 @@ def summary_table(selection, families=None):
         return table
     family_table = family_probabilities(selection, families)
     if len(family_table):
+        # a family stands in the row of its leader; "" and nan in all others
         by_leader = family_table.set_index("leader")
         table["family"] = by_leader.members.reindex(table.index, fill_value="")
         table["family_probability"] = by_leader.probability
@@ -182,7 +190,8 @@ def short_table(selection, entries=None):
     Its columns are Π, ± (its standard error, with refits), q_value (with decoys),
     selected (yes, no, or undecided, too), "enters at pfer" (from entries, (N,), if not
     None), and mean and sd over resamples, or the mean for each class. Numbers have the
-    digits that are known; `attrs` are those of `summary_table`.
+    digits that are known: a mean down to the second digit of its deviation, a deviation
+    and an entry two digits. `attrs` are those of `summary_table`.
     """
     digits = 2 if selection.refined is None else 3
     Pi = selection.probabilities.round(digits)
@@ -192,7 +201,7 @@ def short_table(selection, entries=None):
     if selection.q_values is not None:
         values["q_value"] = selection.q_values.round(3)
     values["selected"] = decisions(selection, "yes", "no")
-    # rounded to the second digit of the second argument
+    # `rounded` takes numbers, and how far each may vary: by itself, two digits are left
     if entries is not None:
         values["enters at pfer"] = rounded(entries, entries)
     std = selection.coef_std
@@ -223,7 +232,11 @@ _COVARIATE = "covariate, always in"
 
 
 def decisions(selection, yes="selected", no="below the threshold"):
-    """Return why each feature is selected or not, in words, (N,) list of str."""
+    """Return why each feature is selected or not, in words, (N,) list of str.
+
+    `yes` and `no` are the words for features that can be selected; others have a reason
+    of their own. With refits ", undecided" follows where Π is near the threshold.
+    """
     if not selection.fit.converged:
         return ["no answer"] * len(selection.support)
     texts = np.where(selection.support, yes, no).astype(object)
@@ -326,8 +339,11 @@ def _n_labels(rows, labels):
 
 def headline(selection):
     """Write the result of a `Selection` in one line: how many features are selected,
-    what is promised, and what speaks against it, such as features within two standard
-    errors of the threshold.
+    what is promised, and what speaks against it.
+
+    With refits these are features within two standard errors of the threshold and the
+    first reason why rVAMP is unreliable; without, that refits are needed; in any case
+    rows that look like repeats.
     """
     if not selection.fit.converged:
         return f"no answer: {selection.status.removeprefix('no answer: ')}"
@@ -335,19 +351,24 @@ def headline(selection):
     diagnostics = selection.diagnostics
     unreliable = diagnostics.reliability == "red"
     # refits are right about the rows as they are: not about repeats or a wrong row
-    if diagnostics.repeated and unreliable:
+    if unreliable and diagnostics.repeated:
         return f"{text}, if rows were independent, but some look like repeats"
-    if selection.refined is None and unreliable:
-        return f"do not use this without refits: {text}"
-    if selection.refined is not None:
-        text += _name_undecided(selection)
-        if unreliable:
-            text += f"; {diagnostics.reasons[0].partition(':')[0]}"
+    if selection.refined is None:
+        return f"do not use this without refits: {text}" if unreliable else text
+    text += _name_undecided(selection)
+    if unreliable:
+        # what is wrong, without the advice behind a colon
+        text += f"; {diagnostics.reasons[0].partition(':')[0]}"
     return text
 
 
 def _write_promise(selection):
-    """Write what is selected and promised, and whether that is what was asked for."""
+    """Write what is selected and promised, and whether that is what was asked for, as a
+    text such as "2 features selected, both well above the threshold; ...".
+
+    A margin is named where refits leave nothing undecided, that is, no Π within two
+    standard errors of the threshold.
+    """
     n_selected = size_selected(selection)
     margin = ""
     if selection.refined is not None and not selection.undecided.any():
@@ -445,9 +466,11 @@ def _table_titles(selection, coefficients, width):
 
 
 def _table_cells(selection, name, row, coefficients, width):
-    """Write the cells of one feature, as `_table_titles` does those of the heads.
+    """List the cells of one feature as text: its name, Π, q-value with decoys,
+    coefficients, and whether it is selected; they stand below `_table_titles`.
 
-    `row` is a row of `short_table`, of which `coefficients` are the names of columns.
+    `row` is a row of `short_table`, of which `coefficients` are the names of columns;
+    each of these takes `width` letters, with the space in front.
     """
     if row.get("group"):
         name = f"{row['group']}: {name}"
@@ -486,7 +509,9 @@ def _legend(selection, coefficients):
 
 
 def _leading_lines(selection, most):
-    """Write the first lines of the table, `most` at most, and explain its columns."""
+    """Yield the lines of a table of the leading features, `most` at most, with titles
+    above, and below it the number of others and what the columns mean.
+    """
     table = short_table(selection)
     coefficients = table.columns[table.columns.get_loc("selected") + 1 :]
     # with 42 letters for all coefficients a line has 88 at most
@@ -494,7 +519,7 @@ def _leading_lines(selection, most):
     lines = [_table_titles(selection, coefficients, width)]
     for name, row in table[:most].iterrows():
         lines.append(_table_cells(selection, name, row, coefficients, width))
-    # names are as wide as the widest; the other cells have their width
+    # the first cells, names, are made as wide as the widest; others have their width
     name_width = max(len(cells[0]) for cells in lines)
     for cells in lines:
         yield cells[0].ljust(name_width) + "".join(cells[1:])
@@ -552,7 +577,7 @@ for _kind in sorted(KINDS):
     OF_EFFECTS.append(f"effects.{_kind}")
 
 
-def picture_files(selection, pictures=PICTURES, kinds=KINDS):
+def picture_files(selection, pictures, kinds):
     """Draw the pictures of a report as files of several kinds, {name: bytes}.
 
     Two runs write the same bytes.
@@ -565,21 +590,26 @@ def picture_files(selection, pictures=PICTURES, kinds=KINDS):
     return files
 
 
-def drawn_files(name, draws, shape, kinds=KINDS):
-    """Draw a picture and return its files, {name: bytes}, one of each kind.
+def drawn_files(name, draws, shape, kinds):
+    """Draw a picture and return its files, {name: bytes}, one of each kind; two runs
+    write the same bytes.
 
     `draws` are functions of `ax` that draw its parts, side by side; `shape` is the
-    picture's width and height in inches.
+    picture's width and height in inches; `kinds` are some of `KINDS`.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     files = {}
+    # settings and warnings are as before where this block ends
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # letters that the font does not have
         style()
+        # identifiers in an SVG by this word, not at random; text in a PDF as text
         mpl.rcParams.update({"svg.hashsalt": "rvamp_nb", "pdf.fonttype": 42})
-        mpl.rcParams["figure.constrained_layout.use"] = False  # once, not for each kind
+        # parts are laid out once, not anew for each kind: the layout is given to the
+        # figure, and taken from it when it has been drawn
+        mpl.rcParams["figure.constrained_layout.use"] = False
         figure = Figure(figsize=shape, layout="constrained")
         axes = figure.subplots(1, len(draws), sharey=True, squeeze=False)[0]
         for draw, ax in zip(draws, axes):
@@ -588,6 +618,7 @@ def drawn_files(name, draws, shape, kinds=KINDS):
         figure.set_layout_engine(None)
         for kind in kinds:
             file = io.BytesIO()
+            # KINDS: without the date in a file's metadata
             figure.savefig(file, format=kind, metadata=KINDS[kind], dpi=200)
             files[f"{name}.{kind}"] = file.getvalue()
     return files
@@ -641,14 +672,15 @@ def report_files(selection, pictures=PICTURES, kinds=KINDS, done=(), effects=Non
     """Make all files of a report, {name: bytes}.
 
     `pictures` and `kinds` are the pictures to draw and the kinds of their files, `done`
-    the sentences for `methods_text`; `effects` are described in files of their own, if
-    not None.
+    are sentences about what was done to the table, for `methods_text`. The `Effects`
+    are described in files of their own; they may be a sentence, why there are none, or
+    None where nobody asks.
     """
     files = picture_files(selection, pictures, kinds)
     table = summary_table(selection)
-    covariates = table["status"] == _COVARIATE
+    covariates = table["status"] == _COVARIATE  # which rows are those of covariates
     methods = methods_text(selection, done)
-    # a feature's name such as <b> is no markup
+    # a feature's name such as <b> is no markup: escape < before what begins a tag
     methods = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", methods)
     files["methods.md"] = methods.encode()
     files["table.csv"] = csv_file(table)
@@ -656,7 +688,7 @@ def report_files(selection, pictures=PICTURES, kinds=KINDS, done=(), effects=Non
     files["selected.csv"] = csv_file(table[table["selected"] & ~covariates])
     if effects is not None:
         files.update(effects_files(selection, effects, kinds))
-    files["settings.json"] = b""  # which names itself among the files
+    files["settings.json"] = b""  # so that it names itself among the files
     settings = {
         "question": fingerprint(selection.question),
         **table.attrs,
@@ -686,13 +718,16 @@ def reported_effects(selection):
 
 def write_report(selection, folder, done=()):
     """Write methods paragraph, settings, tables and pictures of a `Selection` to a
-    folder, which is made if it is not there; other files in it are left alone. `done`
-    as in `methods_text`. Return the paths of `FILES` and, if there are effects, of
-    `OF_EFFECTS`: all are written, or none.
+    folder; return the paths of the files.
 
-    FileExistsError: the folder holds files of these names that are no report, or the
-    report of another question (other names, table or target). OSError: it cannot be
-    written to. TypeError: it is no path. ValueError: it is empty.
+    The folder is made if it is not there, and other files in it are left alone. The
+    files are `FILES` and those of `OF_EFFECTS` that are known; all are written, or
+    none. `done` are sentences about what was done to the table before.
+
+    Raises a FileExistsError where the folder holds files of these names that are no
+    report, or the report of another question (other names, table or target); an OSError
+    where it cannot be written to; a TypeError for what is no path or no sentences; a
+    ValueError for an empty path.
     """
     folder = _check_folder(folder)
     if isinstance(done, str) or not np.iterable(done):
@@ -728,12 +763,14 @@ def _check_folder(folder):
 
 
 def _refuse_other_reports(folder, question):
-    """Refuse to overwrite files that are no report, or that of another question."""
+    """Refuse (FileExistsError) to overwrite files that are no report, or the report of
+    another question, by the fingerprint in settings.json.
+    """
     existing = [name for name in FILES + OF_EFFECTS if (folder / name).exists()]
     try:
         earlier = json.loads((folder / "settings.json").read_bytes())["question"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        earlier = None
+        earlier = None  # no such file, or no settings of a report in it
     if existing and earlier != fingerprint(question):
         owner = "the report of another question"
         if earlier is None:

@@ -33,6 +33,7 @@ from ..tables.chunked import chunk_axis
 from ..typing import Array, Axes, Bools, DataFrame, FilePath, Series
 from . import plots, report, substitutes
 from .decoys import share_kept
+from .error_control import DEFAULT_PFER
 
 if TYPE_CHECKING:  # none of these is loaded for a signature
     from ..inference.effects import Effects
@@ -447,7 +448,7 @@ class Results:
 
     def select_by_decoys(
         self,
-        pfer: float = 1.0,
+        pfer: float = DEFAULT_PFER,
         covariance: str = "factors",
         *,
         n_draws: int = 11,

@@ -22,7 +22,6 @@ from ..algorithm.densities import Located, located, p1
 from ..algorithm.prior import Penalty
 from ..algorithm.resampling import DrawError, FixedFactor, NoResampling
 from ..inference import diagnostics, effects, row_shares
-from ..inference.diagnostics import diagnose
 from ..inference.effects import Effects, debiased_effects, left_out_predictions
 from ..inference.refinement import refine
 from ..inference.refits import refitter
@@ -154,11 +153,9 @@ class Selection:
 
     def __repr__(self):
         columns = self.question.columns
-        selected = len(columns.called(self.support))
-        every = len(columns.called(slice(None)))
         return (
-            f"Selection({self.status}; {selected} of {every} {columns.feature}s"
-            " selected)"
+            f"Selection({self.status}; {len(columns.called(self.support))} of"
+            f" {len(columns.called(slice(None)))} {columns.feature}s selected)"
         )
 
 
@@ -182,85 +179,93 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
 
     Pi, (p,), are the probabilities of the features that can be selected, with standard
     errors Pi_se; draws, (B, p) bool or sparse, are the features that each of B refits
-    selects. Returns two floats: the index, 1 where all resamples select the same
-    features, 0 where they agree as by chance, nan where none or all are always
-    selected; and its standard error, which refits alone can give (else nan).
+    selects. With m, the mean of Pi, the index is 1 - mean(Pi (1 - Pi)) / (m (1 - m)).
+
+    Returns two floats: the index, 1 where all resamples select the same features, 0
+    where they agree as by chance, nan where none or all are always selected; and its
+    standard error, which refits alone can give (else nan).
     """
     share = np.mean(Pi)
     by_chance = share * (1 - share)
     if not by_chance > 0:
         return np.nan, np.nan
-    lost = np.mean(Pi * (1 - Pi) + np.square(Pi_se)) / by_chance
-    stability = float(1 - lost)
+    # the square of an estimated Π is too large by its squared error
+    disagreement = np.mean(Pi * (1 - Pi) + np.square(Pi_se)) / by_chance
+    stability = float(1 - disagreement)
     if draws is None:
         return stability, np.nan
-    # by how much a resample that selects z, not Π, moves the index, to first order:
-    # its derivative by Π, times by_chance and 1 / p, but for a constant
-    moved = draws @ (2 * Pi - 1 + lost * (1 - 2 * share)) / len(Pi)
-    error = moved.std() / by_chance / np.sqrt(len(moved))
+    # the error by the delta method: to first order each resample moves the index by
+    # its list z times this slope, the index's derivative by Π, times p by_chance
+    slope = 2 * Pi - 1 + disagreement * (1 - 2 * share)
+    moves = draws @ slope / len(Pi)
+    error = moves.std() / by_chance / np.sqrt(len(moves))
     return stability, float(error)
 
 # %% ../../nbs/workshop/selection.ipynb #62d62357
-def selection_fields(question, fit, threshold, both=None):
-    """Return probabilities and selected features, as fields of `Selection`.
+def selection_fields(question, fit, threshold, combined=None):
+    """Return probabilities, selected features and stability, as fields of `Selection`.
 
-    A feature is selected if its Pi reaches the threshold. Probabilities are those of
-    `both`, a `RefinedFit` about the n columns of the fit, or of the fit by rVAMP alone
-    where that is None; nan, and nothing selected, where the fit did not converge.
+    A feature is selected if its Π reaches the threshold. Π is that of `combined`, a
+    `RefinedFit` about the n columns of the fit, or of the fit by rVAMP alone where that
+    is None. Where the fit did not converge, all Π are nan and nothing is selected.
     """
     columns = question.columns
-    where = columns.where  # the column of the fit that stands for each of the table
-    candidates = question.candidates
+    in_fit = columns.where  # (N,) the column of the fit that stands for each
     if not fit.converged:
         return dict(
-            probabilities=np.full(len(where), np.nan),
-            support=np.zeros(len(where), dtype=bool),
+            probabilities=np.full(len(in_fit), np.nan),
+            support=np.zeros(len(in_fit), dtype=bool),
         )
-    if both is None:
+    candidates = question.candidates  # (n,) bool
+    if combined is None:
         Pi = fit.Pi
         index, index_se = stability_index(Pi[candidates])
     else:
-        Pi = both.Pi
-        draws = both.sparse_draws[:, candidates] != 0
-        index, index_se = stability_index(Pi[candidates], both.Pi_se[candidates], draws)
-    selected_columns = candidates & (Pi >= threshold)
-    return dict(
         # Π is 0 or 1 where nothing can be selected, which refits need not estimate
-        probabilities=np.where(candidates, Pi, fit.Pi)[where],
-        support=selected_columns[where] | (columns.kind == "covariate"),
+        Pi = np.where(candidates, combined.Pi, fit.Pi)
+        draws = combined.sparse_draws[:, candidates] != 0
+        index, index_se = stability_index(
+            Pi[candidates], combined.Pi_se[candidates], draws
+        )
+    is_selected = candidates & (Pi >= threshold)
+    return dict(
+        probabilities=Pi[in_fit],
+        support=is_selected[in_fit] | (columns.kind == "covariate"),
         stability=index,
         stability_se=index_se,
     )
 
 
-def coefficients(s, both=None):
+def coefficients(selection, combined=None):
     """Return the coefficients of the table's columns, as fields of `Selection`: mean,
     standard deviation and 90 % interval across resamples, and the intercept.
 
     They are those of rVAMP (the density p̄₁), or of refits and rVAMP together where
-    `both`, a `RefinedFit` about the n columns of the fit, is not None; nan, without an
-    intercept, where the fit did not converge.
+    `combined`, a `RefinedFit` about the n columns of the fit, is not None. All are nan,
+    without an intercept, where the fit did not converge. Arrays are (N,) or (N, K).
     """
-    columns = s.question.columns
-    if not s.fit.converged:
+    columns = selection.question.columns
+    if not selection.fit.converged:
         no_ends = columns.by_class(np.full((len(columns.unit), 2), np.nan))
         no_numbers = no_ends[..., 0]
         return dict(coef_mean=no_numbers, coef_std=no_numbers, coef_interval=no_ends)
-    if both is None:
-        coef_of_A = s.fit.mean
-        intercept_of_A = s.fit.intercept
-        law = p1(s)  # of the table's coefficients
-        std = law.std
-        ends = law.quantile(np.array([0.05, 0.95]))
+    # means are of the fit's columns, deviations and ends of the table's already
+    if combined is None:
+        mean_in_fit = selection.fit.mean
+        level = selection.fit.intercept
+        density = p1(selection)
+        std = density.std
+        ends = density.quantile(np.array([0.05, 0.95]))
     else:
-        coef_of_A = both.mean
-        intercept_of_A = np.mean(both.intercepts)
-        var, _ = spread_of(both, columns)
+        mean_in_fit = combined.mean
+        level = np.mean(combined.intercepts)
+        var, _ = spread_of(combined, columns)
         std = np.sqrt(var) * columns.unit
-        ends = _middle_of_draws(columns.on_table(both.sparse_draws))
-    mean = columns.on_table(coef_of_A)
-    intercept_of_A = s.question.target.level + intercept_of_A
-    intercept = columns.intercepts(coef_of_A, mean, intercept_of_A)
+        ends = _middle_of_draws(columns.on_table(combined.sparse_draws))
+    mean = columns.on_table(mean_in_fit)
+    # the fit's target is less by the target's own level, its columns have mean 0
+    level = selection.question.target.level + level
+    intercept = columns.intercepts(mean_in_fit, mean, level)
     if not np.ndim(intercept):
         intercept = float(intercept)
     return dict(
@@ -287,47 +292,50 @@ def _variance_of_draws(draws):
     return np.maximum(draws.power(2).mean(0) - np.square(draws.mean(0)), 0)
 
 
-def spread_of(both, columns):
+def spread_of(combined, columns):
     """Compute the variances of the table's coefficients by a `RefinedFit`, and their
     standard errors, (N K,) each, in units of 1 / scale.
 
     A coefficient that is `turn` times one of A has turn² times its variance. Where it
     is made of several of A's, their correlations count, too, and only draws know them:
-    each of A's is stretched to the variance that rVAMP and refits have together, then
-    they are combined.
+    the draws of each of A's coefficients are stretched to the variance that rVAMP and
+    refits together give it, and then they are added.
     """
     squared_turn = columns.turn.power(2)
-    var_se = both.var_se @ squared_turn
+    var_se = combined.var_se @ squared_turn
     if not columns.together:
-        return both.var @ squared_turn, var_se
-    draws = both.sparse_draws
-    own = _variance_of_draws(draws)
-    own = np.where(own > 0, own, np.inf)
-    stretch = np.sqrt(both.var / own)
+        return combined.var @ squared_turn, var_se
+    draws = combined.sparse_draws
+    var_of_draws = _variance_of_draws(draws)
+    varies = var_of_draws > 0
+    stretch = np.sqrt(combined.var / np.where(varies, var_of_draws, np.inf))
     var = _variance_of_draws(draws.multiply(stretch) @ columns.turn)
     # where all draws are equal, rVAMP alone has a variance
-    var += np.where(own < np.inf, 0, both.var) @ squared_turn
+    var += np.where(varies, 0, combined.var) @ squared_turn
     return var, var_se
 
 # %% ../../nbs/workshop/selection.ipynb #6d0de8bf
 def bound_reached(question, asked, threshold, pfer, status, estimates):
-    """Compute the bound that a selection reaches, and the threshold that keeps it.
+    """Compute the bound that a selection reaches, and the threshold that keeps the pfer
+    that was promised.
 
-    The bound is that for the largest sum among estimates of Π, (n,) each, nan where
-    none holds. Where it exceeds the pfer that was promised, the threshold is raised
-    until it does not; where no threshold up to 1 is enough, the status says so. Returns
+    The bound is that at `threshold` for the largest sum among estimates of Π, (n,)
+    each, nan where none holds. Where it exceeds pfer, the threshold is raised until it
+    does not; where no threshold up to 1 is enough, the status says so. `asked` are the
+    arguments of the estimator, by name, and `status` that of the search. Returns
     threshold, pfer_bound and status as fields of `Selection`.
     """
     p = int(question.candidates.sum())
     size = min(max(float(question.size(Pi)) for Pi in estimates), p)
     bound = _bound_of(question, asked, threshold, size)
-    # rounding may have moved the pfer of the search
-    pfer = min(pfer, asked["pfer"] or error_control.DEFAULT_PFER)
-    found_as_asked = status == "converged" or status.startswith(BY_MB)
     # q, or one penalty, without a pfer promises nothing that a threshold could keep
     only_q = asked["q"] is not None and asked["pfer"] is None
     is_promised = not (only_q or _one_penalty(asked))
-    if bound > pfer and found_as_asked and is_promised:
+    # a search that did not find its penalty has a status that says so already
+    is_found = status == "converged" or status.startswith(BY_MB)
+    # rounding may have moved the pfer of the search
+    pfer = min(pfer, asked["pfer"] or error_control.DEFAULT_PFER)
+    if bound > pfer and is_found and is_promised:
         try:
             threshold, bound, _ = error_control.error_control(
                 p, pfer=pfer, q=size, bound=asked["bound"]
@@ -370,25 +378,26 @@ BY_MB = "bound='mb' in place of 'gaussian'"
 class Kept(NamedTuple):
     """A promise, and the answer of the search that keeps it."""
 
-    question: SelectionProblem
+    question: SelectionProblem  # that was solved: a search may change its baseline
     path: object  # `Path`
     answer: object  # `PenaltyChoice`
     promise: tuple  # threshold, pfer and q
-    asked: dict  # the arguments, with the bound that holds
+    asked: dict  # the arguments of the estimator, with the bound that holds
 
 
 def search_for_promise(question, promise, asked):
     """Search for the penalty of a promise (threshold, pfer, q); return what is `Kept`.
 
-    Where one row makes too much of a feature's field for `normal-bound`, the promise is
-    resolved and searched for by `mb-bound` instead, and the status says so. Raises a
+    `normal-bound` takes for granted that no single row makes much of a feature's field.
+    Where one does, the promise is resolved and searched for by `mb-bound` instead, and
+    the status says so. `asked` are the arguments of the estimator, by name. Raises a
     ValueError where q and pfer were both passed and `mb-bound` cannot keep both.
     """
     kept = _search_once(question, promise, asked)
     fit = kept.answer.fit
-    share = 0.0
-    if asked["bound"] == "gaussian" and fit.converged:
-        share = row_shares.largest_single_share(fit)
+    if asked["bound"] != "gaussian" or not fit.converged:
+        return kept
+    share = row_shares.largest_single_share(fit)
     if share <= diagnostics.RED_OWN:
         return kept
     unit = "row" if question.target.rows.groups is None else "group"
@@ -399,89 +408,93 @@ def search_for_promise(question, promise, asked):
         )
     except ValueError as e:
         raise ValueError(f"{note}: {e}") from e
-    kept = _search_once(question, (threshold, pfer, q), dict(asked, bound="mb"))
-    if kept.answer.status == "converged":
-        kept = kept._replace(answer=kept.answer._replace(status=note))
-    return kept
+    by_mb = _search_once(question, (threshold, pfer, q), dict(asked, bound="mb"))
+    if by_mb.answer.status != "converged":
+        return by_mb  # whose status says more than the note
+    return by_mb._replace(answer=by_mb.answer._replace(status=note))
 
 
 def _search_once(question, promise, asked):
-    """Search for the penalty of a promise, or fit the one penalty that was passed;
-    return what is `Kept`.
-
-    One penalty promises no pfer: q is the number of features that it selects, and its
-    status is about the fit alone.
+    """Search for the penalty of a promise (threshold, pfer, q), by refits where these
+    cost less, else by rVAMP; return what is `Kept`.
     """
-    threshold, pfer, q = promise
-    one_penalty = _one_penalty(asked)
-    if one_penalty:
-        q = np.inf
+    if _one_penalty(asked):
+        return _fit_one_penalty(question, asked)
+    q = promise[2]
+    # the question that was solved, the path and the answer
     result = search_by_refits(question, q, asked)
     if result is None:
         result = search(question, path_options(asked), q)
-    solved, path, answer = result
-    if one_penalty:
-        threshold = asked["threshold"] or error_control.DEFAULT_THRESHOLD
-        pfer = np.nan
-        q = np.nan
-        if answer.fit.converged:
-            q = float(solved.size(answer.fit.Pi))
-            answer = answer._replace(status="converged")
-    return Kept(solved, path, answer, (threshold, pfer, q), asked)
+    return Kept(*result, promise, asked)
+
+
+def _fit_one_penalty(question, asked):
+    """Fit the one penalty that was passed; return what is `Kept`.
+
+    It promises no pfer: q is the number of features that it selects, nan where it did
+    not converge, and its status is about the fit alone.
+    """
+    solved, path, answer = search(question, path_options(asked), np.inf)
+    threshold = asked["threshold"] or error_control.DEFAULT_THRESHOLD
+    q = np.nan
+    if answer.fit.converged:
+        q = float(solved.size(answer.fit.Pi))
+        answer = answer._replace(status="converged")
+    return Kept(solved, path, answer, (threshold, np.nan, q), asked)
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry2
-def least_pfer(s):
+def least_pfer(selection):
     """Find the least pfer at which each of N columns is selected, (N,).
 
     The pfer is the bound on the expected number of false selections that is promised.
-    Along the path of rVAMP a larger one has a smaller penalty. Where q or one penalty
-    was passed, or refits found it, the penalty stays, and a larger pfer has a lower
-    threshold. It is nan for a column that is never selected. Returns None where no
-    bound holds.
+    It is nan for a column that is never selected. Returns None where no bound holds.
     """
-    question = s.question
-    asked = s.asked
-    if not (s.fit.converged and draws_halves(question.counts)):
+    question = selection.question
+    asked = selection.asked
+    if not (selection.fit.converged and draws_halves(question.counts)):
         return None
     candidates = question.candidates[question.columns.where]
     entries = np.full(len(candidates), np.nan)
-    if asked["q"] is not None or _one_penalty(asked) or s.by_refits:
-        for i in np.flatnonzero(candidates & (s.probabilities > 0.5)):
-            # the highest threshold that the column reaches
-            threshold = min(s.probabilities[i], _SURE)
-            entries[i] = _bound_of(question, asked, threshold, s.q)
+    # where q or one penalty was passed, or refits found it, the penalty stays, and a
+    # larger pfer has a lower threshold: a column enters where the threshold is its Π
+    if asked["q"] is not None or _one_penalty(asked) or selection.by_refits:
+        Pi = np.minimum(selection.probabilities, _SURE)
+        for i in np.flatnonzero(candidates & (Pi > 0.5)):
+            entries[i] = _bound_of(question, asked, Pi[i], selection.q)
         return entries
-    path = s.summary_of_path
+    # else a larger pfer has a smaller penalty: a column enters along the path of rVAMP
+    path = selection.summary_of_path
     sizes = np.nan_to_num(path.expected_selected)
     # an interpolation needs sizes that rise
     rising = sizes > 1.001 * np.maximum.accumulate(np.append(0, sizes[:-1]))
-    sizes = sizes[rising]
+    log_sizes = np.log(sizes[rising])
     Pi = path.selection_probabilities[:, rising]
-    if len(sizes) > 1:
+    if len(log_sizes) > 1:
         leaders = np.flatnonzero(candidates & (Pi.max(1) >= 0.5))
-        entries[leaders] = _entry_pfers(question, asked, np.log(sizes), Pi[leaders])
+        entries[leaders] = _entry_pfers(question, asked, log_sizes, Pi[leaders])
     return entries
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry3
 _SURE = 1 - 1e-9  # a probability or threshold of 1 has no probit
 
 
-def _promises_to_keep(question, asked, least):
-    """Return pfers that rise by one factor from `least` on, at most 300, and the
-    threshold and the q to which each of them leads, (k,) each.
+def _promises_to_keep(question, asked, first):
+    """Return 300 pfers, and for the first k of them the threshold and the q to which
+    each leads, (k,) each.
 
-    They end before the first for which no bound is known, or at the number of
-    candidates.
+    The pfers rise by one factor from `first` to the number of candidates. From the
+    first on for which no bound is known there are no thresholds: a larger pfer has none
+    either.
     """
     thresholds = []
     sizes = []
-    pfers = np.geomspace(least, question.candidates.sum(), 300)
+    pfers = np.geomspace(first, question.candidates.sum(), 300)
     for pfer in pfers:
         try:
             threshold, _, q, _ = penalty.resolved_target(
                 question, asked["threshold"], pfer, None, asked["bound"]
             )
-        except ValueError:  # no bound for so many, nor for more
+        except ValueError:
             break
         thresholds.append(threshold)
         sizes.append(q)
@@ -534,17 +547,18 @@ def diagnose_selection(question, path, answer, q, repeated):
     """
     fit = answer.fit
     columns = question.columns
-    # columns in no group, and the first of each group
+    # what is judged: columns in no group, and of each group the first
     _, first = np.unique(columns.group, return_index=True)
     features = np.union1d(np.flatnonzero(columns.group < 0), first)
     without_covariates = fit
     if "covariate" in columns.kind:  # what they explain is no sign of trouble
         without_covariates = question.projected(fit)
     q_reached = True
-    # a penalty that refits found has their q, not rVAMP's
+    # rVAMP's own searches end within half a percent of q; one by refits has no such
+    # end, for the penalty has the q of refits, and rVAMP's may be another
     if fit.converged and fit.last.coupled is not None:
         q_reached = bool(question.size(fit.Pi) >= 0.99 * q)
-    result = diagnose(
+    result = diagnostics.diagnose(
         without_covariates,
         columns.where[features],
         columns.labels(features),
@@ -553,7 +567,7 @@ def diagnose_selection(question, path, answer, q, repeated):
         rows=_repeated_rows(question.target, repeated),
         called=question.target.rows.labels,
     )
-    # numbers among these features become numbers of columns
+    # `diagnose` numbers these features from 0: the table numbers its columns
     duplicates = [features[same] for same in result.duplicates]
     return result._replace(duplicates=duplicates, fit=fit)
 
@@ -573,12 +587,12 @@ def _repeated_rows(target, repeated):
     Sets of a single row are left out.
     """
     groups = target.rows.groups
-    has_weight = target.rows.with_weight(np.arange(len(target.y)))
+    weighted_rows = target.rows.with_weight(np.arange(len(target.y)))  # their numbers
     sets = []
-    for equal in repeated:
-        rows = np.intersect1d(equal, has_weight)
+    for equal_rows in repeated:
+        rows = np.intersect1d(equal_rows, weighted_rows)
         if groups is not None:
-            first = np.unique(groups[rows], return_index=True)[1]
+            _, first = np.unique(groups[rows], return_index=True)  # of each group
             rows = np.sort(rows[first])
         if len(rows) > 1:
             sets.append(rows)
@@ -638,24 +652,25 @@ def given_penalties(question, lambdas, random_state):
         return np.array([_best_penalty(question, random_state)])
     if not isinstance(lambdas, (str, tuple)):
         return lambdas
-    # each number is proportional to our penalty, C to its inverse
+    # what a penalty of 1 is elsewhere, such as {"glmnet lambda": 0.05,
+    # "scikit-learn C": 9.0}, without the two entries that are of no package
     scales = other_scales(question, 1.0)
     scales.pop("per row")
     scales.pop("l1_ratio", None)
-    names = {name.partition(" ")[0]: name for name in scales}
+    scale_of_package = {scale.partition(" ")[0]: scale for scale in scales}
     try:
         package, theirs = lambdas
-        name = names[package]
-    except (ValueError, KeyError, TypeError):
-        known = ", ".join(names)
+        scale = scale_of_package[package]
+    except (ValueError, KeyError, TypeError):  # no pair, or no such package
         raise ValueError(
             "lambdas must be numbers, 'cv', or a package and its penalties, as"
-            f" ('glmnet', 0.1); for this model one of {known}, got {lambdas!r}"
+            f" ('glmnet', 0.1); for this model one of"
+            f" {', '.join(scale_of_package)}, got {lambdas!r}"
         ) from None
     theirs = check_array("lambdas", np.atleast_1d(theirs), ("L",), 0, above=True)
-    ours = theirs / scales[name]
-    if name.endswith(" C"):
-        ours = scales[name] / theirs
+    ours = theirs / scales[scale]
+    if scale.endswith(" C"):  # the inverse of a penalty
+        ours = scales[scale] / theirs
     return np.sort(ours)[::-1]
 
 
@@ -663,14 +678,14 @@ PATIENCE = 8  # penalties after the best one that are tried
 # half or twice as many leave the penalties of the tests where they are
 
 
-def _best_penalty(question, random_state, n_folds=10):
+def _best_penalty(question, random_state):
     """Return the penalty that predicts held-out rows best in cross-validation.
 
-    Each fold, of rows or of whole groups, is held out once, and the other rows are
-    refitted without approximation. The penalty of a fit is lam times its number of rows
-    over that of a resample, so that it is the same per row. Penalties are tried from
-    the largest down, until `PATIENCE` more predict no better than the best. Raises a
-    ValueError where there are no such refits.
+    Each of ten folds, of rows or of whole groups, is held out once, and the other rows
+    are refitted without approximation. The penalty of a fit is lam times its number of
+    rows over that of a resample, so that it is the same per row. Penalties are tried
+    from the largest down, until `PATIENCE` more predict no better than the best. Raises
+    a ValueError where there are no such refits.
     """
     target = question.target
     if question.columns.together or target.baseline is not None:
@@ -679,14 +694,18 @@ def _best_penalty(question, random_state, n_folds=10):
             " or leave it out"
         )
     check_in_memory(question.A, "lambdas='cv'", "give a number, or leave it out")
-    is_held = _draw_folds(target, random_state, n_folds)
+    is_held = _draw_folds(target, random_state, 10)
     # rows of each fit over those of a resample, (folds, 1)
     row_ratio = (~is_held).mean(1, keepdims=True) / question.of_one.mean
     _, lambdas = empty_model(question)
     # refits take their penalties as multiples of that of one fit: any will do that
     # selects features, as the ninth does
     unit_lam = lambdas[PATIENCE]
-    refits = refitter(question.solve(unit_lam))
+    try:
+        refits = refitter(question.solve(unit_lam))
+    except ValueError as error:
+        remedy = "give a number, or leave it out"
+        raise ValueError(f"lambdas='cv': {error}; {remedy}") from None
     errors = []
     start = None
     for lam in lambdas:
@@ -715,48 +734,53 @@ def _draw_folds(target, random_state, n_folds):
     return fold == np.arange(min(n_folds, len(order)))[:, None]
 
 # %% ../../nbs/workshop/selection.ipynb #79000009
-def refine_selection(s, **asked):
+def refine_selection(selection, **asked):
     """Refit at the reported penalty of a `Selection`; return a `RefinedFit` about the n
     columns of its matrix; `asked` are further arguments of `refine`.
     """
-    return refine(s.fit, baseline=s.question.target.baseline, **asked)
+    return refine(selection.fit, baseline=selection.question.target.baseline, **asked)
 
 
 @np.errstate(over="ignore")  # of variances, where only their roots are numbers
-def to_columns(s, both):
+def to_columns(selection, combined):
     """Convert a `RefinedFit` about a fit's n columns to the N columns of the table.
 
     Its numbers are on the scale of the table: a coefficient is `turn`, its share of
     those of the fit, times `unit`, the inverse scale of its column. For K classes its
     mean and var are (N, K), its draws (B, N K), its intercepts (B, K).
     """
-    columns = s.question.columns
-    candidates = s.question.candidates
-    where = columns.where  # the column of the fit that stands for each of the table
+    columns = selection.question.columns
+    in_fit = columns.where  # (N,) the column of the fit that stands for each
     unit = columns.unit
-    draws = columns.on_table(both.sparse_draws)
-    mean_se = np.sqrt(both.mean_se**2 @ columns.turn.power(2)) * unit
-    var, var_se = spread_of(both, columns)
-    level = s.question.target.level + both.intercepts
+    # probabilities; Π is 0 or 1 where nothing can be selected
+    candidates = selection.question.candidates
+    Pi = np.where(candidates, combined.Pi, selection.fit.Pi)
+    Pi_se = np.where(candidates, combined.Pi_se, 0.0)
+    # moments: the errors of the terms of a coefficient are taken as independent
+    mean_se = np.sqrt(combined.mean_se**2 @ columns.turn.power(2)) * unit
+    var, var_se = spread_of(combined, columns)
+    # draws
+    draws = columns.on_table(combined.sparse_draws)
+    level = selection.question.target.level + combined.intercepts
     return replace(
-        both,
-        Pi=np.where(candidates, both.Pi, s.fit.Pi)[where],
-        Pi_se=np.where(candidates, both.Pi_se, 0.0)[where],
-        mean=columns.by_class(columns.on_table(both.mean)),
+        combined,
+        Pi=Pi[in_fit],
+        Pi_se=Pi_se[in_fit],
+        mean=columns.by_class(columns.on_table(combined.mean)),
         mean_se=columns.by_class(mean_se),
         var=columns.by_class(var * unit**2),
         var_se=columns.by_class(var_se * unit**2),
         sparse_draws=draws,
-        intercepts=columns.intercepts(both.sparse_draws, draws, level),
+        intercepts=columns.intercepts(combined.sparse_draws, draws, level),
     )
 
 
-def _relative_error_of_size(question, both):
+def _relative_error_of_size(question, combined):
     """Return the standard error of ΣΠ over ΣΠ, of a `RefinedFit`'s refits alone.
 
     With rVAMP it is, if anything, smaller.
     """
-    sizes = question.size((both.sparse_draws != 0).T)
+    sizes = question.size((combined.sparse_draws != 0).T)
     error = np.std(sizes) / np.sqrt(len(sizes))
     mean = max(np.mean(sizes), 1e-300)  # no refit may select anything
     return error / mean
@@ -765,45 +789,53 @@ def _relative_error_of_size(question, both):
 TWO_ERRORS = 0.9545  # level of an interval of two standard errors to each side
 
 
-def with_refits(s, accuracy=None, n_resamples=None):
+def with_refits(selection, accuracy=None, n_resamples=None):
     """Combine a `Selection` with real refits, and return the combined `Selection`.
 
-    Its probabilities, selected features, coefficients and bound are those of both.
-    `accuracy` and `n_resamples` are those of `refine`. A selection whose fit did not
-    converge is returned unchanged.
+    Its probabilities, selected features, coefficients and bound are those of rVAMP and
+    refits together. `accuracy` and `n_resamples` are those of `refine`. A selection
+    whose fit did not converge is returned unchanged.
     """
-    if not s.fit.converged:
-        return s
-    question = s.question
-    both = refine_selection(
-        s,
+    if not selection.fit.converged:
+        return selection
+    question = selection.question
+    asked = selection.asked
+    combined = refine_selection(
+        selection,
         accuracy=accuracy,
         n_resamples=n_resamples,
-        random_state=s.seed(),
+        random_state=selection.seed(),
         verbose=question.progress,
     )
-    sums = (s.fit.Pi, both.Pi)
-    kept = bound_reached(question, s.asked, s.threshold, s.pfer, s.status, sums)
-    threshold = kept["threshold"]
-    bound = kept["pfer_bound"]
-    # the bound at a sum that is larger by one standard error
-    error = _relative_error_of_size(question, both)
-    larger = max(question.size(Pi) for Pi in sums) * (1 + error)
-    bound_se = _bound_of(question, s.asked, threshold, larger) - bound
-    low, high = both.interval(TWO_ERRORS).T
+    sums = (selection.fit.Pi, combined.Pi)
+    reached = bound_reached(
+        question, asked, selection.threshold, selection.pfer, selection.status, sums
+    )
+    threshold = reached["threshold"]
+    bound = reached["pfer_bound"]
+    # how much the bound rises with a sum that is larger by one standard error
+    rise = 1 + _relative_error_of_size(question, combined)
+    larger = rise * max(question.size(Pi) for Pi in sums)
+    bound_se = _bound_of(question, asked, threshold, larger) - bound
+    # features whose Π may lie on either side of the threshold
+    low, high = combined.interval(TWO_ERRORS).T
     is_near = (low <= threshold) & (threshold <= high)
+    is_undecided = question.candidates & is_near
+    probabilities = selection_fields(question, selection.fit, threshold, combined)
+    # as many refits as an accuracy took, if no number was asked for
+    n_tried = combined.n_resamples + combined.n_failed
     return replace(
-        s,
-        **kept,
-        **selection_fields(question, s.fit, threshold, both),
-        **coefficients(s, both),
-        pfer=bound if _one_penalty(s.asked) else s.pfer,
+        selection,
+        **reached,
+        **probabilities,
+        **coefficients(selection, combined),
+        # one penalty promises no pfer: the bound that it reaches is shown
+        pfer=bound if _one_penalty(asked) else selection.pfer,
         pfer_bound_se=bound_se,
-        undecided=(question.candidates & is_near)[question.columns.where],
-        refined=to_columns(s, both),
-        interrupted=both.interrupted,
-        # as many as an accuracy took, if no number was asked for
-        asked=dict(s.asked, n_resamples=both.n_resamples + both.n_failed),
+        undecided=is_undecided[question.columns.where],
+        refined=to_columns(selection, combined),
+        interrupted=combined.interrupted,
+        asked=dict(asked, n_resamples=n_tried),
     )
 
 # %% ../../nbs/workshop/selection.ipynb #e16found2
@@ -849,21 +881,23 @@ def select(question, promise, asked, repeated):
     return _refitted_if_possible(selection)
 
 
-def _refitted_if_possible(s):
+def _refitted_if_possible(selection):
     """Combine a `Selection` with refits, or record in it why there are none.
 
-    An accuracy that cannot be reached costs the refits only, but for an `n_resamples`
-    that cannot be made a ValueError is raised: somebody asked for it.
+    Refits that fail leave the answer of rVAMP, with the reason as its `refit_error`.
+    Where their number was asked for, a ValueError is raised in its place, and an error
+    of a law of the user's own is always raised.
     """
-    n_resamples = s.asked["n_resamples"]
-    accuracy = s.asked["accuracy"] if n_resamples is None else None
+    n_resamples = selection.asked["n_resamples"]
+    # a number of refits that was asked for is made whatever their accuracy
+    accuracy = selection.asked["accuracy"] if n_resamples is None else None
     interrupted = False
     try:
-        return with_refits(s, accuracy, n_resamples)
+        return with_refits(selection, accuracy, n_resamples)
     except KeyboardInterrupt:
         reason = "interrupted before the first were there"
         interrupted = True
-    except DrawError:  # of a law of the user's own
+    except DrawError:
         raise
     except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
         if isinstance(e, ValueError) and n_resamples is not None:
@@ -872,11 +906,12 @@ def _refitted_if_possible(s):
                 " or give 0, and rVAMP alone is reported"
             ) from e
         reason = str(e) or type(e).__name__
-    return replace(s, refit_error=reason, interrupted=interrupted, **coefficients(s))
+    fields = coefficients(selection)
+    return replace(selection, refit_error=reason, interrupted=interrupted, **fields)
 
 # %% ../../nbs/workshop/selection.ipynb #79c01001
 @located.register(Selection)
-def _located_columns(s, which):
+def _located_columns(selection, which):
     """Return where in a fit the coefficients of chosen features are, as `Located`.
 
     `which` are names or numbers of n features of the table (or one). A feature has K
@@ -887,10 +922,10 @@ def _located_columns(s, which):
 
     Raises a ValueError where nothing converged.
     """
-    fit = s.coupled_fit
+    fit = selection.coupled_fit
     if not fit.converged:
-        raise ValueError(f"nothing converged, there is no density: {s.status}")
-    columns = s.question.columns
+        raise ValueError(f"nothing converged, there is no density: {selection.status}")
+    columns = selection.question.columns
     features = chosen_columns(columns.names, which)
     names = columns.names[features]
     in_fit = columns.where[features]  # numbers i, (n,) or (n K,)
@@ -898,13 +933,15 @@ def _located_columns(s, which):
     if columns.basis is not None:  # several classes
         in_fit = np.repeat(in_fit, columns.K)
         on_table = columns.numbers(features)
-        classes = s.question.target.classes
+        classes = selection.question.target.classes
         names = [f"{name}, {label}" for name in np.ravel(names) for label in classes]
     unit = columns.unit[on_table]
+    # such as beta = 0.8 a - 0.6 b for a column of a group with the basis a, b
     if columns.together:  # several terms: a sparse row of turn[:, j] for each j
         shares = columns.turn.T.tocsr()[np.ravel(on_table)]
         return Located(fit, in_fit, unit, names, shares)
-    # one term: each column j of turn has one entry, and `data` holds them in order
+    # one term, such as beta = -a for a copy of the negative of a column: each column j
+    # of turn has one entry, and `data` holds them in order
     return Located(fit, in_fit, columns.turn.data[on_table] * unit, names)
 
 # %% ../../nbs/workshop/selection.ipynb #83eff004
@@ -982,18 +1019,21 @@ def _reason(columns, effects_of_A, copies, i):
     return joint_fit.IDLE.get(columns.kind[i], _REASONS[status])
 
 
-def _effects_of_columns(s, shown, copies, level):
+def _effects_of_columns(selection, shown, copies, level):
     """Return fields of the `Effects` of n single columns, by the debiased Lasso.
 
-    s is the `Selection`, `shown`, (n,), are the columns' numbers in its table, and
+    `shown`, (n,), are the columns' numbers in the table of the `Selection`, and
     `copies`, (n,), the names of the near copies of each, as text. Each array of the
     fields is (n,). Estimates and errors are on the scale of the table: those of A's
     columns times `unit`, the inverse scale. `level` is that of the intervals.
     """
-    columns = s.question.columns
-    effects_of_A = debiased_effects(s.effects_fit, level, columns.names[columns.first])
+    columns = selection.question.columns
+    effects_of_A = debiased_effects(
+        selection.effects_fit, level, columns.names[columns.first]
+    )
     in_A = columns.where[shown]  # which of A's columns each is
-    # the effect of near copies cannot be divided among them: it is nan
+    # A's columns have length one, the table's 1 / unit. The effect of near copies is
+    # nan, for it cannot be divided among them
     is_single = copies == ""
     unit = np.where(is_single, columns.unit[shown], np.nan)
     return dict(
@@ -1008,8 +1048,8 @@ def _effects_of_columns(s, shown, copies, level):
         reasons=[
             _reason(columns, effects_of_A, names, i) for names, i in zip(copies, shown)
         ],
-        selected=s.support[shown],
-        sd=columns.scale[shown] / np.sqrt(s.question.target.n_rows),
+        selected=selection.support[shown],
+        sd=columns.scale[shown] / np.sqrt(selection.question.target.n_rows),
     )
 
 # %% ../../nbs/workshop/selection.ipynb #83eff007
@@ -1044,24 +1084,28 @@ _RATIOS = {
 }
 
 
-def effects_by_name(s, features=None, level=0.95):
-    """Estimate the effects of features, by default the selected ones, as `Effects`.
+def effects_by_name(selection, features, level):
+    """Estimate the effects of features, by name or number, as `Effects`; None are the
+    selected ones.
 
     They are on the scale of the table, with intervals of this level: by one fit of all
     columns without a penalty where the loss or the table needs it, else by the debiased
     Lasso. Raises a ValueError where `Selection.why_no_effects` gives a reason.
     """
-    question = s.question
-    shown = np.flatnonzero(s.support)
+    question = selection.question
+    # numbers of the features in the table, (n,)
+    shown = np.flatnonzero(selection.support)
     if features is not None:
         shown = np.atleast_1d(chosen_columns(question.columns.names, features))
-    if s.why_no_effects:
-        raise ValueError(s.why_no_effects)
+    if selection.why_no_effects:
+        raise ValueError(selection.why_no_effects)
     copies = np.array(duplicates(question.columns))[shown]
     if joint_fit.needs_joint_fit(question):
-        fields = joint_fit.effects_of_joint_fit(s, shown, copies, level)
+        fields = joint_fit.effects_of_joint_fit(selection, shown, copies, level)
     else:
-        fields = _effects_of_columns(s, shown, copies, level)
+        fields = _effects_of_columns(selection, shown, copies, level)
+    # an effect's exponential is a ratio of what the loss is about. Cox's model of
+    # matched sets, all times equal, is a conditional logistic one: there it is odds
     ratio = _RATIOS.get(question.target.loss, "")
     if question.target.is_conditional():
         ratio = "odds"

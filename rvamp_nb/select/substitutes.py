@@ -25,7 +25,8 @@ def shared_signal(fit, features, alike=0.3, draws=None):
 
     Another replaces a feature if the correlation of their contributions across
     resamples is below -0.2, and that of their columns at least `alike`, up to sign.
-    Only the 200 features that are selected most often are searched.
+    Only the 200 features that are selected most often are searched, so that the
+    correlations of all pairs are a small matrix.
     """
     replacing = -0.2  # correlation of contributions, at most
     features = np.asarray(features, dtype=int)
@@ -35,19 +36,22 @@ def shared_signal(fit, features, alike=0.3, draws=None):
     correlations = _correlate_contributions(fit, numbers, alike, draws)
     others = {}
     for i in features.tolist():
-        of_feature = correlations[numbers.searchsorted(i)]
+        of_feature = correlations[numbers.searchsorted(i)]  # its row of the matrix
         n_others = np.sum(of_feature < replacing)
-        strongest = np.argsort(of_feature)[:n_others]
+        strongest = np.argsort(of_feature)[:n_others]  # the most negative first
         others[i] = numbers[strongest].tolist()
     return others
 
 
 def _correlate_contributions(fit, numbers, alike, draws):
     """Compute the correlations across resamples of what columns of A, numbered (k,),
-    contribute to predictions, (k, k); 0 where the columns are less than `alike`.
+    contribute to predictions, (k, k); 0 where the columns correlate by less than
+    `alike`, up to sign.
 
-    They are those of the coefficients by p̄₂ or by draws, (b, n), with the sign of the
-    columns' own correlation: two columns with opposite signs contribute the same.
+    A column contributes its coefficient times itself. So the correlation of two
+    contributions is that of the coefficients, with the sign of the columns' own. The
+    coefficients vary as p̄₂, rVAMP's joint density, says, or as those of refits, draws
+    (b, n).
     """
     A = fit.problem.A
     small = read_small(A, len(numbers) ** 2)  # of a table in chunks, at once
@@ -58,28 +62,38 @@ def _correlate_contributions(fit, numbers, alike, draws):
     else:
         covariance = np.cov(draws[:, numbers].toarray().T)
     sd = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    # columns have length one, so products are correlations
+    correlations = covariance / np.outer(sd, sd)
+    # columns have length one, so products are their correlations
     of_columns = A[:, numbers].T @ A[:, numbers]
-    of_contributions = covariance / np.outer(sd, sd) * np.sign(of_columns)
+    of_contributions = correlations * np.sign(of_columns)
     return np.where(np.abs(of_columns) >= alike, of_contributions, 0.0)
 
 # %% ../../nbs/workshop/substitutes.ipynb #30e8f621
 def duplicates(columns):
-    """Find the names of the near copies of each feature, (N,) list of str."""
-    alike = [[] for _ in columns.first]
+    """Write for each feature the names of its near copies, (N,) list of str; "" for
+    none.
+
+    Near copies share a column of A, `columns.where`. So do the columns of a group,
+    which are no copies.
+    """
+    sharing = [[] for _ in columns.first]  # features of each column of A
     for i, k in enumerate(columns.where):
-        alike[k].append(i)
-    alone = columns.group < 0  # others share a number, and are no copies
+        sharing[k].append(i)
+    is_alone = columns.group < 0
     notes = []
     for i, k in enumerate(columns.where):
-        copies = [columns.names[j] for j in alike[k] if j != i and alone[i]]
+        copies = [columns.names[j] for j in sharing[k] if j != i and is_alone[i]]
         notes.append(", ".join(map(str, copies)))
     return notes
 
 
 def substitutes(selection):
-    """Name the features that share their signal with each selected feature, (N,) list
-    of str; where refits gave the answer of the `Selection`, by these.
+    """Name up to three features that share their signal with each selected feature,
+    (N,) list of str, by `shared_signal`; "" for features without such, and for those
+    that are not selected.
+
+    Refits are asked where they gave the answer of the `Selection`, else rVAMP. Nothing
+    is known of groups and of several classes.
     """
     columns = selection.question.columns
     family = family_of(selection.categories, columns.names, "categories")
@@ -91,14 +105,15 @@ def substitutes(selection):
     draws = None
     if selection.refined and selection.by_refits:
         draws = selection.refined.sparse_draws[:, columns.first]
-    # numbers of A's columns, of which near copies in the table share one
-    number = columns.where
-    others = shared_signal(fit, np.unique(number[chosen]), draws=draws)
+    # features are known there by their columns of A, of which near copies share one
+    in_A = columns.where
+    others = shared_signal(fit, np.unique(in_A[chosen]), draws=draws)
     for i in chosen:
-        rivals = columns.first[others[number[i]]]
+        rivals = columns.first[others[in_A[i]]]  # features, the strongest first
         # levels of one variable always replace each other
         is_level = (family[rivals] >= 0) & (family[rivals] == family[i])
-        notes[i] = ", ".join(map(str, columns.names[rivals[~is_level][:3]]))
+        strongest = rivals[~is_level][:3]
+        notes[i] = ", ".join(map(str, columns.names[strongest]))
     return notes
 
 # %% ../../nbs/workshop/substitutes.ipynb #78000011
@@ -126,19 +141,20 @@ def family_probabilities(selection, families=None):
     columns = selection.question.columns
     Pi = selection.probabilities
     named = list(_named_families(selection, families))
-    # numbers of A's columns, of which near copies in the table share one
-    sets = [np.unique(columns.where[members]) for _, members in named]
-    shares = _find_shares(selection, sets)
+    # near copies share a column of A: in a family they count once
+    sets_in_A = [np.unique(columns.where[members]) for _, members in named]
+    shares = _find_shares(selection, sets_in_A)
     labels = []
     rows = []
-    for (name, members), distinct, (share, se) in zip(named, sets, shares):
+    for (name, members), set_in_A, (share, se) in zip(named, sets_in_A, shares):
         leader = columns.names[members[np.argmax(Pi[members])]]
         labels.append(leader if name is None else name)
+        one_of_each = columns.first[set_in_A]  # members without their copies
         rows.append(
             dict(
                 leader=leader,
                 members=format_list(columns.names, members, 8),
-                expected=Pi[columns.first[distinct]].sum(),
+                expected=Pi[one_of_each].sum(),
                 probability=share,
                 probability_se=se,
             )

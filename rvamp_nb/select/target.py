@@ -66,7 +66,8 @@ def row_roles(
 ):
     """Check the roles of M rows, (M,) each or None, and return them as `RowMetadata`.
 
-    A row of n trials weighs n times as much, and weights are divided by their mean.
+    A row of n trials weighs n times as much, and weights are divided by the mean of
+    those above 0. Without weights or trials all rows weigh the same: weight is None.
     Raises a TypeError or ValueError for another number of entries, negative weights,
     numbers of trials that are not whole and above 0, and fewer than 4 units.
     """
@@ -89,7 +90,7 @@ def row_roles(
         weight = rows.trials * weight
     if weight is not None:
         rows = rows._replace(weight=weight / weight[weight > 0].mean())
-    # rows of one group are drawn together, and are one unit
+    # rows of one group are drawn together, and are one unit, if they have a weight
     units = rows.units(M)
     if units < 4:
         problem = f"groups holds {units} different labels"
@@ -124,9 +125,9 @@ def count_law(resampling, rows):
     """Return the law of the counts: how often each row is in a resample.
 
     `resampling` is "subsample" (halves), "poisson" (the paper's) or a law such as
-    Subsample(0.5). Whole groups are drawn, and inside strata, where the rows have them;
-    of strata that are one group each, whole ones.
-    Raises a ValueError for anything else.
+    Subsample(0.5); a ValueError for anything else. `rows` is the `RowMetadata`. Where
+    rows have groups, whole groups are drawn; where they have strata, in each by itself.
+    Matched sets are strata that are one group each: whole sets are drawn, of all.
     """
     law = resampling
     if isinstance(resampling, str):
@@ -140,8 +141,8 @@ def count_law(resampling, rows):
             f" Subsample(0.5), got {resampling!r}"
         )
     laws.check_law("resampling", law, methods)
-    # the law of the rows in a stratum, of the strata, of groups of rows: each is about
-    # the one before
+    # a law about a law: that of rows, or of groups, as they are drawn in each stratum;
+    # the same for the rows with a weight; and a count of each group for all its rows
     if rows.strata is not None and not rows.are_matched():
         law = Stratified(law, rows.strata)
     if rows.weight is not None and not rows.weight.all():
@@ -249,8 +250,9 @@ LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 def loss_name(loss):
     """Return the name of a loss; for a loss of the user's own, that of its class.
 
-    Raises a TypeError or ValueError for other objects, and for a squared loss with a
-    sigma.
+    A loss of the package has the name by which `LOSSES` lists its class. Raises a
+    TypeError or ValueError for other objects; for a squared loss with a sigma; and for
+    a Softmax object, whose number of classes is that of the target.
     """
     known = read_loss(loss, others=("auto", "survival", "softmax"))
     if isinstance(loss, str):
@@ -267,7 +269,7 @@ def loss_name(loss):
     return type(loss).__name__
 
 
-def _suggested(y, has_offset=False):
+def _suggested(y, has_offset):
     """Suggest the loss for a target whose loss is "auto", by the kind of its values.
 
     Two values are classes, as are three to six different words; all other targets are
@@ -402,14 +404,15 @@ class Target(NamedTuple):
 
 # %% ../../nbs/workshop/target.ipynb #71000few
 def _few_events(base, rows):
-    """Describe strata with too few events or rows for a Cox model in a warning, or "".
+    """Write a warning about too few events or rows for a Cox model, in the table or in
+    some strata; "" where there are enough.
 
-    `base` is the `BaselineHazard`, `rows` the `RowMetadata` of the table. Where whole
-    strata are drawn, as matched sets are, rVAMP alone is off by 0.03 at most in pairs,
-    and by less in larger sets.
+    `base` is the `BaselineHazard`, `rows` the `RowMetadata` of the table.
     """
     problems = _poor_strata(base, rows)
-    # where whole strata are drawn a death keeps those with whom it is compared
+    # fewer than 5 compared rows make Π rough. Not where whole strata are drawn, as
+    # matched sets are: a death keeps those with whom it is compared, and rVAMP alone is
+    # off by 0.03 at most in pairs, and by less in larger sets
     if not rows.are_matched() and base.mean_at_risk < 5:
         compared_with = "rows" if rows.strata is None else "rows of its stratum"
         problems.append(
@@ -419,11 +422,14 @@ def _few_events(base, rows):
         )
     if not problems:
         return ""
-    remedy = "a death is compared inside its stratum only; merge strata that are alike"
     if rows.strata is None:
         remedy = (
             "a death is compared with those who have entered and not left: check the"
             " entries, or take more rows"
+        )
+    else:
+        remedy = (
+            "a death is compared inside its stratum only; merge strata that are alike"
         )
     return f"{'; '.join(problems)}: {remedy}"
 
@@ -432,19 +438,20 @@ def _poor_strata(base, rows):
     """List sentences about strata with no event, or with one.
 
     A stratum without an event has no part in the partial likelihood, and one with a
-    single event only where it is drawn.
+    single event only where it is drawn, which whole strata, as matched sets, always
+    are. `base` is the `BaselineHazard`, `rows` the `RowMetadata` of the table.
     """
     weighs = base.sample_weight > 0
     strata = rows.strata
     if strata is None:
-        strata = np.zeros_like(base.time)
+        strata = np.zeros_like(base.time)  # all rows are one stratum, with events
     names, codes = np.unique(strata[weighs], return_inverse=True)
     n_events = np.bincount(codes, base.event[weighs])
-    consequences = ["without an event say nothing"]
+    consequences = {0: "without an event say nothing"}  # {number of events: sentence}
     if not rows.are_matched():
-        consequences.append("with one event nothing where it is not drawn")
+        consequences[1] = "with one event nothing where it is not drawn"
     sentences = []
-    for n, consequence in enumerate(consequences):
+    for n, consequence in consequences.items():
         poor = np.flatnonzero(n_events == n)
         if len(poor):
             sentences.append(f"strata {format_list(names, poor)} {consequence}")
@@ -507,7 +514,9 @@ def read_target(y, loss, rows, counts, intercept=True):
 def _read_survival(y, rows, counts):
     """Read survival times as a `Target` with its baseline hazard.
 
-    The columns of y are times, events and maybe entries, (M, 2 or 3).
+    The columns of y are times, events and maybe entries, (M, 2 or 3); `rows` is the
+    `RowMetadata`, `counts` the law of the rows' counts in a resample. Raises a
+    ValueError where no death is compared with a row that survives it.
     """
     rows, level = _offset_centred(rows)
     time = y[:, 0]
@@ -515,10 +524,11 @@ def _read_survival(y, rows, counts):
     roles = dict(sample_weight=rows.weight, offset=rows.offset, strata=rows.strata)
     if y.shape[1] == 3:
         roles["entry"] = y[:, 2]
-    base = BaselineHazard(time, event, counts, **roles)
-    of_table = BaselineHazard(time, event, Subsample(1.0), **roles)  # of all rows
-    # without anyone else at risk, the residuals at zero coefficients vanish
-    residuals = base.event - of_table.hazard * np.exp(base.offset)
+    base = BaselineHazard(time, event, counts, **roles)  # of a resample
+    whole = BaselineHazard(time, event, Subsample(1.0), **roles)  # of the whole table
+    # events less those expected without features: the cumulative hazard times
+    # exp(offset). All are 0 where those who die are the only ones at risk
+    residuals = base.event - whole.hazard * np.exp(base.offset)
     if np.abs(residuals[base.sample_weight > 0]).max() < 1e-9:
         raise ValueError(
             "y: all that are at risk at a death die at that time, and no death is"
@@ -536,9 +546,10 @@ def _read_survival(y, rows, counts):
 
 
 def _centred(y, name, weight, intercept):
-    """Centre a target by the mean, or by the median for the Huber loss; not without an
-    intercept.
+    """Centre a target y, (M,), by the mean, or by the median for the Huber loss; not
+    without an intercept.
 
+    `name` is the name of the loss, `weight`, (M,) or None, are those of the rows.
     Returns the centred target, the level that was subtracted, and the scale of the
     target: its standard deviation (without an intercept the root of its mean square),
     or a robust one for the Huber loss.
@@ -616,7 +627,10 @@ def check_column(y):
     if values.ndim == 2 and values.shape[1] > 1:
         _refuse_columns(values)
     if values.dtype.kind in "mM":
-        raise ValueError("y holds dates or durations: turn them into numbers first")
+        raise ValueError(
+            "y holds dates or durations: turn them into numbers first, such as days"
+            " since the first"
+        )
     if values.dtype.kind == "O" and values.ndim:
         _check_gaps(values)
 
@@ -727,6 +741,7 @@ def _success_shares(y, loss, rows):
         )
     share = y / rows.trials
     counted = rows.with_weight(share)
+    # rows with a success, and rows with a failure
     if min(np.sum(counted > 0), np.sum(counted < 1)) < 2:
         raise ValueError(
             "y and n_trials hold successes, or failures, in one row at most, which many"
@@ -738,7 +753,8 @@ def _success_shares(y, loss, rows):
 def _coded(y, rows):
     """Code two classes as 0 and 1, (M,) floats, and return their names.
 
-    Raises a ValueError for another number of classes, or a class of one row.
+    Raises a ValueError for another number of classes, or for a class that has fewer
+    than two of the rows with a weight.
     """
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2:
@@ -757,11 +773,12 @@ def _coded(y, rows):
 def _separating(side, at_end, Z):
     """Find the columns of Z, (m, k), that separate the target, (k,) bool.
 
-    `side`, (m,), is 1 or -1: the end to which the target of a row pulls. `at_end`,
-    (m,) bool: the target is at that end, so that a larger predictor always fits
-    better. A combination of columns separates if its signs are those of `side`, or 0,
-    in rows at an end, and if it is 0 in the others. The linear program maximises its
-    sum over the rows at an end, with coefficients in [-1, 1].
+    `side`, (m,), is 1 or -1: whether the target of a row pulls its predictor up or
+    down. `at_end`, (m,) bool: the target is the last possible one to that side, such as
+    a class, so that a predictor further to the side always fits better. A combination
+    Z b, b other than 0, separates if side * (Z b) >= 0 in all rows at an end, is above
+    0 in one of them, and if Z b = 0 in all other rows. A linear program looks for it:
+    it maximises the sum of side * (Z b) over the rows at an end, with b in [-1, 1].
     """
     pulls = side[at_end, None] * Z[at_end]
     held = Z[~at_end]
@@ -848,27 +865,25 @@ def suspected(target, names, chosen, X):
     Among the chosen columns, numbers (k,) with values X (M, k), these are features that
     repeat the target, or separate its classes and not by chance.
     """
-    rows = target.rows
-    y = target.y
-    noun = "target"
     if target.loss == "survival":
-        y = target.baseline.time
         noun = "survival time"
+        y = target.baseline.time
         ends = _ends_of_intervals(names)
         if ends:
             yield (
                 f"{format_list(names, ends)} may be the ends of intervals, and are"
                 " features here: drop them, and give y as event, start and stop"
             )
-    y = rows.with_weight(y)
-    y = y.reshape(len(y), -1)  # of several classes several columns
-    Z = rows.with_weight(X)
+    else:
+        noun = "target"
+        y = target.y
+    # of the rows with a weight: columns of the target, several with several classes,
+    # and centred features
+    y = target.rows.with_weight(y).reshape(target.n_rows, -1)
+    Z = target.rows.with_weight(X)
     Z = Z - Z.mean(0)
     remedy = "if this is known only with the outcome, or made from it (a leak), drop it"
-    # a multiple of the target has all its length in the target's span
-    Q = np.linalg.qr(y - y.mean(0))[0]
-    explained = np.linalg.norm(Q.T @ Z, axis=0)
-    repeats = explained > (1 - 1e-9) * np.linalg.norm(Z, axis=0)
+    repeats = _repeats_target(y, Z)
     if repeats.any():
         columns = format_list(names, chosen[repeats])
         yield f"{columns} is the {noun} in another unit: {remedy}"
@@ -880,19 +895,35 @@ def suspected(target, names, chosen, X):
         yield f"{columns} separates the classes without an error: {remedy}"
 
 
+def _repeats_target(y, Z):
+    """Find columns of Z, (m, k) and centred, that the target, (m, d), explains without
+    an error, (k,) bool: those that have all their length in its span.
+    """
+    Q = np.linalg.qr(y - y.mean(0))[0]
+    explained = np.linalg.norm(Q.T @ Z, axis=0)
+    length = np.linalg.norm(Z, axis=0)
+    return explained > (1 - 1e-9) * length
+
+
 def _keeps_classes_apart(y, Z, n_features):
     """Find columns of Z, (m, k), in which the classes of y, (m, d), are in disjoint
     intervals, (k,) bool; none where one of `n_features` may be so by chance.
+
+    A feature that has nothing to do with the classes puts the m rows in any order with
+    the same probability. With classes of m₁, m₂, ... rows, K of them, it keeps them
+    apart in K! of the m! / (m₁! m₂! ...) ways to give rows classes. Found by chance
+    means a probability above 0.01 that any feature does.
     """
     codes = np.unique(y, axis=0, return_inverse=True)[1].ravel()
     sizes = np.bincount(codes)
-    # the logarithm of the number of ways to give the rows these classes, in any order
+    # the logarithm of one over a feature's probability; log n! is gammaln(n + 1)
     ways = gammaln(len(y) + 1) - gammaln(sizes + 1).sum() - gammaln(len(sizes) + 1)
     if np.log(n_features) >= np.log(0.01) + ways:
         return np.zeros(Z.shape[1], dtype=bool)
+    # intervals in ascending order: the k-th begins at the k-th lowest beginning and,
+    # if they are disjoint, ends at the k-th lowest end, before the next one begins
     lowest = [Z[codes == k].min(0) for k in range(len(sizes))]
     highest = [Z[codes == k].max(0) for k in range(len(sizes))]
-    # disjoint: in ascending order each begins above the end of the one before
     begins = np.sort(lowest, axis=0)
     ends = np.sort(highest, axis=0)
     return (begins[1:] > ends[:-1]).all(0)

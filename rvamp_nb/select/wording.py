@@ -100,7 +100,7 @@ def promised(selection, margin=""):
     if asked["pfer"] is not None:
         text += f" (asked for {asked['pfer']:g})"
     elif asked["q"] is None and asked["lambdas"] is None:
-        text += " (default: 1)"
+        text += f" (default: {error_control.DEFAULT_PFER:g})"
     return text
 
 
@@ -133,14 +133,16 @@ def stability_words(selection):
 
 
 def _table_sentences(selection):
-    """Write sentences on the size of the table and the columns that were set aside."""
+    """Yield sentences on the size of the table, columns that depend on each other,
+    covariates, and columns that were set aside.
+    """
     columns = selection.question.columns
     kinds = list(columns.kind)
-    # near copies share the column of the fit that stands for them
+    # near copies share the column of the fit that stands for them; so do the columns of
+    # a group, whose number is 0 or more, which are no copies
     stand_ins = columns.where[columns.group < 0]
     n_copies = len(stand_ins) - len(np.unique(stand_ins))
     n_rows = number_of(len(selection.question.target.y), "row")
-    n_columns = number_of(len(columns.names), "column")
     n_candidates = f"{selection.question.candidates.sum():,}"
     selectable = f", of which {n_candidates} could be selected"
     if columns.groups:
@@ -148,7 +150,10 @@ def _table_sentences(selection):
             f"; {n_candidates} groups, a single column being one, could be selected as"
             " wholes"
         )
-    yield f"The table had {n_rows} and {n_columns}{selectable}."
+    yield (
+        f"The table had {n_rows} and {number_of(len(columns.names), 'column')}"
+        f"{selectable}."
+    )
     if columns.dependent:
         yield (
             f"The columns of {listed(columns.dependent, 8)} are linearly dependent; the"
@@ -178,7 +183,7 @@ _CHANGES = {
     "logistic": "the log odds of success",  # of trials; a class has its name
     "softmax": "the log probability of its class, less the mean over the classes,",
 }
-_BESIDE = {
+_INTERCEPT_OF_LOSS = {  # what stands beside the columns, where it is not `_INTERCEPT`
     "squared": "the target was centred",
     "survival": "the shape of the baseline hazard was held fixed and its level"
     " refitted",
@@ -225,11 +230,11 @@ def _penalty_name(selection):
 
 
 def _model_sentences(selection):
-    """Write sentences on the model, its penalty, the scale of its columns, and the
+    """Yield sentences on the model, its penalty, the scale of its columns, and the
     roles of its rows.
     """
     target = selection.question.target
-    baseline = target.baseline
+    baseline = target.baseline  # of survival times, else None
     name = _model_name(target)
     if target.loss == "huber":
         name += f" (quadratic up to {target.likelihood.plain.delta:.3g})"
@@ -238,7 +243,7 @@ def _model_sentences(selection):
     if target.classes is not None:
         name += _named_classes(target)
     yield f"The model was {name} with {_penalty_name(selection)}."
-    intercept = _BESIDE.get(target.loss, _INTERCEPT)
+    intercept = _INTERCEPT_OF_LOSS.get(target.loss, _INTERCEPT)
     if baseline is not None and baseline.strata is not None:
         intercept = f"centred again in each stratum; {intercept}"
     if target.intercept:
@@ -280,11 +285,13 @@ def _law(law, n, unit="rows"):
     """Describe how resamples of n units were drawn, such as "half of the 60 rows, drawn
     without replacement", from the law of their counts.
 
-    A law of groups or of strata has another one, for its groups or inside its strata.
+    The law of rows in groups (`Grouped`) holds that of the groups, and the law of
+    strata (`Stratified`) that inside each stratum: these are described in their place.
     """
     if type(law) is Grouped:
         n_groups = len(law.names)
-        # in strata some groups may have no row with a weight
+        # of groups in strata those without a row that has a weight are in none, which
+        # is numbered last
         if type(law.of_groups) is Stratified:
             in_strata = law.of_groups.index < len(law.of_groups.names)
             n_groups = np.count_nonzero(in_strata)
@@ -306,20 +313,23 @@ def _law(law, n, unit="rows"):
 
 
 def _method_sentences(selection):
-    """Write sentences on the method: resampling, rVAMP, refits and decoys."""
+    """Yield sentences on the method: resampling and rVAMP, always; that refits found
+    the penalty, how refits were combined with rVAMP, and decoys, where this was so; and
+    what coefficients are.
+    """
     target = selection.question.target
     law = _law(selection.question.counts, target.n_rows)
     differs = "coefficient differs"
     if selection.question.columns.K > 1:
         differs = "coefficients differ"
-    steps = number_of(int(selection.n_iter), "step")
     yield (
         "The selection probability Π of a feature is the probability that its"
         f" {differs} from zero in a resample ({law}). Π was computed by"
         " replicated vector approximate message passing (rVAMP; Takahashi and"
         " Kabashima, 2019), a deterministic iteration that approximates the"
         " distribution of the penalised estimate over all resamples"
-        f" ({steps}, tolerance {selection.question.tol:g})."
+        f" ({number_of(int(selection.n_iter), 'step')}, tolerance"
+        f" {selection.question.tol:g})."
     )
     if selection.by_refits:
         yield "Its coupling was taken as diagonal: refits led by it give λ and Π alone."
@@ -376,7 +386,10 @@ def _scales(selection):
 
 
 def _choice_sentences(selection):
-    """Write sentences on the penalty, the threshold, the selection and its bound."""
+    """Yield sentences on the penalty, the threshold, the selection and its bound; one
+    alone where no penalty gave an answer. A status other than "converged" says what is
+    not as asked for.
+    """
     status = selection.status
     if not selection.fit.converged:
         yield f"No penalty gave an answer ({status}), and nothing was selected."
@@ -434,8 +447,10 @@ def _reliability_sentences(selection):
             f" standard deviations as {GRADES[diagnostics.spread_reliability]}."
         )
     if diagnostics.repeated:
-        groups = number_of(len(diagnostics.repeated), "group")
-        yield f"{groups} of rows looked like repeats of each other."
+        yield (
+            f"{number_of(len(diagnostics.repeated), 'group')} of rows looked like"
+            " repeats of each other."
+        )
 
 
 _REFERENCES = (
@@ -565,11 +580,12 @@ def _describe_refits(selection):
 
 
 def _facts_of_the_choice(selection):
-    """Yield penalty, threshold, resamples and bound, a label and a sentence each."""
-    noun = selection.question.columns.feature
+    """Yield penalty, threshold, resamples and, if it is high, the limit on false
+    selections, a label and a sentence each.
+    """
     average = (
-        f"{size_reported(selection):.3g} {noun}s on average (aimed at: q ="
-        f" {selection.q:.3g})"
+        f"{size_reported(selection):.3g} {selection.question.columns.feature}s on"
+        f" average (aimed at: q = {selection.q:.3g})"
     )
     prior = type(selection.question.prior.plain).__name__
     known_as = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}
@@ -590,7 +606,7 @@ def _facts_of_the_choice(selection):
         )
     yield "resamples", resamples
     n_selected = size_selected(selection)
-    # half of the features false is too much to stay silent about
+    # half of the features false is too much to stay silent about: a tenth is proposed
     if n_selected and selection.pfer_bound > n_selected / 2:
         yield (
             "limit",
@@ -637,9 +653,11 @@ def _threshold_reason(selection):
 
 
 def grades_of(diagnostics, refined):
-    """Describe the reliability of a `Selection` in a sentence, from its diagnostics and
-    its `refined` fit, None without refits: "good (no row dominates: ...)", and after
-    that the column of standard deviations, if there is a reason.
+    """Describe the reliability of a `Selection` in a sentence: a grade and in brackets
+    the reasons, as in "good (no row dominates: ...)". The grade of the column of
+    standard deviations follows if there are reasons against it.
+
+    They come from the `Diagnostics`; `refined` is None where there are no refits.
     """
     grade = GRADES[diagnostics.reliability]
     reasons = list(diagnostics.reasons)
@@ -651,7 +669,7 @@ def grades_of(diagnostics, refined):
     elif refined is None:
         text = f"{grade} ({'; '.join(reasons)})"
     else:
-        # the comparison has been made
+        # with refits there is no need for the advice behind a reason
         reasons = [why.removesuffix(": compare with refits") for why in reasons]
         text = (
             f"{grade} ({'; '.join(reasons)}), by rVAMP alone; the refits correct that,"
@@ -675,20 +693,23 @@ def why_no_effects(question):
     """Explain why a `SelectionProblem` has no effects, whatever its size, with a
     remedy; "" if it may have.
 
-    An effect is a coefficient without the bias of the penalty, with its interval.
+    An effect is a coefficient without the bias of the penalty, with its interval. Known
+    are those of five losses, of a table in memory, with an intercept and the penalty of
+    this package, not with a prior of the user's own.
     """
     loss = question.target.loss
-    prior = question.prior.plain
+    prior = question.prior
     if loss not in ("squared", "logistic", "poisson", "softmax", "survival"):
         cause = loss
     elif type(question.A) is not np.ndarray:
         cause = "chunks"
     elif not question.target.intercept:
         cause = "intercept=False"
-    elif prior is not question.prior:
-        cause = f"the prior {type(prior).__name__}"
+    elif prior.plain is not prior:  # the user's own, inside a `ScaledPrior`
+        cause = f"the prior {type(prior.plain).__name__}"
     else:
         return ""
+    # a cause with a remedy of its own, or that of all others
     halves = "select on one half of the rows, fit a regression with it on the other"
     return f"no effects are known with {cause}: {_NO_EFFECTS.get(cause, halves)}"
 
@@ -698,8 +719,6 @@ def effects_text(selection, effects):
     were estimated, what they change, what the intervals are for, and the reasons of
     those without.
     """
-    n_effects = number_of(len(effects.status), "feature")
-    n_intervals = np.sum(effects.status == "interval")
     method = "by a debiased Lasso, each as if it alone had no penalty"
     if effects.covariance is not None:  # of a joint fit
         method = "without a penalty, with bias and errors by fits that leave rows out"
@@ -709,10 +728,11 @@ def effects_text(selection, effects):
     if effects.ratio:
         meaning += f", and its exponential the {effects.ratio} ratio"
     sentences = [
-        f"Effects of {n_effects} were estimated in one model of all columns {method},"
-        f" with rvamp_nb {versions_used()['rvamp_nb']}.",
-        f"{n_intervals} of them have an interval of {100 * effects.level:g} %"
-        " (effects.csv, effects.pdf).",
+        f"Effects of {number_of(len(effects.status), 'feature')} were estimated in one"
+        f" model of all columns {method}, with rvamp_nb"
+        f" {versions_used()['rvamp_nb']}.",
+        f"{np.sum(effects.status == 'interval')} of them have an interval of"
+        f" {100 * effects.level:g} % (effects.csv, effects.pdf).",
         f"An effect is {meaning}.",
         f"The {effects.note}.",
     ]

@@ -48,7 +48,11 @@ def _rows_and_columns(which):
 
 
 class SparseBlock:
-    """A chunk S - a b', for a sparse S (m, n) and arrays a (m,) and b (n,)."""
+    """A chunk X = S - a b', (m, n), of a sparse matrix whose columns are centred.
+
+    S, (m, n), is sparse and holds the stored numbers, scaled. b, (n,), are the centers
+    of the columns over their scales, and a, (m,), the factors of the rows, or ones.
+    """
 
     ndim = 2
     __array_ufunc__ = None  # so that ndarray @ chunk asks the chunk
@@ -112,10 +116,15 @@ class SparseBlock:
         return dger(-1.0, self.a, cross, a=total, overwrite_a=1)
 
     def forms(self, F, pieces=4, K=None):
-        """Compute the quadratic form x'FF'x of every column x of the chunk, (n,).
+        """Return the quadratic form x'FF'x of every column x of the chunk, (n,).
 
-        F, (m, m), is lower triangular. With K = FF' columns with few stored numbers are
-        summed over these, unless that loses digits.
+        F, (m, m), is lower triangular. Its columns are multiplied in so many `pieces`,
+        each without the rows above it, where F is 0: four save three eighths of the
+        work. With K, (m, m), which is FF', the forms of columns with few stored numbers
+        are sums over these, which is faster, unless that loses digits.
+
+        As x = s - b a, with s a column of S and b its entry of `b`, F'x is
+        F's - b F'a, and the form is its squared length.
         """
         if K is None:
             values = np.zeros(self.shape[1])
@@ -128,35 +137,41 @@ class SparseBlock:
         for start, stop in zip(edges[:-1], edges[1:]):
             # these columns of F are 0 above row `start`
             F_piece = np.ascontiguousarray(F[start:, start:stop])
-            product = S[start:].T @ F_piece - np.outer(b, self.a[start:] @ F_piece)
-            values[dense] += np.einsum("ij,ij->i", product, product)
+            # a part of F'x in each row: (columns of the chunk, columns of the piece)
+            Fx = S[start:].T @ F_piece - np.outer(b, self.a[start:] @ F_piece)
+            values[dense] += np.einsum("ij,ij->i", Fx, Fx)
         return values
 
     def _short_forms(self, K):
         """Compute the quadratic form x'Kx of each column x with few stored numbers.
 
-        K is (m, m). Returns the forms, (n,), and the numbers of the other columns,
-        whose forms are 0: columns with many stored numbers, and columns whose forms
-        lost digits by cancellation. As x = s - b a, with s a column of S and b an entry
-        of `b`, a form is s'Ks - 2b s'Ka + b^2 a'Ka.
+        K is (m, m), symmetric. Returns the forms, (n,), and the numbers of the columns
+        that are left to `forms`, with 0 for theirs: columns with more than one in
+        `SHORT` numbers stored, and columns whose forms lost digits by cancellation.
+
+        As x = s - b a, with s a column of S and b its entry of `b`, the form is
+        s'Ks - 2b s'Ka + b² a'Ka. Each term is at most the square of
+        Σ_i abs(s_i) √K_ii + abs(b) √(a'Ka), by Cauchy and Schwarz; a form below
+        `CANCELLED` times this square is a small difference of large terms.
         """
         S = self.S.tocsc()
         Ka = K @ self.a
         aKa = Ka @ self.a
         is_short = np.diff(S.indptr) <= len(K) / SHORT
-        forms = _sparse_forms(S, K, is_short)
-        forms += self.b * (self.b * aKa - 2 * (S.T @ Ka))
-        # no form is larger than this square, by Cauchy and Schwarz
-        bound = abs(S).T @ np.sqrt(K.diagonal()) + np.abs(self.b) * aKa**0.5
-        is_exact = is_short & (forms >= CANCELLED * bound**2)
+        sKs = _sparse_forms(S, K, is_short)
+        forms = sKs + self.b * (self.b * aKa - 2 * (S.T @ Ka))
+        root = abs(S).T @ np.sqrt(K.diagonal()) + np.abs(self.b) * aKa**0.5
+        is_exact = is_short & (forms >= CANCELLED * root**2)
         forms[~is_exact] = 0
         return forms, np.flatnonzero(~is_exact)
 
 
 def _sparse_forms(S, K, is_short):
-    """Compute s'Ks of the columns s of S, (m, n), where `is_short`, (n,); else 0.
+    """Return s'Ks, (n,), for the columns s of S where `is_short`, (n,) bools; else 0.
 
-    K is (m, m). Columns with equally many stored numbers are computed together.
+    S is (m, n), in columns (csc); K is (m, m). A column with k numbers s_1 ... s_k in
+    the rows r_1 ... r_k needs k² entries of K: Σ_ij s_i K[r_i, r_j] s_j. Columns with
+    equally many numbers are computed together: their numbers make a full array.
     """
     forms = np.zeros(S.shape[1])
     n_stored = np.diff(S.indptr)
@@ -164,11 +179,13 @@ def _sparse_forms(S, K, is_short):
         alike = np.flatnonzero(n_stored == k)
         n_pieces = len(alike) * k**2 // CHUNK_NUMBERS + 1  # for less memory
         for columns in np.array_split(alike, n_pieces):
+            # in `S.data` a column's k numbers begin at its entry of `S.indptr`
             position = S.indptr[columns][:, None] + np.arange(k)
-            rows = S.indices[position]  # (columns, k)
-            s = S.data[position]
-            K_piece = K[rows[:, :, None], rows[:, None, :]]  # (columns, k, k)
-            Ks = (K_piece @ s[:, :, None])[:, :, 0]
+            s = S.data[position]  # (columns, k)
+            rows = S.indices[position]
+            # for each column the (k, k) entries K[r_i, r_j]
+            K_piece = K[rows[:, :, None], rows[:, None, :]]
+            Ks = (K_piece @ s[:, :, None])[:, :, 0]  # Σ_j K[r_i, r_j] s_j
             forms[columns] = (Ks * s).sum(1)
     return forms
 
@@ -180,8 +197,15 @@ DENSE_FROM_SHARE = (
 
 
 def as_block(raw, center=None, scale=None, intercept=False, row_scale=None):
-    """Return what was read, (m, n), as a chunk of floats in the same memory order: less
-    the center, over the scale, times the row_scale, and perhaps with a column of ones.
+    """Return a chunk of a table as floats, (raw - center) / scale * row_scale.
+
+    raw : (m, n) array or sparse matrix, as it was read; it is not changed
+    center, scale : (n,), of each column; None for 0 and 1
+    intercept : True for a column of ones at the end, without a row_scale
+    row_scale : (m,), of each row; None for 1
+
+    A sparse matrix becomes a `SparseBlock`, but an array if many numbers are stored
+    (`DENSE_FROM_SHARE`). An array keeps its memory order, by rows or by columns.
     """
     if sparse.issparse(raw):
         if raw.nnz <= DENSE_FROM_SHARE * raw.shape[0] * raw.shape[1]:
@@ -190,9 +214,10 @@ def as_block(raw, center=None, scale=None, intercept=False, row_scale=None):
     raw = np.asarray(raw)
     m, n = raw.shape
     order = "F" if raw.strides[0] < raw.strides[1] else "C"
-    chunk = np.empty((m, n + intercept), order=order)
+    n_ones = int(intercept)
+    chunk = np.empty((m, n + n_ones), order=order)
     chunk[:, n:] = 1
-    X = chunk[:, :n]
+    X = chunk[:, :n]  # a view: what follows changes the chunk, without a copy
     X[...] = raw
     if center is not None:
         X -= center
@@ -204,17 +229,17 @@ def as_block(raw, center=None, scale=None, intercept=False, row_scale=None):
 
 
 def _sparse_block(raw, center, scale, intercept, row_scale):
-    """Return what `as_block` does, of a sparse matrix, as a `SparseBlock` S - a b'.
+    """Return the chunk of `as_block` for a sparse matrix, (m, n), as a `SparseBlock`.
 
-    The entries that are stored are divided by the scale and multiplied by the
-    row_scale. The center, dense over all rows, is b, over the scale, and a is the
-    row_scale.
+    The chunk S - a b' has S = raw / scale * row_scale, b = center / scale and a =
+    row_scale: only numbers that are stored are computed. The arguments are those of
+    `as_block`; a column of ones is one more column of S, with b = 0.
     """
     if raw.format not in ("csr", "csc"):
         raw = raw.tocsc()
     S = raw.astype(float)
     m, n = S.shape
-    entries = S.tocoo(copy=False)
+    entries = S.tocoo(copy=False)  # row and column of each number in `S.data`
     b = np.zeros(n) if center is None else center
     if scale is not None:
         S.data /= scale[entries.col]
@@ -450,27 +475,29 @@ class _Blocks:
 
     def _options_at(self, j):
         """Return what to read for some lines j of the table, a slice or ascending ints:
-        lines of the source, and the options that `as_block` needs for them.
+        lines of the source, and the arguments of `as_block` for them, a dict.
 
-        The lines are rows, or columns if `axis` is 1. The last column may be one of
-        ones, which the source does not have: then the option `intercept` adds it.
+        Lines are rows, which have their own factors, or columns if `axis` is 1, which
+        have their own centers and scales. The last column may be one of ones, which the
+        source lacks: it is not read, but added by `as_block` (intercept=True).
         """
-        if not self.axis:
-            return j, dict(
-                center=self.center,
-                scale=self.scale,
-                intercept=self.intercept,
-                row_scale=_part_of(self.row_scale, j),
-            )
-        last = j.stop - 1 if isinstance(j, slice) else j[-1]
-        with_ones = bool(last == self.source.shape[1])
-        if with_ones and not isinstance(j, slice):  # a slice may end beyond the source
-            j = j[:-1]
-        center = _part_of(self.center, j)
-        scale = _part_of(self.scale, j)
-        return j, dict(
-            center=center, scale=scale, intercept=with_ones, row_scale=self.row_scale
+        options = dict(
+            center=self.center,
+            scale=self.scale,
+            intercept=self.intercept,
+            row_scale=self.row_scale,
         )
+        if not self.axis:
+            options["row_scale"] = _part_of(self.row_scale, j)
+            return j, options
+        last = j.stop - 1 if isinstance(j, slice) else j[-1]
+        options["intercept"] = bool(last == self.source.shape[1])
+        # a slice may end beyond the source, numbers may not
+        if options["intercept"] and not isinstance(j, slice):
+            j = j[:-1]
+        options["center"] = _part_of(self.center, j)
+        options["scale"] = _part_of(self.scale, j)
+        return j, options
 
     def read(self, j: slice | Ints) -> Array:
         """Read some lines, columns (axis 1) or rows (axis 0), in one attempt.

@@ -7,7 +7,7 @@ __all__ = ['FAN', 'RETRIES', 'GRAPH_WARNING', 'the_dask', 'DaskTable']
 
 # %% ../../nbs/workshop/dask_table.ipynb #86000004
 from collections.abc import Callable
-from functools import reduce
+from functools import cached_property, reduce
 from typing import NamedTuple
 from warnings import warn
 
@@ -56,21 +56,26 @@ def _keep_lines_whole(source, axis):
 FAN = 4  # answers that one task puts together
 
 
-def _realign(thing):
-    """Copy arrays, in tuples, lists and dicts, as BLAS takes them: whole, aligned,
-    writeable.
+def _realign(value):
+    """Return a value with its arrays in one piece, aligned and writeable.
+
+    The value is an array, or a tuple, list or dict of values; all else is returned as
+    it is. Only arrays that need it are copied. An array that came over a network may
+    begin at an odd address; NumPy multiplies such an array by another routine than
+    BLAS, with other last digits.
     """
-    if isinstance(thing, dict):
-        return {key: _realign(value) for key, value in thing.items()}
-    if isinstance(thing, (tuple, list)):
-        parts = map(_realign, thing)
-        plain = type(thing) in (tuple, list)
-        return type(thing)(parts) if plain else thing._make(parts)
-    if not isinstance(thing, np.ndarray):
-        return thing
-    if not thing.flags.forc:
-        thing = np.ascontiguousarray(thing)
-    return np.require(thing, requirements=["ALIGNED", "WRITEABLE"])
+    if isinstance(value, dict):
+        return {key: _realign(entry) for key, entry in value.items()}
+    if isinstance(value, (tuple, list)):
+        entries = map(_realign, value)
+        if hasattr(value, "_make"):  # a named tuple, which takes its fields one by one
+            return value._make(entries)
+        return type(value)(entries)
+    if not isinstance(value, np.ndarray):
+        return value
+    if not value.flags.forc:  # in one piece neither by columns nor by rows
+        value = np.ascontiguousarray(value)
+    return np.require(value, requirements=["ALIGNED", "WRITEABLE"])
 
 
 def _bytes(thing):
@@ -91,11 +96,15 @@ class _Pass(NamedTuple):
 
 
 def _work_on_chunk(chunk, own_options, parts, lines, shared):
-    """Return the answer of a pass for a chunk, where it lives, or the exception.
+    """Return the answer of a pass for one chunk, or the exception that it raised.
 
-    `chunk` is an array or sparse matrix, `own_options` are those of its own for
-    `ChunkedTable`, `parts` its parts of arrays, `lines` the numbers of the lines of it
-    that are asked for (None for all), and `shared` is a `_Pass`.
+    This runs in the process where the chunk lives.
+
+    chunk : array or sparse matrix, (M, n) of columns or (m, N) of rows
+    own_options : dict, arguments of `ChunkedTable` for this chunk alone
+    parts : list of arrays, the chunk's parts of the vectors that are cut
+    lines : numbers of columns (rows) in the chunk that are asked for; None for all
+    shared : `_Pass`, equal for all chunks
     """
     own_options, parts, shared = _realign((own_options, parts, shared))
     try:
@@ -106,15 +115,29 @@ def _work_on_chunk(chunk, own_options, parts, lines, shared):
 
 
 def _together(answers):
-    """Join the answers of neighbouring chunks, without changing them; return the first
-    exception, if any.
+    """Return one answer for those of neighbouring chunks: a pair as of `map_chunks`, or
+    the first exception among them.
     """
     for answer in answers:
         if isinstance(answer, Exception):
             return answer
     joined, parts = zip(*answers)
+    # `added` changes its first argument; an answer must stay, for a repeated task
     total = tuple(map(np.array, parts[0]))
     return side_by_side(joined), reduce(added, parts[1:], total)
+
+
+def _join_in_tree(answers):
+    """Return one delayed answer for a list of those of all chunks, `FAN` at a time.
+
+    No process holds the answers of all chunks at once, and the order of the additions,
+    so the last digits, depends on the number of chunks only.
+    """
+    join = the_dask().delayed(_together, pure=False)
+    while len(answers) > 1:
+        starts = range(0, len(answers), FAN)
+        answers = [join(answers[k : k + FAN]) for k in starts]
+    return answers[0]
 
 # %% ../../nbs/workshop/dask_table.ipynb #86000038
 RETRIES = 2  # of a task, by a cluster
@@ -184,7 +207,9 @@ class DaskTable(ChunkedTable):
     sent = received = 0
 
     def _lay_out(self, source):
-        """See `ChunkedTable`; keep the chunks, delayed, but for empty ones."""
+        """Return the source, in chunks of whole columns (rows), and the lines of each
+        chunk, a list of slices, without empty chunks.
+        """
         if not isinstance(source, the_dask().array.Array):
             raise TypeError(
                 f"DaskTable takes a dask.array, not {type(source).__name__}"
@@ -197,11 +222,18 @@ class DaskTable(ChunkedTable):
             )
         source = _keep_lines_whole(source, self.axis)
         lengths = np.array(source.chunks[self.axis])
-        self.chunks = list(source.to_delayed().ravel()[lengths > 0])
         ends = np.cumsum(lengths[lengths > 0]).tolist()
         starts = [0] + ends[:-1]
-        ends[-1] = self.shape[self.axis]  # a column of ones is the last chunk's
+        # the last chunk also has the column of ones, if any, which the source lacks
+        ends[-1] = self.shape[self.axis]
         return source, list(map(slice, starts, ends))
+
+    @cached_property
+    def chunks(self):
+        """Dask's delayed objects of the chunks, in order, without empty ones."""
+        chunks = self.source.to_delayed().ravel()
+        lengths = np.array(self.source.chunks[self.axis])
+        return list(chunks[lengths > 0])
 
     def read(self, j: slice | Ints) -> Array:
         """See `ChunkedTable.read`; they are brought here as they are used."""
@@ -210,12 +242,15 @@ class DaskTable(ChunkedTable):
         return self[j]
 
     def _ask(self, work, cut, whole, wanted=None):
-        """Run `map_chunks` where the chunks live, on all lines or those wanted.
+        """Return the pair (joined, total) of `map_chunks`, computed where chunks live.
 
-        `work` is called as work(X, *parts, *whole) for each chunk X: of each array in
-        `cut` it receives the part of its own columns (rows), of `whole` everything.
-        `wanted` are ascending numbers of columns (rows); None for all. A chunk that
-        cannot be read is a ChunkError; what `work` raises is raised as it is.
+        work : function, called as `work(X, *parts, *whole)` for each chunk X
+        cut : arrays, of which a chunk receives the parts of its columns (rows)
+        whole : values that every chunk receives
+        wanted : ascending numbers of columns (rows) to read; None for all
+
+        Adds to `sent` and `received`. A chunk that cannot be read is a ChunkError; an
+        exception of `work` is raised as it is.
         """
         dask = the_dask()
         n_bytes = _bytes((cut, whole, wanted))
@@ -233,28 +268,34 @@ class DaskTable(ChunkedTable):
         return _realign(answer)
 
     def _graph(self, work, cut, whole, wanted):
-        """Build the delayed answer of `_ask`: one task for each chunk, and a tree of
+        """Return the answer of `_ask`, with its arguments, as a delayed object of Dask.
+
+        Nothing is computed yet. The graph has a task for each chunk, and a tree of
         tasks that join their answers.
         """
         delayed = the_dask().delayed
-        own_names = _OPTIONS_OF_COLUMNS if self.axis else _OPTIONS_OF_ROWS
-        common = dict(axis=self.axis, chunk_size=self.chunk_size)
-        for name in _OPTIONS_OF_ROWS if self.axis else _OPTIONS_OF_COLUMNS:
-            common[name] = getattr(self, name)
-        shared = _Pass(work, _realign(tuple(whole)), common)
-        shared = delayed(shared, traverse=False, pure=False)  # sent once
-        ask = delayed(_work_on_chunk, pure=False)
-        tasks = []
+        # a chunk of columns has its own means and lengths, and all factors of the rows;
+        # a chunk of rows has its own factors, and the means and lengths of all columns
+        own_names, shared_names = _OPTIONS_OF_ROWS, _OPTIONS_OF_COLUMNS
+        if self.axis:
+            own_names, shared_names = _OPTIONS_OF_COLUMNS, _OPTIONS_OF_ROWS
+        options = {name: getattr(self, name) for name in shared_names}
+        options.update(axis=self.axis, chunk_size=self.chunk_size)
+        shared = _Pass(work, _realign(tuple(whole)), options)
+        # one object of the graph, which a worker receives once and not with each task;
+        # pure=False: Dask does not hash the arrays to find equal tasks
+        shared = delayed(shared, traverse=False, pure=False)
+        answer_of = delayed(_work_on_chunk, pure=False)
+        answers = []
         for k, j in self._lines(wanted):
-            lines = None if wanted is None else j - self.slices[k].start
-            _, options = self._options_at(self.slices[k])
-            own_options = {name: options[name] for name in own_names}
             parts = [values[j] for values in cut]
-            tasks.append(ask(self.chunks[k], own_options, parts, lines, shared))
-        join = delayed(_together, pure=False)
-        while len(tasks) > 1:
-            tasks = [join(tasks[k : k + FAN]) for k in range(0, len(tasks), FAN)]
-        return tasks[0]
+            # numbers in the table become numbers in the chunk
+            lines = None if wanted is None else j - self.slices[k].start
+            _, chunk_options = self._options_at(self.slices[k])
+            own_options = {name: chunk_options[name] for name in own_names}
+            answer = answer_of(self.chunks[k], own_options, parts, lines, shared)
+            answers.append(answer)
+        return _join_in_tree(answers)
 
     def _check_chunks(self):
         """Raise a ChunkError for the first chunk that cannot be read where it lives."""

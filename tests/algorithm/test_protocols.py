@@ -37,7 +37,11 @@ from rvamp_nb import (
 from rvamp_nb.algorithm.likelihood import LOSSES, LossLike
 from rvamp_nb.algorithm.messages import Moments
 from rvamp_nb.algorithm.problem import Problem
-from rvamp_nb.algorithm.protocols import check_derivatives, check_moments
+from rvamp_nb.algorithm.protocols import (
+    check_derivatives,
+    check_moments,
+    check_response,
+)
 from rvamp_nb.algorithm.resampling import FixedFactor, check_law
 from rvamp_nb.course.multinomial import Multinomial
 
@@ -211,7 +215,7 @@ WRONG_PRIORS = {
     "chi not the derivative of x": (
         prior_with(inner=inner_with(lambda z, x, r: (z, x, 1.5 * r))),
         ValueError,
-        "prior: Mine.moments: chi = .* not the derivative .*`inner`",
+        "prior: Mine.inner returns the response .* of the mean by the field$",
     ),
     "a channel with another response": (
         prior_with(moments=moments_with(chi=lambda v: 2 * v, rho=lambda v: 2 * v)),
@@ -227,6 +231,26 @@ WRONG_PRIORS = {
         prior_with(moments=moments_with(var=np.mean)),
         ValueError,
         r"prior: Mine.moments returns var = .* shape \(6,\)",
+    ),
+    "chi of a channel that is not the derivative of its mean": (
+        prior_with(
+            moments=moments_with(
+                chi=lambda v: 1.5 * v,
+                rho=lambda v: 1.5 * v,
+                rho_bar=lambda v: 1.5 * v - 0.5,
+            )
+        ),
+        ValueError,
+        "prior: Mine.moments: chi = .* not the derivative .*`inner`",
+    ),
+    "NaN without noise": (
+        prior_with(
+            moments=lambda self, incoming, beta=np.inf: Prior.moments(
+                self, incoming, beta
+            )._replace(var=np.where(incoming.chi_hat > 0, 0.1, np.nan))
+        ),
+        ValueError,
+        "prior: Mine.moments returns var = .*nan.* finite",
     ),
     "no rho": (
         prior_with(moments=lambda self, *_: Moments(*np.ones((3, 6)))),
@@ -258,6 +282,59 @@ def test_a_wrong_prior_is_refused_at_the_call(name, intercept):
     prior, kind, words = WRONG_PRIORS[name]
     with pytest.raises(kind, match=f"(?s)^{words}"):
         rvamp(A, Y, prior=prior, intercept=intercept)
+
+
+class Threshold(Prior):
+    """The Lasso's penalty; `factors` multiply the response where the field is below 0
+    and above 0.
+    """
+
+    def __init__(self, lam, *factors):
+        self.lam, self.factors = lam, factors
+
+    def inner(self, field, Q_hat, beta):
+        """As `Prior.inner`."""
+        x = np.sign(field) * np.maximum(np.abs(field) - self.lam, 0) / Q_hat
+        response = np.where(field < 0, *self.factors) * (x != 0) / Q_hat
+        return field * x / 2 - self.lam * np.abs(x) / 2, x, response
+
+
+# times the largest field at the fit 0: one column of six answers, or a column in a
+# resample now and then
+@pytest.mark.parametrize("share", [0.5, 2.0])
+@pytest.mark.parametrize("factors", [(0.5, 0.5), (1.25, 1.25), (0, 0), (2, 1), (1, 0)])
+def test_a_wrong_response_above_a_high_threshold_is_refused(factors, share):
+    words = "^prior: Threshold.inner returns the response .*, where the mean rises by"
+    lam = share * np.abs(A.T @ Y).max()
+    with pytest.raises(ValueError, match=words + ".*: return the derivative"):
+        rvamp(A, Y, prior=Threshold(lam, *factors))
+    with pytest.raises(ValueError, match=words + ".*: return the derivative"):
+        StabilitySelection(prior=Threshold(lam, *factors), n_resamples=0).fit(A, Y)
+    rvamp(A, Y, prior=Threshold(lam, 1, 1))
+
+
+class Steps(Prior):
+    """The best of a few values, or, at finite beta, their mean."""
+
+    def inner(self, field, Q_hat, beta):
+        """As `Prior.inner`."""
+        if np.isinf(beta):
+            return 0 * field, np.sign(field), 0 * field
+        mean = np.tanh(beta * field)
+        return (
+            np.logaddexp(beta * field, -beta * field) / beta,
+            mean,
+            beta * (1 - mean**2),
+        )
+
+
+@pytest.mark.parametrize("beta", [1e-3, 1.0, 30.0, 1e3, 1e6, np.inf])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("prior", [*EACH.values(), Steps()])
+def test_a_right_response_passes_wherever_it_bends(prior, scale, beta):
+    if isinstance(prior, SpikeSlab) and np.isinf(beta):
+        return
+    check_response(prior, scale * np.linspace(0.5, 2, 6), np.ones(6), beta)
 
 
 def test_a_penalty_of_ones_own_is_asked_by_the_estimator():

@@ -863,8 +863,8 @@ FORMULAS_BY_OTHERS = [
         "24_messages",
         "32f59f8a",
         "a moment view's noise is divided once",
-        "cavity.chi_hat) / x.rho_bar**2",
-        "cavity.chi_hat) / x.rho_bar",
+        "received_R.chi_hat) / own_R.rho_bar**2",
+        "received_R.chi_hat) / own_R.rho_bar",
     ),
     Mutation(
         "25_one_posterior",
@@ -982,8 +982,8 @@ FORMULAS_BY_OTHERS = [
         "46_conditioning",
         "c0unt0x2",
         "a unit that is not drawn is not taken out",
-        "left[k] -= 1",
-        "left[k] -= inside",
+        "units[k] -= 1",
+        "units[k] -= is_drawn",
     ),
     Mutation(
         "47_clusters",

@@ -30,11 +30,12 @@ import pandas as pd
 import pytest
 
 import rvamp_nb
-from rvamp_nb import ElasticNet, StabilitySelection, refine
+from rvamp_nb import ElasticNet, StabilitySelection, plan_study, refine
 from rvamp_nb.cli import main
 from rvamp_nb.cli_options import arguments
 from rvamp_nb.datasets import load_diabetes
 from rvamp_nb.select import readers, report
+from rvamp_nb.select.error_control import DEFAULT_PFER
 from rvamp_nb.select.frames import prepare_table
 from rvamp_nb.select.readers import InputError, read_frame
 from rvamp_nb.select.report import console, report_files
@@ -367,6 +368,20 @@ def test_options_of_the_command_have_the_defaults_of_the_library():
     assert {"accuracy", "bound", "intercept", "loss", "pfer", "threshold"} <= {*both}
     assert {name: asked[name] for name in both} == {name: params[name] for name in both}
     assert accuracies == {params["accuracy"]}
+
+
+def test_options_of_a_plan_have_the_defaults_of_the_library(capsys):
+    """They are literals, for the help is printed without NumPy."""
+    asked = vars(arguments("0").parse_args("plan --effects 1 --size 1".split()))
+    options = inspect.signature(plan_study).parameters
+    for name in ("pfer", "power", "max_rows", "bound", "threshold"):
+        assert asked[name] == options[name].default, name
+    assert float(asked["noise"]) == options["noise"].default
+    for command in ("select", "plan"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        words = f"false selections (default: {DEFAULT_PFER:g})"
+        assert words in unwrapped(capsys.readouterr().out)
 
 
 def test_the_main_job_has_the_defaults_of_select():

@@ -8,9 +8,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from cover import in_turn
 from scipy.sparse import csr_array
 from scipy.stats import binomtest, norm
 from sklearn.datasets import load_breast_cancer
+from truth.many_rows import make_many_rows_truth as many_rows
+from truth.many_rows.make_many_rows_truth import seen
 
 from rvamp_nb import (
     ElasticNet,
@@ -115,18 +118,6 @@ def fitted(name):
 @cache
 def answered(name):
     return refine(fitted(name), verbose=False)
-
-
-def seen(fit, n=1500, **given):
-    """Π, mean and variance of n refits, and their standard errors."""
-    draw = room.resamples(fit, range(n), 99)
-    x = csr_array(refitter(fit, **given)(*draw)[0]).toarray()
-    share, var = (x != 0).mean(0), x.var(0)
-    share_se = np.sqrt(np.maximum(share * (1 - share), 1 / n) / n)
-    fourth = ((x - x.mean(0)) ** 4).mean(0) - var**2
-    small = 1e-3 * np.abs(x).max()  # a variance has the square of its unit
-    noise = share_se, np.sqrt(var / n) + small / 10, np.sqrt(fourth / n) + small**2
-    return (share, x.mean(0), var), noise
 
 
 @cache
@@ -263,11 +254,11 @@ def test_sparse_levels_give_what_arrays_give(shape):
     plain = [1.0 * (v != 0) for v in (few, settled, exact)]
     shares = [csr_array(v).tocsc() for v in plain]
     square = lambda v, at: v[:, at].toarray() ** 2
-    for (a, b, c), given, seen in (
+    for (a, b, c), given, look in (
         (plain, shares, None),
         ([v**2 for v in (few, settled, exact)], sparse, square),
     ):
-        whole, again = (level_mean(a, b, c, unit), level_mean(*given, unit, seen))
+        whole, again = (level_mean(a, b, c, unit), level_mean(*given, unit, look))
         for one, other in zip(whole, again):
             np.testing.assert_allclose(other, one, rtol=1e-10, atol=1e-14)
 
@@ -380,29 +371,37 @@ def test_levels_are_nested_and_grow_without_being_made_again():
     np.testing.assert_allclose(exact[:, :-1], x, atol=1e-8)
 
 
-def test_of_many_rows_a_few_exact_refits_suffice(monkeypatch):
-    """Of labels, one in ten, and of numbers; levels are nested there, too. Where many
-    are 3,000, refits take half the time that they take of 5,000.
-    """
+@pytest.fixture
+def fewer_are_many(monkeypatch):
+    """Of 3,000 rows refits take half the time that they take of 5,000."""
     for counted in (room, batch_glm):
-        monkeypatch.setattr(counted, "LONG", 3000)
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(room.LONG, 15)) / np.sqrt(room.LONG)
-    f = 20 * X[:, :5].sum(1)
-    labels = 1.0 * (rng.random(len(f)) < 1 / (1 + np.exp(2.5 - f)))
-    parts = dict(loss=Logistic(), intercept=True)
-    fits = [
-        rvamp(X, labels, prior=lasso(0.7), resampling=HALF, **parts),
-        rvamp(
-            X, f + rng.normal(size=len(f)), prior=Laplace(1.0), resampling=Poisson(0.5)
-        ),
-    ]
-    for fit in fits:
+        monkeypatch.setattr(counted, "LONG", many_rows.ROWS)
+
+
+@pytest.mark.parametrize("design", in_turn(["labels", "numbers"], 1))
+def test_a_slice_of_the_refits_of_many_rows_is_made_again(design, fewer_are_many):
+    (share, *now), _ = many_rows.seen(many_rows.fits()[design], many_rows.N_SLICE)
+    (before, *then), _ = many_rows.kept(design, "slice")
+    assert np.abs(share - before).max() <= 1 / many_rows.N_SLICE  # one at its edge
+    for one, other in zip(now, then):
+        np.testing.assert_allclose(one, other, atol=1e-4 * np.abs(other).max())
+
+
+def test_the_refits_of_many_rows_are_a_slice_and_more_of_them():
+    for design in ("labels", "numbers"):
+        (part, noise), (whole, _) = (many_rows.kept(design, p) for p in ("slice", "x"))
+        z = (part[0] - whole[0]) / noise[0]
+        assert 0.5 < np.sqrt(np.mean(z**2)) < 1.5
+
+
+def test_of_many_rows_a_few_exact_refits_suffice(fewer_are_many):
+    """Of labels, one in ten, and of numbers; levels are nested there, too."""
+    for design, fit in many_rows.fits().items():
         answer = refine(fit, verbose=False)
         # with few columns rVAMP is no help: sixty refits were enough where it was
         assert answer.n_exact <= 300 and answer.n_resamples > 2 * answer.n_exact
         assert answer.Pi_se.max() <= 0.02 and answer.equivalent_refits > 1400
-        z = off(answer, *seen(fit, 1000))
+        z = off(answer, *many_rows.kept(design))
         assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.6 and np.abs(z).max() < 4.5
         samples = room.Samples(fit, None, 4)
         samples.grow((10, 20, 40), False)

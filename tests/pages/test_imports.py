@@ -80,7 +80,7 @@ USE_THE_COURSE = {"select.results": {"course.widgets"}}
 def test_the_package_does_without_the_course_but_for_the_explorer():
     """By what is written, and where the folder is missing."""
     texts = house.rooms()
-    uses = house.graph({room: ast.parse(texts[room]) for room in texts})
+    uses = house.graph({room: house.parsed(texts[room]) for room in texts})
     found = {}
     for room in uses:
         from_course = {other for other in uses[room] if other.startswith("course.")}
@@ -261,7 +261,7 @@ def test_no_room_takes_an_underscore_name_of_another():
         for path in PATHS
     }
     texts = {room: text for room, text in house.rooms().items() if room in PLAIN}
-    found |= {room: [*private_names(ast.parse(texts[room]))] for room in texts}
+    found |= {room: [*private_names(house.parsed(texts[room]))] for room in texts}
     assert {stem: names for stem, names in found.items() if names} == {}
 
 

@@ -75,6 +75,28 @@ def test_one_is_a_regressor_and_one_a_classifier():
     assert not hasattr(BaggedClassifier(), "predict_interval")
 
 
+@pytest.mark.parametrize("kind", [BaggedRegressor, BaggedClassifier])
+def test_options_of_the_default_selector_are_reached(kind):
+    """A grid search over selector__q failed: None has no options."""
+    bag = clone(kind()).set_params(selector__q=3, selector__n_resamples=0)
+    assert bag.selector.q == 3 and bag.selector.n_resamples == 0
+    assert kind().selector is None  # nobody else's
+    given = StabilitySelection(q=2)
+    assert kind().set_params(selector=given, selector__pfer=2.0).selector is given
+    with pytest.raises(ValueError, match="Invalid parameter 'p' for estimator Stab"):
+        kind().set_params(selector__p=3)
+    assert kind().set_params().selector is None
+
+
+def test_a_grid_search_over_the_default_selector():
+    grid = dict(selector__q=[2, 5], selector__n_resamples=[0], selector__verbose=[0])
+    search = GridSearchCV(BaggedRegressor(), grid, cv=3).fit(X, Y)
+    given = BaggedRegressor(StabilitySelection())
+    again = GridSearchCV(given, grid, cv=3).fit(X, Y)
+    assert search.best_params_ == again.best_params_
+    assert search.best_score_ == again.best_score_
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_selector_only_selects(name):
     selector = options().fit(X, Y)

@@ -17,9 +17,9 @@ from rvamp_nb import (
     rvamp,
 )
 from rvamp_nb.algorithm import active
-from rvamp_nb.inference import refits
+from rvamp_nb.inference import refits, turns
 from rvamp_nb.inference.refits import refitter
-from rvamp_nb.inference.turns import DiagonalTurns
+from rvamp_nb.inference.turns import DiagonalTurns, TurnsByProducts
 from rvamp_nb.select import by_refits, features
 from rvamp_nb.select.report import headline
 from rvamp_nb.select.wording import facts
@@ -155,10 +155,45 @@ def test_turns_of_products_settle_at_refits():
     X, y = sparse_table(400, 100)
     fit = rvamp(X, y, 0.8, resampling=Subsample(0.5))
     counts = (np.random.default_rng(3).random((30, 400)) < 0.5) * 1.0
-    few, settled = DiagonalTurns(fit).levels(counts, np.ones((1, 1)), True)
-    exact = refitter(fit)(counts, np.ones((1, 1)))[0].toarray()
+    few, settled = DiagonalTurns(fit).levels(counts, np.ones((30, 1)), True)
+    exact = refitter(fit)(counts, np.ones((30, 1)))[0].toarray()
     assert np.mean((settled != 0) != (exact != 0)) < 0.004
     assert np.mean((few != 0) != (exact != 0)) < 0.06
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_columns_out_of_play_come_in_where_they_pull_too_hard(intercept, monkeypatch):
+    """Whoever is in play at first: turns end where those of all columns end."""
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((400, 100), density=0.05, rng=rng, format="csc")
+    X.data = rng.normal(size=X.nnz)
+    y = X[:, :6] @ np.ones(6) + 0.7 * rng.normal(size=400)
+    fit = rvamp(X, y, 2.0, resampling=Subsample(0.5), intercept=intercept)
+    counts = (rng.random((10, 400)) < 0.5) * 1.0
+    factor = rng.choice([1.0, 1.5], size=(10, 100))
+    _, settled = TurnsByProducts(fit).levels(counts, factor, True)
+    sizes = []
+    levels_on = DiagonalTurns._levels_on
+
+    def noted(room, in_play, *resamples):
+        sizes.append(in_play.sum())
+        return levels_on(room, in_play, *resamples)
+
+    monkeypatch.setattr(DiagonalTurns, "_levels_on", noted)
+    monkeypatch.setattr(turns, "IN_PLAY_FROM", 2.0)
+    few, found = DiagonalTurns(fit).levels(counts, factor, True)
+    assert sizes[0] < 20 and len(sizes) > 1
+    assert found == pytest.approx(settled, abs=1e-5)
+    assert ((found != 0) == (settled != 0)).all()
+    # the first level has the columns that are in play at first
+    assert few.any(0).sum() <= sizes[0] < settled.any(0).sum()
+
+
+def test_where_nothing_pulls_nothing_is_selected():
+    X, y = sparse_table(400, 100)
+    fit = rvamp(X, y, 100.0, resampling=Subsample(0.5))
+    few, settled = DiagonalTurns(fit).levels(np.ones((3, 400)), np.ones((3, 1)), True)
+    assert not few.any() and not settled.any()
 
 
 def test_a_step_that_cannot_fit_is_refused_with_the_numbers(monkeypatch):

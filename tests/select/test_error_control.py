@@ -2,6 +2,7 @@
 definitions, against ipss' own code, and against what was simulated.
 """
 
+import ast
 import json
 import sys
 from itertools import product
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from cover import in_turn
+from house import rooms
 from notebooks import cells
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr, ndtri
@@ -577,3 +579,31 @@ def test_where_rows_bind_too_the_bound_at_one_half_is_not_called_the_pfer():
     note = resolve_error_control(300, 25, pfer=50, bound="gaussian")[3]
     at_one_half = 600 * ndtr(2**0.5 * ndtri(25 / 600))
     assert f"it would be {at_one_half:.2g} at threshold 0.500" in note
+
+
+def defaults(texts):
+    """(room, argument, default) of every function in texts, {room: text}."""
+    functions = ast.FunctionDef, ast.AsyncFunctionDef
+    for room, text in texts.items():
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, functions):
+                continue
+            given = [*node.args.posonlyargs, *node.args.args]
+            last = given[len(given) - len(node.args.defaults) :]
+            pairs = [*zip(last, node.args.defaults)]
+            pairs += zip(node.args.kwonlyargs, node.args.kw_defaults)
+            yield from ((room, argument.arg, value) for argument, value in pairs)
+
+
+def repeated(texts):
+    """The defaults of pfer and threshold that are numbers, not the constants."""
+    for room, name, value in defaults(texts):
+        is_number = isinstance(value, ast.Constant) and value.value is not None
+        if name in ("pfer", "threshold") and is_number:
+            yield room, name
+
+
+def test_the_default_promise_stands_in_one_place():
+    assert not [*repeated(rooms())]
+    text = "def f(a, pfer=1.0, *, threshold=0.75, power=0.8): pass"
+    assert len([*repeated({"room": text})]) == 2

@@ -876,7 +876,9 @@ def test_the_folds_of_cross_validation_are_drawn():
 # Decoys -------------------------------------------------------------------------------
 
 
-def test_q_values_are_there_for_who_asks_and_change_nothing_else(plain, tmp_path):
+def test_q_values_are_there_for_who_asks_and_change_nothing_else(
+    plain, tmp_path, monkeypatch
+):
     before = plain.summary(full=True)
     found = plain.q_values()
     assert found.index.tolist() == [f"x{i}" for i in range(12)]
@@ -892,6 +894,7 @@ def test_q_values_are_there_for_who_asks_and_change_nothing_else(plain, tmp_path
     said = wording.methods_text(answer)
     assert "decoy (permuted; Barber" in said and "Barber RF" in said
     assert "decoy" not in wording.methods_text(plain.selection_)
+    monkeypatch.setattr(report, "picture_files", lambda *_: {})  # two seconds
     plain.report(tmp_path, decoys="permuted")
     assert "q_value" in (tmp_path / "table.csv").read_text()
 

@@ -696,6 +696,17 @@ def test_dates_of_pandas_are_called_dates(kind):
     assert "turn them into numbers first, such as days since the first" in str(e.value)
 
 
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[s]"])
+def test_dates_have_one_message_in_features_and_target(kind):
+    days = np.arange(240).astype(kind).reshape(40, 6)
+    messages = []
+    for call in (fit(days), fit(y=days[:, 0])):
+        with pytest.raises(ValueError) as refusal:
+            call()
+        messages.append(str(refusal.value))
+    assert messages[1] == messages[0].replace("X", "y", 1)
+
+
 @pytest.mark.parametrize("kind", [int, float])
 def test_codes_of_classes_are_warned_of(kind):
     codes = (np.digitize(Y, [-0.5, 0.5])).astype(kind)

@@ -197,17 +197,17 @@ def test_a_start_that_runs_away_is_noticed(monkeypatch):
     monkeypatch.setattr(penalty, "FEW_FROM", 100)
     taken, run = [], penalty.run_cheaply
 
-    def counted(problem, take):
+    def counted(problem, take, patience):
         def step(*args):
             taken.append(args)
             return take(*args)
 
-        return run(problem, step)
+        return run(problem, step, patience)
 
     monkeypatch.setattr(penalty, "run_cheaply", counted)
     noticed = fitted(X, y)
     assert 0 < len(taken) <= 2 * penalty.WILD
-    monkeypatch.setattr(penalty, "run_cheaply", lambda problem, take: None)
+    monkeypatch.setattr(penalty, "run_cheaply", lambda *how: None)
     without = fitted(X, y)
     assert noticed.lambda_ == without.lambda_ and noticed.status_ == "converged"
     np.testing.assert_array_equal(noticed.fit_.Pi, without.fit_.Pi)

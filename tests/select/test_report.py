@@ -567,7 +567,7 @@ def no_pictures(monkeypatch):
     monkeypatch.setattr(report, "picture_files", lambda *_: dict(files))
 
 
-def test_a_promise_counts_what_was_selected_and_names_a_bound_that_holds():
+def test_a_promise_counts_what_was_selected_and_names_a_bound_that_holds(monkeypatch):
     X, y = table()
     factors = np.append(0.0, np.ones(X.shape[1] - 1))
     plain, kept = fitted(X, y), fitted(X, y, penalty_factor=factors)
@@ -577,6 +577,9 @@ def test_a_promise_counts_what_was_selected_and_names_a_bound_that_holds():
     unbound = replace(plain.selection_, pfer_bound=np.nan)
     assert promised(unbound).endswith("no bound on false selections holds here")
     assert promised(plain.selection_).endswith("false selections ≤ 1 (default: 1)")
+    with monkeypatch.context() as patch:
+        patch.setattr(wording.error_control, "DEFAULT_PFER", 2.5)
+        assert promised(plain.selection_).endswith("(default: 2.5)")
     asked = plain.selection_.asked
     by_q = replace(plain.selection_, asked=asked | dict(q=3.0))
     assert "asked for" not in promised(by_q)

@@ -19,7 +19,7 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from rvamp_nb import StabilitySelection, naive_bootstrap
 from rvamp_nb.algorithm import active
 from rvamp_nb.algorithm.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
-from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative
+from rvamp_nb.algorithm.prior import ElasticNet, Laplace, NonNegative, Prior
 from rvamp_nb.algorithm.resampling import NoResampling, Subsample, TwoPoint
 from rvamp_nb.course.survival import simulated_survival, survival_fit
 from rvamp_nb.exceptions import ReliabilityWarning
@@ -400,6 +400,43 @@ def test_cross_validation_is_refused_where_there_are_no_refits():
         fitted(X, lived, loss="survival", lambdas="cv")
     with pytest.raises(ValueError, match="give a number, or leave it out"):
         fitted(X, np.digitize(y, [-2, 2]), loss="softmax", lambdas="cv")
+
+
+class OwnPenalty(Prior):
+    """The Lasso's."""
+
+    def inner(self, field, Q_hat, beta):
+        """As `Prior.inner`."""
+        x = np.sign(field) * np.maximum(np.abs(field) - 1, 0) / Q_hat
+        return field * x / 2 - np.abs(x) / 2, x, (x != 0) / Q_hat
+
+
+class OwnLoss(Huber):
+    """One that exact refits do not know."""
+
+
+@pytest.mark.parametrize(
+    "options, fit, words",
+    [
+        (dict(lambdas="cv", prior=OwnPenalty()), {}, "not OwnPenalty; give a number"),
+        (dict(lambdas="cv", loss=OwnLoss()), {}, "not OwnLoss; give a number"),
+        (
+            dict(lambdas="cv", loss=OwnLoss()),
+            dict(sample_weight=np.linspace(1, 2, M), groups=np.arange(M) // 2),
+            "not OwnLoss; give a number",
+        ),
+        (dict(loss="survival", prior=OwnPenalty(), n_resamples=10), {}, "OwnPenalty: "),
+    ],
+)
+def test_a_model_without_exact_refits_is_refused_by_its_own_name(options, fit, words):
+    X, y = table(wild=0)
+    if options.get("loss") == "survival":
+        y = np.column_stack([np.arange(M) % 2, np.exp(y / 9)])
+    with pytest.raises(ValueError, match=words) as refusal:
+        fitted(X, y, fit=fit, **options)
+    message = str(refusal.value)
+    assert message.startswith("lambdas='cv': ") == ("lambdas" in options)
+    assert "Laplace, ElasticNet and NonNegative" in message or "Lasso" in message
 
 
 # Refits in the answer -----------------------------------------------------------------

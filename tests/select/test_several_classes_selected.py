@@ -393,15 +393,15 @@ def group_refits(columns, index, bars, labels, counts):
     x = z = np.zeros((len(counts), Z.shape[1], labels.shape[1]))
     L = np.linalg.norm(Z, 2) ** 2 / 2
     for k in range(600):
-        scores = np.einsum("mn,bnk->bmk", Z, z)
+        scores = Z @ z
         P = np.exp(scores - scores.max(-1, keepdims=True))
         P /= P.sum(-1, keepdims=True)
-        new = z - np.einsum("mn,bmk->bnk", Z, counts[..., None] * (P - labels)) / L
-        length = np.sqrt(np.einsum("gn,bnk->bg", member, new**2))
+        new = z - Z.T @ (counts[..., None] * (P - labels)) / L
+        length = np.sqrt((member @ new**2).sum(-1))
         shrunk = np.maximum(1 - bars / L / np.maximum(length, 1e-300), 0)
         new = new * shrunk[:, index, None]
         z, x = new + (k % 100) / (k % 100 + 3) * (new - x), new
-    return (np.einsum("gn,bnk->bg", member, x**2)[:, :-1] > 0).mean(0)
+    return ((member @ x**2).sum(-1)[:, :-1] > 0).mean(0)
 
 
 def test_groups_of_columns_with_classes_are_as_by_refits():
