@@ -821,7 +821,7 @@ class OneCurvature:
         self.x_fit = np.append(fit.mean, fit.intercept)[with_ones]
         X = p.A[:, with_ones]
         slope, curvature = loss.derivatives(p.y, X @ self.x_fit + offset)
-        H = (X.T * (p.counts.mean * weight * curvature)) @ X
+        H = mirrored(half_gram(X.T, p.counts.mean * weight * curvature))
         self.H_x_fit = H @ self.x_fit
         # Q, the precision of all messages, is above 0 for a column without curvature
         diagonal = np.diag(H)
