@@ -125,7 +125,7 @@ class KroneckerFactor:
 
     def __rmatmul__(self, v):
         product = self.X.T @ v.reshape(-1, len(self.X), self.d)
-        return product.reshape(len(product), -1)
+        return product.reshape(-1, self.shape[1])
 
 
 def _as_factor(X, d):
