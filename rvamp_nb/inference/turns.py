@@ -125,7 +125,7 @@ class KroneckerFactor:
 
     def __rmatmul__(self, v):
         product = self.X.T @ v.reshape(-1, len(self.X), self.d)
-        return product.reshape(len(product), -1)
+        return product.reshape(-1, self.shape[1])
 
 
 def _as_factor(X, d):
@@ -831,7 +831,7 @@ class OneCurvature:
         self.x_fit = np.append(fit.mean, fit.intercept)[with_ones]
         X = p.A[:, with_ones]
         slope, curvature = loss.derivatives(p.y, X @ self.x_fit + offset)
-        H = (X.T * (p.counts.mean * weight * curvature)) @ X
+        H = mirrored(half_gram(X.T, p.counts.mean * weight * curvature))
         self.H_x_fit = H @ self.x_fit
         # Q, the precision of all messages, is above 0 for a column without curvature
         diagonal = np.diag(H)
