@@ -688,8 +688,8 @@ def _solve_plan(args, pilot):
     Return the answer of `plan_study`, and a list of what `predict_study` says of fewer
     and more rows; with a pilot, (n, N), it is empty.
     """
-    question = _take(args, "features effects size noise").values()
-    errors = _take(args, "pfer bound")
+    question = args.features, args.effects, args.size, args.noise
+    errors = dict(pfer=args.pfer, bound=args.bound)
     limits = _take(args, "power threshold max_rows")
     try:
         study = rvamp_nb.plan_study(*question, pilot=pilot, **errors, **limits)
@@ -699,8 +699,9 @@ def _solve_plan(args, pilot):
     if pilot is not None:
         return study, sizes
     errors["threshold"] = study.threshold
-    for share in (0.25, 0.5, 0.75, 1, 1.5, 2):  # of the rows that are needed
-        rows = max(int(study.rows * share), 4)
+    # shares of the rows that are needed: what fewer would miss, what more would find
+    for share in (0.25, 0.5, 0.75, 1, 1.5, 2):
+        rows = max(int(study.rows * share), 4)  # the fewest that can be predicted
         sizes.append(rvamp_nb.predict_study(rows, *question, **errors))
     return study, sizes
 
