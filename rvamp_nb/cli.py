@@ -403,11 +403,11 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
-_TABLE_ARGUMENTS = (  # of `prepare_table`: what a column is, and its gaps
+# of `prepare_table`, and of `StabilitySelection`
+_TABLE_ARGUMENTS = (
     "target time event entry positive id groups strata weights offset exposure trials"
     " matched drop keep categorical missing na lod"
 )
-# of `StabilitySelection`
 _SELECTOR_ARGUMENTS = "loss threshold pfer q bound intercept accuracy n_resamples"
 
 
@@ -442,8 +442,7 @@ def _read_request(args):
     _check_options(args)
     frame, where, joined = _read_files(args)
     roles = _take(args, _TABLE_ARGUMENTS)
-    roles["reference"] = dict(args.reference)  # pairs (column, level)
-    roles["ordered"] = dict(args.ordered)
+    roles.update(reference=dict(args.reference), ordered=dict(args.ordered))
     if roles["id"] is None:
         roles["id"] = _find_id(args, frame, roles)
     table = frames.prepare_table(frame, where=where, typed=_in_shell, **roles)
