@@ -403,11 +403,11 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
-_TABLE_ARGUMENTS = (  # of `prepare_table`: what a column is, and its gaps
+# of `prepare_table`, and of `StabilitySelection`
+_TABLE_ARGUMENTS = (
     "target time event entry positive id groups strata weights offset exposure trials"
     " matched drop keep categorical missing na lod"
 )
-# of `StabilitySelection`
 _SELECTOR_ARGUMENTS = "loss threshold pfer q bound intercept accuracy n_resamples"
 
 
@@ -442,8 +442,7 @@ def _read_request(args):
     _check_options(args)
     frame, where, joined = _read_files(args)
     roles = _take(args, _TABLE_ARGUMENTS)
-    roles["reference"] = dict(args.reference)  # pairs (column, level)
-    roles["ordered"] = dict(args.ordered)
+    roles.update(reference=dict(args.reference), ordered=dict(args.ordered))
     if roles["id"] is None:
         roles["id"] = _find_id(args, frame, roles)
     table = frames.prepare_table(frame, where=where, typed=_in_shell, **roles)
@@ -688,8 +687,8 @@ def _solve_plan(args, pilot):
     Return the answer of `plan_study`, and a list of what `predict_study` says of fewer
     and more rows; with a pilot, (n, N), it is empty.
     """
-    question = _take(args, "features effects size noise").values()
-    errors = _take(args, "pfer bound")
+    question = args.features, args.effects, args.size, args.noise
+    errors = dict(pfer=args.pfer, bound=args.bound)
     limits = _take(args, "power threshold max_rows")
     try:
         study = rvamp_nb.plan_study(*question, pilot=pilot, **errors, **limits)
@@ -699,8 +698,9 @@ def _solve_plan(args, pilot):
     if pilot is not None:
         return study, sizes
     errors["threshold"] = study.threshold
-    for share in (0.25, 0.5, 0.75, 1, 1.5, 2):  # of the rows that are needed
-        rows = max(int(study.rows * share), 4)
+    # shares of the rows that are needed: what fewer would miss, what more would find
+    for share in (0.25, 0.5, 0.75, 1, 1.5, 2):
+        rows = max(int(study.rows * share), 4)  # the fewest that can be predicted
         sizes.append(rvamp_nb.predict_study(rows, *question, **errors))
     return study, sizes
 

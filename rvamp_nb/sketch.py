@@ -121,7 +121,7 @@ def _first_coefficients(density, most):
             is_number = isinstance(name, int)
             labels.append(f"coefficient {name}" if is_number else str(name))
     probabilities = [None] * n_shown
-    if density.atom is not None:  # how often a coefficient is 0
+    if density.atom is not None:  # the probability of 0, of a density with Π
         probabilities = 1 - np.atleast_1d(density.atom)[:n_shown]
     sds = np.atleast_1d(density.std)
     columns = zip(labels, probabilities, means[:n_shown], sds[:n_shown])
@@ -170,13 +170,13 @@ def _draw_curve(pdf, shown, colour):
             return 3 + (WIDE - 6) * (x - low) / (high - low)
         return WIDE / 2
 
-    x = np.linspace(low, high, 121)
-    y = 0 * x
+    x = np.linspace(low, high, 121)  # about a point for each pixel
+    density = 0 * x
     if shown.sd > 0:
-        y = np.nan_to_num(pdf(x))
-    peak = y.max() or 1.0
-    heights = HIGH - (HIGH - 3) * Pi * y / peak  # in pixels from the upper edge
-    points = [f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, heights)]
+        density = np.nan_to_num(pdf(x))
+    peak = density.max() or 1.0
+    below_edge = HIGH - (HIGH - 3) * Pi * density / peak  # pixels from the upper edge
+    points = [f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, below_edge)]
     curve = f'<polyline points="{" ".join(points)}" stroke-width="1.6"/>'
     # SVG's M moves to a place, V draws down to a height, v up by one
     bar = f"M{pixel(0):.1f},{HIGH}v{-(HIGH - 3) * (1 - Pi):.1f}"

@@ -113,6 +113,7 @@ def renamed(function: _T) -> _T:
     """Return the function with a refusal of the names that its arguments had in 0.3.0
     or 0.4.0: a TypeError that says what to write now.
 
+    >>> from rvamp_nb.typing import renamed
     >>> @renamed
     ... def fit(A, loss="squared"):
     ...     return loss

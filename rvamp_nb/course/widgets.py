@@ -126,29 +126,29 @@ def explorer_table(fits, start, shown, names, unit=1.0):
     """
     unit = np.broadcast_to(unit, len(shown)) * 1.0
     at_penalty, at_size, at_law = start
-    first = fits[at_penalty, at_size, at_law]
+    first_fit = fits[at_penalty, at_size, at_law]
     fits_along_path = fits[:, at_size, at_law]
     lams = [np.max(p1(fit, shown).prior.lam) for fit in fits_along_path]
     means, covariances = _joint_normals(fits_along_path, shown, unit)
     messages = [_message_on_scale(fit, shown, unit) for fit in fits.flat]
-    laws = [_penalty(fit, shown, unit) for fit in fits[at_penalty, at_size]]
+    penalties = [_penalty(fit, shown, unit) for fit in fits[at_penalty, at_size]]
     taus = [fit.problem.counts.mean for fit in fits[at_penalty, :, at_law]]
     beta = None  # infinity, which JSON does not have
-    if np.isfinite(first.problem.beta):
-        beta = float(first.problem.beta)
+    if np.isfinite(first_fit.problem.beta):
+        beta = float(first_fit.problem.beta)
     return dict(
         names=list(map(str, names)),
         beta=beta,  # inverse temperature
         start=list(map(int, start)),
         lams=(np.array(lams) / lams[at_penalty]).tolist(),  # (L,), relative to start
         lamNames=[f"{lam:.3g}" for lam in lams],
-        positive=bool(p1(first, shown).prior.positive),  # no coefficient below 0
-        penalties=laws,  # D of them
+        positive=bool(p1(first_fit, shown).prior.positive),  # none below 0
+        penalties=penalties,  # D dicts of `_penalty`
         messages=_packed(messages),  # (L, T, D, n, 3), for the densities p̄₁
         means=_packed(means),  # (L, n), for the joint density p̄₂
         covariances=_packed(covariances),  # (L, n (n + 1) / 2)
         taus=list(map(float, taus)),  # (T,), mean counts
-        drawn=[len(law["weights"]) > 1 for law in laws],  # (D,): is a penalty drawn?
+        drawn=[len(law["weights"]) > 1 for law in penalties],  # (D,): is one drawn?
     )
 
 # %% ../../nbs/workshop/widgets.ipynb #x62step1

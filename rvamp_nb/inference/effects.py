@@ -762,7 +762,7 @@ def _loss_of(fit):
     return loss.plain.name or type(loss.plain).__name__.lower()
 
 # %% ../../nbs/course/56_effects.ipynb #27ef1ab1
-def _check_table(A, y, loss, n_columns):
+def _check_target(A, y, loss, n_columns):
     """Refuse (TypeError, ValueError) a table and target whose standard errors would be
     wrong: survival times as counts, shares in place of labels, or too few rows.
 
@@ -862,13 +862,13 @@ def _why_none(pull, status, slope):
     return f"debiased_effects: no column has an interval ({pull}; {seen}){remedy}"
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
-def _check_fit(fit, level):
+def _check_can_debias(fit, level):
     """Return the level of intervals as a float. Refuse (TypeError, ValueError) what has
     no debiased effects, with a remedy.
 
     Refused are, in this order, what is no `Fit`, another loss, a fit that has not
     converged, one with resampling or at finite beta, another prior, and a table that
-    `_check_table` refuses.
+    `_check_target` refuses.
     """
     level = check_number("debiased_effects", "level", level, 0, 1)
     name = _loss_of(fit)
@@ -903,7 +903,7 @@ def _check_fit(fit, level):
             f" PoissonLoss, not {type(fit.prior).__name__} and"
             f" {type(loss.plain).__name__}"
         )
-    _check_table(A, y, loss, len(fit.mean))
+    _check_target(A, y, loss, len(fit.mean))
     return level
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0029
@@ -1021,7 +1021,7 @@ def debiased_effects(
     >>> print(found.ci_low[2].round(-1), found.ci_high[2].round(-1))
     420.0 690.0
     """
-    level = _check_fit(fit, level)
+    level = _check_can_debias(fit, level)
     fit = with_clusters(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]
     names = _names_of(names, fit)

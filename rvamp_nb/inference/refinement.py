@@ -217,29 +217,20 @@ class Samples:
         `LEAST_EXACT`, where refits are made by turns and these are used up.
         """
         n_exact, n_settled, n_few = sizes
-        with threads(self.fit.problem.A):
-            if self.turns:
-                self._grow_by_turns(n_settled, n_few)
-            self._grow_exact(n_exact, progress)
-
-    def _grow_by_turns(self, n_settled, n_few):
-        """Make resamples by turns until `settled` and `few` have so many."""
+        A = self.fit.problem.A
         size = self._batch_size()
-        for numbers in _batches(self.settled.shape[0], n_settled, size):
-            self._add_by_turns(numbers, settle=True)
-        for numbers in _batches(self.few.shape[0], n_few, size):
-            self._add_by_turns(numbers, settle=False)
-
-    def _grow_exact(self, n_exact, progress):
-        """Make exact refits until there are n_exact, or no turns are left for more."""
-        at_once = SIDE
-        if isinstance(self.refit, ExactByTurns):
-            at_once = self._batch_size()
-        missing = range(self.exact.shape[0], n_exact)
-        for numbers in in_turn(self.fit.problem.A, missing, progress, at_once):
-            if self.out_of_turns and self.exact.shape[0] >= LEAST_EXACT:
-                break
-            self._add_exact(numbers)
+        with threads(A):
+            if self.turns:
+                for numbers in _batches(self.settled.shape[0], n_settled, size):
+                    self._add_by_turns(numbers, settle=True)
+                for numbers in _batches(self.few.shape[0], n_few, size):
+                    self._add_by_turns(numbers, settle=False)
+            n_now = self.exact.shape[0]
+            at_once = size if isinstance(self.refit, ExactByTurns) else SIDE
+            for numbers in in_turn(A, range(n_now, n_exact), progress, at_once):
+                if self.out_of_turns and numbers.start >= LEAST_EXACT:
+                    break
+                self._add_exact(numbers)
 
     def _batch_size(self):
         """Return how many resamples are turned side by side: `SIDE_BY_SIDE` numbers of

@@ -481,20 +481,15 @@ class _Blocks:
         have their own centers and scales. The last column may be one of ones, which the
         source lacks: it is not read, but added by `as_block` (intercept=True).
         """
-        options = dict(
-            center=self.center,
-            scale=self.scale,
-            intercept=self.intercept,
-            row_scale=self.row_scale,
-        )
+        options = dict(center=self.center, scale=self.scale, intercept=self.intercept)
+        options["row_scale"] = self.row_scale
         if not self.axis:
             options["row_scale"] = _part_of(self.row_scale, j)
             return j, options
         last = j.stop - 1 if isinstance(j, slice) else j[-1]
         options["intercept"] = bool(last == self.source.shape[1])
-        # a slice may end beyond the source, numbers may not
         if options["intercept"] and not isinstance(j, slice):
-            j = j[:-1]
+            j = j[:-1]  # a slice may end beyond the source, numbers may not
         options["center"] = _part_of(self.center, j)
         options["scale"] = _part_of(self.scale, j)
         return j, options

@@ -83,6 +83,16 @@ def _replace_zeros(size):
     return np.where(size == 0, 1.0, size)
 
 
+def _sums_of_whole_columns(X):
+    """Return the fields of `_ColumnSums` for a chunk X of whole columns, (M, n), (n,)
+    each, to be joined, and nothing to be added, for `map_chunks`.
+    """
+    (largest,), (mean,) = _largest_and_mean(X, len(X))
+    size = _replace_zeros(largest[:, 0])
+    total, squares, _ = sums_about(X, mean, size)
+    return (size, mean, total, squares), ()
+
+
 def _sums_of_chunks(A):
     """Compute the `_ColumnSums` of a table in chunks.
 
@@ -92,14 +102,7 @@ def _sums_of_chunks(A):
     here for columns that lie side by side, and adds those of the second.
     """
     if A.axis:
-
-        def sum_columns(X):
-            (largest,), (mean,) = _largest_and_mean(X, len(X))
-            size = _replace_zeros(largest[:, 0])
-            total, squares, _ = sums_about(X, mean, size)
-            return (size, mean, total, squares), ()
-
-        joined, _ = A.map_chunks(sum_columns)
+        joined, _ = A.map_chunks(_sums_of_whole_columns)
         return _ColumnSums(*joined)
 
     def sum_rows(X, mean, size):
