@@ -459,13 +459,16 @@ def _grow_faces(p, going, at, pull, in_use, least):
 
 
 def _solve_on_columns(p, z, used, sign):
-    """Solve b refits on the columns of a `_Many`, in place, by Newton steps on faces
-    that grow; return a mask of those that reach their minimum, (b,).
+    """Solve b refits on the columns of a `_Many` by Newton steps on faces that grow;
+    return a mask of those that reach their minimum, (b,).
 
     z, (b, n), are the coefficients, `used` a mask of those that may differ from 0 (the
-    face of a refit), and `sign` their signs. In a turn each refit that is not solved
-    takes in columns that violate their optimality condition, if its face is nearly
-    solved, and then takes a Newton step; solved ones are left out.
+    face of a refit), and `sign` their signs. All three are changed in place.
+
+    In a turn each refit that is not solved takes in columns that violate their
+    optimality condition, if it is calm (its last step changed no sign), and then takes
+    a Newton step. It is solved when it is calm, no column enters, and those in use meet
+    their conditions up to rounding; solved refits leave the arrays of p.
     """
     solved = np.full(len(z), z.size == 0)
     if not z.size:
@@ -502,8 +505,12 @@ def _solve_on_columns(p, z, used, sign):
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe2
 def _minimise_on_face(p, b, columns, v):
-    """Minimise the objective of refit b by its coefficients of some columns, (n,),
-    from v on and with the signs of v; return None where that does not converge.
+    """Minimise the objective of refit b of a `_Many` over the coefficients of its face,
+    from v on, (n,); return them, or None where that does not converge.
+
+    The face are the columns whose coefficients are not 0, (n,) ints. While these keep
+    the signs of v the penalty t |x| + k x^2 / 2 is smooth, and Newton's steps with the
+    Hessian G need no search. G is factored anew only where steps shrink slowly.
     """
     X = p.X[columns]
     y = p.y[b]
@@ -714,12 +721,12 @@ def _solve_in_batches(p, likely, start):
 
 
 def refit(table, counts, factor, likely=None, start=None):
-    """Solve b refits of a `UnitTable` (`general-refit`), with counts, (b, M), >= 0 and
-    both penalties of each column multiplied by `factor`, (b, N) or (b, 1), > 0; return
-    them as `Refitted`.
+    """Solve b refits of a `UnitTable` (`general-refit`); return them as `Refitted`, in
+    the caller's units.
 
-    `likely`, (N,) bool, are columns to try first, and `start`, (b, N), is where to
-    begin: they save time, and the answer is the same in all digits.
+    counts, (b, M), are >= 0. `factor`, (b, N) or (b, 1), > 0, multiplies the penalties
+    t and k of each column. `likely`, (N,) bool, are columns to try first, and `start`,
+    (b, N), is where to begin: they save time, and the answer is the same in all digits.
 
     A refit is sure where its conditions are met to 1e-10 and no unused column ties with
     its penalty. A gap is relative to the column's penalty plus the largest pull that a

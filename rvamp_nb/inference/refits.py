@@ -407,21 +407,24 @@ ANNOUNCED = 30  # seconds without a bar
 
 
 def in_turn(A, numbers, progress, side=SIDE):
-    """Yield pieces of numbers, a range of refits, that are made side by side: at most
-    `side`, or all for a table in chunks, as each piece reads the table.
+    """Yield pieces of numbers, a range of refits, that are made side by side, and print
+    how long the others will take.
 
-    With `progress`, but where no bar is shown, print once how long the rest will take.
+    A piece has `side` refits, or fewer where their counts would take more memory than
+    `AT_ONCE` numbers, but 10 at least. Of a table A in chunks all are one piece, as
+    each piece reads the table. The line is printed once, after the first piece, with
+    `progress` where no bar is shown, and only if they take longer than `ANNOUNCED`.
     """
     size = max(10, min(side, int(AT_ONCE // len(A))))
     if isinstance(A, ChunkedTable):
         size = max(len(numbers), 1)
     announces = progress and not is_interactive()
     start = time.perf_counter()
-    for done in range(0, len(numbers), size):
-        if announces and done == size:  # the first piece tells the speed
+    for n_made in range(0, len(numbers), size):
+        if announces and n_made == size:  # the first piece shows the speed
             elapsed = time.perf_counter() - start
-            rest = elapsed * (len(numbers) / done - 1)
-            if rest > ANNOUNCED:
-                state = f"{done} of {len(numbers)} refits are made, the others take"
-                print(f"{state} some {rest:.0f} seconds", file=sys.stderr)
-        yield numbers[done : done + size]
+            seconds_left = elapsed * (len(numbers) / n_made - 1)
+            if seconds_left > ANNOUNCED:
+                state = f"{n_made} of {len(numbers)} refits are made, the others take"
+                print(f"{state} some {seconds_left:.0f} seconds", file=sys.stderr)
+        yield numbers[n_made : n_made + size]

@@ -155,6 +155,13 @@ class Softmax(Loss):
         d = self.basis.shape[1]
         return np.repeat(self.samples(values).mean(-1), d, axis=-1)
 
+    def proximal(self, y: Array, omega: Array, cV: Array) -> Array:
+        """See `Loss.proximal`, for cV that are the same for all rows of a sample."""
+        B = self.basis.astype(omega.dtype)
+        v = self.samples(np.broadcast_to(cV, omega.shape))[..., :1]
+        a = (self.samples(omega) + v * self.samples(y)) @ B.T
+        return (softmax_prox(a, v) @ B).reshape(omega.shape)
+
 # %% ../../nbs/course/61_several_classes.ipynb #c6100026
 LOST = 0.05  # of the resamples, at most, may have no member of a class
 

@@ -1337,8 +1337,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "the one curvature is that of all rows, and not of those drawn on average",
-        "(X.T * (p.counts.mean * weight * curvature)) @ X",
-        "(X.T * (weight * curvature)) @ X",
+        "half_gram(X.T, p.counts.mean * weight * curvature)",
+        "half_gram(X.T, weight * curvature)",
         "tests/inference/test_turns.py::test_of_many_rows_one_curvature_is_nearly_the_refit",
     ),
     Sabotage(

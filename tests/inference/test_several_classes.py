@@ -147,6 +147,8 @@ def test_both_minima_are_one():
     f = class_fits(loss, y.ravel(), g.reshape(1, -1), cV[None], g.reshape(1, -1))[0]
     slope, _ = loss.derivatives(y.ravel(), f)
     np.testing.assert_allclose(f + cV * slope, g.ravel(), atol=1e-12)
+    by_prox = loss.proximal(y.ravel(), g.ravel(), cV)
+    np.testing.assert_allclose(by_prox, f, atol=1e-12)
 
 
 @pytest.mark.parametrize("counts", [HALF, Poisson(1.0)])
