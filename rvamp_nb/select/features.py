@@ -20,14 +20,9 @@ from scipy.spatial import cKDTree
 
 from ..algorithm.prior import Penalty
 from .readers import meant
+from ..tables import standardize as scaling
 from ..tables.chunked import CHUNK_NUMBERS, chunk_axis, scale_rows
 from ..tables.dispatch import as_chunked
-from rvamp_nb.tables.standardize import (
-    along,
-    project_out,
-    subtract_columns,
-    weighted_unit_columns,
-)
 from ..validation import collected, format_list, kind_of
 
 # %% ../../nbs/workshop/features.ipynb #72000006
@@ -646,7 +641,7 @@ def _standardise_columns(X, names, rows, within, intercept):
     not count (of survival times, what differs between strata), and returns a new one. A
     ValueError for a column that is not finite, or if none varies.
     """
-    unit = weighted_unit_columns(X, rows.weight, centred=intercept)
+    unit = scaling.weighted_unit_columns(X, rows.weight, centred=intercept)
     check_finite(X, unit.scale, names)
     if within is not None:
         A = within(unit.A)
@@ -671,11 +666,11 @@ def _merge_in_chunks(A, merged, turn, kept, row_weight):
     copies = merged.copies
     if len(first) == A.shape[1]:
         return A
-    explained = along(A, kept, row_weight)
+    explained = scaling.along(A, kept, row_weight)
     apart = explained[:, first] * copies - (turn @ explained.T).T
     A = A.take_columns(first).with_options(scale=A.scale[first] / copies)
     if np.abs(apart).max(initial=0) > NEAR:
-        A = subtract_columns(A, merged.where[kept], apart)
+        A = scaling.subtract_columns(A, merged.where[kept], apart)
     return A
 
 
@@ -715,7 +710,7 @@ def prepare_columns(
         A = A.with_options(scale=np.where(explained, np.inf, A.scale * length))
     seen = A  # of a penalised column what no other explains
     if len(kept):
-        seen = project_out(A, kept, rows.weight)
+        seen = scaling.project_out(A, kept, rows.weight)
     seen = as_weighed(seen, rows.weight)
     together = np.full(len(names), -1)
     if groups is not None:

@@ -26,13 +26,8 @@ from ..exceptions import ConvergenceWarning
 from ..sketch import as_page
 from ..typing import Array, ArrayLike, DataFrame, renamed
 from ..validation import check_array, check_number, check_size, format_list
-from . import pilots
-from .error_control import (
-    BOUNDS,
-    DEFAULT_PFER,
-    DEFAULT_THRESHOLD,
-    resolve_error_control,
-)
+from . import error_control, pilots
+from .error_control import BOUNDS, DEFAULT_PFER, DEFAULT_THRESHOLD
 from .pilots import PLAN_THRESHOLDS
 
 __all__ = ["LOCAL_LOSS", "Pilot", "Study", "pilot_of", "plan_study", "predict_study"]
@@ -200,7 +195,7 @@ def predict_study(
     spectrum = None
     if pilot is not None:
         spectrum = _check_pilot(pilot, n_features).spectrum(rows)
-    threshold, pfer, q, _ = resolve_error_control(
+    threshold, pfer, q, _ = error_control.resolve_error_control(
         n_features, rows / 6, threshold, pfer, bound=bound
     )
     start = near and near.evolution
@@ -301,7 +296,7 @@ def _reachable_thresholds(n_features, n_effects, power, thresholds, pfer, bound,
     reached = []
     limits = []
     for threshold in thresholds:
-        threshold, _, q, _ = resolve_error_control(
+        threshold, _, q, _ = error_control.resolve_error_control(
             n_features, np.inf, threshold, pfer, bound=bound
         )
         q_needed = pilots.q_needed(power, n_effects, threshold, alike)

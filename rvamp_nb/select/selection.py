@@ -946,6 +946,8 @@ def _located_columns(selection, which):
 
 # %% ../../nbs/workshop/selection.ipynb #83eff004
 RISEN = 1.25  # times the smallest error, where the walk ends
+# half as far from 1: .81 of the steps of six selections with effects, but one estimate
+# moves by .2 of the largest; twice: 1.26 of the steps, and the same estimates
 NEARLY_NONE = 1e-5  # of the largest penalty of the path: that of counts
 
 
