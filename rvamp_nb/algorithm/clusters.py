@@ -83,34 +83,37 @@ def _columns_in_clusters(prior: RotatedMessage, rows, A, *_):
 
 
 def _to_columns(solved, message, inputs):
-    """Turn a `Coupled` in the coordinates of clusters back to those of their columns.
+    """Turn a `Coupled` in the coordinates x' of clusters back to the coefficients
+    x = J x' of their columns; return a `Coupled` whose message to the prior is a
+    `BlockNatural`.
 
     `message` is the `RotatedMessage` to the coupling: B clusters of each size d have
-    columns (B, d) in `members` and matrices J, (B, d, d), in `turns`. `inputs` is the
-    `CavityInput` of all columns in clusters, in the order of `members`. Single columns
-    keep their moments and messages; those of clusters are from `_message_to_columns`.
+    columns (B, d) in `members`, and J and its inverse, (B, d, d) each, in `turns`.
+    `inputs` is the `CavityInput` of all columns in clusters, one cluster after the
+    other in the order of `members`. Single columns keep their moments and messages.
     """
     x = Moments(*[values.copy() for values in solved.x[:3]])  # mean, chi, var
     h = solved.to_prior.h.copy()
     layout = message.layout
-    # lists by size: single columns, if there are any, are the first size and stay
+    # lists of blocks, size by size: single columns, of the size 1, come first if there
+    # are any, and stay; the sizes of clusters are appended in the loop
     n_kept = len(layout.members) - len(message.members)
     single = BlockNatural.of(solved.to_prior, layout)
     precisions = layout.blocks(single.Q_hat)[:n_kept]
     noises = layout.blocks(single.chi_hat)[:n_kept]
-    start = 0  # number of a size's first column in `inputs`
+    start = 0  # where the columns of a size begin in `inputs`
     for columns, turn in zip(message.members, message.turns):
-        numbers = start + np.arange(columns.size).reshape(columns.shape)
+        places = start + np.arange(columns.size).reshape(columns.shape)
         start += columns.size
         field, response, covariance = _message_to_columns(
-            inputs.of(numbers), turn, message.r[columns], message.T[columns]
+            inputs.of(places), turn, message.r[columns], message.T[columns]
         )
         h[columns] = field.mean
         precisions.append(field.Sigma)
         noises.append(field.noise)
-        mean = times(turn[0], x.mean[columns])
-        moments = mean, diagonal(response), diagonal(covariance)
-        _put_entries(x, columns, moments)
+        J, _ = turn
+        mean = times(J, x.mean[columns])
+        _put_entries(x, columns, (mean, diagonal(response), diagonal(covariance)))
     to_prior = BlockNatural(layout.flat(precisions), h, layout.flat(noises), layout)
     return solved._replace(x=x, to_prior=to_prior)
 
@@ -255,7 +258,8 @@ class ClusteredPrior(Prior):
         return Pi, step.x._replace(mean=mean, var=var)
 
     def message(self, incoming, data_precision):
-        """Compute the prior's answer to the `BlockNatural` message `incoming`.
+        """Compute the prior's answer to the `BlockNatural` message `incoming`;
+        data_precision, (N,), is for `message_to_coupling`.
 
         All N columns are first treated one by one. Then the moments and messages of
         those in clusters are replaced, in place, by those from their small Lassos. The
@@ -278,7 +282,7 @@ class ClusteredPrior(Prior):
             turns.append(solved.turn)
             _put_entries(x, columns, solved.moments)
             _put_entries(view, columns, solved.view)
-            # a cluster is in R: its message has no natural view
+            # a cluster is in R: off S the natural view, Q_hat, h and chi_hat, is 0
             in_R = Mixed(False, 0.0, 0.0, 0.0, *solved.view)
             _put_entries(mixed, columns, in_R)
             ridge[columns] = 0

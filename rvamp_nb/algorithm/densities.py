@@ -249,12 +249,8 @@ class P1(_AtPoints, ShownDensity):
         # the quantile at each penalty alone: that of the average lies between these
         field = terms.h + terms.s * ndtri(q)
         ends = _soft(field, terms.t, self.prior.positive) / terms.Q
-
-        def below(x):
-            return self.below(x, q.ndim)
-
-        quantiles = halved(ends.min(0), ends.max(0), q, below)  # in the unit 1
-        return quantiles * _append_axes(self.unit, q.ndim)
+        quantiles = halved(ends.min(0), ends.max(0), q, lambda x: self.below(x, q.ndim))
+        return quantiles * _append_axes(self.unit, q.ndim)  # they are in the unit 1
 
     @np.errstate(under="ignore")
     def pdf(self, x: ArrayLike) -> Array:
@@ -783,23 +779,25 @@ class _Products(NamedTuple):
     F (n, N).
 
     In the prior's message to the coupling, `Mixed`, the k coefficients in S have the
-    natural view. All others have responses D and noises T, which are 0 on S.
+    natural view. All others have responses D and noises T, which are 0 on S: they join
+    the functionals with the rows A x, and with each other.
     """
 
-    F_S: np.ndarray  # (n, k), their columns in S
-    F_D: np.ndarray  # (n, M), F Di(D) A'
-    F_T: np.ndarray  # (n, M), F Di(T) A'
+    F_S: np.ndarray  # (n, k), the columns of F in S
+    F_D: np.ndarray  # (n, M), F Di(D) A': common response of F x and A x
+    F_T: np.ndarray  # (n, M), F Di(T) A': covariance of F r and A r
     own_D: np.ndarray  # (n, n), F Di(D) F'
     own_T: np.ndarray  # (n, n), F Di(T) F'
 
 
 def _multiply_functionals(A, prior, F):
-    """Compute the `_Products` of functionals F, (n, N), or of single coefficients, by
-    their numbers (n,). A is (M, N), and prior the `Mixed` message to the coupling.
+    """Compute the `_Products` of functionals F, (n, N), with the table A, (M, N), and
+    the prior's `Mixed` message to the coupling. F may also be the numbers of single
+    coefficients, (n,).
     """
     if F.ndim == 1:
         return _multiply_coefficients(A, prior, F)
-    # one pass over the table for both products
+    # one pass over the table for both products, stacked: (2 n, N) A' is (2 n, M)
     n = len(F)
     both = (A @ np.concatenate([F * prior.D, F * prior.T]).T).T
     return _Products(
@@ -824,12 +822,14 @@ def _multiply_coefficients(A, prior, i):
     )
 
 # %% ../../nbs/workshop/densities.ipynb #65cafa1d
-def _wide(A, prior, likelihood, F):
-    """Compute Cov(F x) across resamples and F Lambda_x^{-1} F', (n, n) each, in the
-    mixed view, for M < N. F are functionals (n, N), or numbers of coefficients (n,).
+def _covariances_wide(A, prior, likelihood, F):
+    """Compute Cov(F x) across resamples and F Lambda_x^{-1} F', (n, n) each, by the
+    M x M form, for M < N. F are functionals (n, N), or numbers of coefficients (n,); A
+    is (M, N), and `prior` and `likelihood` are the `Mixed` and the `Natural` message to
+    the coupling.
 
     The coupling is linear in the fields h_S on S, the means r on R and the fields h_u
-    of the rows. With the derivatives L_S, (n, k), and L_u, (n, M),
+    of the rows. With the derivatives L_S, (n, k), of F x by h_S and L_u, (n, M), by h_u
 
         F x = L_S h_S + L_u (h_u - A_R r) + F_R r.
 
@@ -843,19 +843,23 @@ def _wide(A, prior, likelihood, F):
     """
     prior = at_most_2M(A, prior)
     wide = wide_matrices(A, prior, likelihood)
-    F_S, F_D, F_T, own_D, own_T = _multiply_functionals(A, prior, F)
+    products = _multiply_functionals(A, prior, F)
+    F_S = products.F_S
+    F_D = products.F_D
     L_S = F_S @ wide.Sigma_S - F_D @ wide.J
     L_u = F_S @ wide.J.T + F_D @ (wide.Sigma_R - wide.J @ wide.B.T)
-    noise_u = np.diag(likelihood.chi_hat) + wide.noise_R  # of h_u - A_R r
-    cross = L_u @ F_T.T  # covariance of -L_u A_R r and F_R r, but for its sign
+    # across resamples: noise of h_S, of h_u - A_R r and of F_R r, and twice the
+    # covariance of the last two, which is negative
     from_S = (L_S * prior.chi_hat[prior.S]) @ L_S.T
-    across = from_S + L_u @ noise_u @ L_u.T + own_T - cross - cross.T
-    return across, L_S @ F_S.T + own_D - L_u @ F_D.T
+    noise_u = np.diag(likelihood.chi_hat) + wide.noise_R
+    cross = L_u @ products.F_T.T
+    across = from_S + L_u @ noise_u @ L_u.T + products.own_T - cross - cross.T
+    return across, L_S @ F_S.T + products.own_D - L_u @ F_D.T
 
 # %% ../../nbs/workshop/densities.ipynb #70ca5272
-def _tall(A, prior, likelihood, F):
-    """Compute Cov(F x) across resamples and F Lambda_x^{-1} F', (n, n) each, in the
-    N x N form.
+def _covariances_tall(A, prior, likelihood, F):
+    """Compute Cov(F x) across resamples and F Lambda_x^{-1} F', (n, n) each, by the
+    N x N form; arguments are those of `_covariances_wide`.
     """
     if F.ndim == 1:
         F = np.eye(A.shape[1])[F]
@@ -868,9 +872,9 @@ def _tall(A, prior, likelihood, F):
 # %% ../../nbs/workshop/densities.ipynb #b26171e1
 @np.errstate(under="ignore")
 def _covariances(fit, F):
-    """Compute the covariances of F x under p̄₂, (n, n) each: across resamples, and
-    within one, which is F Lambda_x^{-1} F' / beta. F are functionals of the
-    coefficients, (n, N), or numbers of single ones, (n,).
+    """Compute the covariances of F x under p̄₂, the Gaussian over all coefficients x,
+    (n, n) each: across resamples, and within one, which is F Lambda_x^{-1} F' / beta. F
+    are functionals of the coefficients, (n, N), or numbers of single ones, (n,).
 
     Columns in clusters and rows in groups have messages with blocks. Both are turned
     first to coordinates in which these are diagonal, and F with the columns.
@@ -892,10 +896,10 @@ def _covariances(fit, F):
         F = prior.turn(F)
     A, likelihood, _ = likelihood.uncoupled(A)  # of rows in groups, chapter 5.2
     if is_wide(A):
-        across, within = _wide(A, prior, likelihood, F)
+        across, within = _covariances_wide(A, prior, likelihood, F)
     else:
-        across, within = _tall(A, prior, likelihood, F)
-    # rounding leaves them a little unsymmetric
+        across, within = _covariances_tall(A, prior, likelihood, F)
+    # rounding leaves them a little unsymmetric; a posterior's covariance is over beta
     return (across + across.T) / 2, (within + within.T) / (2 * fit.problem.beta)
 
 # %% ../../nbs/workshop/densities.ipynb #390b6909
@@ -1092,7 +1096,8 @@ def p2(fit: Fit | Selector, rows: ArrayLike | None = None) -> P2:
     """
     fit, numbers, unit, names, mix = located(fit, rows)
     F = np.atleast_1d(numbers)
-    if mix is not None:  # combinations of the fit's columns, and none of its intercept
+    # of columns in groups: combinations of the fit's columns, and none of its intercept
+    if mix is not None:
         F = mix.toarray()
         if fit.has_intercept:
             F = np.hstack([F, np.zeros((len(F), 1))])

@@ -220,10 +220,10 @@ def _prior_gains(prior, incoming, beta):
     """Average g and g^2, with g the response of each coefficient in one resample, over
     the field and the random penalty; an array (2, N). `incoming` is `Natural`.
     """
-    total = 0.0
-    for weight, case in prior.cases():
-        total = total + weight * np.array(_gains_at_penalty(case, incoming, beta))
-    return total
+    return sum(
+        weight * np.array(_gains_at_penalty(case, incoming, beta))
+        for weight, case in prior.cases()
+    )
 
 
 def _gains_at_penalty(prior, incoming, beta):
@@ -272,11 +272,11 @@ def _factor_replicon(fit):
     mean, square = _column_gains(fit.problem, messages.to_prior)
     scale = np.where(messages.from_prior.S, mean, fit.last.x.rho_bar)
     of_x = np.maximum(square - mean**2, 0) / scale**2
-    row_gains = 0
+    row_gains = np.zeros((2, len(fit.problem.y)))  # means of g and of g^2
     for c, weight in zip(*fit.problem.counts.nodes()):
         if c > 0 and weight > 1e-14:  # a row that is not drawn has no response
             at_count = np.array(_row_gains(fit.problem, messages.to_likelihood, c))
-            row_gains = row_gains + weight * at_count
+            row_gains += weight * at_count
     row_mean, row_square = row_gains
     row_variance = np.maximum(row_square - row_mean**2, 0)
     # chi of rows that cannot be moved is kept above 0 (chapter 3.2)

@@ -130,11 +130,9 @@ class BlockNatural(NamedTuple):
     @classmethod
     def of(cls, message, layout):
         """Make it from a message of single coordinates: 0 off the diagonals."""
-        Q_hat = np.zeros(len(layout.row))
-        Q_hat[layout.diagonal] = message.Q_hat
-        chi_hat = np.zeros(len(layout.row))
-        chi_hat[layout.diagonal] = message.chi_hat
-        return cls(Q_hat, message.h, chi_hat, layout)
+        blocks = np.zeros((2, len(layout.row)))
+        blocks[:, layout.diagonal] = message.Q_hat, message.chi_hat
+        return cls(blocks[0], message.h, blocks[1], layout)
 
     @property
     def diagonal(self):
@@ -422,16 +420,47 @@ STRETCH_ALONE = STRETCH / 2  # the same in one dimension, of the nodes that weig
 # half or twice: Π of the six fits of copies moves by up to .001 or .002
 
 
-def _mean_curvature(loss, y, f, w, least, stretch=STRETCH):
-    """Average l'' over the stretch that each node stands for, (K, ...), of fits f,
-    (K, ...); the stretch extends to both sides by `least` at least.
-    """
-    mean = np.tensordot(w, f, 1)
-    var = np.tensordot(w, (f - mean) ** 2, 1)
-    s = np.maximum(stretch * np.sqrt(var), least)
-    above, _ = loss.derivatives(y, f + s)
-    below, _ = loss.derivatives(y, f - s)
-    return (above - below) / (2 * s)
+class _GroupNodes(NamedTuple):
+    """G groups of n rows, and K nodes for the noise of their predictions."""
+
+    loss: Loss
+    y: np.ndarray  # (G, n), the targets
+    omega: np.ndarray  # (K, G, n), the predictions without the pulls
+    w: np.ndarray  # (K,), weights of the nodes
+    V: np.ndarray  # (G, n, n), precision that the groups receive
+    # over how much of a fit a kinked loss's curvature is averaged, to both sides
+    stretch: float  # in standard deviations of the fit ...
+    least: float  # ... and at least
+
+    def mean_curvature(self, f):
+        """Average l'' over the stretch that each node stands for, around fits f;
+        (K, G, n) each.
+        """
+        mean = np.tensordot(self.w, f, 1)
+        var = np.tensordot(self.w, (f - mean) ** 2, 1)
+        s = np.maximum(self.stretch * np.sqrt(var), self.least)
+        above, _ = self.loss.derivatives(self.y, f + s)
+        below, _ = self.loss.derivatives(self.y, f - s)
+        return (above - below) / (2 * s)
+
+    def answers(self, c):
+        """Compute for c draws, c > 0, the pulls at all nodes, (K, G, n), their slacks
+        (I + C V)^{-1} and responses (I + C V)^{-1} C, (K, G, n, n) each; C is the
+        curvature c l''.
+        """
+        loss = self.loss
+        omega = self.omega
+        V = self.V
+        if loss.joint:  # rows that share one loss, chapter 6.1: C is a matrix
+            u, curvature = loss.joint(self.y, omega, c, V)
+            slacks = np.linalg.inv(np.eye(V.shape[-1]) + curvature @ V)
+            responses = slacks @ curvature
+            return u, slacks, responses
+        u, curvature = group_pulls(loss, self.y, omega, c, V)
+        if loss.kinked:  # nodes miss the kinks: average the curvature around each
+            curvature = c * self.mean_curvature(omega + times(V, u))
+        slacks = np.linalg.inv(_systems(V, curvature))
+        return u, slacks, slacks * curvature[..., None, :]
 
 
 class _CountMoments(NamedTuple):
@@ -443,36 +472,19 @@ class _CountMoments(NamedTuple):
     excess: np.ndarray  # (G, n, n), covariance of what is not linear in the pulls
 
 
-def _pulls_at_nodes(loss, y, omega, w, c, V, least, stretch):
-    """Compute the pulls of groups at all nodes, (K, G, n), their slacks (I + C V)^{-1}
-    and responses (I + C V)^{-1} C, (K, G, n, n) each, with C the curvature c l''.
-    Arguments are those of `_one_count`.
-    """
-    if loss.joint:  # rows that share one loss, chapter 6.1: C is a matrix
-        u, curvature = loss.joint(y, omega, c, V)
-        slacks = np.linalg.inv(np.eye(V.shape[-1]) + curvature @ V)
-        return u, slacks, slacks @ curvature
-    u, curvature = group_pulls(loss, y, omega, c, V)
-    if loss.kinked:  # nodes miss the kinks: average the curvature around each
-        f = omega + times(V, u)
-        curvature = c * _mean_curvature(loss, y, f, w, least, stretch)
-    slacks = np.linalg.inv(_systems(V, curvature))
-    return u, slacks, slacks * curvature[..., None, :]
+def _one_count(nodes, c):
+    """Compute the `_CountMoments` of the groups of `_GroupNodes`, drawn c times.
 
-
-def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
-    """Compute the `_CountMoments` of G groups of n rows, drawn c times.
-
-    Their predictions without a pull are at K nodes omega, (K, G, n), with weights w,
-    (K,). y, (G, n), are the targets, and V, (G, n, n), the precision that the groups
-    receive; least and stretch are for `_mean_curvature`. The pull is split into its
-    mean, a part linear in the noise of omega, and an excess that becomes noise of the
-    message.
+    The pull is split into its mean, a part linear in the noise of the prediction omega,
+    and an excess that becomes noise of the message.
     """
     if c == 0:  # no pull at all
-        zeros = 0 * V
-        return _CountMoments(zeros[..., 0], zeros, np.eye(V.shape[-1]) + zeros, zeros)
-    u, slacks, responses = _pulls_at_nodes(loss, y, omega, w, c, V, least, stretch)
+        zeros = 0 * nodes.V
+        slack = np.eye(zeros.shape[-1]) + zeros
+        return _CountMoments(zeros[..., 0], zeros, slack, zeros)
+    u, slacks, responses = nodes.answers(c)
+    w = nodes.w
+    omega = nodes.omega
     slack = np.tensordot(w, slacks, 1)
     mean = np.tensordot(w, u, 1)
     chi = np.tensordot(w, responses, 1)
@@ -485,21 +497,22 @@ def _one_count(loss, y, omega, w, c, V, least, stretch=STRETCH):
 def general_blocks(loss, y, incoming, V, X, fields, counts):
     """Yield the `GroupAnswer` of each size of groups, for any convex loss, at beta inf.
 
-    The rows receive the message `incoming`, a `BlockNatural`, with precisions V and
-    covariances X: lists of (G_n, n, n), one for each size n of groups. Their
-    predictions are omega = -h - noise, with the mean field h and nodes of a noise with
-    covariance X. For each number of draws c the pulls are averaged over these nodes
-    (`_one_count`), then over c (`_average_counts`).
+    y, (M,), are the targets. The rows receive the message `incoming`, a `BlockNatural`,
+    with precisions V and covariances X: lists of (G_n, n, n), one for each size n of
+    groups. `fields`, a list of bool arrays, tells which rows are copies
+    (`different_fields`); `counts` is the law of how often a group is drawn.
 
-    y is (M,); `fields`, a list of bool arrays, tells which rows are copies
-    (`different_fields`).
+    A row's prediction omega is -h - noise, with the mean field h and a noise of
+    covariance X across resamples. The pull of a row, and how it responds to its field,
+    are averaged over nodes of this noise for each number of draws (`_one_count`), then
+    over that number (`_average_counts`).
     """
     draws, probability = counts.nodes()
     is_frequent = probability > RARE
     draws = draws[is_frequent]
     probability = probability[is_frequent]
     probability /= probability.sum()
-    # least distance over which a kinked loss is averaged: beside y it is nothing
+    # least distance over which a kinked loss is averaged: tiny beside the targets
     least = 1e-6 * np.abs(y).max()
     # rows by number, for a loss with weights; of any other loss numbers is y
     one_loss, numbers = loss.numbered(y)
@@ -508,12 +521,11 @@ def general_blocks(loss, y, incoming, V, X, fields, counts):
     stretch = STRETCH_ALONE if d == 1 else STRETCH
     for m, precision, covariance, field in zip(incoming.layout.members, V, X, fields):
         noise, w = _noises(covariance, field, d)
-        omega = -incoming.h[m] - noise  # (nodes, G_n, n)
-        by_count = []
-        for c in draws:
-            by_count.append(
-                _one_count(one_loss, numbers[m], omega, w, c, precision, least, stretch)
-            )
+        omega = -incoming.h[m] - noise
+        nodes = _GroupNodes(
+            one_loss, numbers[m], omega, w, precision, stretch=stretch, least=least
+        )
+        by_count = [_one_count(nodes, c) for c in draws]
         yield _average_counts(probability, by_count, covariance)
 
 
@@ -585,10 +597,10 @@ class GroupedLoss(Loss):
         """
         V = self.layout.blocks(incoming.Q_hat)
         X = self.layout.blocks(incoming.chi_hat)
-        field = None
+        field = None  # chi^-1 mean - h, of any other loss
         if isinstance(self.loss, Squared):
             answers = _squared_blocks(self.loss, y, incoming, V, X, counts)
-            # the message's field is y itself, and nan where the incoming one is
+            # that is y itself; 0 * h hands on a nan of messages that have run away
             field = y + 0 * incoming.h
         else:
             answers = general_blocks(self.loss, y, incoming, V, X, self.fields, counts)

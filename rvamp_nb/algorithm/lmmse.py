@@ -52,12 +52,10 @@ def map_chunks(A, work, cut=(), whole=()):
         if values.dtype == float:
             values = values.astype(A.dtype)
         in_32_bits.append(values)
-    joined, added = work(A, *in_32_bits)
-
-    def in_64_bits(arrays):
-        return [np.asarray(values, dtype=float) for values in arrays]
-
-    return in_64_bits(joined), in_64_bits(added)
+    answers = []
+    for arrays in work(A, *in_32_bits):  # those to join, and those to add
+        answers.append([np.asarray(values, dtype=float) for values in arrays])
+    return answers
 
 # %% ../../nbs/workshop/lmmse.ipynb #555947b5
 def _add_gram(total, X):
@@ -203,15 +201,16 @@ class FirstPass(NamedTuple):
 def first_pass(A, S, D, r, T=None):
     """Read a wide (M, N) array or ChunkedTable once; return its `FirstPass`.
 
-    S, (N,) bool, are the columns to collect; D, r and T, (N,), are the prior's message
-    of the others, 0 on S. Without T the noise is not collected.
+    S, (N,) bool, marks the columns to collect; D, r and T, (N,), are response, mean and
+    noise that the prior sends of the others, 0 on S. Without T the noise is not summed.
     """
 
-    def work(X, S, D, r, T=None):
-        sums = [half_gram(X, D), X @ r]
-        if T is not None:
-            sums.append(half_gram(X, T))
-        return [X[:, S]], sums
+    def work(X, is_collected, response, mean, noise=None):
+        """Return the columns of a chunk X, (M, n), to collect, and its sums."""
+        sums = [half_gram(X, response), X @ mean]
+        if noise is not None:
+            sums.append(half_gram(X, noise))
+        return [X[:, is_collected]], sums
 
     of_columns = [S, D, r]
     if T is not None:
@@ -249,12 +248,13 @@ def _pass_over_columns(
 
     D, r and T, (n,), are the prior's message there; u, (M,), the mean pulls; B, (M, k),
     and Sigma_S, (k, k), those of `WideSystem`; chi_hat_S, (k,), the noise of S. `outer`
-    and F are the roots in `_WideNoise`, F if the lengths |F'a|^2 are not known yet;
+    and F are the roots in `_WideNoise`, F if the lengths of F'a are not known yet;
     their squares are for sparse tables (`_quadratic_forms`).
 
     Return two lists, for `map_chunks`. For each column: a'u, the share of S in s, which
-    is (B'a)' Sigma_S (B'a), a'Cov(u) a (`noise-of-column`), and with F |F'a|^2. To add:
-    A x, (M,), and what T brings to the variance on S, (k,).
+    is (B'a)' Sigma_S (B'a), a'Cov(u) a (`noise-of-column`), and, if F is given, its
+    squared length in F'a. Sums: A x, (M,), and what T brings to the variance on S,
+    (k,).
     """
     Atu = X.T @ u
     noise = _quadratic_forms(X, outer, outer_square)
@@ -327,8 +327,9 @@ def _sum_anew(A, weights, vectors, few, rows=False):
 
 # %% ../../nbs/workshop/lmmse.ipynb #96804a7a
 def _row_moments_wide(prior, likelihood, wide, noise, chi):
-    """Compute t = 1 - Q_hat chi of the rows, and the variance of u_mu without row mu's
-    own noise, (M,) each; chi, (M,), is the diagonal of Sigma_u.
+    """Compute two numbers for each row mu, (M,) each: the share t = 1 - Q_hat chi of
+    the row in its own prediction, and the variance of its pull u_mu across resamples
+    without the row's own noise. chi, (M,), is the diagonal of Sigma_u.
 
     H and Sigma_R, (M, M), B and J, (M, k), are in the `WideSystem`. Since Sigma_R
     (Di(Q_hat) + H) = I and Sigma_u = Sigma_R - J B', without cancellation (`row-share`)
@@ -385,16 +386,19 @@ class _WideNoise(NamedTuple):
 
 
 def _wide_noise(A, prior, likelihood, gathered, wide, F):
-    """Compute the `_WideNoise`: the root `outer` of u's covariance, and what it is made
-    of. F, (M, M), is the lower triangular root of Sigma_R, `wide` the `WideSystem`.
+    """Compute the `_WideNoise`: how the pulls u vary across resamples, without the
+    noise of S.
 
-    Without the noise of S that covariance is, by `triangle-form`,
+    A is (M, N), `prior` and `likelihood` are the messages, `gathered` is the
+    `FirstPass`, `wide` the `WideSystem`, and F, (M, M), the lower triangular root of
+    its Sigma_R. The covariance is, by `triangle-form`,
 
         F Z (Gamma + F' Di(chi_hat) F) Z F',    Z = I - Y Sigma_S Y',    Y = F'A_S.
 
     Gamma = sum_i T_i f_i f_i', f_i = F'a_i, is the noise of R in the coordinates of F;
-    the rows bring the second term. Z is what the response of S leaves of both. Gamma
-    comes from the first pass, if that has the noise, or else from a sweep over A.
+    the second term is the rows' own. Z is what the response of S leaves of both. Gamma
+    comes from the first pass, if that has the noise, or else from a sweep over A. The
+    root of the covariance is `outer`.
     """
     lengths = None
     if gathered.noise is None:
@@ -421,7 +425,8 @@ class _ColumnPass(NamedTuple):
 
 
 def _second_pass(A, prior, wide, noise, u):
-    """Make the second pass over the columns a_i of A, (M, N): return its `_ColumnPass`.
+    """Read the columns a_i of A, (M, N), a second time, now that their response is
+    known; return the `_ColumnPass`.
 
     u, (M,), are the mean pulls. `wide`, the `WideSystem`, has B, (M, k), and Sigma_S,
     (k, k); `noise`, the `_WideNoise`, has the roots F and `outer`, (M, M). With chi_hat
@@ -430,7 +435,7 @@ def _second_pass(A, prior, wide, noise, u):
         s_i = |F'a_i|^2 - (B'a_i)' Sigma_S (B'a_i),
         p_i = |outer'a_i|^2 + sum_j chi_hat_j (Sigma_S B'a_i)_j^2.
 
-    The lengths |F'a_i|^2 are known if A has been swept for its noise. If not, as of a
+    The lengths of F'a_i are known if A has been swept for its noise. If not, as of a
     sparse table, `_pass_over_columns` receives F and returns them, too.
     """
     # what each chunk needs, in the order of the arguments of _pass_over_columns
@@ -637,14 +642,21 @@ def _sum_rows(A, prior, likelihood):
 
 
 def _second_row_pass(A, likelihood, system, F_W, x, noise):
-    """Make the second pass over the rows of A, (M, N): return its `_RowPass`. x, (N,),
-    is the mean; noise, (N, N), that of the rows if the first pass has it, else None.
+    """Read the rows a of A, (M, N), a second time, now that x is known; return the
+    `_RowPass`: the forms a'Sigma_x a, the predictions A x, the pulls u and A'u, and the
+    rows' noise in the coordinates of F_W, lower triangle of F_W' . F_W.
+
+    The response of the coefficients, Sigma_x (N, N), is that of the `_ScaledSystem`
+    `system`, and F_W F_W', with the root F_W, (N, N). x, (N,), is the mean. noise,
+    (N, N), is the rows' noise A' Di(chi_hat / Q_hat^2) A of a sparse table, from the
+    first pass; of others it is None, and comes from this one.
     """
     Q, h, chi_hat = likelihood
     of_rows = Q, h, chi_hat / Q**2
     shared = [x, F_W]
     if _is_sparse(A):
         shared.append(system.Sigma_x())
+    # the sums are A'u and, of a table that is not sparse, the noise
     (forms, Ax, u), sums = map_chunks(A, _pass_over_rows, of_rows, shared)
     if noise is None:
         noise = sums[1]

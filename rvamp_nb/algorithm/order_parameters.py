@@ -190,8 +190,7 @@ def _average_moments(weights, integrands):
     with these weights: return `Averages`.
     """
     means = [float((weights * values).sum()) for values in integrands]
-    chi, slack, square, var, lean, error = means
-    return Averages(chi, slack, square, var, lean, error)
+    return Averages(*means)
 
 
 def average_columns(effects, macro, prior, beta=np.inf):
@@ -214,16 +213,17 @@ def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
     """Average the rows' moments over the data noise: return `Averages`, with the k of
     the next messages.
 
-    A row has a label y and a prediction omega, jointly random: they are placed at
-    nodes, (K,), with probabilities w. At each node the likelihood gives its moments
-    over counts, the mean pull u_hat and its response chi among them. The means over the
-    nodes are numbers; k is the size at which the truth z_0 appears in the answer,
-    E[d u_hat / d z_0] / E[chi] (`two-responses`), and 1 for a loss of y - f.
+    A row has a label y and a prediction omega, jointly random over data sets: they are
+    placed at nodes, (K,), with probabilities w. At each node the likelihood gives its
+    moments over counts: mean and variance of the pull u_hat, its response chi, and
+    slack 1 - V chi. The means over the nodes are numbers; k is the size at which the
+    truth z_0 appears in the answer, E[d u_hat / d z_0] / E[chi] (`two-responses`), and
+    1 for a loss of y - f.
 
     `macro` are `OrderParameters`. noise is the standard deviation of y - z_0, for the
     losses of y - f, and power the mean square of z_0.
     """
-    k_weight = None  # turns a mean of u_hat into one of its derivative by z_0
+    k_weight = None  # weights that turn a mean of u_hat into that of d u_hat / d z_0
     if isinstance(likelihood, (Squared, Huber)):
         # only the residual y - omega matters, a Gaussian: let omega be 0
         # two nodes are exact for the squares that a squared loss averages
@@ -339,11 +339,12 @@ def average_groups(effects, macro, prior):
     d = prior.weights.size
     threshold = prior.lam * prior.weights[0]
     Q_hat = macro.Q_hat_1x
-    # lengths of the mean field, in three units: truth, and field, and noise
+    # length of the mean field without data noise, over Q_hat, and in units of the noise
     truth = macro.k * x_0
     s = np.sqrt(macro.psi_hat_1x)
     m = Q_hat * truth / s
-    # 16 nodes: noise makes the integrands smooth; ratio is kappa / (m (m + u))
+    # lengths m + u with the noise; 16 nodes, for the integrands are smooth; the mean
+    # cosine kappa is m (m + u) ratio, without a division by a length that may be 0
     u, p, ratio = group_channel.radii(d, m, threshold / s - m, 16)
     field = (s * (m + u)).ravel()
     moments = group_channel.radial_moments(d, field, macro.chi_hat_1x, threshold)

@@ -1099,8 +1099,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/densities.py",
         "a covariance forgets a cross term",
-        "across = from_S + L_u @ noise_u @ L_u.T + own_T - cross - cross.T",
-        "across = from_S + L_u @ noise_u @ L_u.T + own_T - cross",
+        "across = from_S + L_u @ noise_u @ L_u.T + products.own_T - cross - cross.T",
+        "across = from_S + L_u @ noise_u @ L_u.T + products.own_T - cross",
         "tests/algorithm/test_densities.py::test_the_two_densities_share_their_diagonal_moments",
     ),
     Sabotage(
