@@ -66,9 +66,11 @@ class Anderson:
         self.last = None
 
     def propose(self, old, new, z, f, damping):
-        """Return the accelerated coordinates, (n,), or None while there is nothing to
-        combine. z and f, (n,), are the coordinates of the states `old` and `new`, one
-        step apart. The answer is written into f, for a copy would take memory.
+        """Propose the point at which the last steps, combined, would stop: return its
+        coordinates, (n,), or None while there is nothing to combine.
+
+        z and f, (n,), are the coordinates of the states `old` and `new`, one step
+        apart. The answer is written into f, for a copy would take memory.
 
         Coordinates of 0 noise are -inf and stay as they are; the others are free. The
         acceleration remembers `last`, the last state with its residual f - z, and

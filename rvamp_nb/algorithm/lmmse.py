@@ -87,7 +87,9 @@ def _cut_panels(X):
 
 
 def half_gram(X, weights):
-    """Compute the lower triangle of X Di(weights) X', for weights >= 0."""
+    """Compute the lower triangle of X Di(weights) X', (M, M), of a chunk X, (M, n), for
+    weights >= 0, (n,).
+    """
     if isinstance(X, SparseBlock):
         return X.gram(weights)
     total = np.zeros((len(X), len(X)), order="F")
@@ -126,8 +128,8 @@ def _apply_root(F, X):
 
 # %% ../../nbs/workshop/lmmse.ipynb #75464245
 def _sweep_columns(F, X, weights):
-    """Compute, of V = F' X, the columns' squared lengths and the lower triangle of
-    V Di(weights) V'.
+    """Compute, of V = F' X, (k, n), the columns' squared lengths, (n,), and the lower
+    triangle of V Di(weights) V', (k, k), for a lower triangular F, (k, k).
     """
     lengths = np.empty(X.shape[1])
     root = np.sqrt(weights)
@@ -432,8 +434,8 @@ def _second_pass(A, prior, wide, noise, u):
     (k, k); `noise`, the `_WideNoise`, has the roots F and `outer`, (M, M). With chi_hat
     of the k coefficients j in S (`form-of-column`, `noise-of-column`)
 
-        s_i = |F'a_i|^2 - (B'a_i)' Sigma_S (B'a_i),
-        p_i = |outer'a_i|^2 + sum_j chi_hat_j (Sigma_S B'a_i)_j^2.
+        s_i = (F'a_i)'(F'a_i) - (B'a_i)' Sigma_S (B'a_i),
+        p_i = (outer'a_i)'(outer'a_i) + sum_j chi_hat_j (Sigma_S B'a_i)_j^2.
 
     The lengths of F'a_i are known if A has been swept for its noise. If not, as of a
     sparse table, `_pass_over_columns` receives F and returns them, too.

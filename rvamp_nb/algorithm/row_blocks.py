@@ -150,8 +150,10 @@ def wide_blocks(A, prior, rows, layout):
 def tall_blocks(A, prior, rows, layout):
     """Solve the coupling in the N x N form for turned rows, whose precisions are 1.
 
-    Arguments are those of `wide_blocks`. With the response Sigma_x and the covariance
-    Cov(x) of the coefficients, (N, N), yield for each size n of groups (G_n, n, n):
+    A is (M, N), the messages are `Mixed` and `Natural`, and `layout`, a `BlockLayout`,
+    says which rows are a group. Sigma_x and Cov(x), (N, N), are the response and the
+    covariance of the coefficients, and chi_hat, (M,), is the noise of the turned rows.
+    Yield for each size n of groups three arrays (G_n, n, n), as `wide_blocks` does:
 
     - the response of the pulls, 1 - P;
     - the precision that the group receives, P, the block of A Sigma_x A';
