@@ -107,9 +107,11 @@ def _add_to_diagonal(K, d):
 
 def _factor_semidefinite(X):
     """Factor X = F F', lower triangular F, for X semidefinite up to rounding."""
+    F = np.empty_like(X, order="F")
     for share in (0, 4e-15):  # of the diagonal, against pivots that rounding made < 0
-        raised = _add_to_diagonal(X.copy("F"), share * X.diagonal())
-        F, info = dpotrf(raised, lower=1, overwrite_a=1)
+        np.copyto(F, X)
+        _add_to_diagonal(F, share * X.diagonal())
+        F, info = dpotrf(F, lower=1, overwrite_a=1)  # in its own memory
         if info == 0:
             return F
     values, vectors = np.linalg.eigh(X)
@@ -411,8 +413,10 @@ def _wide_noise(A, prior, likelihood, gathered, wide, F):
     noise_R = _project(Y, wide.Sigma_S, Gamma)
     from_rows = _conjugate_diagonal(F, likelihood.chi_hat)
     noise_u = _project(Y, wide.Sigma_S, from_rows)
+    noise_u += noise_R  # in its own memory: matrices are as large as a square table
+    root = _factor_semidefinite(noise_u)
     # F times a root of the middle is a root of the whole, and triangular
-    outer = dtrmm(1.0, F, _factor_semidefinite(noise_R + noise_u), lower=1)
+    outer = dtrmm(1.0, F, root, lower=1, overwrite_b=1)
     return _WideNoise(F, lengths, noise_R, outer)
 
 

@@ -25,7 +25,7 @@ from ..algorithm.groups import GroupedLoss
 from ..algorithm.lmmse import map_chunks
 from ..algorithm.problem import MATTERS
 from ..algorithm.row_blocks import noise_of_groups
-from ..tables.chunked import SparseBlock, chunk_axis, pick_columns
+from ..tables.chunked import ChunkedTable, SparseBlock, chunk_axis, pick_columns
 
 __all__ = [
     "NoiseSigns",
@@ -159,6 +159,15 @@ def _sum_noise_of_groups(fit, doubt, varies):
     return doubt, _sum_parts(parts, doubt)
 
 
+def _in_chunks(A):
+    """Return a table to pass over, an array in chunks of columns: what is computed of a
+    chunk is as large as it, and shall be small beside the table.
+    """
+    if isinstance(A, np.ndarray):
+        return ChunkedTable(A, axis=1)
+    return A
+
+
 def _sum_noise_of_rows(fit, doubt, var):
     """Return the doubt and the sums of `_sum_parts`; var, (M,), is that of each row's
     pull.
@@ -174,7 +183,8 @@ def _sum_noise_of_rows(fit, doubt, var):
     doubt = np.append(doubt, np.zeros(A.shape[1] - N))  # an intercept has none
     if chunk_axis(A) == 0:
         return doubt, _sum_in_two_passes(A, doubt, var)
-    return doubt, map_chunks(A, lambda X, d: _sum_parts(squares(X), d), (doubt,))
+    sums = map_chunks(_in_chunks(A), lambda X, d: _sum_parts(squares(X), d), (doubt,))
+    return doubt, sums
 
 
 def row_influence(fit):
@@ -305,7 +315,7 @@ def _moments_of_chunks(A):
             moments = moments[..., None]
         return (moments,), ()
 
-    (moments,), _ = map_chunks(A, of_chunk)
+    (moments,), _ = map_chunks(_in_chunks(A), of_chunk)
     return moments if in_chunks_of_rows else moments[..., None]
 
 
