@@ -159,7 +159,7 @@ def _sum_noise_of_groups(fit, doubt, varies):
     return doubt, _sum_parts(parts, doubt)
 
 
-def _in_chunks(A):
+def _by_columns(A):
     """Return a table to pass over, an array in chunks of columns: what is computed of a
     chunk is as large as it, and shall be small beside the table.
     """
@@ -183,7 +183,7 @@ def _sum_noise_of_rows(fit, doubt, var):
     doubt = np.append(doubt, np.zeros(A.shape[1] - N))  # an intercept has none
     if chunk_axis(A) == 0:
         return doubt, _sum_in_two_passes(A, doubt, var)
-    sums = map_chunks(_in_chunks(A), lambda X, d: _sum_parts(squares(X), d), (doubt,))
+    sums = map_chunks(_by_columns(A), lambda X, d: _sum_parts(squares(X), d), (doubt,))
     return doubt, sums
 
 
@@ -315,7 +315,7 @@ def _moments_of_chunks(A):
             moments = moments[..., None]
         return (moments,), ()
 
-    (moments,), _ = map_chunks(_in_chunks(A), of_chunk)
+    (moments,), _ = map_chunks(_by_columns(A), of_chunk)
     return moments if in_chunks_of_rows else moments[..., None]
 
 
