@@ -910,10 +910,11 @@ class TurnsByProducts(Turns):
         return batch
 
 # %% ../../nbs/workshop/turns.ipynb #7e0d1a04
-# of their penalty: columns that pull so hard on the average fit are in play. With .7
-# half as many more are, of three tables; with .9 a first level misses up to 1 % of its
-# selections (.3 %). Half: most columns; twice: most selections come in later
-IN_PLAY_FROM = 0.8
+# of their penalty: columns that pull so hard on the average fit are in play. With .8
+# a first level misses .3 % of its selections, and Π of three tables moves by .1, .1
+# and .2 of its error (rms), with .7 by .1, .0 and .0, in the same time. Half: most
+# columns; twice: most selections come in later
+IN_PLAY_FROM = 0.7
 UNPENALISED = 1e-30  # in the place of no penalty, less than any
 
 
