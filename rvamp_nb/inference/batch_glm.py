@@ -406,11 +406,27 @@ def _add_violators(p, pull, face, least, most, share=0.0):
     each refit.
 
     The coefficient of an unused column stays 0 if the loss pulls at it no harder than
-    its penalty t, that is if its excess |pull| - t is at most 0. `pull`, (b, n), is
-    minus the slope of the loss; `face` holds the (refits, columns) in use, which cannot
-    enter. A violator has an excess above `least`, (b,), and above the share `share` of
-    the largest of its refit. Return the violators as (refits, columns), and the largest
-    excess of each refit, (b,).
+    its penalty t, that is if its excess |pull| - t is at most 0.
+
+    Parameters
+    ----------
+    p : _Many
+        The refits.
+    pull : (b, n) array
+        Minus the slope of the loss by each coefficient.
+    face : (refits, columns)
+        Pairs in use, which cannot enter; two int arrays.
+    least : (b,) array
+        A violator's excess is above this,
+    share : float
+        and above this share of the largest excess of its refit.
+
+    Returns
+    -------
+    violators : (refits, columns)
+        Pairs that should enter, sorted by refit, the largest excess first.
+    worst : (b,) array
+        The largest excess of each refit.
     """
     # a coefficient that must not be negative (lowest 0) can only grow: a negative pull
     # at it stays negative, of all others its size counts
@@ -462,19 +478,29 @@ def _solve_on_columns(p, z, used, sign):
     """Solve b refits on the columns of a `_Many` by Newton steps on faces that grow;
     return a mask of those that reach their minimum, (b,).
 
-    z, (b, n), are the coefficients, `used` a mask of those that may differ from 0 (the
-    face of a refit), and `sign` their signs. All three are changed in place.
+    z, (b, n), are the coefficients, `used`, (b, n) bool, those that may differ from 0
+    (the face of a refit), and `sign`, (b, n), their signs, 0 for one that may take any.
+    All three are changed in place, and are the answer.
 
-    In a turn each refit that is not solved takes in columns that violate their
-    optimality condition, if it is calm (its last step changed no sign), and then takes
-    a Newton step. It is solved when it is calm, no column enters, and those in use meet
-    their conditions up to rounding; solved refits leave the arrays of p.
+    In a turn each refit that is not solved first takes in columns that violate their
+    optimality condition, unless its last step changed a sign (it is not `calm`). Then
+    it takes a Newton step on its face. It is solved when it is calm, no column enters,
+    and those in use meet their conditions up to rounding. Solved refits leave p; `at`
+    keeps all b.
     """
     solved = np.full(len(z), z.size == 0)
     if not z.size:
         return solved
     calm = np.ones(len(z), dtype=bool)
-    at = _Iterates(z, used, sign, z @ p.X, calm, np.ones(len(z)), p.small())
+    at = _Iterates(
+        z=z,
+        used=used,
+        sign=sign,
+        f=z @ p.X,
+        calm=calm,
+        lent=np.ones(len(z)),
+        small=p.small(),
+    )
     going = np.arange(len(z))  # numbers of the refits that are not solved, those of p
     for _ in range(_TURNS):
         f = at.f[going]
@@ -490,42 +516,45 @@ def _solve_on_columns(p, z, used, sign):
         grown = _grow_faces(p, going, at, pull, in_use, least)
         # Huber's outliers round the pulls by more than the usual tolerance
         rounding = p.loss.rounding(p.y, f, p.counts)
-        small_enough = residual <= np.maximum(1e-12 * p.force, rounding)
-        solved[going] = ready & small_enough & ~grown
-        unsolved = finite & ~solved[going]
-        if not unsolved.any():
+        conditions_met = residual <= np.maximum(1e-12 * p.force, rounding)
+        solved[going] = ready & conditions_met & ~grown
+        # a refit that has diverged leaves unsolved
+        goes_on = finite & ~solved[going]
+        if not goes_on.any():
             break
-        going = going[unsolved]
-        p = p.of_refits(unsolved)
+        going = going[goes_on]
+        p = p.of_refits(goes_on)
         try:
-            _newton_step(p, going, at, pull[unsolved])
+            _newton_step(p, going, at, pull[goes_on])
         except np.linalg.LinAlgError:
             break
     return solved
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe2
 def _minimise_on_face(p, b, columns, v):
-    """Minimise the objective of refit b of a `_Many` over the coefficients of its face,
-    from v on, (n,); return them, or None where that does not converge.
+    """Minimise the objective of refit b of a `_Many` over the coefficients v, (n,), of
+    its face, from v on; return them, (n,), or None where that does not converge.
 
-    The face are the columns whose coefficients are not 0, (n,) ints. While these keep
-    the signs of v the penalty t |x| + k x^2 / 2 is smooth, and Newton's steps with the
-    Hessian G need no search. G is factored anew only where steps shrink slowly.
+    The face are the columns whose coefficients are not 0, numbers `columns`, (n,). As
+    long as these keep the signs of v the penalty t |v| + k v^2 / 2 is smooth, and
+    Newton's steps need no search: step = G^-1 downhill, with the Hessian G and minus
+    the gradient, downhill = -X l' - k v - t sign. The Cholesky factor of G is computed
+    anew only where steps shrink slowly.
     """
     X = p.X[columns]
     y = p.y[b]
-    c = p.counts[b]
+    counts = p.counts[b]
     k = p.k[b, columns]
-    shrinkage = p.t[b, columns] * np.sign(v)
-    # a slope below this is 0 up to rounding
-    least = 1e-13 * p.force[b]
+    pull_of_t = p.t[b, columns] * np.sign(v)
+    # a gradient below this is 0 up to rounding
+    least_downhill = 1e-13 * p.force[b]
     needs_factor = True
     for _ in range(24):
         prediction = v @ X
-        downhill = -(X @ p.loss.slope(y, prediction, c)) - k * v - shrinkage
+        downhill = -(X @ p.loss.slope(y, prediction, counts)) - k * v - pull_of_t
         if needs_factor:
-            ridge = k + _small(X**2 @ c)
-            G = p.loss.hessian(X, y, prediction, c, 0.0) + np.diag(ridge)
+            ridge = k + _small(X**2 @ counts)
+            G = p.loss.hessian(X, y, prediction, counts, 0.0) + np.diag(ridge)
             root, failed = dpotrf(G)
             if failed:
                 return None
@@ -533,7 +562,8 @@ def _minimise_on_face(p, b, columns, v):
         step, _ = dpotrs(root, downhill)
         v = v + step
         size = np.abs(step).max()
-        if size <= 1e-11 * np.abs(v).max() or np.abs(downhill).max() <= least:
+        is_flat = np.abs(downhill).max() <= least_downhill
+        if is_flat or size <= 1e-11 * np.abs(v).max():
             return v
         # the factor is kept as long as steps shrink quickly
         needs_factor = not size < last_size / 10
@@ -720,6 +750,33 @@ def _solve_in_batches(p, likely, start):
         yield solve(p.of_refits(batch), likely, start[batch])
 
 
+def _pose_refits(table, counts, factor):
+    """Return b refits of a `UnitTable` as a `_Many`; arguments as of `refit`.
+
+    Counts and penalties are divided by the largest count of their refit, which moves no
+    minimum: with a largest count of 1 tolerances mean the same in every refit.
+    """
+    if factor.shape[1] > 1:  # in the order of the table: its basis comes first
+        of_basis = np.ones((len(counts), len(table.start)))
+        factor = np.hstack([of_basis, factor[:, ~table.free]])
+    largest_count = np.where(counts.any(1), counts.max(1), 1.0)[:, None]
+    unit_counts = counts / largest_count
+    unit_factor = factor / largest_count
+    y = np.broadcast_to(table.y, counts.shape)
+    # the norm of the residuals at 0, which no column of unit length out-pulls
+    slope = table.loss.slope(y, np.zeros(counts.shape), unit_counts)
+    return _Many(
+        X=table.X,
+        lowest=table.lowest,
+        loss=table.loss,
+        y=y,
+        counts=unit_counts,
+        t=table.t * unit_factor,
+        k=table.k * unit_factor,
+        force=np.linalg.norm(slope, axis=1),
+    )
+
+
 def refit(table, counts, factor, likely=None, start=None):
     """Solve b refits of a `UnitTable` (`general-refit`); return them as `Refitted`, in
     the caller's units.
@@ -732,39 +789,18 @@ def refit(table, counts, factor, likely=None, start=None):
     its penalty. A gap is relative to the column's penalty plus the largest pull that a
     column of unit length could have.
     """
-    loss = table.loss
-    # the table has an orthonormal basis in place of the unpenalised columns, which come
-    # first
+    # an orthonormal basis stands in place of the unpenalised columns, and comes first
     rank = len(table.start)
-    if factor.shape[1] > 1:
-        unpenalised = np.ones((len(counts), rank))
-        factor = np.hstack([unpenalised, factor[:, ~table.free]])
     if likely is not None:
         likely = np.append(np.ones(rank, dtype=bool), likely[~table.free])
-    # counts and penalties are divided by the largest count, which moves no minimum:
-    # with a largest count of 1 tolerances mean the same in every refit
-    largest_count = np.where(counts.any(1), counts.max(1), 1.0)[:, None]
     with np.errstate(all="ignore"):  # what is not finite is not sure
         start = 0.0 if start is None else table.from_caller(start)
-        c = counts / largest_count
-        factor = factor / largest_count
-        y = np.broadcast_to(table.y, counts.shape)
-        # the norm of the residuals at 0, which no column of unit length out-pulls
-        force = np.linalg.norm(loss.slope(y, np.zeros(c.shape), c), axis=1)
-        problem = _Many(
-            X=table.X,
-            lowest=table.lowest,
-            loss=loss,
-            y=y,
-            counts=c,
-            t=table.t * factor,
-            k=table.k * factor,
-            force=force,
-        )
+        problem = _pose_refits(table, counts, factor)
         # the batches have no name: together they are as large as the answers
         batches = _solve_in_batches(problem, likely, start)
         solution = _Solution._make(map(np.concatenate, zip(*batches)))
-        u = -loss.slope(y, solution.f, counts) * table.target
+        u = table.loss.slope(problem.y, solution.f, counts)
+        u *= -table.target
     return Refitted(table.to_caller(solution.x), u, solution.sure, solution.gap)
 
 # %% ../../nbs/workshop/batch_glm.ipynb #refit0ne2

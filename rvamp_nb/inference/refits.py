@@ -114,13 +114,20 @@ class _ColumnRefits:
     """Refits of some columns of a fit's table, X (M, n), in memory."""
 
     def __init__(self, fit, X, columns):
+        """Keep what all refits of a fit on the columns X, (M, n), have in common: the
+        target, penalties, options of the loss, and the table in units of its own.
+
+        `columns`, a slice or (n,) ints, are the numbers of X's columns in the fit.
+        """
         self.X = X
         self.y = fit.problem.y
+        # the penalty t |x| + k x^2 / 2 of each column, (n,)
         self.t, self.k = penalty_terms(fit, columns)
         self.weight, self.options = plain_loss(fit.problem.likelihood)
-        penalised = (self.t > 0) | (self.k > 0)
-        self.options["positive"] = fit.prior.positive & penalised
-        self.lost = 0  # refits that failed alone
+        # an intercept may be negative under a positive prior, too
+        is_penalised = (self.t > 0) | (self.k > 0)
+        self.options["positive"] = fit.prior.positive & is_penalised
+        self.n_lost = 0  # refits that failed alone
         self.table = unit_table(X, self.y, self.t, self.k, **self.options)
 
     def __call__(self, counts, factor, start=None):
@@ -153,14 +160,15 @@ class _ColumnRefits:
         """Refit one resample, (n,), or nan where that fails; after many failures none
         is tried, for it is slow.
         """
-        if self.lost < MOST_LOST:
-            t = self.t * factor
-            k = self.k * factor
-            try:
-                return penalised_fit(self.X, self.y, t, k, counts, **self.options)
-            except RuntimeError:
-                self.lost += 1
-        return np.nan
+        if self.n_lost >= MOST_LOST:
+            return np.nan
+        t = self.t * factor
+        k = self.k * factor
+        try:
+            return penalised_fit(self.X, self.y, t, k, counts, **self.options)
+        except RuntimeError:
+            self.n_lost += 1
+            return np.nan
 
 # %% ../../nbs/workshop/refits.ipynb #74000020
 def refitter(fit, baseline=None):
@@ -186,14 +194,15 @@ def refitter(fit, baseline=None):
         return partial(_refit_cox, baseline, p.A[:, :N], t[:N])
     refit_columns = _choose_solver(fit)
 
-    # for the solvers an intercept is the coefficient of one more column, of ones
+    # for the solvers an intercept is the coefficient of one more column, of ones, which
+    # is the last, number N
     def refits(counts, factor, start=None):
-        if factor.shape[1] > 1:  # an intercept has no penalty to multiply
+        if factor.shape[1] > 1:  # its penalty is 0, whatever multiplies it
             factor = np.pad(factor, ((0, 0), (0, n_intercepts)))
         if start is not None:
             start = csr_array(start)[:, : N + n_intercepts]
         x = refit_columns(counts, factor, start=start)
-        intercept = x[:, N:].sum(1)
+        intercept = x[:, N:].sum(1)  # 0 where there is no such column
         return x[:, :N], intercept
 
     return refits
@@ -291,15 +300,15 @@ def _hardest_pulls(A, U, positive):
 
 
 def _refit_chunked(fit, counts, factor, start=None):
-    """Refit b resamples on a table in chunks: on some columns in memory, and on more as
-    long as one left out violates its optimality condition. Return sparse coefficients,
-    (b, n), intercept included.
+    """Refit b resamples on a table in chunks; return sparse coefficients, (b, n),
+    intercept included.
 
-    counts are (b, M), factor, (b, n) or (b, 1), the multipliers of the penalties.
-    Refits begin on the columns in which the start, (b, n) sparse, is not 0, or without
-    one on those that the fit selects. The penalty of a column left out must be at least
-    its pull, its product with the weighted residuals -c l'(y, f): a pass over the table
-    finds those of all columns.
+    A round reads some columns into memory, refits all resamples on these, and computes
+    in one pass over the table the pull of every column, its product with the weighted
+    residuals -c l'(y, f). A column that pulls harder than its penalty joins those in
+    memory for the next round; the refits are done where none does. The first columns
+    are those in which the start, (b, n) sparse, is not 0, or without one those that the
+    fit selects. counts are (b, M), factor, (b, n) or (b, 1), multiplies the penalties.
     """
     A = fit.problem.A
     y = fit.problem.y
@@ -358,47 +367,65 @@ def _refit_by_products(fit, counts, factor, start=None):
 
     counts are (b, M), factor, (b, n) or (b, 1), the multipliers of the penalties. Each
     refit begins on the columns without a penalty and those in which its start, (b, n)
-    sparse, is not 0. Those that violate their optimality condition most join them,
-    until none does: one product with the table finds them for all refits.
+    sparse, is not 0. In a round, columns that violate their optimality condition most
+    join them: one product with the table finds them for all refits. A refit is done
+    when none does.
     """
     A = block_of(fit.problem.A, np.arange(fit.problem.A.shape[1]))
     weight, options = plain_loss(fit.problem.likelihood)
     y = fit.problem.y - options["offset"]
     counts = counts * weight
     x = np.zeros((len(counts), A.shape[1]))
+    # the penalty t |x| + k x^2 / 2 of each column in each refit, (b, n)
     t, k = (term * (x + factor) for term in penalty_terms(fit, slice(None)))
     positive = fit.prior.positive
-    inside = t == 0
+    is_used = t == 0  # (b, n): the columns of each refit
     if start is not None:
         x += start.toarray()
-        inside |= x != 0
+        is_used |= x != 0
     going = np.arange(len(x))  # refits whose columns have changed
     while len(going):
-        for b in going[inside[going].any(1)]:
-            columns = np.flatnonzero(inside[b])
-            if isinstance(A, SparseBlock):
-                X = SparseBlock(A.S[:, columns], A.a, A.b[columns])
-            else:
-                X = A[:, columns]
-            rows, target = _compress_rows(X, counts[b], y)
-            l1 = t[b, columns]
-            table = unit_table(
-                rows, target, l1, k[b, columns], positive=positive & (l1 > 0)
+        for b in going[is_used[going].any(1)]:
+            columns = np.flatnonzero(is_used[b])
+            x[b, columns] = _refit_from_products(
+                A,
+                columns,
+                y=y,
+                counts=counts[b],
+                t=t[b, columns],
+                k=k[b, columns],
+                positive=positive,
+                start=x[b],
             )
-            ones = np.ones((1, len(columns)))
-            refitted = refit(table, ones, ones, start=x[[b]][:, columns])
-            x[b, columns] = refitted.x[0] if refitted.gap[0] <= GAP else np.nan
         pull = (counts[going] * (y - x[going] @ A.T)) @ A
         if not positive:
             pull = np.abs(pull)
         # how much harder a column pulls than its penalty, beyond rounding
-        excess = np.where(inside[going], 0.0, pull - (1 + 1e-7) * t[going])
-        violated = (excess > 0).any(1)
-        going = going[violated]
-        for b, violation in zip(going, excess[violated]):
-            worst = np.argsort(-violation)[: MOST_ADDED + np.sum(inside[b])]
-            inside[b, worst] |= violation[worst] > 0
+        excess = np.where(is_used[going], 0.0, pull - (1 + 1e-7) * t[going])
+        has_violators = (excess > 0).any(1)
+        going = going[has_violators]
+        for b, excess_b in zip(going, excess[has_violators]):
+            worst = np.argsort(-excess_b)[: MOST_ADDED + np.sum(is_used[b])]
+            is_used[b, worst] |= excess_b[worst] > 0
     return csr_array(x)
+
+
+def _refit_from_products(A, columns, y, counts, t, k, positive, start):
+    """Refit one resample with counts, (M,), on the columns of A numbered `columns`,
+    (k,), under their penalties t and k; return coefficients, (k,), nan where that
+    fails. It begins at the `start`, (n,), of all columns.
+    """
+    if isinstance(A, SparseBlock):
+        X = SparseBlock(A.S[:, columns], A.a, A.b[columns])
+    else:
+        X = A[:, columns]
+    rows, target = _compress_rows(X, counts, y)
+    table = unit_table(rows, target, t, k, positive=positive & (t > 0))
+    ones = np.ones((1, len(columns)))  # counts of the rows, factors of the penalties
+    refitted = refit(table, ones, ones, start=start[None, columns])
+    if refitted.gap[0] <= GAP:
+        return refitted.x[0]
+    return np.full(len(columns), np.nan)
 
 # %% ../../nbs/workshop/refits.ipynb #l0ng0002
 AT_ONCE = 5e6  # counts in memory

@@ -48,16 +48,17 @@ def softmax_terms(B, y, g):
 # %% ../../nbs/course/61_several_classes.ipynb #c6100016
 def softmax_pulls(B, y, omega, c, V):
     """Solve u = -c l'(omega + V u) for the pulls u, (..., d), by a damped Newton method
-    (`softmax-pull`). Return them, and the curvature c l'' there, (..., d, d).
+    (`softmax-pull`). Return them, and the curvature C = c l'' there, (..., d, d).
 
-    B, (K, d), is the basis of `contrasts`, and y, (..., d), are the samples' targets.
-    `omega`, (..., d), are predictions without the sample, V, (..., d, d), is how far
-    they respond to its pulls, and c is its count. omega may have one axis more than y,
-    for many fields of each sample. If the messages diverge, so may u.
+    B, (K, d), is the basis of `contrasts`, and y, (M, d), are the samples' targets.
+    `omega`, (M, d), are predictions without the sample, V, (M, d, d), is how far they
+    respond to its pulls, and c >= 0, one number, is its count. With omega (S, M, d)
+    there are S fields of each sample. If the messages diverge, so may u.
     """
     I = np.eye(B.shape[1])
     u = np.zeros(omega.shape)
-    # many fields of a sample begin at the solution for their mean, to first order
+    # S fields of a sample begin at the solution for their mean, to first order:
+    # u = u_mean - (I + C V)^-1 C (omega - mean)
     if omega.ndim == V.ndim:
         mean = omega.mean(0)
         u_mean, C = softmax_pulls(B, y, mean, c, V)
@@ -72,7 +73,9 @@ def softmax_pulls(B, y, omega, c, V):
         if not np.abs(residual).max() > 1e-11 * (1 + c):
             break
         step = np.linalg.solve(I + C @ V, -residual[..., None])[..., 0]
-        # the softmax is self-concordant: steps of this length cannot overshoot
+        # log-sum-exp is self-concordant: where scores move apart by r at most, the
+        # curvature changes by a factor of e^r at most. A share log(1 + r) / r of the
+        # step cannot overshoot then, and nearly all of a short step is taken
         r = np.sqrt(2) * np.linalg.norm(times(V, step), axis=-1, keepdims=True)
         u = u + np.log1p(r) / np.maximum(r, 1e-300) * step
     return u, C
@@ -82,12 +85,13 @@ def softmax_prox(a, v):
     """Solve f + v p(f) = a for f, (..., K), where p(f) are the softmax probabilities of
     the K classes (`softmax-prox`); v >= 0, (..., 1).
 
-    Let s be the logarithm of the sum of exp(f), so that p = exp(f - s). For a given s
-    each q = v p = a - f solves q + log q = log v + a - s: Wright's omega function of
-    the right-hand side. Newton's method finds the s at which the q add up to v.
+    `a`, (..., K), are scores, and v is the width, by which the probabilities pull. Let
+    s be the logarithm of the sum of exp(f), so that p = exp(f - s). For a given s each
+    q = v p = a - f solves q + log q = log v + a - s: Wright's omega function of the
+    right-hand side. Newton's method finds the s at which the q add up to v.
     """
-    numbers = np.finfo(a.dtype)
-    v = np.maximum(v, numbers.tiny**0.5)  # log(v) is taken
+    limits = np.finfo(a.dtype)
+    v = np.maximum(v, limits.tiny**0.5)  # far below rounding; log(v) is taken
     largest = a.max(-1, keepdims=True)
     total = np.exp(a - largest).sum(-1, keepdims=True)
     # a lower bound of s: log-sum-exp is convex, and at f = a no p is above 1 / total
@@ -98,8 +102,9 @@ def softmax_prox(a, v):
         step = (q.sum(-1, keepdims=True) - v) / slope.sum(-1, keepdims=True)
         q = q - slope * step  # q at the new s, to first order
         s = s + step
-        # the error left is of the order of the step's square: rounding, from here on
-        if not np.abs(step).max() > numbers.eps**0.45:
+        # the error left is of the order of the step's square: rounding, after a step of
+        # about the root of eps. So written, nan ends the loop as well
+        if not np.abs(step).max() > limits.eps**0.45:
             break
     return a - q
 

@@ -311,8 +311,11 @@ class Factors(NamedTuple):
         (M,), of their message h_u.
 
         With a count c and omega = offset - h_u, f minimises
-        c l(y, f) + (f - omega)^2 / (2 V), and u = (f - omega) / V = -c l'(y, f). The
-        squared loss needs no fits, and those of the batch are returned.
+        c l(y, f) + (f - omega)^2 / (2 V), and u = (f - omega) / V = -c l'(y, f). This
+        is solved, by the kind of the loss: in one formula (squared), by Newton's steps
+        from the last fits (several classes, and losses of `BY_NEWTON`), or by the
+        loss's own proximal map. The squared loss needs no fits, and those of the batch
+        are returned.
         """
         c = batch.counts
         loss = self.loss
@@ -331,18 +334,27 @@ class Factors(NamedTuple):
         else:  # other losses have a quick proximal map of their own
             f = loss.proximal(np.broadcast_to(self.y, c.shape), omega, cV)
         u = (f - omega) / V
-        return u.astype(omega.dtype), f
+        return u.astype(omega.dtype), f  # a proximal map may answer in 64 bits
 
 # %% ../../nbs/workshop/turns.ipynb #7e0c1a52
 def class_fits(loss, y, omega, cV, f):
     """Compute the fits of samples in several classes, (b, M d), by Newton's steps from
     those of the turn before, f, towards the proximal map (`class-step`).
 
-    `omega` and `cV`, (b, M d), are the message and the width of their rows, y, (M d,),
-    the targets; `loss` is a `Softmax`. A sample has d rows, one for each direction of
-    `loss.basis`, B, (K, d). Its K scores s = B f solve s + v p(s) = target, with the
-    probabilities p and v the width of its d rows, which is the same in all. Where the
-    last step is long or not finite, `softmax_prox` takes over.
+    A sample has d rows, one for each direction of `loss.basis`, B, (K, d), and K scores
+    s = B f. With the probabilities p(s) of the classes and v, the width that its d rows
+    share, they solve s + v p(s) = B (omega + v y). Where the last step is long or not
+    finite, `softmax_prox` takes over.
+
+    Parameters
+    ----------
+    loss : Softmax
+    y : (M d,) array
+        Targets of the rows.
+    omega, cV : (b, M d) arrays
+        Message and width of the rows, in each of b resamples.
+    f : (b, M d) array
+        Fits of the turn before.
     """
     B = loss.basis.astype(omega.dtype)
     d = B.shape[1]
@@ -355,22 +367,31 @@ def class_fits(loss, y, omega, cV, f):
     target = B @ fits[drawn].T
     scores = B @ f.reshape(-1, d)[drawn].T
     for _ in range(NEWTON):
-        p = np.exp(scores - scores.max(0))
-        p /= p.sum(0)
-        vp = v * p
-        residual = target - scores - vp
-        # the derivative is Di(1 + vp) - v p p': w inverts its diagonal, and a multiple
-        # of vp takes care of the part of rank one
-        w = 1 / (1 + vp)
-        pw = p * w
-        multiple = (pw * residual).sum(0) / pw.sum(0)
-        step = w * (residual + vp * multiple)
+        step = _step_of_scores(target, scores, v)
         scores += step
-    far = ~(np.abs(step) <= LONG_STEP * (1 + np.abs(scores))).all(0)
-    if far.any():
-        scores[:, far] = softmax_prox(target[:, far].T, v[far, None]).T
+    # so written, a step that is nan counts as long
+    is_long = ~(np.abs(step) <= LONG_STEP * (1 + np.abs(scores))).all(0)
+    if is_long.any():
+        scores[:, is_long] = softmax_prox(target[:, is_long].T, v[is_long, None]).T
     fits[drawn] = scores.T @ B
     return fits.reshape(omega.shape)
+
+
+def _step_of_scores(target, scores, v):
+    """Return the Newton step of the equations s + v p(s) = target from the scores s,
+    all (K, m) for m samples in K classes; v is (m,).
+
+    The derivative is Di(1 + v p) - v p p': a diagonal and a part of rank one.
+    """
+    p = np.exp(scores - scores.max(0))
+    p /= p.sum(0)
+    vp = v * p
+    residual = target - scores - vp
+    # Sherman and Morrison: the inverse diagonal, of the residual and a multiple of vp
+    inverse_diagonal = 1 / (1 + vp)
+    weight = p * inverse_diagonal
+    multiple = (weight * residual).sum(0) / weight.sum(0)
+    return inverse_diagonal * (residual + vp * multiple)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001a
 FIRST_LEVEL = 4  # turns of the first level
@@ -407,17 +428,19 @@ def crossed(turns, batch):
     """Run resamples of `Turns` to their last turn in rVAMP's metric; return the `Batch`
     with messages for the other metric, in which they settle (`one_metric`).
 
-    Prior and rows answer these messages as they answered before, with x and u:
-    h = A'u + Qx and h_u = Vu - Ax.
+    A metric is the precisions under which prior and rows answer messages. Messages of
+    one do not serve in the other, so new ones, h, (b, n), and h_u, (b, M), are made of
+    the last answers x of the prior and u of the rows: h = A'u + Qx and h_u = Vu - Ax,
+    with the precisions Q and V of the new metric.
     """
     batch = _end_in_rvamp_metric(turns, batch)
-    old = turns.rvamp_coupling.metric
-    x = turns.factors.of_prior(batch, old.Q)
-    u, _ = turns.factors.of_rows(batch, old.V)
+    old_metric = turns.rvamp_coupling.metric
+    x = turns.factors.of_prior(batch, old_metric.Q)
+    u, _ = turns.factors.of_rows(batch, old_metric.V)
     coupling = turns.one_coupling
-    Q, _, V, _ = coupling.metric
-    h = u @ coupling.A + Q * x
-    h_u = V * u - x @ coupling.At
+    new_metric = coupling.metric
+    h = u @ coupling.A + new_metric.Q * x
+    h_u = new_metric.V * u - x @ coupling.At
     return batch._replace(h=h, h_u=h_u)
 
 # %% ../../nbs/workshop/turns.ipynb #7e0c0x02
@@ -660,7 +683,7 @@ class Turns:
 # %% ../../nbs/workshop/turns.ipynb #7e00001f
 GROUP_STEPS = 30  # of Newton: near a minimum four do. Half do not show that there is
 # none where no event is drawn, twice as many show no more
-GROUP_TOL = 1e-9  # of the largest coefficient: what may still move
+GROUP_TOL = 1e-9  # of the largest coefficient: what may still move at the end
 
 
 class GroupRefits:
@@ -775,35 +798,49 @@ class ExactByTurns:
 
     def __call__(self, counts, factor, start=None):
         """Compute coefficients, (b, N), nan where there are none, and intercepts, (b,),
-        under counts (b, M) and multipliers of the penalty, (b, N) or (b, 1). Groups
-        begin at `start`, (b, N + 1) sparse, and turns at the fit.
+        0 without one, under counts (b, M) and multipliers of the penalty, (b, N) or
+        (b, 1).
+
+        Groups of columns are refitted by Newton's steps from `start`, (b, N + 1)
+        sparse, where there is one. All other resamples, and those in which these steps
+        do not converge, are refitted by turns, which begin at the fit.
         """
         if self.groups is None or start is None:
             x = self._settle(counts, factor)
         else:
             x = self.groups(counts, start.toarray())
-            left = np.isnan(x).any(1)
-            if left.any():
-                x[left] = self._settle(counts[left], factor[left])
-            x[np.isinf(x)] = np.nan  # no minimum
-        intercept = x[:, self.N :].sum(1)  # 0 without one
+            # nan: not converged; inf: there is no minimum, and turns would find none
+            not_converged = np.isnan(x).any(1)
+            if not_converged.any():
+                x[not_converged] = self._settle(
+                    counts[not_converged], factor[not_converged]
+                )
+            x[np.isinf(x)] = np.nan
+        # the intercept's column is the last, if there is one: the sum of none is 0
+        intercept = x[:, self.N :].sum(1)
         return x[:, : self.N], intercept
 
     def _settle(self, counts, factor):
-        """Turn until nothing moves; return coefficients with intercepts, (b, n), nan
-        where they have not settled.
+        """Take turns until no coefficient moves; return coefficients with intercepts,
+        (b, n), nan where they have not settled.
 
-        All calls together may take `LATE_TURNS` turns beyond `MOST_TURNS` each, so
-        that a table on which nothing settles ends.
+        A call may take `MOST_TURNS` turns. Later ones are taken from a budget of
+        `LATE_TURNS` that all calls share, so that a table on which nothing settles
+        ends. Say that 10,000 are left, and `MOST_TURNS` is 400: a call that settles
+        after 1,000 turns leaves about 9,400. One that does not settle ends after 4,000
+        and leaves about 6,400.
         """
+        # `settle` asks for a batch that is FIRST_LEVEL turns old; `begin` takes one
         batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
-        # one call may take 4,000 turns, or what is left of the late ones
-        most_late = min(self.late, 4000 - MOST_TURNS)
+        most_in_a_call = 4000  # so that one hostile call leaves turns for the next
+        most_late = min(self.late, most_in_a_call - MOST_TURNS)
         taken_before = self.turns.taken
-        x, settled = self.turns.settle(batch, tol=1e-9, most=MOST_TURNS + most_late)
-        taken = self.turns.taken - taken_before
-        # `settle` begins in rVAMP's metric
-        self.late -= max(taken - OWN - MOST_TURNS, 0)
+        x, settled = self.turns.settle(
+            batch, tol=GROUP_TOL, most=MOST_TURNS + most_late
+        )
+        # without those in rVAMP's metric, which `settle` takes first
+        taken = self.turns.taken - taken_before - OWN
+        self.late -= max(taken - MOST_TURNS, 0)
         x[~settled] = np.nan
         return x
 

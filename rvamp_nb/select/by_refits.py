@@ -42,9 +42,12 @@ def refits_are_cheaper(question, asked):
     the steps of a search, of a `SelectionProblem`. False for what turns by products do
     not know: a table in groups or not sparse, another loss, a prior without thresholds.
 
-    `asked` are the selector's parameters, {name: value}. A turn multiplies by the table
-    and its transpose and looks at each of M + N numbers. A refit is a draw and the
-    turns of the first level. A step multiplies matrices as large as the shorter side.
+    `asked` are the selector's parameters, {name: value}. All costs are numbers of
+    multiplications. A turn, by which a refit converges, multiplies by the table and its
+    transpose and looks at each of M + N numbers: twice the entries that are not 0, and
+    `NUMBER` for each number. A refit is a draw and the turns of the first level:
+    `DRAW` + `FIRST_LEVEL` turns. A step of rVAMP multiplies matrices as large as the
+    shorter side m: `PRODUCTS_A_STEP` m^3.
     """
     A = question.A
     if path_options(asked) or not (is_plain(question) and is_thin(A)):
@@ -65,12 +68,25 @@ def refits_are_cheaper(question, asked):
 def search_by_refits(question, q, asked):
     """Search for the penalty at which refits select q columns on average.
 
-    Diagonal steps find a penalty at which their probabilities add up to a goal, at
-    first q. They are approximate, and refits there select another number: the goal is
-    corrected by it, until refits select q up to two standard errors.
+    Diagonal steps find a penalty at which their selection probabilities add up to a
+    goal, at first q. They are approximate: refits at this penalty select another
+    number on average, q'. The goal is multiplied by q / q', and the steps are taken
+    again, until q' is q up to two standard errors, `MOST_CORRECTIONS` times at most.
 
-    Return question, `Path` of one penalty and `PenaltyChoice` as `search` does. Return
-    None where refits are not cheaper or diagonal steps do not settle.
+    Parameters
+    ----------
+    question : SelectionProblem
+        The table, its target, prior and law of counts.
+    q : float
+        How many columns a resample selects on average.
+    asked : dict
+        The selector's parameters, {name: value}.
+
+    Returns
+    -------
+    tuple or None
+        The question, a `Path` of one penalty and a `PenaltyChoice`. None if refits are
+        not cheaper, if no penalty selects so many, or if the steps do not converge.
     """
     if not refits_are_cheaper(question, asked):
         return None
@@ -79,26 +95,30 @@ def search_by_refits(question, q, asked):
         return None
     empty, _ = penalty.empty_model(question)
     step = DiagonalStep(empty.A)
+    # it keeps the penalty between the rounds, `lam`: each begins where the last ended
     tracker = penalty.TrackingPrior(question, q, lam)
     for _ in range(MOST_CORRECTIONS):
-        fit = _fit_by_diagonal_steps(question, empty, step, tracker)
+        fit = _track_by_diagonal_steps(question, empty, step, tracker)
         if fit is None:
             return None
         sizes = _count_selected(question, fit, asked["random_state"])
+        mean_size = sizes.mean()
         standard_error = np.std(sizes) / np.sqrt(CORRECTED_BY)
-        if abs(sizes.mean() - q) < 2 * standard_error:
+        if abs(mean_size - q) < 2 * standard_error:
             break
-        tracker.goal *= q / sizes.mean()
-    choice = penalty.PenaltyChoice(tracker.lam, fit, "converged", 1)
+        tracker.goal *= q / mean_size
+    choice = penalty.PenaltyChoice(
+        lam=tracker.lam, fit=fit, status="converged", n_iter=1
+    )
     return question, penalty.path_of_one(tracker.lam, fit), choice
 
 
-def _fit_by_diagonal_steps(question, empty, step, tracker):
-    """Take diagonal steps from the `Problem` of the empty model to a fixed point;
-    return the `Fit` there, or None where they do not settle.
+def _track_by_diagonal_steps(question, empty, step, tracker):
+    """Move the penalty of a `TrackingPrior` by diagonal steps until it selects as many
+    columns as its `goal`; return the `Fit` there, or None if they do not converge.
 
-    In each step the `TrackingPrior` `tracker` moves its penalty `lam` so that as many
-    columns as its goal are selected; the fit has the last one.
+    The steps, of the `DiagonalStep` `step`, begin at the `Problem` of the empty model,
+    `empty`. Each changes `tracker.lam`, which is afterwards the penalty of the fit.
     """
     tracked = empty._replace(prior=question.inside(tracker))
     # patient, for steps of rVAMP would cost far more
@@ -118,7 +138,9 @@ def _fit_by_diagonal_steps(question, empty, step, tracker):
 
 
 def _count_selected(question, fit, seed):
-    """Count the columns that each of `CORRECTED_BY` refits selects."""
+    """Count the columns that each of `CORRECTED_BY` refits at the penalty of a fit
+    selects, (CORRECTED_BY,); their rows are drawn with `seed`.
+    """
     samples = refinement.Samples(fit, None, seed)
     samples.grow((0, CORRECTED_BY, CORRECTED_BY), False)  # by turns, none exactly
     is_selected = samples.settled != 0  # the last column is the intercept

@@ -90,8 +90,9 @@ def on_faces(G, lam, regressions):
     """Move each of b `Regressions` towards the minimum for its present signs until a
     sign would change; return a mask of those that reach it, (b,).
 
-    G (h, N, N) are the Gram matrices, lam > 0 is the penalty. The coefficients B and
-    the products R change in place.
+    G (h, N, N) are the Gram matrices, lam > 0 is the penalty. The coefficients B,
+    (N, b), and R, (b, N), the products of all columns with the residuals, change in
+    place.
     """
     half, _, B, R = regressions
     columns, is_used = _find_used_columns(B)
@@ -104,6 +105,8 @@ def on_faces(G, lam, regressions):
     share = np.minimum(crossing.min(1), 1.0)[:, None]
     # a coefficient that ends it becomes 0 exactly
     move = np.where(crossing <= share, -old, share * move)
+    # a residual changes by minus its columns times their moves: one column of each
+    # regression at a time, as they differ
     for column, step in zip(columns.T, move.T):
         R -= step[:, None] * G[half, column]
     regression, _ = is_used.nonzero()

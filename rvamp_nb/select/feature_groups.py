@@ -43,8 +43,9 @@ def _by_label(given, names):
 def _check_labels(given, names):
     """Return a list of labels, one for each of the columns with names (N,).
 
-    A label is any single value that is not missing. A TypeError for what are no labels,
-    a ValueError for another number or order, and for two labels that read alike.
+    `given` are the labels, in an iterable. A label is any single value that is not
+    missing. Raises a TypeError for what are no labels; a ValueError for another number
+    or order than that of the names, and for two labels that read alike.
     """
     kinds = "a dict {name: columns}, or a label for each column"
     problem = f"column_groups must be {kinds}, got {given!r:.60}"
@@ -56,28 +57,34 @@ def _check_labels(given, names):
         is_missing = not isinstance(label, str) and str(label) in _MISSING
         if is_missing or np.ndim(label):
             raise TypeError(problem)
-    # a series of pandas names the columns itself
-    if kind_of(given) == "series" and set(given.index) == set(names):
-        if list(given.index) != list(names):
-            raise ValueError(
-                "column_groups has the columns of X in another order: give"
-                " column_groups[X.columns]"
-            )
+    # the index of a series of pandas names the columns
+    is_named = kind_of(given) == "series" and set(given.index) == set(names)
+    if is_named and list(given.index) != list(names):
+        raise ValueError(
+            "column_groups has the columns of X in another order: give"
+            " column_groups[X.columns]"
+        )
     if len(labels) != len(names):
         raise ValueError(
             f"column_groups must be {kinds}; there are {len(labels)} labels, and X has"
             f" {len(names)} columns"
         )
-    # groups are called by their labels as text: 1 and "1" would be one
-    label_of_text = {}
+    _check_texts_differ(labels)
+    return labels
+
+
+def _check_texts_differ(labels):
+    """Raise a ValueError for two labels with one text, such as 1 and "1": a group is
+    called by the text of its label, and both would be one group.
+    """
+    first_with_text = {}
     for label in labels:
-        other = label_of_text.setdefault(str(label), label)
-        if other != label:
+        first = first_with_text.setdefault(str(label), label)
+        if first != label:
             raise ValueError(
-                f"column_groups: {other!r} and {label!r} would be one group: give all"
+                f"column_groups: {first!r} and {label!r} would be one group: give all"
                 " labels one kind"
             )
-    return labels
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000007
 def group_numbers(groups, names, factors):

@@ -244,25 +244,28 @@ SIGMAS = 6.0
 
 
 def near_copies(A, within=NEAR):
-    """Find the near copies among the columns of A, (N,) int: the first column of each.
+    """Return the stand-in of each column of A, (N,) int: the number of the first column
+    of which it is a near copy, or its own number.
 
-    The stand-in of a column is the first that is nearer than `within`, or whose
-    negative is. A, (M, N) array or ChunkedTable, has columns of unit norm, or of zeros,
-    which stand for themselves. A table in chunks is read in one pass; after it only
-    candidates are read, as many groups at a time as fill a chunk.
+    Columns are near copies if one is nearer than `within` to the other or its negative.
+    A, (M, N) array or ChunkedTable, has columns of unit norm, or of zeros, which stand
+    for themselves. A table in chunks is read in one pass; after it only candidates are
+    read, as many groups at a time as fill a chunk.
     """
-    stands = np.arange(A.shape[1])
+    stand_in = np.arange(A.shape[1])
     groups = list(_find_candidates(A, within))
+    # with each group the number of columns read grows by its size: groups are in one
+    # batch as long as the sum is in the same multiple of what fills a chunk
     columns_at_once = max(1, CHUNK_NUMBERS // len(A))
-    batch = np.cumsum([len(group) for group in groups]) // columns_at_once
-    for k in np.unique(batch):
-        batch_groups = [groups[i] for i in np.flatnonzero(batch == k)]
-        read = np.unique(np.concatenate(batch_groups))
-        X = A[:, read]
+    batch_of_group = np.cumsum([len(group) for group in groups]) // columns_at_once
+    for batch in np.unique(batch_of_group):
+        batch_groups = [groups[i] for i in np.flatnonzero(batch_of_group == batch)]
+        columns_read = np.unique(np.concatenate(batch_groups))
+        X = A[:, columns_read]
         for group in batch_groups:
-            places = np.searchsorted(read, group)  # of its columns in X
-            _merge_copies(X[:, places], group, within, stands)
-    return stands
+            places = np.searchsorted(columns_read, group)  # of its columns in X
+            _merge_copies(X[:, places], group, within, stand_in)
+    return stand_in
 
 
 def _find_candidates(A, within):
@@ -288,18 +291,22 @@ def _find_candidates(A, within):
             yield np.sort(varies[group])
 
 
-def _merge_copies(X, group, within, stands):
-    """Merge near copies among the columns X, (M, k), whose numbers are `group`: write
-    into `stands`, in place, the first of them for each of its copies.
+def _merge_copies(X, group, within, stand_in):
+    """Merge near copies among the columns X, (M, k), whose numbers are `group`, (k,):
+    write into `stand_in`, (N,), in place, the first of them for each of its copies.
     """
     for k, i in enumerate(group):
-        if stands[i] == i:
-            others = np.flatnonzero(stands[group] == group)
-            others = others[others > k]
-            apart = [X[:, others] + side * X[:, [k]] for side in (-1, 1)]
-            distance = np.linalg.norm(apart, axis=1).min(0)
-            copies = group[others[distance < within]]
-            stands[np.isin(stands, copies)] = i
+        if stand_in[i] != i:  # a copy itself
+            continue
+        # later columns of the group that are no copies so far
+        others = np.flatnonzero(stand_in[group] == group)
+        others = others[others > k]
+        # to the column, and to its negative
+        differences = [X[:, others] + sign * X[:, [k]] for sign in (-1, 1)]
+        distance = np.linalg.norm(differences, axis=1).min(0)
+        copies = group[others[distance < within]]
+        # and of the copies of its copies, which other groups have found
+        stand_in[np.isin(stand_in, copies)] = i
 
 
 class Merged(NamedTuple):
@@ -319,23 +326,26 @@ def merge_duplicates(A, factors, prior, together):
     a column and its negative stay apart. Under a prior with a square, or one of the
     user's, each copy has the whole coefficient of their sum; else each has its share,
     and `copies` is 1.
+
+    Of three columns a, b, -a, say, the third is a near copy of the first: `first` is
+    (0, 1), `where` (0, 1, 0), and under a Lasso `weight` is (1/2, 1, -1/2).
     """
-    stands = near_copies(A)
-    sign = np.ones(len(stands))  # -1 for a near copy of the negative
-    others = np.flatnonzero(stands != np.arange(len(stands)))
+    stand_in = near_copies(A)
+    sign = np.ones(len(stand_in))  # -1 for a near copy of the negative
+    all_copies = np.flatnonzero(stand_in != np.arange(len(stand_in)))
     columns_at_once = max(1, CHUNK_NUMBERS // len(A))
-    for k in range(0, len(others), columns_at_once):
-        batch = others[k : k + columns_at_once]
-        cosine = np.einsum("ij,ij->j", A[:, batch], A[:, stands[batch]])
+    for k in range(0, len(all_copies), columns_at_once):
+        batch = all_copies[k : k + columns_at_once]
+        cosine = np.einsum("ij,ij->j", A[:, batch], A[:, stand_in[batch]])
         sign[batch] = np.sign(cosine)
     is_own = not isinstance(prior, Penalty)
-    has_other_factor = factors != factors[stands]
+    has_other_factor = factors != factors[stand_in]
     has_other_sign = (prior.positive | is_own) & (sign < 0)
-    is_in_group = (together >= 0) | (together[stands] >= 0)
+    is_in_group = (together >= 0) | (together[stand_in] >= 0)
     apart = has_other_factor | has_other_sign | is_in_group
-    stands[apart] = np.flatnonzero(apart)  # for themselves
+    stand_in[apart] = np.flatnonzero(apart)  # such a column stands for itself
     sign[apart] = 1.0
-    first, where, copies = np.unique(stands, return_inverse=True, return_counts=True)
+    first, where, copies = np.unique(stand_in, return_inverse=True, return_counts=True)
     _, has_square = prior.split()
     if is_own or np.any(has_square):
         return Merged(first, where, sign, copies)
@@ -401,18 +411,19 @@ def numbers_of(owner, labels, names):
 
     A label is the name of a column, of any kind, or the `str` of it; or its number,
     unless all the names, (N,), are whole numbers: then a number is a name. Raises a
-    ValueError, which begins with the owner, for a label of no column.
+    ValueError for a label of no column, which begins with `owner`, the argument's name.
     """
-    number = {str(name): i for i, name in enumerate(names)}
-    names_are_numbers = all(name.lstrip("-").isdigit() for name in number)
-    if not names_are_numbers:  # then an int cannot be mistaken for a name
-        number.update({i: i for i in range(len(names))})
+    # the keys are texts, and ints where these cannot be mistaken for names
+    number_of = {str(name): i for i, name in enumerate(names)}
+    names_are_numbers = all(name.lstrip("-").isdigit() for name in number_of)
+    if not names_are_numbers:
+        number_of.update({i: i for i in range(len(names))})
     numbers = []
     for label in labels:
-        key = label if label in number else str(label)
-        if key not in number:
-            check_named(owner, [label], names, number)
-        numbers.append(number[key])
+        key = label if label in number_of else str(label)
+        if key not in number_of:
+            check_named(owner, [label], names, number_of)  # raises the error
+        numbers.append(number_of[key])
     return numbers
 
 
@@ -439,29 +450,31 @@ def _list_columns(columns, N):
 
 
 def _read_sets(sets, names, owner):
-    """Return the labels of the columns in each set, a list of lists; a TypeError for
-    what is no dict or list of such sets.
+    """Return the labels of the columns in each set, a list of lists.
+
+    `sets` are a dict {name of a set: its columns}, or a list of the columns of each, by
+    their label: a name of `names`, (N,), or a number. Raises a TypeError, which begins
+    with `owner`, the name of the argument, for anything else.
     """
-    called = {str(name) for name in names}
-
-    def is_label(label):
-        is_plain = isinstance(label, (str, int, np.integer))
-        if is_plain and not isinstance(label, bool):
-            return True
-        return str(label) in called
-
-    lists = sets.values() if isinstance(sets, dict) else sets
+    problem = (
+        f"{owner} must be a dict {{name: its columns}} or a list of lists of"
+        f" columns, by name or number, got {sets!r}"
+    )
+    columns_of_sets = sets.values() if isinstance(sets, dict) else sets
     try:
-        lists = [_list_columns(columns, len(names)) for columns in lists]
-        are_labels = all(is_label(label) for labels in lists for label in labels)
+        labels_of_sets = [
+            _list_columns(columns, len(names)) for columns in columns_of_sets
+        ]
     except TypeError:  # something cannot be listed
-        are_labels = False
-    if not are_labels:
-        raise TypeError(
-            f"{owner} must be a dict {{name: its columns}} or a list of lists of"
-            f" columns, by name or number, got {sets!r}"
-        )
-    return lists
+        raise TypeError(problem) from None
+    texts = {str(name) for name in names}
+    for labels in labels_of_sets:
+        for label in labels:
+            is_plain = isinstance(label, (str, int, np.integer))
+            is_truth_value = isinstance(label, bool)
+            if (is_truth_value or not is_plain) and str(label) not in texts:
+                raise TypeError(problem)
+    return labels_of_sets
 
 
 def family_of(sets, names, owner):
@@ -496,15 +509,16 @@ def family_of(sets, names, owner):
 def chosen_columns(names, which=None):
     """Return the numbers of chosen columns, () for one or (n,) for a list.
 
-    `which` has names or numbers of columns with names (N,); None chooses all. Raises a
-    ValueError for no such column, and a TypeError for truth values.
+    `which` is the name or number of a column, or a list of them; None chooses all.
+    `names`, (N,), are those of the columns. Raises a ValueError for no such column, and
+    a TypeError for truth values.
     """
     if which is None:
         return np.arange(len(names))
-    called = {str(name) for name in names}
-    is_list = np.iterable(which) and not isinstance(which, (str, bytes))
-    if str(which) in called:  # a tuple may be a label of pandas
-        is_list = False
+    texts = {str(name) for name in names}
+    # a tuple may be a single label of pandas
+    is_one = isinstance(which, (str, bytes)) or str(which) in texts
+    is_list = np.iterable(which) and not is_one
     labels = list(which) if is_list else [which]
     if any(isinstance(label, (bool, np.bool_)) for label in labels):
         raise TypeError(

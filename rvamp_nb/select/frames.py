@@ -393,8 +393,14 @@ def _proposal(spec, frame, values, gaps, is_text):
 
 def _propose_options(spec, frame, values, gaps, is_text, codes):
     """Propose options that settle all columns of text, {option: value}; None if a
-    column with a role has text, which no option changes. `codes`, a list, stand for
-    gaps.
+    column with a role, such as the target, has text, which no option changes.
+
+    The options are `decimal`, the comma of numbers such as 1,5, or ""; `id`, a column
+    of row names, or ""; `matched`, a column of matched sets, or ""; and three lists:
+    columns to `drop`, `categorical` columns, and words that stand for gaps, `na`.
+
+    `frame`, (M, N), has the cells, `values` their numbers, `gaps` and `is_text` say
+    which cells are empty or text; `codes`, a list, are gaps' words known so far.
     """
     sets = matched.propose_sets(spec, frame, values)
     options = dict(decimal="", id="", matched="".join(sets[:1]))

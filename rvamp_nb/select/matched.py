@@ -46,11 +46,13 @@ def check_roles(spec):
 
 
 def propose_sets(spec, frame, values):
-    """List the features that may be the names of matched sets, by name.
+    """List the names of the features that may be labels of matched sets.
 
-    In each of their values one of the target's two classes has one row, and the other
-    has some. `frame` has the cells of the table, and `values` the same as numbers, nan
-    where a cell is none. None is proposed where sets are named, or there is no target.
+    A set is the rows of one label: one row of one class of the target, the case, and
+    one or more of the other, the controls. `spec` says which columns are the target and
+    the sets; with sets named, without a target, or with one of other than two classes,
+    the list is empty. `frame`, (M, N), has the cells of the table, and `values` the
+    same as numbers, nan where a cell is none.
     """
     if spec.target is None or spec.matched is not None:
         return []
@@ -59,14 +61,8 @@ def propose_sets(spec, frame, values):
     if len(classes) != 2 or n_rows.min() < _FEWEST_SETS:
         return []
     n_sets = n_rows.min()  # cases are the class of fewer rows, one in each set
-    # few columns are left to be counted, which is slow: those of whole numbers, whose
-    # range has so many of them, and those of text, of which no number is known
-    numbers = values.drop(columns=spec.used)
-    is_whole = (numbers % 1).fillna(0).eq(0).all()
-    width = numbers.max() - numbers.min()
-    has_room = width.isna() | (width >= n_sets - 1)
     proposed = []
-    for name in width.index[has_room & is_whole]:
+    for name in _columns_with_room(values.drop(columns=spec.used), n_sets):
         labels = text_column(frame[name])
         if labels.nunique() != n_sets or labels.isna().any():
             continue
@@ -76,6 +72,19 @@ def propose_sets(spec, frame, values):
         if one_case_each and both_classes_in_each:
             proposed.append(name)
     return proposed
+
+
+def _columns_with_room(numbers, n_sets):
+    """Return the names of the columns that may hold `n_sets` different labels.
+
+    These are columns of whole numbers in a range of `n_sets` or more, and columns of
+    text, which have no number. Counting the labels of all others would be slow.
+    """
+    # a cell that is no number does not count against its column
+    is_whole = (numbers % 1).fillna(0).eq(0).all()
+    width = numbers.max() - numbers.min()  # nan for a column of text
+    has_room = width.isna() | (width >= n_sets - 1)
+    return numbers.columns[has_room & is_whole]
 
 
 def rows_in_sets(spec, frame, stay):

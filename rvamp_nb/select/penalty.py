@@ -47,14 +47,26 @@ from ..validation import check_array
 
 # %% ../../nbs/workshop/penalty.ipynb #73000005
 def read_penalty(prior, penalty_factor, names, M, target_scale=1):
-    """Build the penalty of a search from the `prior` of the estimator, or None.
+    """Build the penalty of a search: a `Penalty`, or a `ScaledPrior`, with lam 1, which
+    the path multiplies, and a penalty factor for each column, (N,).
 
-    Returns a `Penalty` with lam 1, which the path multiplies, and a penalty factor for
-    each column, (N,): that of the prior times `penalty_factor` (None, (N,), or a dict
-    by name); of a prior of the user's own a `ScaledPrior`. The l1_ratio of an
-    `ElasticNet` is for columns of variance one, over M rows with a weight above 0, and
-    a target that is divided by its scale. Raises a TypeError or ValueError for a prior
-    that selects nothing.
+    Parameters
+    ----------
+    prior : Prior or None
+        That of the estimator; None is a `Laplace`. A prior of the user's own that is no
+        `Penalty` becomes a `ScaledPrior`.
+    penalty_factor : None, (N,) array-like or dict {name: factor}
+        It multiplies the prior's own lam and factors.
+    names : (N,) array
+        Those of the columns.
+    M : int
+        How many rows have a weight above 0.
+    target_scale : float
+        What the target was divided by. The l1_ratio of an `ElasticNet` is meant for
+        columns of variance one and the target as it was, and is converted to the units
+        of the solver.
+
+    A TypeError or ValueError is raised for a prior that selects nothing.
     """
     own_factors = _one_each(penalty_factor, names)
     if prior is None:
@@ -481,8 +493,11 @@ class TrackingPrior(Prior):
         """Move to the penalty that selects q in the fields `incoming`; return the
         moments there, as `Prior.moments` does.
 
-        Secants in the log penalty, eight at most, change `lam`, and `fall`, by how much
-        the excess ln ΣΠ/q falls for a unit of it. `Pi` are the probabilities then.
+        Each step of a run calls this with new fields, and so moves the penalty. Secants
+        in the log penalty, eight at most, find it: each moves by the excess, ln ΣΠ/q,
+        over its fall for a unit of the log penalty. Three attributes are set: `lam`,
+        the penalty; `fall`, where the next secant begins; and `Pi`, the probabilities
+        at `lam`.
         """
 
         def prior_at(log_lam):
@@ -616,17 +631,18 @@ class _Search(NamedTuple):
         return PenaltyChoice(lam, fit, "converged", steps)
 
 
-def _look(question, fit, lam, state, anderson, digits):
-    """Continue a fit at a fixed penalty until its messages change by less than
-    `digits`; return None where `LOOK_STEPS` steps are not enough.
+def _look(question, fit, lam, state, anderson, tol):
+    """Continue a fit at a fixed penalty lam, from the messages `state`, until they
+    change by less than `tol`; return the `Fit`, or None where `LOOK_STEPS` steps are
+    not enough.
     """
 
     def enough(changes):
-        return changes[-1] < digits or len(changes) == LOOK_STEPS
+        return changes[-1] < tol or len(changes) == LOOK_STEPS
 
     prior = question.prior.scaled(lam)
     look = continue_fit(question, fit, prior, state, anderson, enough)
-    if _last_change(look) < digits:
+    if _last_change(look) < tol:
         return look
     return None
 
@@ -634,33 +650,36 @@ def _look(question, fit, lam, state, anderson, digits):
 def _search_by_looks(search, question, fit, state, lowest):
     """Search by secants for the penalty at which nearly q are selected.
 
-    It begins where the moving penalty was stopped, with looks: fits of few digits, each
-    at a fixed penalty. Return the penalty and the fit, or None where a fit does not
-    settle, or the penalty falls below `lowest`.
+    It is used where a penalty that moves with the steps does not settle, and begins at
+    the last one, `search.tracker.lam`, with the messages `state`. A look is a fit at a
+    fixed penalty, which continues `fit` until its messages change by less than a
+    tolerance. Return the penalty and the look there, or None if a look does not
+    converge, the penalty falls below `lowest`, or `MAX_LOOKS` are not enough.
     """
     lam = search.tracker.lam
-    digits = FIRST_TOL
-    seen = []
-    past = []
+    tol = FIRST_TOL
+    excesses = []  # pairs (log penalty, log of the number selected over the goal)
+    messages = []  # pairs (log penalty, messages)
     anderson = Anderson(fit.problem.A)
     for _ in islice(search.bar, MAX_LOOKS):
-        # messages move smoothly with the penalty, so that they can be extrapolated
-        if len(past) > 1:
-            state = solver.foreseen(past[-3:], np.log(lam))
-        look = _look(question, fit, lam, state, anderson, digits)
+        # messages move smoothly with the penalty: a parabola through the last three
+        # extrapolates them
+        if len(messages) > 1:
+            state = solver.foreseen(messages[-3:], np.log(lam))
+        look = _look(question, fit, lam, state, anderson, tol)
         if look is None:
             return None
         state = look.messages
-        past.append((np.log(lam), state))
+        messages.append((np.log(lam), state))
         excess = search.tracker.beyond(look.Pi)
         if abs(excess) < LAST_TOL:
             return lam, look
-        seen.append((np.log(lam), excess))
-        lam = float(np.exp(next_penalty(seen)))
+        excesses.append((np.log(lam), excess))
+        lam = float(np.exp(next_penalty(excesses)))
         if lam < lowest:
             return None
         # far from the goal, fewer digits are enough for the next secant
-        digits = np.clip(abs(excess) / 10, TRACKING_TOL, FIRST_TOL)
+        tol = np.clip(abs(excess) / 10, TRACKING_TOL, FIRST_TOL)
     return None
 
 
@@ -719,27 +738,29 @@ class _Start(NamedTuple):
 
 
 def _start_with_large_table(question, q, lam):
-    """Look for the `_Start` of a search in a table whose steps are dear; return None
-    for another table, or where nothing cheaper settles.
+    """Find the `_Start` of a search in a table whose steps are dear, near the penalty
+    lam; return None for another table, or where nothing cheaper converges.
 
-    Rough steps (`DiagonalStep`) move the penalty first. If their probabilities tell
-    that few columns can be selected, or if they run away and tell nothing, rVAMP of few
-    columns finds the penalty (`in_play`). Else the search begins where they settled.
+    Rough steps (`DiagonalStep`) move the penalty first. If their probabilities say
+    that few columns can be selected, or if the steps diverge and say nothing, rVAMP of
+    these few columns finds penalty and messages (`in_play`). Otherwise, or if that
+    fails, the search begins where the rough steps converged.
     """
     if min(question.A.shape) < FEW_FROM or not is_plain(question):
         return None
     empty, _ = empty_model(question)
     tracker = TrackingPrior(question, q, lam)
     problem = empty._replace(prior=question.inside(tracker))
-    settled = run_cheaply(problem, DiagonalStep(empty.A), WILD)
-    rough_Pi = tracker.Pi if settled else None
+    # the last of the rough steps; None if they diverge. They move `tracker`
+    last_step = run_cheaply(problem, DiagonalStep(empty.A), WILD)
+    rough_Pi = tracker.Pi if last_step else None
     if has_few_in_play(question, q, rough_Pi):
         found = in_play(question, q, lam, empty, tracking_search)
         if found:
             lam, state, is_near = found
             return _Start(TrackingPrior(question, q, lam), state, is_near)
-    if settled:
-        return _Start(tracker, settled.new)
+    if last_step:
+        return _Start(tracker, last_step.new)
     return None
 
 
@@ -839,13 +860,16 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
 
 # %% ../../nbs/workshop/penalty.ipynb #73search7
 def _finish_search(search, question, lam, state):
-    """Finish `tracking_search`: fit to all digits at a penalty within the band of q.
+    """Finish `tracking_search`: fit to all digits, from the penalty `lam` and the
+    messages `state` of few digits on, until between `CLOSE_TO_Q` q and q features are
+    selected on average.
 
-    Return the `Path` of this penalty and the `PenaltyChoice`; None where a fit fails,
-    or eight secants do not reach the band.
+    Return the `Path` of this penalty and its `PenaltyChoice`; None where a fit fails,
+    or eight fits do not reach the band.
     """
     q = search.q
-    seen = []
+    excesses = []  # pairs (log penalty, log of the number selected over the goal)
+    # each fit takes one of the progress bar
     for _ in islice(search.bar, 8):
         fit = question.solve(lam, state)
         if not fit.converged:
@@ -854,8 +878,8 @@ def _finish_search(search, question, lam, state):
             return path_of_one(lam, fit), search.choose(lam, fit)
         state = fit.messages
         excess = search.tracker.beyond(fit.Pi)
-        seen.append((np.log(lam), excess))
-        lam = float(np.exp(next_penalty(seen)))
+        excesses.append((np.log(lam), excess))
+        lam = float(np.exp(next_penalty(excesses)))
     return None
 
 # %% ../../nbs/workshop/penalty.ipynb #73000013
@@ -1043,13 +1067,15 @@ def search(question, path_options, q):
 
 
 def _search_or_end(question, path_options, q):
-    """Search as `search` does, within `SEARCH_FITS` times what one fit may take: of
-    steps, and of work in the losses.
+    """Search for the penalty at which q features are selected, on the table of the
+    question as it is; return the question, the `Path` and the `PenaltyChoice`.
 
-    An answer that did not converge has a status that names this limit.
+    The search may take `SEARCH_FITS` times what one fit may: of steps, and of work,
+    the evaluations of losses that `count_work` counts. An answer that did not converge
+    for this limit has a status that names it.
     """
     steps_before = question.steps
-    work_before = WORK.get()
+    work_before = WORK.get()  # of all fits so far
     most_work = work_limit(question.target, question.max_iter) - work_before
     # `SelectionProblem.max_steps` counts from here on
     limited = replace(question, begun=(steps_before, work_before, most_work))

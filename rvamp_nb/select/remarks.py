@@ -52,7 +52,10 @@ def remarks_on(selection):
             UserWarning,
         )
     if answered:
-        yield from _remarks(selection)
+        for text in _describe_leaks(selection):
+            yield text, UserWarning
+        if _is_shared_out(selection):
+            yield _nothing_selected(selection), UserWarning
     # the grade is of rVAMP alone, whose errors refits correct
     if diagnostics.reliability == "red" and answered and selection.refined is None:
         yield (
@@ -69,9 +72,9 @@ def remarks_on(selection):
         )
 
 
-def _remarks(selection):
-    """Yield warnings about features that may leak the target, and about an answer in
-    which nothing could be selected, as (text, kind).
+def _describe_leaks(selection):
+    """Return texts about selected features that are nearly a copy of the target, which
+    may have leaked into them, as `suspected` finds them.
     """
     question = selection.question
     columns = question.columns
@@ -81,13 +84,7 @@ def _remarks(selection):
     # with K classes A has K - 1 rows for a sample: the first has the table's values
     rows_of_sample = len(values) // len(question.target.y)
     values = values[::rows_of_sample]
-    for text in suspected(question.target, columns.names, chosen, values):
-        yield text, UserWarning
-    # a search that did not find its penalty has a status that says what to do, and
-    # penalties that were given are what somebody wants
-    was_found = selection.status == "converged"
-    if was_found and selection.asked["lambdas"] is None and _is_shared_out(selection):
-        yield _nothing_selected(selection), UserWarning
+    return suspected(question.target, columns.names, chosen, values)
 
 
 def _strong_ones(selection):
@@ -98,8 +95,12 @@ def _strong_ones(selection):
 
 def _is_shared_out(selection):
     """Return True if so many equally strong features share the q places that none can
-    reach the threshold.
+    reach the threshold; False for penalties that were given, or not found.
     """
+    # a search that did not find its penalty has a status that says what to do, and
+    # penalties that were given are what somebody wants
+    if selection.status != "converged" or selection.asked["lambdas"] is not None:
+        return False
     columns = selection.question.columns
     Pi = selection.probabilities[columns.first][selection.question.candidates]
     strong = _strong_ones(selection)

@@ -452,17 +452,33 @@ def least_pfer(selection):
     question = selection.question
     asked = selection.asked
     if not (selection.fit.converged and draws_halves(question.counts)):
-        return None
+        return None  # no bound
+    # (N,) bool: columns that can be selected
     candidates = question.candidates[question.columns.where]
-    entries = np.full(len(candidates), np.nan)
     # where q or one penalty was passed, or refits found it, the penalty stays, and a
-    # larger pfer has a lower threshold: a column enters where the threshold is its Π
+    # larger pfer has a lower threshold; else a larger pfer has a smaller penalty
     if asked["q"] is not None or _one_penalty(asked) or selection.by_refits:
-        Pi = np.minimum(selection.probabilities, _SURE)
-        for i in np.flatnonzero(candidates & (Pi > 0.5)):
-            entries[i] = _bound_of(question, asked, Pi[i], selection.q)
-        return entries
-    # else a larger pfer has a smaller penalty: a column enters along the path of rVAMP
+        return _pfers_by_threshold(selection, candidates)
+    return _pfers_by_penalty(selection, candidates)
+
+
+def _pfers_by_threshold(selection, candidates):
+    """Return the pfer at which each column enters, (N,), while the penalty stays: that
+    for which its Π is the threshold. It is nan for a Π of 1/2 or less, as thresholds
+    are above 1/2.
+    """
+    entries = np.full(len(candidates), np.nan)
+    Pi = np.minimum(selection.probabilities, _SURE)
+    for i in np.flatnonzero(candidates & (Pi > 0.5)):
+        entries[i] = _bound_of(selection.question, selection.asked, Pi[i], selection.q)
+    return entries
+
+
+def _pfers_by_penalty(selection, candidates):
+    """Return the pfer at which each column enters along the path of rVAMP, (N,), while
+    the penalty falls; nan for a column that never does.
+    """
+    entries = np.full(len(candidates), np.nan)
     path = selection.summary_of_path
     sizes = np.nan_to_num(path.expected_selected)
     # an interpolation needs sizes that rise
@@ -471,7 +487,9 @@ def least_pfer(selection):
     Pi = path.selection_probabilities[:, rising]
     if len(log_sizes) > 1:
         leaders = np.flatnonzero(candidates & (Pi.max(1) >= 0.5))
-        entries[leaders] = _entry_pfers(question, asked, log_sizes, Pi[leaders])
+        entries[leaders] = _entry_pfers(
+            selection.question, selection.asked, log_sizes, Pi[leaders]
+        )
     return entries
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry3
@@ -813,15 +831,18 @@ def with_refits(selection, accuracy=None, n_resamples=None):
     )
     threshold = reached["threshold"]
     bound = reached["pfer_bound"]
-    # how much the bound rises with a sum that is larger by one standard error
-    rise = 1 + _relative_error_of_size(question, combined)
-    larger = rise * max(question.size(Pi) for Pi in sums)
-    bound_se = _bound_of(question, asked, threshold, larger) - bound
+    # the standard error of the bound: by how much it rises with a number of selected
+    # features, ΣΠ, that is larger by one standard error
+    size = max(question.size(Pi) for Pi in sums)
+    size_and_error = (1 + _relative_error_of_size(question, combined)) * size
+    bound_se = _bound_of(question, asked, threshold, size_and_error) - bound
     # features whose Π may lie on either side of the threshold
     low, high = combined.interval(TWO_ERRORS).T
     is_near = (low <= threshold) & (threshold <= high)
     is_undecided = question.candidates & is_near
     probabilities = selection_fields(question, selection.fit, threshold, combined)
+    # one penalty promises no pfer: the bound that it reaches is shown
+    pfer = bound if _one_penalty(asked) else selection.pfer
     # as many refits as an accuracy took, if no number was asked for
     n_tried = combined.n_resamples + combined.n_failed
     return replace(
@@ -829,8 +850,7 @@ def with_refits(selection, accuracy=None, n_resamples=None):
         **reached,
         **probabilities,
         **coefficients(selection, combined),
-        # one penalty promises no pfer: the bound that it reaches is shown
-        pfer=bound if _one_penalty(asked) else selection.pfer,
+        pfer=pfer,
         pfer_bound_se=bound_se,
         undecided=is_undecided[question.columns.where],
         refined=to_columns(selection, combined),

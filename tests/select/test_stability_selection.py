@@ -646,7 +646,7 @@ def test_strong_equal_effects_select_nothing_by_breakdown():
 def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
     s = StabilitySelection(n_resamples=0, lambdas=[5.0]).fit(*table())
     late = lambda *args, **options: 1 / 0
-    monkeypatch.setattr(selection, "diagnose", late)
+    monkeypatch.setattr(selection.diagnostics, "diagnose", late)
     with pytest.raises(ZeroDivisionError):
         s.fit(table(1)[0][:, :5], table(1)[1])
     assert [name for name in vars(s) if name.endswith("_")] == []
