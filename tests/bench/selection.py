@@ -311,7 +311,8 @@ def paths_by(question):
 
 def own_refits(s, halves):
     """The package's exact refits, without a start, of halves of the rows."""
-    fit, baseline = s.fit_.base, s.question_.target.baseline
+    fit = s.fit_
+    baseline = s.question_.target.baseline
     try:
         refit = refitter(fit, baseline)
     except ValueError:
