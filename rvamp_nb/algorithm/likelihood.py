@@ -384,35 +384,50 @@ def _begin_search(loss, y, target, cV):
     far = np.abs(f - target) > NEARBY
     if far.any():
         f = np.where(far, np.clip(loss.guess(y, target, cV), low, high), f)
+    count_work(3 * len(target))  # the start, and what is done with the answer
     place = np.arange(len(target))
     last = 2 * (high - low)  # the first Newton step may be as long as the box
     return _RootSearch(place, y, target, cV, f, last, low, high)
 
-
+# %% ../../nbs/course/32_likelihood.ipynb #83f46bbc
 def _improve_roots(loss, search):
     """Take one safeguarded Newton step of a `_RootSearch`: return the search from there
-    on, and whether each root has converged, (m,) bool.
+    on, and whether each root has converged, (m,) bool. The evaluations are counted.
     """
+    count_work(search.f.size)
     slope, curvature = loss.derivatives(search.y, search.f)
     gap = search.f - search.target + search.cV * slope
     low = np.where(gap < 0, search.f, search.low)
     high = np.where(gap > 0, search.f, search.high)
     rate = 1 + search.cV * curvature
-    step, last, short = _newton_in_box(search.f, low, high, search.last, gap, rate)
-    return search._replace(f=search.f + step, last=last, low=low, high=high), short
+    step, last, converged = _newton_in_box(search.f, low, high, search.last, gap, rate)
+    improved = search._replace(f=search.f + step, last=last, low=low, high=high)
+    return improved, converged
 
-# %% ../../nbs/course/32_likelihood.ipynb #83f46bbc
+
+def _drop_converged(search, converged):
+    """Return the search without its converged roots, (m,) bool, once they are more than
+    half; before that the search as it is, for dropping copies the arrays.
+    """
+    if converged.mean() <= 0.5:
+        return search
+    remains = ~converged
+    return search._make([values[remains] for values in search])
+
+
 def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
-    """Solve f + cV l'(y, f) = omega for f, by a safeguarded Newton iteration.
+    """Solve f + cV l'(y, f) = omega for f, by a safeguarded Newton iteration: f is the
+    fit that minimises (f - omega)^2 / (2 cV) + l(y, f).
 
     Parameters
     ----------
     y : (M,) array
         The target.
     omega : (..., M) array
-        Predictions.
+        Predictions, from all other rows.
     cV : array that broadcasts with omega
-        A count times V of `message`.
+        How far a row moves its own fit: its count c, how often it is drawn, times the
+        variance V of the prediction, in units of 1 / beta.
 
     Returns
     -------
@@ -422,16 +437,13 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
     vectors = [np.ravel(v) for v in np.broadcast_arrays(y, omega, cV)]
     search = _begin_search(loss, *vectors)
     answer = np.empty(search.f.size)
-    work = 3 * answer.size  # the start, and what is done with the answer
-    for _ in range(200):  # each step halves the box or the last step: never that many
-        work += A_CALL + search.f.size
-        search, short = _improve_roots(loss, search)
+    # each step halves the box, or is at most half of the last: 200 are never needed
+    for _ in range(200):
+        search, converged = _improve_roots(loss, search)
         answer[search.place] = search.f
-        if short.all():
+        if converged.all():
             break
-        if short.mean() > 0.5:  # most have converged: search the others alone
-            search = search._make([values[~short] for values in search])
-    count_work(work)
+        search = _drop_converged(search, converged)
     return answer.reshape(np.shape(omega))
 
 # %% ../../nbs/course/32_likelihood.ipynb #c9c97d50
