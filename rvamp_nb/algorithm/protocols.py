@@ -208,7 +208,7 @@ def _check_slope(prior, field, mean, response, step, Q_hat, beta):
             " field: return the derivative of the mean by the field"
         )
 
-
+# %% ../../nbs/workshop/protocols.ipynb #65fields1
 def _first_fields(problem, N):
     """Compute the precisions and the standard deviations of the fields that the data
     send to N columns at first, from the fit 0, (N,) each.

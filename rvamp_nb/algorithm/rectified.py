@@ -72,23 +72,32 @@ def noisy_ramp(distance, s):
 # %% ../../nbs/workshop/rectified.ipynb #c357d286
 def inside(size, lam, s):
     """Compute P[|size + s xi| <= lam] of a standard normal xi, s > 0, to twelve digits
-    however small.
+    however small; arrays that broadcast, with lam >= 0.
 
-    In a wide interval it is a difference of tails. In a narrow one these cancel, and
-    the density is integrated by its Taylor series.
+    In units of s it is the mass of a normal density between two ends. In a wide
+    interval that is a difference of tails. In a narrow one these cancel, and the
+    density is integrated by its Taylor series.
     """
     middle = noises(size, s)
     half_width = noises(lam, s)
-    upper_end = noises(lam - size, s)
-    lower_end = noises(-lam - size, s)
+    difference = ndtr(noises(lam - size, s)) - ndtr(noises(-lam - size, s))
+    series = _narrow_mass(middle, half_width, phi(middle))
+    # where the next term of the series is below the twelfth digit
+    is_narrow = half_width * (1 + middle) < 0.02
+    return np.where(is_narrow, series, difference)
+
+
+def _narrow_mass(middle, half_width, density):
+    """Integrate the standard normal density from middle - w to middle + w, w the half
+    width, by its Taylor series at the middle m, where it is `density`:
+
+        2 w density (1 + (m^2 - 1) w^2 / 3! + (m^4 - 6 m^2 + 3) w^4 / 5!)
+    """
     square = middle**2
     w2 = half_width**2  # a square is fast, a fourth power is not
     second = (square - 1) * w2 / 6
     fourth = (square**2 - 6 * square + 3) * w2**2 / 120
-    narrow = 2 * half_width * phi(middle) * (1 + second + fourth)
-    wide = ndtr(upper_end) - ndtr(lower_end)
-    # where the next term of the series is below the twelfth digit
-    return np.where(half_width * (1 + middle) < 0.02, narrow, wide)
+    return 2 * half_width * density * (1 + second + fourth)
 
 # %% ../../nbs/workshop/rectified.ipynb #6d17a2fb
 def halved(low, high, q, cdf, steps=100):

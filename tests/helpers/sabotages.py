@@ -1012,8 +1012,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/active.py",
         "a row does not take back what it has sent in the rough step",
-        "return Natural(Q_hat, Q_hat * own.mean + h, np.maximum(noise, 0))",
-        "return Natural(Q_hat, h, np.maximum(noise, 0))",
+        "return Natural(Q_hat, Q_hat * receiver.mean + field, np.maximum(noise, 0))",
+        "return Natural(Q_hat, field, np.maximum(noise, 0))",
         "tests/algorithm/test_active.py::test_each_entry_by_loops",
     ),
     Sabotage(
