@@ -526,7 +526,8 @@ class Loss(_Row):
             The pull u, its response to the field, and its slack 1 - V response.
         """
         if np.isfinite(beta):
-            return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
+            fit = _posterior_of_fit(self, y, omega, c, V, beta)
+            return fit.pull, fit.response, fit.slack
         slope, curvature = self.derivatives(y, self.proximal(y, omega, c * V))
         slack = 1 / (1 + c * V * curvature)
         return -c * slope, c * curvature * slack, slack
@@ -808,9 +809,9 @@ def _log_z(loss, y, omega, c, V, beta):
     over the fit f. At beta = inf it is the largest value of the exponent, over beta.
     """
     if np.isfinite(beta):
-        if c == 0:  # a Gaussian of variance V / beta
+        if c == 0:  # a Gaussian of variance V / beta, the same at all predictions
             return np.log(2 * np.pi * V / beta) / (2 * beta) + 0 * omega
-        return _posterior_of_fit(loss, y, omega, c, V, beta)[3]
+        return _posterior_of_fit(loss, y, omega, c, V, beta).log_z
     if c == 0:  # the fit is the prediction
         return np.zeros_like(omega)
     f = loss.proximal(y, omega, c * V)
@@ -820,15 +821,20 @@ def _log_z(loss, y, omega, c, V, beta):
 
 
 def _expected_log_z(loss, y, incoming, counts, beta):
-    """Compute `Loss.log_partition`, (M,): `_log_z` less log(V) / (2 beta), averaged
-    over each row's field and count.
+    """Compute `Loss.log_partition`, (M,): (1/beta) log z, averaged over each row's
+    field and count, where z is the integral over the row's fit f of
+
+        exp(-beta (c l(y, f) + (f - omega)^2 / (2 V))) / sqrt(V).
+
+    The prediction omega = -(h + sqrt(chi_hat) xi) has a standard normal xi, at nodes.
     """
     V, h, chi_hat = incoming
-    xi, w = _field_grid(_field_spread(loss, chi_hat))
+    xi, weights = _field_grid(_field_spread(loss, chi_hat))
     omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
-    total = -np.log(V) / (2 * beta)
-    for c, weight in zip(*_support(counts)):
-        total = total + weight * (w @ _log_z(loss, y, omega, c, V, beta))
+    total = -np.log(V) / (2 * beta)  # of 1 / sqrt(V), which no average changes
+    for c, probability in zip(*_support(counts)):
+        over_field = weights @ _log_z(loss, y, omega, c, V, beta)
+        total = total + probability * over_field
     return total
 
 # %% ../../nbs/course/32_likelihood.ipynb #f2478a78
@@ -1003,13 +1009,21 @@ LOSSES = {kind.name: kind for kind in (Squared, Logistic, PoissonLoss, Huber)}
 LossLike = Squared | Loss | Literal["squared", "logistic", "poisson", "huber"]
 
 # %% ../../nbs/course/32_likelihood.ipynb #66bfd865
-def _posterior_of_fit(loss, y, omega, c, V, beta):
-    """Compute the pull, the response, 1 - V response, and (1/beta) log z of a row at
-    finite beta; four arrays of the shape of omega.
+class _RowPosterior(NamedTuple):
+    """A row's answers at finite beta, arrays of the shape of its predictions."""
 
-    Its fit f has the density exp(-beta (c l(y, f) + (f - omega)^2 / (2 V))) / z. With
-    means over it, the pull is -c <l'>, the response c beta Cov(l', f) / V, and 1 - V
-    response is beta Var(f) / V. The integrals are sums over 61 nodes around the top.
+    pull: Array  # -c <l'(y, f)>, the mean over the fit f
+    response: Array  # of the pull to the field, c beta Cov(l', f) / V
+    slack: Array  # 1 - V response, computed as beta Var(f) / V
+    log_z: Array  # (1 / beta) log z
+
+
+def _posterior_of_fit(loss, y, omega, c, V, beta):
+    """Compute the `_RowPosterior` of rows at a count c and a finite beta, in the shape
+    of their predictions omega, (K, M).
+
+    The fit f has the density exp(-beta (c l(y, f) + (f - omega)^2 / (2 V))) / z. The
+    integrals are sums over 61 nodes around its top, where f = omega - c V l'(y, f).
     """
     top = loss.proximal(y, omega, c * V)
     at_top = loss.value(y, top)
@@ -1032,5 +1046,6 @@ def _posterior_of_fit(loss, y, omega, c, V, beta):
     response = c * beta / V * (p * (slopes - mean_slope) * d).sum(0)
     slack = beta / V * (p * (d - mean_d) ** 2).sum(0)
     log_z = np.log(z) + np.log(width * (t[1] - t[0]))
+    # of c l + (f - omega)^2 / (2 V) at the top, where f - omega = -c V l'
     height = c * at_top + V * (c * slope) ** 2 / 2
-    return -c * mean_slope, response, slack, log_z / beta - height
+    return _RowPosterior(-c * mean_slope, response, slack, log_z / beta - height)
