@@ -283,35 +283,20 @@ class DiagonalStep:
         self.table = block_of(A, np.arange(A.shape[1])).astype(np.float32)
         self.squares = self.table**2
 
-    def _received(self, table, squares, own, others, sign):
-        """Return the messages to the columns of a table, which answer with the moments
-        `own`, from its rows, with the moments `others`; or the other way round.
-
-        A column receives the sums of a^2 chi and a^2 var of the others, and the sum of
-        a mean, with the sign, corrected for its own mean (`diagonal-step`).
-        """
-        # a product of 32 and 64 bits would convert the table
-        sent = np.array([others.chi, others.var, sign * others.mean], np.float32)
-        s, noise = (sent[:2] @ squares).astype(float)
-        Q_hat = np.maximum(s, LEAST_PRECISION)
-        h = (sent[2] @ table).astype(float)
-        return Natural(Q_hat, Q_hat * own.mean + h, np.maximum(noise, 0))
-
     def __call__(self, problem, state):
         """Take a rough step from a `State`, as `step.step` does: return a `Step`, whose
         `coupled` is None. A `Breakdown` where a message is not finite.
-
-        In the coupling coefficients receive A'u, and rows -A x: hence the signs.
         """
         with np.errstate(all="ignore"), step.threads(self.squares):
             replies = step.factor_replies(problem, state)
             x = replies.x
             u = replies.u
-            to_prior = self._received(self.table, self.squares, x, u, 1)
-            to_rows = self._received(self.table.T, self.squares.T, u, x, -1)
-            new = State(to_prior, to_rows)
-            step.check_state(new)
-            change = step.relative_change(state, new, u)
+            # in the coupling coefficients receive A'u, and rows -A x: hence the signs
+            to_prior = _diagonal_message(self.table, self.squares, x, u, 1)
+            to_rows = _diagonal_message(self.table.T, self.squares.T, u, x, -1)
+            new_state = State(to_prior, to_rows)
+            step.check_state(new_state)
+            change = step.relative_change(state, new_state, u)
         return Step(
             state=state,
             x=x,
@@ -319,8 +304,26 @@ class DiagonalStep:
             prior_message=replies.prior_message,
             likelihood_message=replies.likelihood_message,
             coupled=None,  # no linear system is solved
-            new=new,
+            new=new_state,
             change=change,
-            delta=change,
+            delta=change,  # without it there are no other moments to differ from
             n_clipped=0,
         )
+
+
+def _diagonal_message(table, squares, receiver, sender, sign):
+    """Compute the message that the columns of a table, (m, n), receive from its rows,
+    a `Natural` of (n,) each, to leading order in the entries a (`diagonal-step`).
+
+    A column's precision is the sum over rows of a^2 chi, its noise that of a^2 var, and
+    its field that of sign a mean, to which its own mean times the precision is added:
+    what it has sent itself is taken back. `squares` are the entries a^2. `sender` are
+    the `Moments` of the rows, (m,) each, `receiver` those of the columns, (n,) each.
+    """
+    # a product of 32 and 64 bits would convert the table
+    chi_and_var = np.array([sender.chi, sender.var], np.float32)
+    mean = np.array(sign * sender.mean, np.float32)
+    precision, noise = (chi_and_var @ squares).astype(float)
+    field = (mean @ table).astype(float)
+    Q_hat = np.maximum(precision, LEAST_PRECISION)
+    return Natural(Q_hat, Q_hat * receiver.mean + field, np.maximum(noise, 0))

@@ -92,7 +92,9 @@ def _to_columns(solved, message, inputs):
     `inputs` is the `CavityInput` of all columns in clusters, one cluster after the
     other in the order of `members`. Single columns keep their moments and messages.
     """
-    x = Moments(*[values.copy() for values in solved.x[:3]])  # mean, chi, var
+    x = Moments(
+        mean=solved.x.mean.copy(), chi=solved.x.chi.copy(), var=solved.x.var.copy()
+    )
     h = solved.to_prior.h.copy()
     layout = message.layout
     # lists of blocks, size by size: single columns, of the size 1, come first if there

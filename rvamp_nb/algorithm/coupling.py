@@ -59,35 +59,55 @@ def answer_x(prior, solved):
     `prior` is the `Mixed` message that came in: on its set S in the natural view
     (precision Q_hat, field h and its noise chi_hat), on the rest R in the moment view
     (response D, mean r and its noise T). `solved` are `Diagonals`, the system solved.
+    Each set has its own formulas, which lose no digits there.
+    """
+    empty = np.empty_like(solved.x)
+    x = Moments(mean=solved.x, chi=empty, var=empty.copy())
+    to_prior = Natural(Q_hat=empty.copy(), h=empty.copy(), chi_hat=empty.copy())
+    _fill_moment_view(prior, solved, x, to_prior)
+    _fill_natural_view(prior, solved, x, to_prior)
+    return x, to_prior
 
-    On R (`leave-one-out`), where free = 1 - D s, nothing is divided by D, which may
-    be 0:
+
+def _fill_moment_view(prior, solved, x, to_prior):
+    """Fill in the entries of R in the moments x and in the message to the prior, in
+    place (`leave-one-out`). Nothing is divided by D, which may be 0:
 
         chi = D free,          var = T free^2 + D^2 others,
-        Q_hat_1 = s / free,    h_1 = (A'u + s r) / free,    chi_hat_1 = others / free^2.
+        Q_hat_1 = s / free,    h_1 = (A'u + s r) / free,    chi_hat_1 = others / free^2
 
-    On S (`received-on-S`), where the plain quotient loses no digits:
-
-        var = chi^2 chi_hat + others,
-        Q_hat_1 = 1 / chi - Q_hat,  h_1 = x / chi - h,  chi_hat_1 = others / chi^2.
+    with s the diagonal of A' Sigma_u A, free = 1 - D s, and others the variance of A'u
+    without the coordinate's own noise.
     """
-    # the formulas of R for all coordinates; on S their results are replaced below
-    s = solved.s
-    free = solved.free
-    others = solved.others_x
-    chi = prior.D * free
-    own_noise = prior.T * free**2
-    var = own_noise + prior.D**2 * others
-    Q_hat = s / free
-    h = (solved.Atu + s * prior.r) / free
-    chi_hat = others / free**2
+    R = ~prior.S
+    D = prior.D[R]
+    s = solved.s[R]
+    free = solved.free[R]
+    others = solved.others_x[R]
+    x.chi[R] = D * free
+    x.var[R] = prior.T[R] * free**2 + D**2 * others
+    to_prior.Q_hat[R] = s / free
+    to_prior.h[R] = (solved.Atu[R] + s * prior.r[R]) / free
+    to_prior.chi_hat[R] = others / free**2
+
+
+def _fill_natural_view(prior, solved, x, to_prior):
+    """Fill in the entries of S in the moments x and in the message to the prior, in
+    place (`received-on-S`). The plain quotient loses no digits:
+
+        chi = diag(Sigma_x),        var = chi^2 chi_hat + others,
+        Q_hat_1 = 1 / chi - Q_hat,  h_1 = x / chi - h,  chi_hat_1 = others / chi^2
+
+    with others the variance of x without the coordinate's own noise.
+    """
     S = prior.S
-    chi[S] = solved.chi_S
-    var[S] = chi[S] ** 2 * prior.chi_hat[S] + solved.others_S
-    Q_hat[S] = 1 / chi[S] - prior.Q_hat[S]
-    h[S] = solved.x[S] / chi[S] - prior.h[S]
-    chi_hat[S] = solved.others_S / chi[S] ** 2
-    return Moments(solved.x, chi, var), Natural(Q_hat, h, chi_hat)
+    chi = solved.chi_S
+    others = solved.others_S
+    x.chi[S] = chi
+    x.var[S] = chi**2 * prior.chi_hat[S] + others
+    to_prior.Q_hat[S] = 1 / chi - prior.Q_hat[S]
+    to_prior.h[S] = solved.x[S] / chi - prior.h[S]
+    to_prior.chi_hat[S] = others / chi**2
 
 # %% ../../nbs/course/33_coupling.ipynb #ffb62b83
 def answer_u(likelihood, solved):

@@ -646,24 +646,28 @@ class Spectrum(NamedTuple):
         q_x = max(x.slack / x.chi, 1e-300)
         q_u = max(u.slack / u.chi, 1e-300)
         Q_hat, V, through = order_parameters.averaged_coupling(self, q_x, q_u)
-        # a line for columns and one for rows; data noise, then resampling noise
-        psi_u = macro.psi_hat_1u(u.k, power)
-        received = [[macro.psi_hat_1x, macro.chi_hat_1x], [psi_u, macro.chi_hat_1u]]
-        of_columns = [x.square / x.chi**2, x.var / x.chi**2]
-        of_rows = [u.square / u.chi**2, u.var / u.chi**2]
-        total = np.array([of_columns, of_rows])
+        # pairs of data noise and resampling noise
+        received_x = [macro.psi_hat_1x, macro.chi_hat_1x]
+        received_u = [macro.psi_hat_1u(u.k, power), macro.chi_hat_1u]
+        total_x = [x.square / x.chi**2, x.var / x.chi**2]
+        total_u = [u.square / u.chi**2, u.var / u.chi**2]
+        # a line for columns and one for rows, before and after the coupling
+        received = np.array([received_x, received_u])
+        total = np.array([total_x, total_u])
         own = np.maximum(total - received, 0.0)
-        psi, chi_hat = (through @ own).T
+        to_columns, to_rows = through @ own
+        psi_x, chi_hat_x = to_columns
+        psi_u, chi_hat_u = to_rows
         lean = V * x.lean / x.chi
         return OrderParameters(
             Q_hat_1x=Q_hat,
-            psi_hat_1x=psi[0],
-            chi_hat_1x=chi_hat[0],
+            psi_hat_1x=psi_x,
+            chi_hat_1x=chi_hat_x,
             k=u.k,
             Q_hat_1u=V,
-            power_1u=_predicted_power(psi[1], lean, macro.k, power),
+            power_1u=_predicted_power(psi_u, lean, macro.k, power),
             overlap_1u=macro.k * power + lean,
-            chi_hat_1u=chi_hat[1],
+            chi_hat_1u=chi_hat_u,
         )
 
 

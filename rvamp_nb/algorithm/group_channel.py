@@ -213,8 +213,8 @@ def make_isotropic(sent, message, mean):
     # own noise: columns of a group that respond differently to the field that was sent
     # bring noise; they respond by w, and to a mean r by w Q_hat
     response = np.where(S, w, w * Q_hat)
-    uneven = np.maximum(mean(response**2) - mean(response) ** 2, 0)
-    uneven *= np.where(S, sent.chi_hat, sent.T)
+    var_response = np.maximum(mean(response**2) - mean(response) ** 2, 0)
+    uneven = var_response * np.where(S, sent.chi_hat, sent.T)
     Q = mean(w * Q_hat) / mean(w)
     noise = (mean(w**2 * chi_hat) + uneven) / mean(w) ** 2
     return Natural(Q, h + (Q - Q_hat) * x, noise)

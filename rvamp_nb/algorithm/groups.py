@@ -71,6 +71,13 @@ class BlockLayout:
         Place of each entry in the matrix M x M.
     diagonal : (M,)
         Place of each row's diagonal entry in the flat vector.
+
+    Notes
+    -----
+    Where rows 0 and 2 are a group and row 1 is one, ``index`` is (0, 1, 0) and
+    ``members`` are [[1]] and [[0, 2]]. A flat vector has the entry of row 1, then the
+    four of rows 0 and 2: ``row`` is (1, 0, 0, 2, 2), ``col`` is (1, 0, 2, 0, 2) and
+    ``diagonal`` is (1, 0, 4).
     """
 
     def __init__(self, index):
@@ -80,8 +87,8 @@ class BlockLayout:
         self.sums = csr_array((np.ones(M), self.index, np.arange(M + 1)))
         sizes = np.bincount(index)  # (G,), rows in each group
         order = np.argsort(self.index, kind="stable")  # the rows, group by group
-        size = sizes[self.index[order]]  # (M,), of the group of each of these rows
-        self.members = [order[size == n].reshape(-1, n) for n in np.unique(sizes)]
+        own_size = sizes[self.index[order]]  # (M,), of the group of each of these rows
+        self.members = [order[own_size == n].reshape(-1, n) for n in np.unique(sizes)]
         # entry (i, j) of a group's block lies in the row of its member i of the M x M
         # matrix, and in the column of its member j
         rows = []

@@ -505,25 +505,28 @@ def follow(problem, state, enough, take=step, anderson=None):
 
 # %% ../../nbs/workshop/iteration.ipynb #7ed88299
 def continuation(problem, tol, max_iter, damping, take=step, limit=None):
-    """Run from a penalty that empties the model down to the penalty of the problem,
-    each time from the state before; return the last `Run`, or None if the prior cannot
-    be scaled. `limit` is that of `run`.
+    """Run on twelve penalties, from one that empties the model down to that of the
+    problem, each time from the state before. Return the last `Run`, in which `lost`
+    counts the attempts of the runs before it, or None if the prior cannot be scaled.
+
+    `tol` and `max_iter` are those of the last run. The others are only where the next
+    one begins: they are run to 1e-3, in 100 attempts at most. Other arguments are those
+    of `run`.
     """
     if problem.prior.scaled(1.0) is None:
         return None
+    # without a threshold no penalty empties the model; a large one does nearly
+    top = lambda_max_factor(problem) or 100.0
+    factors = np.geomspace(max(top, 2.0), 1, 12)
     state = None
-    top = max(lambda_max_factor(problem) or 100.0, 2.0)
-    n_steps = 0
-    for factor in np.geomspace(top, 1, 12):
-        scaled = problem._replace(prior=problem.prior.scaled(factor))
-        # on the way, an answer is only where the next run begins
-        scaled_tol = 1e-3
+    n_attempts = 0
+    for factor in factors[:-1]:
+        easier = problem._replace(prior=problem.prior.scaled(factor))
         most = min(100, max_iter)
-        if factor == 1:
-            scaled_tol = tol
-            most = max_iter
-        done = run(scaled, state, scaled_tol, most, damping, take=take, limit=limit)
-        if not done.failure:
-            state = done.last.new
-        n_steps += len(done.trace)
-    return done._replace(lost=n_steps - len(done.trace))
+        path = run(easier, state, 1e-3, most, damping, take=take, limit=limit)
+        n_attempts += len(path.trace)
+        if not path.failure:
+            state = path.last.new
+    final = problem._replace(prior=problem.prior.scaled(factors[-1]))
+    done = run(final, state, tol, max_iter, damping, take=take, limit=limit)
+    return done._replace(lost=n_attempts)

@@ -384,35 +384,50 @@ def _begin_search(loss, y, target, cV):
     far = np.abs(f - target) > NEARBY
     if far.any():
         f = np.where(far, np.clip(loss.guess(y, target, cV), low, high), f)
+    count_work(3 * len(target))  # the start, and what is done with the answer
     place = np.arange(len(target))
     last = 2 * (high - low)  # the first Newton step may be as long as the box
     return _RootSearch(place, y, target, cV, f, last, low, high)
 
-
+# %% ../../nbs/course/32_likelihood.ipynb #83f46bbc
 def _improve_roots(loss, search):
     """Take one safeguarded Newton step of a `_RootSearch`: return the search from there
-    on, and whether each root has converged, (m,) bool.
+    on, and whether each root has converged, (m,) bool. The evaluations are counted.
     """
+    count_work(search.f.size)
     slope, curvature = loss.derivatives(search.y, search.f)
     gap = search.f - search.target + search.cV * slope
     low = np.where(gap < 0, search.f, search.low)
     high = np.where(gap > 0, search.f, search.high)
     rate = 1 + search.cV * curvature
-    step, last, short = _newton_in_box(search.f, low, high, search.last, gap, rate)
-    return search._replace(f=search.f + step, last=last, low=low, high=high), short
+    step, last, converged = _newton_in_box(search.f, low, high, search.last, gap, rate)
+    improved = search._replace(f=search.f + step, last=last, low=low, high=high)
+    return improved, converged
 
-# %% ../../nbs/course/32_likelihood.ipynb #83f46bbc
+
+def _drop_converged(search, converged):
+    """Return the search without its converged roots, (m,) bool, once they are more than
+    half; before that the search as it is, for dropping copies the arrays.
+    """
+    if converged.mean() <= 0.5:
+        return search
+    remains = ~converged
+    return search._make([values[remains] for values in search])
+
+
 def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
-    """Solve f + cV l'(y, f) = omega for f, by a safeguarded Newton iteration.
+    """Solve f + cV l'(y, f) = omega for f, by a safeguarded Newton iteration: f is the
+    fit that minimises (f - omega)^2 / (2 cV) + l(y, f).
 
     Parameters
     ----------
     y : (M,) array
         The target.
     omega : (..., M) array
-        Predictions.
+        Predictions, from all other rows.
     cV : array that broadcasts with omega
-        A count times V of `message`.
+        How far a row moves its own fit: its count c, how often it is drawn, times the
+        variance V of the prediction, in units of 1 / beta.
 
     Returns
     -------
@@ -422,16 +437,13 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
     vectors = [np.ravel(v) for v in np.broadcast_arrays(y, omega, cV)]
     search = _begin_search(loss, *vectors)
     answer = np.empty(search.f.size)
-    work = 3 * answer.size  # the start, and what is done with the answer
-    for _ in range(200):  # each step halves the box or the last step: never that many
-        work += A_CALL + search.f.size
-        search, short = _improve_roots(loss, search)
+    # each step halves the box, or is at most half of the last: 200 are never needed
+    for _ in range(200):
+        search, converged = _improve_roots(loss, search)
         answer[search.place] = search.f
-        if short.all():
+        if converged.all():
             break
-        if short.mean() > 0.5:  # most have converged: search the others alone
-            search = search._make([values[~short] for values in search])
-    count_work(work)
+        search = _drop_converged(search, converged)
     return answer.reshape(np.shape(omega))
 
 # %% ../../nbs/course/32_likelihood.ipynb #c9c97d50
@@ -514,7 +526,8 @@ class Loss(_Row):
             The pull u, its response to the field, and its slack 1 - V response.
         """
         if np.isfinite(beta):
-            return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
+            fit = _posterior_of_fit(self, y, omega, c, V, beta)
+            return fit.pull, fit.response, fit.slack
         slope, curvature = self.derivatives(y, self.proximal(y, omega, c * V))
         slack = 1 / (1 + c * V * curvature)
         return -c * slope, c * curvature * slack, slack
@@ -796,9 +809,9 @@ def _log_z(loss, y, omega, c, V, beta):
     over the fit f. At beta = inf it is the largest value of the exponent, over beta.
     """
     if np.isfinite(beta):
-        if c == 0:  # a Gaussian of variance V / beta
+        if c == 0:  # a Gaussian of variance V / beta, the same at all predictions
             return np.log(2 * np.pi * V / beta) / (2 * beta) + 0 * omega
-        return _posterior_of_fit(loss, y, omega, c, V, beta)[3]
+        return _posterior_of_fit(loss, y, omega, c, V, beta).log_z
     if c == 0:  # the fit is the prediction
         return np.zeros_like(omega)
     f = loss.proximal(y, omega, c * V)
@@ -808,15 +821,20 @@ def _log_z(loss, y, omega, c, V, beta):
 
 
 def _expected_log_z(loss, y, incoming, counts, beta):
-    """Compute `Loss.log_partition`, (M,): `_log_z` less log(V) / (2 beta), averaged
-    over each row's field and count.
+    """Compute `Loss.log_partition`, (M,): (1/beta) log z, averaged over each row's
+    field and count, where z is the integral over the row's fit f of
+
+        exp(-beta (c l(y, f) + (f - omega)^2 / (2 V))) / sqrt(V).
+
+    The prediction omega = -(h + sqrt(chi_hat) xi) has a standard normal xi, at nodes.
     """
     V, h, chi_hat = incoming
-    xi, w = _field_grid(_field_spread(loss, chi_hat))
+    xi, weights = _field_grid(_field_spread(loss, chi_hat))
     omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
-    total = -np.log(V) / (2 * beta)
-    for c, weight in zip(*_support(counts)):
-        total = total + weight * (w @ _log_z(loss, y, omega, c, V, beta))
+    total = -np.log(V) / (2 * beta)  # of 1 / sqrt(V), which no average changes
+    for c, probability in zip(*_support(counts)):
+        over_field = weights @ _log_z(loss, y, omega, c, V, beta)
+        total = total + probability * over_field
     return total
 
 # %% ../../nbs/course/32_likelihood.ipynb #f2478a78
@@ -991,13 +1009,21 @@ LOSSES = {kind.name: kind for kind in (Squared, Logistic, PoissonLoss, Huber)}
 LossLike = Squared | Loss | Literal["squared", "logistic", "poisson", "huber"]
 
 # %% ../../nbs/course/32_likelihood.ipynb #66bfd865
-def _posterior_of_fit(loss, y, omega, c, V, beta):
-    """Compute the pull, the response, 1 - V response, and (1/beta) log z of a row at
-    finite beta; four arrays of the shape of omega.
+class _RowPosterior(NamedTuple):
+    """A row's answers at finite beta, arrays of the shape of its predictions."""
 
-    Its fit f has the density exp(-beta (c l(y, f) + (f - omega)^2 / (2 V))) / z. With
-    means over it, the pull is -c <l'>, the response c beta Cov(l', f) / V, and 1 - V
-    response is beta Var(f) / V. The integrals are sums over 61 nodes around the top.
+    pull: Array  # -c <l'(y, f)>, the mean over the fit f
+    response: Array  # of the pull to the field, c beta Cov(l', f) / V
+    slack: Array  # 1 - V response, computed as beta Var(f) / V
+    log_z: Array  # (1 / beta) log z
+
+
+def _posterior_of_fit(loss, y, omega, c, V, beta):
+    """Compute the `_RowPosterior` of rows at a count c and a finite beta, in the shape
+    of their predictions omega, (K, M).
+
+    The fit f has the density exp(-beta (c l(y, f) + (f - omega)^2 / (2 V))) / z. The
+    integrals are sums over 61 nodes around its top, where f = omega - c V l'(y, f).
     """
     top = loss.proximal(y, omega, c * V)
     at_top = loss.value(y, top)
@@ -1020,5 +1046,6 @@ def _posterior_of_fit(loss, y, omega, c, V, beta):
     response = c * beta / V * (p * (slopes - mean_slope) * d).sum(0)
     slack = beta / V * (p * (d - mean_d) ** 2).sum(0)
     log_z = np.log(z) + np.log(width * (t[1] - t[0]))
+    # of c l + (f - omega)^2 / (2 V) at the top, where f - omega = -c V l'
     height = c * at_top + V * (c * slope) ** 2 / 2
-    return -c * mean_slope, response, slack, log_z / beta - height
+    return _RowPosterior(-c * mean_slope, response, slack, log_z / beta - height)

@@ -119,13 +119,22 @@ def take_entries(vectors, places):
     return vectors._make([values[places] for values in vectors])
 
 
+def _pad_with_zeros(values, places):
+    """Return a vector with the values at their places, (N,) bool, and 0 elsewhere."""
+    padded = np.zeros(places.shape)
+    padded[places] = values
+    return padded
+
+
 def mixed_extrinsic(moments, incoming, S):
     """Compute the `extrinsic` message as a `Mixed`, without cancellation: each
     coordinate is in the view in which its message is finite (`mixed-message`).
 
-    `moments` are those of the factor, with rho and rho_bar; chi may be 0 off S.
-    `incoming` is the `Natural` message that it received, with Q_hat > 0. S, (N,) bool,
-    says where the natural view (Q_hat, h, chi_hat) is used. Elsewhere it is the moment
+    `moments` are those of the factor; chi may be 0 off S. They include rho = Q_hat chi,
+    the share of the incoming precision in that of both together, and rho_bar = 1 - rho,
+    each in [0, 1] and without cancellation. `incoming` is the `Natural` message that
+    the factor received, with Q_hat > 0. S, (N,) bool, says where the natural view
+    (precision Q_hat, field h, its noise chi_hat) is used. Elsewhere it is the moment
     view: response D = 1 / Q_hat, mean r = h / Q_hat and variance T = chi_hat / Q_hat^2.
     S must leave out rho = 0, where Q_hat is infinite, and take in rho = 1, where D is;
     rho > 1/2 is a good rule.
@@ -135,23 +144,48 @@ def mixed_extrinsic(moments, incoming, S):
     """
     S = np.asarray(S, dtype=bool)
     _check_views(moments, S)
-    sent = Mixed(S, *np.zeros((6,) + S.shape))
-    own_S = take_entries(moments, S)
-    received_S = take_entries(incoming, S)
-    sent.Q_hat[S] = received_S.Q_hat * own_S.rho_bar / own_S.rho
-    sent.h[S] = own_S.mean / own_S.chi - received_S.h
-    sent.chi_hat[S] = own_S.var / own_S.chi**2 - received_S.chi_hat
     R = ~S
-    own_R = take_entries(moments, R)
-    received_R = take_entries(incoming, R)
-    chi = own_R.rho / received_R.Q_hat
-    sent.D[R] = chi / own_R.rho_bar
-    sent.r[R] = (own_R.mean - chi * received_R.h) / own_R.rho_bar
-    sent.T[R] = (own_R.var - chi**2 * received_R.chi_hat) / own_R.rho_bar**2
-    return sent
+    natural = _extrinsic_natural(take_entries(moments, S), take_entries(incoming, S))
+    moment = _extrinsic_moments(take_entries(moments, R), take_entries(incoming, R))
+    return Mixed(
+        S=S,
+        Q_hat=_pad_with_zeros(natural.Q_hat, S),
+        h=_pad_with_zeros(natural.h, S),
+        chi_hat=_pad_with_zeros(natural.chi_hat, S),
+        D=_pad_with_zeros(moment.D, R),
+        r=_pad_with_zeros(moment.r, R),
+        T=_pad_with_zeros(moment.T, R),
+    )
 
 # %% ../../nbs/course/24_messages.ipynb #check07
+def _extrinsic_natural(own, received):
+    """Divide a factor's `Moments` by the `Natural` message that it received, (k,) each;
+    return a `Natural`. As 1 / chi = Q_hat / rho, its precision is Q_hat rho_bar / rho.
+    """
+    return Natural(
+        Q_hat=received.Q_hat * own.rho_bar / own.rho,
+        h=own.mean / own.chi - received.h,
+        chi_hat=own.var / own.chi**2 - received.chi_hat,
+    )
+
+
+def _extrinsic_moments(own, received):
+    """Divide a factor's `Moments` by the `Natural` message that it received, (k,) each;
+    return a `MomentView`. It is the natural view divided by Q_hat rho_bar / rho =
+    rho_bar / chi, with chi = rho / Q_hat.
+    """
+    chi = own.rho / received.Q_hat
+    return MomentView(
+        D=chi / own.rho_bar,
+        r=(own.mean - chi * received.h) / own.rho_bar,
+        T=(own.var - chi**2 * received.chi_hat) / own.rho_bar**2,
+    )
+
+
 def _check_views(moments, S):
+    """Raise a ValueError where S, (N,) bool, puts a coordinate into a view in which its
+    message is infinite, or where the moments have no rho or rho_bar.
+    """
     if moments.rho is None or moments.rho_bar is None:
         raise ValueError("moments needs rho and rho_bar, each without cancellation")
     if np.any(moments.rho[S] == 0):

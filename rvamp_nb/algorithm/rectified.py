@@ -44,15 +44,16 @@ def ramp(a):
     the mean of the ramp and R_2(a) = (a^2 + 1) Phi(a) + a phi(a) its mean square. For
     a > 0 the ramp is a + xi plus the ramp of -a and -xi: all follows from that of -|a|.
     """
-    low = -np.abs(a)
-    pdf = phi(low)
-    tail = np.asarray(ndtr(low))  # arrays, for a number has no entries to be replaced
-    lift = np.asarray(low * tail + pdf)  # R(-|a|)
-    square = np.asarray((low**2 + 1) * tail + low * pdf)  # R_2(-|a|)
-    far = np.asarray(low < FAR)
-    # far out these sums cancel
-    if far.any():
-        lift[far], square[far] = tail[far] * tail_moments(np.asarray(low)[far])
+    # arrays, for a number has no entries to be replaced
+    low = np.asarray(-np.abs(a))
+    tail = np.asarray(ndtr(low))
+    density = phi(low)
+    lift = np.asarray(low * tail + density)  # R(-|a|)
+    square = np.asarray((low**2 + 1) * tail + low * density)  # R_2(-|a|)
+    is_far = np.asarray(low < FAR)
+    # far out these sums cancel: there the tail times the moments within it
+    if is_far.any():
+        lift[is_far], square[is_far] = tail[is_far] * tail_moments(low[is_far])
     var_below = square - lift**2
     # R_2(a) - R(a)^2 = 1 - R_2(-a) - 2 a R(-a) - R(-a)^2, with low = -a
     var = np.where(a > 0, 1 - square + 2 * low * lift - lift**2, var_below)
@@ -72,37 +73,51 @@ def noisy_ramp(distance, s):
 # %% ../../nbs/workshop/rectified.ipynb #c357d286
 def inside(size, lam, s):
     """Compute P[|size + s xi| <= lam] of a standard normal xi, s > 0, to twelve digits
-    however small.
+    however small; arrays that broadcast, with lam >= 0.
 
-    In a wide interval it is a difference of tails. In a narrow one these cancel, and
-    the density is integrated by its Taylor series.
+    In units of s it is the mass of a normal density between two ends. In a wide
+    interval that is a difference of tails. In a narrow one these cancel, and the
+    density is integrated by its Taylor series.
     """
     middle = noises(size, s)
     half_width = noises(lam, s)
-    upper_end = noises(lam - size, s)
-    lower_end = noises(-lam - size, s)
+    difference = ndtr(noises(lam - size, s)) - ndtr(noises(-lam - size, s))
+    series = _narrow_mass(middle, half_width, phi(middle))
+    # where the next term of the series is below the twelfth digit
+    is_narrow = half_width * (1 + middle) < 0.02
+    return np.where(is_narrow, series, difference)
+
+
+def _narrow_mass(middle, half_width, density):
+    """Integrate the standard normal density from middle - w to middle + w, w the half
+    width, by its Taylor series at the middle m, where it is `density`:
+
+        2 w density (1 + (m^2 - 1) w^2 / 3! + (m^4 - 6 m^2 + 3) w^4 / 5!)
+    """
     square = middle**2
     w2 = half_width**2  # a square is fast, a fourth power is not
     second = (square - 1) * w2 / 6
     fourth = (square**2 - 6 * square + 3) * w2**2 / 120
-    narrow = 2 * half_width * phi(middle) * (1 + second + fourth)
-    wide = ndtr(upper_end) - ndtr(lower_end)
-    # where the next term of the series is below the twelfth digit
-    return np.where(half_width * (1 + middle) < 0.02, narrow, wide)
+    return 2 * half_width * density * (1 + second + fourth)
 
 # %% ../../nbs/workshop/rectified.ipynb #6d17a2fb
 def halved(low, high, q, cdf, steps=100):
-    """Find the smallest x from low to high with cdf(x) >= q, arrays of one shape, by
-    bisection; exactly 0 on the atom.
+    """Find quantiles by bisection: the smallest x from low to high with cdf(x) >= q,
+    exactly 0 where q lies in the jump of the distribution function at 0.
+
+    low, high and q are arrays of one shape, or numbers; `cdf` is a function of such an
+    array. Each of the steps halves the interval; 100 leave 1e-30 of it. Where low is
+    high everywhere nothing is searched.
     """
-    if np.array_equal(low, high):  # nothing to search
+    if np.array_equal(low, high):
         steps = 0
     for _ in range(steps):
         middle = (low + high) / 2
         reaches = cdf(middle) >= q
         low = np.where(reaches, low, middle)
         high = np.where(reaches, middle, high)
-    below_zero = cdf(np.full_like(high, -5e-324))  # at the last double below zero
+    last_below_zero = np.nextafter(0.0, -1.0)
+    below_zero = cdf(np.full_like(high, last_below_zero))
     at_zero = cdf(np.zeros_like(high))
-    on_atom = (below_zero < q) & (q <= at_zero)
-    return np.where(on_atom, 0.0, high)[()]
+    in_jump = (below_zero < q) & (q <= at_zero)
+    return np.where(in_jump, 0.0, high)[()]  # a number again where high is one

@@ -36,12 +36,6 @@ def squared_block(c, w, V, X, z):
     c (1 + c V)^{-1} z.
     """
     eigenvalues, E = np.linalg.eigh(V)
-    back = transposed(E)
-
-    def in_rows(values):
-        """Turn diagonal matrices from the coordinates of E to those of the rows."""
-        return (E * values[:, None]) @ back
-
     # in the eigenvectors of V the response c / (1 + c V) is diagonal for every count
     one_plus_cV = 1 + np.multiply.outer(c, np.maximum(eigenvalues, 0))  # (K, G, n)
     response = c[:, None, None] / one_plus_cV
@@ -51,16 +45,23 @@ def squared_block(c, w, V, X, z):
     # with mean square z z' + X, times the relative deviation
     deviation = response / chi - 1
     covariance = np.einsum("k,kgi,kgj->gij", w, deviation, deviation)
-    z_E = times(back, z)
+    z_E = times(transposed(E), z)
     squares = z_E[:, :, None] * z_E[:, None]
     noise = covariance * (squares + both_sides(E, X))
     return GroupAnswer(
         mean=times(E * chi[:, None], z_E),
-        chi=in_rows(chi),
-        slack=in_rows(slack),
-        Q_hat=in_rows(slack / chi),
-        noise=E @ noise @ back,
+        chi=_matrices(E, chi),
+        slack=_matrices(E, slack),
+        Q_hat=_matrices(E, slack / chi),
+        noise=E @ noise @ transposed(E),
     )
+
+
+def _matrices(E, eigenvalues):
+    """Make the matrices, (G, n, n), with eigenvectors E, (G, n, n), in columns, and
+    eigenvalues (G, n).
+    """
+    return (E * eigenvalues[:, None]) @ transposed(E)
 
 # %% ../../nbs/course/52_groups.ipynb #19000048
 class Turned(NamedTuple):
@@ -180,16 +181,20 @@ def noise_of_groups(fit, A=None):
     order of their sorted labels. With A, (M, N), for its columns in place of the
     fit's.
 
-    With the pulls' covariance C a group adds a'C a to the variance of a column a.
+    With the covariance C of its pulls a group adds a'C a to the variance of a column
+    a. By the product of what its rows sent and received, C = P^{-1} X P^{-1}, with the
+    sums P of both precisions and X of both noises.
     """
-    layout = fit.problem.likelihood.layout
     if A is None:
         A = fit.problem.A[:, : len(fit.mean)]  # without an intercept
-    variances = np.zeros((layout.sums.shape[1], A.shape[1]))
+    layout = fit.problem.likelihood.layout
     sent = fit.last.likelihood_message
     received = fit.last.state.to_likelihood
+    # lists of (G_n, n, n), for each size n of groups
     precisions = layout.blocks(sent.Q_hat + received.Q_hat)
     noises = layout.blocks(sent.chi_hat + received.chi_hat)
+    n_groups = layout.sums.shape[1]
+    variances = np.zeros((n_groups, A.shape[1]))
     for m, precision, noise in zip(layout.members, precisions, noises):
         # m, (G_n, n), has the rows of all groups of n rows, one group in each line
         response = np.linalg.inv(precision) @ A[m]

@@ -157,14 +157,20 @@ DEFAULT_PFER = 1.0
 
 
 def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"):
-    """Compute threshold, bound and q as `error_control` does, from at most two of
-    threshold, pfer and q, with a q that the rows can bear.
+    """Choose threshold and q, with the bound that they promise (`error_control`), from
+    at most two of threshold, pfer and q, so that the rows can bear q.
 
-    The defaults are `DEFAULT_THRESHOLD` and `DEFAULT_PFER`. A q that follows from them
-    is at most `most` > 0 (one that is given may be larger); then a threshold that was
-    not given is lowered until the bound equals pfer, but not below `LEAST_THRESHOLD`.
-    Return also a note, which says what the promise is if a pfer that was given cannot
-    be spent.
+    Without q, it follows from threshold and pfer, by default `DEFAULT_THRESHOLD` and
+    `DEFAULT_PFER`, but is at most `most` > 0. Then a threshold that was not given is
+    lowered until the bound equals pfer, but not below `LEAST_THRESHOLD`. A q that is
+    given may be larger than `most`; alone, it has the default threshold.
+
+    Returns
+    -------
+    threshold, bound, q : float
+        What is used, and the expected number of false selections at most.
+    note : str
+        What the promise is where a pfer that was given cannot be spent, or "".
     """
     threshold, pfer, q = _check_given(p, threshold, pfer, q, bound)
     if None not in (threshold, pfer, q):
@@ -175,33 +181,41 @@ def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"
     if q is not None:
         if threshold is None and pfer is None:
             threshold = DEFAULT_THRESHOLD
-        chosen, bounded, q = error_control(p, threshold, pfer, q, bound)
-    else:
-        first = threshold or DEFAULT_THRESHOLD
-        chosen, bounded, q = error_control(p, first, pfer or DEFAULT_PFER, bound=bound)
-        if q > most:
-            return _with_largest_q(p, most, threshold, pfer, bound)
-    return chosen, bounded, q, _unspent(pfer, p, chosen, bounded, q)
+        threshold, promised, q = error_control(p, threshold, pfer, q, bound)
+        return threshold, promised, q, _unspent(pfer, p, threshold, promised, q)
+    # q follows from the other two, or from their defaults
+    used_threshold = DEFAULT_THRESHOLD if threshold is None else threshold
+    used_pfer = DEFAULT_PFER if pfer is None else pfer
+    chosen, promised, q = error_control(p, used_threshold, used_pfer, bound=bound)
+    if q > most:
+        return _with_largest_q(p, most, threshold, pfer, bound)
+    return chosen, promised, q, _unspent(pfer, p, chosen, promised, q)
 
 # %% ../../nbs/course/51_error_control.ipynb #m0stq001
 def _with_largest_q(p, most, threshold, pfer, bound):
-    """Compute threshold, bound, q and note for q = `most`, as `resolve_error_control`
-    returns them: at the threshold given, or where the bound equals pfer.
+    """Return threshold, bound, q and note as `resolve_error_control` does, for q =
+    `most`: at the threshold that is given, else where the bound equals pfer, but not
+    below `LEAST_THRESHOLD`.
+
+    The note gives the bound where it is not pfer, and the threshold at which it is.
     """
-    allowed = pfer or DEFAULT_PFER
-    # at this threshold all of pfer is spent
-    spending, spent, _ = error_control(p, pfer=allowed, q=most, bound=bound)
-    chosen = threshold or max(spending, LEAST_THRESHOLD)
-    chosen, bounded, q = error_control(p, chosen, q=most, bound=bound)
-    note = ""
-    if pfer is not None and chosen != spending:
-        _, _, allowed_q = error_control(p, chosen, pfer, bound=bound)
-        note = (
-            f"pfer = {pfer:g} at threshold {chosen:g} would allow q = {allowed_q:.3g},"
-            f" more than a sixth of the rows: q = {most:.3g} is taken, and the bound is"
-            f" {bounded:.2g}; it would be {spent:.3g} at threshold {spending:.3f}"
-        )
-    return chosen, bounded, q, note
+    used_pfer = DEFAULT_PFER if pfer is None else pfer
+    pfer_threshold, reached_pfer, _ = error_control(
+        p, pfer=used_pfer, q=most, bound=bound
+    )
+    if threshold is None:
+        threshold = max(pfer_threshold, LEAST_THRESHOLD)
+    chosen, promised, q = error_control(p, threshold, q=most, bound=bound)
+    if pfer is None or chosen == pfer_threshold:
+        return chosen, promised, q, ""
+    _, _, allowed_q = error_control(p, chosen, pfer, bound=bound)
+    note = (
+        f"pfer = {pfer:g} at threshold {chosen:g} would allow q = {allowed_q:.3g}, more"
+        f" than a sixth of the rows: q = {most:.3g} is taken, and the bound is"
+        f" {promised:.2g}; it would be {reached_pfer:.3g} at threshold"
+        f" {pfer_threshold:.3f}"
+    )
+    return chosen, promised, q, note
 
 # %% ../../nbs/course/51_error_control.ipynb #n0rm0003
 def gaussian_bound(q, threshold, p):

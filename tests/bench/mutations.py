@@ -408,8 +408,8 @@ FORMULAS = [
         "33_coupling",
         "2e1aef97",
         "others' noise is divided once",
-        "chi_hat = others / free**2",
-        "chi_hat = others / free",
+        "chi_hat[R] = others / free**2",
+        "chi_hat[R] = others / free",
     ),
     Mutation(
         "33_coupling",
@@ -861,10 +861,10 @@ FORMULAS_BY_OTHERS = [
     ),
     Mutation(
         "24_messages",
-        "32f59f8a",
+        "check07",
         "a moment view's noise is divided once",
-        "received_R.chi_hat) / own_R.rho_bar**2",
-        "received_R.chi_hat) / own_R.rho_bar",
+        "received.chi_hat) / own.rho_bar**2",
+        "received.chi_hat) / own.rho_bar",
     ),
     Mutation(
         "25_one_posterior",
@@ -905,8 +905,8 @@ FORMULAS_BY_OTHERS = [
         "33_coupling",
         "2e1aef97",
         "others' noise has a response that is not squared",
-        "prior.D**2 * others",
-        "prior.D * others",
+        "free**2 + D**2 * others",
+        "free**2 + D * others",
     ),
     Mutation(
         "34_one_turn",

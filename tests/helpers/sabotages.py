@@ -177,8 +177,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/messages.py",
         "a variance is divided once by what it has twice",
-        "sent.T[R] = (own_R.var - chi**2 * received_R.chi_hat) / own_R.rho_bar**2",
-        "sent.T[R] = (own_R.var - chi**2 * received_R.chi_hat) / own_R.rho_bar",
+        "T=(own.var - chi**2 * received.chi_hat) / own.rho_bar**2",
+        "T=(own.var - chi**2 * received.chi_hat) / own.rho_bar",
         "tests/algorithm/test_messages.py::test_mixed_agrees_with_plain_on_any_set",
     ),
     # --- prior ------------------------------------------------------------------------
@@ -506,8 +506,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/coupling.py",
         "a coefficient receives its own mean in its field",
-        "h = (solved.Atu + s * prior.r) / free",
-        "h = solved.Atu / free",
+        "to_prior.h[R] = (solved.Atu[R] + s * prior.r[R]) / free",
+        "to_prior.h[R] = solved.Atu[R] / free",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
@@ -1012,8 +1012,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/active.py",
         "a row does not take back what it has sent in the rough step",
-        "return Natural(Q_hat, Q_hat * own.mean + h, np.maximum(noise, 0))",
-        "return Natural(Q_hat, h, np.maximum(noise, 0))",
+        "return Natural(Q_hat, Q_hat * receiver.mean + field, np.maximum(noise, 0))",
+        "return Natural(Q_hat, field, np.maximum(noise, 0))",
         "tests/algorithm/test_active.py::test_each_entry_by_loops",
     ),
     Sabotage(
