@@ -51,24 +51,33 @@ def leave_one_out(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0080
 def noise_of_rows(fit):
-    """Estimate the variance of the noise of each row, (M,), by the product of its
-    residuals with and without it (`effect-error`); return also the residual degrees of
-    freedom. A mean that was subtracted from columns and response beforehand counts as a
-    coefficient.
+    """Estimate the variance of the noise of each row (`effect-error`).
+
+    Return two things: the variances, (M,), and the residual degrees of freedom, a
+    float. The variance of a row is the product of its residuals in the fits with and
+    without it. Their ratio is the share of the residual that is left in the fit, and
+    the sum of these shares are the degrees of freedom. A mean that was subtracted from
+    columns and response beforehand counts as a coefficient: it takes 1 of them.
     """
-    off, share = leave_one_out(fit)
+    residual_without, share = leave_one_out(fit)
     A = fit.problem.A
     y = fit.problem.y
-    means = (np.abs(x.mean(0)) <= 1e-8 * np.abs(x).mean(0) for x in (A, y))
-    left = share - all(map(np.all, means)) / len(y)
-    left = np.maximum(left, np.finfo(float).tiny)
-    return (off * share) ** 2 / left, left.sum()
+    # a mean of 0, but for rounding
+    is_centred = [np.abs(x.mean(0)) <= 1e-8 * np.abs(x).mean(0) for x in (A, y)]
+    left = share
+    if all(map(np.all, is_centred)):
+        left = share - 1 / len(y)
+    left = np.maximum(left, np.finfo(float).tiny)  # divided by
+    return (residual_without * share) ** 2 / left, left.sum()
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0082
 def freedom(w, left):
     """Compute the degrees of freedom of the standard errors of N estimates, (N,)
-    (`effect-freedom`): w, (M, N), is how far a unit of each row moves each estimate,
-    left the residual degrees of freedom of the fit.
+    (`effect-freedom`): 1 / (1 / left + Σ w⁴ / (Σ w²)² - 1 / M), with sums over rows.
+
+    w, (M, N), is how far a unit of each row moves each estimate, and `left` the
+    residual degrees of freedom of the fit. If all rows move an estimate equally far,
+    its degrees of freedom are `left`.
     """
     # an estimate that rests on few rows has a less certain error
     uneven = (w**4).sum(0) / (w**2).sum(0) ** 2 - 1 / len(w)
@@ -99,9 +108,14 @@ def debiased(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0062
 def joint_field(A, W, D):
-    """Compute how the rows move the fields of some columns A, (M, k), when all of them
-    are left out of the fit (`field-of-several`), (M, k). W, (M, k), is the same with
-    one left out at a time, D, (k,), are the responses of the columns.
+    """Compute how far each row moves the fields of some columns A when all of them are
+    left out of the fit, (M, k): U (1 - diag(D) A'U)^-1 (`field-of-several`).
+
+    A : (M, k), the columns
+    W : (M, k), how far each row moves the fields with one column left out at a time
+    D : (k,), how far the coefficient of a column moves with its field in the fit
+
+    U, (M, k), is how far each row moves them with all columns in the fit.
     """
     U = W / (1 + D * np.einsum("mi,mi->i", W, A))
     return U @ np.linalg.inv(np.eye(len(D)) - D[:, None] * (A.T @ U))
@@ -158,34 +172,43 @@ def _fields_together(fit, together):
     that are left out with it. Return the estimates, (N,), and their weights, (M, N):
     how far a unit of the response of each row moves them.
 
-    W, (M, n), is how far each row moves the field of each column with this column left
-    out of the fit, and W_B, (M, k), with the set B left out. The estimate of a column
-    left out alone is h / Q_hat of its field, with weights W / Q_hat. In a set it is the
-    first entry of x_B + Q_B^-1 A_B'(y - Ax), with Q_B = W_B'A_B, and its weights are
-    the first column of W_B Q_B^-1 (`field-of-several`).
+    The estimate of a column that is left out alone is h / Q_hat of its field, and its
+    weights are the column of W, (M, n), over Q_hat: W is how far each row moves the
+    field. That of a column in a set is by `_invert_joint_field`, with the coefficients
+    x_B of the set: the first entry of x_B + Q_B^-1 A_B'(y - Ax).
     """
     A = fit.problem.A
     N = len(together)  # A may have a column of ones more
-    U, D = _response_with_all(fit)
+    with_all, response = _response_with_all(fit)
     Q_hat, h, _ = fit.last.state.to_prior
     with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
-        along = np.einsum("mi,mi->i", U, A)
+        along = np.einsum("mi,mi->i", with_all, A)
         # each column left out alone, by the formula of Sherman and Morrison
-        W = U / (1 - D * along)
+        W = with_all / (1 - response * along)
         estimate = (h / Q_hat)[:N]
-        weights = (U / along)[:, :N]  # W / Q_hat, as Q_hat = W'a and W ~ U
+        # W / Q_hat, as Q_hat is W'a for a column a, and W a multiple of `with_all`
+        weights = (with_all / along)[:, :N]
     force = A.T @ fit.last.u.mean  # A'(y - Ax)
     for i, B in enumerate(together):
-        if len(B) == 1:
-            continue
-        W_B = joint_field(A[:, B], W[:, B], D[B])
-        Q_B = W_B.T @ A[:, B]
-        # a column of zeros has a zero on the diagonal
-        Q_B += JITTER * np.diag(np.maximum(np.diag(Q_B), 1e-100))
-        first = np.linalg.inv(Q_B)[0]
-        estimate[i] = fit.mean[i] + first @ force[B]
-        weights[:, i] = W_B @ first
+        if len(B) > 1:
+            moved, first = _invert_joint_field(A[:, B], W[:, B], response[B])
+            estimate[i] = fit.mean[i] + first @ force[B]
+            weights[:, i] = moved @ first
     return estimate, weights
+
+
+def _invert_joint_field(A, W, D):
+    """Return how far rows move the joint field of k columns A, (M, k), that are all
+    left out of the fit (`field-of-several`), W_B, (M, k); and the first row of the
+    inverse of Q_B = W_B'A, (k,), which makes an estimate of the first column's field.
+
+    W, (M, k), and D, (k,), are as in `joint_field`, which computes W_B.
+    """
+    W_B = joint_field(A, W, D)
+    Q_B = W_B.T @ A
+    # a column of zeros has a zero on the diagonal
+    Q_B += JITTER * np.diag(np.maximum(np.diag(Q_B), 1e-100))
+    return W_B, np.linalg.inv(Q_B)[0]
 
 
 def debiased_together(fit, together):
@@ -438,20 +461,32 @@ def squares_beside(fit, se, left, pull, rest):
 
 
 def own_direction(estimate, squares, pull, left):
-    """Compute Student's t of the hypothesis that a coefficient is zero, (N,)
-    (`own-direction`); squares, pull and left, the degrees of freedom, are from
-    `squares_beside`.
+    """Compute Student's t of the hypothesis that a coefficient is zero, (N,): the size
+    of its estimate over the error that it would have then (`own-direction`).
+
+    estimate : (N,), the debiased estimates
+    squares, pull, left : (N,) each, the sum of squares, the pull and the degrees of
+    freedom of `squares_beside`; the square of the error is
+    (squares - 2 pull estimate) / left
     """
-    beside = np.maximum(squares - 2 * pull * estimate, 1e-100)
+    beside = np.maximum(squares - 2 * pull * estimate, 1e-100)  # above 0: divided by
     return np.abs(estimate) * np.sqrt(left / beside)
 
 
 def interval_ends(estimate, spread, shift, t):
-    """Compute the ends of the intervals in which Student's t is at most t, (2, N)
-    (`own-direction`); spread is the root of squares over degrees of freedom, shift the
-    pull over degrees of freedom.
+    """Compute the lower and upper ends of the intervals in which Student's t is at most
+    t, (2, N) (`own-direction`).
+
+    estimate : (N,), the debiased estimates
+    spread : (N,), the root of `squares` over degrees of freedom of `squares_beside`
+    shift : (N,), its pull over degrees of freedom
+    t : (N,), the quantile of Student's t
+
+    With delta = t shift they are estimate + t (delta -+ sqrt(spread² + delta²)).
     """
-    return estimate + t * (t * shift + [[-1], [1]] * np.hypot(spread, t * shift))
+    delta = t * shift
+    root = np.hypot(spread, delta)
+    return estimate + t * (delta + [[-1], [1]] * root)
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0084
 ROWS_PER_COLUMN = 4  # at least; chosen as the limits below
