@@ -570,12 +570,15 @@ def _read_groups(args, table):
 
 # %% ../nbs/workshop/cli.ipynb #04ec9a33
 def _announce(options):
-    """Print one line about many refits, before they are made, where nobody sees
-    a bar.
+    """Print one line before very many refits are made, where nobody sees a bar.
+
+    A share of 1/2, the worst, has the standard error `accuracy` after 1 / (4 accuracy²)
+    plain refits. `options` are those of `_read_request`; the embedded table has none.
     """
     most = 0.25 / options.get("accuracy", 0.5) ** 2
-    seen = LazyModule("rvamp_nb.environment").is_interactive
-    if most > 5000 and options["n_resamples"] is None and not seen():
+    is_interactive = LazyModule("rvamp_nb.environment").is_interactive
+    is_many = most > 5000  # the default accuracy, 0.02, takes 625
+    if is_many and options["n_resamples"] is None and not is_interactive():
         price = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits"
         _complain(f"{price}; --resamples N makes N, and ctrl-C keeps those made", 0)
 

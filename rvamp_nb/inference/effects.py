@@ -41,9 +41,12 @@ if TYPE_CHECKING:  # not loaded for a signature
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0016
 def leave_one_out(fit):
-    """Compute the residual of each row in a fit without it, (M,), and the share of it
-    that remains in the fit with it (`share-left`), (M,); for a loss that is not
-    squared, those of its quadratic form at the fit.
+    """Compute the residual of each row in a fit without it, (M,), and the share of this
+    residual that remains in the fit with it, (M,) (`share-left`).
+
+    The residual is u / chi, with the mean pull u of the row and its response chi; the
+    share is Q_hat chi, with the precision Q_hat of the row's message. For a loss that
+    is not squared they are those of its quadratic form at the fit.
     """
     u = fit.last.u
     rows = fit.last.likelihood_message
@@ -151,11 +154,12 @@ class FieldEstimates(NamedTuple):
 
 
 def _response_with_all(fit):
-    """Return U, (M, n), and D, (n,), of the n columns of A, all in the fit.
+    """Return two arrays of the n columns of A, all in the fit: U, (M, n), and D, (n,).
 
-    U is how far a force along each column moves the residuals; D are the responses of
-    the coefficients in the messages of the prior: 0 where one is not kept, and at most
-    `UNBOUNDED` over the column's square where it is.
+    U is how far a force along each column moves the residuals of the rows. D is how far
+    the coefficient of a column moves with its field, by the messages of the prior: 0
+    where a column is not kept, and at most `UNBOUNDED` over the column's square where
+    it is.
     """
     A = fit.problem.A
     last = fit.last
@@ -421,8 +425,13 @@ def _select_forward(A, targets):
 
 # %% ../../nbs/course/56_effects.ipynb #27efads3
 def claimed_too_much(claimed, left, adds_up):
-    """Return which columns claim more than CLAIM times their share left over by other
-    columns, or add up with a column that does, (N,) bool.
+    """Return which columns claim more than they have, (N,) bool, or add up with a
+    column that does.
+
+    claimed : (N,), the share of each column on which its estimate relies
+    left : (N,), the share that other columns leave unexplained; `CLAIM` times this is
+    the most that a column may claim
+    adds_up : N int arrays, the columns that each column adds up with
     """
     beyond = claimed > CLAIM * left
     for i in np.flatnonzero(beyond):
@@ -449,9 +458,14 @@ EASED = 2 / 3  # of the pull is there without the column; chosen as the limits b
 
 
 def squares_beside(fit, se, left, pull, rest):
-    """Compute the sum of squares, the pull and the degrees of freedom of
-    `own-direction`, (N,) each: rest + pull² for a squared loss, else those of a plain
-    t, left se² and no pull.
+    """Compute what an interval of N estimates is made of (`own-direction`).
+
+    Return three (N,) arrays: a sum of squares, the pull and the degrees of freedom. For
+    a squared loss the sum of squares is rest + pull², with `EASED` times the pull; for
+    another loss, and with 2 degrees of freedom or fewer, it is that of a plain t,
+    left se², without a pull.
+
+    se, rest and pull are those of `FieldEstimates`, left its degrees of freedom.
     """
     by_residuals = (left > 2) & isinstance(fit.problem.likelihood, Squared)
     pull = np.where(by_residuals, EASED * pull, 0)
@@ -496,9 +510,14 @@ BLURRED = 0.25  # relative error of `bending` up to which errors add in squares
 
 
 def bending(fit):
-    """Estimate the factor by which a logistic loss, which is not quadratic, moves the
-    estimates (`bend`), and its standard error, infinite with fewer than ROWS_PER_COLUMN
-    rows a column; 1 and 0 for another loss.
+    """Estimate the factor by which a logistic loss, which is not quadratic, makes the
+    estimates too large (`bend`).
+
+    Return two floats: the factor, and its standard error, which is infinite with fewer
+    than `ROWS_PER_COLUMN` rows a column. They are 1 and 0 for another loss. The factor
+    is Σ noise / Σ slope over rows: the noise of each row, by its residuals with and
+    without it, over the variance of a label at the fit, which the quadratic form takes
+    for the noise.
     """
     if not isinstance(fit.problem.likelihood, Logistic):
         return 1.0, 0.0
@@ -516,8 +535,9 @@ CAUTIOUS = 1.2  # the calibration slope up to which the factor is believed
 
 
 def left_out_predictions(fit):
-    """Predict the linear predictor of each row by a fit without it, (M,), to one Newton
-    step (`calibration`).
+    """Predict the linear predictor z of each row by a fit without it, (M,), to one
+    Newton step: z + (1 / share - 1) slope / curvature, where the share of the row's
+    residual remains in the fit with it (`calibration`).
     """
     problem = fit.problem
     coefficients = fit.mean

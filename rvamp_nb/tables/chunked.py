@@ -108,10 +108,14 @@ class SparseBlock:
         return np.maximum(S.max(0).toarray().ravel(), of_zeros)
 
     def gram(self, weights):
-        """Compute X Di(weights) X', (m, m), for weights (n,)."""
+        """Compute X D X', (m, m), where D is the diagonal matrix of weights, (n,).
+
+        As X = S - a b', it is S D S' - c a' - a c' with c = S D b - (b'D b) / 2 a.
+        """
         weighted = self.S @ sparse.diags(weights)
         total = (weighted @ self.S.T).toarray(order="F")
         cross = weighted @ self.b - (self.b**2 @ weights) / 2 * self.a
+        # outer products, subtracted in place
         dger(-1.0, cross, self.a, a=total, overwrite_a=1)
         return dger(-1.0, self.a, cross, a=total, overwrite_a=1)
 
@@ -194,9 +198,7 @@ def _sparse_forms(S, K, is_short):
 
 # %% ../../nbs/workshop/chunked.ipynb #85000018
 SERIAL = 1000  # below this many rows (or columns) one BLAS thread is as fast as several
-DENSE_FROM_SHARE = (
-    0.1  # from this share of numbers on, a sparse chunk is slower than an array
-)
+DENSE_FROM_SHARE = 0.1  # of numbers stored: from here on an array is faster
 
 
 def as_block(raw, center=None, scale=None, intercept=False, row_scale=None):
@@ -286,8 +288,10 @@ class _SomeColumns:
         self.dtype = source.dtype
 
     def __getitem__(self, which):
+        """Read whole columns, by [:, numbers], or rows of these columns, by [rows]."""
         if isinstance(which, tuple):
-            return self.source[:, self.columns[which[1]]]
+            _, numbers = which
+            return self.source[:, self.columns[numbers]]
         return self.source[which][:, self.columns]
 
 
@@ -325,7 +329,7 @@ def _product_to_join(X, x):
     return ((X @ x).T,), ()
 
 
-def _picked(X, which, axis):
+def _pick_lines(X, which, axis):
     """Return some lines of a chunk across the table's own (axis), one a row."""
     if axis:
         return (X[which],), ()
@@ -693,11 +697,11 @@ class ChunkedTable(_Blocks):
         if not len(numbers):
             return np.empty((0, self.shape[1 - axis]))
         if axis != self.axis:  # every chunk has a part of each line
-            (lines,), _ = self.map_chunks(_picked, (), (numbers, self.axis))
+            (lines,), _ = self.map_chunks(_pick_lines, (), (numbers, self.axis))
             return lines
         if len(numbers) == self.shape[axis]:
             self.passes += 1
-        (lines,), _ = self._ask(_picked, (), (slice(None), axis), numbers)
+        (lines,), _ = self._ask(_pick_lines, (), (slice(None), axis), numbers)
         return lines.T
 
     def __len__(self):

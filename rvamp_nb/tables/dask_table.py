@@ -118,7 +118,7 @@ def _work_on_chunk(chunk, own_options, parts, lines, shared):
         return problem
 
 
-def _together(answers):
+def _join_answers(answers):
     """Return one answer for those of neighbouring chunks: a pair as of `map_chunks`, or
     the first exception among them.
     """
@@ -137,7 +137,7 @@ def _join_in_tree(answers):
     No process holds the answers of all chunks at once, and the order of the additions,
     so the last digits, depends on the number of chunks only.
     """
-    join = the_dask().delayed(_together, pure=False)
+    join = the_dask().delayed(_join_answers, pure=False)
     while len(answers) > 1:
         starts = range(0, len(answers), FAN)
         answers = [join(answers[k : k + FAN]) for k in starts]

@@ -1264,8 +1264,8 @@ SABOTAGES = [
     Sabotage(
         "course/exercises.py",
         "an answer is right when its sign is not",
-        "if near(right, right):",
-        "if near(-right, right):",
+        "if _agree(answer, right, right, rtol):",
+        "if _agree(answer, -right, right, rtol):",
         "tests/pages/test_students.py::test_what_is_wrong_with_an_answer_is_said",
     ),
     Sabotage(
@@ -1498,7 +1498,7 @@ SABOTAGES = [
     Sabotage(
         "course/patterns.py",
         "patterns are weighed as if rows were drawn one by one",
-        "weight *= ways / units[k]",
+        "weight *= ways / units[own]",
         "weight *= 0.5",
         "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
     ),
