@@ -98,7 +98,9 @@ class RowModel:
         return value, slope[:, None], curvature[:, None, None]
 
     def score(self, x, counts):
-        """Compute the loss and how far each row pulls each coefficient, (M, n)."""
+        """Compute the loss, a float, and how far each row pulls each coefficient, minus
+        the slope of its loss, (M, n); at coefficients x, (n,), with counts, (M,).
+        """
         counts = counts * self.weight
         value, slope, _ = self.terms(x)
         pull = -counts[:, None] * slope
@@ -106,8 +108,13 @@ class RowModel:
         return counts @ value, pulls.reshape(len(pull), -1)
 
     def information(self, x, counts):
-        """Compute second derivatives of the loss, (n, n)."""
-        curvature = self.terms(x)[2]
+        """Compute second derivatives of the loss, (n, n), at coefficients x, (n,), with
+        counts of the rows, (M,).
+
+        n is N d, with d coefficients for each of N columns. The block of the directions
+        a and b is A'DA, (N, N), where D has counts times the curvature of a and b.
+        """
+        _, _, curvature = self.terms(x)
         counts = counts * self.weight
         N = self.A.shape[1]
         G = np.empty((N, self.d, N, self.d))
@@ -222,7 +229,11 @@ class JointEffects(NamedTuple):
 
 
 def _inverse(G):
-    """Invert second derivatives, (n, n); what is not determined becomes large."""
+    """Invert second derivatives, (n, n); what is not determined becomes large.
+
+    They are divided by the roots of their diagonal first, so that `SLACK`, which is
+    added to the diagonal, does not depend on the units of the columns.
+    """
     scale = np.sqrt(np.diag(G))
     scale[scale == 0] = 1  # a column that is zero in all rows that are left
     unit = G / np.outer(scale, scale)

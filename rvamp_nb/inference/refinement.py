@@ -80,9 +80,11 @@ DRAWN_AT_ONCE = 32  # by one generator: to make it takes as long as ten short dr
 
 
 def resamples(fit, numbers, seed):
-    """Draw the counts, (b, M), and multipliers of the penalties of the resamples in
-    numbers, a range: (b, N), or (b, 1) if they are constant. Each depends on (seed,
-    number) alone.
+    """Draw the resamples with some numbers, a range of b ints: each depends on (seed,
+    number) alone, whatever else is drawn.
+
+    Return two arrays: the counts of the rows, (b, M), and the multipliers of the
+    penalties, (b, N), or (b, 1) if they are constant.
     """
     M = len(fit.problem.y)
     N = len(fit.mean)
@@ -121,10 +123,11 @@ def active_set(fit):
     """Return the numbers of the columns whose Π is not negligible, (n,) int array, or
     of all columns if these are most of them, or none.
     """
-    kept = fit.Pi > NEGLIGIBLE
-    if 0 < kept.mean() < 0.5:
-        return np.flatnonzero(kept)
-    return np.arange(len(kept))
+    matters = fit.Pi > NEGLIGIBLE
+    # most of the columns would save little, and none could not be fitted
+    if 0 < matters.mean() < 0.5:
+        return np.flatnonzero(matters)
+    return np.arange(len(matters))
 
 
 def _choose_refit(fit, baseline):
@@ -336,11 +339,14 @@ class Shares(NamedTuple):
     def short(self, accuracy):
         """Compute by which factor the squared errors are too large for an accuracy; at
         most 1 when it is reached.
+
+        It is reached when the worst Π has a standard error of `accuracy` at most, and
+        all together are worth `ASKED` / accuracy² plain refits, of which each has the
+        squared errors Π (1 - Π).
         """
-        doubt = max(np.sum(self.Pi * (1 - self.Pi)), LEAST_ASKED / 4) / ASKED
-        # all together are worth enough plain refits, and the worst is accurate
-        short = max(self.square_error.sum() / doubt, self.square_error.max())
-        return short / accuracy**2
+        variance_of_one = max(np.sum(self.Pi * (1 - self.Pi)), LEAST_ASKED / 4)
+        of_all = self.square_error.sum() / (variance_of_one / ASKED)
+        return max(of_all, self.square_error.max()) / accuracy**2
 
 
 def _estimate_shares(samples):

@@ -1372,7 +1372,7 @@ SABOTAGES = [
     Sabotage(
         "inference/levels.py",
         "a level is compared with other resamples than its own",
-        "control[: z.shape[0]]",
+        "control[:n]",
         "control[-z.shape[0] :]",
         "tests/inference/test_refinement.py::test_each_level_enters_value_and_error",
     ),
@@ -1442,7 +1442,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "the accuracy of the worst feature is enough",
-        "max(self.square_error.sum() / doubt, self.square_error.max())",
+        "max(of_all, self.square_error.max())",
         "self.square_error.max()",
         "tests/inference/test_refinement.py::test_refits_go_on_until_all_together_are_worth_enough",
     ),
