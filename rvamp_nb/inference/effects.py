@@ -60,16 +60,14 @@ def noise_of_rows(fit):
     float. The variance of a row is the product of its residuals in the fits with and
     without it. Their ratio is the share of the residual that is left in the fit, and
     the sum of these shares are the degrees of freedom. A mean that was subtracted from
-    columns and response beforehand counts as a coefficient: it takes 1 of them.
+    columns and response beforehand counts as a coefficient.
     """
     residual_without, share = leave_one_out(fit)
     A = fit.problem.A
     y = fit.problem.y
     # a mean of 0, but for rounding
     is_centred = [np.abs(x.mean(0)) <= 1e-8 * np.abs(x).mean(0) for x in (A, y)]
-    left = share
-    if all(map(np.all, is_centred)):
-        left = share - 1 / len(y)
+    left = share - all(map(np.all, is_centred)) / len(y)
     left = np.maximum(left, np.finfo(float).tiny)  # divided by
     return (residual_without * share) ** 2 / left, left.sum()
 
@@ -498,9 +496,7 @@ def interval_ends(estimate, spread, shift, t):
 
     With delta = t shift they are estimate + t (delta -+ sqrt(spread² + delta²)).
     """
-    delta = t * shift
-    root = np.hypot(spread, delta)
-    return estimate + t * (delta + [[-1], [1]] * root)
+    return estimate + t * (t * shift + [[-1], [1]] * np.hypot(spread, t * shift))
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0084
 ROWS_PER_COLUMN = 4  # at least; chosen as the limits below

@@ -489,12 +489,8 @@ class _Blocks:
         which the source lacks: it is not read, but added by `as_block`
         (intercept=True).
         """
-        options = dict(
-            center=self.center,
-            scale=self.scale,
-            intercept=self.intercept,
-            row_scale=self.row_scale,
-        )
+        options = dict(center=self.center, scale=self.scale, intercept=self.intercept)
+        options["row_scale"] = self.row_scale
         if not self.axis:  # rows
             options["row_scale"] = _part_of(self.row_scale, j)
             return j, options

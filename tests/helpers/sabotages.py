@@ -1215,7 +1215,7 @@ SABOTAGES = [
     Sabotage(
         "inference/effects.py",
         "a mean that was taken off is no coefficient",
-        "left = share - 1 / len(y)",
+        "left = share - all(map(np.all, is_centred)) / len(y)",
         "left = share",
         "tests/inference/test_effects.py::test_a_mean_that_was_taken_off_is_an_intercept",
     ),
