@@ -126,10 +126,11 @@ def _make_contents(selection, args, source, table, warned, effects):
         contents["-effects.csv"] = _reports.csv_file(rows)
     extras, failures, stopped = _make_extras(selection, args.path, effects)
     contents.update(extras)
-    code = _code(selection, stopped or selection.interrupted)
     lacks_effects = args.effects and effects is None and selection.fit.converged
     if failures or lacks_effects:
-        code = 3  # done, but not as asked for
+        code = _DOUBTFUL  # files that were asked for are not there
+    else:
+        code = _code(selection, stopped or selection.interrupted)
     # in the order of the titles; the settings, made last, name themselves, too
     ends = [end for end in _TITLES if end in contents or end == "-selection.json"]
     settings = json.loads(made["settings.json"])
@@ -360,21 +361,25 @@ class _Unwritten(Exception):
     """The files, or the report, could not be written."""
 
 
+# exit codes beside 0; an error of the input is 2
+_DOUBTFUL = 3  # an answer that is not to be relied on, or lacks some of its files
+_NOT_CONVERGED = 4
+_INTERRUPTED = 130  # as shells have it: 128 and the number of the signal of ctrl-C
+
+
 def _code(selection, stopped):
-    """Return the exit code of an answer: 130 if ctrl-C has `stopped` its making, 4 if
-    nothing converged, 3 if it is not to be relied on, else 0.
-    """
+    """Return the exit code of an answer, whose making ctrl-C has `stopped`, or not."""
     if stopped:
-        return 130
+        return _INTERRUPTED
     if not selection.fit.converged:
-        return 4
+        return _NOT_CONVERGED
     doubtful = (
         selection.refined is None
         or selection.status != "converged"
         or selection.diagnostics.repeated
     )
     red = doubtful and selection.diagnostics.reliability == "red"
-    return 3 if selection.refit_error or red else 0
+    return _DOUBTFUL if selection.refit_error or red else 0
 
 
 def _complain(text, code):
@@ -565,12 +570,15 @@ def _read_groups(args, table):
 
 # %% ../nbs/workshop/cli.ipynb #04ec9a33
 def _announce(options):
-    """Print one line about many refits, before they are made, where nobody sees
-    a bar.
+    """Print one line before very many refits are made, where nobody sees a bar.
+
+    A share of 1/2, the worst, has the standard error `accuracy` after 1 / (4 accuracy²)
+    plain refits. `options` are those of `_read_request`; the embedded table has none.
     """
     most = 0.25 / options.get("accuracy", 0.5) ** 2
-    seen = LazyModule("rvamp_nb.environment").is_interactive
-    if most > 5000 and options["n_resamples"] is None and not seen():
+    is_interactive = LazyModule("rvamp_nb.environment").is_interactive
+    is_many = most > 5000  # the default accuracy, 0.02, takes 625
+    if is_many and options["n_resamples"] is None and not is_interactive():
         price = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits"
         _complain(f"{price}; --resamples N makes N, and ctrl-C keeps those made", 0)
 
@@ -620,14 +628,14 @@ def _run(argv):
         saved = _save(name, contents, args.out)
         lines.append("")
         lines += saved
-        if args.report is not None and code != 130:
+        if args.report is not None and code != _INTERRUPTED:
             lines.append(_report(selection, args.report, table.notes))
     finally:
         _show("\n".join(lines))
-    if code == 130:
-        _complain("interrupted: the fit was finished, and is reported", 130)
-    if code == 4:
-        _complain(lines[0], 4)
+    if code == _INTERRUPTED:
+        _complain("interrupted: the fit was finished, and is reported", code)
+    if code == _NOT_CONVERGED:
+        _complain(lines[0], code)
     return code
 
 
@@ -651,7 +659,7 @@ def main(argv=None):
     except _Unwritten as e:
         code = _complain(f"error: {e}", 3)
     except KeyboardInterrupt:
-        code = _complain("interrupted; no file is half-written", 130)
+        code = _complain("interrupted; no file is half-written", _INTERRUPTED)
     finally:
         _settle(sys.stdout)
         _settle(sys.stderr)
@@ -660,6 +668,9 @@ def main(argv=None):
 
 # %% ../nbs/workshop/cli.ipynb #6ce657c9
 _PLAN_FIELDS = "rows true_selections power false_selections lam converged"
+# of the rows that are needed, from a quarter, which finds little, to twice as many,
+# beyond which rows add little; six lines of a table
+_SHARES_OF_ROWS = 0.25, 0.5, 0.75, 1, 1.5, 2
 
 
 def _read_pilot(path, drop):
@@ -687,21 +698,26 @@ def _solve_plan(args, pilot):
     Return the answer of `plan_study`, and a list of what `predict_study` says of fewer
     and more rows; with a pilot, (n, N), it is empty.
     """
-    question = args.features, args.effects, args.size, args.noise
-    errors = dict(pfer=args.pfer, bound=args.bound)
+    question = dict(
+        n_features=args.features,
+        n_effects=args.effects,
+        size=args.size,
+        noise=args.noise,
+        pfer=args.pfer,
+        bound=args.bound,
+    )
     limits = _take(args, "power threshold max_rows")
     try:
-        study = rvamp_nb.plan_study(*question, pilot=pilot, **errors, **limits)
+        study = rvamp_nb.plan_study(pilot=pilot, **question, **limits)
     except (TypeError, ValueError) as e:
         raise InputError(e) from None
     sizes = []
     if pilot is not None:
         return study, sizes
-    errors["threshold"] = study.threshold
-    # shares of the rows that are needed: what fewer would miss, what more would find
-    for share in (0.25, 0.5, 0.75, 1, 1.5, 2):
+    for share in _SHARES_OF_ROWS:
         rows = max(int(study.rows * share), 4)  # the fewest that can be predicted
-        sizes.append(rvamp_nb.predict_study(rows, *question, **errors))
+        size = rvamp_nb.predict_study(rows, threshold=study.threshold, **question)
+        sizes.append(size)
     return study, sizes
 
 
@@ -714,7 +730,7 @@ def _plan(args):
         args.features = pilot.shape[1]
     with _collected_warnings() as warned:
         study, sizes = _solve_plan(args, pilot)
-    exit_code = 0 if study.power >= args.power else 4
+    exit_code = 0 if study.power >= args.power else _NOT_CONVERGED
     write = _as_json if args.json else _as_table
     _show(write(args, study, sizes, left_out, exit_code))
     if exit_code:

@@ -113,19 +113,21 @@ def _first_coefficients(density, most):
     `_Coefficient`, and the number of those that are left out.
     """
     means = np.atleast_1d(density.mean)
-    n_shown = min(most, len(means))
-    labels = ["coefficient"]  # of a density of one, which has no names
-    if density.names is not None:
-        labels = []
-        for name in np.atleast_1d(density.names)[:n_shown].tolist():
-            is_number = isinstance(name, int)
-            labels.append(f"coefficient {name}" if is_number else str(name))
-    probabilities = [None] * n_shown
-    if density.atom is not None:  # the probability of 0, of a density with Π
-        probabilities = 1 - np.atleast_1d(density.atom)[:n_shown]
     sds = np.atleast_1d(density.std)
-    columns = zip(labels, probabilities, means[:n_shown], sds[:n_shown])
-    return [_Coefficient(*row) for row in columns], len(means) - n_shown
+    n_shown = min(most, len(means))
+    names = ["coefficient"]  # of a density of one, which has no names
+    if density.names is not None:
+        names = np.atleast_1d(density.names).tolist()
+    coefficients = []
+    for i in range(n_shown):
+        name = names[i]
+        if isinstance(name, int):
+            name = f"coefficient {name}"
+        Pi = None
+        if density.atom is not None:  # the probability that it is 0
+            Pi = 1 - np.atleast_1d(density.atom)[i]
+        coefficients.append(_Coefficient(str(name), Pi, means[i], sds[i]))
+    return coefficients, len(means) - n_shown
 
 
 def one_line(density):
@@ -175,8 +177,9 @@ def _draw_curve(pdf, shown, colour):
     if shown.sd > 0:
         density = np.nan_to_num(pdf(x))
     peak = density.max() or 1.0
-    below_edge = HIGH - (HIGH - 3) * Pi * density / peak  # pixels from the upper edge
-    points = [f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, below_edge)]
+    # SVG counts heights in pixels from the upper edge
+    heights = HIGH - (HIGH - 3) * Pi * density / peak
+    points = [f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, heights)]
     curve = f'<polyline points="{" ".join(points)}" stroke-width="1.6"/>'
     # SVG's M moves to a place, V draws down to a height, v up by one
     bar = f"M{pixel(0):.1f},{HIGH}v{-(HIGH - 3) * (1 - Pi):.1f}"

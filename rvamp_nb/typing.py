@@ -110,8 +110,10 @@ _NOW = {
 
 
 def renamed(function: _T) -> _T:
-    """Return the function with a refusal of the names that its arguments had in 0.3.0
-    or 0.4.0: a TypeError that says what to write now.
+    """Decorate a function so that it refuses the old names of its arguments.
+
+    The function that is returned works as before. Called with a name that an argument
+    had in version 0.3.0 or 0.4.0, it raises a TypeError that says what to write now.
 
     >>> from rvamp_nb.typing import renamed
     >>> @renamed
@@ -122,27 +124,31 @@ def renamed(function: _T) -> _T:
         ...
     TypeError: fit: likelihood= is called loss= now
     """
-    # a name of the table that the function still has is no old one of it
+    # a name may be old in one function and in use in another
     old_names = _NOW.keys() - signature(function).parameters.keys()
 
     @wraps(function)
-    def wrapper(*args, **named):
-        refused = list(old_names & named.keys())
+    def refusing_function(*args, **keywords):
+        refused = list(old_names & keywords.keys())
         if not refused:
-            return function(*args, **named)
-        owner = function.__name__
-        if owner == "__init__":  # a user calls the class, of which args[0] is made
-            owner = type(args[0]).__name__
-        old = refused[0]
-        raise TypeError(f"{owner}: {old}= {_remedy(old, old_names)}")
+            return function(*args, **keywords)
+        called = function.__name__
+        if called == "__init__":  # a user has called the class: `self` is args[0]
+            called = type(args[0]).__name__
+        old_name = refused[0]
+        raise TypeError(f"{called}: {old_name}= {_remedy(old_name, old_names)}")
 
-    return wrapper
+    return refusing_function
 
 
 def _remedy(old, old_names):
-    """Say what to write for an old argument: another name, or what replaces it."""
+    """Say what to write for an old argument: another name, or what replaces it.
+
+    `old_names` are all names that the function refuses. A name of 0.3.0 may have become
+    one that is refused itself by now: then the remedy is that of the second name.
+    """
     remedy = _NOW[old]
-    if remedy in old_names:  # what it was called in between
+    if remedy in old_names:
         remedy = _NOW[remedy]
     if remedy.isidentifier():
         remedy = f"is called {remedy}= now"

@@ -85,11 +85,12 @@ def restrict(fit, columns):
 
 
 def _has_settled(step, enough):
-    """Return whether a step of the iteration has moved less than `enough`, relative to
-    the messages.
+    """Return whether a step of the iteration has moved the messages by less than
+    `enough`, relative to their size, and its two factors agree as closely.
     """
     before = step.state
-    if step.x.rho.max() < 1e-12:  # nothing selected: they fade for ever
+    # where nothing is selected the messages to the rows fade for ever, and do not count
+    if step.x.rho.max() < 1e-12:
         before = before._replace(to_likelihood=step.new.to_likelihood)
     return max(relative_change(before, step.new, step.u), step.delta) < enough
 
@@ -200,8 +201,10 @@ def solve_patterns(fit, rows, columns):
 
 
 def moments_of(fit, n, start):
-    """Compute Π, mean and mean square of each coefficient, (3, N); clusters of columns
-    are averaged over n nodes, from number `start` on.
+    """Compute Π, mean and mean square of each coefficient of a fit, (3, N).
+
+    Of clusters of columns they are averages over n nodes of a fixed sequence, from
+    number `start` on; without clusters n and start are not used.
     """
     if fit.column_clusters:
         return fit.problem.prior.averages(fit.last.state.to_prior, n, start)

@@ -29,22 +29,24 @@ def answered(answer, right, mistakes=None, rtol=1e-3):
         return f"The shape is {answer.shape}, and should be {right.shape}."
     if np.isnan(answer).any():
         return "There is a nan in it."
-
-    def near(other, scale):
-        """Check that the answer is another one, to a share of the scale's largest."""
-        size = np.abs(scale).max(initial=0) or 1.0
-        return np.isfinite(size) and np.allclose(answer, other, 0, rtol * size)
-
-    if near(right, right):
+    if _agree(answer, right, right, rtol):
         return "Right."
     for text, other in (mistakes or {}).items():
-        if near(other, right):
+        if _agree(answer, other, right, rtol):
             return text
     # a root or an inverse has another size than what is right
     for text, other in _usual_mistakes(answer, right).items():
-        if near(other, other):
+        if _agree(answer, other, other, rtol):
             return text
     return "Not yet."
+
+
+def _agree(answer, other, scale, rtol):
+    """Check that an answer is `other`, up to `rtol` times the largest number of the
+    scale, all arrays; up to `rtol` itself if the scale is 0.
+    """
+    size = np.abs(scale).max(initial=0) or 1.0
+    return np.isfinite(size) and np.allclose(answer, other, 0, rtol * size)
 
 # %% ../../nbs/workshop/exercises.ipynb #ex890007
 def _usual_mistakes(answer, right):

@@ -22,9 +22,12 @@ DELETED_BELOW = 1e-9  # a count so small that the row is as good as deleted
 
 
 def split_law(counts):
-    """Split the law of a count, with `nodes()` and `mean`, into two pieces of least
-    variance, or one if it has one value. Return a list of (float, Discrete): the
-    probability of each piece, and the law of the count inside it.
+    """Split the law of a count, with `nodes()` and `mean`, into two pieces.
+
+    Return a list of pairs (float, Discrete): the probability of each piece, and the law
+    of the count inside it. The pieces are those that keep the least variance, which is
+    the sum of their own variances times their probabilities. A law with one value has
+    one piece.
     """
     c, w = counts.nodes()
     likely = w > 1e-12
@@ -56,8 +59,13 @@ def split_law(counts):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt5aa
 def _choose_by_group(which, answers):
-    """Merge answers under several laws, NamedTuples of arrays: each row, or group of
-    rows, gets the numbers under its own law, whose number is in `which`, (M,).
+    """Merge answers under several laws into one: each row, or group of rows, gets the
+    numbers under its own law.
+
+    which : (M,), the number of the law of each row
+    answers : list of NamedTuples, one for each law, whose fields are arrays with an
+    entry for each row, or for each entry of a block of rows drawn together (the row
+    that it belongs to is in `layout.row`)
     """
     first = answers[0]
     merged = []
@@ -98,6 +106,7 @@ class PerRowLoss(Loss):
             moments, sent = zip(*answers)
             moments = _choose_by_group(self.which, moments)
             return moments, _choose_by_group(self.which, sent)
+        # a row for each field of the two results, filled law by law
         moments = np.empty((len(Moments._fields), len(y)))
         sent = np.empty((len(Natural._fields), len(y)))
         for k in np.unique(self.which):
@@ -180,11 +189,11 @@ def _plan_without_replacement(law, inner, G, rows):
         # d and n of each stratum, before the next chosen unit
         places = drawn.copy()
         units = sizes.copy()
-        for k, is_drawn in zip(stratum[rows], chosen):
-            ways = places[k] if is_drawn else units[k] - places[k]
-            weight *= ways / units[k]
-            places[k] -= is_drawn
-            units[k] -= 1
+        for own, is_drawn in zip(stratum[rows], chosen):  # own: the unit's stratum
+            ways = places[own] if is_drawn else units[own] - places[own]
+            weight *= ways / units[own]
+            places[own] -= is_drawn
+            units[own] -= 1
         if not weight:
             return 0.0, []  # there is no such sample
         # one law for each stratum, then those of a chosen unit: left out, or drawn

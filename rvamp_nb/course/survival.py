@@ -143,8 +143,8 @@ def survival_fit(
     fit = None
     A = base.within_strata(A)
 
-    def enough(c):
-        return c[-1] < baseline_tol / 10 or len(c) == 100
+    def is_enough(changes):  # of the messages, one for each step so far
+        return changes[-1] < baseline_tol / 10 or len(changes) == 100
 
     for _ in range(rounds):
         model = dict(loss=base.rows, prior=prior, resampling=resampling, intercept=True)
@@ -153,7 +153,7 @@ def survival_fit(
         moving = MovingBaseline(base, step_for(fit.problem.A))
         if last is None or base.updated(last.u).distance(base) < baseline_tol:
             return fit, base  # without a step it has warned
-        last, _ = follow(fit.problem, fit.messages, enough, moving)
+        last, _ = follow(fit.problem, fit.messages, is_enough, moving)
         base = moving.base
         fit = replace(fit, last=last or fit.last)
     message = f"the baseline still moves after {rounds} rounds"

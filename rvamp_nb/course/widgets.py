@@ -50,12 +50,12 @@ def _file(name):
     return files("rvamp_nb.course").joinpath(name).read_text(encoding="utf-8")
 
 
-def _shown(table):
+def _make_widget(table):
     """Make the widget with this table."""
     return _widget_class(import_extra("anywidget", "course"))(table=table)
 
 # %% ../../nbs/workshop/widgets.ipynb #x62pack1
-def _packed(values, kind="<f8"):
+def _pack(values, kind="<f8"):
     """Encode numbers as text that the page unpacks."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind)).decode()
 
@@ -144,9 +144,9 @@ def explorer_table(fits, start, shown, names, unit=1.0):
         lamNames=[f"{lam:.3g}" for lam in lams],
         positive=bool(p1(first_fit, shown).prior.positive),  # none below 0
         penalties=penalties,  # D dicts of `_penalty`
-        messages=_packed(messages),  # (L, T, D, n, 3), for the densities p̄₁
-        means=_packed(means),  # (L, n), for the joint density p̄₂
-        covariances=_packed(covariances),  # (L, n (n + 1) / 2)
+        messages=_pack(messages),  # (L, T, D, n, 3), for the densities p̄₁
+        means=_pack(means),  # (L, n), for the joint density p̄₂
+        covariances=_pack(covariances),  # (L, n (n + 1) / 2)
         taus=list(map(float, taus)),  # (T,), mean counts
         drawn=[len(law["weights"]) > 1 for law in penalties],  # (D,): is one drawn?
     )
@@ -175,7 +175,7 @@ def with_steps(table, fit, shown, unit=1.0):
         has_settled = max(step.change, step.delta) < fit.tol
         if has_settled or len(steps) == most_steps:
             break
-    return dict(table, steps=_packed(steps), deltas=deltas)
+    return dict(table, steps=_pack(steps), deltas=deltas)
 
 
 def _fit_in_sequence(fit, changes, bar=None):
@@ -226,15 +226,19 @@ def with_temperatures(table, fit, shown, unit=1.0, bar=None):
         table,
         betas=(ratios / noise_variance).tolist() + [None],  # None: infinity
         betaNames=[f"{ratio:g}" for ratio in ratios] + ["∞"],
-        tempered=_packed(messages),
+        tempered=_pack(messages),
     )
 
 # %% ../../nbs/workshop/widgets.ipynb #x62expl1
 def refits_for_the_page(stops, draws):
-    """Return the refits, (B, n) at each stop, for the page."""
+    """Return refits for the page of `explore`, a dict.
+
+    stops : list of S ints, the places of the penalties that have refits
+    draws : list of S arrays, (B, n): the coefficients of B refits at each of these
+    """
     codes, unit = zip(*map(refits_in_bytes, draws))
     return dict(
-        stops=stops, B=len(draws[0]), unit=_packed(unit), codes=_packed(codes, np.int8)
+        stops=stops, B=len(draws[0]), unit=_pack(unit), codes=_pack(codes, np.int8)
     )
 
 
@@ -265,19 +269,20 @@ def _columns(shown, names, fit):
     return numbers
 
 
-def _along(fit, bar):
-    """Return fits at penalties around a fit's, in even ratios, and the place of its
-    own.
+def _fits_at_penalties(fit, bar):
+    """Return fits at penalties around that of a fit, and the place of its own among
+    them: a list from the smallest penalty to the largest, and an int.
+
+    The next penalty is 1.2 times as large, and there are 12 smaller ones and 11 larger
+    ones, from a ninth of the fit's to seven times it. The list is shorter if fits do
+    not converge. `bar` is a progress bar, or None.
     """
-
-    def at_penalties(step, n):
-        penalties = [fit.problem.prior.scaled(step**k) for k in range(1, n + 1)]
-        changes = [dict(prior=penalty) for penalty in penalties]
-        return _fit_in_sequence(fit, changes, bar)
-
-    smaller = at_penalties(1 / 1.2, 12)
-    larger = at_penalties(1.2, 11)
-    return smaller[::-1] + [fit] + larger, len(smaller)
+    prior = fit.problem.prior
+    smaller = [dict(prior=prior.scaled((1 / 1.2) ** k)) for k in range(1, 13)]
+    larger = [dict(prior=prior.scaled(1.2**k)) for k in range(1, 12)]
+    fits_below = _fit_in_sequence(fit, smaller, bar)
+    fits_above = _fit_in_sequence(fit, larger, bar)
+    return fits_below[::-1] + [fit] + fits_above, len(fits_below)
 
 # %% ../../nbs/workshop/widgets.ipynb #x62expl3
 def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, verbose=True):
@@ -331,7 +336,7 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, verbose=True)
         panels.append("temperature")
         n_fits += 8  # at finite temperatures
     with progress_bar(total=n_fits, shown=verbose, desc="explore") as bar:
-        fits, start = _along(fit, bar)
+        fits, start = _fits_at_penalties(fit, bar)
         fits = np.array(fits, dtype=object)[:, None, None]
         names_shown = [names[i] for i in shown]
         table = explorer_table(fits, (start, 0, 0), shown, names_shown, unit)
@@ -345,7 +350,7 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, verbose=True)
                 f"explore: refits must have shape (B, {len(shown)}), got {refits.shape}"
             )
         table["refits"] = refits_for_the_page([start], [refits * unit])
-    return _shown(dict(table, panels=panels, lead=0, pair=[0, 1]))
+    return _make_widget(dict(table, panels=panels, lead=0, pair=[0, 1]))
 
 
 def _check_explorable(fit):
@@ -374,7 +379,7 @@ def diabetes_explorer(panels=None):
     table = json.loads(_file("diabetes.json"))
     if panels:
         table["panels"] = panels
-    return _shown(table)
+    return _make_widget(table)
 
 # %% ../../nbs/workshop/widgets.ipynb #s3ndpag1
 _PAGE = """<!doctype html>

@@ -73,8 +73,14 @@ def survival_target(y):
 def _event_is_last(columns):
     """Return whether the last of two or three columns without names, (M,) each, holds
     the events and not the first. A ValueError if that cannot be known.
+
+    Events are the last column if it holds 0 and 1 alone, and the first one does not, or
+    has zeros only, as starts may be.
     """
-    is_coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in columns]
+    is_coded = []  # whether a column holds nothing but 0 and 1
+    for column in columns:
+        entries = np.asarray(column, dtype=object)
+        is_coded.append(np.isin(entries, (0, 1)).all())
     last_varies = np.any(columns[-1] != columns[-1][:1])
     # a last column of ones alone are the times of matched sets
     if len(columns) == 2 and all(is_coded) and last_varies:
@@ -128,9 +134,12 @@ def _check_entry(entry, time):
 
 
 def _check_baseline(base):
-    """Check the fields of a `BaselineHazard` and set them to float arrays (M,), with
-    defaults in place of None. A ValueError for what is none, and for so few events that
-    more than one resample in 20 would have none.
+    """Check the fields of a `BaselineHazard`, and write them back as float arrays,
+    (M,), with defaults in place of None.
+
+    By default weights are 1, offsets 0, and the risk is that of a model without
+    features; strata become numbers. A ValueError for fields that are none, and for so
+    few events that more than one resample in 20 would have none.
     """
     time = check_array("time", base.time, ("M",), 0)
     shape = time.shape
@@ -235,10 +244,11 @@ class BaselineHazard:
         """Make the loss for the solver: a Poisson row for each person, as
         WeightedLoss.
         """
-        met = self.hazard > 0
-        shape = np.log(np.where(met, self.hazard, 1.0))
-        weight = self.sample_weight * met
-        return WeightedLoss(PoissonLoss(), weight, self.offset + shape)
+        # a row that ends before the first event has met no hazard, and no weight
+        met_hazard = self.hazard > 0
+        log_hazard = np.log(np.where(met_hazard, self.hazard, 1.0))
+        weight = self.sample_weight * met_hazard
+        return WeightedLoss(PoissonLoss(), weight, self.offset + log_hazard)
 
     @cached_property
     def hazard(self) -> Array:
@@ -258,8 +268,8 @@ class BaselineHazard:
         start, stop = one_clock(self.time, self.entry, self.strata)
         order = np.argsort(stop)
         drawn = (self.sample_weight[order] > 0) * self.counts.mean
-        there = RiskSets(start[order], stop[order]).at_risk(drawn)
-        return float(np.average(there, weights=self.event[order]))
+        n_at_risk = RiskSets(start[order], stop[order]).at_risk(drawn)
+        return float(np.average(n_at_risk, weights=self.event[order]))
 
     def summary(self) -> "DataFrame":
         """Show the hazard in a table, a row for each time of an event.
@@ -285,8 +295,8 @@ class BaselineHazard:
         if self.strata is not None:
             columns["stratum"] = self.strata
             keys = ["stratum", "time"]
-        at = DataFrame(columns)[self.sample_weight > 0].groupby(keys)
-        table = at.agg({"events": "sum", "hazard": "mean"})
+        rows = DataFrame(columns)[self.sample_weight > 0]
+        table = rows.groupby(keys).agg({"events": "sum", "hazard": "mean"})
         return table[table["events"] > 0]
 
     def __repr__(self):
@@ -369,14 +379,13 @@ class MovingBaseline:
         self.take = take
 
     def __call__(self, problem, state):
-        """Take the step of a problem from a state."""
+        """Take the step of a problem from a state: update the baseline by the pulls of
+        the rows under the last one, then take the step with the new one.
+        """
         A, y, _, _, counts, beta = problem
-
-        # the baseline in use, which changes below
-        def with_rows():
-            return group_loss(self.base.rows, counts, A, y, beta)
-
+        loss = group_loss(self.base.rows, counts, A, y, beta)
         with np.errstate(all="ignore"):
-            u, _ = with_rows().message(y, state.to_likelihood, counts, beta)
+            u, _ = loss.message(y, state.to_likelihood, counts, beta)
         self.base = self.base.updated(u)
-        return self.take(problem._replace(likelihood=with_rows()), state)
+        new_loss = group_loss(self.base.rows, counts, A, y, beta)
+        return self.take(problem._replace(likelihood=new_loss), state)

@@ -6,6 +6,8 @@
 __all__ = ['LARGE', 'TERMS', 'one_clock', 'RiskSets', 'CoxLoss', 'within_strata', 'cox_fits', 'leave_one_out_hazard']
 
 # %% ../../nbs/course/53_survival.ipynb #s2e0dfc7
+from typing import NamedTuple
+
 import numpy as np
 
 from ..algorithm.likelihood import FAINTEST
@@ -172,10 +174,17 @@ class CoxLoss:
         return 0.0
 
     def hessian(self, X, y, f, c, lent):
-        """Compute second derivatives as `RefitLoss.hessian` (`cox-curvature`)."""
-        risk, deaths, total, expected = (v[..., None, :] for v in self.shares(y, f, c))
+        """Compute second derivatives of the loss, (b, n, n), for columns X, (b, n, M):
+        Σ expected x x' - Σ deaths m m' over rows, where m is the mean of x over those
+        at risk when the row dies (`cox-curvature`).
+
+        y, f and c are those of `shares`; `lent` is for memory, which is not used.
+        """
+        shares = self.shares(y, f, c)
+        # an axis for the columns of X
+        risk, deaths, total, expected = (rows[..., None, :] for rows in shares)
         mean = self.sets.at_risk(X * risk)
-        mean *= np.sqrt(deaths) / total
+        mean *= np.sqrt(deaths) / total  # m times the root of the deaths
         frozen = (X * expected) @ np.swapaxes(X, -1, -2)
         return frozen - mean @ np.swapaxes(mean, -1, -2)
 
@@ -245,20 +254,27 @@ LARGE, TERMS = 0.1, 14  # a share whose series is not taken; the others' powers
 
 
 def _of_others(z, a):
-    """Compute the weight of another row's death for a row that is drawn and holds the
-    share z of the risk (`drawn-share`); a is var / mean² of a count.
+    """Compute the weight of another row's death in the hazard of a row that is drawn,
+    (1 - a z) / (1 + a z²), at least 0 (`drawn-share`).
+
+    z is the share of the total risk that the row holds, and a is var / mean² of a
+    count. A row with no share meets each death in full: the weight is 1.
     """
     return np.maximum(1 - a * z, 0) / (1 + a * z**2)
 
 
 def _own_deaths(deaths, risk, z, a):
-    """Compute how much more the deaths of a row add to its own hazard than those of
-    another would, at the share z of the risk (`drawn-share`).
+    """Compute how much more the deaths of rows add to their own hazard than those of
+    others would, (n,): deaths (own - others) / risk (`drawn-share`).
+
+    deaths and risk are those of the rows, (n,), z their shares of the total risk, and
+    a is var / mean² of a count. The weight `own` of a row's own death is
+    (1 + a) / (1 + a z²), and `others` that of `_of_others`.
     """
-    counted = (1 + a) / (1 + a * z**2)
-    # this is p / z, where p, a share, is at most 1
-    counted = np.minimum(counted, 1 / np.maximum(z, FAINTEST))
-    return deaths * (counted - _of_others(z, a)) / risk
+    own = (1 + a) / (1 + a * z**2)
+    # own z is the mean share of the row where it is drawn, which is at most 1
+    own = np.minimum(own, 1 / np.maximum(z, FAINTEST))
+    return deaths * (own - _of_others(z, a)) / risk
 
 # %% ../../nbs/course/53_survival.ipynb #s5e71e5a
 def _sum_small_shares(died, at_risk, risk, since, until, a):
@@ -346,13 +362,21 @@ def _hazard_in_parts(died, at_risk, risk, since, until, a):
     return hazard
 
 
-def _merge_ties(groups, clock, deaths, risk):
-    """Merge rows of one group at one time into a unit, with the sums of their deaths
-    and of their risk; groups, clock, deaths and risk are (M,) each.
+class _TiedUnits(NamedTuple):
+    """Rows of one group at one time, merged: n units, sorted by group, then by time."""
 
-    The n units are sorted by group, then by time. Return the unit of each row, (M,);
-    time, deaths and risk of each unit, and its place among its group's units, from 0,
-    (n,) each; and a list of the units in place 1, 2, ...
+    of_row: np.ndarray  # (M,), the unit of each row
+    time: np.ndarray  # (n,)
+    deaths: np.ndarray  # (n,), sums over the unit's rows
+    risk: np.ndarray  # (n,), sums as well
+    place: np.ndarray  # (n,), the unit's number in its group, from 0
+    later: list  # the units in place 1, 2, ...: each follows one of its own group
+
+
+def _merge_ties(groups, clock, deaths, risk):
+    """Merge rows of one group at one time into `_TiedUnits`.
+
+    groups, clock, deaths and risk are (M,) each.
     """
     times, time_of_row = np.unique(clock, return_inverse=True)
     _, group_of_row = np.unique(groups, return_inverse=True)
@@ -367,7 +391,7 @@ def _merge_ties(groups, clock, deaths, risk):
     later = [np.flatnonzero(place == p) for p in range(1, place.max() + 1)]
     unit_deaths = np.bincount(unit_of_row, deaths)
     unit_risk = np.bincount(unit_of_row, risk)
-    return unit_of_row, time, unit_deaths, unit_risk, place, later
+    return _TiedUnits(unit_of_row, time, unit_deaths, unit_risk, place, later)
 
 # %% ../../nbs/course/53_survival.ipynb #s4518bbb
 def _sum_by_time(time, deaths, risk):
@@ -404,20 +428,19 @@ def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
     rows ends. So the rows of a group with one time become a unit (`_merge_ties`), and
     the hazard is summed from the time of one unit of a group to that of the next.
     """
-    # place: a unit's number in its group, from 0; later: the units in place 1, 2, ...,
-    # each of which stands behind the unit before it in its group
-    unit, time, deaths, risk, place, later = _merge_ties(
-        groups, stop, row_deaths, row_risk
-    )
+    units = _merge_ties(groups, stop, row_deaths, row_risk)
+    deaths = units.deaths
     # times of deaths have numbers; a unit has met those below its number in `until`
-    until, died, at_risk = _sum_by_time(time, deaths, risk)
+    until, died, at_risk = _sum_by_time(units.time, deaths, units.risk)
     # up to a unit's time its group holds the risk of this and all later units
-    for units in reversed(later):
-        risk[units - 1] += risk[units]
+    risk = units.risk.copy()
+    for later in reversed(units.later):
+        risk[later - 1] += risk[later]
     # a unit adds the times since the unit before it; the first of a group those since
     # the beginning, or none with entries: it is an entry, before which nobody of the
     # group is at risk
-    since = np.where(place, np.roll(until, 1), until if late else 0)
+    since_of_first = until if late else 0
+    since = np.where(units.place > 0, np.roll(until, 1), since_of_first)
     dying = np.flatnonzero(deaths)
     k = until[dying] - 1  # numbers of the times at which they die
     # with entries the total is a difference: rounding must not leave less than the
@@ -428,9 +451,9 @@ def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
     share = risk[dying] / at_risk[k]
     hazard[dying] += _own_deaths(deaths[dying], at_risk[k], share, a)
     # sums from unit to unit: each has met what the units before it in its group have
-    for units in later:
-        hazard[units] += hazard[units - 1]
-    return hazard[unit]
+    for later in units.later:
+        hazard[later] += hazard[later - 1]
+    return hazard[units.of_row]
 
 # %% ../../nbs/course/53_survival.ipynb #s4518bbc
 def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):

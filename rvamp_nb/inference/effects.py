@@ -41,9 +41,12 @@ if TYPE_CHECKING:  # not loaded for a signature
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0016
 def leave_one_out(fit):
-    """Compute the residual of each row in a fit without it, (M,), and the share of it
-    that remains in the fit with it (`share-left`), (M,); for a loss that is not
-    squared, those of its quadratic form at the fit.
+    """Compute the residual of each row in a fit without it, (M,), and the share of this
+    residual that remains in the fit with it, (M,) (`share-left`).
+
+    The residual is u / chi, with the mean pull u of the row and its response chi; the
+    share is Q_hat chi, with the precision Q_hat of the row's message. For a loss that
+    is not squared they are those of its quadratic form at the fit.
     """
     u = fit.last.u
     rows = fit.last.likelihood_message
@@ -51,24 +54,31 @@ def leave_one_out(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0080
 def noise_of_rows(fit):
-    """Estimate the variance of the noise of each row, (M,), by the product of its
-    residuals with and without it (`effect-error`); return also the residual degrees of
-    freedom. A mean that was subtracted from columns and response beforehand counts as a
-    coefficient.
+    """Estimate the variance of the noise of each row (`effect-error`).
+
+    Return two things: the variances, (M,), and the residual degrees of freedom, a
+    float. The variance of a row is the product of its residuals in the fits with and
+    without it. Their ratio is the share of the residual that is left in the fit, and
+    the sum of these shares are the degrees of freedom. A mean that was subtracted from
+    columns and response beforehand counts as a coefficient.
     """
-    off, share = leave_one_out(fit)
+    residual_without, share = leave_one_out(fit)
     A = fit.problem.A
     y = fit.problem.y
-    means = (np.abs(x.mean(0)) <= 1e-8 * np.abs(x).mean(0) for x in (A, y))
-    left = share - all(map(np.all, means)) / len(y)
-    left = np.maximum(left, np.finfo(float).tiny)
-    return (off * share) ** 2 / left, left.sum()
+    # a mean of 0, but for rounding
+    is_centred = [np.abs(x.mean(0)) <= 1e-8 * np.abs(x).mean(0) for x in (A, y)]
+    left = share - all(map(np.all, is_centred)) / len(y)
+    left = np.maximum(left, np.finfo(float).tiny)  # divided by
+    return (residual_without * share) ** 2 / left, left.sum()
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0082
 def freedom(w, left):
     """Compute the degrees of freedom of the standard errors of N estimates, (N,)
-    (`effect-freedom`): w, (M, N), is how far a unit of each row moves each estimate,
-    left the residual degrees of freedom of the fit.
+    (`effect-freedom`): 1 / (1 / left + Σ w⁴ / (Σ w²)² - 1 / M), with sums over rows.
+
+    w, (M, N), is how far a unit of each row moves each estimate, and `left` the
+    residual degrees of freedom of the fit. If all rows move an estimate equally far,
+    its degrees of freedom are `left`.
     """
     # an estimate that rests on few rows has a less certain error
     uneven = (w**4).sum(0) / (w**2).sum(0) ** 2 - 1 / len(w)
@@ -99,9 +109,14 @@ def debiased(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0062
 def joint_field(A, W, D):
-    """Compute how the rows move the fields of some columns A, (M, k), when all of them
-    are left out of the fit (`field-of-several`), (M, k). W, (M, k), is the same with
-    one left out at a time, D, (k,), are the responses of the columns.
+    """Compute how far each row moves the fields of some columns A when all of them are
+    left out of the fit, (M, k): U (1 - diag(D) A'U)^-1 (`field-of-several`).
+
+    A : (M, k), the columns
+    W : (M, k), how far each row moves the fields with one column left out at a time
+    D : (k,), how far the coefficient of a column moves with its field in the fit
+
+    U, (M, k), is how far each row moves them with all columns in the fit.
     """
     U = W / (1 + D * np.einsum("mi,mi->i", W, A))
     return U @ np.linalg.inv(np.eye(len(D)) - D[:, None] * (A.T @ U))
@@ -137,11 +152,12 @@ class FieldEstimates(NamedTuple):
 
 
 def _response_with_all(fit):
-    """Return U, (M, n), and D, (n,), of the n columns of A, all in the fit.
+    """Return two arrays of the n columns of A, all in the fit: U, (M, n), and D, (n,).
 
-    U is how far a force along each column moves the residuals; D are the responses of
-    the coefficients in the messages of the prior: 0 where one is not kept, and at most
-    `UNBOUNDED` over the column's square where it is.
+    U is how far a force along each column moves the residuals of the rows. D is how far
+    the coefficient of a column moves with its field, by the messages of the prior: 0
+    where a column is not kept, and at most `UNBOUNDED` over the column's square where
+    it is.
     """
     A = fit.problem.A
     last = fit.last
@@ -158,34 +174,43 @@ def _fields_together(fit, together):
     that are left out with it. Return the estimates, (N,), and their weights, (M, N):
     how far a unit of the response of each row moves them.
 
-    W, (M, n), is how far each row moves the field of each column with this column left
-    out of the fit, and W_B, (M, k), with the set B left out. The estimate of a column
-    left out alone is h / Q_hat of its field, with weights W / Q_hat. In a set it is the
-    first entry of x_B + Q_B^-1 A_B'(y - Ax), with Q_B = W_B'A_B, and its weights are
-    the first column of W_B Q_B^-1 (`field-of-several`).
+    The estimate of a column that is left out alone is h / Q_hat of its field, and its
+    weights are the column of W, (M, n), over Q_hat: W is how far each row moves the
+    field. That of a column in a set is by `_invert_joint_field`, with the coefficients
+    x_B of the set: the first entry of x_B + Q_B^-1 A_B'(y - Ax).
     """
     A = fit.problem.A
     N = len(together)  # A may have a column of ones more
-    U, D = _response_with_all(fit)
+    with_all, response = _response_with_all(fit)
     Q_hat, h, _ = fit.last.state.to_prior
     with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
-        along = np.einsum("mi,mi->i", U, A)
+        along = np.einsum("mi,mi->i", with_all, A)
         # each column left out alone, by the formula of Sherman and Morrison
-        W = U / (1 - D * along)
+        W = with_all / (1 - response * along)
         estimate = (h / Q_hat)[:N]
-        weights = (U / along)[:, :N]  # W / Q_hat, as Q_hat = W'a and W ~ U
+        # W / Q_hat, as Q_hat is W'a for a column a, and W a multiple of `with_all`
+        weights = (with_all / along)[:, :N]
     force = A.T @ fit.last.u.mean  # A'(y - Ax)
     for i, B in enumerate(together):
-        if len(B) == 1:
-            continue
-        W_B = joint_field(A[:, B], W[:, B], D[B])
-        Q_B = W_B.T @ A[:, B]
-        # a column of zeros has a zero on the diagonal
-        Q_B += JITTER * np.diag(np.maximum(np.diag(Q_B), 1e-100))
-        first = np.linalg.inv(Q_B)[0]
-        estimate[i] = fit.mean[i] + first @ force[B]
-        weights[:, i] = W_B @ first
+        if len(B) > 1:
+            moved, first = _invert_joint_field(A[:, B], W[:, B], response[B])
+            estimate[i] = fit.mean[i] + first @ force[B]
+            weights[:, i] = moved @ first
     return estimate, weights
+
+
+def _invert_joint_field(A, W, D):
+    """Return how far rows move the joint field of k columns A, (M, k), that are all
+    left out of the fit (`field-of-several`), W_B, (M, k); and the first row of the
+    inverse of Q_B = W_B'A, (k,), which makes an estimate of the first column's field.
+
+    W, (M, k), and D, (k,), are as in `joint_field`, which computes W_B.
+    """
+    W_B = joint_field(A, W, D)
+    Q_B = W_B.T @ A
+    # a column of zeros has a zero on the diagonal
+    Q_B += JITTER * np.diag(np.maximum(np.diag(Q_B), 1e-100))
+    return W_B, np.linalg.inv(Q_B)[0]
 
 
 def debiased_together(fit, together):
@@ -398,8 +423,13 @@ def _select_forward(A, targets):
 
 # %% ../../nbs/course/56_effects.ipynb #27efads3
 def claimed_too_much(claimed, left, adds_up):
-    """Return which columns claim more than CLAIM times their share left over by other
-    columns, or add up with a column that does, (N,) bool.
+    """Return which columns claim more than they have, (N,) bool, or add up with a
+    column that does.
+
+    claimed : (N,), the share of each column on which its estimate relies
+    left : (N,), the share that other columns leave unexplained; `CLAIM` times this is
+    the most that a column may claim
+    adds_up : N int arrays, the columns that each column adds up with
     """
     beyond = claimed > CLAIM * left
     for i in np.flatnonzero(beyond):
@@ -426,9 +456,14 @@ EASED = 2 / 3  # of the pull is there without the column; chosen as the limits b
 
 
 def squares_beside(fit, se, left, pull, rest):
-    """Compute the sum of squares, the pull and the degrees of freedom of
-    `own-direction`, (N,) each: rest + pull² for a squared loss, else those of a plain
-    t, left se² and no pull.
+    """Compute what an interval of N estimates is made of (`own-direction`).
+
+    Return three (N,) arrays: a sum of squares, the pull and the degrees of freedom. For
+    a squared loss the sum of squares is rest + pull², with `EASED` times the pull; for
+    another loss, and with 2 degrees of freedom or fewer, it is that of a plain t,
+    left se², without a pull.
+
+    se, rest and pull are those of `FieldEstimates`, left its degrees of freedom.
     """
     by_residuals = (left > 2) & isinstance(fit.problem.likelihood, Squared)
     pull = np.where(by_residuals, EASED * pull, 0)
@@ -438,18 +473,28 @@ def squares_beside(fit, se, left, pull, rest):
 
 
 def own_direction(estimate, squares, pull, left):
-    """Compute Student's t of the hypothesis that a coefficient is zero, (N,)
-    (`own-direction`); squares, pull and left, the degrees of freedom, are from
-    `squares_beside`.
+    """Compute Student's t of the hypothesis that a coefficient is zero, (N,): the size
+    of its estimate over the error that it would have then (`own-direction`).
+
+    estimate : (N,), the debiased estimates
+    squares, pull, left : (N,) each, the sum of squares, the pull and the degrees of
+    freedom of `squares_beside`; the square of the error is
+    (squares - 2 pull estimate) / left
     """
-    beside = np.maximum(squares - 2 * pull * estimate, 1e-100)
+    beside = np.maximum(squares - 2 * pull * estimate, 1e-100)  # above 0: divided by
     return np.abs(estimate) * np.sqrt(left / beside)
 
 
 def interval_ends(estimate, spread, shift, t):
-    """Compute the ends of the intervals in which Student's t is at most t, (2, N)
-    (`own-direction`); spread is the root of squares over degrees of freedom, shift the
-    pull over degrees of freedom.
+    """Compute the lower and upper ends of the intervals in which Student's t is at most
+    t, (2, N) (`own-direction`).
+
+    estimate : (N,), the debiased estimates
+    spread : (N,), the root of `squares` over degrees of freedom of `squares_beside`
+    shift : (N,), its pull over degrees of freedom
+    t : (N,), the quantile of Student's t
+
+    With delta = t shift they are estimate + t (delta -+ sqrt(spread² + delta²)).
     """
     return estimate + t * (t * shift + [[-1], [1]] * np.hypot(spread, t * shift))
 
@@ -461,9 +506,14 @@ BLURRED = 0.25  # relative error of `bending` up to which errors add in squares
 
 
 def bending(fit):
-    """Estimate the factor by which a logistic loss, which is not quadratic, moves the
-    estimates (`bend`), and its standard error, infinite with fewer than ROWS_PER_COLUMN
-    rows a column; 1 and 0 for another loss.
+    """Estimate the factor by which a logistic loss, which is not quadratic, makes the
+    estimates too large (`bend`).
+
+    Return two floats: the factor, and its standard error, which is infinite with fewer
+    than `ROWS_PER_COLUMN` rows a column. They are 1 and 0 for another loss. The factor
+    is Σ noise / Σ slope over rows: the noise of each row, by its residuals with and
+    without it, over the variance of a label at the fit, which the quadratic form takes
+    for the noise.
     """
     if not isinstance(fit.problem.likelihood, Logistic):
         return 1.0, 0.0
@@ -481,8 +531,9 @@ CAUTIOUS = 1.2  # the calibration slope up to which the factor is believed
 
 
 def left_out_predictions(fit):
-    """Predict the linear predictor of each row by a fit without it, (M,), to one Newton
-    step (`calibration`).
+    """Predict the linear predictor z of each row by a fit without it, (M,), to one
+    Newton step: z + (1 / share - 1) slope / curvature, where the share of the row's
+    residual remains in the fit with it (`calibration`).
     """
     problem = fit.problem
     coefficients = fit.mean

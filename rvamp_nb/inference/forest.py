@@ -46,8 +46,11 @@ CUT = 3  # times the median length of the intervals: longer ones end in an arrow
 
 
 def visible_ends(point, low, high):
-    """Return the ends of intervals as far as a picture shows them, (2, n), for points
-    (n,) and ends (n,); NaN where there is no interval.
+    """Return the ends of intervals as far as a picture shows them, (2, n): at most
+    `CUT` times the median length of all intervals away from their points.
+
+    point, low and high, (n,) each, are the points and the ends of the intervals; NaN
+    where there is no interval, also in what is returned.
     """
     lengths = (high - low)[high > low]
     reach = 0
@@ -99,8 +102,11 @@ def short_name(name, most=26):
 
 
 def picture_size(n, most=40):
-    """Return width and height of a forest plot of n effects in inches."""
-    return 9.0, 1.5 + HEIGHT * max(min(n, most), 2)
+    """Return width and height of a forest plot of n effects in inches: at most `most`
+    rows, and at least the height of two, below the heads and above the axis.
+    """
+    n_rows = max(min(n, most), 2)
+    return 9.0, 1.5 + HEIGHT * n_rows
 
 
 def plot_effects(effects, ax=None, per=None, most=40):
@@ -233,9 +239,10 @@ def _write_columns(ax, heads, columns):
     size = ax.xaxis.label.get_fontsize()
     look = dict(xycoords=ax.get_yaxis_transform(), textcoords="offset points")
     look.update(ha="right", va="center", fontsize=size, annotation_clip=False)
-    right = 0
+    right = 0  # points from the right edge of the Axes to that of the column
     for head, texts in zip(heads, columns):
         texts = [head] + texts
-        right += size * (1 + 0.62 * max(map(len, texts)))  # a letter's width
-        for row, text in enumerate(texts, start=-1):
+        # a letter is .62 of its size wide on average; one size between columns
+        right += size * (1 + 0.62 * max(map(len, texts)))
+        for row, text in enumerate(texts, start=-1):  # the head is in row -1
             ax.annotate(text, (1, row), (right, 0), **look)

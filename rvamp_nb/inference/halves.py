@@ -58,21 +58,33 @@ def pair_covariance(answer, incoming, correlation, bends):
 
 
 def _bends_of_second(incoming, correlation, free_noise, bends):
-    """Return where the mean of the second estimate of `pair_covariance` bends, as a
-    function of the first field: (places, widths), as `bends`.
+    """Return the bends of the second estimate, seen from the first field: a list of
+    pairs (place, width), (N,) each.
 
-    The mean of the second field is h + correlation (H - h) if the first is H. It is at
-    the place of a bend for H = h + (place - h) / correlation, and the noise that is
-    left in the second field, with the variance `free_noise`, makes the bend wider.
+    An estimate is a function of its field, and this function has bends, such as the
+    threshold of a Lasso: `bends` lists where they are and how wide. Two correlated
+    normal fields have the mean `incoming.h`, (N,), and the `correlation`, (N,). Given
+    the first field, the second is normal, with the variance `free_noise`, (N,), and
+    the mean
+
+        mean + correlation (first field - mean).
+
+    This is at the place of a bend if the first field is at
+
+        mean + (place - mean) / correlation,
+
+    where nodes are needed, too. The noise that is left makes the bend wider.
     """
-    h = incoming.h
-    # a smaller correlation has its bends far outside of the field, and moves nothing
+    mean = incoming.h
+    # a correlation near 0 puts the bends far outside of the first field: 1e-3 does so
+    # as well, and can be divided by
     slope = np.where(np.abs(correlation) < 1e-3, 1e-3, correlation)
-    moved_bends = []
+    seen_bends = []
     for place, width in bends:
-        spread = np.sqrt(width**2 + free_noise) / np.abs(slope)
-        moved_bends.append((h + (place - h) / slope, spread))
-    return moved_bends
+        seen_place = mean + (place - mean) / slope
+        seen_width = np.sqrt(width**2 + free_noise) / np.abs(slope)
+        seen_bends.append((seen_place, seen_width))
+    return seen_bends
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0022
 def prior_covariance(fit, gamma_hat, answer):

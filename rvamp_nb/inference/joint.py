@@ -98,7 +98,9 @@ class RowModel:
         return value, slope[:, None], curvature[:, None, None]
 
     def score(self, x, counts):
-        """Compute the loss and how far each row pulls each coefficient, (M, n)."""
+        """Compute the loss, a float, and how far each row pulls each coefficient, minus
+        the slope of its loss, (M, n); at coefficients x, (n,), with counts, (M,).
+        """
         counts = counts * self.weight
         value, slope, _ = self.terms(x)
         pull = -counts[:, None] * slope
@@ -106,8 +108,13 @@ class RowModel:
         return counts @ value, pulls.reshape(len(pull), -1)
 
     def information(self, x, counts):
-        """Compute second derivatives of the loss, (n, n)."""
-        curvature = self.terms(x)[2]
+        """Compute second derivatives of the loss, (n, n), at coefficients x, (n,), with
+        counts of the rows, (M,).
+
+        n is N d, with d coefficients for each of N columns. The block of the directions
+        a and b is A'DA, (N, N), where D has counts times the curvature of a and b.
+        """
+        _, _, curvature = self.terms(x)
         counts = counts * self.weight
         N = self.A.shape[1]
         G = np.empty((N, self.d, N, self.d))
@@ -160,33 +167,53 @@ class CoxModel:
         return _Risks(f, risk, counts * self.event, total, mean)
 
     def score(self, x, counts):
-        """See `RowModel.score` (`cox-score`)."""
+        """Compute the loss and how far each row pulls each coefficient, (M, n)
+        (`cox-score`).
+
+        A row adds what it differs from the mean at its own death, less its risk times
+        the hazard times this difference, summed over all deaths while it is at risk.
+        """
         rows = self._risks(x, counts)
-        jumps = rows.deaths / rows.total
+        jumps = rows.deaths / rows.total  # of the hazard, at each death
         hazard = self.sets.while_at_risk(jumps)
-        expected = self.sets.while_at_risk(rows.mean.T * jumps).T
+        mean_times_jumps = self.sets.while_at_risk(rows.mean.T * jumps).T
         pull = rows.deaths[:, None] * (self.A - rows.mean)
-        pull -= rows.risk[:, None] * (self.A * hazard[:, None] - expected)
+        pull -= rows.risk[:, None] * (self.A * hazard[:, None] - mean_times_jumps)
         return rows.deaths @ (np.log(rows.total) - rows.f), pull
 
     def information(self, x, counts):
-        """See `RowModel.information` (`cox-curvature`)."""
+        """Compute second derivatives of the loss, (n, n): Σ e a a' - Σ d m m' over rows
+        (`cox-curvature`).
+
+        a is a row of the table, e the deaths that the hazard expects of it, d its
+        deaths, and m the mean of the table over those at risk when it ends.
+        """
         rows = self._risks(x, counts)
-        held = rows.risk * self.sets.while_at_risk(rows.deaths / rows.total)
-        return (self.A.T * held) @ self.A - (rows.mean.T * rows.deaths) @ rows.mean
+        hazard = self.sets.while_at_risk(rows.deaths / rows.total)
+        expected = rows.risk * hazard
+        frozen = (self.A.T * expected) @ self.A
+        return frozen - (rows.mean.T * rows.deaths) @ rows.mean
 
     def share(self, x, counts):
-        """See `RowModel.share`: by the risk of the rows at each death (`cox-share`)."""
+        """Compute the part of some rows, with counts 1, in the second derivatives of
+        all, (n, n): by the risk that they hold at each death (`cox-share`).
+
+        It is the sum over deaths and over these rows at risk of
+        hazard risk (a - mean)(a - mean)', where a is the row of the table, and mean
+        that of all at risk. The square is multiplied out below.
+        """
         rows = self._risks(x, np.ones(len(counts)))
         mean = rows.mean
-        jumps = rows.deaths / rows.total
+        jumps = rows.deaths / rows.total  # of the hazard, at each death
         risk = rows.risk * counts
-        held = risk * self.sets.while_at_risk(jumps)
-        expected = self.sets.while_at_risk(mean.T * jumps)
-        crossed = (expected * risk) @ self.A
-        among = jumps * self.sets.at_risk(risk)
-        square = (self.A.T * held) @ self.A + (mean.T * among) @ mean
-        return square - crossed - crossed.T
+        # a a', a mean' and mean mean', each with its sum of hazard times risk
+        hazard_times_risk = risk * self.sets.while_at_risk(jumps)
+        squares = (self.A.T * hazard_times_risk) @ self.A
+        mean_times_jumps = self.sets.while_at_risk(mean.T * jumps)
+        crossed = (mean_times_jumps * risk) @ self.A
+        risk_at_death = jumps * self.sets.at_risk(risk)
+        squares = squares + (mean.T * risk_at_death) @ mean
+        return squares - crossed - crossed.T
 
 
 class JointEffects(NamedTuple):
@@ -202,7 +229,11 @@ class JointEffects(NamedTuple):
 
 
 def _inverse(G):
-    """Invert second derivatives, (n, n); what is not determined becomes large."""
+    """Invert second derivatives, (n, n); what is not determined becomes large.
+
+    They are divided by the roots of their diagonal first, so that `SLACK`, which is
+    added to the diagonal, does not depend on the units of the columns.
+    """
     scale = np.sqrt(np.diag(G))
     scale[scale == 0] = 1  # a column that is zero in all rows that are left
     unit = G / np.outer(scale, scale)
@@ -377,16 +408,21 @@ def why_none(found, j, names):
 
 def _draw_parts(units, pulls, K):
     """Number the parts of the rows that are left out in turn, (M,): the units, or if
-    these are more than MOST_UNITS, several of them drawn at random. They are drawn in
-    the order of how far the pulls of each, (M, n) for each row, move the estimate.
+    these are more than MOST_UNITS, several of them drawn at random.
+
+    units, (M,), are labels; pulls, (M, n), how far each row pulls each coefficient; K,
+    (n, n), is the inverse of the second derivatives. The draw goes through the units
+    by how far they move the estimate, pull'K pull, so that it does not depend on the
+    order of rows and labels.
     """
     labels, unit = np.unique(units, return_inverse=True)
-    n_parts = min(len(labels), MOST_UNITS)
-    pull = np.zeros((len(labels), len(K)))
-    np.add.at(pull, unit, pulls)
+    n_units = len(labels)
+    n_parts = min(n_units, MOST_UNITS)
+    pull = np.zeros((n_units, len(K)))
+    np.add.at(pull, unit, pulls)  # the sums over the rows of each unit
     order = np.argsort(np.einsum("ui,ij,uj->u", pull, K, pull))
-    drawn = np.empty(len(labels), dtype=int)
-    drawn[order] = np.random.default_rng(0).permutation(len(labels)) % n_parts
+    drawn = np.empty(n_units, dtype=int)
+    drawn[order] = np.random.default_rng(0).permutation(n_units) % n_parts
     return drawn[unit]
 
 

@@ -31,14 +31,16 @@ class LevelMean(NamedTuple):
 
 
 def centred_sums(z, control):
-    """Compute means and centred sums of products of z, (b, n), and the first b rows of
-    a control, (b or more, n).
+    """Compute means and centred sums of products of values z, (b, n), of b resamples,
+    and of a control: cheaper values of the same and maybe more resamples, of which the
+    first b rows are used.
 
     Return five (n,) arrays: the mean of z, that of the control, and the sums of z², of
-    z times the control, and of the control², after the means are subtracted.
+    z times the control, and of the control², after the means are subtracted. Both are
+    arrays, or both are sparse arrays of zeros and ones.
     """
     n = z.shape[0]  # resamples
-    control = control[: z.shape[0]]
+    control = control[:n]
     ones = np.ones(n)
     mean = ones @ z / n
     control_mean = ones @ control / n
@@ -200,24 +202,29 @@ def towards_rvamp(share, s2, analytic, unit, selected):
 
 
 def _degrees_of_freedom(selected):
-    """Estimate the effective number of independent columns of `selected`, (b, n) bool,
-    from their correlations.
+    """Estimate the effective number of independent columns of `selected`, (b, n) bool:
+    n² over the sum of squares of the (n, n) correlations of the columns.
+
+    It is n if the columns are independent, and 1 if all are alike.
     """
     b, n = selected.shape
     z = selected - selected.mean(0)
     z /= np.sqrt(np.maximum(np.mean(z**2, axis=0), 1e-12))
-    C = z.T @ z if n < b else z @ z.T  # the same sum of squares
-    return (n * b) ** 2 / np.sum(C**2)
+    # b times the correlations, or a smaller matrix with the same sum of squares
+    products = z.T @ z if n < b else z @ z.T
+    return (n * b) ** 2 / np.sum(products**2)
 
 # %% ../../nbs/course/44_refinement.ipynb #44cnt002
 def count_interval(Pi, se, level):
     """Compute intervals of confidence `level` for shares Pi with standard errors se,
-    (n,) each: those of Clopper and Pearson for as many plain refits (`count-law`).
-    Return lower and upper ends, (n, 2).
+    (n,) each: those of Clopper and Pearson for as many plain refits as would have this
+    error (`count-law`). Return lower and upper ends, (n, 2).
+
+    The number of plain refits k solves se² = Pi (1 - Pi) / k + 1 / (2 k²): the second
+    term keeps it finite for shares of 0 and 1.
     """
     noise = Pi * (1 - Pi)
     error = np.maximum(np.square(se), 1e-30)
-    # the number of plain refits that would have this error
     n = (noise + np.sqrt(noise**2 + 2 * error)) / (2 * error)
     selected = n * Pi
     unselected = n * (1 - Pi)

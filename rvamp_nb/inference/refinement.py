@@ -80,9 +80,11 @@ DRAWN_AT_ONCE = 32  # by one generator: to make it takes as long as ten short dr
 
 
 def resamples(fit, numbers, seed):
-    """Draw the counts, (b, M), and multipliers of the penalties of the resamples in
-    numbers, a range: (b, N), or (b, 1) if they are constant. Each depends on (seed,
-    number) alone.
+    """Draw the resamples with some numbers, a range of b ints: each depends on (seed,
+    number) alone, whatever else is drawn.
+
+    Return two arrays: the counts of the rows, (b, M), and the multipliers of the
+    penalties, (b, N), or (b, 1) if they are constant.
     """
     M = len(fit.problem.y)
     N = len(fit.mean)
@@ -121,10 +123,11 @@ def active_set(fit):
     """Return the numbers of the columns whose Π is not negligible, (n,) int array, or
     of all columns if these are most of them, or none.
     """
-    kept = fit.Pi > NEGLIGIBLE
-    if 0 < kept.mean() < 0.5:
-        return np.flatnonzero(kept)
-    return np.arange(len(kept))
+    matters = fit.Pi > NEGLIGIBLE
+    # most of the columns would save little, and none could not be fitted
+    if 0 < matters.mean() < 0.5:
+        return np.flatnonzero(matters)
+    return np.arange(len(matters))
 
 
 def _choose_refit(fit, baseline):
@@ -181,8 +184,7 @@ class Samples:
         self.fit = fit
         self.seed = seed
         self.N = len(fit.mean)
-        # whether rVAMP has an answer of its own
-        self.known = analytic is not None
+        self.known = analytic is not None  # whether rVAMP has an answer of its own
         self.analytic = analytic if self.known else np.zeros((3, self.N))
         # whether the fit was made by diagonal steps, which have no matrix to invert
         self.diagonal = fit.converged and fit.last.coupled is None
@@ -246,7 +248,8 @@ class Samples:
         """
         counts, factor = resamples(self.fit, numbers, self.seed)
         few, settled = self.turns.levels(counts, factor, settle)
-        # those in the place of settled ones may be there already: they are replaced
+        # row b of a level is resample b; those in these places may be there already,
+        # and are replaced
         before = self.few[: numbers.start]
         after = self.few[numbers.stop :]
         self.few = vstack([before, self._of_all(few), after], format="csr")
@@ -258,10 +261,11 @@ class Samples:
         of all columns, (b, N + 1).
         """
         stored = (x != 0) & np.isfinite(x)
-        b, place = np.nonzero(stored)
+        row, place = np.nonzero(stored)
         columns = np.append(self.kept, self.N)[place]
-        ends = np.searchsorted(b, np.arange(len(x) + 1))
-        return csr_array((x[stored], columns, ends), shape=(len(x), self.N + 1))
+        # where the numbers of each row begin among all that are stored, row by row
+        begins = np.searchsorted(row, np.arange(len(x) + 1))
+        return csr_array((x[stored], columns, begins), shape=(len(x), self.N + 1))
 
     def _add_exact(self, numbers):
         """Refit the resamples in numbers, a range, exactly, beginning at the settled
@@ -309,10 +313,11 @@ def _levels_without_failed(samples):
 
 def _levels_of(samples):
     """Return the columns that rVAMP keeps or a refit selects, (n,), and the three
-    levels of these columns, sparse, few first.
+    levels of these columns, sparse, few first. The intercept, last, is none of them.
     """
     levels = _levels_without_failed(samples)
-    new = np.setdiff1d(levels[2][:, :-1].indices, samples.kept)
+    _, _, exact = levels
+    new = np.setdiff1d(exact[:, :-1].indices, samples.kept)
     columns = np.append(samples.kept, new)
     return columns, [x.tocsc()[:, columns] for x in levels]
 
@@ -334,11 +339,14 @@ class Shares(NamedTuple):
     def short(self, accuracy):
         """Compute by which factor the squared errors are too large for an accuracy; at
         most 1 when it is reached.
+
+        It is reached when the worst Π has a standard error of `accuracy` at most, and
+        all together are worth `ASKED` / accuracy² plain refits, of which each has the
+        squared errors Π (1 - Π).
         """
-        doubt = max(np.sum(self.Pi * (1 - self.Pi)), LEAST_ASKED / 4) / ASKED
-        # all together are worth enough plain refits, and the worst is accurate
-        short = max(self.square_error.sum() / doubt, self.square_error.max())
-        return short / accuracy**2
+        variance_of_one = max(np.sum(self.Pi * (1 - self.Pi)), LEAST_ASKED / 4)
+        of_all = self.square_error.sum() / (variance_of_one / ASKED)
+        return max(of_all, self.square_error.max()) / accuracy**2
 
 
 def _estimate_shares(samples):
@@ -391,16 +399,22 @@ def _variance_of_one(share, n):
 
 
 def any_selected(levels, families):
-    """Estimate the share of resamples that select any column of each family, (k,), and
-    the standard errors, (k,). A family is a list of columns; levels are coefficients of
-    resamples at three levels, sparse (n_1, N) to (n_3, N), few first.
+    """Estimate the share of resamples that select any column of each family.
+
+    levels : coefficients of resamples at three levels, sparse (n_1, N) to (n_3, N),
+    `few` first (`Samples`)
+    families : k lists of columns
+
+    Return the shares, (k,), in [0, 1], and their standard errors, (k,): the
+    `level_mean` of values that are 1 where a resample selects any column of a family,
+    and else 0.
     """
     levels = [x.tocsc().astype(bool) for x in levels]
     # products, since a sum of a sparse array is a matrix in older versions of SciPy
     selected = np.flatnonzero(np.ones(levels[0].shape[0]) @ levels[0])
     indicators = []
     for x in levels:
-        hits = [x[:, k] @ np.ones(len(k)) > 0 for k in families]
+        hits = [x[:, family] @ np.ones(len(family)) > 0 for family in families]
         # `level_mean` finds its slopes by all it is given, and families may be rare:
         # single columns are given, too
         hits.append(x[:, selected].toarray())
@@ -439,8 +453,10 @@ def _refit_moments(levels, analytic_var):
     settled_var = squares / n
     # where a variance is below 1e-15 of the mean's square, no digit of it is right
     candidates = [settled_var, analytic_var, 1e-15 * center**2]
-    scale = np.sqrt(np.max(candidates, axis=0)) + 1e-75  # never 0
-    square_var = 3 / np.maximum(n_selected / n, 1e-3)
+    # never 0; the fourth power of 1e-75 is still a number
+    scale = np.sqrt(np.max(candidates, axis=0)) + 1e-75
+    share = np.maximum(n_selected / n, 1e-3)  # a hint, also where few or none select
+    square_var = 3 / share
     square_sd = square_var**0.5
 
     # `level_mean` calls these for a slice of the columns: all would not fit into memory
@@ -469,15 +485,21 @@ def _refit_moments(levels, analytic_var):
 def _moments_of_columns(samples):
     """Return means and variances of the columns of `_levels_of`, (2, n), and their
     errors, (2, n): by resamples, or rVAMP's where too few select the column.
+
+    rVAMP's moments are their own errors: what they are off by is not known. Without an
+    answer of rVAMP all moments are by resamples.
     """
     columns, levels = _levels_of(samples)
     values = samples.analytic[1:, columns]
     errors = np.abs(values)
-    n_selected = _count_stored(levels[1])
-    often = (n_selected >= FEW_SEEN) | (not samples.known)
-    if often.any():
-        levels = [x[:, often] for x in levels]
-        values[:, often], errors[:, often] = _refit_moments(levels, values[1, often])
+    _, settled, _ = levels
+    by_resamples = _count_stored(settled) >= FEW_SEEN
+    if not samples.known:
+        by_resamples[:] = True
+    if by_resamples.any():
+        levels = [x[:, by_resamples] for x in levels]
+        moments = _refit_moments(levels, values[1, by_resamples])
+        values[:, by_resamples], errors[:, by_resamples] = moments
     return values, errors
 
 
@@ -577,19 +599,25 @@ def _best_proportions(samples, variances):
 def _next_sizes(samples, shares, short, most):
     """Return the next number of resamples at each level, exact first, (3,).
 
-    `short` is the factor by which the squared error of the `Shares` is to fall, which
-    these numbers do with the least work. Each is at most `GROWTH` times that of now,
-    and at most `most`, (3,). At one level at least there are more than now.
+    `short` is the factor by which the squared error of the `Shares` is to fall, and
+    these numbers are those with the least work. Each is at most `GROWTH` times that of
+    now, and at most `most`, (3,). At one level at least there are more than now.
+
+    With sizes n_1, n_2, n_3 the squared error is v_1 / n_1 + v_2 / n_2 + v_3 / n_3.
+    The best sizes are proportional to p_1, p_2, p_3 (`_best_proportions`). Multiplied
+    by `same_error` the proportions have the squared error of now; multiplied by short
+    times as much, an error that is smaller by the factor `short`.
     """
     done = samples.done
     if not samples.turns:
         return done + [MORE_ALONE, 0, 0]
     variances = shares.alone.parts
     proportions = _best_proportions(samples, variances)
-    # times this they have the squared error of now, sum(variances / done)
-    same_error = np.sum(variances / proportions) / max(np.sum(variances / done), 1e-300)
+    error_now = max(np.sum(variances / done), 1e-300)
+    same_error = np.sum(variances / proportions) / error_now
     # 5 % more than is short, as the error is an estimate: another round costs more
-    wanted = proportions * (same_error * min(1.05 * short, GROWTH))
+    growth = min(1.05 * short, GROWTH)
+    wanted = proportions * (same_error * growth)
     sizes = np.maximum(done, np.minimum(wanted, GROWTH * done)).astype(int)
     # no level has fewer than the one before, which holds some of the same resamples
     sizes = np.minimum(np.maximum.accumulate(sizes), most)

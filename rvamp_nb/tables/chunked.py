@@ -108,38 +108,44 @@ class SparseBlock:
         return np.maximum(S.max(0).toarray().ravel(), of_zeros)
 
     def gram(self, weights):
-        """Compute X Di(weights) X', (m, m), for weights (n,)."""
+        """Compute X D X', (m, m), where D is the diagonal matrix of weights, (n,).
+
+        As X = S - a b', it is S D S' - c a' - a c' with c = S D b - (b'D b) / 2 a.
+        """
         weighted = self.S @ sparse.diags(weights)
         total = (weighted @ self.S.T).toarray(order="F")
         cross = weighted @ self.b - (self.b**2 @ weights) / 2 * self.a
+        # outer products, subtracted in place
         dger(-1.0, cross, self.a, a=total, overwrite_a=1)
         return dger(-1.0, self.a, cross, a=total, overwrite_a=1)
 
     def forms(self, F, pieces=4, K=None):
         """Return the quadratic form x'FF'x of every column x of the chunk, (n,).
 
-        F, (m, m), is lower triangular. Its columns are multiplied in so many `pieces`,
-        each without the rows above it, where F is 0: four save three eighths of the
-        work. With K, (m, m), which is FF', the forms of columns with few stored numbers
-        are sums over these, which is faster, unless that loses digits.
+        F, (m, m), is lower triangular. Its columns are multiplied in so many `pieces`:
+        a piece of columns from `start` to `stop` is 0 in all rows above `start`, so
+        that only rows from there on are multiplied. Four pieces save three eighths of
+        the work. With K, (m, m), which is FF', the forms of columns with few stored
+        numbers are sums over these (`_short_forms`), which is faster, unless that loses
+        digits.
 
         As x = s - b a, with s a column of S and b its entry of `b`, F'x is
         F's - b F'a, and the form is its squared length.
         """
         if K is None:
             values = np.zeros(self.shape[1])
-            dense = slice(None)
+            is_left = slice(None)  # all columns
         else:
-            values, dense = self._short_forms(K)
-        S = self.S.tocsc()[:, dense].tocsr()
-        b = self.b[dense]
+            values, is_left = self._short_forms(K)
+        S = self.S.tocsc()[:, is_left].tocsr()
+        b = self.b[is_left]
         edges = np.linspace(0, len(F), pieces + 1).astype(int)
         for start, stop in zip(edges[:-1], edges[1:]):
             # these columns of F are 0 above row `start`
             F_piece = np.ascontiguousarray(F[start:, start:stop])
             # a part of F'x in each row: (columns of the chunk, columns of the piece)
             Fx = S[start:].T @ F_piece - np.outer(b, self.a[start:] @ F_piece)
-            values[dense] += np.einsum("ij,ij->i", Fx, Fx)
+            values[is_left] += np.einsum("ij,ij->i", Fx, Fx)
         return values
 
     def _short_forms(self, K):
@@ -160,8 +166,9 @@ class SparseBlock:
         is_short = np.diff(S.indptr) <= len(K) / SHORT
         sKs = _sparse_forms(S, K, is_short)
         forms = sKs + self.b * (self.b * aKa - 2 * (S.T @ Ka))
-        root = abs(S).T @ np.sqrt(K.diagonal()) + np.abs(self.b) * aKa**0.5
-        is_exact = is_short & (forms >= CANCELLED * root**2)
+        # the root of the bound of each term
+        largest = abs(S).T @ np.sqrt(K.diagonal()) + np.abs(self.b) * aKa**0.5
+        is_exact = is_short & (forms >= CANCELLED * largest**2)
         forms[~is_exact] = 0
         return forms, np.flatnonzero(~is_exact)
 
@@ -191,9 +198,7 @@ def _sparse_forms(S, K, is_short):
 
 # %% ../../nbs/workshop/chunked.ipynb #85000018
 SERIAL = 1000  # below this many rows (or columns) one BLAS thread is as fast as several
-DENSE_FROM_SHARE = (
-    0.1  # from this share of numbers on, a sparse chunk is slower than an array
-)
+DENSE_FROM_SHARE = 0.1  # of numbers stored: from here on an array is faster
 
 
 def as_block(raw, center=None, scale=None, intercept=False, row_scale=None):
@@ -283,8 +288,10 @@ class _SomeColumns:
         self.dtype = source.dtype
 
     def __getitem__(self, which):
+        """Read whole columns, by [:, numbers], or rows of these columns, by [rows]."""
         if isinstance(which, tuple):
-            return self.source[:, self.columns[which[1]]]
+            _, numbers = which
+            return self.source[:, self.columns[numbers]]
         return self.source[which][:, self.columns]
 
 
@@ -322,7 +329,7 @@ def _product_to_join(X, x):
     return ((X @ x).T,), ()
 
 
-def _picked(X, which, axis):
+def _pick_lines(X, which, axis):
     """Return some lines of a chunk across the table's own (axis), one a row."""
     if axis:
         return (X[which],), ()
@@ -474,22 +481,25 @@ class _Blocks:
         return replace(table, axis=1).read(slice(0, len(columns)))
 
     def _options_at(self, j):
-        """Return what to read for some lines j of the table, a slice or ascending ints:
-        lines of the source, and the arguments of `as_block` for them, a dict.
+        """Return what to read for some lines j of the table, a slice or ascending ints.
 
-        Lines are rows, which have their own factors, or columns if `axis` is 1, which
-        have their own centers and scales. The last column may be one of ones, which the
-        source lacks: it is not read, but added by `as_block` (intercept=True).
+        Two things: the lines of the source, and the arguments of `as_block` for them, a
+        dict. Lines are rows, which have their own factors, or columns if `axis` is 1,
+        which have their own centers and scales. The last column may be one of ones,
+        which the source lacks: it is not read, but added by `as_block`
+        (intercept=True).
         """
         options = dict(center=self.center, scale=self.scale, intercept=self.intercept)
         options["row_scale"] = self.row_scale
-        if not self.axis:
+        if not self.axis:  # rows
             options["row_scale"] = _part_of(self.row_scale, j)
             return j, options
-        last = j.stop - 1 if isinstance(j, slice) else j[-1]
-        options["intercept"] = bool(last == self.source.shape[1])
-        if options["intercept"] and not isinstance(j, slice):
+        is_slice = isinstance(j, slice)
+        last = j.stop - 1 if is_slice else j[-1]
+        has_ones = bool(last == self.source.shape[1])
+        if has_ones and not is_slice:
             j = j[:-1]  # a slice may end beyond the source, numbers may not
+        options["intercept"] = has_ones
         options["center"] = _part_of(self.center, j)
         options["scale"] = _part_of(self.scale, j)
         return j, options
@@ -683,11 +693,11 @@ class ChunkedTable(_Blocks):
         if not len(numbers):
             return np.empty((0, self.shape[1 - axis]))
         if axis != self.axis:  # every chunk has a part of each line
-            (lines,), _ = self.map_chunks(_picked, (), (numbers, self.axis))
+            (lines,), _ = self.map_chunks(_pick_lines, (), (numbers, self.axis))
             return lines
         if len(numbers) == self.shape[axis]:
             self.passes += 1
-        (lines,), _ = self._ask(_picked, (), (slice(None), axis), numbers)
+        (lines,), _ = self._ask(_pick_lines, (), (slice(None), axis), numbers)
         return lines.T
 
     def __len__(self):

@@ -96,7 +96,8 @@ class _Pass(NamedTuple):
 
 
 def _work_on_chunk(chunk, own_options, parts, lines, shared):
-    """Return the answer of a pass for one chunk, or the exception that it raised.
+    """Return the answer of a pass for one chunk, a pair (joined, total) as that of
+    `ChunkedTable.map_chunks`, or the exception that it raised.
 
     This runs in the process where the chunk lives.
 
@@ -104,17 +105,20 @@ def _work_on_chunk(chunk, own_options, parts, lines, shared):
     own_options : dict, arguments of `ChunkedTable` for this chunk alone
     parts : list of arrays, the chunk's parts of the vectors that are cut
     lines : numbers of columns (rows) in the chunk that are asked for; None for all
-    shared : `_Pass`, equal for all chunks
+    shared : `_Pass`, equal for all chunks: the function, and what all chunks need
     """
+    # arrays that came over a network may begin at odd addresses
     own_options, parts, shared = _realign((own_options, parts, shared))
     try:
         table = ChunkedTable(chunk, **shared.options, **own_options)
         return table._ask(shared.work, parts, shared.whole, lines)
-    except Exception as problem:  # raised here, it would be tried again by the cluster
+    except Exception as problem:
+        # a cluster tries a task that raises again, which is for chunks that it cannot
+        # read: an error of `work` would only come back
         return problem
 
 
-def _together(answers):
+def _join_answers(answers):
     """Return one answer for those of neighbouring chunks: a pair as of `map_chunks`, or
     the first exception among them.
     """
@@ -133,7 +137,7 @@ def _join_in_tree(answers):
     No process holds the answers of all chunks at once, and the order of the additions,
     so the last digits, depends on the number of chunks only.
     """
-    join = the_dask().delayed(_together, pure=False)
+    join = the_dask().delayed(_join_answers, pure=False)
     while len(answers) > 1:
         starts = range(0, len(answers), FAN)
         answers = [join(answers[k : k + FAN]) for k in starts]
@@ -207,8 +211,13 @@ class DaskTable(ChunkedTable):
     sent = received = 0
 
     def _lay_out(self, source):
-        """Return the source, in chunks of whole columns (rows), and the lines of each
-        chunk, a list of slices, without empty chunks.
+        """Check a Dask array and find where each of its chunks lies in the table.
+
+        Return two things: the array, in chunks of whole columns if `axis` is 1, of
+        whole rows if it is 0; and a list of slices, one for each chunk that is not
+        empty: the numbers of the chunk's columns (rows).
+
+        A TypeError for what is no Dask array; a ValueError if its shape is not known.
         """
         if not isinstance(source, the_dask().array.Array):
             raise TypeError(
@@ -223,10 +232,11 @@ class DaskTable(ChunkedTable):
         source = _keep_lines_whole(source, self.axis)
         lengths = np.array(source.chunks[self.axis])
         ends = np.cumsum(lengths[lengths > 0]).tolist()
-        starts = [0] + ends[:-1]
         # the last chunk also has the column of ones, if any, which the source lacks
         ends[-1] = self.shape[self.axis]
-        return source, list(map(slice, starts, ends))
+        starts = [0] + ends[:-1]
+        slices = [slice(start, end) for start, end in zip(starts, ends)]
+        return source, slices
 
     @cached_property
     def chunks(self):

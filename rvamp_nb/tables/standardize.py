@@ -243,9 +243,12 @@ def scaled_columns(X, weight):
 
 # %% ../../nbs/workshop/standardize.ipynb #st0prjc
 def project_out(A, kept, weight=None):
-    """Project the columns numbered `kept` out of all others of A, (M, N), under row
-    weights, (M,) or None. Returns a new array, or `ChunkedTable` of arrays, with the
-    kept ones unchanged.
+    """Project some columns Z of a table A out of all others: subtract from each what a
+    weighted regression on Z explains. The columns Z stay as they are.
+
+    A : (M, N) array or `ChunkedTable`; the table that is returned is new, of this kind
+    kept : (k,) ints, the numbers of the columns Z
+    weight : (M,), of the rows, or None for 1
     """
     if isinstance(A, ChunkedTable):
         return subtract_columns(A, kept, along(A, kept, weight))
@@ -258,16 +261,20 @@ def project_out(A, kept, weight=None):
 
 
 def along(A, kept, weight=None):
-    """Compute how much of each column of A, (M, N), the columns numbered `kept`
-    explain, under row weights, (M,) or None: (k, N), 0 for the kept ones.
+    """Compute the coefficients of each column of A in a weighted regression on some of
+    its columns Z, (k, N); 0 for the columns Z themselves.
+
+    A : (M, N) array or `ChunkedTable`
+    kept : (k,) ints, the numbers of the columns Z
+    weight : (M,), of the rows, or None for 1
     """
     if not len(kept):
         return np.zeros((0, A.shape[1]))
     Z = A[:, kept]
     root = np.ones(len(A)) if weight is None else np.sqrt(weight)
-    C = (np.linalg.pinv(root[:, None] * Z) * root) @ A
-    C[:, kept] = 0
-    return C
+    coefficients = (np.linalg.pinv(root[:, None] * Z) * root) @ A
+    coefficients[:, kept] = 0
+    return coefficients
 
 
 def subtract_columns(A, kept, C):

@@ -982,8 +982,8 @@ FORMULAS_BY_OTHERS = [
         "46_conditioning",
         "c0unt0x2",
         "a unit that is not drawn is not taken out",
-        "units[k] -= 1",
-        "units[k] -= is_drawn",
+        "units[own] -= 1",
+        "units[own] -= is_drawn",
     ),
     Mutation(
         "47_clusters",

@@ -1166,8 +1166,8 @@ SABOTAGES = [
     Sabotage(
         "inference/effects.py",
         "the noise of a row is that of the row left out",
-        "return (off * share) ** 2 / left, left.sum()",
-        "return off**2, left.sum()",
+        "return (residual_without * share) ** 2 / left, left.sum()",
+        "return residual_without**2, left.sum()",
         "tests/inference/test_effects.py",
     ),
     Sabotage(
@@ -1180,8 +1180,8 @@ SABOTAGES = [
     Sabotage(
         "inference/effects.py",
         "the noise of a twin in the joint field is left out of its error",
-        "weights[:, i] = W_B @ first",
-        "weights[:, i] = W_B[:, 0] * first[0]",
+        "weights[:, i] = moved @ first",
+        "weights[:, i] = moved[:, 0] * first[0]",
         "tests/inference/test_effects.py::test_intervals_of_twins_hold_as_often_as_they_say",
     ),
     Sabotage(
@@ -1215,7 +1215,7 @@ SABOTAGES = [
     Sabotage(
         "inference/effects.py",
         "a mean that was taken off is no coefficient",
-        "left = share - all(map(np.all, means)) / len(y)",
+        "left = share - all(map(np.all, is_centred)) / len(y)",
         "left = share",
         "tests/inference/test_effects.py::test_a_mean_that_was_taken_off_is_an_intercept",
     ),
@@ -1264,8 +1264,8 @@ SABOTAGES = [
     Sabotage(
         "course/exercises.py",
         "an answer is right when its sign is not",
-        "if near(right, right):",
-        "if near(-right, right):",
+        "if _agree(answer, right, right, rtol):",
+        "if _agree(answer, -right, right, rtol):",
         "tests/pages/test_students.py::test_what_is_wrong_with_an_answer_is_said",
     ),
     Sabotage(
@@ -1372,7 +1372,7 @@ SABOTAGES = [
     Sabotage(
         "inference/levels.py",
         "a level is compared with other resamples than its own",
-        "control[: z.shape[0]]",
+        "control[:n]",
         "control[-z.shape[0] :]",
         "tests/inference/test_refinement.py::test_each_level_enters_value_and_error",
     ),
@@ -1435,14 +1435,14 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "columns that turns do not know stay out",
-        "new = np.setdiff1d(levels[2][:, :-1].indices, samples.kept)",
+        "new = np.setdiff1d(exact[:, :-1].indices, samples.kept)",
         "new = np.zeros(0, dtype=int)",
         "tests/inference/test_refinement.py::test_a_column_that_rvamp_leaves_out_is_found_by_exact_refits",
     ),
     Sabotage(
         "inference/refinement.py",
         "the accuracy of the worst feature is enough",
-        "max(self.square_error.sum() / doubt, self.square_error.max())",
+        "max(of_all, self.square_error.max())",
         "self.square_error.max()",
         "tests/inference/test_refinement.py::test_refits_go_on_until_all_together_are_worth_enough",
     ),
@@ -1456,8 +1456,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a coefficient that nobody has seen has no spread",
-        "n_selected >= FEW_SEEN",
-        "n_selected >= 0",
+        "_count_stored(settled) >= FEW_SEEN",
+        "_count_stored(settled) >= 0",
         "tests/inference/test_refinement.py::test_what_is_sometimes_0_has_a_spread",
     ),
     Sabotage(
@@ -1498,7 +1498,7 @@ SABOTAGES = [
     Sabotage(
         "course/patterns.py",
         "patterns are weighed as if rows were drawn one by one",
-        "weight *= ways / units[k]",
+        "weight *= ways / units[own]",
         "weight *= 0.5",
         "tests/inference/test_conditioning.py::test_patterns_are_the_draws_that_have_them",
     ),
@@ -1800,7 +1800,7 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a group holds no more of the risk than its next member",
-        "        risk[units - 1] += risk[units]\n",
+        "        risk[later - 1] += risk[later]\n",
         "        pass\n",
         "nbs/course/53_survival.ipynb::module",
     ),
@@ -2013,8 +2013,8 @@ SABOTAGES = [
     Sabotage(
         "cli.py",
         "a red light is exit code 0",
-        "return 3 if selection.refit_error or red else 0",
-        "return 3 if selection.refit_error else 0",
+        "return _DOUBTFUL if selection.refit_error or red else 0",
+        "return _DOUBTFUL if selection.refit_error else 0",
         "tests/command/test_cli.py::test_a_row_that_decides_is_exit_code_3",
     ),
     Sabotage(
@@ -2216,8 +2216,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "all of a family must be selected, not any",
-        "hits = [x[:, k] @ np.ones(len(k)) > 0 for k in families]",
-        "hits = [x[:, k] @ np.ones(len(k)) == len(k) for k in families]",
+        "hits = [x[:, family] @ np.ones(len(family)) > 0 for family in families]",
+        "hits = [x[:, family].toarray().all(1) for family in families]",
         "tests/select/test_selection.py::test_how_often_any_of_a_family_is_selected",
     ),
     Sabotage(

@@ -142,8 +142,8 @@ def test_a_failing_notebook_fails_whatever_is_kept(repository, recall):
 
 
 HELD = """from IPython.display import display
-from rvamp_nb.course.widgets import _shown
-display(_shown(dict(n=1)))
+from rvamp_nb.course.widgets import _make_widget
+display(_make_widget(dict(n=1)))
 """
 FILMED = f"{RUNS}{HELD}sliders = print\nsliders(1)\n"
 
