@@ -68,9 +68,9 @@ def _realign(value):
         return {key: _realign(entry) for key, entry in value.items()}
     if isinstance(value, (tuple, list)):
         entries = map(_realign, value)
-        if hasattr(value, "_make"):  # a named tuple, which takes its fields one by one
-            return value._make(entries)
-        return type(value)(entries)
+        if type(value) in (tuple, list):
+            return type(value)(entries)
+        return value._make(entries)  # a named tuple takes its fields one by one
     if not isinstance(value, np.ndarray):
         return value
     if not value.flags.forc:  # in one piece neither by columns nor by rows
