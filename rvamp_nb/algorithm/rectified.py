@@ -116,7 +116,7 @@ def halved(low, high, q, cdf, steps=100):
         reaches = cdf(middle) >= q
         low = np.where(reaches, low, middle)
         high = np.where(reaches, middle, high)
-    last_below_zero = np.nextafter(0.0, -1.0)
+    last_below_zero = -np.finfo(float).smallest_subnormal
     below_zero = cdf(np.full_like(high, last_below_zero))
     at_zero = cdf(np.zeros_like(high))
     in_jump = (below_zero < q) & (q <= at_zero)
