@@ -786,9 +786,9 @@ def _turn_back(mean, block, chi_hat, T, T_inv):
     """Return the `_CoupledRows` of G groups of n rows in the rows' own coordinates, in
     which the pulls are u = T u'; u' are those of the turned rows, T as in `Turned`.
 
-    mean, (G, n), is that of u already. `block` has three arrays (G, n, n) for u', as
-    `wide_blocks` yields them: the response S, the precision times response that the
-    group receives, 1 - S, and the covariance that others' noise gives to u'. chi_hat,
+    mean, (G, n), is that of u already. `block`, `GroupBlocks` of u', has the response
+    S, the precision times response that the group receives, 1 - S, and the covariance
+    that others' noise gives to u'. chi_hat,
     (G, n), is the noise of the turned rows themselves, which adds S chi_hat S'.
 
     In the rows' coordinates a covariance is T . T' and a precision T^-T . T^-1. u' has
