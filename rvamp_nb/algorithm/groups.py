@@ -318,6 +318,16 @@ class _PullProblem(NamedTuple):
         Vu = times(self.V, u)
         return (self.c * self.loss.value(self.y, self.omega + Vu) + u * Vu / 2).sum(1)
 
+    def is_missed(self, u, gap, curvature, largest):
+        """Test in which groups pulls u, (G, n), miss the equation by more than
+        rounding, (G,) bool. gap, (G, n), is u + c l', and curvature is c l''; `largest`
+        is the largest pull of all groups, the scale of the tolerance.
+        """
+        # rounding of the prediction omega + V u moves c l' by the curvature times it
+        size = np.abs(self.omega) + times(np.abs(self.V), np.abs(u))
+        rounding = 4 * ROUNDING * (curvature * size).max(1)
+        return np.abs(gap).max(1) > 1e-11 * largest + rounding
+
 
 def group_pulls(loss, y, omega, c, V):
     """Solve u = -c l'(y, omega + V u), c > 0, for the pulls u of G groups of n rows at
@@ -359,17 +369,6 @@ SURE = 0.1  # length scales: a step that moves no fit by more is taken as it is
 ROUNDING = np.finfo(float).eps
 
 
-def _are_far(problem, u, gap, curvature, largest):
-    """Test which groups' pulls u, (G, n), miss the equation of their `_PullProblem` by
-    more than rounding, (G,) bool. gap, (G, n), is u + c l', curvature is c l'', and
-    `largest` is the largest pull of all groups, the scale of the tolerance.
-    """
-    # rounding of the prediction omega + V u moves c l' by the curvature times as much
-    size = np.abs(problem.omega) + times(np.abs(problem.V), np.abs(u))
-    rounding = 4 * ROUNDING * (curvature * size).max(1)
-    return np.abs(gap).max(1) > 1e-11 * largest + rounding
-
-
 def _by_newton(problem, u):
     """Solve u + c l'(y, omega + V u) = 0, a `_PullProblem`, by Newton's method; return
     the pulls u and the curvatures C = c l'', (G, n) each, for G groups of n rows.
@@ -387,7 +386,7 @@ def _by_newton(problem, u):
         slope, C = part.derivatives(v)
         curvature[unsolved] = C
         gap = v + slope
-        is_far = _are_far(part, v, gap, C, largest=np.abs(u).max())
+        is_far = part.is_missed(v, gap, C, largest=np.abs(u).max())
         far = unsolved[is_far]
         if not len(far):
             break
@@ -664,7 +663,8 @@ class GroupedLoss(Loss):
 
         The message has blocks Q_hat and noise (`GroupAnswer`) and a mean field, (M,):
         under the squared loss, the only one with a closed form and a finite beta, that
-        is y; under any other it is `_field_of_message`.
+        is y; under any other it is chi^-1 mean - h, with the pulls' mean and response
+        chi in each group and the field h of `incoming`.
         """
         layout = self.layout
         V = layout.blocks(incoming.Q_hat)
@@ -677,7 +677,9 @@ class GroupedLoss(Loss):
             answers = list(
                 general_blocks(self.loss, y, incoming, V, X, self.fields, counts)
             )
-            h = _field_of_message(answers, incoming)
+            # the rows' field in the product of both messages is chi^-1 mean
+            fields = [times(_inverse_response(at.chi), at.mean) for at in answers]
+            h = layout.of_rows(fields) - incoming.h
         by_size = [_moments_of_rows(*group) for group in zip(answers, V, X)]
         moments = Moments(
             mean=layout.of_rows([rows.mean for rows in by_size]),
@@ -705,16 +707,6 @@ class GroupedLoss(Loss):
     def pull_noise(self, slope, A, each):
         """Sum the squares of the groups' pulls on each column: (N,)."""
         return square_lengths((self.layout.sums * slope[:, None]).T @ A)
-
-
-def _field_of_message(answers, incoming):
-    """Compute the mean field of the rows' message, chi^-1 mean - h, (M,).
-
-    mean and chi are the pulls and their response in the `GroupAnswer` of each size of
-    groups; h is the field that the rows receive, in the `BlockNatural` `incoming`.
-    """
-    fields = [times(_inverse_response(group.chi), group.mean) for group in answers]
-    return incoming.layout.of_rows(fields) - incoming.h
 
 
 def _moments_of_rows(answer, V, X):
