@@ -245,62 +245,74 @@ class Nodes(NamedTuple):
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck011
 def _mean_response(x, z, roots, E, cavity, derivatives):
-    """Estimate the mean response of minimisers x, (B, n, d), to their fields: the mean
-    of the derivatives R over the n points, (B, d, d) (`by-stein`).
+    """Estimate the mean response of minimisers to their fields, (B, d, d): how much x,
+    of B clusters of d columns, moves on average with the field (`by-stein`).
 
-    x is solved at standard normal points z, (n, d), of fields with the covariance
-    C = E Di(roots^2) E', E (B, d, d) and roots (B, 1, d). By Stein's lemma the mean of
-    x z' is R C^{1/2}: a regression on z gives R, except in directions without noise.
-    So a little of the mean derivative is mixed in: in the columns of E
+    x, (B, n, d), are the minimisers at n standard normal points z, (n, d). Their fields
+    have the covariance C = E Di(variances) E' (eigenvectors E, (B, d, d); `roots`,
+    (B, 1, d), are roots of the eigenvalues) and the means of `cavity`, a `CavityInput`.
+    derivatives() computes the derivative R of each x by its field, (B, n, d, d).
 
-        R E = (mean(x z') C^{1/2} E + epsilon mean(R) E) / (roots^2 + epsilon).
+    By Stein's lemma the mean of x z' is R C^{1/2}, so with C^{1/2} E = E Di(roots) the
+    columns of R E are mean(x z') E Di(roots) / variances. That is 0 / 0 in a direction
+    without noise. So a little, epsilon, of the mean derivative is mixed in:
 
-    `derivatives` is the function that computes R at each point.
+        R E = (mean(x z') E Di(roots) + epsilon mean(R) E) / (variances + epsilon).
     """
     variances = roots**2
-    # epsilon is a tiny share of the largest noise, or of the field if that is silent
-    largest = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
+    # epsilon is a tiny share of the largest noise, or of the field if that is silent;
+    # the last term, a tiny number, avoids 0 / 0 where the field is 0, too
+    largest_noise = roots.max(2) ** 2
+    largest_field = np.max(cavity.mean**2, 1, keepdims=True)
+    largest = largest_noise + 1e-8 * largest_field
     epsilon = SILENT * largest[..., None] + 1e-300
-    xz = transposed(x) @ z
-    numerator = xz @ E * roots / len(z)
-    # the derivatives are dear: only where they change more than the sixth digit
-    if (variances < 1e6 * epsilon).any():
-        numerator += derivatives().mean(1) @ E * epsilon
-    return numerator / (variances + epsilon) @ transposed(E)
+    sum_xz = transposed(x) @ z
+    numerator = sum_xz @ E * roots / len(z)
+    # derivatives are dear: elsewhere, with a share of epsilon below 1e-6, left out
+    is_silent = variances < 1e6 * epsilon
+    if is_silent.any():
+        mean_R = derivatives().mean(1)
+        numerator += mean_R @ E * epsilon
+    response_E = numerator / (variances + epsilon)  # R E
+    return response_E @ transposed(E)
 
-
+# %% ../../nbs/course/47_clusters.ipynb #b10ck012
 def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
     """Solve the small Lassos of B clusters of d columns at n points of the joint noise
     of their fields; return `Nodes`.
 
     columns, (B, d), are the numbers of the clusters' columns, and the prior is for all
-    N. `cavity` is the `CavityInput` without the cluster itself: mean h, (B, d), and
-    response Q and noise C, (B, d, d) each. At a standard normal point z, (d,), the
-    coefficients x minimise
+    N. `cavity` is the `CavityInput` without the cluster itself: the field's mean h,
+    (B, d), precision Q (named Sigma there) and noise C, (B, d, d) each. At a standard
+    normal point z, (d,), the coefficients x minimise
 
         x'Qx/2 - x'(h + C^{1/2} z) + sum_i (t_i |x_i| + k_i x_i^2 / 2).
 
-    Penalties t and k that the prior draws are chosen by a uniform point, (d,). Points
-    are taken from a list of NODES, from number `start` on.
+    Thresholds t and precisions k that the prior draws are chosen by a uniform point,
+    (d,). Points are taken from a list of NODES, from number `start` on.
     """
     B, d = columns.shape
+    Q = cavity.Sigma
     normal, uniform = _noise_points(d, start, start + n)
     # noise of the fields, (B, n, d): C^{1/2} = E Di(roots) E' at each normal point
     variances, E = np.linalg.eigh(cavity.noise)
     roots = np.sqrt(np.maximum(variances, 0))[:, None]
     noise = normal @ ((E * roots) @ transposed(E))
-    # the B n Lassos, cluster by cluster in lists (B n, d)
-    t, k = [v.reshape(-1, d) for v in _draw_penalties(prior, columns, N, uniform)]
-    fields = (noise + cavity.mean[:, None]).reshape(-1, d)
+    fields = noise + cavity.mean[:, None]
+    thresholds, precisions = _draw_penalties(prior, columns, N, uniform)
+    # `solve_lassos` takes one list, (B n, d), of the n Lassos of each cluster
     cluster = np.repeat(np.arange(B), n)
-    x, _ = solve_lassos(cavity.Sigma, cluster, fields, t, k, prior.positive)
-    is_nonzero = x != 0
+    k = precisions.reshape(-1, d)
+    minimisers, _ = solve_lassos(
+        Q, cluster, fields.reshape(-1, d), thresholds.reshape(-1, d), k, prior.positive
+    )
 
-    def derivatives():  # dear, and seldom asked for
-        R = _face_responses(cavity.Sigma, cluster, k, is_nonzero)
-        return R.reshape(noise.shape + (d,))
+    def derivatives():
+        # a function, for they are dear and seldom asked for
+        R = _face_responses(Q, cluster, k, minimisers != 0)
+        return R.reshape(B, n, d, d)
 
-    x = x.reshape(noise.shape)
+    x = minimisers.reshape(B, n, d)
     response = _mean_response(x, normal, roots, E, cavity, derivatives)
     return Nodes(noise, x, derivatives, response)
 

@@ -90,32 +90,38 @@ def _to_columns(solved, message, inputs):
     `message` is the `RotatedMessage` to the coupling: B clusters of each size d have
     columns (B, d) in `members`, and J and its inverse, (B, d, d) each, in `turns`.
     `inputs` is the `CavityInput` of all columns in clusters, one cluster after the
-    other in the order of `members`. Single columns keep their moments and messages.
+    other in the order of `members`.
+
+    Each size d is converted on its own (`_message_to_columns`): moments of x and the
+    mean field h are replaced in copies, where (N,) arrays have these columns; blocks of
+    precisions and noises come after those of single columns, which stay as they are.
     """
     x = Moments(
         mean=solved.x.mean.copy(), chi=solved.x.chi.copy(), var=solved.x.var.copy()
     )
     h = solved.to_prior.h.copy()
-    layout = message.layout
-    # lists of blocks, size by size: single columns, of the size 1, come first if there
-    # are any, and stay; the sizes of clusters are appended in the loop
-    n_kept = len(layout.members) - len(message.members)
-    single = BlockNatural.of(solved.to_prior, layout)
-    precisions = layout.blocks(single.Q_hat)[:n_kept]
-    noises = layout.blocks(single.chi_hat)[:n_kept]
+    sent = []  # `CavityInput` for each size of clusters
     start = 0  # where the columns of a size begin in `inputs`
     for columns, turn in zip(message.members, message.turns):
         places = start + np.arange(columns.size).reshape(columns.shape)
         start += columns.size
-        field, response, covariance = _message_to_columns(
+        to_size, response, covariance = _message_to_columns(
             inputs.of(places), turn, message.r[columns], message.T[columns]
         )
-        h[columns] = field.mean
-        precisions.append(field.Sigma)
-        noises.append(field.noise)
+        sent.append(to_size)
+        h[columns] = to_size.mean
         J, _ = turn
-        mean = times(J, x.mean[columns])
-        _put_entries(x, columns, (mean, diagonal(response), diagonal(covariance)))
+        x.mean[columns] = times(J, x.mean[columns])
+        x.chi[columns] = diagonal(response)
+        x.var[columns] = diagonal(covariance)
+    # a layout has sizes in ascending order: single columns, if there are any, are first
+    layout = message.layout
+    n_kept = len(layout.members) - len(message.members)
+    single = BlockNatural.of(solved.to_prior, layout)
+    precisions = layout.blocks(single.Q_hat)[:n_kept]
+    precisions += [to_size.Sigma for to_size in sent]
+    noises = layout.blocks(single.chi_hat)[:n_kept]
+    noises += [to_size.noise for to_size in sent]
     to_prior = BlockNatural(layout.flat(precisions), h, layout.flat(noises), layout)
     return solved._replace(x=x, to_prior=to_prior)
 
@@ -263,12 +269,18 @@ class ClusteredPrior(Prior):
         """Compute the prior's answer to the `BlockNatural` message `incoming`;
         data_precision, (N,), is for `message_to_coupling`.
 
-        All N columns are first treated one by one. Then the moments and messages of
-        those in clusters are replaced, in place, by those from their small Lassos. The
-        message has two forms: `mixed` is what the coupling reads, with the natural view
-        on S, where a precision may be 0 or negative; `view` has the moment view of
-        all columns, with a response D > 0, in which a cluster's columns can be taken
-        out of the model.
+        First all N columns are treated one by one, each with the diagonal of its block
+        alone. Then the entries of those in clusters are overwritten, in the new arrays,
+        by what their small Lassos give. The message has two forms:
+
+        - `mixed` is what the coupling reads: columns in S have the natural view (Q_hat,
+          h, chi_hat), where a precision may be 0 or negative, all others the moment
+          view (D, r, T);
+        - `view` has the moment view of all columns, with a response D > 0, in which a
+          cluster's columns can be taken out of the model.
+
+        Columns of clusters have their own coordinates there, in which they are
+        independent with D = 1; they are outside S.
 
         Return the moments of x, (N,) each; the `RotatedMessage` to the coupling; a
         ridge, (N,), for loose coefficients, 0 in clusters; and the number of variances
@@ -282,13 +294,15 @@ class ClusteredPrior(Prior):
         for columns, cavity in self.cavities(incoming):
             solved = _solve_clusters(self.prior, columns, self.N, cavity)
             turns.append(solved.turn)
+            own = solved.view
+            outside_S = Mixed(
+                S=False, Q_hat=0.0, h=0.0, chi_hat=0.0, D=own.D, r=own.r, T=own.T
+            )
             _put_entries(x, columns, solved.moments)
-            _put_entries(view, columns, solved.view)
-            # a cluster is in R: off S the natural view, Q_hat, h and chi_hat, is 0
-            in_R = Mixed(False, 0.0, 0.0, 0.0, *solved.view)
-            _put_entries(mixed, columns, in_R)
+            _put_entries(view, columns, own)
+            _put_entries(mixed, columns, outside_S)
             ridge[columns] = 0
-        message = RotatedMessage._make(mixed + (view, turns, self.layout))
+        message = RotatedMessage(*mixed, view=view, turns=turns, layout=self.layout)
         return x, message, ridge, n_clipped
 
 

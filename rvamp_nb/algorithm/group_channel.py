@@ -137,17 +137,27 @@ def _cosine_variance(k, mr, ratio):
 # %% ../../nbs/course/58_column_groups.ipynb #c580001a
 @np.errstate(under="ignore")
 def radial_moments(k, size, chi_hat, t):
-    """Compute the `GroupMoments` of groups of k columns, by the integrals over the
-    field's length in `group-answers` and `group-response` at Q_hat = 1.
+    """Compute the `GroupMoments` of G groups of k columns at Q_hat = 1, by averages
+    over the length of the field (`group-answers`, `group-response`).
 
     `size` is the length of the mean field, chi_hat the noise's variance in each
-    direction, t the threshold; (G,) each.
+    direction, t the threshold; (G,) each. In units of the noise the mean field has the
+    length m and the field a random length r = m + u. The coefficients have the field's
+    direction and the length e = max(r - t, 0). With the cosine ζ of the angle between
+    field and mean field and A(r) = E[ζ | r] the moments are, in these units,
+
+        mean        E[e A(r)],
+        radial      E[(e A(r) - mean)^2 + e^2 Var(ζ | r)],
+        tangential  E[e^2 A(r) / (m r)], for E[1 - ζ^2 | r] = (k - 1) A(r) / (m r),
+        rho         Π - (k - 1) / k E[t / r where r > t],   Π = P(r > t).
+
+    Averages are sums over nodes u with probabilities p, (3 n, G) each (`radii`).
     """
     # lengths in units of the noise, at nodes (3 n, G): that of the field is r = m + u
     noise = noise_in(size, chi_hat, t)
     m = size / noise
     cut = (t - size) / noise
-    u, p, ratio = radii(k, m, cut)  # p are the nodes' probabilities
+    u, p, ratio = radii(k, m, cut)  # nodes, probabilities, and A(r) / (m r)
     r = np.maximum(m + u, 1e-300)
     mr = m * (m + u)
     mean_cosine = mr * ratio  # A(r): of the angle between field and mean field

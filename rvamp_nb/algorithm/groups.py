@@ -318,6 +318,16 @@ class _PullProblem(NamedTuple):
         Vu = times(self.V, u)
         return (self.c * self.loss.value(self.y, self.omega + Vu) + u * Vu / 2).sum(1)
 
+    def is_missed(self, u, gap, curvature, largest):
+        """Test in which groups pulls u, (G, n), miss the equation by more than
+        rounding, (G,) bool. gap, (G, n), is u + c l', and curvature is c l''; `largest`
+        is the largest pull of all groups, the scale of the tolerance.
+        """
+        # rounding of the prediction omega + V u moves c l' by the curvature times it
+        size = np.abs(self.omega) + times(np.abs(self.V), np.abs(u))
+        rounding = 4 * ROUNDING * (curvature * size).max(1)
+        return np.abs(gap).max(1) > 1e-11 * largest + rounding
+
 
 def group_pulls(loss, y, omega, c, V):
     """Solve u = -c l'(y, omega + V u), c > 0, for the pulls u of G groups of n rows at
@@ -360,9 +370,12 @@ ROUNDING = np.finfo(float).eps
 
 
 def _by_newton(problem, u):
-    """Solve a `_PullProblem` by Newton's method from pulls u, (G, n); return pulls and
-    curvatures c l'', (G, n) each. Groups that have converged are left out of the later
-    steps.
+    """Solve u + c l'(y, omega + V u) = 0, a `_PullProblem`, by Newton's method; return
+    the pulls u and the curvatures C = c l'', (G, n) each, for G groups of n rows.
+
+    u, (G, n), is where it starts. A full step is -(I + C V)^{-1} times the left side;
+    `_shorten` keeps it from raising the energy. Groups that have converged, or that no
+    step can improve, are left out of the later steps.
     """
     u = u.copy()
     curvature = np.empty_like(u)
@@ -370,20 +383,18 @@ def _by_newton(problem, u):
     for _ in range(100):
         part = problem.of(unsolved)
         v = u[unsolved]
-        slope, curvature[unsolved] = part.derivatives(v)
+        slope, C = part.derivatives(v)
+        curvature[unsolved] = C
         gap = v + slope
-        # rounding of the prediction limits the gap where V is large
-        size = np.abs(part.omega) + times(np.abs(part.V), np.abs(v))
-        rounding = 4 * ROUNDING * (curvature[unsolved] * size).max(1)
-        is_far = np.abs(gap).max(1) > 1e-11 * np.abs(u).max() + rounding
-        unsolved = unsolved[is_far]
-        if not len(unsolved):
+        is_far = part.is_missed(v, gap, C, largest=np.abs(u).max())
+        far = unsolved[is_far]
+        if not len(far):
             break
-        systems = _systems(part.V[is_far], curvature[unsolved])
+        systems = _systems(part.V[is_far], C[is_far])
         step = np.linalg.solve(systems, -gap[is_far][..., None])[..., 0]
         move, can_improve = _shorten(part.of(is_far), v[is_far], step)
-        u[unsolved] += move
-        unsolved = unsolved[can_improve]
+        u[far] += move
+        unsolved = far[can_improve]
         if not len(unsolved):
             break
     return u, curvature
@@ -451,23 +462,34 @@ class _GroupNodes(NamedTuple):
         return (above - below) / (2 * s)
 
     def answers(self, c):
-        """Compute for c draws, c > 0, the pulls at all nodes, (K, G, n), their slacks
-        (I + C V)^{-1} and responses (I + C V)^{-1} C, (K, G, n, n) each; C is the
-        curvature c l''.
+        """Solve for the pulls at all nodes, for c draws, c > 0, of rows with a loss
+        each; return `_NodeAnswers`. C is diagonal, with the curvatures c l''.
         """
-        loss = self.loss
-        omega = self.omega
-        V = self.V
-        if loss.joint:  # rows that share one loss, chapter 6.1: C is a matrix
-            u, curvature = loss.joint(self.y, omega, c, V)
-            slacks = np.linalg.inv(np.eye(V.shape[-1]) + curvature @ V)
-            responses = slacks @ curvature
-            return u, slacks, responses
-        u, curvature = group_pulls(loss, self.y, omega, c, V)
-        if loss.kinked:  # nodes miss the kinks: average the curvature around each
-            curvature = c * self.mean_curvature(omega + times(V, u))
-        slacks = np.linalg.inv(_systems(V, curvature))
-        return u, slacks, slacks * curvature[..., None, :]
+        u, curvature = group_pulls(self.loss, self.y, self.omega, c, self.V)
+        if self.loss.kinked:  # nodes miss the kinks: average the curvature around each
+            fits = self.omega + times(self.V, u)
+            curvature = c * self.mean_curvature(fits)
+        slacks = np.linalg.inv(_systems(self.V, curvature))
+        return _NodeAnswers(u, slacks, slacks * curvature[..., None, :])
+
+    def joint_answers(self, c):
+        """Solve as `answers`, for rows that share one loss (chapter 6.1): C is the
+        matrix, (n, n), of its second derivatives, times c.
+        """
+        u, curvature = self.loss.joint(self.y, self.omega, c, self.V)
+        slacks = np.linalg.inv(np.eye(self.V.shape[-1]) + curvature @ self.V)
+        responses = slacks @ curvature
+        return _NodeAnswers(u, slacks, responses)
+
+
+class _NodeAnswers(NamedTuple):
+    """Pulls of G groups of n rows at K nodes, where C is the curvature of their loss
+    and V the precision that they receive.
+    """
+
+    u: np.ndarray  # (K, G, n), the pulls
+    slacks: np.ndarray  # (K, G, n, n): (I + C V)^{-1}
+    responses: np.ndarray  # (K, G, n, n): (I + C V)^{-1} C
 
 
 class _CountMoments(NamedTuple):
@@ -475,7 +497,7 @@ class _CountMoments(NamedTuple):
 
     mean: np.ndarray  # (G, n), of the pulls
     chi: np.ndarray  # (G, n, n), their response
-    slack: np.ndarray  # (G, n, n): 1 - V chi
+    slack: np.ndarray  # (G, n, n): 1 - chi V
     excess: np.ndarray  # (G, n, n), covariance of what is not linear in the pulls
 
 
@@ -489,7 +511,8 @@ def _one_count(nodes, c):
         zeros = 0 * nodes.V
         slack = np.eye(zeros.shape[-1]) + zeros
         return _CountMoments(zeros[..., 0], zeros, slack, zeros)
-    u, slacks, responses = nodes.answers(c)
+    solve = nodes.joint_answers if nodes.loss.joint else nodes.answers
+    u, slacks, responses = solve(c)
     w = nodes.w
     omega = nodes.omega
     slack = np.tensordot(w, slacks, 1)
@@ -501,24 +524,42 @@ def _one_count(nodes, c):
     return _CountMoments(mean, chi, slack, excess)
 
 
-def general_blocks(loss, y, incoming, V, X, fields, counts):
-    """Yield the `GroupAnswer` of each size of groups, for any convex loss, at beta inf.
-
-    y, (M,), are the targets. The rows receive the message `incoming`, a `BlockNatural`,
-    with precisions V and covariances X: lists of (G_n, n, n), one for each size n of
-    groups. `fields`, a list of bool arrays, tells which rows are copies
-    (`different_fields`); `counts` is the law of how often a group is drawn.
-
-    A row's prediction omega is -h - noise, with the mean field h and a noise of
-    covariance X across resamples. The pull of a row, and how it responds to its field,
-    are averaged over nodes of this noise for each number of draws (`_one_count`), then
-    over that number (`_average_counts`).
+def _frequent_counts(counts):
+    """Return the numbers of draws that are not `RARE` and their probabilities, (K,)
+    each, which sum to 1.
     """
     draws, probability = counts.nodes()
     is_frequent = probability > RARE
-    draws = draws[is_frequent]
-    probability = probability[is_frequent]
-    probability /= probability.sum()
+    kept = probability[is_frequent]
+    return draws[is_frequent], kept / kept.sum()
+
+
+def general_blocks(loss, y, incoming, V, X, fields, counts):
+    """Yield the `GroupAnswer` of each size of groups, for any convex loss, at beta inf.
+
+    Parameters
+    ----------
+    y : (M,)
+        The targets.
+    incoming : BlockNatural
+        What the rows receive; its mean field is h, (M,).
+    V, X : lists of (G_n, n, n), one for each size n of groups
+        Precisions of `incoming`, and covariances of its fields.
+    fields : list of bool arrays (G_n, n, D)
+        Which rows are copies, with one field (`different_fields`).
+    counts
+        The law of how often a group is drawn.
+
+    Notes
+    -----
+    A row's prediction without pulls is omega = -h - noise, where the noise has the
+    covariance X across resamples. The pulls, and how they respond to the fields, are
+    averaged over nodes of this noise for each number of draws (`_one_count`), then over
+    that number (`_average_counts`). Nodes lie in the few `DIRECTIONS` in which the
+    noise is largest; each stands for a `STRETCH` of the noise to both sides, over which
+    the curvature of a kinked loss is averaged.
+    """
+    draws, probability = _frequent_counts(counts)
     # least distance over which a kinked loss is averaged: tiny beside the targets
     least = 1e-6 * np.abs(y).max()
     # rows by number, for a loss with weights; of any other loss numbers is y
@@ -528,29 +569,48 @@ def general_blocks(loss, y, incoming, V, X, fields, counts):
     stretch = STRETCH_ALONE if d == 1 else STRETCH
     for m, precision, covariance, field in zip(incoming.layout.members, V, X, fields):
         noise, w = _noises(covariance, field, d)
-        omega = -incoming.h[m] - noise
         nodes = _GroupNodes(
-            one_loss, numbers[m], omega, w, precision, stretch=stretch, least=least
+            loss=one_loss,
+            y=numbers[m],
+            omega=-incoming.h[m] - noise,
+            w=w,
+            V=precision,
+            stretch=stretch,
+            least=least,
         )
         by_count = [_one_count(nodes, c) for c in draws]
         yield _average_counts(probability, by_count, covariance)
 
 
 def _average_counts(p, by_count, X):
-    """Average a list of `_CountMoments`, one for each count, with probabilities p,
-    (K,); return the `GroupAnswer`. X, (G, n, n), is the covariance of the fields.
+    """Average the moments of G groups of n rows over the number c of draws; return the
+    `GroupAnswer`.
 
-    By the law of total variance the pulls' excess has three parts: the mean of the
-    excesses at each count, the variance of the means, and that of the linear parts,
-    (chi_c - chi) X (chi_c - chi)'. The message has Q_hat = chi^-1 - V = chi^-1 slack.
+    p, (K,), are the probabilities of K values of c; by_count, a list, has the
+    `_CountMoments` at each; X, (G, n, n), is the covariance of the noise in the fields.
+
+    At c draws the pulls are mean_c - chi_c noise + a nonlinear part with the covariance
+    excess_c. With the averages mean and chi over c, what the linear response
+    mean - chi noise leaves unexplained has the covariance (law of total variance)
+
+        sum_c p_c [excess_c + (mean_c - mean) (mean_c - mean)'
+                   + (chi_c - chi) X (chi_c - chi)'],
+
+    and the message's noise is chi^-1 . chi^-1 of that. Its precision is chi^-1 - V,
+    where V is the precision that the groups receive. The slack is 1 - chi V, so that
+    chi^-1 slack is the same without a difference.
     """
-    by_field = _CountMoments._make(map(np.array, zip(*by_count)))  # (K, G, ...) each
-    mean = np.tensordot(p, by_field.mean, 1)
-    chi = np.tensordot(p, by_field.chi, 1)
-    slack = np.tensordot(p, by_field.slack, 1)
-    deviation = by_field.mean - mean
-    gap = by_field.chi - chi
-    noise = np.tensordot(p, by_field.excess, 1)
+    means = np.array([at_c.mean for at_c in by_count])  # (K, G, n)
+    responses = np.array([at_c.chi for at_c in by_count])  # (K, G, n, n)
+    slacks = np.array([at_c.slack for at_c in by_count])
+    excesses = np.array([at_c.excess for at_c in by_count])
+    mean = np.tensordot(p, means, 1)
+    chi = np.tensordot(p, responses, 1)
+    slack = np.tensordot(p, slacks, 1)
+    deviation = means - mean
+    gap = responses - chi
+    # the three parts of the sum over c, each an average with weights p
+    noise = np.tensordot(p, excesses, 1)
     noise += np.einsum("k,kgi,kgj->gij", p, deviation, deviation)
     noise += np.tensordot(p, gap @ X @ transposed(gap), 1)
     inverse = _inverse_response(symmetric(chi))
@@ -593,25 +653,44 @@ class GroupedLoss(Loss):
         self.derivatives = loss.derivatives
 
     def message(self, y, incoming, counts, beta=np.inf):
-        """Compute the rows' `Moments` and their message, a `BlockNatural`.
+        """Compute how the rows answer the message that they receive: return the pulls'
+        `Moments`, (M,) each, and the rows' message, a `BlockNatural`.
 
-        y is (M,), `incoming` the `BlockNatural` that the rows receive, and counts say
-        how often each group is drawn. A block for each group replaces what
-        `Loss.message` has for each row: the incoming precisions V and covariances X
-        are lists of (G_n, n, n), one for each size n of groups, and so is what
-        `GroupAnswer` has of the answers. Only the squared loss has answers in closed
-        form, at any beta.
+        y, (M,), are the targets, `incoming` is the `BlockNatural` that the rows
+        receive, and counts say how often each group is drawn. Precisions and noises are
+        lists of (G_n, n, n), a matrix for each group of n rows, where `Loss.message`
+        has a number for each row.
+
+        The message has blocks Q_hat and noise (`GroupAnswer`) and a mean field, (M,):
+        under the squared loss, the only one with a closed form and a finite beta, that
+        is y; under any other it is chi^-1 mean - h, with the pulls' mean and response
+        chi in each group and the field h of `incoming`.
         """
-        V = self.layout.blocks(incoming.Q_hat)
-        X = self.layout.blocks(incoming.chi_hat)
-        field = None  # chi^-1 mean - h, of any other loss
+        layout = self.layout
+        V = layout.blocks(incoming.Q_hat)
+        X = layout.blocks(incoming.chi_hat)
         if isinstance(self.loss, Squared):
-            answers = _squared_blocks(self.loss, y, incoming, V, X, counts)
-            # that is y itself; 0 * h hands on a nan of messages that have run away
-            field = y + 0 * incoming.h
+            answers = list(_squared_blocks(self.loss, y, incoming, V, X, counts))
+            # nan of messages that ran away is handed on, for the iteration to see it
+            h = np.where(np.isfinite(incoming.h), y, np.nan)
         else:
-            answers = general_blocks(self.loss, y, incoming, V, X, self.fields, counts)
-        return _with_message(incoming, X, V, answers, field)
+            answers = list(
+                general_blocks(self.loss, y, incoming, V, X, self.fields, counts)
+            )
+            # the rows' field in the product of both messages is chi^-1 mean
+            fields = [times(_inverse_response(at.chi), at.mean) for at in answers]
+            h = layout.of_rows(fields) - incoming.h
+        by_size = [_moments_of_rows(*group) for group in zip(answers, V, X)]
+        moments = Moments(
+            mean=layout.of_rows([rows.mean for rows in by_size]),
+            chi=layout.of_rows([rows.chi for rows in by_size]),
+            var=layout.of_rows([rows.var for rows in by_size]),
+            rho=layout.of_rows([rows.rho for rows in by_size]),
+            rho_bar=layout.of_rows([rows.rho_bar for rows in by_size]),
+        )
+        Q_hat = layout.flat([group.Q_hat for group in answers])
+        chi_hat = layout.flat([group.noise for group in answers])
+        return moments, BlockNatural(Q_hat, h, chi_hat, layout)
 
     def log_partition(self, *args):
         """Refuse it: a TypeError."""
@@ -630,41 +709,26 @@ class GroupedLoss(Loss):
         return square_lengths((self.layout.sums * slope[:, None]).T @ A)
 
 
-def _with_message(incoming, X, V, answers, target=None):
-    """Return the rows' `Moments` and their message, a `BlockNatural`, from the
-    `GroupAnswer` of each size of groups.
+def _moments_of_rows(answer, V, X):
+    """Compute the `Moments` of single rows, (G, n) each, from the `GroupAnswer` of G
+    groups of n rows, which receive precisions V and covariances X, (G, n, n) each.
 
-    V and X, lists of (G_n, n, n), are the precisions and covariances of the message
-    `incoming`. target, (M,), is the mean field of the message; by default
-    chi^-1 mean - h, as in `extrinsic`.
+    A pull responds by chi to its field and to the message's own noise, so the pulls'
+    covariance is chi (X + noise) chi'. rho and rho_bar are the diagonals of chi V and
+    of the slack 1 - chi V.
     """
-    layout = incoming.layout
-    by_size = []  # Moments of the rows, (G_n, n) each
-    precisions = []
-    noises = []
-    fields = []
-    for answer, precision, covariance in zip(answers, V, X):
-        chi = answer.chi
-        # the pulls' covariance is chi (X + noise) chi', and chi is symmetric
-        var = diagonal(both_sides(chi, covariance + answer.noise))
-        rho = diagonal(chi @ precision)
-        rho_bar = diagonal(answer.slack)
-        by_size.append(Moments(answer.mean, diagonal(chi), var, rho, rho_bar))
-        precisions.append(answer.Q_hat)
-        noises.append(answer.noise)
-        if target is None:
-            fields.append(times(_inverse_response(chi), answer.mean))
-    moments = Moments._make(map(layout.of_rows, zip(*by_size)))
-    if target is None:
-        target = layout.of_rows(fields) - incoming.h
-    message = BlockNatural(layout.flat(precisions), target, layout.flat(noises), layout)
-    return moments, message
+    covariance = both_sides(answer.chi, X + answer.noise)  # chi is symmetric
+    return Moments(
+        mean=answer.mean,
+        chi=diagonal(answer.chi),
+        var=diagonal(covariance),
+        rho=diagonal(answer.chi @ V),
+        rho_bar=diagonal(answer.slack),
+    )
 
 
 class _CoupledRows(NamedTuple):
-    """Moments of G groups of n rows, and their message, from the coupling; or lists of
-    these, one for each size of groups.
-    """
+    """Moments of G groups of n rows, and their message, from the coupling."""
 
     mean: np.ndarray  # (G, n)
     chi: np.ndarray  # (G, n), response
@@ -675,13 +739,14 @@ class _CoupledRows(NamedTuple):
 
 def couple_blocks(A, prior_message, message):
     """Solve the coupling, as `couple`, for rows whose message is a `BlockNatural`;
-    return `Coupled` with a message to the rows that is one, too. A is (M, N) and
-    prior_message `Mixed`.
+    return `Coupled` with a message to the rows that is one, too.
 
-    The rows are turned so that all blocks of their message are diagonal. There `couple`
-    finds the coefficients and the mean pulls; responses and noises within a group, of
-    which it gives the diagonals alone, come from `wide_blocks` or `tall_blocks`. The
-    message then needs its blocks in the rows' own coordinates.
+    A is (M, N), prior_message `Mixed`. The rows are turned so that all blocks of their
+    message are diagonal (`Turned`). There `couple` finds the coefficients and the mean
+    pulls u; responses and noises within a group, of which it gives the diagonals alone,
+    come from `wide_blocks` or `tall_blocks`. `_turn_back` then returns to the rows' own
+    coordinates, size by size of the groups. There the message has precisions Q_hat,
+    noises chi_hat and the field Q_hat u - A x, (M,).
     """
     layout = message.layout
     turned = row_blocks.diagonalized(A, message)
@@ -690,22 +755,22 @@ def couple_blocks(A, prior_message, message):
     if A.shape[0] <= A.shape[1]:
         solve_blocks = row_blocks.wide_blocks
     blocks = solve_blocks(turned.A, prior_message, turned.message, layout)
-    by_size = []
+    by_size = []  # `_CoupledRows`
     for m, T, T_inv, block in zip(layout.members, turned.T, turned.T_inv, blocks):
         mean = times(T, solved.u.mean[m])
         by_size.append(_turn_back(mean, block, turned.message.chi_hat[m], T, T_inv))
-    rows = _CoupledRows._make(zip(*by_size))
     u = Moments(
-        mean=layout.of_rows(rows.mean),
-        chi=layout.of_rows(rows.chi),
-        var=layout.of_rows(rows.var),
+        mean=layout.of_rows([rows.mean for rows in by_size]),
+        chi=layout.of_rows([rows.chi for rows in by_size]),
+        var=layout.of_rows([rows.var for rows in by_size]),
     )
     # the field of a row is Q_hat u minus its prediction
-    h = layout.of_rows(map(times, rows.Q_hat, rows.mean)) - A @ solved.x.mean
+    fields = layout.of_rows([times(rows.Q_hat, rows.mean) for rows in by_size])
+    h = fields - A @ solved.x.mean
     receives = A.any(axis=1)  # to the last bit: a row of zeros receives nothing
-    receives = receives[layout.row] & receives[layout.col]
-    Q_hat = layout.flat(rows.Q_hat) * receives
-    chi_hat = layout.flat(rows.noise) * receives
+    pair_receives = receives[layout.row] & receives[layout.col]
+    Q_hat = layout.flat([rows.Q_hat for rows in by_size]) * pair_receives
+    chi_hat = layout.flat([rows.noise for rows in by_size]) * pair_receives
     return solved._replace(u=u, to_likelihood=BlockNatural(Q_hat, h, chi_hat, layout))
 
 
@@ -713,9 +778,9 @@ def _turn_back(mean, block, chi_hat, T, T_inv):
     """Return the `_CoupledRows` of G groups of n rows in the rows' own coordinates, in
     which the pulls are u = T u'; u' are those of the turned rows, T as in `Turned`.
 
-    mean, (G, n), is that of u already. `block` has three arrays (G, n, n) for u', as
-    `wide_blocks` yields them: the response S, the precision times response that the
-    group receives, 1 - S, and the covariance that others' noise gives to u'. chi_hat,
+    mean, (G, n), is that of u already. `block`, `GroupBlocks` of u', has the response
+    S, the precision times response that the group receives, 1 - S, and the covariance
+    that others' noise gives to u'. chi_hat,
     (G, n), is the noise of the turned rows themselves, which adds S chi_hat S'.
 
     In the rows' coordinates a covariance is T . T' and a precision T^-T . T^-1. u' has
