@@ -245,9 +245,9 @@ def _scores_of_single_rows(A, var, doubt):
     rows is read twice: for the noise, then for the scores.
     """
 
-    # `map_chunks` calls these with a chunk X of rows and their part of var; X[:, :] is an
-    # array also where X is a table of another kind. They return two tuples: of arrays
-    # to be joined, with a number for each row, and of sums to be added
+    # `map_chunks` calls these with a chunk X of rows and their part of var; X[:, :] is
+    # an array also where X is a table of another kind. They return two tuples: of
+    # arrays to be joined, with a number for each row, and of sums to be added
     def sum_noise(X, var):
         squares = X[:, :] ** 2
         return (), (var @ squares,)
