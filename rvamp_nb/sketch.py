@@ -153,6 +153,15 @@ MOST_DRAWN = 1000  # coefficients: of more no curves are computed
 # half: .6 of the time until a table of six is shown, twice: 2.4
 
 
+def _pixel_of(x, low, high):
+    """Place x between low and high, in pixels from the left edge, with a margin of 3;
+    in the middle if both are one place.
+    """
+    if high > low:
+        return 3 + (WIDE - 6) * (x - low) / (high - low)
+    return WIDE / 2
+
+
 def _draw_curve(pdf, shown, colour):
     """Draw the density of a `_Coefficient` as SVG: a curve, and a bar at zero.
 
@@ -160,35 +169,31 @@ def _draw_curve(pdf, shown, colour):
     picture, the bar as 1 - Π, with a margin of 3 pixels.
     """
     Pi = shown.Pi
-    if Pi is None:
+    if Pi is None:  # a Gaussian has no bar
         Pi = 1.0
     # 3.5 standard deviations to each side, and zero
     low = min(shown.mean - 3.5 * shown.sd, 0)
     high = max(shown.mean + 3.5 * shown.sd, 0)
-
-    def pixel(x):
-        """Place x from left to right; in the middle if there is one place only."""
-        if high > low:
-            return 3 + (WIDE - 6) * (x - low) / (high - low)
-        return WIDE / 2
 
     x = np.linspace(low, high, 121)  # about a point for each pixel
     density = 0 * x
     if shown.sd > 0:
         density = np.nan_to_num(pdf(x))
     peak = density.max() or 1.0
-    # SVG counts heights in pixels from the upper edge
-    heights = HIGH - (HIGH - 3) * Pi * density / peak
-    points = [f"{pixel(a):.1f},{b:.1f}" for a, b in zip(x, heights)]
-    curve = f'<polyline points="{" ".join(points)}" stroke-width="1.6"/>'
-    # SVG's M moves to a place, V draws down to a height, v up by one
-    bar = f"M{pixel(0):.1f},{HIGH}v{-(HIGH - 3) * (1 - Pi):.1f}"
-    atom = f'<path d="{bar}" stroke-width="5"/>'
-    axis = f'<path d="M{pixel(0):.1f},0V{HIGH}" stroke="currentColor" opacity=".3"/>'
+    # pixels: SVG counts them from the left, and from the upper edge
+    across = [_pixel_of(place, low, high) for place in x]
+    zero = _pixel_of(0, low, high)
+    down = HIGH - (HIGH - 3) * Pi * density / peak
+    bar_height = (HIGH - 3) * (1 - Pi)
+    # elements: SVG's M moves to a place, V draws down to a height, v up by one
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down))
+    curve = f'<polyline points="{points}" stroke-width="1.6"/>'
+    bar = f'<path d="M{zero:.1f},{HIGH}v{-bar_height:.1f}" stroke-width="5"/>'
+    axis = f'<path d="M{zero:.1f},0V{HIGH}" stroke="currentColor" opacity=".3"/>'
     name = escape(shown.name).replace("$", "&#36;")
     size = f'width="{WIDE}" height="{HIGH + 1}"'
     head = f'<svg role="img" aria-label="density of {name}" {size} fill="none"'
-    return f'{head} stroke="{colour}">{axis}{atom}{curve}</svg>'
+    return f'{head} stroke="{colour}">{axis}{bar}{curve}</svg>'
 
 
 def as_html(density, role):

@@ -160,29 +160,45 @@ def columns_of(prior):
     return 1
 
 
+def _list_bends(prior, Q_hat, chi_hat, beta):
+    """List the mean fields at which the moments of a coefficient bend: pairs of a place
+    and a width, as of `Prior.bends`.
+
+    Q_hat, (K,), is the field's precision. Resampling adds noise of the variance chi_hat
+    to the field, which makes each bend that much wider. A penalty that is drawn has a
+    case, with bends, for each value: about three of them, evenly chosen, stand for all.
+    """
+    cases = prior.cases()
+    every = max(1, len(cases) // 3)
+    bends = []
+    for _, case in cases[::every]:
+        for place, width in case.bends(Q_hat, beta):
+            bends.append((place, np.sqrt(np.square(width) + chi_hat)))
+    return bends
+
+
 def nodes_of_fields(effects, macro, prior, beta=np.inf):
     """Place nodes for averages over the mean fields of coefficients. Return values of
     the truth x_0, (K,), the first of them 0; the fields at nodes of the noise for each
     value, (n, K); and their probabilities, (n, K), with the sum 1.
 
-    The mean field of a coefficient is k Q_hat x_0 plus data noise of variance psi_hat;
-    k, Q_hat and psi_hat, those of 1x, are in the `OrderParameters` macro. The truth
-    follows a law `effects`, such as `ConstantSignal`.
+    The mean field of a coefficient is
+
+        k Q_hat x_0 + sqrt(psi_hat) xi,
+
+    with the size k at which the truth appears, the precision Q_hat, the data noise
+    psi_hat, and xi standard normal: the first three stand in macro, `OrderParameters`,
+    as k, Q_hat_1x and psi_hat_1x. The truth x_0 follows the law `effects`, such as
+    `ConstantSignal`, and `prior` makes the moments that will be averaged.
     """
     x_0, share = effects.nodes()
     mean = macro.k * macro.Q_hat_1x * x_0
     centre = make_message(macro.Q_hat_1x, mean, macro.psi_hat_1x)
-    # nodes are dense where the averages bend. A penalty that is drawn has a case, with
-    # bends, for each value: about three of them, evenly chosen, stand for all
-    cases = prior.cases()
-    every = max(1, len(cases) // 3)
-    bends = []
-    for _, case in cases[::every]:
-        for place, width in case.bends(centre.Q_hat, beta):
-            # the noise of resampling smooths a bend
-            bends.append((place, np.sqrt(np.square(width) + macro.chi_hat_1x)))
+    # nodes are dense where the averages bend
+    bends = _list_bends(prior, centre.Q_hat, macro.chi_hat_1x, beta)
     xi, w = field_nodes(centre, bends)
-    return x_0, mean + np.sqrt(macro.psi_hat_1x) * xi, share * w
+    fields = mean + np.sqrt(macro.psi_hat_1x) * xi
+    return x_0, fields, share * w
 
 # %% ../../nbs/course/43_state_evolution.ipynb #83b092f8
 def _average_moments(weights, integrands):
@@ -209,38 +225,57 @@ def average_columns(effects, macro, prior, beta=np.inf):
     return _average_moments(w, integrands)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #c0b13f88
-def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
-    """Average the rows' moments over the data noise: return `Averages`, with the k of
-    the next messages.
+class _Labels(NamedTuple):
+    """Nodes of the label y and the prediction omega of a row, (K,) each."""
 
-    A row has a label y and a prediction omega, jointly random over data sets: they are
-    placed at nodes, (K,), with probabilities w. At each node the likelihood gives its
-    moments over counts: mean and variance of the pull u_hat, its response chi, and
-    slack 1 - V chi. The means over the nodes are numbers; k is the size at which the
-    truth z_0 appears in the answer, E[d u_hat / d z_0] / E[chi] (`two-responses`), and
-    1 for a loss of y - f.
+    y: np.ndarray
+    omega: np.ndarray
+    weight: np.ndarray  # probability of both
+    # with it a sum of pulls u_hat is E[d u_hat / d z_0]; None where that is E[chi]
+    k_weight: np.ndarray | None = None
 
-    `macro` are `OrderParameters`. noise is the standard deviation of y - z_0, for the
-    losses of y - f, and power the mean square of z_0.
+
+def _place_residuals(macro, likelihood, noise, power):
+    """Place the nodes of `_Labels` for a loss of y - f; arguments as of `average_rows`.
+
+    Only the residual y - omega matters, a Gaussian: so omega is 0, and y the residual.
+    Its variance is that of y - z_0, plus the mean square of z_0 - omega.
     """
-    k_weight = None  # weights that turn a mean of u_hat into that of d u_hat / d z_0
+    # two nodes are exact for the squares that a squared loss averages
+    n_nodes = 2 if isinstance(likelihood, Squared) else 60
+    t, weight = losses.gauss_nodes(n_nodes)
+    distance = max(macro.psi_hat_1u(1.0, power), 0.0)
+    y = np.sqrt(noise**2 + distance) * t
+    return _Labels(y, np.zeros(len(t)), weight)
+
+
+def average_rows(macro, likelihood, noise, power, counts, beta=np.inf):
+    """Average the rows' moments over the data noise: return `Averages`, whose fields
+    are numbers.
+
+    A row has a label y, a true fit z_0, and a prediction omega by the other rows,
+    jointly random over data sets; y and omega are placed at the nodes of `_Labels`. At
+    each node the likelihood computes its moments over the counts: mean and variance of
+    the pull u_hat, its response chi, and the slack 1 - V chi. These are averaged.
+    The size at which the truth appears in the next messages is
+    k = E[d u_hat / d z_0] / E[chi] (`two-responses`), and 1 for a loss of y - f.
+
+    `macro` are `OrderParameters`, noise is the standard deviation of y - z_0, for the
+    losses of y - f, power the mean square of z_0, and `counts` the law of a count.
+    """
     if isinstance(likelihood, (Squared, Huber)):
-        # only the residual y - omega matters, a Gaussian: let omega be 0
-        # two nodes are exact for the squares that a squared loss averages
-        n_nodes = 2 if isinstance(likelihood, Squared) else 60
-        t, w = losses.gauss_nodes(n_nodes)
-        y = np.sqrt(noise**2 + max(macro.psi_hat_1u(1.0, power), 0.0)) * t
-        omega = np.zeros(len(t))
+        nodes = _place_residuals(macro, likelihood, noise, power)
     else:
-        y, omega, w, k_weight = _place_labels(macro, likelihood, power)
-    incoming = make_message(macro.Q_hat_1u, -omega, macro.chi_hat_1u)
-    moments, _ = likelihood.message(y, incoming, counts, beta)
-    mean, chi, var, _, slack = moments
-    chi = w @ chi
+        nodes = _place_labels(macro, likelihood, power)
+    incoming = make_message(macro.Q_hat_1u, -nodes.omega, macro.chi_hat_1u)
+    moments, _ = likelihood.message(nodes.y, incoming, counts, beta)
+    w = nodes.weight
+    chi = w @ moments.chi
     k = 1.0
-    if k_weight is not None:
-        k = k_weight @ mean / chi
-    return Averages(chi, w @ slack, w @ mean**2, w @ var, k=k)
+    if nodes.k_weight is not None:
+        k = nodes.k_weight @ moments.mean / chi
+    slack = w @ moments.rho_bar
+    return Averages(chi, slack, w @ moments.mean**2, w @ moments.var, k=k)
 
 # %% ../../nbs/course/43_state_evolution.ipynb #88cb40e2
 def averaged_coupling(spectrum, q_x, q_u):
@@ -266,43 +301,53 @@ def averaged_coupling(spectrum, q_x, q_u):
     return Q_hat, V, noises
 
 # %% ../../nbs/course/43_state_evolution.ipynb #b7dcfe7f
-class _Labels(NamedTuple):
-    """Nodes at which y is drawn given the true fit, (K,) each."""
-
-    y: np.ndarray
-    omega: np.ndarray  # the prediction
-    weight: np.ndarray  # probability of both
-    k_weight: np.ndarray  # in the sum of pulls that is k chi (`two-responses`)
+def _law_of_labels(likelihood, fit):
+    """Compute the law of a label y given the true fit z_0, an array of two axes. Return
+    the values of y, (L,), and their probabilities p(y | z_0), with L as the first axis.
+    """
+    if isinstance(likelihood, Logistic):
+        return np.array([0.0, 1.0]), np.array([expit(-fit), expit(fit)])
+    # Poisson counts with the mean exp(z_0)
+    y = np.arange(200.0)
+    count = y[:, None, None]
+    return y, np.exp(count * fit - np.exp(fit) - gammaln(count + 1))
 
 
 def _place_labels(macro, likelihood, power):
     """Place the nodes of `_Labels`, for the logistic and the Poisson loss: 31
-    predictions for each value of y. `macro` are `OrderParameters`, and power is the
-    true fit's mean square.
+    predictions omega for each value of y.
 
-    Given the prediction the true fit is slope * omega + spread * t, t standard normal;
-    the derivative of an average by it is the average with t / spread (Stein's lemma).
+    Prediction and true fit z_0 are jointly Gaussian: the mean squares are power_1u and
+    power, the mean product is overlap_1u (fields of the `OrderParameters` macro). So
+
+        z_0 = slope omega + spread t,   t standard normal, independent of omega,
+        slope = overlap_1u / power_1u,   spread^2 = power - slope overlap_1u.
+
+    With nodes t and their weights w for omega, and again for z_0 given omega,
+
+        weight   = w(omega) sum_t w(t) p(y | z_0),   the probability of y and omega,
+        k_weight = w(omega) sum_t w(t) p(y | z_0) t / spread.
+
+    The second is the first one's derivative by a shift of z_0: by Stein's lemma the
+    derivative of a mean over z_0 is the mean with the factor t / spread.
     """
     t, w = losses.gauss_nodes(31)
     omega = np.sqrt(macro.power_1u) * t
     slope = macro.overlap_1u / max(macro.power_1u, 1e-300)
+    # above 0, so that a truth without noise divides by no zero
     spread = np.sqrt(max(power - slope * macro.overlap_1u, 1e-12 * power))
-    fit = slope * omega[:, None] + spread * t  # (prediction, t)
-    if isinstance(likelihood, Logistic):
-        y = np.array([0.0, 1.0])
-        p = np.array([expit(-fit), expit(fit)])  # (y, prediction, t)
-    else:
-        y = np.arange(200.0)
-        count = y[:, None, None]
-        p = np.exp(count * fit - np.exp(fit) - gammaln(count + 1))
+    fit = slope * omega[:, None] + spread * t  # (omega, t)
+    y, p = _law_of_labels(likelihood, fit)  # p: (y, omega, t)
     # most of the 200 counts are never drawn
     is_frequent = (p @ w) @ w > 1e-12
     y = y[is_frequent]
     p = p[is_frequent]
-    weight = w * (p @ w)  # (y, prediction)
+    weight = w * (p @ w)  # (y, omega)
     k_weight = w * (p @ (w * t)) / spread
-    omega = np.tile(omega, len(y))
-    return _Labels(np.repeat(y, len(t)), omega, weight.ravel(), k_weight.ravel())
+    # one node for each pair of y and omega
+    y_of_node = np.repeat(y, len(t))
+    omega_of_node = np.tile(omega, len(y))
+    return _Labels(y_of_node, omega_of_node, weight.ravel(), k_weight.ravel())
 
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00002
 def probability_longer(prior, centre, noise, least):
@@ -317,38 +362,44 @@ def probability_longer(prior, centre, noise, least):
 
 # %% ../../nbs/course/43_state_evolution.ipynb #43g00003
 def average_groups(effects, macro, prior):
-    """Average as `average_columns`, for groups of d columns, per column: return
-    `Averages`, by `group-averages`. The prior is a `GroupLasso` of one group, and the
-    truth x_0 of the law `effects` the length of a group's coefficients, (K,).
+    """Average as `average_columns`, for groups of d columns: return `Averages`, for one
+    column (`group-averages`).
 
-    The field of a group without the noise of resampling is a vector (d,): its mean has
-    the length s m and the direction of the truth, and s is the data noise in each
-    direction. Nodes are placed at lengths s (m + u) of this vector, with the
-    probability p and the mean cosine kappa of its angle with the truth (`radii`). There
-    `radial_moments` averages over resamples: the coefficients' mean has the length
-    x_hat along the field, and variances are radial (along it) and tangential (in each
-    of d - 1 directions). The integrands, each over d, are
+    The prior is a `GroupLasso` of one group. `effects` is the law of the length x_0 of
+    a group's true coefficients, with K values, and `macro` are `OrderParameters`.
+
+    Nodes: the mean field of a group is a vector (d,). It points to the truth, with the
+    length s m = k Q_hat x_0, plus data noise of the standard deviation s in each of the
+    d directions. With this noise its length is s (m + u): `radii` places the nodes u,
+    (16, K), with probabilities p and the mean cosine kappa of its angle with the truth.
+
+    Moments: at each node `radial_moments` averages over resamples. The coefficients'
+    mean has the length x_hat along the field; their variances are radial (along the
+    field) and tangential (in each of d - 1 directions across).
+
+    Integrands, each divided by d:
 
         square   x_hat^2 - 2 x_hat kappa k x_0 + (k x_0)^2, the distance from k x_0,
         error    x_hat^2 - 2 x_hat kappa x_0 + x_0^2, the distance from x_0,
         lean     (x_hat kappa - k x_0) x_0,
         var      radial + (d - 1) tangential.
     """
-    x_0, share = effects.nodes()
-    x_0 = np.abs(x_0)
+    # 1. nodes: lengths s (m + u) of the mean field
+    values, share = effects.nodes()
+    x_0 = np.abs(values)
     d = prior.weights.size
     threshold = prior.lam * prior.weights[0]
     Q_hat = macro.Q_hat_1x
-    # length of the mean field without data noise, over Q_hat, and in units of the noise
     truth = macro.k * x_0
     s = np.sqrt(macro.psi_hat_1x)
     m = Q_hat * truth / s
-    # lengths m + u with the noise; 16 nodes, for the integrands are smooth; the mean
-    # cosine kappa is m (m + u) ratio, without a division by a length that may be 0
+    # 16 nodes, for the integrands are smooth
     u, p, ratio = group_channel.radii(d, m, threshold / s - m, 16)
     field = (s * (m + u)).ravel()
-    moments = group_channel.radial_moments(d, field, macro.chi_hat_1x, threshold)
-    at_nodes = moments._make([values.reshape(u.shape) for values in moments])
+    # 2. moments over resamples at each node, (16, K)
+    flat = group_channel.radial_moments(d, field, macro.chi_hat_1x, threshold)
+    at_nodes = flat._make([moment.reshape(u.shape) for moment in flat])
+    # 3. integrands. kappa is m (m + u) ratio: no division by a length that may be 0
     x_hat = at_nodes.mean / Q_hat
     along = x_hat * m * (m + u) * ratio  # x_hat kappa
     var = (at_nodes.radial + (d - 1) * at_nodes.tangential) / d / Q_hat**2

@@ -785,8 +785,18 @@ def _by_nodes(prior, incoming, beta):
 # %% ../../nbs/course/31_prior.ipynb #z3r0fld1
 @np.errstate(all="ignore")
 def _ends_of_zero(prior, Q_hat):
-    """Compute `Prior.zero_fields` by halving, for Q_hat, (1,) or (N,): the lowest and
-    the highest field at which `inner` has the mean 0, (2,) or (2, N).
+    """Compute `Prior.zero_fields` by halving: the lowest and the highest field at which
+    a coefficient is zero, so that `inner` has the mean 0.
+
+    Q_hat is the precision of the field: (1,) for all columns, with an answer (2,), or
+    (N,), one for each, with an answer (2, N).
+
+    The mean rises with the field. The low end is the least field at which it is >= 0,
+    the high end the least at which it is > 0. Both are looked for at once, a row each:
+    90 times the interval from low to high is halved, so that the last digit is reached.
+    Without a threshold both ends are one point, where the mean changes its sign: ends
+    that differ by rounding only become their average. A prior without an `inner` of its
+    own has no such interval, and the answer 0, 0.
     """
     if type(prior).inner is Prior.inner:  # not defined by the subclass: no interval
         return np.zeros(2)

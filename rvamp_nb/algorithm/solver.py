@@ -358,43 +358,59 @@ def _check_scale(name, values, most=1e70):
         )
 
 # %% ../../nbs/workshop/solver.ipynb #4b0737b7
-def _make_problem(A, y, lam, prior, loss, counts, beta, intercept):
-    """Validate the arguments of `rvamp` and return them as a `Problem`, with a column
-    of ones at the end of A for an intercept.
-
-    Table and target come first, for all else must fit them; then each other argument
-    alone; then what only the whole problem shows. Of several faults the first is named.
-    """
+def _read_data(A, y):
+    """Validate table and target: return them as a matrix (M, N) and an array (M,)."""
     A = _as_matrix(A)
-    N = A.shape[1]
     y = check_array("y", y, (len(A),), of="row of A")
     y = np.array(y)  # the caller may change the original
     _check_scale("y", y)
-    beta = check_number("rvamp", "beta", beta, 0, closed="]")
-    if not isinstance(intercept, (bool, np.bool_)):
-        raise TypeError(f"intercept must be True or False, got {intercept!r}")
+    return A, y
+
+
+def _read_objects(A, y, lam, prior, loss, counts, beta):
+    """Validate prior, loss and law of counts, alone and together with table, target and
+    beta: return the three as objects of the package, or the caller's own.
+    """
     loss = read_loss(loss)
     if isinstance(loss, GroupedLoss):
         loss = loss.loss  # of an earlier fit: counts make its groups anew
     check_law("resampling", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
     prior = read_prior(lam, prior)
-    prior.check(N, beta)
+    prior.check(A.shape[1], beta)
     prior.check_table(A)
     loss.check(y, beta)
     check_own_loss(loss, y, counts, beta)
+    return prior, loss, counts
 
+
+def _make_problem(A, y, lam, prior, loss, counts, beta, intercept):
+    """Validate the arguments of `rvamp` and return them as a `Problem`, with a column
+    of ones at the end of A for an intercept.
+
+    Table and target come first, for all else must fit them; then each other argument;
+    then what only the whole problem shows. Of several faults the first is named.
+    """
+    A, y = _read_data(A, y)
+    beta = check_number("rvamp", "beta", beta, 0, closed="]")
+    if not isinstance(intercept, (bool, np.bool_)):
+        raise TypeError(f"intercept must be True or False, got {intercept!r}")
+    prior, loss, counts = _read_objects(A, y, lam, prior, loss, counts, beta)
+
+    # with the intercept: a column of ones, which the prior leaves unpenalised
     table = A
-    whole_prior = prior
+    prior_of_table = prior
     if intercept:
         table = with_ones(A)
-        whole_prior = WithIntercept(prior, N)
-    loss_of_groups = group_loss(loss, counts, A, y, beta)  # chapter 5.2
+        prior_of_table = WithIntercept(prior, A.shape[1])
+    # rows that are drawn together are one factor of the loss
+    loss_of_groups = group_loss(loss, counts, A, y, beta)
     is_chunked = chunk_axis(A) is not None
     if is_chunked:
         _check_stored(table)
-    problem = Problem(table, y, whole_prior, loss_of_groups, counts, beta)
-    # priors of the package are tested; groups have no moments of one column alone
+    problem = Problem(table, y, prior_of_table, loss_of_groups, counts, beta)
+    # a prior of the caller's own is tried out. Those of the package are tested, and
+    # groups have no moments of one column alone
     is_tested = type(prior).__module__.startswith("rvamp_nb.algorithm.")
     if not is_tested and not prior.column_groups:
         check_moments(problem, prior)

@@ -233,24 +233,34 @@ def row_scores(fit, columns):
 
 
 def _scores_of_single_rows(A, var, doubt):
-    """Compute the `row_scores` of the rows of A, (M, n), with the variances v, (M,), of
-    their messages and the doubt Pi (1 - Pi) of the columns, (n,).
+    """Compute the `row_scores`, (M,), of rows that are drawn one by one.
 
-    A table in chunks of rows is read twice, since a share needs the noise of its
-    column, to which all rows add.
+    A, (M, n), has the columns in question; var, (M,), are the variances of the rows'
+    messages across resamples, and doubt, (n,), is Pi (1 - Pi) of each column. The score
+    of row m is
+
+        sum_i s_mi^2 doubt_i,   s_mi = a_mi^2 var_m / noise_i,
+
+    where noise_i is the sum of a_mi^2 var_m over all rows m. So a table in chunks of
+    rows is read twice: for the noise, then for the scores.
     """
 
-    # of the two tuples `map_chunks` joins the first, and adds up the second
+    # `map_chunks` calls these with a chunk X of rows and their part of var; X[:, :] is
+    # an array also where X is a table of another kind. They return two tuples: of
+    # arrays to be joined, with a number for each row, and of sums to be added
     def sum_noise(X, var):
-        return (), (var @ X[:, :] ** 2,)
+        squares = X[:, :] ** 2
+        return (), (var @ squares,)
 
     _, (noise,) = map_chunks(A, sum_noise, (var,))  # (n,)
     weight = doubt / np.maximum(noise, 1e-150) ** 2
 
-    def sum_shares(X, var):
-        return (var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ()
+    def score_rows(X, var):
+        squares = X[:, :] ** 2
+        scores = var**2 * (squares**2 @ weight)
+        return (scores,), ()
 
-    (scores,), _ = map_chunks(A, sum_shares, (var,))
+    (scores,), _ = map_chunks(A, score_rows, (var,))
     return scores
 
 

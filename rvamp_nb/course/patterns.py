@@ -135,11 +135,12 @@ def sampling_units(counts, M):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt0x1
 class _PatternPlan(NamedTuple):
-    """Plan of the patterns of some chosen units, out of G.
+    """Plan of the patterns of K chosen units, out of G.
 
-    A pattern says in which piece of its law the count of each chosen unit is, (K,)
-    ints. `weight_and_laws(pieces)` returns its probability, and a list of laws: first
-    those of the units that are not chosen, then one for each piece.
+    A pattern is a tuple of K numbers: the piece of its law, 0 or 1, in which the count
+    of each chosen unit is. `weight_and_laws(pattern)` returns the probability of the
+    pattern, and a list of laws: first those of the units that are not chosen, to which
+    the numbers in `others` point, then one for each piece.
     """
 
     others: np.ndarray  # (G,): the number of the law of each unit, if not chosen
@@ -167,11 +168,7 @@ def _plan_without_replacement(law, inner, G, rows):
     most; with strata, a fixed number of each.
 
     `law` is the law of the counts, `inner` the Subsample inside it, and `rows`, (K,),
-    are the chosen units; their two pieces are 0, left out, and 1, drawn. The weight of
-    a pattern is the probability to draw or leave them one after the other: with n units
-    of the stratum left for d places, the next is drawn with probability d / n, and left
-    out with (n - d) / n. Once all chosen units have their counts, d / n is the rate at
-    which each of the other units of the stratum is drawn.
+    are the chosen units; their two pieces are 0, left out, and 1, drawn.
     """
     stratum = np.zeros(G, dtype=int)
     n_strata = 1
@@ -185,6 +182,15 @@ def _plan_without_replacement(law, inner, G, rows):
         drawn[k] = inner.drawn(size)
 
     def without_replacement(chosen):
+        """Return the probability of a pattern, and the laws of `_PatternPlan`: one for
+        each of the S strata, then those of the pieces 0 and 1.
+
+        The chosen units are drawn, or left out, one after the other: where d places of
+        a stratum are free, and n of its units are not yet decided, the next is drawn
+        with probability d / n, and left out with (n - d) / n. The product is the
+        pattern's probability. Then d / n is the rate at which each other unit of the
+        stratum is drawn. No sample has a pattern of weight 0: it has no laws.
+        """
         weight = 1.0
         # d and n of each stratum, before the next chosen unit
         places = drawn.copy()
@@ -195,8 +201,8 @@ def _plan_without_replacement(law, inner, G, rows):
             places[own] -= is_drawn
             units[own] -= 1
         if not weight:
-            return 0.0, []  # there is no such sample
-        # one law for each stratum, then those of a chosen unit: left out, or drawn
+            return 0.0, []
+        # of a piece the rate is certain: 0, left out, or 1, drawn
         rates = np.append(places / np.maximum(units, 1), [0, 1])
         return float(weight), list(map(_law_of_rate, rates))
 
@@ -212,26 +218,33 @@ class Pattern(NamedTuple):
     laws: list  # ... in this list
 
 
-def patterns(counts, M, rows):
-    """List all `Pattern`s of the counts of some rows, (K,), numbers of groups under
-    `Grouped` counts. Neighbours in the list differ in one row; the weights sum to 1.
+def _list_choices(K, pieces):
+    """List all tuples of K pieces, numbers below `pieces`, 1 or 2, in an order in which
+    neighbours differ in one place (Gray's code): 00, 01, 11, 10 for K = 2.
+    """
+    choices = [()]
+    for _ in range(K):
+        longer = [(0,) + choice for choice in choices]
+        if pieces == 2:
+            # backwards: where 0 ends and 1 begins only this first place differs
+            longer += [(1,) + choice for choice in reversed(choices)]
+        choices = longer
+    return choices
 
-    A pattern says in which piece of its law the count of each of these rows is, 0 or 1
-    (`split_law`). All other rows have the law that is left for them, given this: their
-    numbers in the list of laws are `plan.others`, and the pieces' laws come last.
+
+def patterns(counts, M, rows):
+    """List each `Pattern` of the counts of some rows out of M; the weights sum to 1.
+
+    counts is the law of the counts, and `rows`, (K,), are the numbers of the rows, or
+    of groups of rows under `Grouped` counts. In a pattern the count of each of them is
+    in one piece of its law, 0 or 1 (`split_law`). All other rows have the law that is
+    left for them then. Neighbours in the list differ in the piece of one row.
     """
     unit, law = sampling_units(counts, M)
     plan = _plan_patterns(law, unit.max() + 1, rows)
     pieces = plan.n_pieces
-    choices = [()]
-    for _ in rows:
-        longer = [(0,) + choice for choice in choices]
-        if pieces == 2:
-            # backwards, so that neighbours differ in one row here, too (Gray's code)
-            longer += [(1,) + choice for choice in reversed(choices)]
-        choices = longer
     listed = []
-    for chosen in choices:
+    for chosen in _list_choices(len(rows), pieces):
         weight, laws = plan.weight_and_laws(chosen)
         if not weight:  # no resample has these counts
             continue

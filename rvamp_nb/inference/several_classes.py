@@ -46,20 +46,37 @@ def softmax_terms(B, y, g):
     return value, mean - y, B.T @ (p[..., None] * B) - outer
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100016
+def _damp_step(V, step):
+    """Shorten Newton's step of the pulls, (..., d), so that it cannot overshoot.
+
+    A step moves the scores of two classes apart by r at most, r = sqrt(2) |V step|. As
+    log-sum-exp is self-concordant, its curvature then changes by a factor of e^r at
+    most. The share log(1 + r) / r of the step is safe: nearly all of a short one.
+    """
+    move = times(V, step)  # of the predictions
+    r = np.sqrt(2) * np.linalg.norm(move, axis=-1, keepdims=True)
+    share = np.log1p(r) / np.maximum(r, 1e-300)
+    return share * step
+
+
 def softmax_pulls(B, y, omega, c, V):
     """Solve u = -c l'(omega + V u) for the pulls u, (..., d), by a damped Newton method
     (`softmax-pull`). Return them, and the curvature C = c l'' there, (..., d, d).
 
     B, (K, d), is the basis of `contrasts`, and y, (M, d), are the samples' targets.
     `omega`, (M, d), are predictions without the sample, V, (M, d, d), is how far they
-    respond to its pulls, and c >= 0, one number, is its count. With omega (S, M, d)
-    there are S fields of each sample. If the messages diverge, so may u.
+    respond to its pulls, and c >= 0, one number, is its count.
+
+    With omega (S, M, d) there are S fields of each sample, and S pulls. Then the mean
+    field is solved first, (M, d), and Newton's method begins at its solution u_mean,
+    continued to first order: u = u_mean - (I + C V)^-1 C (omega - mean).
+
+    It ends with a residual below 1e-11 (1 + c), or after 200 steps. If the messages
+    diverge, so may u.
     """
     I = np.eye(B.shape[1])
     u = np.zeros(omega.shape)
-    # S fields of a sample begin at the solution for their mean, to first order:
-    # u = u_mean - (I + C V)^-1 C (omega - mean)
-    if omega.ndim == V.ndim:
+    if omega.ndim == V.ndim:  # S fields
         mean = omega.mean(0)
         u_mean, C = softmax_pulls(B, y, mean, c, V)
         response = np.linalg.solve(I + C @ V, C)
@@ -69,15 +86,12 @@ def softmax_pulls(B, y, omega, c, V):
         count_work(B.size * omega.size)
         residual = u + c * slope
         C = c * curvature
-        # written so that it also ends where messages have diverged to nan
-        if not np.abs(residual).max() > 1e-11 * (1 + c):
+        largest = np.abs(residual).max()
+        # nan, where messages have diverged, ends it too
+        if np.isnan(largest) or largest <= 1e-11 * (1 + c):
             break
         step = np.linalg.solve(I + C @ V, -residual[..., None])[..., 0]
-        # log-sum-exp is self-concordant: where scores move apart by r at most, the
-        # curvature changes by a factor of e^r at most. A share log(1 + r) / r of the
-        # step cannot overshoot then, and nearly all of a short step is taken
-        r = np.sqrt(2) * np.linalg.norm(times(V, step), axis=-1, keepdims=True)
-        u = u + np.log1p(r) / np.maximum(r, 1e-300) * step
+        u = u + _damp_step(V, step)
     return u, C
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100020

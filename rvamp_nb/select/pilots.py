@@ -88,23 +88,16 @@ def q_needed(power, n_effects, threshold, alike):
     return n_effects * ndtr((ndtri(power) + ndtri(threshold)) / 2**0.5)
 
 # %% ../../nbs/course/57_planning.ipynb #23f61646
-def fit_row_spectrum(t, share, ratio, N):
-    """Choose eigenvalues e of AA' and their weights w, (k,) each, by `one-row`.
+def _pairs_of_trace(t, share, ratio, most):
+    """Compute pairs of arrays m and s, (200,) each, with m = (1/M) tr (AA' + s)⁻¹, for
+    s from 1e-4 to about `most`: arguments as of `fit_row_spectrum`.
 
-    t, (n,), are the eigenvalues of the features' covariance, share, (n,), what share of
-    the N features has each, and ratio is M / N. For every m > 0 `one-row` gives the s
-    at which m = (1/M) tr (AA' + s)⁻¹. In eigenvalues this trace is Σ w / (e + s). So
-    200 pairs (m, s) are computed, and weights on a grid of e are fitted to them by
-    nonnegative least squares. Two sums are known besides, and fitted, too: Σ w = 1 and,
-    for columns of length one, ratio Σ w e = 1.
+    `one-row` gives the s of an m: 1 / m = s + (N/M) ⟨t / (1 + m t)⟩.
     """
-
-    def total(m):  # (N/M) ⟨t / (1 + m t)⟩, so that 1 / m = s + total(m)
-        return (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
-
-    # 1. pairs: s between these, for a table's eigenvalues lie there
     least = 1e-4
-    most = 10.0 * N
+
+    def total(m):  # (N/M) ⟨t / (1 + m t)⟩
+        return (share * t / (1 + np.multiply.outer(m, t))).sum(-1) / ratio
 
     def above_least(log_m):
         return np.exp(-log_m) - total(np.exp(log_m)) - least
@@ -113,12 +106,30 @@ def fit_row_spectrum(t, share, ratio, N):
     log_largest_m = brentq(above_least, -np.log(2 * most), -np.log(least / 2))
     m = np.exp(np.linspace(-np.log(most), log_largest_m, 200))
     s = np.maximum(1 / m - total(m), least)
-    # 2. weights: each pair is an equation Σ w s / (e + s) = s m, times s for numbers
-    # from 0 to 1. Times 30 each known sum counts, squared, as 900 pairs
+    return m, s
+
+
+def fit_row_spectrum(t, share, ratio, N):
+    """Choose eigenvalues e of AA' and their weights w, (k,) each, for a table A of M
+    rows and N columns of length one.
+
+    t, (n,), are the eigenvalues of the features' covariance, share, (n,), what share of
+    the N features has each, and ratio is M / N. In eigenvalues of AA' the trace
+    (1/M) tr (AA' + s)⁻¹ is Σ w / (e + s), and `one-row` gives its value m for each s.
+    So weights w on a grid of e are fitted to 200 such pairs, by nonnegative least
+    squares. Two sums are known besides, and fitted, too: Σ w = 1 and, for columns of
+    length one, ratio Σ w e = 1.
+    """
+    # no eigenvalue is above N, the trace of AA'; those of the grid are 6 % apart for
+    # N = 1000, and 0 is there for a table of fewer columns than rows
+    m, s = _pairs_of_trace(t, share, ratio, 10.0 * N)
     e = np.r_[0, np.geomspace(1e-3, 2 * N, 240)]
+    # each pair is an equation Σ w s / (e + s) = s m, times s for numbers from 0 to 1
     of_pairs = s[:, None] / (e + s[:, None])
-    kernel = np.vstack([of_pairs, 30 * np.ones(len(e)), 30 * (e * ratio)])
-    w, _ = nnls(kernel, np.r_[s * m, 30, 30], maxiter=10_000)
+    # times 30 each known sum counts, squared, as 900 pairs: it holds nearly exactly
+    known = 30
+    kernel = np.vstack([of_pairs, known * np.ones(len(e)), known * (e * ratio)])
+    w, _ = nnls(kernel, np.r_[s * m, known, known], maxiter=10_000)
     return e[w > 0], w[w > 0] / w.sum()
 
 # %% ../../nbs/course/57_planning.ipynb #7c4f578c

@@ -57,25 +57,37 @@ def spread(fit, columns, X):
     return np.sqrt(np.maximum(np.concatenate(variances), 0))
 
 
-def _spread_of_classes(selection, X):
-    """Compute a root of the covariance of the K linear predictors of each row of X,
-    (m, N), by p̄₂: (m, K, d), for d = K - 1 contrasts of the classes.
+def _turn_of_features(columns):
+    """Return t, (n, N), which leads from N features to the n columns of A, of one
+    class: columns, a `Columns` of K classes, has it for all d = K - 1 contrasts.
 
-    A row's predictors are basis @ s, for the d numbers s that the fit predicts; so the
-    root is basis, (K, d), times the root of the covariance of s, (m, d, d).
+    By `in_classes` their `turn` has a block t_ij basis', (d, K), for each column i and
+    feature j, and d rows of intercepts at the end. So t_ij is the first entry of its
+    block over that of the basis.
+    """
+    K, d = columns.basis.shape
+    of_columns = columns.turn[:-d]
+    first_entries = of_columns[::d, ::K]  # of each block
+    return first_entries / columns.basis[0, 0]
+
+
+def _spread_of_classes(selection, X):
+    """Compute the spread of the K linear predictors of each row of X, (m, N), by p̄₂, as
+    a root R, (m, K, d), of their covariance R R', for d = K - 1 contrasts of classes.
+
+    A row's predictors are basis @ s: the basis, (K, d), times the d numbers s that the
+    fit predicts. So R is the basis times a root of the covariance of s, (m, d, d).
     """
     columns = selection.question.columns
     K, d = columns.basis.shape
-    # `turn` is kron(t, basis'), with d rows of intercepts below: `in_classes`. Here t,
-    # (n, N), is needed, from features to columns of A: block (i, j) is t_ij basis', so
-    # that its first entry is t_ij basis[0, 0]
-    turn = columns.turn[:-d:d, ::K] / columns.basis[0, 0]  # t
+    turn = _turn_of_features(columns)
     unit = columns.unit[::K]  # a feature's K coefficients have one unit
     blocks = []
     for rows in _row_slices(X):
-        blocks.append(((X[rows] - columns.center) * unit) @ turn.T)
+        standardized = (X[rows] - columns.center) * unit
+        blocks.append(standardized @ turn.T)
     with_intercept = np.c_[np.concatenate(blocks), np.ones(len(X))]
-    covariances = score_covariances(p2(selection.fit), with_intercept, d)  # (m, d, d)
+    covariances = score_covariances(p2(selection.fit), with_intercept, d)
     return columns.basis @ root_of(covariances)
 
 
