@@ -51,6 +51,27 @@ class Diagonals(NamedTuple):
     t: np.ndarray  # 1 - Q_hat_2u chi_u, computed as a sum (`row-share`)
     others_u: np.ndarray  # variance of u_mu without row mu's own noise
 
+
+class _OneSet(NamedTuple):
+    """The answer for the coefficients of one set, S or R, (n,) each."""
+
+    chi: np.ndarray  # response of x to a field
+    var: np.ndarray  # variance of x across resamples
+    Q_hat: np.ndarray  # of the message to the prior: precision,
+    h: np.ndarray  # field,
+    chi_hat: np.ndarray  # and noise of the field
+
+
+def _join_sets(S, on_S, on_R):
+    """Join the answers for S, (N,) bool, and for R, all others, in one of all, (N,)."""
+    joined = []
+    for of_S, of_R in zip(on_S, on_R):
+        values = np.empty(len(S))
+        values[S] = of_S
+        values[~S] = of_R
+        joined.append(values)
+    return _OneSet(*joined)
+
 # %% ../../nbs/course/33_coupling.ipynb #2e1aef97
 def answer_x(prior, solved):
     """Compute the moments of x, a `Moments`, and the message to the prior, a `Natural`;
@@ -61,53 +82,60 @@ def answer_x(prior, solved):
     (response D, mean r and its noise T). `solved` are `Diagonals`, the system solved.
     Each set has its own formulas, which lose no digits there.
     """
-    empty = np.empty_like(solved.x)
-    x = Moments(mean=solved.x, chi=empty, var=empty.copy())
-    to_prior = Natural(Q_hat=empty.copy(), h=empty.copy(), chi_hat=empty.copy())
-    _fill_moment_view(prior, solved, x, to_prior)
-    _fill_natural_view(prior, solved, x, to_prior)
-    return x, to_prior
+    on_S = _answer_on_S(prior, solved)
+    on_R = _answer_on_R(prior, solved)
+    both = _join_sets(prior.S, on_S, on_R)
+    x = Moments(mean=solved.x, chi=both.chi, var=both.var)
+    return x, Natural(both.Q_hat, both.h, both.chi_hat)
 
 
-def _fill_moment_view(prior, solved, x, to_prior):
-    """Fill in the entries of R in the moments x and in the message to the prior, in
-    place (`leave-one-out`). Nothing is divided by D, which may be 0:
+def _answer_on_R(prior, solved):
+    """Compute `_OneSet` for R, where the prior sent response D, mean r and noise T of
+    the mean (`leave-one-out`); D = 1 / Q_hat may be 0.
 
-        chi = D free,          var = T free^2 + D^2 others,
+    There x = r + D A'u. With s the diagonal of A' Sigma_u A, A'u falls by s for each
+    unit of r: so x follows its own r by free = 1 - D s. With others, the variance of
+    A'u without the coordinate's own noise,
+
+        chi = D free,          var = T free^2 + D^2 others.
+
+    The message is 1 / chi - 1 / D, x / chi - r / D and var / chi^2 - T / D^2, from
+    which D cancels:
+
         Q_hat_1 = s / free,    h_1 = (A'u + s r) / free,    chi_hat_1 = others / free^2
-
-    with s the diagonal of A' Sigma_u A, free = 1 - D s, and others the variance of A'u
-    without the coordinate's own noise.
     """
     R = ~prior.S
     D = prior.D[R]
     s = solved.s[R]
     free = solved.free[R]
     others = solved.others_x[R]
-    x.chi[R] = D * free
-    x.var[R] = prior.T[R] * free**2 + D**2 * others
-    to_prior.Q_hat[R] = s / free
-    to_prior.h[R] = (solved.Atu[R] + s * prior.r[R]) / free
-    to_prior.chi_hat[R] = others / free**2
+    return _OneSet(
+        chi=D * free,
+        var=prior.T[R] * free**2 + D**2 * others,
+        Q_hat=s / free,
+        h=(solved.Atu[R] + s * prior.r[R]) / free,
+        chi_hat=others / free**2,
+    )
 
 
-def _fill_natural_view(prior, solved, x, to_prior):
-    """Fill in the entries of S in the moments x and in the message to the prior, in
-    place (`received-on-S`). The plain quotient loses no digits:
+def _answer_on_S(prior, solved):
+    """Compute `_OneSet` for S, where the prior sent precision Q_hat, field h and noise
+    chi_hat of the field (`received-on-S`). With others, the variance of x without the
+    coordinate's own noise, the plain quotients lose no digits:
 
         chi = diag(Sigma_x),        var = chi^2 chi_hat + others,
         Q_hat_1 = 1 / chi - Q_hat,  h_1 = x / chi - h,  chi_hat_1 = others / chi^2
-
-    with others the variance of x without the coordinate's own noise.
     """
     S = prior.S
     chi = solved.chi_S
     others = solved.others_S
-    x.chi[S] = chi
-    x.var[S] = chi**2 * prior.chi_hat[S] + others
-    to_prior.Q_hat[S] = 1 / chi - prior.Q_hat[S]
-    to_prior.h[S] = solved.x[S] / chi - prior.h[S]
-    to_prior.chi_hat[S] = others / chi**2
+    return _OneSet(
+        chi=chi,
+        var=chi**2 * prior.chi_hat[S] + others,
+        Q_hat=1 / chi - prior.Q_hat[S],
+        h=solved.x[S] / chi - prior.h[S],
+        chi_hat=others / chi**2,
+    )
 
 # %% ../../nbs/course/33_coupling.ipynb #ffb62b83
 def answer_u(likelihood, solved):

@@ -791,21 +791,32 @@ class _Products(NamedTuple):
 
 
 def _multiply_functionals(A, prior, F):
-    """Compute the `_Products` of functionals F, (n, N), with the table A, (M, N), and
-    the prior's `Mixed` message to the coupling. F may also be the numbers of single
-    coefficients, (n,).
+    """Compute the `_Products` of n functionals F x of the coefficients x, (N,), with
+    the table A, (M, N).
+
+    F is (n, N), a row for each functional, or the numbers, (n,), of single coefficients
+    (`_multiply_coefficients`). `prior` is the `Mixed` message of the prior to the
+    coupling: S, (N,) bool, marks its coefficients in the natural view; of the others it
+    sends responses D and noises T, (N,), which are 0 on S. The products are
+
+        F_S = F on S,   F_D = F Di(D) A',   F_T = F Di(T) A',
+        own_D = F Di(D) F',   own_T = F Di(T) F'.
     """
     if F.ndim == 1:
         return _multiply_coefficients(A, prior, F)
-    # one pass over the table for both products, stacked: (2 n, N) A' is (2 n, M)
     n = len(F)
-    both = (A @ np.concatenate([F * prior.D, F * prior.T]).T).T
+    times_D = F * prior.D
+    times_T = F * prior.T
+    # stacked, (2 n, N), for one pass over the table; a table in chunks stands on the
+    # left of a product
+    stacked = np.concatenate([times_D, times_T])
+    with_rows = (A @ stacked.T).T
     return _Products(
         F_S=F[:, prior.S],
-        F_D=both[:n],
-        F_T=both[n:],
-        own_D=(F * prior.D) @ F.T,
-        own_T=(F * prior.T) @ F.T,
+        F_D=with_rows[:n],
+        F_T=with_rows[n:],
+        own_D=times_D @ F.T,
+        own_T=times_T @ F.T,
     )
 
 
@@ -824,37 +835,49 @@ def _multiply_coefficients(A, prior, i):
 # %% ../../nbs/workshop/densities.ipynb #65cafa1d
 def _covariances_wide(A, prior, likelihood, F):
     """Compute Cov(F x) across resamples and F Lambda_x^{-1} F', (n, n) each, by the
-    M x M form, for M < N. F are functionals (n, N), or numbers of coefficients (n,); A
-    is (M, N), and `prior` and `likelihood` are the `Mixed` and the `Natural` message to
-    the coupling.
+    M x M form, for M < N.
 
-    The coupling is linear in the fields h_S on S, the means r on R and the fields h_u
-    of the rows. With the derivatives L_S, (n, k), of F x by h_S and L_u, (n, M), by h_u
+    F are functionals (n, N), or numbers of coefficients (n,); A is (M, N). `prior` is
+    the `Mixed` message to the coupling: field h_S with noise chi_hat_S on the k
+    coefficients in S, mean r with noise T and response D on all others, R. `likelihood`
+    is the `Natural` one: fields h_u of the rows with noise chi_hat_u, (M,).
+
+    The coupling is linear in all these. With the derivatives L_S, (n, k), of F x by
+    h_S, and L_u, (n, M), by h_u
 
         F x = L_S h_S + L_u (h_u - A_R r) + F_R r.
 
-    So the noise of r enters by K = F_R - L_u A_R, and
+    So r enters by K = F_R - L_u A_R, and
 
         Cov(F x) = L_S Di(chi_hat_S) L_S' + L_u Di(chi_hat_u) L_u' + K Di(T) K',
         F Lambda_x^{-1} F' = L_S F_S' + K Di(D) F_R'.
 
-    Products with K, (n, N), are multiplied out into `_Products` and the `WideSystem`,
-    which are small: noise_R = A_R Di(T) A_R' is one of them.
+    K has N columns. So its products are multiplied out: with the `_Products` own_T =
+    F Di(T) F', F_T = F Di(T) A', own_D and F_D, the same with D, and the `WideSystem`'s
+    noise_R = A Di(T) A',
+
+        K Di(T) K' = own_T - L_u F_T' - F_T L_u' + L_u noise_R L_u',
+        K Di(D) F_R' = own_D - L_u F_D'.
+
+    Its inverses are Sigma_S, (k, k), and Sigma_u = Sigma_R - J B', (M, M), the response
+    of the pulls u, and J, (M, k), is -du/dh_S.
     """
     prior = at_most_2M(A, prior)
     wide = wide_matrices(A, prior, likelihood)
     products = _multiply_functionals(A, prior, F)
     F_S = products.F_S
     F_D = products.F_D
+    Sigma_u = wide.Sigma_R - wide.J @ wide.B.T
     L_S = F_S @ wide.Sigma_S - F_D @ wide.J
-    L_u = F_S @ wide.J.T + F_D @ (wide.Sigma_R - wide.J @ wide.B.T)
-    # across resamples: noise of h_S, of h_u - A_R r and of F_R r, and twice the
-    # covariance of the last two, which is negative
+    L_u = F_S @ wide.J.T + F_D @ Sigma_u
+    # noise of h_S, of h_u - A_R r, of F_R r, and the covariance of the last two, which
+    # enters twice
     from_S = (L_S * prior.chi_hat[prior.S]) @ L_S.T
     noise_u = np.diag(likelihood.chi_hat) + wide.noise_R
     cross = L_u @ products.F_T.T
     across = from_S + L_u @ noise_u @ L_u.T + products.own_T - cross - cross.T
-    return across, L_S @ F_S.T + products.own_D - L_u @ F_D.T
+    within = L_S @ F_S.T + products.own_D - L_u @ F_D.T
+    return across, within
 
 # %% ../../nbs/workshop/densities.ipynb #70ca5272
 def _covariances_tall(A, prior, likelihood, F):

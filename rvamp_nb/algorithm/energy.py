@@ -258,29 +258,39 @@ def _row_gains(problem, incoming, c):
 # %% ../../nbs/course/42_free_energy.ipynb #ee69b4ba
 def _factor_replicon(fit):
     """Compute R_1 of `factor-replicon`: by what factor the prior and the likelihood
-    pass on a small noise that two copies share beyond others.
+    pass on a small noise of their fields that two copies of the refits share.
 
-    With g the response of a coefficient or row in one resample, R_1 is Var(g) / E[g]^2.
-    Return two arrays: for the coefficients, (N,), where off S the factor is that for T,
-    Var(g) / (1 - rho)^2; and for the rows, (M,). Groups of columns are refused
-    (TypeError).
+    g is the response of a coefficient or row to its field in one resample. A shared
+    noise of variance 1 in the field becomes one of Var(g) in the answer, beyond what
+    the mean response passes on; chi = E[g]. A message gives the noise in its own units:
+
+        on S and for rows   chi_hat = var / chi^2,        so the factor Var(g) / chi^2,
+        off S               T = var / rho_bar^2,          so Var(g) / rho_bar^2,
+
+    with rho_bar = 1 - Q_hat chi. Return two arrays of factors, of the coefficients,
+    (N,), and of the rows, (M,). Groups of columns are refused (TypeError).
     """
     messages = messages_of(fit)
-    prior, _ = _inner_prior(fit.problem)
+    problem = fit.problem
+    prior, _ = _inner_prior(problem)
     if prior.column_groups:
         raise TypeError("a replicon is for single columns, not for groups of them")
-    mean, square = _column_gains(fit.problem, messages.to_prior)
-    scale = np.where(messages.from_prior.S, mean, fit.last.x.rho_bar)
-    of_x = np.maximum(square - mean**2, 0) / scale**2
-    row_gains = np.zeros((2, len(fit.problem.y)))  # means of g and of g^2
-    for c, weight in zip(*fit.problem.counts.nodes()):
-        if c > 0 and weight > 1e-14:  # a row that is not drawn has no response
-            at_count = np.array(_row_gains(fit.problem, messages.to_likelihood, c))
-            row_gains += weight * at_count
-    row_mean, row_square = row_gains
+    mean, square = _column_gains(problem, messages.to_prior)
+    variance = np.maximum(square - mean**2, 0)
+    divisor = np.where(messages.from_prior.S, mean, fit.last.x.rho_bar)
+    row_mean, row_square = _mean_row_gains(problem, messages.to_likelihood)
     row_variance = np.maximum(row_square - row_mean**2, 0)
-    # chi of rows that cannot be moved is kept above 0 (chapter 3.2)
-    return of_x, row_variance / fit.last.u.chi**2
+    # chi of rows that cannot be moved is kept above 0 (chapter 3.2), their E[g] is not
+    return variance / divisor**2, row_variance / fit.last.u.chi**2
+
+
+def _mean_row_gains(problem, incoming):
+    """Average g and g^2 of the rows over their counts, (2, M)."""
+    gains = np.zeros((2, len(problem.y)))
+    for c, weight in zip(*problem.counts.nodes()):
+        if c > 0 and weight > 1e-14:  # a row that is not drawn has no response
+            gains += weight * np.array(_row_gains(problem, incoming, c))
+    return gains
 
 
 def _column_gains(problem, incoming):

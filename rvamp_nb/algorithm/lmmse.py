@@ -245,39 +245,71 @@ def wide_matrices(A, prior, likelihood):
     return wide._replace(noise_R=mirrored(gathered.noise))
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000012
-def _pass_over_columns(
-    X, D, r, T, u, B, Sigma_S, chi_hat_S, outer, F=None, outer_square=None, Sigma_R=None
-):
-    """Compute what the second pass needs of a chunk X, (M, n), of columns a.
+class _SharedByColumns(NamedTuple):
+    """What every column of A needs in the second pass of the wide form.
 
-    D, r and T, (n,), are the prior's message there; u, (M,), the mean pulls; B, (M, k),
-    and Sigma_S, (k, k), those of `WideSystem`; chi_hat_S, (k,), the noise of S. `outer`
-    and F are the roots in `_WideNoise`, F if the lengths of F'a are not known yet;
-    their squares are for sparse tables (`_quadratic_forms`).
-
-    Return two lists, for `map_chunks`. For each column: a'u, the share of S in s, which
-    is (B'a)' Sigma_S (B'a), a'Cov(u) a (`noise-of-column`), and, if F is given, its
-    squared length in F'a. Sums: A x, (M,), and what T brings to the variance on S,
-    (k,).
+    The last three are None where they are not needed; they stand in the order in which
+    they become so.
     """
-    Atu = X.T @ u
-    noise = _quadratic_forms(X, outer, outer_square)
-    from_S = np.empty(X.shape[1])
-    noise_S = np.empty_like(noise)
-    var_S = np.zeros(len(Sigma_S))
+
+    u: np.ndarray  # (M,), mean pulls
+    B: np.ndarray  # (M, k), Sigma_R A_S of the `WideSystem`
+    Sigma_S: np.ndarray  # (k, k), response of the k coefficients in S
+    chi_hat_S: np.ndarray  # (k,), their noise
+    outer: np.ndarray  # (M, M), triangular root of u's covariance without S's noise
+    F: np.ndarray = (
+        None  # (M, M), triangular root of Sigma_R: for unknown lengths of F'a
+    )
+    outer_square: np.ndarray = None  # (M, M), outer outer', for a sparse table
+    Sigma_R: np.ndarray = None  # (M, M), F F', for a sparse table
+
+
+class _ProductsWithS(NamedTuple):
+    """What the k coefficients in S bring to n columns a, and what these bring to S."""
+
+    form: np.ndarray  # (n,), (B'a)' Sigma_S (B'a), which S takes from a' Sigma_R a
+    noise: np.ndarray  # (n,), of S in a'u: sum_j chi_hat_j (Sigma_S B'a)_j^2
+    var_S: np.ndarray  # (k,), sum of T (Sigma_S B'a)^2 over the columns, on S
+
+
+def _multiply_with_S(X, T, shared):
+    """Compute the `_ProductsWithS` of a chunk X, (M, n), of columns a with the noises
+    T, (n,); `shared` is `_SharedByColumns`.
+    """
+    form = np.empty(X.shape[1])
+    noise = np.empty(X.shape[1])
+    var_S = np.zeros(len(shared.Sigma_S))
     # panel by panel: the products with B' and Sigma_S need not fit in memory
     for j, panel in _cut_panels(X):
-        on_S = B.T @ panel
-        response_S = Sigma_S @ on_S  # of x_S to each column
+        on_S = shared.B.T @ panel
+        response_S = shared.Sigma_S @ on_S  # of x_S to each column
         squares = response_S**2
-        from_S[j] = np.einsum("ij,ij->j", on_S, response_S)
-        noise_S[j] = chi_hat_S @ squares
+        form[j] = np.einsum("ij,ij->j", on_S, response_S)  # dots of their columns
+        noise[j] = shared.chi_hat_S @ squares
         var_S += squares @ T[j]
-    of_columns = [Atu, from_S, noise + noise_S]
-    if F is not None:
-        of_columns.append(_quadratic_forms(X, F, Sigma_R))
+    return _ProductsWithS(form, noise, var_S)
+
+
+def _pass_over_columns(X, D, r, T, shared):
+    """Compute what the second pass needs of a chunk X, (M, n), of columns a.
+
+    D, r and T, (n,), are the response, mean and noise that the prior sends of these
+    columns' coefficients; `shared` is `_SharedByColumns`.
+
+    Return two lists of arrays, as `map_chunks` asks. The first has numbers of each
+    column, (n,) each: the fields of `_OfColumns`, without the lengths if they are
+    known. The second has sums over the columns: A x, (M,), with the means
+    x = r + D a'u, and what T brings to the variances on S, (k,).
+    """
+    Atu = X.T @ shared.u
+    with_S = _multiply_with_S(X, T, shared)
+    noise = _quadratic_forms(X, shared.outer, shared.outer_square)
+    noise_S = with_S.noise.astype(noise.dtype)  # in 32 bits, if the table is
+    of_columns = [Atu, with_S.form, noise + noise_S]
+    if shared.F is not None:
+        of_columns.append(_quadratic_forms(X, shared.F, shared.Sigma_R))
     x = r + D * Atu
-    return of_columns, [X @ x, var_S]
+    return of_columns, [X @ x, with_S.var_S]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000040
 def _sum_over_others(X, variances):
@@ -333,36 +365,47 @@ def _sum_anew(A, weights, vectors, few, rows=False):
 def _row_moments_wide(prior, likelihood, wide, noise, chi):
     """Compute two numbers for each row mu, (M,) each: the share t = 1 - Q_hat chi of
     the row in its own prediction, and the variance of its pull u_mu across resamples
-    without the row's own noise. chi, (M,), is the diagonal of Sigma_u.
+    without the row's own noise.
 
-    H and Sigma_R, (M, M), B and J, (M, k), are in the `WideSystem`. Since Sigma_R
-    (Di(Q_hat) + H) = I and Sigma_u = Sigma_R - J B', without cancellation (`row-share`)
+    `prior` (`Mixed`) and `likelihood` (`Natural`, with Q_hat and chi_hat, (M,)) are the
+    messages; the `WideSystem` has H and Sigma_R, (M, M), B and J, (M, k); chi, (M,), is
+    the diagonal of Sigma_u. Since Sigma_R (Di(Q_hat) + H) = I and
+    Sigma_u = Sigma_R - J B', without cancellation (`row-share`)
 
         t = diag(Sigma_R H) + Q_hat diag(J B').
 
-    Three noises make up the variance: of R, of the rows and of S. The root `outer`,
-    (M, M), of `_WideNoise` has the first two, of which the own part is subtracted:
+    Three noises make up the variance: of the coefficients in R, of the rows and of S.
+    The root `outer`, (M, M), of `_WideNoise` has the first two, of which the own part
+    is subtracted; chi_hat_S, (k,), is the third:
 
         diag(outer outer') - chi^2 chi_hat + J^2 chi_hat_S.
 
-    For rows where that difference loses digits, R's noise and that of each other row
-    are summed in its place.
+    For rows where that difference loses digits, `_sum_row_noise` gives it.
     """
     J = wide.J
     chi_hat = likelihood.chi_hat
     outer = noise.outer
     others, few = _subtract_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
     if len(few):
-        response = wide.Sigma_R[:, few] - J @ wide.B[few].T  # Sigma_u of these rows
-        response[few, range(len(few))] = 0  # without a row's response to itself
-        F_few = noise.F[few]
-        noise_F = dsymm(1.0, noise.noise_R, F_few.T, lower=1)  # noise_R F'
-        # of the other rows, and of R
-        others[few] = chi_hat @ response**2 + row_dots(noise_F.T, F_few)
+        others[few] = _sum_row_noise(wide, noise, chi_hat, few)
     # row_dots needs H whole, of which there is the lower triangle
     t_R = row_dots(wide.Sigma_R, mirrored(wide.H))
     t = t_R + likelihood.Q_hat * row_dots(J, wide.B)
     return t, others + J**2 @ prior.chi_hat[prior.S]
+
+
+def _sum_row_noise(wide, noise, chi_hat, few):
+    """Sum the noise of R and of all other rows in the pulls of a few rows, (n,), whose
+    numbers are `few`. chi_hat, (M,), is the rows' noise, and the response of pulls to
+    rows is Sigma_u = Sigma_R - J B'. A difference would leave too few digits.
+    """
+    response = wide.Sigma_R[:, few] - wide.J @ wide.B[few].T
+    response[few, range(len(few))] = 0  # without a row's response to itself
+    F_few = noise.F[few]
+    # BLAS reads noise_R by its lower triangle
+    noise_F = dsymm(1.0, noise.noise_R, F_few.T, lower=1)  # noise_R F'
+    # of the other rows, and of R
+    return chi_hat @ response**2 + row_dots(noise_F.T, F_few)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000013
 def _others_noise_wide(A, prior, likelihood, wide, s, p):
@@ -430,33 +473,54 @@ class _ColumnPass(NamedTuple):
     var_S: np.ndarray  # (k,), what R's noise brings to the variances on S
 
 
+class _OfColumns(NamedTuple):
+    """Numbers of the columns a of A as the second pass reads them, (N,) each."""
+
+    Atu: np.ndarray  # a'u
+    form_S: np.ndarray  # (B'a)' Sigma_S (B'a), what S takes from a' Sigma_R a
+    p: np.ndarray  # a' Cov(u) a
+    lengths: np.ndarray = None  # a' Sigma_R a, squared lengths of F'a, if asked for
+
+
 def _second_pass(A, prior, wide, noise, u):
     """Read the columns a_i of A, (M, N), a second time, now that their response is
     known; return the `_ColumnPass`.
 
-    u, (M,), are the mean pulls. `wide`, the `WideSystem`, has B, (M, k), and Sigma_S,
-    (k, k); `noise`, the `_WideNoise`, has the roots F and `outer`, (M, M). With chi_hat
-    of the k coefficients j in S (`form-of-column`, `noise-of-column`)
+    `prior` is the `Mixed` message, `wide` the `WideSystem`, `noise` the `_WideNoise`,
+    and u, (M,), are the mean pulls. With Sigma_R = F F', and chi_hat of the
+    coefficients j in S (`form-of-column`, `noise-of-column`)
 
         s_i = (F'a_i)'(F'a_i) - (B'a_i)' Sigma_S (B'a_i),
         p_i = (outer'a_i)'(outer'a_i) + sum_j chi_hat_j (Sigma_S B'a_i)_j^2.
 
-    The lengths of F'a_i are known if A has been swept for its noise. If not, as of a
-    sparse table, `_pass_over_columns` receives F and returns them, too.
+    The squared lengths of F'a_i are known if A has been swept for its noise; otherwise
+    they are computed here.
     """
-    # what each chunk needs, in the order of the arguments of _pass_over_columns
-    of_columns = prior.D, prior.r, prior.T
-    shared = [u, wide.B, wide.Sigma_S, prior.chi_hat[prior.S], noise.outer]
+    shared = _SharedByColumns(
+        u=u,
+        B=wide.B,
+        Sigma_S=wide.Sigma_S,
+        chi_hat_S=prior.chi_hat[prior.S],
+        outer=noise.outer,
+    )
     if noise.lengths is None:
-        shared.append(noise.F)
-    if _is_sparse(A):
-        shared += [noise.outer @ noise.outer.T, wide.Sigma_R]
-    lists, (Ax, var_S) = map_chunks(A, _pass_over_columns, of_columns, shared)
-    Atu, from_S, p = lists[:3]
+        shared = shared._replace(F=noise.F)
+    if _is_sparse(A):  # its lengths are never known: a sweep is for arrays
+        outer_square = noise.outer @ noise.outer.T
+        shared = shared._replace(outer_square=outer_square, Sigma_R=wide.Sigma_R)
+
+    def work(X, D, r, T, *arrays):
+        return _pass_over_columns(X, D, r, T, _SharedByColumns(*arrays))
+
+    # map_chunks converts arrays, so it receives those that are needed, one by one
+    needed = [values for values in shared if values is not None]
+    lists, (Ax, var_S) = map_chunks(A, work, (prior.D, prior.r, prior.T), needed)
+    of_columns = _OfColumns(*lists)
     lengths = noise.lengths
     if lengths is None:
-        lengths = lists[3]
-    return _ColumnPass(Atu, lengths - from_S, p, Ax, var_S)
+        lengths = of_columns.lengths
+    s = lengths - of_columns.form_S
+    return _ColumnPass(of_columns.Atu, s, of_columns.p, Ax, var_S)
 
 
 def _solve_wide(A, prior, likelihood, gathered=None):
@@ -544,26 +608,31 @@ def _invert_scaled(C, prior, least=0.0):
     return _ScaledSystem(inverse, F, W)
 
 
-def _pass_over_rows(X, Q_u, h_u, weights, x, F_W, Sigma_x=None):
-    """Compute what the second pass needs of a chunk X, (m, N), of rows a.
+def _pass_over_rows(X, Q, h, weights, x, F_W):
+    """Compute what the second pass needs of a chunk X, (m, N), of rows a, not sparse.
 
-    Q_u and h_u, (m,), are the rows' message, and `weights` their noise chi_hat / Q^2;
-    x, (N,), is the mean. F_W, (N, N), is a root of Sigma_x, which is given where the
-    table is sparse: then the noise is known from the first pass.
+    Q and h, (m,), are the rows' message, and `weights`, (m,), are chi_hat / Q^2 with
+    their noise chi_hat; x, (N,), is the mean, and F_W, (N, N), a lower triangular root
+    of Sigma_x.
 
-    Return two lists, for `map_chunks`. For each row: a'Sigma_x a, a'x and u. To add:
-    A'u, (N,), and, where the table is not sparse, the rows' noise in the coordinates of
-    F_W, (N, N) by its lower triangle.
+    Return two lists of arrays, as `map_chunks` asks. For each row, (m,) each: the form
+    a'Sigma_x a, the prediction a'x and the pull u = (h - a'x) / Q. To add: A'u, (N,),
+    and the rows' noise F_W' A' Di(weights) A F_W, (N, N), by its lower triangle.
     """
     Ax = X @ x
-    u = (h_u - Ax) / Q_u
-    sums = [X.T @ u]
-    if Sigma_x is None:
-        forms, noise = _sweep_columns(F_W, X.T, weights)
-        sums.append(noise)
-    else:
-        forms = _quadratic_forms(X.T, F_W, Sigma_x)
-    return [forms, Ax, u], sums
+    u = (h - Ax) / Q
+    forms, noise = _sweep_columns(F_W, X.T, weights)
+    return [forms, Ax, u], [X.T @ u, noise]
+
+
+def _pass_over_sparse_rows(X, Q, h, x, F_W, Sigma_x):
+    """Compute the same of a chunk X of sparse rows, but for their noise, which the
+    first pass has summed: F_W' a would be dense. Sigma_x, (N, N), is F_W F_W'.
+    """
+    Ax = X @ x
+    u = (h - Ax) / Q
+    forms = _quadratic_forms(X.T, F_W, Sigma_x)
+    return [forms, Ax, u], [X.T @ u]
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000042
 def _others_noise_tall(C, F_W, prior, noise_rows, W):
@@ -578,28 +647,40 @@ def _others_noise_tall(C, F_W, prior, noise_rows, W):
 
 
 def _row_noise_tall(A, prior, likelihood, F_W, W, t, var_Ax):
-    """Compute the variance of u_mu without row mu's own noise, (M,):
+    """Compute the variance of the pull u_mu of each row without the row's own noise,
+    (M,):
 
-        (var_Ax - t^2 chi_hat) / Q_hat^2,
+        (var_Ax - t^2 chi_hat) / Q_hat^2.
 
-    where var_Ax, (M,), are the variances of the predictions A x, and t, (M,), is the
-    share that a prediction owes to its own row. Where that difference loses digits the
-    noise of all other rows and of the coefficients is summed.
+    A is (M, N); `prior` (`Mixed`) and `likelihood` (`Natural`, with Q_hat and chi_hat,
+    (M,)) are the messages. var_Ax, (M,), are the variances of the predictions A x, and
+    t, (M,), is the share that a prediction owes to its own row. F_W = Di(W) F, (N, N),
+    is a root of Sigma_x, with the scale W, (N,), of the `_ScaledSystem`.
 
-    F_W = Di(W) F, (N, N), is a root of Sigma_x, with F and the scale W, (N,), of the
-    `_ScaledSystem`: W is 1 on S, and W^2 is D on R.
+    For rows where that difference loses digits, `_sum_prediction_noise` gives it.
+    """
+    own_noise = t**2 * likelihood.chi_hat
+    others, few = _subtract_own(var_Ax, own_noise, 2 * A.shape[1])
+    if len(few):
+        others[few] = _sum_prediction_noise(A, prior, likelihood, F_W, W, few)
+    return others / likelihood.Q_hat**2
+
+
+def _sum_prediction_noise(A, prior, likelihood, F_W, W, few):
+    """Sum the noise of the coefficients and of all other rows in the predictions a'x of
+    a few rows a, (n,), whose numbers are `few`; arguments are those of
+    `_row_noise_tall`.
     """
     S = prior.S
+    response = F_W @ (F_W.T @ A[few].T)  # (N, n), Sigma_x a for each of these rows
     weights = likelihood.chi_hat / likelihood.Q_hat**2
-    others, few = _subtract_own(var_Ax, t**2 * likelihood.chi_hat, 2 * A.shape[1])
-    if len(few):  # rows that lose digits
-        response = F_W @ (F_W.T @ A[few].T)  # Sigma_x a, for each of these rows a
-        others[few] = _sum_anew(A, weights, response, few, rows=True)
-        # a prior's message moves x by its h on S, but by its mean r = D h on R
-        scale = np.where(S, 1, W**2)
-        slopes = response / scale[:, None]  # d(Ax)/dh on S, d(Ax)/dr on R
-        others[few] += np.where(S, prior.chi_hat, prior.T) @ slopes**2
-    return others / likelihood.Q_hat**2
+    from_rows = _sum_anew(A, weights, response, few, rows=True)
+    # x answers to a field h by Sigma_x. The prior sends h, with noise chi_hat, on S; on
+    # R it sends the mean r = D h, with noise T, so there the response is divided by
+    # D = W^2
+    to_sent = response / np.where(S, 1, W**2)[:, None]
+    from_prior = np.where(S, prior.chi_hat, prior.T) @ to_sent**2
+    return from_rows + from_prior
 
 # %% ../../nbs/workshop/lmmse.ipynb #11c565a3
 class _TallSums(NamedTuple):
@@ -647,28 +728,30 @@ def _sum_rows(A, prior, likelihood):
     return _TallSums(*sums)
 
 
-def _second_row_pass(A, likelihood, system, F_W, x, noise):
-    """Read the rows a of A, (M, N), a second time, now that x is known; return the
-    `_RowPass`: the forms a'Sigma_x a, the predictions A x, the pulls u and A'u, and the
-    rows' noise in the coordinates of F_W, lower triangle of F_W' . F_W.
+def _second_row_pass(A, likelihood, system, F_W, x, sparse_noise):
+    """Read the rows a of A, (M, N), a second time, now that the mean x, (N,), and the
+    response Sigma_x, (N, N), of the coefficients are known; return the `_RowPass`.
 
-    The response of the coefficients, Sigma_x (N, N), is that of the `_ScaledSystem`
-    `system`, and F_W F_W', with the root F_W, (N, N). x, (N,), is the mean. noise,
-    (N, N), is the rows' noise A' Di(chi_hat / Q_hat^2) A of a sparse table, from the
-    first pass; of others it is None, and comes from this one.
+    `likelihood` is the rows' `Natural` message, `system` the `_ScaledSystem`, and F_W,
+    (N, N), the lower triangular root of its Sigma_x.
+
+    The rows' noise, A' Di(chi_hat / Q_hat^2) A, is wanted in the coordinates of F_W, as
+    F_W' A' Di(chi_hat / Q_hat^2) A F_W. Where A is dense it is summed in this pass in
+    these coordinates, with fewer rounding errors. Where A is sparse that would need the
+    dense A F_W: so the first pass has summed it, `sparse_noise`, (N, N), and it is
+    turned here.
     """
     Q, h, chi_hat = likelihood
-    of_rows = Q, h, chi_hat / Q**2
-    shared = [x, F_W]
     if _is_sparse(A):
-        shared.append(system.Sigma_x())
-    # the sums are A'u and, of a table that is not sparse, the noise
-    (forms, Ax, u), sums = map_chunks(A, _pass_over_rows, of_rows, shared)
-    if noise is None:
-        noise = sums[1]
+        shared = x, F_W, system.Sigma_x()
+        (forms, Ax, u), sums = map_chunks(A, _pass_over_sparse_rows, (Q, h), shared)
+        (Atu,) = sums
+        noise = _conjugate(F_W, sparse_noise)
     else:
-        noise = _conjugate(F_W, noise)
-    return _RowPass(forms, Ax, u, sums[0], noise)
+        of_rows = Q, h, chi_hat / Q**2
+        (forms, Ax, u), sums = map_chunks(A, _pass_over_rows, of_rows, (x, F_W))
+        Atu, noise = sums
+    return _RowPass(forms=forms, Ax=Ax, u=u, Atu=Atu, noise=noise)
 
 
 def _row_lengths(A, F):

@@ -71,29 +71,52 @@ def message_to_coupling(x, incoming, data_precision):
     `Natural` message that it received. Return also a ridge (N,) for coefficients that
     data and prior leave undetermined, and the number of variances that were set to 0.
 
-    S, the coefficients in the natural view, are those with rho > 1/2, whose own
-    precision is the smaller part, and loose ones: their D is above 100 in units of the
-    precision of their column, data_precision (N,). In the moment view the coupling
-    would lose the digits of a loose one.
+    In x, rho = Q_hat chi is the share of the received precision Q_hat in that of both
+    together, and rho_bar = 1 - rho. The message has two views: on a set S precision,
+    field and its noise chi_hat; elsewhere response D, mean and its noise T. S are the
+    coefficients with rho > 1/2, whose own precision is the smaller part, and loose ones
+    (`_find_loose`). data_precision, (N,), is about that of the columns.
     """
-    in_units = data_precision / (x.rho_bar * incoming.Q_hat)
-    D_in_units = x.rho * in_units
-    # below 1e-3 the natural view, which divides by rho, would lose more
-    is_loose = (x.rho > 1e-3) & (D_in_units > 100)
+    is_loose = _find_loose(x, incoming, data_precision)
     S = (x.rho > 0.5) | is_loose
     sent = mixed_extrinsic(x, incoming, S)
-    # both variances are differences, with rounding errors of 1e-13 of what is
-    # subtracted; a negative one beyond these is counted
-    divisor = np.where(S, 1, x.rho_bar)
-    n_clipped = np.count_nonzero(sent.chi_hat < -1e-13 * incoming.chi_hat)
-    n_clipped += np.count_nonzero(sent.T < -1e-13 * x.var / divisor**2)
-    message = sent._replace(
-        chi_hat=np.maximum(sent.chi_hat, 0.0), T=np.maximum(sent.T, 0.0)
-    )
+    message, n_clipped = _clip_variances(sent, x, incoming)
     # copies to all digits share their coefficient by this ridge; others change in the
     # eleventh digit
     ridge = np.where(is_loose, 1e-11 * data_precision, 0.0)
     return message, ridge, n_clipped
+
+
+def _find_loose(x, incoming, data_precision):
+    """Mark loose coefficients, (N,) bool, whose prior hardly holds them: the response
+    D = rho / (rho_bar Q_hat) that it sends is above 100 / data_precision. In the moment
+    view the coupling would lose the digits of these. Arguments are those of
+    `message_to_coupling`.
+    """
+    in_units = data_precision / (x.rho_bar * incoming.Q_hat)
+    D_in_units = x.rho * in_units  # D data_precision
+    # below 1e-3 the natural view, which divides by rho, would lose more
+    can_divide = x.rho > 1e-3
+    return can_divide & (D_in_units > 100)
+
+
+def _clip_variances(sent, x, incoming):
+    """Set negative variances chi_hat and T of the prior's message, `Mixed`, to 0;
+    return the message, and how many were negative by more than rounding.
+
+    By `mixed_extrinsic` both are differences: chi_hat on S is that of the moments minus
+    the incoming one, and T off S is var / rho_bar^2 minus what came in. Their rounding
+    errors are 1e-13 of what stands in the difference.
+    """
+    divisor = np.where(sent.S, 1, x.rho_bar)  # on S, where T is 0, rho_bar may be
+    least_chi_hat = -1e-13 * incoming.chi_hat
+    least_T = -1e-13 * x.var / divisor**2
+    n_clipped = np.count_nonzero(sent.chi_hat < least_chi_hat)
+    n_clipped += np.count_nonzero(sent.T < least_T)
+    clipped = sent._replace(
+        chi_hat=np.maximum(sent.chi_hat, 0.0), T=np.maximum(sent.T, 0.0)
+    )
+    return clipped, n_clipped
 
 # %% ../../nbs/workshop/step.ipynb #12000201
 def _pooled(prior, values):

@@ -408,8 +408,8 @@ FORMULAS = [
         "33_coupling",
         "2e1aef97",
         "others' noise is divided once",
-        "chi_hat[R] = others / free**2",
-        "chi_hat[R] = others / free",
+        "chi_hat=others / free**2",
+        "chi_hat=others / free",
     ),
     Mutation(
         "33_coupling",

@@ -506,8 +506,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/coupling.py",
         "a coefficient receives its own mean in its field",
-        "to_prior.h[R] = (solved.Atu[R] + s * prior.r[R]) / free",
-        "to_prior.h[R] = solved.Atu[R] / free",
+        "h=(solved.Atu[R] + s * prior.r[R]) / free,",
+        "h=solved.Atu[R] / free,",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
@@ -1599,7 +1599,7 @@ SABOTAGES = [
         "algorithm/energy.py",
         "rows that cannot be moved have a response of their own in the radius",
         "/ fit.last.u.chi**2",
-        "/ np.where(mean > 0, mean, 1) ** 2",
+        "/ np.where(row_mean > 0, row_mean, 1) ** 2",
         "tests/algorithm/test_free_energy.py::test_rows_whose_pull_is_clipped_in_nearly_every"
         "_resample_do_not_blow_up",
     ),
