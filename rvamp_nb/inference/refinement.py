@@ -440,9 +440,9 @@ class _RefitMoments(NamedTuple):
 
 
 def _refit_moments(levels, analytic_var):
-    """Estimate the `_RefitMoments` of coefficients x across resamples, from three levels of
-    resamples, sparse (n_1, n) to (n_3, n), few first. analytic_var, (n,), is rVAMP's
-    variance.
+    """Estimate the `_RefitMoments` of coefficients x across resamples, from three
+    levels of resamples, sparse (n_1, n) to (n_3, n), few first. analytic_var, (n,), is
+    rVAMP's variance.
 
     `level_mean` wants values with a variance that is known roughly. So it averages
 
@@ -492,9 +492,9 @@ def _refit_moments(levels, analytic_var):
 
 
 def _moments_of_columns(samples):
-    """Return the `_RefitMoments` of the n columns of `_levels_of`: by resamples, or rVAMP's
-    where fewer than `FEW_SEEN` settled resamples select the column. Without an answer
-    of rVAMP all moments are by resamples.
+    """Return the `_RefitMoments` of the n columns of `_levels_of`: by resamples, or
+    rVAMP's where fewer than `FEW_SEEN` settled resamples select the column. Without an
+    answer of rVAMP all moments are by resamples.
 
     By how much rVAMP's moments are off is not known. Their size stands in the place of
     their errors: an error of 100 %.
