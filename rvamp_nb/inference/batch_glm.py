@@ -608,27 +608,45 @@ class _Optimality(NamedTuple):
 
 
 def _check_optimality(p, w, z, f, used, most=20):
-    """Check the optimality conditions of all columns of a `_Many`; return `_Optimality`
-    with at most `most` violators in each of the b refits.
+    """Check the optimality conditions of b refits on all N columns; return their
+    `_Optimality`, with at most `most` violators in each refit.
 
-    The refits were solved on the columns numbered w, (n,): z, (b, n), are their
-    coefficients, `used`, (b, n), those that may differ from 0, and f, (b, M), the
-    predictions. A used column must pull exactly as hard as its penalty, any other one
-    no harder.
+    With the penalty t |z| + k z^2 / 2 and the pull of a column, minus the slope of the
+    loss by its coefficient z, the conditions are
+
+        pull = k z + t sign(z)  for a column in use,
+        |pull| - t <= 0         for any other; this is its excess.
+
+    Parameters
+    ----------
+    p : _Many
+        The refits, on all columns.
+    w : (n,) array
+        Numbers of the columns on which they were solved.
+    z, used : (b, n) arrays
+        The coefficients of these columns, and whether they are in use.
+    f : (b, M) array
+        The predictions.
+    most : int
+        Violators of a refit, at most.
     """
     pull = -p.loss.slope(p.y, f, p.counts) @ p.X.T
+    # the pairs in use: refit, and number of the column; arrays of one entry a pair
     refits, places = np.nonzero(used)
-    face = refits, w[places]
-    z = z[refits, places]
-    t = p.t[face]
+    in_use = refits, w[places]
+    z_in_use = z[refits, places]
+    t = p.t[in_use]
+    force = p.force[refits]
     rounding = 1e-13 * p.force
-    violators, excess = _add_violators(p, pull, face, rounding, most)
-    # a column that nearly ties with its penalty might be in another minimum
+    # of the other columns: those to let in, and the largest excess of each refit, (b,)
+    violators, excess = _add_violators(p, pull, in_use, rounding, most)
+    # a column that nearly ties with its penalty, to 1e-8, might be in another minimum
     nearly_ties = excess >= -1e-8 * p.t.max(1, initial=0) - rounding
-    violation = np.abs(pull[face] - p.k[face] * z - t * np.sign(z))
+    violation = np.abs(pull[in_use] - p.k[in_use] * z_in_use - t * np.sign(z_in_use))
     # the largest of each refit, relative to its penalty or, without one, its forces
     gap = np.zeros(len(f))
-    np.maximum.at(gap, refits, violation / np.maximum(t + p.force[refits], 1e-300))
+    np.maximum.at(gap, refits, violation / np.maximum(t + force, 1e-300))
+    # rounding is far below 1e-10 of a penalty, and what matters far above
     is_met = ~nearly_ties & (gap <= 1e-10)
     return _Optimality(violators, is_met, np.fmax(gap, excess / p.force))
 

@@ -432,10 +432,17 @@ FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are
 # five of the tables; half (1): 89 and 86 %; twice: 96.1 and 94.9 %
 
 
+class _RefitMoments(NamedTuple):
+    """Means and variances of n coefficients across resamples."""
+
+    values: np.ndarray  # (2, n): means, and variances
+    errors: np.ndarray  # (2, n): their standard errors
+
+
 def _refit_moments(levels, analytic_var):
-    """Estimate means and variances of coefficients x across resamples, (2, n), and
-    their standard errors, (2, n), from three levels of resamples, sparse (n_1, n) to
-    (n_3, n), few first. analytic_var, (n,), is rVAMP's variance.
+    """Estimate the `_RefitMoments` of coefficients x across resamples, from three
+    levels of resamples, sparse (n_1, n) to (n_3, n), few first. analytic_var, (n,), is
+    rVAMP's variance.
 
     `level_mean` wants values with a variance that is known roughly. So it averages
 
@@ -469,28 +476,33 @@ def _refit_moments(levels, analytic_var):
     ones = np.ones(len(scale))
     mean = level_mean(few, settled, exact, ones, standardise)
     square = level_mean(few, settled, exact, ones, standardise_squares)
-    # all in units of the scale, until the end
+    # variance and errors are in units of the scale, until the end
     var = square.value * square_sd - mean.value**2
-    errors = np.sqrt([mean.square_error, square.square_error * square_var])
     # noise may leave a variance below 0: then that of settled resamples alone
     var = np.where(var > 0, var, settled_var / scale**2)
+    errors = np.sqrt([mean.square_error, square.square_error * square_var])
     # the spread of few selections is itself uncertain: the 95 % interval is as wide as
     # by Student's t
     errors *= t.ppf(0.975, np.maximum(n_selected, FEW_SEEN) - 1) / ndtri(0.975)
     # back in the units of the coefficients
-    values = np.array([mean.value * scale + center, var * scale**2])
-    return values, errors * np.array([scale, scale**2])
+    return _RefitMoments(
+        values=np.array([mean.value * scale + center, var * scale**2]),
+        errors=errors * np.array([scale, scale**2]),
+    )
 
 
 def _moments_of_columns(samples):
-    """Return means and variances of the columns of `_levels_of`, (2, n), and their
-    errors, (2, n): by resamples, or rVAMP's where too few select the column.
-
-    rVAMP's moments are their own errors: what they are off by is not known. Without an
+    """Return the `_RefitMoments` of the n columns of `_levels_of`: by resamples, or
+    rVAMP's where fewer than `FEW_SEEN` settled resamples select the column. Without an
     answer of rVAMP all moments are by resamples.
+
+    By how much rVAMP's moments are off is not known. Their size stands in the place of
+    their errors: an error of 100 %.
     """
     columns, levels = _levels_of(samples)
-    values = samples.analytic[1:, columns]
+    # `samples.analytic`, (3, N), has rows for Π, mean and variance
+    _, mean, var = samples.analytic[:, columns]
+    values = np.array([mean, var])
     errors = np.abs(values)
     _, settled, _ = levels
     by_resamples = _count_stored(settled) >= FEW_SEEN
@@ -498,9 +510,10 @@ def _moments_of_columns(samples):
         by_resamples[:] = True
     if by_resamples.any():
         levels = [x[:, by_resamples] for x in levels]
-        moments = _refit_moments(levels, values[1, by_resamples])
-        values[:, by_resamples], errors[:, by_resamples] = moments
-    return values, errors
+        refitted = _refit_moments(levels, var[by_resamples])
+        values[:, by_resamples] = refitted.values
+        errors[:, by_resamples] = refitted.errors
+    return _RefitMoments(values, errors)
 
 
 # prices, in multiplications of a product of matrices
@@ -809,7 +822,9 @@ def _moments_of_all(samples, shares):
     errors = np.abs(samples.analytic)
     values[0, columns] = shares.Pi
     errors[0, columns] = np.sqrt(shares.square_error)
-    values[1:, columns], errors[1:, columns] = _moments_of_columns(samples)
+    moments = _moments_of_columns(samples)
+    values[1:, columns] = moments.values
+    errors[1:, columns] = moments.errors
     if samples.fit.prior.positive:  # differences of levels may leave a mean below 0
         values[1] = np.maximum(values[1], 0)
     return values, errors

@@ -299,26 +299,50 @@ def _hardest_pulls(A, U, positive):
     return A.map_chunks(of_columns)[0][0] if A.axis else hardest(A)
 
 
-def _refit_chunked(fit, counts, factor, start=None):
-    """Refit b resamples on a table in chunks; return sparse coefficients, (b, n),
-    intercept included.
+def _choose_inside(fit, thresholds, start):
+    """Return a mask of the columns, (n,), to read into memory first: those with a
+    threshold of 0, and those in which the start, (b, n) sparse, is not 0. Without a
+    start, they are those that the fit selects; all, if it has not converged.
+    """
+    inside = thresholds == 0
+    if start is not None:
+        inside[start.indices] = True
+    elif fit.converged:
+        inside[: len(fit.mean)] |= fit.Pi > NEGLIGIBLE
+    else:
+        inside[: len(fit.mean)] = True
+    return inside
 
-    A round reads some columns into memory, refits all resamples on these, and computes
-    in one pass over the table the pull of every column, its product with the weighted
-    residuals -c l'(y, f). A column that pulls harder than its penalty joins those in
-    memory for the next round; the refits are done where none does. The first columns
-    are those in which the start, (b, n) sparse, is not 0, or without one those that the
-    fit selects. counts are (b, M), factor, (b, n) or (b, 1), multiplies the penalties.
+
+def _refit_chunked(fit, counts, factor, start=None):
+    """Refit b resamples on a table in chunks, which is too large for memory; return
+    sparse coefficients, (b, n), intercept included.
+
+    A round
+
+    1. reads the columns that are `inside` into memory, and refits all resamples on
+       these, with all others at 0;
+    2. computes in one pass over the table the pull of every column, its product with
+       the weighted residuals -c l'(y, f), (b, M), of predictions f under counts c;
+    3. ends the refits, if no column outside pulls harder than its penalty: 0 is then
+       its coefficient also with all columns in memory. Else those that do come inside.
+
+    Parameters
+    ----------
+    fit : Fit
+        The fit whose problem is resampled.
+    counts : (b, M) array
+        How often each row is drawn.
+    factor : (b, n) or (b, 1) array
+        Multiplies the penalties.
+    start : (b, n) sparse array, optional
+        Coefficients nearby: the first columns are those in which it is not 0.
     """
     A = fit.problem.A
     y = fit.problem.y
     loss = fit.problem.likelihood
     thresholds, _ = penalty_terms(fit, slice(None))
-    inside = thresholds == 0
-    if start is not None:
-        inside[start.indices] = True
-    else:
-        inside[: len(fit.mean)] |= (fit.Pi > NEGLIGIBLE) | (not fit.converged)
+    inside = _choose_inside(fit, thresholds, start)
     factor = np.broadcast_to(factor, (len(counts), len(inside)))
     # the smallest penalty that any of the refits has, and rounding
     least_penalty = thresholds * factor.min(0) * (1 + 1e-7)
@@ -332,7 +356,8 @@ def _refit_chunked(fit, counts, factor, start=None):
         missed = ~inside & (pull > least_penalty)
         if not missed.any():
             break
-        # those that nearly violate their condition, too, are soon missed: fewer passes
+        # those that nearly pull as hard as their penalty would soon be missed: taken
+        # now, if there is memory for them, they save passes over the table
         nearly_missed = pull > ALMOST * least_penalty
         if len(A) * nearly_missed.sum() < MOST_HELD / 4:
             inside |= nearly_missed

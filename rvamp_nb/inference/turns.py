@@ -45,6 +45,10 @@ class Metric(NamedTuple):
     V: np.ndarray  # (M,): Q_hat_1u, under which the rows answer
     q: np.ndarray  # (M,): Q_hat_2u, the precision of what they send
 
+    def cast(self, convert):
+        """Return the `Metric` with `convert` applied to each of the four arrays."""
+        return Metric._make(map(convert, self))
+
 
 def rvamp_metric(fit, columns):
     """Return the `Metric` at the fixed point of a fit, for the columns numbered
@@ -152,41 +156,52 @@ class FrozenCoupling:
     dtype : float32 or float64, optional
         Of all products; by default chosen by the condition number.
     twin : FrozenCoupling, optional
-        One with the same A and dtype under another metric: its copies of A are shared.
+        Another coupling of the same table, under another metric. Its copies of A and of
+        A', of the same dtype, serve both: a second copy would double the memory.
     """
 
     def __init__(self, A, metric, dtype=None, twin=None):
-        """Invert the system of this metric: K, (M, M), for a wide table, I + C Di(D),
-        (n, n), for a narrow one. Parameters: see the class.
+        """Invert the system of this metric once, and keep it with the table, in one
+        type of numbers. Parameters: see the class.
+
+        Kept are `inverse`, K^-1, (M, M), of a `wide` table, or (I + Di(D) C)^-1,
+        (n, n), of a narrow one; `condition`, a bound on the condition number of what
+        was inverted; the table `A` and its transpose `At`; the `metric`; and
+        `prior_step`, (n,), and `rows_step`, (M,): how far the messages to the prior and
+        to the rows move for a difference of 1 between two answers (`Turns.run`).
         """
-        d = 1
-        X = A
-        if isinstance(A, KroneckerFactor):
-            d = A.d
-            X = A.X
-        # the d rows (columns) that belong to one row (column) of X share a precision
-        X_metric = Metric._make(values[::d] for values in metric)
+        is_factor = isinstance(A, KroneckerFactor)
+        X = A.X if is_factor else A
+        d = A.d if is_factor else 1
+
         n_rows, n_columns = X.shape
         self.wide = n_columns > NARROW * n_rows
         invert = _invert_wide if self.wide else _invert_narrow
+        # the d rows (columns) that belong to one row (column) of X share a precision
+        X_metric = metric.cast(lambda values: values[::d])
         inverse, self.condition = invert(X, X_metric)
         if dtype is None:
             dtype = _choose_dtype(self.condition, metric)
         self.dtype = dtype
         self.inverse = _as_factor(self._cast(inverse), d)
+
         if twin is None:
-            sparse = isinstance(X, SparseBlock)
-            cast = SparseBlock.astype if sparse else np.ascontiguousarray
-            self.A = _as_factor(cast(X, dtype), d)
-            self.At = _as_factor(cast(X.T, dtype), d)
-        else:  # a second copy of the table would double the memory
+            self._copy_table(X, d)
+        else:
             self.A = twin.A
             self.At = twin.At
-        self.metric = Metric._make(map(self._cast, metric))
-        # how far the messages to the prior and to the rows move for a difference of 1
-        # between what both sides answer (`Turns.run`)
+        self.metric = metric.cast(self._cast)
         self.prior_step = self._cast(1 + metric.D * metric.Q)
         self.rows_step = self._cast(metric.V + metric.q)
+
+    def _copy_table(self, X, d):
+        """Copy X, (m, n), and its transpose in the type of the products, each in the
+        order in which it is read; d as of `KroneckerFactor`.
+        """
+        is_sparse_block = isinstance(X, SparseBlock)
+        copy = SparseBlock.astype if is_sparse_block else np.ascontiguousarray
+        self.A = _as_factor(copy(X, self.dtype), d)
+        self.At = _as_factor(copy(X.T, self.dtype), d)
 
     def _cast(self, v):
         return np.ascontiguousarray(v, dtype=self.dtype)
@@ -248,9 +263,10 @@ def _answer_by_newton(loss, y, omega, c, cV, f):
     """Compute the rows' answers u and fits f, (b, M) each, as `Factors.of_rows`, by
     Newton's steps from the fits f of the turn before.
 
-    A fit solves f - omega + cV l'(y, f) = 0; omega, the counts c and cV, counts times
-    precision, are (b, M) each, y is (M,). Where the last step is long or not finite,
-    the slower and safe `loss.proximal` takes over.
+    A fit solves f - omega + cV l'(y, f) = 0, with the answer u = (f - omega) / V =
+    -c l'(y, f). omega, the counts c and cV, the product of c and the precision V, are
+    (b, M) each; y is (M,). Where the last step is long or not finite, the slower and
+    safe `loss.proximal` takes over.
     """
     for _ in range(NEWTON):
         slope, curvature = loss.derivatives(y, f)
@@ -260,7 +276,8 @@ def _answer_by_newton(loss, y, omega, c, cV, f):
         width += 1
         step /= width
         f = f + step
-    # -c l'(y, f), to first order: (f - omega) / V would lose digits
+    # l' at the new f is l' + l'' step, to first order, of the f before the last step.
+    # The same from (f - omega) / V would lose digits: f and omega are nearly equal
     u = slope + curvature * step
     u *= -c
     far = ~(np.abs(step) <= LONG_STEP * (1 + np.abs(f)))  # also where it is nan
@@ -270,6 +287,13 @@ def _answer_by_newton(loss, y, omega, c, cV, f):
         slope, _ = loss.derivatives(y_far, f[far])
         u[far] = -c[far] * slope
     return u, f
+
+
+def _message_to_prior(h, t=None, k=None):
+    """Return a `Batch` for `Factors.of_prior`, of the message h, (b, n), and the terms
+    t and k of the penalty. Rows have no part in that answer, and no fields.
+    """
+    return Batch(counts=None, t=t, k=k, h=h, h_u=None, f=None)
 
 
 class Factors(NamedTuple):
@@ -413,13 +437,13 @@ def _end_in_rvamp_metric(turns, batch):
     """
     before = turns.run(batch, OWN - FIRST_LEVEL - 1)
     last = turns.run(before, 1)
-    h_start, h_u_start, f_start = turns.start
-    way = np.abs(batch.h - h_start).max(1)
-    # also where the last turn is nan
+    start = turns.start
+    way = np.abs(batch.h - start.h).max(1)
+    # so written, a last turn that is nan counts as diverged
     diverged = ~(np.abs(last.h - before.h).max(1) <= RUNAWAY * way)
-    last.h[diverged] = h_start
-    last.h_u[diverged] = h_u_start
-    last.f[diverged] = f_start
+    last.h[diverged] = start.h
+    last.h_u[diverged] = start.h_u
+    last.f[diverged] = start.f
     return last
 
 
@@ -512,7 +536,7 @@ def _table_and_metric(fit, columns, loss):
         A = KroneckerFactor(A[::d, ::d], d)
     return A, metric
 
-# %% ../../nbs/workshop/turns.ipynb #7e0c1a55
+
 def _check_resampled(fit):
     """Refuse (ValueError) a fit whose resamples are no penalised estimates: at a finite
     beta, without messages, or with a prior that has random cases.
@@ -535,7 +559,7 @@ def _append_intercept(fit, columns):
         return columns
     return np.append(columns, len(fit.mean))
 
-
+# %% ../../nbs/workshop/turns.ipynb #7e0c1a55
 class Turns:
     """Resamples of a fit, sent through its frozen coupling.
 
@@ -546,9 +570,14 @@ class Turns:
     """
 
     def __init__(self, fit, columns=None, dtype=None, baseline=None):
-        """Freeze the metric of a fit, and keep what its resamples have in common: the
-        couplings, prior and loss, and the messages at which they start. Parameters: see
-        the class.
+        """Freeze the metric of a fit, and keep what its resamples have in common.
+        Parameters: see the class.
+
+        Kept are `columns`, (n,), with the intercept's number; two couplings
+        (`_freeze`); `factors`, prior and loss, which answer; `weight`, of the rows;
+        `penalty`, which makes thresholds of multipliers; `start`, a `Batch` of one
+        resample at the fit's fixed point; `baselines`, which makes hazards, or None;
+        and `taken`, the number of turns of all batches.
         """
         loss, weight, offset = row_loss(fit.problem.likelihood)
         _check_resampled(fit)
@@ -561,8 +590,10 @@ class Turns:
         self.columns = _append_intercept(fit, columns)
         to_prior, to_rows = (message.alone() for message in fit.last.state)
         largest = [np.abs(v).max() + 1e-300 for v in (y, to_prior.h, to_rows.h)]
-        if np.abs(np.log10(largest)).max() > IN_RANGE:  # beyond the range of 32 bits
+        # in digits before or behind the point; zeros are beyond the range, too
+        if np.abs(np.log10(largest)).max() > IN_RANGE:
             dtype = np.float64
+
         A, metric = _table_and_metric(fit, self.columns, loss)
         self._freeze(A, metric, dtype)
         self.factors = Factors(
@@ -574,17 +605,30 @@ class Turns:
         )
         self.weight = self._cast(weight)
         self.penalty = partial(thresholds, fit, self.columns, dtype=self.dtype)
-        # messages h, (n,), and h_u, (M,), and fits f, (M,), at the fixed point
+
+        # the fits, from the rows' answers u = (f - offset + h_u) / Q_hat
         f = to_rows.Q_hat * fit.last.u.mean - to_rows.h + offset
-        self.start = [self._cast(v) for v in (to_prior.h[self.columns], to_rows.h, f)]
+        self.start = Batch(  # of one resample, without its counts and penalty
+            counts=None,
+            t=None,
+            k=None,
+            h=self._cast(to_prior.h[None, self.columns]),
+            h_u=self._cast(to_rows.h[None]),
+            f=self._cast(f[None]),
+        )
         self.baselines = OwnBaselines(baseline, self.dtype) if baseline else None
-        self.taken = 0  # turns of all batches
+        self.taken = 0
 
     def _freeze(self, A, metric, dtype):
-        """Set the couplings of both metrics and the type of their numbers."""
-        twin = self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
-        self.dtype = twin.dtype
-        self.rvamp_coupling = FrozenCoupling(A, metric, self.dtype, twin)
+        """Set the couplings of the table A, (M, n), and the type of their numbers:
+        `rvamp_coupling`, under the metric of the fit, is quick but may run away;
+        `one_coupling`, under `one_metric`, is where resamples settle.
+        """
+        self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
+        self.dtype = self.one_coupling.dtype
+        self.rvamp_coupling = FrozenCoupling(
+            A, metric, self.dtype, twin=self.one_coupling
+        )
 
     def _cast(self, v):
         return np.asarray(v, dtype=self.dtype)
@@ -599,10 +643,13 @@ class Turns:
         """Start a `Batch` of resamples with counts, (b, M), and multipliers of the
         penalty, (b, N) or (b, 1): one undamped turn from the fixed point of the fit.
         """
-        h, h_u, f = self.start
-        counts = self._cast(counts) * self.weight
         t, k = self.penalty(factor)
-        batch = Batch(counts, t, k, h[None], h_u[None], np.tile(f, (len(counts), 1)))
+        batch = self.start._replace(
+            counts=self._cast(counts) * self.weight,
+            t=t,
+            k=k,
+            f=self.start.f.repeat(len(counts), axis=0),
+        )
         return self._with_baselines(self.run(batch, 1, damping=1.0))
 
     @np.errstate(all="ignore")  # of what runs away
@@ -610,19 +657,24 @@ class Turns:
         """Run a number of turns of message passing for a `Batch`
         (`one-resample-turn`); return the batch with its new messages.
 
-        In a turn the prior answers h with x, and the rows answer h_u with u, under the
-        precisions Q and V of the coupling's metric (Q, D, V, q). With the penalty's
-        slope g = h - Qx, they send r = x - Dg and h_2u = (V + q)u - h_u on. The
-        coupling has answers A'u_2 and u_2 of its own. Each message then moves by the
-        difference of both answers,
+        The batch holds the messages h, (b, n), to the prior and h_u, (b, M), to the
+        rows. In a turn
 
-            h   <- h   + damping (1 + DQ) (A'u_2 - g),
-            h_u <- h_u + damping (V + q) (u_2 - u),
+        1. the prior answers h with coefficients x, (b, n), under the precision Q, (n,),
+           and the rows answer h_u with pulls u, (b, M), under V, (M,);
+        2. with the penalty's slope g = h - Qx they send r = x - Dg, (b, n), and
+           h_2u = (V + q)u - h_u, (b, M), to the coupling. D, (n,), and q, (M,), are the
+           other precisions of its `Metric`;
+        3. the coupling answers with A'u_2, (b, n), and u_2, (b, M);
+        4. each message moves by the difference of both answers,
 
-        and no longer when they agree: x is the refit.
+               h   <- h   + damping (1 + DQ) (A'u_2 - g),
+               h_u <- h_u + damping (V + q) (u_2 - u).
+
+        Where the answers agree the messages stay, and x is the refit.
         """
         coupling = coupling or self.rvamp_coupling
-        Q, D, V, _ = coupling.metric
+        Q, D, V, _ = coupling.metric  # of the fields of `Metric`, in their order
         prior_step = damping * coupling.prior_step
         rows_step = damping * coupling.rows_step
         self.taken += turns
@@ -644,10 +696,14 @@ class Turns:
         return self.factors.of_prior(batch, Q)
 
     def levels(self, counts, factor, settle):
-        """Compute coefficients of resamples at two levels of accuracy, (b, n) each,
-        or (b, n + 1) with an intercept: after `FIRST_LEVEL` turns, and settled ones
-        (None unless `settle`). Arguments as of `begin`.
+        """Compute coefficients of b resamples at two levels of accuracy, (b, n) each,
+        or (b, n + 1) with an intercept.
+
+        Returned are those after `FIRST_LEVEL` turns, and the settled ones, or None
+        without `settle`, a bool. Resamples have counts, (b, M), and multipliers of the
+        penalty, `factor`, (b, N) or (b, 1).
         """
+        # `begin` takes the first turn
         batch = self.run(self.begin(counts, factor), FIRST_LEVEL - 1)
         settled = None
         if settle:
@@ -711,21 +767,28 @@ class GroupRefits:
         )
 
     def _refit(self, c, x):
-        """Refit one resample with counts c, (M,), from x, (n,), on; return nan where
-        steps do not converge, and inf where there is no minimum: the conditions are met
-        and the steps stay long.
+        """Refit one resample with counts c, (M,), from coefficients x, (n,), on; return
+        its coefficients, (n,), or a mark in all of them:
+
+        - nan where the steps do not converge;
+        - inf where there is no minimum: the optimality conditions are met ever better,
+          but the steps stay long, as x runs away along a direction that costs nothing.
         """
         step = np.inf
         for _ in range(GROUP_STEPS):
-            begin = self._answer(c, x)
+            # x is optimal where the prior's answer is x itself. Else Newton goes on
+            # from the answer, in which groups have come in or left
+            answer = self._answer(c, x)
             largest = np.abs(x).max()
-            met = np.abs(begin - x).max() <= GROUP_TOL * largest
+            is_optimal = np.abs(answer - x).max() <= GROUP_TOL * largest
             # the error left is of the order of the last step's square
-            if met and np.abs(step).max() <= GROUP_TOL**0.5 * largest:
+            is_short = np.abs(step).max() <= GROUP_TOL**0.5 * largest
+            if is_optimal and is_short:
                 return x
-            step = self._newton_step(c, begin)
-            x = begin + step
-        return x + (np.inf if met else np.nan)
+            step = self._newton_step(c, answer)
+            x = answer + step
+        mark = np.inf if is_optimal else np.nan
+        return x + mark  # a sum, for what is nan stays nan
 
     def _answer(self, c, x):
         """Compute the prior's answer to the field h = Qx + pull of coefficients x,
@@ -737,16 +800,21 @@ class GroupRefits:
         slope, _ = factors.loss.derivatives(factors.y, f)
         Q = coupling.metric.Q
         h = Q * x - (c * slope) @ coupling.A
-        batch = Batch(counts=None, t=None, k=None, h=h, h_u=None, f=None)
-        return factors.of_prior(batch, Q)[0]
+        return factors.of_prior(_message_to_prior(h), Q)[0]
 
     def _newton_step(self, c, x):
-        """Return the Newton step from coefficients x, (n,), in the groups that are not
-        0 or have no penalty.
+        """Return the Newton step, (n,), from coefficients x, (n,), for counts c, (M,);
+        nan where the Hessian cannot be inverted.
+
+        It is taken on the face: the columns of the groups that are not 0 or have no
+        penalty, X, (m, k), on the m rows drawn. There the objective is smooth, with the
+        gradient X' Di(c) l' + t e and the Hessian H, (k, k): X' Di(c l'') X and the
+        penalty's second derivatives. e = x / |x|, (k,), with the length |x| of the
+        column's group; t, (k,), are its penalties.
         """
         factors = self.turns.factors
-        length = np.sqrt(np.bincount(self.group, x**2))[self.group]
-        face = np.flatnonzero((length > 0) | (self.t == 0))
+        lengths = np.sqrt(np.bincount(self.group, x**2))[self.group]
+        face = np.flatnonzero((lengths > 0) | (self.t == 0))
         rows = np.flatnonzero(c)
         X = self.A[np.ix_(rows, face)]
         y = factors.y[rows]
@@ -756,21 +824,18 @@ class GroupRefits:
             curved = factors.loss.curved(y, f, X)
         else:
             curved = curvature[:, None] * X
-        # the penalty t |x| of a group has the slope t x / |x| and, with e = x / |x|,
-        # the second derivatives (I - ee') t / |x|
-        length = np.maximum(length[face], 1e-300)
+        length = np.maximum(lengths[face], 1e-300)  # not 0, by which to divide
         e = x[face] / length
+        c_drawn = c[rows]
+        # the penalty's second derivatives are t / |x| (I - e e') within a group
         rate = self.t[face] / length
-        alike = self.group[face][:, None] == self.group[face]
-        c = c[rows]
-        H = (
-            X.T @ (c[:, None] * curved)
-            + np.diag(rate)
-            - alike * (rate * e)[:, None] * e
-        )
+        in_one_group = self.group[face][:, None] == self.group[face]
+        along_group = in_one_group * (rate * e)[:, None] * e
+        H = X.T @ (c_drawn[:, None] * curved) + np.diag(rate) - along_group
+        downhill = -(slope * c_drawn) @ X - self.t[face] * e
         step = np.zeros_like(x)
         try:
-            step[face] = np.linalg.solve(H, -(slope * c) @ X - self.t[face] * e)
+            step[face] = np.linalg.solve(H, downhill)
         except np.linalg.LinAlgError:
             step[face] = np.nan
         return step
@@ -791,7 +856,7 @@ class ExactByTurns:
     def __init__(self, fit):
         self.turns = Turns(fit, dtype=np.float64)
         self.N = len(fit.mean)
-        self.late = LATE_TURNS  # what is left of them
+        self.late = LATE_TURNS  # the budget of late turns that is left (`_settle`)
         self.groups = None
         if isinstance(fit.prior, GroupLasso) and isinstance(fit.problem.A, np.ndarray):
             self.groups = GroupRefits(fit, self.turns)
@@ -821,8 +886,10 @@ class ExactByTurns:
         return x[:, : self.N], intercept
 
     def _settle(self, counts, factor):
-        """Take turns until no coefficient moves; return coefficients with intercepts,
-        (b, n), nan where they have not settled.
+        """Take turns of message passing (`Turns.run`) until no coefficient moves;
+        return coefficients with intercepts, (b, n), nan where they have not settled.
+        Resamples have counts, (b, M), and multipliers of the penalty, `factor`, (b, N)
+        or (b, 1).
 
         A call may take `MOST_TURNS` turns. Later ones are taken from a budget of
         `LATE_TURNS` that all calls share, so that a table on which nothing settles
@@ -838,7 +905,7 @@ class ExactByTurns:
         x, settled = self.turns.settle(
             batch, tol=GROUP_TOL, most=MOST_TURNS + most_late
         )
-        # without those in rVAMP's metric, which `settle` takes first
+        # `settle` first takes OWN turns in rVAMP's metric, which are not counted
         taken = self.turns.taken - taken_before - OWN
         self.late -= max(taken - MOST_TURNS, 0)
         x[~settled] = np.nan
@@ -855,57 +922,73 @@ class OneCurvature:
     """
 
     def __init__(self, fit, columns):
-        """Expand the rows' loss around the fit's coefficients x_fit to second order:
-        with counts c it is (x - x_fit)' H (x - x_fit) / 2 - g_c'(x - x_fit), H the
-        average curvature and g_c = c' scores the pull of a resample's rows.
+        """Expand the rows' loss around the fit's coefficients x_fit, (n,), to second
+        order: with counts c, (M,), it is
+
+            (x - x_fit)' H (x - x_fit) / 2 - g_c'(x - x_fit),
+
+        H, (n, n), the average curvature and g_c = c' scores, (n,), the pull of a
+        resample's rows. A row of `scores`, (M, n), is minus the slope of its loss by
+        the coefficients. With an intercept its column of ones is the last, and n one
+        more.
         """
         p = fit.problem
         loss, weight, offset = row_loss(p.likelihood)
-        with_ones = _append_intercept(fit, columns)
-        self.penalty = partial(thresholds, fit, with_ones)
+        # the column numbers, the intercept's among them
+        numbers = _append_intercept(fit, columns)
+        self.penalty = partial(thresholds, fit, numbers)
         prior = fit.prior.of_columns(columns, len(fit.mean))
         self.factors = Factors(prior, len(columns), loss, p.y, offset)
-        self.x_fit = np.append(fit.mean, fit.intercept)[with_ones]
-        X = p.A[:, with_ones]
+        self.x_fit = np.append(fit.mean, fit.intercept)[numbers]
+        X = p.A[:, numbers]
         slope, curvature = loss.derivatives(p.y, X @ self.x_fit + offset)
         H = mirrored(half_gram(X.T, p.counts.mean * weight * curvature))
+        self._keep_curvature(H)
+        scores = X * -(weight * slope)[:, None]
+        # in 32 bits, whose range suffices in units of the largest
+        self.score_unit = np.abs(scores).max() + 1e-300
+        self.scores = np.asarray(scores / self.score_unit, dtype=np.float32)
+
+    def _keep_curvature(self, H):
+        """Keep what `levels` needs of the curvature H, (n, n): H x_fit, (n,), the
+        precision Q, (n,), of all messages, and the `inverse` (H + Di(Q))^-1, (n, n).
+        """
         self.H_x_fit = H @ self.x_fit
-        # Q, the precision of all messages, is above 0 for a column without curvature
         diagonal = np.diag(H)
+        # Q is above 0 also for a column without curvature, and where none has any
         self.Q = np.maximum(diagonal, 1e-12 * diagonal.max() + 1e-290)
-        # (H + Di(Q))^-1, in units in which Q is 1
+        # inverted in units in which Q is 1: there no eigenvalue is below 1
         scale = self.Q**-0.5
         scaled = np.eye(len(H)) + scale[:, None] * H * scale
         inverse, _ = inverse_and_root(scaled)
         self.inverse = scale[:, None] * inverse * scale
-        # in 32 bits, whose range suffices in units of the largest
-        scores = X * -(weight * slope)[:, None]
-        self.score_unit = np.abs(scores).max() + 1e-300
-        self.scores = np.asarray(scores / self.score_unit, dtype=np.float32)
 
     def levels(self, counts, factor, settle):
         """Compute the coefficients of resamples, (b, n), or (b, n + 1) with an
         intercept: the minimum of `one-curvature` under counts, (b, M), and multipliers
         of the penalty, (b, N) or (b, 1).
 
-        It is found by splitting penalty and parabola (Douglas and Rachford). To the
-        message h the penalty answers with x, the minimum of phi(x) + Qx^2/2 - hx, and
-        the parabola with (H + Di(Q))^-1 (H x_fit + g_c + 2Qx - h). h moves until both
-        agree.
+        It is found by splitting (Douglas and Rachford): the objective is the penalty
+        phi(x), with thresholds t and added precisions k, plus the parabola of
+        `__init__`, with the curvature H, (n, n), and the pull of the rows, g_c, (b, n).
+        A message h, (b, n), of precision Q, (n,), goes to both. The penalty answers
+        with x, the minimum of phi(x) + Qx^2/2 - hx, and the parabola with
+        (H + Di(Q))^-1 (H x_fit + g_c + 2Qx - h). h moves until both agree.
 
-        The coefficients are returned twice, as `Turns.levels` has two levels of
-        accuracy and here they are the same; `settle` has no effect.
+        `Samples` asks for a first and a settled level of accuracy, as `Turns.levels`
+        has them. Here one computation gives both: the same coefficients are returned
+        twice, and `settle` has no effect.
         """
         Q = self.Q
-        g = self.score_unit * (counts.astype(np.float32) @ self.scores).astype(float)
+        in_units = counts.astype(np.float32) @ self.scores
+        g = self.score_unit * in_units.astype(float)
         tolerance = STANDS * np.abs(g).max()
         h = Q * self.x_fit + g
-        pull = self.H_x_fit + g
+        parabola_pull = self.H_x_fit + g
         t, k = self.penalty(factor)
         for _ in range(ALL_TURNS):
-            batch = Batch(counts=None, t=t, k=k, h=h, h_u=None, f=None)
-            x = self.factors.of_prior(batch, Q)
-            x_parabola = (pull + 2 * Q * x - h) @ self.inverse
+            x = self.factors.of_prior(_message_to_prior(h, t, k), Q)
+            x_parabola = (parabola_pull + 2 * Q * x - h) @ self.inverse
             gap = Q * (x_parabola - x)
             h = h + 2 * DAMPING * gap
             if np.abs(gap).max() < tolerance:
@@ -923,27 +1006,40 @@ class TurnsByProducts(Turns):
         self.dtype = np.float32
         self.A = A.astype(self.dtype)
         self.At = self.A.T
-        self.metric = Metric._make(map(self._cast, metric))
+        self.metric = metric.cast(self._cast)
         self.one_coupling = self.rvamp_coupling = self
 
     @np.errstate(all="ignore")  # of what runs away
     def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
-        """See `Turns.run`; no turn is damped less than those in rVAMP's metric."""
-        Q, _, V, _ = self.metric
+        """Run a number of turns for a `Batch`; return it with its new messages: h,
+        (b, n), to the prior and h_u, (b, M), to the rows.
+
+        As in `Turns.run` the prior answers h with x, (b, n), under the precision Q,
+        (n,), and the rows answer h_u with u, (b, M), under V, (M,). The metric is
+        diagonal, so no coupling is solved (`coupling` has no effect):
+
+            u   = c (y + h_u) / (1 + cV),
+            h   <- h + damping (Qx + A'u - h),
+            h_u <- Vu - Ax,  with the x that answers the new h.
+
+        c, (b, M), are the counts over sigma^2, and y, (M,), is the target without
+        offset. No turn is damped less than those in rVAMP's metric.
+        """
+        Q, _, V, _ = self.metric  # of the fields of `Metric`, in their order
         damping = min(damping, OWN_DAMPING)
         y = self.factors.y - self.factors.offset
         c = batch.counts / self._cast(self.factors.loss.sigma**2)
-        # the rows answer u = c (y + h_u) / (1 + cV). Products with a sparse table have
-        # the resamples side by side in memory, and so has what they are multiplied by
+        # products with a sparse table have the resamples side by side in memory, and so
+        # has what they are multiplied by
         gain = np.asfortranarray(c / (1 + c * V))
         for _ in range(turns):
             x = self.factors.of_prior(batch, Q)
             u = gain * (y + batch.h_u)
             h = batch.h + damping * (Q * x + u @ self.A - batch.h)
             batch = batch._replace(h=h)
-            u *= V  # in its place, for arrays of all rows are large
-            u -= self.factors.of_prior(batch, Q) @ self.At
-            batch = batch._replace(h_u=u)
+            h_u = np.multiply(u, V, out=u)  # saves an array of all rows
+            h_u -= self.factors.of_prior(batch, Q) @ self.At
+            batch = batch._replace(h_u=h_u)
         return batch
 
 # %% ../../nbs/workshop/turns.ipynb #7e0d1a04
@@ -970,26 +1066,30 @@ class DiagonalTurns(TurnsByProducts):
         self.x_fit = self._cast(x_fit[None, self.columns])
 
     def levels(self, counts, factor, settle):
-        """Compute what `Turns.levels` does, by turns on the columns in play: those that
-        nearly pull as hard as their penalty where the coefficients are the average.
+        """Compute coefficients of b resamples at two levels of accuracy, (b, n) each:
+        after a few turns, and settled ones, or None without `settle`, a bool. Resamples
+        have counts, (b, M), and multipliers of the penalty, `factor`, (b, N) or (b, 1).
 
-        On settled coefficients all columns are checked. Those that pull harder than
-        their penalty come in, and the resamples in which they do are settled again. The
-        first level needs no check, for settled resamples correct it.
+        Turns are taken on the columns in play: those that nearly pull as hard as their
+        penalty where the coefficients are the average. All others are 0. On settled
+        coefficients all columns are checked. Those that pull harder than their penalty
+        come in, and the resamples in which they do are settled again. The first level
+        needs no check, for settled resamples correct it.
         """
         pulls = self._relative_pulls(counts, factor, self.x_fit)
         in_play = (pulls >= min(IN_PLAY_FROM, pulls.max())).any(0)
-        few, settled = self._levels_on(in_play, counts, factor, settle)
-        while settle:
+        first, settled = self._levels_on(in_play, counts, factor, settle)
+        if not settle:
+            return first, None
+        while True:
             pulls = self._relative_pulls(counts, factor, settled)
             missed = (pulls > 1) & ~in_play
-            wrong = missed.any(1)
+            wrong = missed.any(1)  # resamples, (b,)
             if not wrong.any():
-                break
+                return first, settled
             in_play |= missed.any(0)
-            again = self._levels_on(in_play, counts[wrong], factor[wrong], True)
-            settled[wrong] = again[1]
-        return few, settled
+            _, corrected = self._levels_on(in_play, counts[wrong], factor[wrong], True)
+            settled[wrong] = corrected
 
     @np.errstate(all="ignore")  # of what has run away
     def _relative_pulls(self, counts, factor, x):
@@ -1004,8 +1104,9 @@ class DiagonalTurns(TurnsByProducts):
         return np.abs(pull) / np.maximum(t, UNPENALISED)
 
     def _levels_on(self, in_play, counts, factor, settle):
-        """Compute what `levels` does on the columns in_play, (n,) bool, unchecked; the
-        others are 0.
+        """Compute the first and the settled coefficients, as of `levels`, (b, n) each,
+        with turns on the columns `in_play`, (n,) bool, alone. The others are 0, and are
+        not checked. Without `settle` the settled ones are None.
         """
         chosen = self.columns[in_play]
         features = chosen[chosen < len(self.fit.mean)]
