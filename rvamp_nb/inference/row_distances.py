@@ -50,8 +50,9 @@ def _log_mean_of_pairs(t, distances, eigenvalues):
     """
     # of a pair more, at distance 0: the logarithm stays finite
     mean_exp = (1 + np.exp(-t * distances).sum(0)) / (1 + len(distances))
+    of_one_column = np.log(mean_exp).mean()
     n_independent = np.log1p(4 * t * eigenvalues).sum() / np.log1p(4 * t)
-    return n_independent * np.log(mean_exp).mean()
+    return n_independent * of_one_column
 
 
 def closest_by_chance(rows, level, rng):

@@ -1005,8 +1005,8 @@ SABOTAGES = [
     Sabotage(
         "select/in_play.py",
         "the columns outside do not hear the noise of those in play",
-        "chi_hat += view.T @ (c - form.C @ b) ** 2",
-        "chi_hat += 0 * view.T @ (c - form.C @ b) ** 2",
+        "coefficient_noise = view.T @ (c - form.C @ b) ** 2",
+        "coefficient_noise = 0 * view.T @ (c - form.C @ b) ** 2",
         "tests/select/test_in_play.py::test_all_columns_receive_what_the_matrices_say",
     ),
     Sabotage(
