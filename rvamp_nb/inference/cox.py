@@ -49,10 +49,11 @@ class RiskSets:
 
     The rows at risk when a row stops are those that stop then or later, less those that
     start then or later: two running sums, in the order of `stop` and in the order of
-    `start`, in which a row needs its places. In brackets is what the places are for
-    rows from 0 to 2, from 0 to 3 and from 2 to 5. At 2 three rows stop then or later,
-    and one starts then: two are at risk.
+    `start`, in which a row needs its places. In brackets is what each attribute is for
+    three rows with `start` 0, 0, 2 and `stop` 2, 3, 5. At 2 three rows stop then or
+    later, and one starts then: two are at risk.
 
+    start, stop : (M,), as given; start < stop, and stop never falls (0 0 2, 2 3 5)
     blocks : list of slices, rows that share no risk set with other rows, such as those
     of a stratum: running sums begin anew in each ([0:3])
     first, last : (M,), the first and last of the rows that stop with it (0 1 2, both)
@@ -64,7 +65,12 @@ class RiskSets:
     """
 
     def __init__(self, start, stop):
-        """Find the places of all rows in the running sums."""
+        """Find the places of all rows in the running sums, the attributes of the class.
+
+        start, stop : (M,) numbers each, start < stop, sorted by stop. `searchsorted`
+        counts the numbers of a sorted array that are below one, or with "right" those
+        below or equal.
+        """
         self.start = start
         self.stop = stop
         # a block begins where this and all later rows start when those before have
@@ -74,7 +80,8 @@ class RiskSets:
         ends = np.concatenate([[0], borders, [len(stop)]])
         self.blocks = [slice(first, end) for first, end in zip(ends, ends[1:])]
         block = np.searchsorted(borders, np.arange(len(stop)), "right")
-        # rows that stop together are those from `first` to `last`
+        # rows that stop together are those from `first` to `last`: as many stop before
+        # them as the number of `first`
         self.first = np.searchsorted(stop, stop)
         self.last = np.searchsorted(stop, stop, "right") - 1
         self.start_order = np.argsort(start, kind="stable")
@@ -278,31 +285,38 @@ def _own_deaths(deaths, risk, z, a):
 
 # %% ../../nbs/course/53_survival.ipynb #s5e71e5a
 def _sum_small_shares(died, at_risk, risk, since, until, a):
-    """Compute the sums of `_hazard_by_others`, (n,), for small shares
-    z = risk / at_risk by the power series of `_of_others` (`share-series`),
+    """Compute the hazard that the deaths of others add for each of n rows, (n,), as
+    `_hazard_by_others` defines it, where the shares z = risk / at_risk are small.
 
-        (1 - az) / (1 + az^2) = 1 - az - az^2 + a^2 z^3 + a^2 z^4 - ...
+    died and at_risk, (K,), are the deaths and the total risk at each time. A row has
+    its risk and the times since, ..., until - 1, (n,) each; a is var / mean^2 of a
+    count. The function f of z is a power series (`share-series`). With r = a^(1/2),
 
-    The coefficient of z^p is (-a)^(p/2) for an even p, and -a times that of p - 1 for
-    an odd one. The p-th term of a row is its coefficient times
+        f(z) = (1 - r^2 z) / (1 + (rz)^2) = sum over p of c_p (rz)^p
 
-        risk^p (sum of died / at_risk^(p + 1) over the times since, ..., until - 1),
+    with c_p = 1, -r, -1, r and again from the start for p = 0, 1, 2, 3, ...: from
+    1 / (1 + (rz)^2) are the even powers, and the odd ones are these times -r^2 z. With
+    z = risk / at_risk, the p-th term of a row is
 
-    and the sum is a difference of running sums that all rows share. Parameters: see
-    `_hazard_by_others`.
+        c_p (r risk)^p (sum of died / at_risk^(p + 1) over its times).
+
+    The sum over its times is the difference of two running sums, which all rows share.
     """
-    power = np.arange(TERMS)[:, None]
-    # both in units of the first total risk, for the range of numbers
+    power = np.arange(TERMS)[:, None]  # p, an axis of its own
+    root = a**0.5
+    # both risks in units of the first total, for the range of numbers
     risk_unit = at_risk[0]
+    # entry k of a running sum, (TERMS, K + 1), is over the times before the k-th
     running = np.zeros((TERMS, len(died) + 1))
     with np.errstate(over="ignore"):  # in the last few, which no row uses
-        of_times = (risk_unit / at_risk) ** power
-        np.cumsum(died / at_risk * of_times, axis=1, out=running[:, 1:])
-    # coefficients times risk^p: that of an even p is (-1)^(p/2) a^(p/2), that of an odd
-    # one has the sign of p - 1, and -a^(1/2) more than a^(p/2)
-    of_rows = (-1.0) ** (power // 2) * (risk / risk_unit * a**0.5) ** power
-    of_rows[1::2] *= -(a**0.5)
-    return np.sum(of_rows * (running[:, until] - running[:, since]), axis=0)
+        powers_of_times = (risk_unit / at_risk) ** power
+        np.cumsum(died / at_risk * powers_of_times, axis=1, out=running[:, 1:])
+    sums_over_times = running[:, until] - running[:, since]  # (TERMS, n)
+    powers_of_rows = (risk / risk_unit * root) ** power  # (TERMS, n)
+    # c_p is a sign, which changes with every second power, and for odd ones times -r
+    sign = (-1.0) ** (power // 2)
+    coefficient = sign * np.where(power % 2 == 1, -root, 1.0)
+    return np.sum(coefficient * powers_of_rows * sums_over_times, axis=0)
 
 
 def _sum_large_shares(died, at_risk, risk, since, until, a):
@@ -411,6 +425,22 @@ def _sum_by_time(time, deaths, risk):
     return until, died, np.cumsum(ending[::-1])[::-1]
 
 
+def _sum_in_groups(values, units, back=False):
+    """Compute running sums of values, (n,), over the n `_TiedUnits` of each group: up
+    to each unit in the order of time, or with `back` from it to the last.
+
+    A step takes the units of all groups with the same place in their group at once.
+    """
+    sums = values.copy()
+    if back:
+        for later in reversed(units.later):
+            sums[later - 1] += sums[later]
+    else:
+        for later in units.later:
+            sums[later] += sums[later - 1]
+    return sums
+
+
 def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
     """Compute the hazard of `drawn-share` up to the time `stop` of each row, (M,), in
     units of the mean count.
@@ -433,26 +463,24 @@ def _sum_hazard(groups, stop, row_deaths, row_risk, a, late):
     # times of deaths have numbers; a unit has met those below its number in `until`
     until, died, at_risk = _sum_by_time(units.time, deaths, units.risk)
     # up to a unit's time its group holds the risk of this and all later units
-    risk = units.risk.copy()
-    for later in reversed(units.later):
-        risk[later - 1] += risk[later]
+    risk = _sum_in_groups(units.risk, units, back=True)
     # a unit adds the times since the unit before it; the first of a group those since
     # the beginning, or none with entries: it is an entry, before which nobody of the
     # group is at risk
+    until_of_previous = np.roll(until, 1)  # units stand in the order of their groups
     since_of_first = until if late else 0
-    since = np.where(units.place > 0, np.roll(until, 1), since_of_first)
+    since = np.where(units.place > 0, until_of_previous, since_of_first)
     dying = np.flatnonzero(deaths)
     k = until[dying] - 1  # numbers of the times at which they die
     # with entries the total is a difference: rounding must not leave less than the
     # risk of each one that dies (`maximum.at`: several may die at one time)
     if late:
         np.maximum.at(at_risk, k, risk[dying])
-    hazard = _hazard_in_parts(died, at_risk, risk, since, until, a)
+    added = _hazard_in_parts(died, at_risk, risk, since, until, a)
     share = risk[dying] / at_risk[k]
-    hazard[dying] += _own_deaths(deaths[dying], at_risk[k], share, a)
-    # sums from unit to unit: each has met what the units before it in its group have
-    for later in units.later:
-        hazard[later] += hazard[later - 1]
+    added[dying] += _own_deaths(deaths[dying], at_risk[k], share, a)
+    # each unit has met what the units before it in its group have, too
+    hazard = _sum_in_groups(added, units)
     return hazard[units.of_row]
 
 # %% ../../nbs/course/53_survival.ipynb #s4518bbc

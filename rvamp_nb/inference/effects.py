@@ -167,6 +167,33 @@ def _response_with_all(fit):
         return residual_response(A, prior._replace(D=D), last.likelihood_message), D
 
 
+class _SingleFields(NamedTuple):
+    """Fields of the n columns of A, each left out of the fit alone. With 0 / 0 a column
+    of zeros has nan.
+    """
+
+    W: np.ndarray  # (M, n) how far the response of each row moves the field
+    response: np.ndarray  # (n,) D of `_response_with_all`
+    estimate: np.ndarray  # (n,) of the coefficient: h / Q_hat of the field
+    weights: np.ndarray  # (M, n) how far each row moves the estimate: W / Q_hat
+
+
+def _single_fields(fit):
+    """Compute the `_SingleFields` of a fit.
+
+    U, (M, n), is how far rows move the fields with all columns in the fit, and D, (n,),
+    how far a coefficient moves with its field. Without the column a itself, by the
+    formula of Sherman and Morrison, W = U / (1 - D U'a).
+    """
+    U, D = _response_with_all(fit)
+    Q_hat, h, _ = fit.last.state.to_prior
+    with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
+        product = np.einsum("mi,mi->i", U, fit.problem.A)  # U'a of each column
+        W = U / (1 - D * product)
+        # Q_hat is W'a, and W a multiple of U: W / Q_hat is U / U'a
+        return _SingleFields(W, D, h / Q_hat, U / product)
+
+
 def _fields_together(fit, together):
     """Estimate each coefficient from its field, with a set of columns left out of it.
 
@@ -174,28 +201,24 @@ def _fields_together(fit, together):
     that are left out with it. Return the estimates, (N,), and their weights, (M, N):
     how far a unit of the response of each row moves them.
 
-    The estimate of a column that is left out alone is h / Q_hat of its field, and its
-    weights are the column of W, (M, n), over Q_hat: W is how far each row moves the
-    field. That of a column in a set is by `_invert_joint_field`, with the coefficients
-    x_B of the set: the first entry of x_B + Q_B^-1 A_B'(y - Ax).
+    A column that is left out alone has those of `_SingleFields`. That of a column in a
+    set B is the first entry of x_B + Q_B^-1 A_B'(y - Ax), where x_B are the fit's
+    coefficients of the set, and Q_B is as in `_invert_joint_field`.
     """
     A = fit.problem.A
     N = len(together)  # A may have a column of ones more
-    with_all, response = _response_with_all(fit)
-    Q_hat, h, _ = fit.last.state.to_prior
-    with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
-        along = np.einsum("mi,mi->i", with_all, A)
-        # each column left out alone, by the formula of Sherman and Morrison
-        W = with_all / (1 - response * along)
-        estimate = (h / Q_hat)[:N]
-        # W / Q_hat, as Q_hat is W'a for a column a, and W a multiple of `with_all`
-        weights = (with_all / along)[:, :N]
-    force = A.T @ fit.last.u.mean  # A'(y - Ax)
+    single = _single_fields(fit)
+    estimate = single.estimate[:N]
+    weights = single.weights[:, :N]
+    products = A.T @ fit.last.u.mean  # A'(y - Ax), with the residuals of the fit
     for i, B in enumerate(together):
-        if len(B) > 1:
-            moved, first = _invert_joint_field(A[:, B], W[:, B], response[B])
-            estimate[i] = fit.mean[i] + first @ force[B]
-            weights[:, i] = moved @ first
+        if len(B) == 1:
+            continue
+        # W_B, (M, k), and the first row of the inverse of Q_B, (k,)
+        W, D = single.W[:, B], single.response[B]
+        W_B, inverse_row = _invert_joint_field(A[:, B], W, D)
+        estimate[i] = fit.mean[i] + inverse_row @ products[B]
+        weights[:, i] = W_B @ inverse_row
     return estimate, weights
 
 

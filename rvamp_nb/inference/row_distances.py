@@ -38,14 +38,31 @@ def prepare_rows(Z, rng):
     return ComparedRows(Z @ Z.T, columns, values, N)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #85e39a7a
+def _log_mean_of_pairs(t, distances, eigenvalues):
+    """Compute log E exp(-t D) for the squared distance D of two independent rows.
+
+    distances, (pairs, columns), are squared differences of pairs of rows in some
+    columns, and `eigenvalues` those of the covariance of all columns. D is a sum over
+    columns, so that for independent ones the logarithm is that of a column times their
+    number. Columns that depend on each other count as fewer (`too-close-columns`): as
+    many as give normal rows with these eigenvalues v, for which the logarithm is
+    -Σ log(1 + 4 t v) / 2, where an independent column has -log(1 + 4 t) / 2.
+    """
+    # of a pair more, at distance 0: the logarithm stays finite
+    mean_exp = (1 + np.exp(-t * distances).sum(0)) / (1 + len(distances))
+    of_one_column = np.log(mean_exp).mean()
+    n_independent = np.log1p(4 * t * eigenvalues).sum() / np.log1p(4 * t)
+    return n_independent * of_one_column
+
+
 def closest_by_chance(rows, level, rng):
-    """Compute the squared distance below which two rows, of `ComparedRows`, come by
-    chance with probability `level` at most: the best Chernoff bound over a grid of t
+    """Compute the squared distance below which two of M independent rows come by chance
+    with probability `level` at most: the best Chernoff bound over a grid of t
     (`too-close`, `too-close-columns`).
 
-    A bound is (log(2 level / (M (M - 1))) - log E exp(-t D)) / t, with D the squared
-    distance of two rows. It is a sum over columns, so that the logarithm is the average
-    one of a column, times the number of columns that count as independent.
+    A pair is nearer than s with chance E exp(t (s - D)) at most, with D the squared
+    distance of its rows. There are M (M - 1) / 2 pairs, so that the bound for s is
+    (log(2 level / (M (M - 1))) - log E exp(-t D)) / t. `rows` are `ComparedRows`.
     """
     M = len(rows.products)
     columns = rows.columns
@@ -57,12 +74,10 @@ def closest_by_chance(rows, level, rng):
     distances = (columns[first] - columns[second]) ** 2
     log_chance = np.log(2 * level / (M * (M - 1)))  # for one of all pairs
     closest = 0.0
-    # 1 / t from above the mean distance, 2 N, to far below it; four values a decade
+    # 1 / t from above the mean distance, 2 N for N columns of variance 1, to far below
+    # it; four values a decade
     for t in np.geomspace(0.1, 1e7, 33) / (2 * rows.N):
-        # of a pair more, at distance 0: the logarithm stays finite
-        mean_exp = (1 + np.exp(-t * distances).sum(0)) / (1 + len(distances))
-        n_independent = np.log1p(4 * t * eigenvalues).sum() / np.log1p(4 * t)
-        log_mean = n_independent * np.log(mean_exp).mean()
+        log_mean = _log_mean_of_pairs(t, distances, eigenvalues)
         closest = max(closest, (log_chance - log_mean) / t)
     return closest
 

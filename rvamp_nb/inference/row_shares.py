@@ -169,22 +169,35 @@ def _by_columns(A):
 
 
 def _sum_noise_of_rows(fit, doubt, var):
-    """Return the doubt and the sums of `_sum_parts`; var, (M,), is that of each row's
-    pull.
+    """Compute the noise of a fit without groups of rows: return the doubt of each
+    column, (n,), and what `_sum_parts` returns of the variances A_mi² var_m, (M, n).
+
+    doubt, (N,), is the weight Π (1 - Π) of each feature (see `_noise`); the table A may
+    have n = N + 1 columns, with an intercept. var, (M,), is the variance of the pull
+    u_m of each row. All columns at once would be an array as large as the table, so
+    that a table is read in chunks, but for groups of columns, which are in memory.
     """
     A = fit.problem.A
     N = len(doubt)
 
     def squares(X):
+        # [:, :] makes an array of any chunk, such as a sparse one
         return X[:, :] ** 2 * var[:, None]
 
+    # columns of a group count together: no intercept, and a variance for each group
     if _selects_groups(fit):
         return doubt, _sum_parts(fit.prior.pooled(squares(A[:, :N])), doubt)
-    doubt = np.append(doubt, np.zeros(A.shape[1] - N))  # an intercept has none
+    no_doubt = np.zeros(A.shape[1] - N)  # of an intercept
+    column_doubt = np.append(doubt, no_doubt)
+    # a chunk of rows lacks the total of its columns, by which shares are divided
     if chunk_axis(A) == 0:
-        return doubt, _sum_in_two_passes(A, doubt, var)
-    sums = map_chunks(_by_columns(A), lambda X, d: _sum_parts(squares(X), d), (doubt,))
-    return doubt, sums
+        return column_doubt, _sum_in_two_passes(A, column_doubt, var)
+
+    # a chunk of columns has all rows, and is done at once
+    def sums_of_chunk(X, chunk_doubt):
+        return _sum_parts(squares(X), chunk_doubt)
+
+    return column_doubt, map_chunks(_by_columns(A), sums_of_chunk, (column_doubt,))
 
 
 def row_influence(fit):

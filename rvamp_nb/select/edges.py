@@ -90,25 +90,31 @@ def on_faces(G, lam, regressions):
     """Move each of b `Regressions` towards the minimum for its present signs until a
     sign would change; return a mask of those that reach it, (b,).
 
-    G (h, N, N) are the Gram matrices, lam > 0 is the penalty. The coefficients B,
-    (N, b), and R, (b, N), the products of all columns with the residuals, change in
-    place.
+    G (h, N, N) are the Gram matrices of the halves of the rows, lam > 0 is the penalty.
+    The coefficients B, (N, b), and R, (b, N), the products of all columns with the
+    residuals, change in place. A regression uses k columns at most, those whose
+    coefficients are not 0: arrays (b, k) have a row for each regression, and 0 where it
+    uses fewer.
     """
-    half, _, B, R = regressions
-    columns, is_used = _find_used_columns(B)
-    # the k coefficients in use, (b, k), as they are and at the minimum
+    B = regressions.B
+    R = regressions.R
+    columns, is_used = _find_used_columns(B)  # (b, k) each
+    # the coefficients in use, (b, k), as they are and at the minimum for their signs
     old = np.take_along_axis(B.T, columns, 1) * is_used
     least = _solve_for_signs(G, lam, regressions, old, columns, is_used)
-    move = least - old
-    # the share of the move after which a coefficient reaches 0: the first one ends it
-    crossing = np.where((move * old < 0) & is_used, -old / move, np.inf)
+    whole_move = least - old
+    # the share of the move after which a coefficient reaches 0, (b, k): the first one
+    # ends the move of its regression, after the share (b, 1)
+    reaches_zero = (whole_move * old < 0) & is_used
+    crossing = np.where(reaches_zero, -old / whole_move, np.inf)
     share = np.minimum(crossing.min(1), 1.0)[:, None]
     # a coefficient that ends it becomes 0 exactly
-    move = np.where(crossing <= share, -old, share * move)
+    move = np.where(crossing <= share, -old, share * whole_move)
     # a residual changes by minus its columns times their moves: one column of each
-    # regression at a time, as they differ
+    # regression at a time, as they differ; both are (b,)
     for column, step in zip(columns.T, move.T):
-        R -= step[:, None] * G[half, column]
+        R -= step[:, None] * G[regressions.half, column]
+    # back from (b, k) to the places of the columns in B
     regression, _ = is_used.nonzero()
     B[columns[is_used], regression] = (old + move)[is_used]
     return share[:, 0] == 1.0

@@ -189,29 +189,38 @@ def _columns_with_labels(columns, labels, single, grouped, to_basis):
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000016
 def in_classes(A, prior, columns, basis):
-    """Turn each column of a table, (M, n), into one for each contrast of K classes;
-    return the table (M d, (n + 1) d), its prior and its `Columns`.
+    """Turn each column of a table into one for each contrast of K classes; return the
+    table (M d, (n + 1) d), its prior and its `Columns`.
 
-    `basis`, (K, d), are the d = K - 1 contrasts; d intercepts come last. With d = 2 the
-    new columns are a1, a2, b1, b2, ..., i1, i2 for the columns a, b, ... and the
-    intercept i, and the rows likewise. A feature is selected for all classes together:
-    the d coefficients of its column, or those of all columns of its group, are one
-    group of `GroupLasso`. A TypeError for a table in chunks.
+    A, (M, n), is an array of the columns that stand for N features; a TypeError for a
+    table in chunks. `prior` is their penalty: a `GroupLasso` where features are in
+    groups, else a `Penalty`, with a factor for each column. `columns` are the `Columns`
+    of the N features: `where`, (N,), is the column of A of each, and `turn`, (n, N),
+    makes coefficients of features of those of the columns. `basis`, (K, d), are the
+    d = K - 1 contrasts of the classes.
+
+    With d = 2 the new columns are a1, a2, b1, b2, ..., i1, i2 for the columns a, b, ...
+    and the intercept i, which comes last, and the rows likewise. A feature is selected
+    for all classes together: the d coefficients of its column, or those of all columns
+    of its group, are one group of `GroupLasso`.
     """
     check_in_memory(A, "loss='softmax': a column becomes one for each class but one")
     d = basis.shape[1]
-    # `turn`, ((n + 1) d, N K), makes the table's coefficients of the new ones: a
-    # feature's K are basis times the d of its column, and none is of an intercept
-    of_features = kron(columns.turn, basis.T)
-    of_intercepts = csc_array((d, of_features.shape[1]))
-    turn = csc_array(vstack([of_features, of_intercepts]))
+    # the new `turn`, ((n + 1) d, N K), makes K coefficients of a feature, basis times
+    # the d of its column. The (n d, N K) rows of columns come first; no feature has a
+    # part of an intercept: the d rows of these are 0
+    of_columns = kron(columns.turn, basis.T)
+    of_intercepts = csc_array((d, of_columns.shape[1]))
+    turn = csc_array(vstack([of_columns, of_intercepts]))
     # the first of the d new columns stands for a feature
     new_columns = columns._replace(where=d * columns.where, turn=turn, basis=basis)
+    # features alone: `in_directions` makes a group of the d new columns of each
     if not columns.groups:
         new_A, new_prior = in_directions(A, prior.penalty_factor, d)
         return new_A, new_prior, new_columns
+    # features in groups: those of the table, and each intercept alone, take the place
+    # of a group for each column
     new_A, prior_of_columns = in_directions(A, prior.weights, d)
-    # in place of a group for each column: those of the table, and each intercept alone
     group = prior.column_groups.index  # (n,)
     intercept_groups = group.max() + 1 + np.arange(d)
     labels = np.append(np.repeat(group, d), intercept_groups)

@@ -292,21 +292,28 @@ def _find_candidates(A, within):
 
 
 def _merge_copies(X, group, within, stand_in):
-    """Merge near copies among the columns X, (M, k), whose numbers are `group`, (k,):
-    write into `stand_in`, (N,), in place, the first of them for each of its copies.
+    """Merge near copies among the columns X, (M, k), of a table: write the first of
+    them into `stand_in`, in place, for each of its copies.
+
+    `group`, (k,) int, are the numbers of the columns X in the table, rising, and
+    `within` is the distance below which a column is a copy of another or of its
+    negative. `stand_in`, (N,) int, has for each column of the table the number of the
+    first of which it is a copy, as far as earlier groups have found; else its own.
     """
-    for k, i in enumerate(group):
-        if stand_in[i] != i:  # a copy itself
+    for place, number in enumerate(group):
+        if stand_in[number] != number:  # a copy itself
             continue
-        # later columns of the group that are no copies so far
-        others = np.flatnonzero(stand_in[group] == group)
-        others = others[others > k]
-        # to the column, and to its negative
-        differences = [X[:, others] + sign * X[:, [k]] for sign in (-1, 1)]
+        # places of later columns of the group that are no copies so far
+        is_original = stand_in[group] == group
+        later = place + 1 + np.flatnonzero(is_original[place + 1 :])
+        # from the column, and from its negative
+        column = X[:, [place]]
+        differences = [X[:, later] - column, X[:, later] + column]
         distance = np.linalg.norm(differences, axis=1).min(0)
-        copies = group[others[distance < within]]
-        # and of the copies of its copies, which other groups have found
-        stand_in[np.isin(stand_in, copies)] = i
+        copies = group[later[distance < within]]
+        # a copy stands for itself, and perhaps for copies that other groups have found:
+        # all of them get the new stand-in
+        stand_in[np.isin(stand_in, copies)] = number
 
 
 class Merged(NamedTuple):

@@ -51,23 +51,27 @@ def received_by_all(A, fit, which):
     form = tall_form(few, message, from_rows)  # C, A_P' v A_P and Sigma_x
     response = 1 / from_rows.Q_hat  # w, (M,)
     noise = from_rows.chi_hat / from_rows.Q_hat**2  # v, (M,)
-    few_responses = (few[:, :] * response[:, None]).T
-    few_noises = (few[:, :] * noise[:, None]).T
+    few_responses = (few[:, :] * response[:, None]).T  # A_P' w, (n, M)
+    few_noises = (few[:, :] * noise[:, None]).T  # A_P' v, (n, M)
 
     def receive(columns):
-        """Compute Q_hat, h and chi_hat of a chunk of k columns a, (k,) each."""
+        """Compute Q_hat, h and chi_hat, (k,) each, for a chunk of k columns a, (M, k),
+        by the formulas of `received_by_all`, whose c and b are (n, k) here.
+        """
         # a'u, and the sums of w a^2 and v a^2 over rows
         u = last.coupled.u.mean
-        h, Q_hat, chi_hat = column_sums(columns, [u], [response, noise])
-        c = few_responses @ columns  # (n, k)
-        b = form.Sigma_x @ c  # (n, k)
-        Q_hat -= row_dots(b.T, c.T)
-        # from the sum of v a^2 to that of v (a - A_P b)^2
-        shared_noise = few_noises @ columns
-        chi_hat += row_dots(b.T, (form.noise @ b - 2 * shared_noise).T)
-        # the noise of the coefficients, by A_P' Sigma_u a = c - C b
-        chi_hat += view.T @ (c - form.C @ b) ** 2
+        h, responses, row_noise = column_sums(columns, [u], [response, noise])
+        c = few_responses @ columns
+        b = form.Sigma_x @ c
+        Q_hat = responses - row_dots(b.T, c.T)
         Q_hat[Q_hat <= 0] = 1.0  # a column of zeros
+        # sum v (a - A_P b)^2 = sum v a^2 + b'(A_P' v A_P b - 2 A_P' v a)
+        shared_noise = few_noises @ columns
+        explained = row_dots(b.T, (form.noise @ b - 2 * shared_noise).T)
+        # sum T (c - C b)^2 over the n coefficients of the fit
+        coefficient_noise = view.T @ (c - form.C @ b) ** 2
+        chi_hat = row_noise + explained + coefficient_noise
+        # what is 0 may be less by rounding
         return Q_hat, h, np.maximum(chi_hat, 0)
 
     # the columns of the fit, and the intercept behind them, have their messages from it

@@ -738,30 +738,34 @@ class _Start(NamedTuple):
 
 
 def _start_with_large_table(question, q, lam):
-    """Find the `_Start` of a search in a table whose steps are dear, near the penalty
-    lam; return None for another table, or where nothing cheaper converges.
+    """Find the `_Start` of a search for the penalty at which q columns are selected, in
+    a table whose steps are dear; return None for another table, or where neither of two
+    cheaper ways converges. `question` is a `SelectionProblem`, and lam a first guess.
 
-    Rough steps (`DiagonalStep`) move the penalty first. If their probabilities say
-    that few columns can be selected, or if the steps diverge and say nothing, rVAMP of
-    these few columns finds penalty and messages (`in_play`). Otherwise, or if that
-    fails, the search begins where the rough steps converged.
+    Rough steps (`DiagonalStep`) move the penalty first. If their probabilities show
+    that few columns can be selected, or if the steps diverge and show nothing, rVAMP of
+    these few columns finds penalty and messages (`in_play`), which are better. If there
+    are many, or if that fails, the search begins where the rough steps converged.
     """
     if min(question.A.shape) < FEW_FROM or not is_plain(question):
         return None
     empty, _ = empty_model(question)
+    # a prior whose penalty moves with each step, towards q selected ones: when the
+    # rough steps end it has their penalty and their probabilities
     tracker = TrackingPrior(question, q, lam)
     problem = empty._replace(prior=question.inside(tracker))
-    # the last of the rough steps; None if they diverge. They move `tracker`
     last_step = run_cheaply(problem, DiagonalStep(empty.A), WILD)
-    rough_Pi = tracker.Pi if last_step else None
+    diverged = last_step is None
+    rough_Pi = None if diverged else tracker.Pi
     if has_few_in_play(question, q, rough_Pi):
-        found = in_play(question, q, lam, empty, tracking_search)
-        if found:
-            lam, state, is_near = found
-            return _Start(TrackingPrior(question, q, lam), state, is_near)
-    if last_step:
-        return _Start(tracker, last_step.new)
-    return None
+        found_by_few = in_play(question, q, lam, empty, tracking_search)
+        if found_by_few is not None:
+            few_lam, state, is_near = found_by_few
+            few_tracker = TrackingPrior(question, q, few_lam)
+            return _Start(few_tracker, state, is_near)
+    if diverged:
+        return None
+    return _Start(tracker, last_step.new)
 
 
 def _find_start(question, q, lam):

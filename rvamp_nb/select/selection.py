@@ -659,10 +659,26 @@ def other_scales(question, lam):
     return scales
 
 # %% ../../nbs/workshop/selection.ipynb #e16scale4
+def _scales_of_packages(question):
+    """Return what a penalty of 1 is in each package that has the question's model, as
+    {package: (number, is_inverse)}, such as {"glmnet": (0.05, False)}.
+
+    `is_inverse` is True where its parameter is the inverse of a penalty, a C.
+    """
+    packages = {}
+    for scale, number in other_scales(question, 1.0).items():
+        if scale not in ("per row", "l1_ratio"):  # which are of no package
+            # "glmnet lambda" is a package and its parameter, "rvamp_nb" one alone
+            package, _, parameter = scale.partition(" ")
+            packages[package] = number, parameter == "C"
+    return packages
+
+
 def given_penalties(question, lambdas, random_state):
-    """Return penalties on this package's scale, decreasing, (L,), where they are asked
-    for as "cv" or as a package and its penalties, such as ("glmnet", 0.1); other
-    objects stay as they are.
+    """Convert what a user gives as `lambdas` to penalties on this package's scale,
+    decreasing, (L,): "cv", for the best one of cross-validation, or a package and its
+    penalties, such as ("glmnet", 0.1) or ("glmnet", [0.1, 0.2]). Other objects stay as
+    they are.
 
     Raises a ValueError for other words, and where a package has no such model.
     """
@@ -670,25 +686,18 @@ def given_penalties(question, lambdas, random_state):
         return np.array([_best_penalty(question, random_state)])
     if not isinstance(lambdas, (str, tuple)):
         return lambdas
-    # what a penalty of 1 is elsewhere, such as {"glmnet lambda": 0.05,
-    # "scikit-learn C": 9.0}, without the two entries that are of no package
-    scales = other_scales(question, 1.0)
-    scales.pop("per row")
-    scales.pop("l1_ratio", None)
-    scale_of_package = {scale.partition(" ")[0]: scale for scale in scales}
+    packages = _scales_of_packages(question)
     try:
         package, theirs = lambdas
-        scale = scale_of_package[package]
+        one, is_inverse = packages[package]  # what a penalty of 1 is there
     except (ValueError, KeyError, TypeError):  # no pair, or no such package
         raise ValueError(
             "lambdas must be numbers, 'cv', or a package and its penalties, as"
             f" ('glmnet', 0.1); for this model one of"
-            f" {', '.join(scale_of_package)}, got {lambdas!r}"
+            f" {', '.join(packages)}, got {lambdas!r}"
         ) from None
     theirs = check_array("lambdas", np.atleast_1d(theirs), ("L",), 0, above=True)
-    ours = theirs / scales[scale]
-    if scale.endswith(" C"):  # the inverse of a penalty
-        ours = scales[scale] / theirs
+    ours = one / theirs if is_inverse else theirs / one
     return np.sort(ours)[::-1]
 
 

@@ -1005,8 +1005,8 @@ SABOTAGES = [
     Sabotage(
         "select/in_play.py",
         "the columns outside do not hear the noise of those in play",
-        "chi_hat += view.T @ (c - form.C @ b) ** 2",
-        "chi_hat += 0 * view.T @ (c - form.C @ b) ** 2",
+        "coefficient_noise = view.T @ (c - form.C @ b) ** 2",
+        "coefficient_noise = 0 * view.T @ (c - form.C @ b) ** 2",
         "tests/select/test_in_play.py::test_all_columns_receive_what_the_matrices_say",
     ),
     Sabotage(
@@ -1180,8 +1180,8 @@ SABOTAGES = [
     Sabotage(
         "inference/effects.py",
         "the noise of a twin in the joint field is left out of its error",
-        "weights[:, i] = moved @ first",
-        "weights[:, i] = moved[:, 0] * first[0]",
+        "weights[:, i] = W_B @ inverse_row",
+        "weights[:, i] = W_B[:, 0] * inverse_row[0]",
         "tests/inference/test_effects.py::test_intervals_of_twins_hold_as_often_as_they_say",
     ),
     Sabotage(
@@ -1785,8 +1785,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "odd powers of a share of the risk come with the wrong sign",
-        "of_rows[1::2] *= -(a**0.5)",
-        "of_rows[1::2] *= a**0.5",
+        "np.where(power % 2 == 1, -root, 1.0)",
+        "np.where(power % 2 == 1, root, 1.0)",
         "nbs/course/53_survival.ipynb::module",
     ),
     Sabotage(
@@ -1800,8 +1800,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "a group holds no more of the risk than its next member",
-        "        risk[later - 1] += risk[later]\n",
-        "        pass\n",
+        "            sums[later - 1] += sums[later]\n",
+        "            pass\n",
         "nbs/course/53_survival.ipynb::module",
     ),
     Sabotage(
