@@ -213,7 +213,8 @@ def free_energy(fit: Fit) -> float:
     >>> print(round(free_energy(rvamp(*toy()[:2], 0.6)), 4))
     -0.3261
     """
-    return variational(fit.problem, messages_of(fit))
+    messages = messages_of(fit)  # refuses what is no fit
+    return variational(fit.problem, messages)
 
 # %% ../../nbs/course/42_free_energy.ipynb #eb90c910
 def _prior_gains(prior, incoming, beta):
