@@ -138,24 +138,6 @@ def save(tab, kind, folder):
     return path
 
 
-def save_panels(tab, folder):
-    """Save the picture of each panel in both kinds; return what each panel shows. They
-    are waited for together: the browser takes a second before it packs a PNG.
-    """
-    shown, saved = {}, []
-    tab.on("download", lambda download: saved.append(download))
-    for panel in PANELS:
-        tab.locator(f"[data-key={panel}]").click()
-        shown[panel] = tab.locator(".stage, .key, .scroll").all_inner_texts()
-        for kind in "svg", "png":
-            tab.locator(f"[data-key={kind}]").click()
-    while len(saved) < 2 * len(PANELS):
-        tab.wait_for_event("download")
-    for download in saved:
-        download.save_as(folder / download.suggested_filename)
-    return shown
-
-
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -166,11 +148,15 @@ def test_what_is_seen_is_saved_as_svg_and_png(context, file, tmp_path, width, th
     another program cannot read; two pixels for one.
     """
     tab = open_page(context, file.as_uri(), width, theme)
-    for panel, shown in save_panels(tab, tmp_path).items():
-        text = (tmp_path / f"explorer-{panel}.svg").read_text(encoding="utf-8")
+    for panel in PANELS:
+        tab.locator(f"[data-key={panel}]").click()
+        path = save(tab, "svg", tmp_path)
+        assert path.name == f"explorer-{panel}.svg"
+        text = path.read_text(encoding="utf-8")
         assert not re.search(r"var\(|color-mix|color\(|class=|href|style=|NaN", text)
         root = ET.fromstring(text)
         words = " ".join(part.text or "" for part in root.iter(f"{SVG}text"))
+        shown = tab.locator(".stage, .key, .scroll").all_inner_texts()
         for word in set(re.findall(r"\w{3,}", " ".join(shown))):
             assert word in words, (panel, word)
         assert "λ" in words or panel == "temperature"
@@ -182,7 +168,7 @@ def test_what_is_seen_is_saved_as_svg_and_png(context, file, tmp_path, width, th
         )
         size = int(root.get("width")), int(root.get("height"))
         assert width - 40 <= size[0] <= width + 400 or width == 1440
-        picture = Image.open(tmp_path / f"explorer-{panel}.png")
+        picture = Image.open(save(tab, "png", tmp_path))
         assert picture.size == (2 * size[0], 2 * size[1])
         assert len(picture.convert("RGB").getcolors(1 << 24)) > 20
 
