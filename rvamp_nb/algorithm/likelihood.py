@@ -481,7 +481,7 @@ class Loss(_Row):
 
     @property
     def generic(self) -> bool:
-        """As `_Row.generic`: a subclass overrides none of the three."""
+        """See `_Row.generic`: a subclass overrides none of the three."""
         own = type(self)
         general = Loss.message, Loss.channel, Loss.inner
         return (own.message, own.channel, own.inner) == general

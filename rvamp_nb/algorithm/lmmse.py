@@ -246,7 +246,7 @@ def wide_matrices(A, prior, likelihood):
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000012
 class _SharedByColumns(NamedTuple):
-    """What every column of A needs in the second pass of the wide form.
+    """Needs of every column of A in the second pass of the wide form.
 
     The last three are None where they are not needed; they stand in the order in which
     they become so.
@@ -265,7 +265,7 @@ class _SharedByColumns(NamedTuple):
 
 
 class _ProductsWithS(NamedTuple):
-    """What the k coefficients in S bring to n columns a, and what these bring to S."""
+    """Shares of the k coefficients in S in n columns a, and of these in S."""
 
     form: np.ndarray  # (n,), (B'a)' Sigma_S (B'a), which S takes from a' Sigma_R a
     noise: np.ndarray  # (n,), of S in a'u: sum_j chi_hat_j (Sigma_S B'a)_j^2

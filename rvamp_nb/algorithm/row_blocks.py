@@ -115,7 +115,7 @@ def check_rows_in_memory(A):
 
 # %% ../../nbs/course/52_groups.ipynb #19000051
 class GroupBlocks(NamedTuple):
-    """What the coupling gives to G groups of n turned rows, (G, n, n) each."""
+    """Answers of the coupling to G groups of n turned rows, (G, n, n) each."""
 
     response: np.ndarray  # S, of the pulls
     received: np.ndarray  # 1 - S, precision times response

@@ -215,7 +215,8 @@ def _fields_together(fit, together):
         if len(B) == 1:
             continue
         # W_B, (M, k), and the first row of the inverse of Q_B, (k,)
-        W, D = single.W[:, B], single.response[B]
+        W = single.W[:, B]
+        D = single.response[B]
         W_B, inverse_row = _invert_joint_field(A[:, B], W, D)
         estimate[i] = fit.mean[i] + inverse_row @ products[B]
         weights[:, i] = W_B @ inverse_row

@@ -286,9 +286,11 @@ class DaskTable(ChunkedTable):
         delayed = the_dask().delayed
         # a chunk of columns has its own means and lengths, and all factors of the rows;
         # a chunk of rows has its own factors, and the means and lengths of all columns
-        own_names, shared_names = _OPTIONS_OF_ROWS, _OPTIONS_OF_COLUMNS
+        own_names = _OPTIONS_OF_ROWS
+        shared_names = _OPTIONS_OF_COLUMNS
         if self.axis:
-            own_names, shared_names = _OPTIONS_OF_COLUMNS, _OPTIONS_OF_ROWS
+            own_names = _OPTIONS_OF_COLUMNS
+            shared_names = _OPTIONS_OF_ROWS
         options = {name: getattr(self, name) for name in shared_names}
         options.update(axis=self.axis, chunk_size=self.chunk_size)
         shared = _Pass(work, _realign(tuple(whole)), options)
