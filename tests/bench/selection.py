@@ -224,12 +224,25 @@ def unit_columns(X):
     return sparse.csr_matrix(X @ sparse.diags_array(1 / spread)), means / spread
 
 
+def target_of(question):
+    """The target as these refits take it; survival times have two fields."""
+    target = question.target
+    if target.loss != "survival":
+        return target.y
+    kinds = [("event", bool), ("time", float)]
+    y = np.zeros(len(target.y), dtype=kinds)
+    y["event"] = target.y
+    y["time"] = target.baseline.time
+    return y
+
+
 def half_sample_paths(question, lams, halves=HALVES, way=None, start=None, X=None):
     """Fits of halves of the rows at all these penalties, each from the one before, by
     celer or another `way`; the coefficients at the last penalty, (halves, N). A sparse
     table is X as it was given.
     """
-    A, y, rng = question.A, question.target.y, np.random.default_rng(0)
+    A, rng = question.A, np.random.default_rng(0)
+    y = target_of(question)
     means = None
     if not isinstance(A, np.ndarray):
         A, means = unit_columns(X)
