@@ -22,6 +22,7 @@ from ..validation import check_array, check_number
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100010
 MOST_CLASSES = 6  # for up to five directions, 43 nodes follow the noise of a sample
+# half: 13 nodes; twice: weights of nodes are below 0 in eleven directions
 
 
 def contrasts(K):
@@ -183,6 +184,7 @@ class Softmax(Loss):
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100026
 LOST = 0.05  # of the resamples, at most, may have no member of a class
+# a class needs five rows where halves are drawn; half: six, twice: four
 
 
 def check_classes(y, counts, M, halves="resampling=Stratified(..., y)"):
