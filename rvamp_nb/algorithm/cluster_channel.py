@@ -213,6 +213,8 @@ NODES = 8192  # points of the joint noise of a cluster, at the end ...
 FEW = 256  # ... in each step of the iteration ...
 # half or twice: the same, in 1.00 and .98 of the steps
 SOME = 1024  # ... and in a pattern, of which there are many
+# Π of four fits with patterns is off by 1.1e-3 at most beside all points; half: 1.5e-3
+# in .9 of the time, twice: 9e-4 in 1.2
 
 
 @lru_cache(maxsize=128)
