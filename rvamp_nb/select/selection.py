@@ -494,6 +494,7 @@ def _pfers_by_penalty(selection, candidates):
 
 # %% ../../nbs/workshop/selection.ipynb #a9entry3
 _SURE = 1 - 1e-9  # a probability or threshold of 1 has no probit
+# half or twice as far from 1: the same pfers of 31 features in 15 selections
 
 
 def _promises_to_keep(question, asked, first):
