@@ -979,6 +979,7 @@ RISEN = 1.25  # times the smallest error, where the walk ends
 # half as far from 1: .81 of the steps of six selections with effects, but one estimate
 # moves by .2 of the largest; twice: 1.26 of the steps, and the same estimates
 NEARLY_NONE = 1e-5  # of the largest penalty of the path: that of counts
+# half or twice: effects of five selections move by 1e-7 of their errors at most
 
 
 def fit_for_effects(question):

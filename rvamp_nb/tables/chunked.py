@@ -202,6 +202,7 @@ def _sparse_forms(S, K, is_short):
 
 # %% ../../nbs/workshop/chunked.ipynb #85000018
 SERIAL = 1000  # below this many rows (or columns) one BLAS thread is as fast as several
+
 DENSE_FROM_SHARE = 0.1  # of numbers stored: from here on an array is faster
 # there an array of 300 x 1,500 takes .95 of the time of a fit; at half of it 1.3, at
 # twice .65
