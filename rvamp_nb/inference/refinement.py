@@ -223,6 +223,8 @@ class Samples:
         size = self._batch_size()
         with threads(A):
             if self.turns:
+                if self.long:  # one computation makes both levels
+                    self.settled = self.few[:n_settled]
                 for numbers in _batches(self.settled.shape[0], n_settled, size):
                     self._add_by_turns(numbers, settle=True)
                 for numbers in _batches(self.few.shape[0], n_few, size):

@@ -351,7 +351,7 @@ def _refit_chunked(fit, counts, factor, start=None):
         X = _read_columns_to_refit(A, columns, len(counts))
         x = _ColumnRefits(fit, X, columns)(counts, factor[:, columns])
         slopes = [loss.derivatives(y, f)[0] for f in x @ X.T]
-        residuals = -counts * np.array(slopes)
+        residuals = counts * -np.array(slopes)
         pull = _hardest_pulls(A, residuals, fit.prior.positive)
         missed = ~inside & (pull > least_penalty)
         if not missed.any():
