@@ -194,7 +194,7 @@ def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0
 # %% ../../nbs/workshop/batch_glm.ipynb #70000013
 def _small(bend):
     """Return a ridge that is small beside 1 and beside the curvature `bend`."""
-    return np.clip(1e-6 * bend, 1e-100, 1e-12)
+    return np.minimum(np.maximum(1e-6 * bend, 1e-100), 1e-12)
 
 
 class _Many(NamedTuple):
@@ -367,19 +367,20 @@ def _newton_step(p, going, at, pull):
     coefficient has zeros everywhere, and 1 on the diagonal.
     """
     columns, real = _pad_faces(at.used[going])
+    each = np.arange(len(going))
 
-    def on_faces(values):  # (b, n) to (b, n')
-        return np.take_along_axis(values, columns, axis=1) * real
+    def on_faces(values, refits=each):  # these rows of (b, n) to (b, n')
+        return values[refits[:, None], columns] * real
 
     X = p.X[columns]
     X[~real] = 0
     p = p._replace(t=on_faces(p.t), k=on_faces(p.k))
     f = at.f[going]
-    old = on_faces(at.z[going])
-    sign = on_faces(at.sign[going])
+    old = on_faces(at.z, going)
+    sign = on_faces(at.sign, going)
     downhill = on_faces(pull) - p.k * old - p.t * sign
     G = p.loss.hessian(X, p.y, f, p.counts, at.lent[going, None])
-    ridge = np.where(real, p.k + on_faces(at.small[going]), 1.0)
+    ridge = np.where(real, p.k + on_faces(at.small, going), 1.0)
     diagonal = np.arange(columns.shape[1])
     G[:, diagonal, diagonal] += ridge
     step = np.linalg.solve(G, downhill[..., None])[..., 0]
@@ -554,17 +555,16 @@ def _solve_on_columns(p, z, used, sign):
     return solved
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70c0ffe2
-def _minimise_on_face(p, b, columns, v):
+def _minimise_on_face(p, b, columns, X, v):
     """Minimise the objective of refit b of a `_Many` over the coefficients v, (n,), of
     its face, from v on; return them, (n,), or None where that does not converge.
 
-    The face are the columns whose coefficients are not 0, numbers `columns`, (n,). As
-    long as these keep the signs of v the penalty t |v| + k v^2 / 2 is smooth, and
-    Newton's steps need no search: step = G^-1 downhill, with the Hessian G and minus
-    the gradient, downhill = -X l' - k v - t sign. The Cholesky factor of G is computed
-    anew only where steps shrink slowly.
+    The face are the columns whose coefficients are not 0, X, (n, M), numbers `columns`,
+    (n,). As long as these keep the signs of v the penalty t |v| + k v^2 / 2 is smooth,
+    and Newton's steps need no search: step = G^-1 downhill, with the Hessian G and
+    minus the gradient, downhill = -X l' - k v - t sign. The Cholesky factor of G is
+    computed anew only where steps shrink slowly.
     """
-    X = p.X[columns]
     y = p.y[b]
     counts = p.counts[b]
     k = p.k[b, columns]
@@ -577,7 +577,8 @@ def _minimise_on_face(p, b, columns, v):
         downhill = -(X @ p.loss.slope(y, prediction, counts)) - k * v - pull_of_t
         if needs_factor:
             ridge = k + _small(X**2 @ counts)
-            G = p.loss.hessian(X, y, prediction, counts, 0.0) + np.diag(ridge)
+            G = p.loss.hessian(X, y, prediction, counts, 0.0)
+            G.flat[:: len(v) + 1] += ridge  # the diagonal
             root, failed = dpotrf(G)
             if failed:
                 return None
@@ -585,8 +586,7 @@ def _minimise_on_face(p, b, columns, v):
         step, _ = dpotrs(root, downhill)
         v = v + step
         size = np.abs(step).max()
-        is_flat = np.abs(downhill).max() <= least_downhill
-        if is_flat or size <= 1e-11 * np.abs(v).max():
+        if size <= 1e-11 * np.abs(v).max() or np.abs(downhill).max() <= least_downhill:
             return v
         # the factor is kept as long as steps shrink quickly
         needs_factor = not size < last_size / 10
@@ -602,23 +602,22 @@ def _polish(p, b, used, z, f):
     always.
     """
     columns = np.flatnonzero(used[b])
+    if not len(columns):
+        f[:] = 0
+        return True
     X = p.X[columns]
     old = z[b, columns]
-    f[:] = old @ X
-    if not len(columns):
-        return True
     # begin at three digits, 10 bits, of the coefficients: all ways agree on these
     _, exponent = np.frexp(old)
     unit = np.ldexp(1.0, exponent - 10)
-    v = _minimise_on_face(p, b, columns, np.round(old / unit) * unit)
-    if v is None:
-        return False
+    v = _minimise_on_face(p, b, columns, X, np.rint(old / unit) * unit)
     # an unpenalised coefficient may have any sign
-    signed = (p.t[b, columns] > 0) | (p.lowest[columns] == 0)
-    kept = (v * old > 0)[signed].all()
-    if kept:
-        z[b, columns] = v
-        f[:] = v @ X
+    free = (p.t[b, columns] == 0) & (p.lowest[columns] < 0)
+    kept = v is not None and ((v * old > 0) | free).all()
+    if not kept:
+        v = old
+    z[b, columns] = v
+    f[:] = v @ X
     return kept
 
 # %% ../../nbs/workshop/batch_glm.ipynb #70000018
