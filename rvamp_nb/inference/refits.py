@@ -142,8 +142,9 @@ class _ColumnRefits:
         """
         likely = None
         if start is not None:
+            likely = np.zeros(self.X.shape[1], dtype=bool)
+            likely[start.indices] = True
             start = start.toarray()
-            likely = start.any(0)
         counts = counts * self.weight
         x, _, sure, gap = refit(self.table, counts, factor, likely, start)
         unsure = np.flatnonzero(~sure)
