@@ -83,8 +83,9 @@ def _invert_scaled_gram(gram, scale):
     no eigenvalue is below 1.
     """
     joint = scale[:, None] * mirrored(gram) * scale + np.eye(len(scale))
+    norm = np.linalg.norm(joint)
     inverse, _ = inverse_and_root(joint)
-    return inverse, np.linalg.norm(joint)
+    return inverse, norm
 
 
 def _invert_wide(A, metric):
