@@ -37,8 +37,16 @@ def find_chromium():
 
 class Handler(SimpleHTTPRequestHandler):
     """As the place where the site is published: below HOME, and with 404.html where
-    there is nothing. The site is at the root, too.
+    there is nothing; a connection brings many files, and a browser that has a file asks
+    for it again after ten minutes. The site is at the root, too.
     """
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a body waits until its head has arrived
+
+    def end_headers(self):
+        self.send_header("Cache-Control", "max-age=600")
+        super().end_headers()
 
     def translate_path(self, path):
         return super().translate_path("/" + path.removeprefix(HOME).lstrip("/"))
