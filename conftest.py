@@ -31,6 +31,11 @@ import re
 import subprocess
 import sys
 
+# Some sixty processes that tests start import the package: it is compiled for the first
+# only, and the tests for the first run only, where a shell has this switched off, too.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # nbformat brings jsonschema, and that, if it is there, a checker of addresses that
 # compiles its grammars for three seconds in every worker: nobody asks it anything here.
 sys.modules.setdefault("rfc3987_syntax", None)

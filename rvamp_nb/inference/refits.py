@@ -142,8 +142,9 @@ class _ColumnRefits:
         """
         likely = None
         if start is not None:
+            likely = np.zeros(self.X.shape[1], dtype=bool)
+            likely[start.indices] = True
             start = start.toarray()
-            likely = start.any(0)
         counts = counts * self.weight
         x, _, sure, gap = refit(self.table, counts, factor, likely, start)
         unsure = np.flatnonzero(~sure)
@@ -354,7 +355,7 @@ def _refit_chunked(fit, counts, factor, start=None):
         X = _read_columns_to_refit(A, columns, len(counts))
         x = _ColumnRefits(fit, X, columns)(counts, factor[:, columns])
         slopes = [loss.derivatives(y, f)[0] for f in x @ X.T]
-        residuals = -counts * np.array(slopes)
+        residuals = counts * -np.array(slopes)
         pull = _hardest_pulls(A, residuals, fit.prior.positive)
         missed = ~inside & (pull > least_penalty)
         if not missed.any():

@@ -92,12 +92,16 @@ NARROW = 0.6  # columns beside rows, below which three passes are cheaper than t
 
 def _invert_scaled_gram(gram, scale):
     """Invert I + Di(scale) G Di(scale), (k, k), for the lower triangle of a Gram matrix
-    G; return the inverse and the Frobenius norm, a bound on the condition number, for
-    no eigenvalue is below 1.
+    G, which is overwritten; return the inverse and the Frobenius norm, a bound on the
+    condition number, for no eigenvalue is below 1.
     """
-    joint = scale[:, None] * mirrored(gram) * scale + np.eye(len(scale))
+    joint = mirrored(gram)
+    joint *= scale[:, None]
+    joint *= scale
+    np.fill_diagonal(joint, joint.diagonal() + 1)
+    norm = np.linalg.norm(joint)
     inverse, _ = inverse_and_root(joint)
-    return inverse, np.linalg.norm(joint)
+    return inverse, norm
 
 
 def _invert_wide(A, metric):
@@ -107,7 +111,9 @@ def _invert_wide(A, metric):
     scale = metric.q**-0.5
     gram = half_gram(A, metric.D)
     inverse, condition = _invert_scaled_gram(gram, scale)
-    return scale[:, None] * inverse * scale, condition
+    inverse *= scale[:, None]
+    inverse *= scale
+    return inverse, condition
 
 
 def _invert_narrow(A, metric):
@@ -117,7 +123,9 @@ def _invert_narrow(A, metric):
     scale = metric.D**0.5
     gram = half_gram(A.T, 1 / metric.q)
     inverse, condition = _invert_scaled_gram(gram, scale)
-    return scale[:, None] * inverse * (1 / scale), condition
+    inverse *= scale[:, None]
+    inverse *= 1 / scale
+    return inverse, condition
 
 
 def _choose_dtype(condition, metric):

@@ -763,7 +763,9 @@ def prepare_columns(
     elif len(kept):  # copies may differ by what the unpenalised columns explain
         A = (turn @ A.T).T
     else:
-        A = A[:, first] * merged.copies
+        del seen  # and with it the table of before, as soon as A is another one
+        A = A[:, first]
+        A = A * merged.copies
     return A, prior, columns
 
 
