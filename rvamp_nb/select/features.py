@@ -765,7 +765,7 @@ def prepare_columns(
     else:
         del seen  # and with it the table of before, as soon as A is another one
         A = A[:, first]
-        A *= merged.copies
+        A = A * merged.copies
     return A, prior, columns
 
 
