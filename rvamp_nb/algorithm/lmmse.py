@@ -362,17 +362,18 @@ def _sum_anew(A, weights, vectors, few, rows=False):
     return total
 
 # %% ../../nbs/workshop/lmmse.ipynb #96804a7a
-def _row_moments_wide(prior, likelihood, wide, noise, chi):
+def _row_moments_wide(prior, likelihood, wide, noise, chi, t_R):
     """Compute two numbers for each row mu, (M,) each: the share t = 1 - Q_hat chi of
     the row in its own prediction, and the variance of its pull u_mu across resamples
     without the row's own noise.
 
     `prior` (`Mixed`) and `likelihood` (`Natural`, with Q_hat and chi_hat, (M,)) are the
-    messages; the `WideSystem` has H and Sigma_R, (M, M), B and J, (M, k); chi, (M,), is
-    the diagonal of Sigma_u. Since Sigma_R (Di(Q_hat) + H) = I and
-    Sigma_u = Sigma_R - J B', without cancellation (`row-share`)
+    messages; the `WideSystem` has Sigma_R, (M, M), B and J, (M, k); chi, (M,), is the
+    diagonal of Sigma_u, and t_R, (M,), that of Sigma_R H. Since
+    Sigma_R (Di(Q_hat) + H) = I and Sigma_u = Sigma_R - J B', without cancellation
+    (`row-share`)
 
-        t = diag(Sigma_R H) + Q_hat diag(J B').
+        t = t_R + Q_hat diag(J B').
 
     Three noises make up the variance: of the coefficients in R, of the rows and of S.
     The root `outer`, (M, M), of `_WideNoise` has the first two, of which the own part
@@ -388,8 +389,6 @@ def _row_moments_wide(prior, likelihood, wide, noise, chi):
     others, few = _subtract_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
     if len(few):
         others[few] = _sum_row_noise(wide, noise, chi_hat, few)
-    # row_dots needs H whole, of which there is the lower triangle
-    t_R = row_dots(wide.Sigma_R, mirrored(wide.H))
     t = t_R + likelihood.Q_hat * row_dots(J, wide.B)
     return t, others + J**2 @ prior.chi_hat[prior.S]
 
@@ -543,6 +542,10 @@ def _solve_wide(A, prior, likelihood, gathered=None):
         T = prior.T if _in_chunks(A) else None
         gathered = first_pass(A, S, prior.D, prior.r, T)
     wide, F = _wide_system(gathered, prior, likelihood)
+    t_R = row_dots(wide.Sigma_R, mirrored(wide.H))
+    # H has been needed last: its memory is free for the noise
+    wide = wide._replace(H=None)
+    gathered = gathered._replace(H=None)
     residual = likelihood.h - gathered.Ar
     x_S = wide.Sigma_S @ (prior.h[S] + wide.B.T @ residual)
     u = wide.Sigma_R @ residual - wide.B @ x_S
@@ -559,7 +562,7 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     others_S += likelihood.chi_hat @ wide.J**2
     s = columns.s
     others_x = _others_noise_wide(A, prior, likelihood, wide, s, columns.p)
-    t, others_u = _row_moments_wide(prior, likelihood, wide, noise, chi_u)
+    t, others_u = _row_moments_wide(prior, likelihood, wide, noise, chi_u, t_R)
     return Diagonals(
         x=x,
         u=u,

@@ -43,6 +43,7 @@ def common_unit(effects, per=None):
 
 # %% ../../nbs/workshop/forest.ipynb #f0re5t08
 CUT = 3  # times the median length of the intervals: longer ones end in an arrow
+# of the breast cancer data's 30 one does; half: four, twice: none
 
 
 def visible_ends(point, low, high):

@@ -121,6 +121,13 @@ def wide(seed, *design):
     return A, y - y.mean(), {}
 
 
+def weak(seed, *design):
+    """One of weak factors, whose ten columns matter half as much as the noise does."""
+    A, signal, rng = genes(seed, *design)
+    y = signal + rng.normal(size=len(A)) * signal.std() * 2**0.5
+    return A, y - y.mean(), {}
+
+
 def wide_classes(seed, *design):
     A, signal, rng = genes(seed, *design)
     noise = rng.logistic(size=len(A))
@@ -204,6 +211,8 @@ TABLES = {
     "groups of columns, 300 x 400": groups,
     "large, 2000 x 2000": lambda: large("factors", 2000, 2000),
     "large, 4000 x 4000": lambda: large("factors", 4000, 4000),
+    "weak factors, 2000 x 2000": lambda: weak(9, 5, 0.3, (2000, 2000)),
+    "weak factors, 4000 x 4000": lambda: weak(10, 5, 0.3, (4000, 4000)),
     "sparse, 5000 x 2000": lambda: large("sparse", 5000, 2000),
     "sparse, 20000 x 1000": lambda: large("sparse", 20_000, 1000),
     "sparse, 1000 x 20000": lambda: large("sparse", 1000, 20_000),
