@@ -461,7 +461,7 @@ AT_ONCE = 5e6  # counts in memory
 # 40 MB, all of `SIDE` up to 156,000 rows; half: 20 MB, up to 78,000, twice: 80 MB, up
 # to 312,000
 SIDE = 32  # exact refits made side by side
-# half: 1.2 times the time of 192 refits of eight tables; twice: .93
+# half: 1.2 times the time of 192 refits of eight tables; twice: .8
 ANNOUNCED = 30  # seconds without a bar
 # half: a line for a wait of 15 seconds; twice: up to a minute without one
 
