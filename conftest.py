@@ -484,6 +484,7 @@ def clean_slate(folder, module=None, films=False):
     room, ``module``, and to the tests of that room; with ``films`` these are taken.
     """
     import matplotlib.pyplot as plt
+    from designs import no_walk
     from IPython.core.interactiveshell import InteractiveShell
     from ipywidgets import Widget
 
@@ -498,6 +499,8 @@ def clean_slate(folder, module=None, films=False):
             patch.setattr("IPython.core.pylabtools.print_figure", composed)
             if module != "rvamp_nb.select.report":
                 patch.setattr("rvamp_nb.select.report.picture_files", blank_files)
+            if module != "rvamp_nb.select.selection":
+                no_walk(patch)
             if not films:
                 picture = import_module("rvamp_nb.course.pictures")._picture
                 few_ticks = partial(thinned, picture=picture)

@@ -94,7 +94,7 @@ def search_by_refits(question, q, asked):
     lam = penalty.guess_penalty(question, q)
     if not lam:
         return None
-    empty, _ = penalty.empty_model(question)
+    empty = penalty.empty_model(question)
     step = DiagonalStep(empty.A)
     # it keeps the penalty between the rounds, `lam`: each begins where the last ended
     tracker = penalty.TrackingPrior(question, q, lam)

@@ -29,7 +29,7 @@ from . import error_control, joint_fit, penalty
 from .by_refits import search_by_refits
 from .decoys import against_decoys
 from .features import chosen_columns
-from .penalty import SelectionProblem, coarse_path, empty_model, search
+from .penalty import SelectionProblem, coarse_path, search
 from .question import path_options
 from .substitutes import duplicates
 from .target import draws_halves
@@ -725,7 +725,7 @@ def _best_penalty(question, random_state):
     is_held = _draw_folds(target, random_state, 10)
     # rows of each fit over those of a resample, (folds, 1)
     row_ratio = (~is_held).mean(1, keepdims=True) / question.of_one.mean
-    _, lambdas = empty_model(question)
+    lambdas = penalty.walk_down(question, penalty.empty_model(question))
     # refits take their penalties as multiples of that of one fit: any will do that
     # selects features, as the ninth does
     unit_lam = lambdas[PATIENCE]

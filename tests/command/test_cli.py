@@ -28,6 +28,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from designs import no_walk
 
 import rvamp_nb
 from rvamp_nb import ElasticNet, StabilitySelection, plan_study, refine
@@ -48,12 +49,12 @@ PNG = b"\x89PNG\r\n\x1a\n"
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
     """And pictures are not drawn, which takes longer than all the rest: the commands in
-    processes of their own show that they can be. Nor are penalties walked through, a
-    quarter of what is left, for the pfer at which a feature enters; see `entries`.
+    processes of their own show that they can be. Nor are penalties walked through but
+    for tests that ask for `entries`.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(report, "picture_files", blank)
-    monkeypatch.setattr(selection, "_pfers_by_penalty", unknown)
+    no_walk(monkeypatch)
 
 
 @pytest.fixture
@@ -63,10 +64,6 @@ def entries(in_a_folder, monkeypatch):
 
 
 PFERS = selection._pfers_by_penalty
-
-
-def unknown(_, candidates):
-    return np.full(len(candidates), np.nan)
 
 
 def blank(_, pictures=report.PICTURES, kinds=report.KINDS):

@@ -8,13 +8,14 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from designs import no_walk
 from scipy.optimize import minimize
 from studies import STUDIES, matched_sets
 
 from rvamp_nb import StabilitySelection
 from rvamp_nb.cli import main
 from rvamp_nb.inference.cox import cox_fits
-from rvamp_nb.select import report, selection
+from rvamp_nb.select import report
 from rvamp_nb.select.frames import prepare_table
 from rvamp_nb.select.readers import InputError, read_frame
 from rvamp_nb.select.target import count_law, row_roles
@@ -22,13 +23,10 @@ from rvamp_nb.select.target import count_law, row_roles
 
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
-    """Pictures take longer than all the rest, and are drawn elsewhere; of that the walk
-    to the pfer at which a feature enters, which is made elsewhere, is a third.
-    """
+    """Pictures take longer than all the rest, and are drawn elsewhere."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(report, "picture_files", blank)
-    unknown = lambda _, candidates: np.full(len(candidates), np.nan)
-    monkeypatch.setattr(selection, "_pfers_by_penalty", unknown)
+    no_walk(monkeypatch)
     monkeypatch.setattr(report, "effects_files", lambda *_: {"effects.png": b""})
 
 
