@@ -53,7 +53,7 @@ def hostile_problem(seed):
             names.append(PROPERTIES[i].__name__)
         if len(names) == 1 + seed % 2:
             break
-    options = {**problem.options, "tol": 1e-6, "max_iter": 500}
+    options = {**problem.options, "tol": 1e-6}
     return replace(problem, options=options), names
 
 
