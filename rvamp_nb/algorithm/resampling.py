@@ -219,9 +219,9 @@ class Subsample(_Tau):
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
         """See `Poisson.draw`: zeros and ones, exactly `drawn(M)` ones."""
-        return self.draw_rows(M, rng).astype(float)
+        return self._mark_rows(M, rng).astype(float)
 
-    def draw_rows(self, M, rng):
+    def _mark_rows(self, M, rng):
         """Draw the same as a mask of the rows, (M,) bool."""
         n = self.drawn(M)
         if M < MANY:
@@ -558,7 +558,7 @@ def draw_several(law, size, rng, b):
     that of `law.draw`, of a `Subsample` as a mask.
     """
     if type(law) is Subsample and b == 1:
-        return [law.draw_rows(size, rng)]
+        return [law._mark_rows(size, rng)]
     if type(law) is Subsample:
         row = np.arange(size) < law.drawn(size)
         return rng.permuted(np.tile(1.0 * row, (b, 1)), axis=1)
