@@ -260,12 +260,13 @@ class Samples:
         """Convert coefficients of the columns kept, (b, n or n + 1), into sparse rows
         of all columns, (b, N + 1).
         """
-        stored = (x != 0) & np.isfinite(x)
-        row, place = np.nonzero(stored)
-        columns = np.append(self.kept, self.N)[place]
-        # where the numbers of each row begin among all that are stored, row by row
-        begins = np.searchsorted(row, np.arange(len(x) + 1))
-        return csr_array((x[stored], columns, begins), shape=(len(x), self.N + 1))
+        n = x.shape[1]
+        stored = np.flatnonzero((x != 0) & np.isfinite(x))  # b n places, row by row
+        columns = np.append(self.kept, self.N)[stored % n]
+        # where the numbers of each row begin among all that are stored
+        begins = np.searchsorted(stored, n * np.arange(len(x) + 1))
+        shape = len(x), self.N + 1
+        return csr_array((x.take(stored), columns, begins), shape=shape)
 
     def _add_exact(self, numbers):
         """Refit the resamples in numbers, a range, exactly, beginning at the settled
