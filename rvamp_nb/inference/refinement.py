@@ -239,7 +239,8 @@ class Samples:
 
     def _batch_size(self):
         """Return how many resamples are turned side by side: `SIDE_BY_SIDE` numbers of
-        them, but of long rows up to `LEAST_SIDE` as well, as far as `AT_ONCE` counts allow.
+        them, but of long rows up to `LEAST_SIDE` as well, as far as `AT_ONCE` counts
+        allow.
         """
         M = len(self.fit.problem.y)
         at_least = min(LEAST_SIDE, int(AT_ONCE // M) + 1)
