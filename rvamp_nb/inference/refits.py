@@ -143,7 +143,7 @@ class _ColumnRefits:
         if start is not None:
             start = start.toarray()
         counts = counts * self.weight
-        x, _, sure, gap = refit(self.table, counts, factor, start=start)
+        x, _, sure, gap = refit(self.table, counts, factor, None, start)
         unsure = np.flatnonzero(~sure)
         if len(unsure):  # once more, without a guess
             again = refit(self.table, counts[unsure], factor[unsure])
