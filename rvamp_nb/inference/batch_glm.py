@@ -829,8 +829,9 @@ def refit(table, counts, factor, likely=None, start=None):
     the caller's units.
 
     counts, (b, M), are >= 0. `factor`, (b, N) or (b, 1), > 0, multiplies the penalties
-    t and k of each column. `likely`, (N,) bool, are columns to try first, and `start`,
-    (b, N), is where to begin: they save time, and the answer is the same in all digits.
+    t and k of each column. `likely`, (N,) bool, are columns to try first, by default
+    those of the start, and `start`, (b, N), is where to begin: they save time, and the
+    answer is the same in all digits.
 
     A refit is sure where its conditions are met to 1e-10 and no unused column ties with
     its penalty. A gap is relative to the column's penalty plus the largest pull that a
@@ -838,6 +839,8 @@ def refit(table, counts, factor, likely=None, start=None):
     """
     # an orthonormal basis stands in place of the unpenalised columns, and comes first
     rank = len(table.start)
+    if likely is None and start is not None:
+        likely = _any_used(start)
     if likely is not None:
         likely = np.append(np.ones(rank, dtype=bool), likely[~table.free])
     with np.errstate(all="ignore"):  # what is not finite is not sure

@@ -54,6 +54,7 @@ __all__ = [
     "GROWTH",
     "LEAST_ASKED",
     "LEAST_EXACT",
+    "LEAST_SIDE",
     "LONG_REFIT",
     "MORE_ALONE",
     "NEWTON_ROW",
@@ -110,6 +111,8 @@ def resamples(fit, numbers, seed):
 
 SIDE_BY_SIDE = 2**17  # numbers that turn side by side
 # half or twice: nothing on five of the tables, and no time
+LEAST_SIDE = 100  # resamples, where memory allows: products of fewer rows are slow
+# half of it: 1.14 times the time of the refits of 300 x 10,000; twice of it: .92
 LEAST_EXACT = 60  # refits that are made even if they take too many turns
 # half or twice: nothing on nine tables, whose refits settle
 FIRST = LEAST_EXACT, 200, 400  # resamples at the three levels, exact first
@@ -238,10 +241,11 @@ class Samples:
 
     def _batch_size(self):
         """Return how many resamples are turned side by side: `SIDE_BY_SIDE` numbers of
-        them, but of long rows up to 50 as well, as far as `AT_ONCE` counts allow.
+        them, but of long rows up to `LEAST_SIDE` as well, as far as `AT_ONCE` counts
+        allow.
         """
         M = len(self.fit.problem.y)
-        at_least = min(50, int(AT_ONCE // M) + 1)
+        at_least = min(LEAST_SIDE, int(AT_ONCE // M) + 1)
         return max(at_least, SIDE_BY_SIDE // (M + len(self.kept)))
 
     def _add_by_turns(self, numbers, settle):
@@ -262,12 +266,13 @@ class Samples:
         """Convert coefficients of the columns kept, (b, n or n + 1), into sparse rows
         of all columns, (b, N + 1).
         """
-        stored = (x != 0) & np.isfinite(x)
-        row, place = np.nonzero(stored)
-        columns = np.append(self.kept, self.N)[place]
-        # where the numbers of each row begin among all that are stored, row by row
-        begins = np.searchsorted(row, np.arange(len(x) + 1))
-        return csr_array((x[stored], columns, begins), shape=(len(x), self.N + 1))
+        n = x.shape[1]
+        stored = np.flatnonzero((x != 0) & np.isfinite(x))  # b n places, row by row
+        columns = np.append(self.kept, self.N)[stored % n]
+        # where the numbers of each row begin among all that are stored
+        begins = np.searchsorted(stored, n * np.arange(len(x) + 1))
+        shape = len(x), self.N + 1
+        return csr_array((x.take(stored), columns, begins), shape=shape)
 
     def _add_exact(self, numbers):
         """Refit the resamples in numbers, a range, exactly, beginning at the settled

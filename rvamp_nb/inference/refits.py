@@ -140,13 +140,10 @@ class _ColumnRefits:
         made once more without a guess, beside the others. One that still misses them by
         more than `GAP` has bad numbers, and may do better in units of its own: alone.
         """
-        likely = None
         if start is not None:
-            likely = np.zeros(self.X.shape[1], dtype=bool)
-            likely[start.indices] = True
             start = start.toarray()
         counts = counts * self.weight
-        x, _, sure, gap = refit(self.table, counts, factor, likely, start)
+        x, _, sure, gap = refit(self.table, counts, factor, None, start)
         unsure = np.flatnonzero(~sure)
         if len(unsure):  # once more, without a guess
             again = refit(self.table, counts[unsure], factor[unsure])

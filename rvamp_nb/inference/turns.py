@@ -716,8 +716,11 @@ class Turns:
         for _ in range(turns):
             x = self.factors.of_prior(batch, Q)
             u, f = self.factors.of_rows(batch, V)
-            g = batch.h - Q * x
-            r = x - D * g
+            # in the place of Q x and of D g, which saves two arrays of the batch
+            g = Q * x
+            np.subtract(batch.h, g, out=g)
+            r = D * g
+            np.subtract(x, r, out=r)
             h_2u = coupling.rows_step * u - batch.h_u
             Atu_2, u_2 = coupling(h_2u, r)
             h = _take_step(batch.h, g, Atu_2, prior_step)

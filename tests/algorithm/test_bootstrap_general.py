@@ -1297,3 +1297,16 @@ def test_one_far_target_of_huber_leaves_the_others_their_digits(monkeypatch):
         found.append(x)
     np.testing.assert_allclose(found[1], found[0], atol=1e-5)
     assert len(steps) < 150
+
+
+def test_coefficients_in_the_units_of_a_table_and_back():
+    """Also of unpenalised columns, and of columns that are 0 in all refits or one."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(30, 8)) * 10.0 ** np.arange(8)
+    t = np.array([1.0, 0, 1, 1, 0, 1, 1, 1])
+    table = batch_glm.unit_table(A, rng.normal(size=30), t, 0 * t)
+    x = rng.normal(size=(3, 8))
+    x[:, 3] = 0
+    x[1, 5] = 0
+    back = table.to_caller(table.from_caller(x))
+    np.testing.assert_allclose(back, x, rtol=1e-9)
