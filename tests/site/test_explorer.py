@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from browsing import HANGS, SEEN, SETTLED
+from browsing import SEEN, SETTLED
 from PIL import Image
 from test_browser import contrast
 
@@ -30,10 +30,14 @@ def file(tmp_path_factory):
 
 
 @pytest.fixture
-def context(browser):
-    with browser.new_context(accept_downloads=True) as context:
-        context.set_default_timeout(HANGS)
-        yield context
+def context(window):
+    """The window, in which a test may open tabs."""
+    others = window.pages
+    yield window
+    for tab in window.pages:
+        if tab not in others:
+            tab.close()
+    window.clear_permissions()
 
 
 def look(tab):
@@ -206,15 +210,13 @@ REACH = """() => {
 }"""
 
 
-def test_a_page_in_one_file_may_not_ask_for_anything(browser, file):
+def test_a_page_in_one_file_may_not_ask_for_anything(tab, file):
     """What tries is stopped by the page itself."""
-    tab = browser.new_page()
     said = []
     tab.on("console", lambda message: said.append(message.text))
     tab.goto(file.as_uri())
     assert tab.evaluate(REACH) == ["rejected", "rejected"]
     assert len([text for text in said if "Content Security Policy" in text]) >= 2
-    tab.close()
 
 
 def csv(n_rows=60, n_columns=6):
