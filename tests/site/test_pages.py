@@ -28,7 +28,6 @@ NOTEBOOKS = {
     if path.stem != "index"
 }
 each_page = pytest.mark.parametrize("name", PAGES)
-in_one_worker = pytest.mark.xdist_group("pages")  # each would open all pages
 
 # mathematics, directives, MyST roles: none for a reader's eyes
 RAW = re.compile(r"\$|#\||\\tag|\\[()\[\]]|\{\.?\w+\}|:::")
@@ -157,7 +156,6 @@ async def look(names, chromium, address):
     return found
 
 
-@in_one_worker
 @each_page
 def test_a_page_loads_without_complaint(pages, name):
     assert pages[name].complaints == []
@@ -230,7 +228,6 @@ def test_a_page_leads_to_its_file_and_to_its_neighbours():
     assert 'class="next-page"' in page and 'class="prev-page"' in page
 
 
-@in_one_worker
 @each_page
 def test_nothing_raw_is_left(pages, name):
     page = pages[name]
@@ -243,26 +240,22 @@ def test_nothing_raw_is_left(pages, name):
     ] == []
 
 
-@in_one_worker
 @each_page
 def test_mathematics_is_typeset(pages, name):
     assert pages[name].not_typeset == []
 
 
-@in_one_worker
 @each_page
 def test_no_line_is_cut(pages, name):
     """Code, printed output, tables and formulas, folded or not."""
     assert pages[name].cut == []
 
 
-@in_one_worker
 @each_page
 def test_a_page_fits_a_phone(pages, name):
     assert pages[name].on_a_phone["width"] <= PHONE["width"]
 
 
-@in_one_worker
 @each_page
 def test_on_a_phone_all_can_be_read_and_pressed(pages, name):
     """What is wider than the page stands in a box that scrolls; letters have twelve
@@ -275,13 +268,11 @@ def test_on_a_phone_all_can_be_read_and_pressed(pages, name):
     assert found["headings"] == sorted(found["headings"], reverse=True)
 
 
-@in_one_worker
 @each_page
 def test_folds_and_pictures_have_names(pages, name):
     assert pages[name].nameless == []
 
 
-@in_one_worker
 @each_page
 def test_a_page_loads_the_scripts_that_it_needs(pages, name):
     """MathJax, of 2.3 MB, where there is a formula, and else little, also for what
@@ -294,7 +285,6 @@ def test_a_page_loads_the_scripts_that_it_needs(pages, name):
     assert sum(sizes.values()) < (1_000_000 if name == "search.html" else 100_000)
 
 
-@in_one_worker
 @each_page
 def test_links_arrive(pages, address, name):
     assert [link for link in set(pages[name].links) if not arrives(link, address)] == []
