@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithm import solver, step
-from ..algorithm.active import DiagonalStep, in_32_bits, step_for
+from ..algorithm.active import DiagonalStep, in_32_bits, may_be_copied, step_for
 from ..algorithm.iteration import Anderson, follow, work_limit
 from ..algorithm.likelihood import WORK
 from ..algorithm.lmmse import alike_rows, is_wide
@@ -39,7 +39,7 @@ from ..exceptions import ConvergenceWarning
 from ..inference.baseline import MovingBaseline
 from .error_control import resolve_error_control
 from .features import Columns, check_named
-from .in_play import FEW_FROM, has_few_in_play, in_play, is_plain
+from .in_play import FEW_FROM, has_few_in_play, in_play, is_ungrouped
 from .target import Target, draws_halves
 from ..tables.chunked import chunk_axis, is_sparse, with_ones
 from ..tables.standardize import project_out
@@ -747,7 +747,9 @@ def _start_with_large_table(question, q, lam):
     these few columns finds penalty and messages (`in_play`), which are better. If there
     are many, or if that fails, the search begins where the rough steps converged.
     """
-    if min(question.A.shape) < FEW_FROM or not is_plain(question):
+    if min(question.A.shape) < FEW_FROM or not is_ungrouped(question):
+        return None
+    if not may_be_copied(question.A):
         return None
     empty, _ = empty_model(question)
     # a prior whose penalty moves with each step, towards q selected ones: when the
@@ -828,7 +830,9 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
         answer = _finish_search(search, question, tracker.lam, begun)
         if answer:
             return answer
-    if begun and is_plain(question):  # the penalty goes along from the first step on
+    if begun and is_ungrouped(
+        question
+    ):  # the penalty goes along from the first step on
         problem = empty_model(question)[0]._replace(counts=question.of_one)
         fit = solver.Fit(problem, None, True, 0, "", None, question.tol)
     else:
