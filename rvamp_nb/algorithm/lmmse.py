@@ -190,7 +190,7 @@ def _project(Y, Sigma_S, X):
         return X
     YS = Y @ Sigma_S
     U = dsymm(1.0, X, YS, lower=1)
-    before = U.copy()
+    before = U.copy("F")
     for start in range(0, len(U), 256):  # rows at once: Y YS' would be as large as X
         rows = slice(start, start + 256)
         U[rows] -= (Y[rows] @ YS.T / 2) @ before
