@@ -783,19 +783,29 @@ def _find_start(question, q, lam):
     return _Start(TrackingPrior(question, q, lam))
 
 # %% ../../nbs/workshop/penalty.ipynb #73search9
-def _approach(search, state):
+def _approach(search, fit, state):
     """Move the penalty by secants, four at most, until it selects q up to a factor of
     1.8; return the last fit, which may not have converged.
 
-    The fits are rough, and begin at a state (None: the empty model) and at the penalty
-    of the tracker, which stays where it is.
+    The fits are rough, continue a `Fit` without steps, and begin at a state (None: the
+    empty model) and at the penalty of the tracker, which stays where it is.
     """
+    question = search.question
     seen = []
     lam = search.tracker.lam
+
+    def enough(changes):
+        return changes[-1] < SETTLED or len(changes) == question.max_iter
+
     for _ in islice(search.bar, 4):
-        fit = search.question.solve(lam, state, SETTLED)
-        if not fit.converged:
-            break
+        if is_ungrouped(question):  # in 32 bits, where that pays
+            prior = question.prior.scaled(lam)
+            anderson = Anderson(fit.problem.A)
+            fit = continue_fit(question, fit, prior, state, anderson, enough, True)
+        else:  # `rvamp` makes a loss for each group of rows
+            fit = question.solve(lam, state, SETTLED)
+        if not _last_change(fit) < SETTLED:
+            return replace(fit, converged=False)
         state = fit.messages
         excess = search.tracker.beyond(fit.Pi)
         if abs(excess) < TOO_FAR:
@@ -830,13 +840,11 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
         answer = _finish_search(search, question, tracker.lam, begun)
         if answer:
             return answer
-    if begun and is_ungrouped(
-        question
-    ):  # the penalty goes along from the first step on
-        problem = empty_model(question)[0]._replace(counts=question.of_one)
-        fit = solver.Fit(problem, None, True, 0, "", None, question.tol)
-    else:
-        fit = _approach(search, begun or state)
+    problem = empty_model(question)[0]._replace(counts=question.of_one)
+    fit = solver.Fit(problem, None, True, 0, "", None, question.tol)
+    # from a start the penalty goes along from the first step on
+    if not (begun and is_ungrouped(question)):
+        fit = _approach(search, fit, begun or state)
         begun = fit.messages
     if not fit.converged:
         return None
