@@ -280,12 +280,9 @@ def in_32_bits(problem):
     """
     A = problem.A
     in_groups = problem.prior.column_groups or problem.likelihood.layout
-    if (
-        not lmmse.is_wide(A)
-        or in_groups
-        or chunked.is_sparse(A)
-        or not may_be_copied(A)
-    ):
+    if not lmmse.is_wide(A) or in_groups:
+        return problem
+    if chunked.is_sparse(A) or not may_be_copied(A):
         return problem
     M, N = A.shape
     if M**2 * N < IN_32_BITS_FROM:

@@ -97,7 +97,8 @@ ROUNDS = 8  # at most
 
 def is_ungrouped(question):
     """Return whether a `SelectionProblem` has neither groups of rows nor of columns."""
-    return not (isinstance(question.counts, Grouped) or question.columns.together)
+    in_groups = isinstance(question.counts, Grouped) or question.columns.together
+    return not in_groups
 
 
 def is_plain(question):
