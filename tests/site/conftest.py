@@ -53,6 +53,7 @@ def window(browser):
     """Open a window whose tabs share what one of them has fetched."""
     with browser.new_context() as window:
         window.set_default_timeout(HANGS)
+        window.new_page()  # stays empty: a window opens with the first tab of several
         yield window
 
 

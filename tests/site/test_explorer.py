@@ -5,10 +5,12 @@ pytest --site tests/site. What is in one file needs no site.
 
 import re
 import xml.etree.ElementTree as ET
+from contextlib import ExitStack
+from functools import partial
 
 import numpy as np
 import pytest
-from browsing import HANGS, SEEN, SETTLED
+from browsing import SEEN, SETTLED
 from PIL import Image
 from test_browser import contrast
 
@@ -30,10 +32,14 @@ def file(tmp_path_factory):
 
 
 @pytest.fixture
-def context(browser):
-    with browser.new_context(accept_downloads=True) as context:
-        context.set_default_timeout(HANGS)
-        yield context
+def context(window):
+    """The window, in which a test may open tabs."""
+    others = window.pages
+    yield window
+    for tab in window.pages:
+        if tab not in others:
+            tab.close()
+    window.clear_permissions()
 
 
 def look(tab):
@@ -138,6 +144,29 @@ def save(tab, kind, folder):
     return path
 
 
+def save_panels(tab, folder):
+    """Save the picture of each panel in both kinds; return what each panel shows. All
+    are waited for together: the browser takes a second before it packs a PNG.
+    """
+    shown, saved = {}, {}
+    with ExitStack() as waiting:
+        for panel in PANELS:
+            tab.locator(f"[data-key={panel}]").click()
+            shown[panel] = tab.locator(".stage, .key, .scroll").all_inner_texts()
+            for kind in "svg", "png":
+                name = f"explorer-{panel}.{kind}"
+                arrives = tab.expect_download(partial(is_called, name))
+                saved[name] = waiting.enter_context(arrives)
+                tab.locator(f"[data-key={kind}]").click()
+    for name, download in saved.items():
+        download.value.save_as(folder / name)
+    return shown
+
+
+def is_called(name, download):
+    return download.suggested_filename == name
+
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -148,15 +177,11 @@ def test_what_is_seen_is_saved_as_svg_and_png(context, file, tmp_path, width, th
     another program cannot read; two pixels for one.
     """
     tab = open_page(context, file.as_uri(), width, theme)
-    for panel in PANELS:
-        tab.locator(f"[data-key={panel}]").click()
-        path = save(tab, "svg", tmp_path)
-        assert path.name == f"explorer-{panel}.svg"
-        text = path.read_text(encoding="utf-8")
+    for panel, shown in save_panels(tab, tmp_path).items():
+        text = (tmp_path / f"explorer-{panel}.svg").read_text(encoding="utf-8")
         assert not re.search(r"var\(|color-mix|color\(|class=|href|style=|NaN", text)
         root = ET.fromstring(text)
         words = " ".join(part.text or "" for part in root.iter(f"{SVG}text"))
-        shown = tab.locator(".stage, .key, .scroll").all_inner_texts()
         for word in set(re.findall(r"\w{3,}", " ".join(shown))):
             assert word in words, (panel, word)
         assert "λ" in words or panel == "temperature"
@@ -168,7 +193,7 @@ def test_what_is_seen_is_saved_as_svg_and_png(context, file, tmp_path, width, th
         )
         size = int(root.get("width")), int(root.get("height"))
         assert width - 40 <= size[0] <= width + 400 or width == 1440
-        picture = Image.open(save(tab, "png", tmp_path))
+        picture = Image.open(tmp_path / f"explorer-{panel}.png")
         assert picture.size == (2 * size[0], 2 * size[1])
         assert len(picture.convert("RGB").getcolors(1 << 24)) > 20
 
@@ -206,15 +231,13 @@ REACH = """() => {
 }"""
 
 
-def test_a_page_in_one_file_may_not_ask_for_anything(browser, file):
+def test_a_page_in_one_file_may_not_ask_for_anything(tab, file):
     """What tries is stopped by the page itself."""
-    tab = browser.new_page()
     said = []
     tab.on("console", lambda message: said.append(message.text))
     tab.goto(file.as_uri())
     assert tab.evaluate(REACH) == ["rejected", "rejected"]
     assert len([text for text in said if "Content Security Policy" in text]) >= 2
-    tab.close()
 
 
 def csv(n_rows=60, n_columns=6):

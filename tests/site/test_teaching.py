@@ -33,12 +33,12 @@ SHOW_ALL = """() => {
 
 
 @pytest.fixture
-def screen(browser):
-    """Open a tab of the size of a slide, and what it asks of the network."""
-    tab, asked = browser.new_page(viewport=SCREEN), []
+def screen(tab):
+    """A tab of the size of a slide, and what it asks of the network."""
+    tab.set_viewport_size(SCREEN)
+    asked = []
     tab.on("request", lambda request: asked.append(request.url))
-    yield tab, asked
-    tab.close()
+    return tab, asked
 
 
 @pytest.mark.parametrize("number", LECTURES)
