@@ -122,6 +122,7 @@ def cavity_of(inside, D, r, T):
 
 # %% ../../nbs/course/47_clusters.ipynb #2ed73d1c
 ALL_AT_ONCE = 10  # turns in which every wrong sign is changed
+# half or twice: the same turns of four fits with five clusters of six columns
 
 
 def _face_responses(Q, cluster, k, on):
@@ -213,6 +214,8 @@ NODES = 8192  # points of the joint noise of a cluster, at the end ...
 FEW = 256  # ... in each step of the iteration ...
 # half or twice: the same, in 1.00 and .98 of the steps
 SOME = 1024  # ... and in a pattern, of which there are many
+# Π of four fits with patterns is off by 1.1e-3 at most beside all points; half: 1.5e-3
+# in .9 of the time, twice: 9e-4 in 1.2
 
 
 @lru_cache(maxsize=128)
@@ -229,6 +232,7 @@ def _noise_points(d, start, stop):
 
 # %% ../../nbs/course/47_clusters.ipynb #b10ck010
 SILENT = 1e-9  # share of the noise (and of the field) below which there is none
+# half or twice: Π of the four fits moves by 5e-8
 
 
 class Nodes(NamedTuple):

@@ -155,7 +155,10 @@ class _GroupFields(NamedTuple):
 
 
 MOST_MEMBERS = 500  # columns of a group
+# half or twice: the law of their length adds up to 1 within 4e-13
 FAR_OFF = 0.5  # of a column's square: products of columns that are far from orthonormal
+# Π of groups of four is off by .07 at most, by .17 with correlations of .5; half warns
+# of .25, where it is off by .08, twice of none
 
 
 def _group_weights(weights, labels):
@@ -497,6 +500,7 @@ class OrthonormalGroups(NamedTuple):
 
 
 DEPENDENT = 1e-10  # of the largest singular value
+# half or twice, 1e-13 and 1e-6, too: the right ranks of 100 groups with combinations
 
 
 def orthonormal(A, labels):

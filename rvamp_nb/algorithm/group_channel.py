@@ -67,6 +67,7 @@ def length_law(k, m, u):
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800013
 RADII = 24  # nodes of a panel
+# moments of groups of 1 to 50 columns have errors of 2e-13; half: 2e-5, twice: 3e-13
 _place_nodes = cache(np.polynomial.legendre.leggauss)
 REACH = 8.5  # how far the panels go, in standard deviations
 # half: .92 of the steps of three searches, Π to four digits the same; twice: the same
@@ -116,6 +117,7 @@ class GroupMoments(NamedTuple):
 
 # %% ../../nbs/course/58_column_groups.ipynb #c5800018
 FAINT_NOISE = 1e-8  # of field and threshold: less noise than that is taken as that much
+# half or twice: moments without noise move by 6e-15
 
 
 def noise_in(size, chi_hat, t):

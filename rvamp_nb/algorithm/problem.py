@@ -96,9 +96,12 @@ class Step(NamedTuple):
 # Features with a larger Π take part in what is judged and joined. A thousand refits
 # know a probability no better than a hundredth.
 MATTERS = 0.01
+# half: 71 clusters are found in eleven fits, not 56; twice: 45; the same answers
+
 # Columns with a smaller Π may keep still while others move, or are looked at last: that
 # saves time, and what it can change is a tenth of what matters.
 NEGLIGIBLE = 1e-3
+# half: Π of eleven selections moves by .005 at most; twice: not at all
 
 
 class Breakdown(Exception):

@@ -219,11 +219,15 @@ class Subsample(_Tau):
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
         """See `Poisson.draw`: zeros and ones, exactly `drawn(M)` ones."""
+        return self.draw_rows(M, rng).astype(float)
+
+    def draw_rows(self, M, rng):
+        """Draw the same as a mask of the rows, (M,) bool."""
         n = self.drawn(M)
         if M < MANY:
             is_drawn = np.zeros(M, dtype=bool)
             is_drawn[rng.choice(M, n, replace=False)] = True
-            return is_drawn.astype(float)
+            return is_drawn
         # a coin for each row, and then corrections at random: quick, and all subsets
         # stay equally probable
         is_drawn = self._toss_coins(M, n, rng)
@@ -234,7 +238,7 @@ class Subsample(_Tau):
         else:
             too_many = np.flatnonzero(is_drawn)
             is_drawn[rng.choice(too_many, -missing, replace=False)] = False
-        return is_drawn.astype(float)
+        return is_drawn
 
     def _toss_coins(self, M, n, rng):
         """Toss a coin for each of M rows, which shows heads with a probability of about
@@ -551,9 +555,11 @@ _INDEPENDENT = Poisson, Exponential, Discrete, TwoPoint, Weakness, FixedFactor
 
 def draw_several(law, size, rng, b):
     """Draw b times from one generator, (b, size), or a list of draws; a single draw is
-    that of `law.draw`.
+    that of `law.draw`, of a `Subsample` as a mask.
     """
-    if type(law) is Subsample and b > 1:
+    if type(law) is Subsample and b == 1:
+        return [law.draw_rows(size, rng)]
+    if type(law) is Subsample:
         row = np.arange(size) < law.drawn(size)
         return rng.permuted(np.tile(1.0 * row, (b, 1)), axis=1)
     if type(law) in _INDEPENDENT:
@@ -571,7 +577,8 @@ def drawn(name, law, size, rngs, each=1):
 
     A `DrawError` for draws of another size, for counts ("resampling") below 0, and for
     multipliers ("randomize") that are not above 0. Draws of `Subsample` are right by
-    construction, and not looked at.
+    construction, and not looked at; single ones are masks, bool, for long rows of
+    numbers take longer to write than to draw.
     """
     rows = []
     for rng in rngs:

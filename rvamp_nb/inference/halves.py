@@ -118,6 +118,7 @@ def prior_covariance(fit, gamma_hat, answer):
 
 
 COLUMNS_AT_ONCE = 1024  # each has a hundred nodes and more
+# of 4,096 columns in 17 MB; half: 8.5 MB, twice: 34 MB, in as much time
 
 
 def as_correlation(covariance, variance):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, hstack, vstack
+from scipy.sparse import csc_array, csr_array, hstack, issparse, vstack
 from scipy.special import ndtri
 from scipy.stats import t
 
@@ -223,6 +223,8 @@ class Samples:
         size = self._batch_size()
         with threads(A):
             if self.turns:
+                if self.long:  # one computation makes both levels
+                    self.settled = self.few[:n_settled]
                 for numbers in _batches(self.settled.shape[0], n_settled, size):
                     self._add_by_turns(numbers, settle=True)
                 for numbers in _batches(self.few.shape[0], n_few, size):
@@ -276,8 +278,19 @@ class Samples:
             start = self.settled[numbers.start : numbers.stop]
         counts, factor = resamples(self.fit, numbers, self.seed)
         x, level = self.refit(counts, factor, start)
-        new = hstack([csr_array(x), csr_array(level[:, None])])
+        new = hstack([_sparse_of_few(x), csr_array(level[:, None])])
         self.exact = vstack([self.exact, new], format="csr")
+
+
+def _sparse_of_few(x):
+    """Convert coefficients x, (b, N), most columns of which are 0 in all rows, into a
+    sparse array: only the others are searched.
+    """
+    if issparse(x):
+        return x
+    columns = np.flatnonzero((x != 0).any(0))
+    few = csr_array(x[:, columns])
+    return csr_array((few.data, columns[few.indices], few.indptr), shape=x.shape)
 
 
 _REMEDY = "penalise more, or drop columns that repeat others"

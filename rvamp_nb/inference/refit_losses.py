@@ -86,5 +86,5 @@ class RefitLoss(NamedTuple):
             tail = lent * self.delta / distance
             curvature = np.where(distance > self.delta, tail, 1.0)
         else:
-            curvature = np.ones_like(f)
+            curvature = 1.0
         return (X * (c * curvature)[..., None, :]) @ np.swapaxes(X, -1, -2)

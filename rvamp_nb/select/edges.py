@@ -231,6 +231,7 @@ HALVINGS = 7  # of the last interval
 # half: Π moves by up to .06 in .8 of the time, and one list changes; twice: by .02 in
 # 1.6 of the time
 SMALLEST = 0.01  # of the penalty where the search begins
+# half or twice: the same six networks, whose searches end before
 
 
 def penalty_for(q, A, rule, seed):

@@ -28,6 +28,7 @@ __all__ = ["LEADERS", "answer_html"]
 
 
 LEADERS = 10  # features that are shown
+# in 17 kB for the breast cancer data; half: 12, twice: 28 kB
 _COLOURS = {"selected": "blue", "not selected": "plain"}  # of words; else amber
 
 

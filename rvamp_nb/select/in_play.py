@@ -83,16 +83,26 @@ def received_by_all(A, fit, which):
 
 # %% ../../nbs/workshop/in_play.ipynb #68play10
 FEW_FROM = 600  # rows, and columns, from which on it pays
+# three searches on 620 rows take .3 to 1.0 of the time of those with all columns, on
+# 320 rows (half) .55 to 1.0; twice: 1.0 to 3.2 of the time on 620 rows
 PER_SELECTED = 10  # columns of a first round, for each that is selected
+# half: one of four searches on 620 to 650 rows takes .6 of the time, twice: .5; the
+# others .85 to 1.0
 SMALL_PART = 3  # so many times as many have both sides at least
+# half: .9 to 1.0 of the time of the four; twice: one takes .5
 ALMOST_ALL = 0.1  # share of q that the columns left out may have
+# half or twice: the same steps of the four
 LEFT_OUT = 0.0025  # share of q below which columns may be left out
+# half: two of the four take .6 of the time; twice: all .9 to 1.0
 FIRST_DIGITS = 0.02  # of a first round
 LAST_DIGITS = 1e-3  # of the last ones
+# half or twice of each: the same steps of the four
+
 # of the shorter side: with more, rounds cost what they save. Half: 700 x 900 with
 # common factors take .84 s, not .71; twice: 2,000 x 2,000 with weak ones 11, not 9.5
 FEW_ENOUGH = 0.4
 ROUNDS = 8  # at most
+# half: one of four searches on 620 to 650 rows takes .7 of the time; twice: all as now
 
 
 def is_ungrouped(question):

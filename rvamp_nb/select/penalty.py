@@ -6,9 +6,9 @@
 __all__ = ['SEARCH_FITS', 'PATH_RATIO', 'COARSE_TOL', 'LOWEST', 'BELOW_EMPTY', 'SIZE_SLOPE', 'FLATTEST', 'STEEPEST',
            'STALL_STEPS', 'TOO_FAR', 'SETTLED', 'TRACKING_TOL', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS', 'LOOK_STEPS',
            'ALIKE_FROM', 'CHEAP_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'ScaledPrior', 'SelectionProblem',
-           'resolved_target', 'coarse_path', 'empty_model', 'TrackingPrior', 'guess_penalty', 'next_penalty',
-           'continue_fit', 'run_cheaply', 'tracking_search', 'PenaltyChoice', 'path_of_one', 'penalty_at_size',
-           'search']
+           'resolved_target', 'coarse_path', 'empty_model', 'walk_down', 'TrackingPrior', 'guess_penalty',
+           'next_penalty', 'continue_fit', 'run_cheaply', 'tracking_search', 'PenaltyChoice', 'path_of_one',
+           'penalty_at_size', 'search']
 
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
@@ -424,17 +424,14 @@ def coarse_path(question, q):
             return True
         return sizes[-1] >= 1.5 * q or sum(size > q for size in sizes) == 4
 
-    _, strides = empty_model(question)
+    strides = walk_down(question, empty_model(question))
     tol = max(COARSE_TOL, question.tol)
     return question.path(strides, tol, until=enough)
 
 
 def empty_model(question):
-    """Return a `Problem` to start from, and the penalties of a walk down from it.
-
-    The problem is a Lasso with the thresholds of the question's prior: in the empty
-    model, where all coefficients are 0, nothing else of a prior matters. The penalties,
-    (L,), fall by `PATH_RATIO` from the largest one that matters.
+    """Return a `Problem` to start from: a Lasso with the thresholds of the question's
+    prior. In the empty model, where all coefficients are 0, nothing else of it matters.
     """
     A = question.A
     thresholds = question.prior.threshold() * np.ones(A.shape[1])
@@ -444,13 +441,19 @@ def empty_model(question):
     prior = Laplace(1.0, question.prior.randomize, thresholds)
     target = question.target
     y, counts = target.of_rows(question.counts)
-    problem = Problem(A, y, prior, target.likelihood, counts)
+    return Problem(A, y, prior, target.likelihood, counts)
+
+
+def walk_down(question, empty):
+    """Return the penalties, (L,), of a walk down from the `empty_model`: they fall by
+    `PATH_RATIO` from the largest one that matters.
+    """
     # the largest penalty depends on the groups of the question's prior
-    grouped = problem._replace(prior=question.inside(question.prior))
+    grouped = empty._replace(prior=question.inside(question.prior))
     # fields rarely lie three standard deviations off: hardly a resample selects there
     largest = lambda_max_factor(grouped, sigmas=3.0)
     n_strides = np.ceil(np.log(LOWEST) / np.log(PATH_RATIO)) + 1
-    return problem, largest * PATH_RATIO ** np.arange(n_strides)
+    return largest * PATH_RATIO ** np.arange(n_strides)
 
 # %% ../../nbs/workshop/penalty.ipynb #73search3
 SIZE_SLOPE = 1.5  # ΣΠ falls with this power of the penalty, or so
@@ -529,7 +532,8 @@ def guess_penalty(question, q):
     fields and selects fewer there, so that its penalty is smaller, by `BELOW_EMPTY` or
     so. Returns 0 where no penalty of the walk selects so many.
     """
-    problem, lambdas = empty_model(question)
+    problem = empty_model(question)
+    lambdas = walk_down(question, problem)
     n_columns = question.A.shape[1]
     to_prior = initial_state(problem).to_prior
     # without the message to the intercept
@@ -721,7 +725,7 @@ def _start_with_rows_alike(question, tracker):
     wide = is_wide(A) or chunk_axis(A) == 0
     if wide or A.size * A.shape[1] < ALIKE_FROM:
         return None
-    problem, _ = empty_model(question)
+    problem = empty_model(question)
     _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
     if not bend.all():  # a loss that is linear in parts
         return None
@@ -751,7 +755,7 @@ def _start_with_large_table(question, q, lam):
         return None
     if not may_be_copied(question.A):
         return None
-    empty, _ = empty_model(question)
+    empty = empty_model(question)
     # a prior whose penalty moves with each step, towards q selected ones: when the
     # rough steps end it has their penalty and their probabilities
     tracker = TrackingPrior(question, q, lam)
@@ -840,7 +844,7 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
         answer = _finish_search(search, question, tracker.lam, begun)
         if answer:
             return answer
-    problem = empty_model(question)[0]._replace(counts=question.of_one)
+    problem = empty_model(question)._replace(counts=question.of_one)
     fit = solver.Fit(problem, None, True, 0, "", None, question.tol)
     # from a start the penalty goes along from the first step on
     if not (begun and is_ungrouped(question)):

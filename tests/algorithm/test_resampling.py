@@ -136,6 +136,16 @@ def test_of_very_many_rows_a_subsample_draws_as_many_as_it_says(tau):
     np.testing.assert_allclose(each.var(), 20 * tau * (1 - tau), rtol=0.05)
 
 
+@pytest.mark.parametrize("tau", [0.5, 0.3, 1])
+@pytest.mark.parametrize("M", [9, resampling.MANY + 5])
+def test_single_draws_of_halves_are_masks_of_the_same_rows(tau, M):
+    law, seeds = Subsample(tau), range(3)
+    one, two = ([np.random.default_rng(seed) for seed in seeds] for _ in range(2))
+    masks = resampling.drawn("resampling", law, M, one)
+    assert masks.dtype == bool
+    np.testing.assert_array_equal(masks, [law.draw(M, rng) for rng in two])
+
+
 def test_penalties_are_two_valued_and_independent():
     rng = np.random.default_rng(0)
     K = np.array([TwoPoint(2, 0.3).draw(40, rng) for _ in range(2000)])

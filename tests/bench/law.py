@@ -95,7 +95,8 @@ def child(kind, M, N, hold):
     if kind == "dense":
         from selection import half_sample_paths
 
-        lams = penalty.empty_model(s.question_)[1]
+        empty = penalty.empty_model(s.question_)
+        lams = penalty.walk_down(s.question_, empty)
         lams = np.append(lams[lams > s.lambda_], s.lambda_)
         seconds = measured(lambda: half_sample_paths(s.question_, lams, 4), clock)[1]
         run["paths"] = 25 * seconds

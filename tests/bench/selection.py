@@ -382,7 +382,7 @@ def row(name, threads):
     question = s.question_
     held = X.nnz if sparse.issparse(X) else X.size
     halves = int(np.clip(NUMBERS // held, 2, HALVES))
-    lams = penalty.empty_model(question)[1]
+    lams = penalty.walk_down(question, penalty.empty_model(question))
     lams = np.append(lams[lams > s.lambda_], s.lambda_)
     refits = refits_by(s, halves, X)
     paths = [

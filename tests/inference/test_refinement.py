@@ -394,6 +394,19 @@ def test_the_refits_of_many_rows_are_a_slice_and_more_of_them():
         assert 0.5 < np.sqrt(np.mean(z**2)) < 1.5
 
 
+def test_no_resample_of_many_rows_is_made_twice(fewer_are_many, monkeypatch):
+    """Settled ones and few turns are the same there."""
+    samples, made = room.Samples(many_rows.fits()["numbers"], None, 4), []
+    draw = room.resamples
+    monkeypatch.setattr(
+        room, "resamples", lambda f, k, s: made.extend(k) or draw(f, k, s)
+    )
+    samples.grow((0, 20, 40), False)
+    samples.grow((0, 60, 80), False)
+    assert made == list(range(80))
+    np.testing.assert_array_equal(samples.settled.toarray(), samples.few[:60].toarray())
+
+
 def test_of_many_rows_a_few_exact_refits_suffice(fewer_are_many):
     """Of labels, one in ten, and of numbers; levels are nested there, too."""
     for design, fit in many_rows.fits().items():

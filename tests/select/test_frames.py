@@ -367,6 +367,44 @@ def test_a_few_equal_numbers_far_from_the_rest_are_named(code, times, rest, foun
         assert not prepare_table(data, "y", na=code, missing="median").warnings
 
 
+def test_a_step_of_a_third_is_seen_wherever_it_is(monkeypatch):
+    monkeypatch.setattr(readers, "_AT_ONCE", 3000)
+    X = np.random.default_rng(0).random((400, 300))
+    X[1] = np.nan
+    X[-2:] = [[0.0], [1.0]]
+    ends = np.zeros(300), np.ones(300)
+    assert not readers._may_have_step(X, *ends).any()
+    wide = X * (1 - 0.335)
+    wide += 0.335 * (X > np.linspace(0, 0.999, 300))
+    assert readers._may_have_step(wide, *ends).all()
+
+
+def test_columns_that_are_not_sorted_have_no_far_numbers(monkeypatch):
+    """As if all were: codes, gaps, scales, halves of a range, in blocks of few rows."""
+    rng, seen = np.random.default_rng(0), 0
+    kinds = (
+        rng.standard_normal,
+        rng.standard_cauchy,
+        lambda M: 1.0 * rng.binomial(4, 0.3, M),
+    )
+    for k in range(150):
+        M = int(rng.integers(2, 90))
+        X = np.column_stack([kinds[k % 3](M) for _ in range(12)])
+        X *= 10.0 ** rng.choice([-290, 0, 0, 0, 290], 12)
+        X[rng.random(X.shape) < 0.1 * (k % 2)] = np.nan
+        for code in rng.choice([-99, 9, 999, 20, 1e4], 5):
+            X[: rng.integers(6), rng.integers(12)] = code
+        monkeypatch.setattr(readers, "_AT_ONCE", int(rng.integers(1, 900)))
+        found = list(readers.far_numbers(X, range(12)))
+        with monkeypatch.context() as every:
+            every.setattr(
+                readers, "_may_have_step", lambda x, *ends: ends[0] == ends[0]
+            )
+            assert found == list(readers.far_numbers(X, range(12)))
+        seen += len(found)
+    assert seen > 100
+
+
 @pytest.mark.parametrize(
     "cell, limit, half",
     [

@@ -251,10 +251,7 @@ def test_a_sparse_table_never_becomes_an_array():
     """All that the rounds hold is smaller than the table would be."""
     X, y = zeros_and_ones(1500, 3000, 0.01)
     question = asked(ChunkedTable(X, chunk_size=2**15), y)
-    lam, empty = (
-        penalty.guess_penalty(question, 1.5),
-        penalty.empty_model(question)[0],
-    )
+    lam, empty = (penalty.guess_penalty(question, 1.5), penalty.empty_model(question))
     tracemalloc.start()
     found = room.in_play(question, 1.5, lam, empty, penalty.tracking_search)
     held = tracemalloc.get_traced_memory()[1]

@@ -3,7 +3,10 @@ is what NumPy asks for, the same every time, in units of the table.
 """
 
 import gc
+import os
 import pickle
+import platform
+import subprocess
 import sys
 import threading
 import tracemalloc
@@ -97,6 +100,31 @@ def test_what_nobody_can_write_into_is_not_copied():
     X.flags.writeable = False
     assert held(X) is X
     assert not np.shares_memory(held(X[:, :10]), X)  # its owner may be
+
+
+# how many pages fifty rounds of sixteen arrays of 256 kB fetch, after two rounds
+FETCHED = """
+import resource
+import numpy as np
+import rvamp_nb.environment
+
+def fetched(rounds):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(rounds):
+        [np.ones(1 << 15) for _ in range(16)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+fetched(2)
+print(fetched(50))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a habit of glibc")
+def test_memory_of_freed_arrays_is_taken_again():
+    command = [sys.executable, "-c", FETCHED]
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("MALLOC_")}
+    done = subprocess.run(command, env=plain, stdout=subprocess.PIPE, check=True)
+    assert int(done.stdout) < 100
 
 
 def test_many_fits_leave_no_thread_and_no_memory_behind():

@@ -388,7 +388,8 @@ def test_cross_validation_is_that_of_scikit_learn(kind):
             )
         errors.append(error)
     assert np.argmin(errors) == 2 and np.ptp(errors) > 0
-    at = np.log(s.lambda_ / penalty.empty_model(s.question_)[1]) / np.log(0.85)
+    walk = penalty.walk_down(s.question_, penalty.empty_model(s.question_))
+    at = np.log(s.lambda_ / walk) / np.log(0.85)
     assert np.abs(at - np.rint(at)).max() < 1e-9 and 1 < at[0] < 50
     assert "chosen by ten-fold cross-validation" in methods_text(s.selection_)
 
