@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['ACTIVE_FROM_RATIO', 'ACTIVE_MAX_RATIO', 'ACTIVE_SHARE', 'FEW_TOL', 'MATRICES', 'IN_32_BITS_FROM', 'LEAST_PRECISION',
-           'active_set_step', 'machine_memory', 'step_for', 'in_32_bits', 'DiagonalStep']
+           'active_set_step', 'machine_memory', 'step_for', 'may_be_copied', 'in_32_bits', 'DiagonalStep']
 
 # %% ../../nbs/workshop/active.ipynb #b4bb9d9c
 import os
@@ -17,7 +17,8 @@ from .iteration import iterate
 from .messages import Moments, Natural, take_entries
 from .prior import Prior
 from .problem import NEGLIGIBLE, Breakdown, State, Step
-from ..tables.chunked import block_of, chunk_axis
+from ..tables import chunked
+from ..validation import kind_of
 
 # %% ../../nbs/workshop/active.ipynb #12000203
 class _SurrogateColumns(Prior):
@@ -236,7 +237,7 @@ def step_for(A):
     """
     M, N = A.shape
     _check_memory(M, N)
-    if N >= ACTIVE_FROM_RATIO * M and chunk_axis(A) is not None:
+    if N >= ACTIVE_FROM_RATIO * M and chunked.chunk_axis(A) is not None:
         return active_set_step
     return step.step
 
@@ -259,21 +260,42 @@ IN_32_BITS_FROM = 3e7  # M^2 N from which on a step in 32 bits is quicker
 # there it takes .7 to .9 of the time; at half of it .9 to .95, at twice .7
 
 
+def may_be_copied(A):
+    """Return whether a copy of A in 32 bits may be held: of a table in memory, and of
+    one in a file, two copies of which are no larger than the matrices of a step.
+    """
+    if chunked.is_at_hand(A):
+        return True
+    is_near = max(A.shape) <= MATRICES * min(A.shape)
+    return is_near and kind_of(A.source) != "dask"
+
+
+def _copy_in_32_bits(A):
+    """Copy a table in 32 bits: an array, or a `SparseBlock` of a sparse table."""
+    if chunked.is_at_hand(A):
+        return chunked.block_of(A, np.arange(A.shape[1])).astype(np.float32)
+    table = np.concatenate([X.astype(np.float32) for X in chunked.read_blocks(A)])
+    return table.T if A.axis else table
+
+
 def in_32_bits(problem):
     """Return the problem with its table in 32 bits, for steps to few digits. It stays
-    as it is where that would not pay, for a table in chunks, for groups, and in units
-    that would overflow; with more rows than columns, products of columns would lose
-    twice the digits.
+    as it is where that would not pay, for a sparse table or one in a file that
+    `may_be_copied` excludes, for groups, and in units that would overflow; with more
+    rows than columns, products of columns would lose twice the digits.
     """
     A = problem.A
     in_groups = problem.prior.column_groups or problem.likelihood.layout
-    if not lmmse.is_wide(A) or in_groups or chunk_axis(A) is not None:
+    if not lmmse.is_wide(A) or in_groups:
         return problem
-    if len(A) * A.size < IN_32_BITS_FROM:
+    if chunked.is_sparse(A) or not may_be_copied(A):
+        return problem
+    M, N = A.shape
+    if M**2 * N < IN_32_BITS_FROM:
         return problem
     if not 1e-6 < np.abs(problem.y).max() < 1e6:
         return problem
-    return problem._replace(A=A.astype(np.float32))
+    return problem._replace(A=_copy_in_32_bits(A))
 
 # %% ../../nbs/workshop/active.ipynb #d1ag0002
 # columns of zeros receive none: half or twice as much leaves them at 0, too
@@ -281,12 +303,12 @@ LEAST_PRECISION = 1e-12
 
 
 class DiagonalStep:
-    """A rough step of some 12MN operations, for an array or a sparse table A
+    """A rough step of some 12MN operations, for a table A that `may_be_copied`
     (`diagonal-step`).
     """
 
     def __init__(self, A):
-        self.table = block_of(A, np.arange(A.shape[1])).astype(np.float32)
+        self.table = _copy_in_32_bits(A)
         self.squares = self.table**2
 
     def __call__(self, problem, state):

@@ -106,14 +106,20 @@ def _add_to_diagonal(K, d):
 
 
 def _factor_semidefinite(X):
-    """Factor X = F F', lower triangular F, for X semidefinite up to rounding."""
-    F = np.empty_like(X, order="F")
+    """Factor X = F F', lower triangular F, for the lower triangle of an X semidefinite
+    up to rounding, which is overwritten.
+    """
+    diagonal = X.diagonal().copy()
+    mirrored(X)  # dpotrf leaves the triangle above as it is: there X is kept
     for share in (0, 4e-15):  # of the diagonal, against pivots that rounding made < 0
-        np.copyto(F, X)
-        _add_to_diagonal(F, share * X.diagonal())
-        F, info = dpotrf(F, lower=1, overwrite_a=1)  # in its own memory
+        np.fill_diagonal(X, diagonal + share * diagonal)
+        F, info = dpotrf(X, lower=1, clean=0, overwrite_a=1)
         if info == 0:
+            for j in range(1, len(F)):
+                F[:j, j] = 0
             return F
+        mirrored(X.T)
+    np.fill_diagonal(X, diagonal)
     values, vectors = np.linalg.eigh(X)
     root = vectors * np.sqrt(np.maximum(values, 0))
     return np.linalg.qr(root.T, mode="r").T
@@ -184,7 +190,10 @@ def _project(Y, Sigma_S, X):
         return X
     YS = Y @ Sigma_S
     U = dsymm(1.0, X, YS, lower=1)
-    U -= (Y @ YS.T / 2) @ U
+    before = U.copy("F")
+    for start in range(0, len(U), 256):  # rows at once: Y YS' would be as large as X
+        rows = slice(start, start + 256)
+        U[rows] -= (Y[rows] @ YS.T / 2) @ before
     return dsyr2k(-1.0, Y, U, beta=1.0, c=X, lower=1, overwrite_c=1)
 
 # %% ../../nbs/workshop/lmmse.ipynb #11000110

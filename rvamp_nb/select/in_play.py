@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['FEW_FROM', 'PER_SELECTED', 'SMALL_PART', 'ALMOST_ALL', 'LEFT_OUT', 'FIRST_DIGITS', 'LAST_DIGITS', 'FEW_ENOUGH',
-           'ROUNDS', 'received_by_all', 'is_plain', 'has_few_in_play', 'in_play']
+           'ROUNDS', 'received_by_all', 'is_ungrouped', 'is_plain', 'has_few_in_play', 'in_play']
 
 # %% ../../nbs/workshop/in_play.ipynb #68play03
 from dataclasses import replace
@@ -105,12 +105,17 @@ ROUNDS = 8  # at most
 # half: one of four searches on 620 to 650 rows takes .7 of the time; twice: all as now
 
 
+def is_ungrouped(question):
+    """Return whether a `SelectionProblem` has neither groups of rows nor of columns."""
+    in_groups = isinstance(question.counts, Grouped) or question.columns.together
+    return not in_groups
+
+
 def is_plain(question):
     """Return whether a `SelectionProblem` has neither groups of rows nor of columns,
     and columns are had without a pass.
     """
-    in_groups = isinstance(question.counts, Grouped) or question.columns.together
-    return is_at_hand(question.A) and not in_groups
+    return is_at_hand(question.A) and is_ungrouped(question)
 
 
 def has_few_in_play(question, q, Pi=None):

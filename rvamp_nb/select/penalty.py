@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithm import solver, step
-from ..algorithm.active import DiagonalStep, in_32_bits, step_for
+from ..algorithm.active import DiagonalStep, in_32_bits, may_be_copied, step_for
 from ..algorithm.iteration import Anderson, follow, work_limit
 from ..algorithm.likelihood import WORK
 from ..algorithm.lmmse import alike_rows, is_wide
@@ -39,7 +39,7 @@ from ..exceptions import ConvergenceWarning
 from ..inference.baseline import MovingBaseline
 from .error_control import resolve_error_control
 from .features import Columns, check_named
-from .in_play import FEW_FROM, has_few_in_play, in_play, is_plain
+from .in_play import FEW_FROM, has_few_in_play, in_play, is_ungrouped
 from .target import Target, draws_halves
 from ..tables.chunked import chunk_axis, is_sparse, with_ones
 from ..tables.standardize import project_out
@@ -751,7 +751,9 @@ def _start_with_large_table(question, q, lam):
     these few columns finds penalty and messages (`in_play`), which are better. If there
     are many, or if that fails, the search begins where the rough steps converged.
     """
-    if min(question.A.shape) < FEW_FROM or not is_plain(question):
+    if min(question.A.shape) < FEW_FROM or not is_ungrouped(question):
+        return None
+    if not may_be_copied(question.A):
         return None
     empty = empty_model(question)
     # a prior whose penalty moves with each step, towards q selected ones: when the
@@ -785,19 +787,29 @@ def _find_start(question, q, lam):
     return _Start(TrackingPrior(question, q, lam))
 
 # %% ../../nbs/workshop/penalty.ipynb #73search9
-def _approach(search, state):
+def _approach(search, fit, state):
     """Move the penalty by secants, four at most, until it selects q up to a factor of
     1.8; return the last fit, which may not have converged.
 
-    The fits are rough, and begin at a state (None: the empty model) and at the penalty
-    of the tracker, which stays where it is.
+    The fits are rough, continue a `Fit` without steps, and begin at a state (None: the
+    empty model) and at the penalty of the tracker, which stays where it is.
     """
+    question = search.question
     seen = []
     lam = search.tracker.lam
+
+    def enough(changes):
+        return changes[-1] < SETTLED or len(changes) == question.max_iter
+
     for _ in islice(search.bar, 4):
-        fit = search.question.solve(lam, state, SETTLED)
-        if not fit.converged:
-            break
+        if is_ungrouped(question):  # in 32 bits, where that pays
+            prior = question.prior.scaled(lam)
+            anderson = Anderson(fit.problem.A)
+            fit = continue_fit(question, fit, prior, state, anderson, enough, True)
+        else:  # `rvamp` makes a loss for each group of rows
+            fit = question.solve(lam, state, SETTLED)
+        if not _last_change(fit) < SETTLED:
+            return replace(fit, converged=False)
         state = fit.messages
         excess = search.tracker.beyond(fit.Pi)
         if abs(excess) < TOO_FAR:
@@ -832,11 +844,11 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
         answer = _finish_search(search, question, tracker.lam, begun)
         if answer:
             return answer
-    if begun and is_plain(question):  # the penalty goes along from the first step on
-        problem = empty_model(question)._replace(counts=question.of_one)
-        fit = solver.Fit(problem, None, True, 0, "", None, question.tol)
-    else:
-        fit = _approach(search, begun or state)
+    problem = empty_model(question)._replace(counts=question.of_one)
+    fit = solver.Fit(problem, None, True, 0, "", None, question.tol)
+    # from a start the penalty goes along from the first step on
+    if not (begun and is_ungrouped(question)):
+        fit = _approach(search, fit, begun or state)
         begun = fit.messages
     if not fit.converged:
         return None

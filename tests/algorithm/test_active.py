@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rvamp_nb.algorithm.active import LEAST_PRECISION, DiagonalStep
+from rvamp_nb.algorithm.active import (
+    LEAST_PRECISION,
+    MATRICES,
+    DiagonalStep,
+    may_be_copied,
+)
 from rvamp_nb.algorithm.iteration import follow
 from rvamp_nb.algorithm.likelihood import Logistic, Squared
 from rvamp_nb.algorithm.prior import Laplace
@@ -32,16 +37,18 @@ def problem_of(A, loss):
 
 
 @pytest.mark.parametrize("loss", [Squared(), Logistic()])
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_each_entry_by_loops(loss, is_sparse):
-    """Of a sparse table, too, whose columns are centred but not stored so."""
+@pytest.mark.parametrize("kind", ["array", "sparse", "rows", "columns"])
+def test_each_entry_by_loops(loss, kind):
+    """Of tables in chunks, too, whose columns are centred but not stored so."""
     raw = zeros_and_ones().tolil()
     raw[:, 3] = 0
-    center = raw.toarray().mean(0) * is_sparse
-    dense = raw.toarray() - center
-    A = dense
-    if is_sparse:
+    center = raw.toarray().mean(0)
+    A = dense = raw.toarray() - center
+    if kind == "sparse":
         A = ChunkedTable(raw.tocsc(), center=center, chunk_size=300)
+    elif kind != "array":
+        how = dict(axis=int(kind == "columns"), center=center, chunk_size=300)
+        A = ChunkedTable(raw.toarray(), **how)
     problem = problem_of(dense, loss)
     state = initial_state(problem)
     taken = DiagonalStep(A)(problem._replace(A=A), state)
@@ -83,6 +90,15 @@ def test_it_settles_where_columns_are_independent(share, settles):
     exact, _ = follow(problem, None, enough)
     assert changes[-1] < 1e-3
     np.testing.assert_allclose(last.x.rho, exact.x.rho, atol=0.1)
+
+
+def test_of_a_file_a_copy_is_held_that_is_small_beside_a_step():
+    zeros = np.zeros((10, 10 * MATRICES + 1), dtype=np.int8)
+    table = ChunkedTable(zeros)
+    narrower = table.take_columns(range(10 * MATRICES))
+    assert may_be_copied(zeros) and may_be_copied(narrower)
+    assert not may_be_copied(table)
+    assert may_be_copied(ChunkedTable(sparse.csc_array(zeros)))
 
 
 def test_what_is_not_finite_is_a_breakdown():

@@ -499,8 +499,8 @@ SABOTAGES = [
     Sabotage(
         "algorithm/linalg.py",
         "a triangle that is mirrored takes what lies above it",
-        "rows[:, j:].T, where=above",
-        "rows[:, j:].T",
+        "corner.T, where=above",
+        "corner.T",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(

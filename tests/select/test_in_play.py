@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection, rvamp
+from rvamp_nb.algorithm import active
 from rvamp_nb.algorithm.likelihood import Logistic, Squared
 from rvamp_nb.algorithm.prior import ElasticNet, Laplace
 from rvamp_nb.algorithm.resampling import Subsample, TwoPoint
@@ -185,6 +186,27 @@ def test_where_few_columns_are_not_enough_a_rough_step_begins(loss, monkeypatch)
     assert after.status_ == "converged" and after.n_iter_ < before.n_iter_
     np.testing.assert_allclose(after.lambda_, before.lambda_, rtol=3e-3)
     np.testing.assert_allclose(after.fit_.Pi, before.fit_.Pi, atol=3e-3)
+
+
+def test_a_file_begins_with_a_rough_step_and_goes_on_in_32_bits(monkeypatch):
+    """The answer is that of the array, with as many full steps."""
+    X, y = independent()
+    X = np.round(9 * X.T).astype(np.int8)  # more columns than rows: a wide form
+    y = X[:, :: M // 20].sum(1) / 9 + np.random.default_rng(2).normal(size=N)
+    table = ChunkedTable(X, chunk_size=10_000)
+    before = fitted(table, y)
+    begun = noted(monkeypatch, "run_cheaply")
+    halved = noted(monkeypatch, "in_32_bits")
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
+    monkeypatch.setattr(active, "IN_32_BITS_FROM", 0)
+    after = fitted(table, y)
+    (((_, step, _), state),) = begun
+    assert state is not None and step.table.dtype == np.float32
+    assert {problem.A.dtype for _, problem in halved} == {np.dtype(np.float32)}
+    assert after.n_iter_ < before.n_iter_
+    np.testing.assert_allclose(after.lambda_, before.lambda_, rtol=3e-3)
+    np.testing.assert_allclose(after.fit_.Pi, before.fit_.Pi, atol=3e-3)
+    assert isinstance(after.fit_.problem.A, ChunkedTable)
 
 
 def test_a_start_that_runs_away_is_noticed(monkeypatch):
