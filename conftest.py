@@ -31,11 +31,6 @@ import re
 import subprocess
 import sys
 
-# Some sixty processes that tests start import the package: it is compiled for the first
-# only, and the tests for the first run only, where a shell has this switched off, too.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
-
 # nbformat brings jsonschema, and that, if it is there, a checker of addresses that
 # compiles its grammars for three seconds in every worker: nobody asks it anything here.
 sys.modules.setdefault("rfc3987_syntax", None)
@@ -484,7 +479,6 @@ def clean_slate(folder, module=None, films=False):
     room, ``module``, and to the tests of that room; with ``films`` these are taken.
     """
     import matplotlib.pyplot as plt
-    from designs import no_walk
     from IPython.core.interactiveshell import InteractiveShell
     from ipywidgets import Widget
 
@@ -499,8 +493,6 @@ def clean_slate(folder, module=None, films=False):
             patch.setattr("IPython.core.pylabtools.print_figure", composed)
             if module != "rvamp_nb.select.report":
                 patch.setattr("rvamp_nb.select.report.picture_files", blank_files)
-            if module != "rvamp_nb.select.selection":
-                no_walk(patch)
             if not films:
                 picture = import_module("rvamp_nb.course.pictures")._picture
                 few_ticks = partial(thinned, picture=picture)

@@ -28,14 +28,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from designs import no_walk
 
 import rvamp_nb
 from rvamp_nb import ElasticNet, StabilitySelection, plan_study, refine
 from rvamp_nb.cli import main
 from rvamp_nb.cli_options import arguments
 from rvamp_nb.datasets import load_diabetes
-from rvamp_nb.select import readers, report, selection
+from rvamp_nb.select import readers, report
 from rvamp_nb.select.error_control import DEFAULT_PFER
 from rvamp_nb.select.frames import prepare_table
 from rvamp_nb.select.readers import InputError, read_frame
@@ -49,21 +48,10 @@ PNG = b"\x89PNG\r\n\x1a\n"
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
     """And pictures are not drawn, which takes longer than all the rest: the commands in
-    processes of their own show that they can be. Nor are penalties walked through but
-    for tests that ask for `entries`.
+    processes of their own show that they can be.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(report, "picture_files", blank)
-    no_walk(monkeypatch)
-
-
-@pytest.fixture
-def entries(in_a_folder, monkeypatch):
-    """The pfer at which a feature enters stands in the table, as for a user."""
-    monkeypatch.setattr(selection, "_pfers_by_penalty", PFERS)
-
-
-PFERS = selection._pfers_by_penalty
 
 
 def blank(_, pictures=report.PICTURES, kinds=report.KINDS):
@@ -181,7 +169,7 @@ def test_the_main_job(tmp_path):
         assert str(folder) not in done.stdout + done.stderr
 
 
-def test_the_main_job_prints_what_the_library_reports(capsys, entries):
+def test_the_main_job_prints_what_the_library_reports(capsys):
     main([])
     lines = capsys.readouterr().out.splitlines()
     data = load_diabetes()
@@ -208,7 +196,7 @@ def test_it_is_installed_as_a_command():
 # A table of the user's ----------------------------------------------------------------
 
 
-def test_select_writes_what_the_estimator_reports(capsys, entries):
+def test_select_writes_what_the_estimator_reports(capsys):
     X, y = table()
     line = "select data.csv --target y --resamples 50 --out deep/results"
     main(line.split())
@@ -216,7 +204,6 @@ def test_select_writes_what_the_estimator_reports(capsys, entries):
     s = StabilitySelection(n_resamples=50).fit(X, y)
     written = Path("deep/results/data-selection.csv").read_bytes()
     assert written == report_files(s.selection_, [])["table.csv"]
-    assert np.nanmin(s.selection_.enters_at_pfer) > 0
     found = pd.read_csv("deep/results/data-selection.csv", index_col="feature")
     assert list(found.columns) == list(s.summary(full=True).columns)
     assert len(found) == 6 and found.probability.is_monotonic_decreasing

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from designs import no_walk
 from scipy.optimize import minimize
 from studies import STUDIES, matched_sets
 
@@ -26,7 +25,6 @@ def in_a_folder(tmp_path, monkeypatch):
     """Pictures take longer than all the rest, and are drawn elsewhere."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(report, "picture_files", blank)
-    no_walk(monkeypatch)
     monkeypatch.setattr(report, "effects_files", lambda *_: {"effects.png": b""})
 
 

@@ -16,7 +16,7 @@ from scipy.stats import norm
 from rvamp_nb.algorithm.likelihood import Loss
 from rvamp_nb.algorithm.resampling import FixedFactor, Poisson, Subsample, TwoPoint
 from rvamp_nb.datasets import standardize
-from rvamp_nb.select import question, selection
+from rvamp_nb.select import question
 from rvamp_nb.select.features import near_copies
 
 
@@ -26,14 +26,6 @@ def at_most(steps):
     short = partial(question.SelectionProblem, max_iter=steps)
     with mock.patch.object(question, "SelectionProblem", short):
         yield
-
-
-def no_walk(patch):
-    """Leave out the walk through penalties to the pfer at which a feature enters, a
-    quarter of the command: where a table of a report would name it, it is nan.
-    """
-    unknown = lambda _, candidates: np.full(len(candidates), np.nan)
-    patch.setattr(selection, "_pfers_by_penalty", unknown)
 
 
 class Probit(Loss):
