@@ -1271,8 +1271,8 @@ SABOTAGES = [
     Sabotage(
         "inference/turns.py",
         "what the prior sends is not what its metric says",
-        "r = x - D * g",
-        "r = x - 1.1 * D * g",
+        "r = D * g",
+        "r = 1.1 * D * g",
         "tests/inference/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
@@ -1470,8 +1470,8 @@ SABOTAGES = [
     Sabotage(
         "inference/batch_glm.py",
         "a refit ends where it was to begin",
-        "else table.from_caller(start)",
-        "else table.from_caller(start) * np.nan",
+        "z = table.from_caller(start)",
+        "z = table.from_caller(start) * np.nan",
         "tests/algorithm/test_bootstrap_general.py::test_where_a_refit_begins_moves_no_digit_and_saves_steps",
     ),
     Sabotage(
