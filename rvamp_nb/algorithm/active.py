@@ -288,10 +288,10 @@ def in_32_bits(problem):
     in_groups = problem.prior.column_groups or problem.likelihood.layout
     if not lmmse.is_wide(A) or in_groups:
         return problem
-    if chunked.is_sparse(A) or not may_be_copied(A):
-        return problem
     M, N = A.shape
     if M**2 * N < IN_32_BITS_FROM:
+        return problem
+    if chunked.is_sparse(A) or not may_be_copied(A):
         return problem
     if not 1e-6 < np.abs(problem.y).max() < 1e6:
         return problem

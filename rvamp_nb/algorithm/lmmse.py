@@ -106,20 +106,14 @@ def _add_to_diagonal(K, d):
 
 
 def _factor_semidefinite(X):
-    """Factor X = F F', lower triangular F, for the lower triangle of an X semidefinite
-    up to rounding, which is overwritten.
-    """
-    diagonal = X.diagonal().copy()
-    mirrored(X)  # dpotrf leaves the triangle above as it is: there X is kept
+    """Factor X = F F', lower triangular F, for X semidefinite up to rounding."""
+    F = np.empty_like(X, order="F")
     for share in (0, 4e-15):  # of the diagonal, against pivots that rounding made < 0
-        np.fill_diagonal(X, diagonal + share * diagonal)
-        F, info = dpotrf(X, lower=1, clean=0, overwrite_a=1)
+        np.copyto(F, X)
+        _add_to_diagonal(F, share * X.diagonal())
+        F, info = dpotrf(F, lower=1, overwrite_a=1)  # in its own memory
         if info == 0:
-            for j in range(1, len(F)):
-                F[:j, j] = 0
             return F
-        mirrored(X.T)
-    np.fill_diagonal(X, diagonal)
     values, vectors = np.linalg.eigh(X)
     root = vectors * np.sqrt(np.maximum(values, 0))
     return np.linalg.qr(root.T, mode="r").T
@@ -371,18 +365,13 @@ def _sum_anew(A, weights, vectors, few, rows=False):
     return total
 
 # %% ../../nbs/workshop/lmmse.ipynb #96804a7a
-def _row_moments_wide(prior, likelihood, wide, noise, chi, t_R):
-    """Compute two numbers for each row mu, (M,) each: the share t = 1 - Q_hat chi of
-    the row in its own prediction, and the variance of its pull u_mu across resamples
-    without the row's own noise.
+def _row_noise_wide(prior, likelihood, wide, noise, chi):
+    """Compute the variance of the pull u_mu of each row mu across resamples without the
+    row's own noise, (M,).
 
-    `prior` (`Mixed`) and `likelihood` (`Natural`, with Q_hat and chi_hat, (M,)) are the
-    messages; the `WideSystem` has Sigma_R, (M, M), B and J, (M, k); chi, (M,), is the
-    diagonal of Sigma_u, and t_R, (M,), that of Sigma_R H. Since
-    Sigma_R (Di(Q_hat) + H) = I and Sigma_u = Sigma_R - J B', without cancellation
-    (`row-share`)
-
-        t = t_R + Q_hat diag(J B').
+    `prior` (`Mixed`) and `likelihood` (`Natural`, with chi_hat, (M,)) are the messages;
+    the `WideSystem` has Sigma_R, (M, M), B and J, (M, k); chi, (M,), is the diagonal of
+    Sigma_u = Sigma_R - J B'.
 
     Three noises make up the variance: of the coefficients in R, of the rows and of S.
     The root `outer`, (M, M), of `_WideNoise` has the first two, of which the own part
@@ -398,8 +387,7 @@ def _row_moments_wide(prior, likelihood, wide, noise, chi, t_R):
     others, few = _subtract_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
     if len(few):
         others[few] = _sum_row_noise(wide, noise, chi_hat, few)
-    t = t_R + likelihood.Q_hat * row_dots(J, wide.B)
-    return t, others + J**2 @ prior.chi_hat[prior.S]
+    return others + J**2 @ prior.chi_hat[prior.S]
 
 
 def _sum_row_noise(wide, noise, chi_hat, few):
@@ -551,14 +539,17 @@ def _solve_wide(A, prior, likelihood, gathered=None):
         T = prior.T if _in_chunks(A) else None
         gathered = first_pass(A, S, prior.D, prior.r, T)
     wide, F = _wide_system(gathered, prior, likelihood)
-    t_R = row_dots(wide.Sigma_R, mirrored(wide.H))
+    # as Sigma_R (Di(Q_hat) + H) = I and Sigma_u = Sigma_R - J B', t = 1 - Q_hat chi is
+    # a sum without cancellation (`row-share`)
+    from_S = row_dots(wide.J, wide.B)
+    t = row_dots(wide.Sigma_R, mirrored(wide.H)) + likelihood.Q_hat * from_S
     # H has been needed last: its memory is free for the noise
     wide = wide._replace(H=None)
     gathered = gathered._replace(H=None)
     residual = likelihood.h - gathered.Ar
     x_S = wide.Sigma_S @ (prior.h[S] + wide.B.T @ residual)
     u = wide.Sigma_R @ residual - wide.B @ x_S
-    chi_u = wide.Sigma_R.diagonal() - row_dots(wide.J, wide.B)
+    chi_u = wide.Sigma_R.diagonal() - from_S
 
     # the noise and the second pass
     noise = _wide_noise(A, prior, likelihood, gathered, wide, F)
@@ -571,7 +562,7 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     others_S += likelihood.chi_hat @ wide.J**2
     s = columns.s
     others_x = _others_noise_wide(A, prior, likelihood, wide, s, columns.p)
-    t, others_u = _row_moments_wide(prior, likelihood, wide, noise, chi_u, t_R)
+    others_u = _row_noise_wide(prior, likelihood, wide, noise, chi_u)
     return Diagonals(
         x=x,
         u=u,
