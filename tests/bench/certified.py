@@ -181,7 +181,10 @@ def ten_thousand(s):
 def by_chance(s, truth, n, seeds=5):
     """The worth that refits by any seed have, rVAMP's part being what it is."""
     told = dict(accuracy=s.asked["accuracy"])
-    by = [to_columns(s, refine_selection(s, seed=k, **told)).Pi for k in range(seeds)]
+    by = [
+        to_columns(s, refine_selection(s, random_state=k, **told)).Pi
+        for k in range(seeds)
+    ]
     one = truth * (1 - truth) / (n - 1)
     error = np.mean((np.array(by) - truth) ** 2) - one.mean()
     return float(n * one.mean() / error) if error > one.mean() / 30 else None

@@ -29,11 +29,38 @@ installed; for several classes, with one penalty for all coefficients of a featu
 path is known to us. Contestants take turns, and of each the fastest turn counts. celer
 is a development extra.
 
-Seen on a machine that others used lightly, same error; paths; seconds: diabetes .20;
-1.5; .10, breast cancer .07; .57; .70, 2,000 x 500 .20; 2.0; 1.4, 20,000 x 300 .025;
-.25; 2.4, 200,000 x 50 .033; .38; 4.5, three classes .10; -; .93, six .21; -; 3.3. Seen
-before, while it was busy: counts .29 (of own refits), groups of columns .15; 2.2,
-sparse 5,000 x 2,000 .15; .91, by refits alone. The other rows wait for a quiet one.
+Seen on one of two cores, the other busy with small tables: same error; paths, of which
+rVAMP alone; seconds.
+
+    riboflavin           .15   .93   .48     .37
+    3 factors            .14  1.16   .35     .61
+    1 factor             .17  1.46   .48     .73
+    logistic             .12  1.07   .34     .74
+    300 x 10,000         .11  1.23   .51    3.2
+    diabetes             .16  1.21   .41     .083
+    breast cancer        .045  .34   .11     .44
+    2,000 x 500          .18  1.98   .81    1.2
+    20,000 x 300         .023  .22   .12    2.1
+    200,000 x 50         .020  .24   .10    2.5
+    counts               .30   .35   .11     .40
+    survival 100 x 6000  .38  2.2    .62    1.1
+    survival 500 x 100   .25  3.5    .75     .30
+    three classes        .082  -     -       .74
+    six classes          .19   -     -      2.8
+    groups of columns    .12  1.80  1.95     .58
+    2,000 x 2,000        .15  1.46  1.36    7.4
+    4,000 x 4,000        .24  1.59  1.44   69
+    weak, 2,000 x 2,000  .17  2.8   2.3     9.3
+    weak, 4,000 x 4,000  .27  1.96  1.75   93
+    sparse, 5,000        .19   .85  3.6     1.6
+    sparse, 20,000       .20   .62   .39    3.7
+    sparse, 1,000        .28  1.84  1.35    6.0
+
+Where a job is slower than the paths, refits take most of it on wide and small tables
+and on survival times (Coxnet's paths take 1 to 5 ms each), and the matrix products of
+full steps, three or four of 4 M^2 N operations and as many of M x M algebra, on large
+ones. A hundred paths have the errors of a hundred refits, the job those of 1,500 to
+2,600.
 
 Tried on these tables for a cheaper search, and not kept: three looks at fixed penalties
 and a bracket (30 to 45 steps for 19 to 27, in which the penalty goes along); the next
@@ -70,7 +97,18 @@ four digits and five (a step less in 64 bits, one to six more in 32); of smaller
 tables (riboflavin: 3 % of the job). Work arrays that
 are kept for the products of a step (2 to 10 % of a product); panels of 2,048 columns
 of 300 rows in place of 1,024 (as long); larger pieces of a level in an average, to
-2^20 (as long).
+2^20 (as long); panels of 768 rows in the passes of tall tables (3 %, and other bits).
+
+Tried on tables that are large both ways, and not kept (weak factors, the search alone
+8.0 to 8.6 s): rounds of few columns that begin at the diagonal start (8.3), these to
+1e-3 without the rough fit before (7.7), with a first full step in 32 bits (8.9: a step
+more). Columns left out that act on the rows as independent noise change the first full
+step less (7e-4 for 6e-3), and take 6.8 to 8.6 s; with strong factors nothing is gained.
+
+Tried with refits of wide tables, and not kept: settled on the columns in play, the
+others by a recursion in the space of rows (300 x 10,000: 15 % of the refits, 100 rows 0
+to 6 %; survival times get other numbers of resamples); 16 to 192 exact ones side by
+side (from 32 to 96 the same).
 """
 
 import argparse
