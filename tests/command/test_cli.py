@@ -433,6 +433,10 @@ def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
         monkeypatch.setattr(
             penalty, name, lambda *a, slow=slow, **o: slow(*a, **{**o, "max_iter": 2})
         )
+    follow = penalty.follow
+    monkeypatch.setattr(
+        penalty, "follow", lambda p, at, _, *o: follow(p, at, lambda c: len(c) == 2, *o)
+    )
     table()
     main_argv = ["select", "data.csv", "--target", "y", "--path"]
     assert exit_code(main_argv) == 4
