@@ -11,8 +11,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.transforms import Bbox
 from node import in_node
 from PIL import Image
+from scipy.ndimage import binary_dilation
 
 from rvamp_nb.course.pictures import sliders
 
@@ -171,8 +173,10 @@ def draw_words(k):
     fig, ax = plt.subplots(figsize=(3, 2))
     ax.plot([0, 3], [0, k])
     ax.set(xlabel="a label", ylabel="$x^2$ of it", title=f"title {k}", xlim=(0, 3))
-    ax.text(1, 1, "see through", color="red", alpha=0.4, rotation=30)
-    ax.text(0.5, 0.5, "cut off", clip_on=True, size=14 + k)
+    ax.text(1, 1, "see through", color="red", alpha=0.3 * k, rotation=30)
+    ax.text(
+        0.5, 0.5, "cut off", clip_box=Bbox([[0, 0], [80 + 9 * k, 99]]), clip_on=True
+    )
     ax.text(2.8, 1, "over the edge", size=20)
     ax.text(9, 9, "far away")
     return fig
@@ -194,6 +198,14 @@ def test_a_text_that_is_copied_looks_as_if_it_were_drawn():
     n_texts = len(camera.screen.texts)
     camera.picture(draw_words(3), None)
     assert len(camera.screen.texts) == n_texts
+
+
+def test_what_is_new_has_a_margin():
+    """Also at the edge, where there is less of it."""
+    mask = np.random.default_rng(1).random((40, 60)) < 0.02
+    mask[0, 0] = True
+    wide = binary_dilation(mask, iterations=3)
+    np.testing.assert_array_equal(films.widened(mask), wide)
 
 
 def test_as_many_colours_as_a_frame_may_have_are_kept():
