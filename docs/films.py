@@ -239,7 +239,7 @@ class Screen(RendererAgg):
         if gc.get_clip_rectangle() or gc.get_clip_path()[0]:
             super().draw_text(gc, x, y, s, prop, angle, ismath, mtext)
             return
-        key = (s, x, y, hash(prop), angle, ismath, gc.get_rgb(), gc.get_alpha())
+        key = (s, x, y, hash(prop), angle, ismath, gc.get_rgb())
         if key not in self.texts:
             self.sheet.draw_text(gc, x, y, s, prop, angle, ismath, mtext)
             size = self.get_text_width_height_descent(s, prop, ismath)

@@ -174,9 +174,8 @@ def draw_words(k):
     ax.plot([0, 3], [0, k])
     ax.set(xlabel="a label", ylabel="$x^2$ of it", title=f"title {k}", xlim=(0, 3))
     ax.text(1, 1, "see through", color="red", alpha=0.3 * k, rotation=30)
-    ax.text(
-        0.5, 0.5, "cut off", clip_box=Bbox([[0, 0], [80 + 9 * k, 99]]), clip_on=True
-    )
+    cut = ax.text(0.5, 0.5, "cut off", clip_on=True)
+    cut.set_clip_box(Bbox([[0, 0], [80 + 9 * k, 99]]))
     ax.text(2.8, 1, "over the edge", size=20)
     ax.text(9, 9, "far away")
     return fig
