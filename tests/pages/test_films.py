@@ -172,7 +172,8 @@ def test_each_setting_is_drawn_once():
 def draw_words(k):
     fig, ax = plt.subplots(figsize=(3, 2))
     ax.plot([0, 3], [0, k])
-    ax.set(xlabel="a label", ylabel="$x^2$ of it", title=f"title {k}", xlim=(0, 3))
+    ax.set(xlabel="a label", ylabel="$x^2$ of it", title=f"title {k}")
+    ax.axis((0, 3, 0, 3))
     ax.text(1, 1, "see through", color="red", alpha=0.3 * k, rotation=30)
     cut = ax.text(0.5, 0.5, "cut off", clip_on=True)
     cut.set_clip_box(Bbox([[0, 0], [80 + 9 * k, 99]]))
