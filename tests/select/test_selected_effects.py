@@ -106,10 +106,10 @@ def test_effects_of_two_classes_are_log_odds_of_the_second(logistic):
     model["prior"] = Laplace(lam)
     found = s.debiased_effects(X.columns)
     # the iteration of another layout of the same numbers ends within its tolerance
-    for Z, digits in ((s.question_.A, 1e-10), (A, 1e-4)):
+    for Z, rtol in ((s.question_.A, 1e-10), (A, 1e-4)):
         fit = rvamp(Z, (classes == "well") * 1.0, **model)
         by_hand = in_units(debiased_effects(fit), length_of(X))
-        np.testing.assert_allclose(numbers(found), by_hand, rtol=digits)
+        np.testing.assert_allclose(numbers(found), by_hand, rtol=rtol)
     shown = found.summary()
     odds = shown[["odds_ratio", "odds_low", "odds_high"]]
     logs = shown[["estimate", "ci_low", "ci_high"]]
