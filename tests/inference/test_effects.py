@@ -46,7 +46,6 @@ from rvamp_nb.inference.effects import (
     share_left_over,
 )
 
-
 # where tables are many: what a fit lacks, effects take off with the penalty's bias
 ROUGH = 1e-3
 
