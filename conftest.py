@@ -257,7 +257,7 @@ def run_alone(path, module=None, films=False):
     """Run the notebook at ``path``, of which the next test sees nothing; see
     `run_notebook`.
     """
-    with clean_slate(path.parent, module, films):
+    with clean_slate(path.parent, module):
         return run_notebook(path, module, films)
 
 
@@ -475,10 +475,10 @@ def blank_files(_, pictures=("path", "bars"), kinds=("png", "svg", "pdf")):
 
 
 @contextmanager
-def clean_slate(folder, module=None, films=False):
+def clean_slate(folder, module=None):
     """Run in ``folder`` with a drawing backend that needs no screen; leave no trace
     for the next test. What takes longest in a chapter is left to the notebook of its
-    room, ``module``, and to the tests of that room; with ``films`` these are taken.
+    room, ``module``, to the tests of that room, and to films.
     """
     import matplotlib.pyplot as plt
     from IPython.core.interactiveshell import InteractiveShell
@@ -495,10 +495,9 @@ def clean_slate(folder, module=None, films=False):
             patch.setattr("IPython.core.pylabtools.print_figure", composed)
             if module != "rvamp_nb.select.report":
                 patch.setattr("rvamp_nb.select.report.picture_files", blank_files)
-            if not films:
-                picture = import_module("rvamp_nb.course.pictures")._picture
-                few_ticks = partial(thinned, picture=picture)
-                patch.setattr("rvamp_nb.course.pictures._picture", few_ticks)
+            picture = import_module("rvamp_nb.course.pictures")._picture
+            few_ticks = partial(thinned, picture=picture)
+            patch.setattr("rvamp_nb.course.pictures._picture", few_ticks)
             yield
     finally:
         plt.close("all")

@@ -161,9 +161,9 @@ def filmed(box, page):
     return Film(table=table)
 
 
-def take_pictures(box, controls, settings):
-    """Move the controls of a closed box to each of the settings; return {setting: the
-    pixels of its picture}. The first setting is the start.
+def take_pictures(box, controls, wanted):
+    """Move the controls of a closed box to each setting that is wanted, first to the
+    start; return {setting: the pixels of its picture}.
     """
     *closed, out = box.children
     redraw = pictures._live[box]
@@ -171,7 +171,7 @@ def take_pictures(box, controls, settings):
         control.unobserve(redraw, "value")  # one drawing where several have moved
     camera = Camera()
     taken = {}
-    for setting in settings:
+    for setting in wanted:
         if setting in taken:
             continue
         label = "the start"
@@ -192,19 +192,22 @@ class Camera:
 
     def __init__(self):
         self.screen = None
+        self.places = {}
         self.shots = {}
 
-    def picture(self, fig, places):
-        """Draw a figure; return a notebook output that has a number for its pixels."""
-        width, height = map(int, fig.bbox.size)
-        if self.screen is None or (self.screen.width, self.screen.height) != (
-            width,
-            height,
-        ):
-            self.screen = Screen(width, height, fig.dpi)
+    def picture(self, fig, _):
+        """Draw a figure; return a notebook output that has a number for its pixels.
+
+        All have their axes where the first one has them. What the box knows of places
+        may be that of a test, whose pictures have few ticks.
+        """
+        size = tuple(map(int, fig.bbox.size))
+        if self.screen is None or self.screen.size != size:
+            self.screen = Screen(size, fig.dpi)
         fig.canvas.get_renderer = lambda: self.screen
+        drawn = pictures._drawn(fig, self.places)
         number = str(len(self.shots))
-        self.shots[number] = pictures._drawn(fig, places).view(np.uint32)[..., 0].copy()
+        self.shots[number] = drawn.view(np.uint32)[..., 0].copy()
         return dict(output_type="display_data", data={"image/png": number})
 
     def pixels_of(self, outputs, label):
@@ -225,9 +228,10 @@ class Screen(RendererAgg):
     pictures of a film: matplotlib, too, measures a text once for each renderer.
     """
 
-    def __init__(self, width, height, dpi):
-        super().__init__(width, height, dpi)
-        self.sheet = RendererAgg(width, height, dpi)
+    def __init__(self, size, dpi):
+        super().__init__(*size, dpi)
+        self.size = size
+        self.sheet = RendererAgg(*size, dpi)
         self.texts = {}
 
     def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
@@ -235,7 +239,7 @@ class Screen(RendererAgg):
         if gc.get_clip_rectangle() or gc.get_clip_path()[0]:
             super().draw_text(gc, x, y, s, prop, angle, ismath, mtext)
             return
-        key = (s, x, y, hash(prop), angle, ismath, gc.get_rgb(), gc.get_alpha())
+        key = (s, x, y, hash(prop), angle, ismath, gc.get_rgb())
         if key not in self.texts:
             self.sheet.draw_text(gc, x, y, s, prop, angle, ismath, mtext)
             size = self.get_text_width_height_descent(s, prop, ismath)
@@ -248,9 +252,11 @@ class Screen(RendererAgg):
         """Take what was drawn on the sheet around a place, and wipe it there; return
         its left and lower end and its pixels, from below.
         """
-        top, left = max(0, int(y - radius)), max(0, int(x - radius))
-        around = np.asarray(self.sheet.buffer_rgba())[top:, left:]
-        around = around[: int(2 * radius) + 2, : int(2 * radius) + 2]
+        top = max(0, int(y - radius))
+        left = max(0, int(x - radius))
+        width = int(2 * radius) + 2
+        sheet = np.asarray(self.sheet.buffer_rgba())
+        around = sheet[top : top + width, left : left + width]
         rows = np.flatnonzero(around[..., 3].any(1))
         columns = np.flatnonzero(around[..., 3].any(0))
         if not rows.size:
@@ -299,8 +305,8 @@ def frame_of(pixels, base=None):
 def few_colours(pixels):
     """Return which of 31 colours each pixel has, and these colours, three bytes each.
 
-    A colour counts once for every 16 pixels that have it, and at least once: so it is
-    quick, and thin lines keep their colour.
+    A colour counts once for every 16 pixels that have it, and at least once: that is
+    quick, and of a thin line more is left.
     """
     colours, places, counts = np.unique(pixels, return_inverse=True, return_counts=True)
     shares = np.ceil(counts / 16).astype(int)

@@ -10,8 +10,11 @@ import films
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.transforms import Bbox
 from node import in_node
 from PIL import Image
+from scipy.ndimage import binary_dilation
 
 from rvamp_nb.course.pictures import sliders
 
@@ -150,6 +153,69 @@ def test_a_frame_on_the_first_picture_is_the_sliders_picture():
         apart = np.abs(np.asarray(shown)[..., :3] - np.asarray(drawn, dtype=float))
         assert apart.max() < 40 and apart.mean() < 1
         assert len(frame) < 3000
+
+
+def test_each_setting_is_drawn_once():
+    drawn = []
+
+    def draw(height, kind):
+        drawn.append((height, kind))
+        draw_bar(height, kind)
+
+    box = sliders(draw, height=[2, 1, 3], kind=["left", "right"])
+    drawn.clear()
+    films.filmed(box, "page")
+    assert sorted(drawn) == [(h, kind) for h in (1, 2, 3) for kind in ("left", "right")]
+    assert drawn[0] == (2, "left")
+
+
+def draw_words(k):
+    fig, ax = plt.subplots(figsize=(3, 2))
+    ax.plot([0, 3], [0, k])
+    ax.set(xlabel="a label", ylabel="$x^2$ of it", title=f"title {k}", xlim=(0, 3))
+    ax.text(1, 1, "see through", color="red", alpha=0.3 * k, rotation=30)
+    cut = ax.text(0.5, 0.5, "cut off", clip_on=True)
+    cut.set_clip_box(Bbox([[0, 0], [80 + 9 * k, 99]]))
+    ax.text(2.8, 1, "over the edge", size=20)
+    ax.text(9, 9, "far away")
+    return fig
+
+
+def test_a_text_that_is_copied_looks_as_if_it_were_drawn():
+    """Also where it is in part, or not at all, in the picture."""
+    camera = films.Camera()
+    fig = draw_words(1)
+    camera.picture(fig, None)
+    for k in (1, 2, 3):
+        fig = draw_words(k)
+        camera.picture(fig, None)
+        seen = camera.shots[str(k)].view(np.uint8).reshape(200, 300, 4)
+        plain = FigureCanvasAgg(fig)
+        plain.draw()
+        apart = np.abs(np.asarray(plain.buffer_rgba()) - seen.astype(int))
+        assert apart.max() <= 1 and np.ptp(seen) == 255
+    n_texts = len(camera.screen.texts)
+    camera.picture(draw_words(3), None)
+    assert len(camera.screen.texts) == n_texts
+
+
+def test_what_is_new_has_a_margin():
+    """Also at the edge, where there is less of it."""
+    mask = np.random.default_rng(1).random((40, 60)) < 0.02
+    mask[0, 0] = True
+    wide = binary_dilation(mask, iterations=3)
+    np.testing.assert_array_equal(films.widened(mask), wide)
+
+
+def test_as_many_colours_as_a_frame_may_have_are_kept():
+    """Of one pixel, too, beside thousands of others."""
+    rng = np.random.default_rng(0)
+    colours = rng.integers(0, 256, (31, 4), dtype=np.uint8)
+    pixels = colours.view(np.uint32).repeat(np.arange(31) ** 2 + 1)
+    rng.shuffle(pixels)
+    which, palette = films.few_colours(pixels)
+    drawn = pixels.view(np.uint8).reshape(-1, 4)[:, :3]
+    np.testing.assert_array_equal(np.reshape(palette, (-1, 3))[which], drawn)
 
 
 def test_what_was_filmed_is_closed_and_keeps_no_picture():
