@@ -5,14 +5,17 @@ picture of each setting, taken when it runs for the site, which has no Python.
 import base64
 import io
 from itertools import product
-from math import prod
+from math import hypot, prod
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import traitlets
 from anywidget import AnyWidget
+from matplotlib.backends.backend_agg import RendererAgg
 from PIL import Image
-from scipy.ndimage import binary_dilation
+
+from rvamp_nb.course import pictures
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST = 60  # settings of a film
@@ -133,22 +136,21 @@ def filmed(box, page):
     film's table has `fewer` where it has fewer settings than the box.
     """
     controls = controls_of(box, page)
-    *closed, out = box.children
+    closed = box.children[:-1]
     fewer = settings(controls) < settings(closed)
     places = list(map(places_of, controls))
     start = tuple(control.value for control in controls)
-    first = pixels_of(out.outputs, "the start")
-    out.outputs = ()  # what is closed is still kept with a page
-    for widget in [*closed, out, box]:
+    for widget in [*box.children, box]:
         widget.close()
-    taken = take_pictures(controls, out, neighbours(places), {start: first})
-    pictures = [taken[setting] for setting in product(*places)]
+    taken = take_pictures(box, controls, [start, *product(*places)])
+    shots = [taken[setting] for setting in product(*places)]
     names = [control.description for control in controls]
-    check_moves(pictures, names, places)
+    check_moves(shots, names, places)
+    first = taken[start]
     table = dict(
         base=frame_of(first),
-        frames=[frame_of(pixels, first) for pixels in pictures],
-        size=first.shape[1::-1],
+        frames=[frame_of(pixels, first) for pixels in shots],
+        size=first.shape[::-1],
         choices=[],
         start=[],
         fewer=fewer,
@@ -159,31 +161,105 @@ def filmed(box, page):
     return Film(table=table)
 
 
-def neighbours(places):
-    """List all settings so that one control moves from each to the next: there is a
-    drawing for each control that moves.
+def take_pictures(box, controls, settings):
+    """Move the controls of a closed box to each of the settings; return {setting: the
+    pixels of its picture}. The first setting is the start.
     """
-    found = [()]
-    for values in places:
-        longer = []
-        for setting in found:
-            longer += [(*setting, value) for value in values]
-            values = values[::-1]
-        found = longer
-    return found
-
-
-def take_pictures(controls, out, settings, taken):
-    """Move the controls to each of the settings; return {setting: the picture in the
-    output}, (H, W, 3) each, with those that are `taken`.
-    """
+    *closed, out = box.children
+    redraw = pictures._live[box]
+    for control in closed:
+        control.unobserve(redraw, "value")  # one drawing where several have moved
+    camera = Camera()
+    taken = {}
     for setting in settings:
+        if setting in taken:
+            continue
+        label = "the start"
+        if taken:
+            pairs = zip(controls, setting)
+            label = ", ".join(f"{each.description} = {value}" for each, value in pairs)
         for control, value in zip(controls, setting):
             control.value = value
-        if setting not in taken:
-            parts = [f"{control.description} = {control.value}" for control in controls]
-            taken[setting] = pixels_of(out.outputs, ", ".join(parts))
+        with patch.object(pictures, "_picture", camera.picture):
+            redraw(None)
+        taken[setting] = camera.pixels_of(out.outputs, label)
+    out.outputs = ()  # what is closed is still kept with a page
     return taken
+
+
+class Camera:
+    """What keeps the pixels of pictures; its `picture` stands in for that of a box."""
+
+    def __init__(self):
+        self.screen = None
+        self.shots = {}
+
+    def picture(self, fig, places):
+        """Draw a figure; return a notebook output that has a number for its pixels."""
+        width, height = map(int, fig.bbox.size)
+        if self.screen is None or (self.screen.width, self.screen.height) != (
+            width,
+            height,
+        ):
+            self.screen = Screen(width, height, fig.dpi)
+        fig.canvas.get_renderer = lambda: self.screen
+        number = str(len(self.shots))
+        self.shots[number] = pictures._drawn(fig, places).view(np.uint32)[..., 0].copy()
+        return dict(output_type="display_data", data={"image/png": number})
+
+    def pixels_of(self, outputs, label):
+        """Return the one picture among the outputs of a setting, (H, W): the four
+        bytes of a pixel are one number.
+        """
+        for output in outputs:
+            if output["output_type"] == "error":
+                raise ValueError(f"at {label}: {output['ename']}: {output['evalue']}")
+        numbers = [output.get("data", {}).get("image/png") for output in outputs]
+        if len(numbers) != 1 or numbers[0] not in self.shots:
+            raise ValueError(f"at {label} there must be one figure and nothing else")
+        return self.shots[numbers[0]]
+
+
+class Screen(RendererAgg):
+    """Draws a text once, and copies it where the next picture has it again. One for all
+    pictures of a film: matplotlib, too, measures a text once for each renderer.
+    """
+
+    def __init__(self, width, height, dpi):
+        super().__init__(width, height, dpi)
+        self.sheet = RendererAgg(width, height, dpi)
+        self.texts = {}
+
+    def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
+        """See `RendererAgg.draw_text`."""
+        if gc.get_clip_rectangle() or gc.get_clip_path()[0]:
+            super().draw_text(gc, x, y, s, prop, angle, ismath, mtext)
+            return
+        key = (s, x, y, hash(prop), angle, ismath, gc.get_rgb(), gc.get_alpha())
+        if key not in self.texts:
+            self.sheet.draw_text(gc, x, y, s, prop, angle, ismath, mtext)
+            size = self.get_text_width_height_descent(s, prop, ismath)
+            self.texts[key] = self.cut_out(x, y, hypot(*size) + 5)
+        left, bottom, text = self.texts[key]
+        if text.size:
+            self.draw_image(self.new_gc(), left, bottom, text)
+
+    def cut_out(self, x, y, radius):
+        """Take what was drawn on the sheet around a place, and wipe it there; return
+        its left and lower end and its pixels, from below.
+        """
+        top, left = max(0, int(y - radius)), max(0, int(x - radius))
+        around = np.asarray(self.sheet.buffer_rgba())[top:, left:]
+        around = around[: int(2 * radius) + 2, : int(2 * radius) + 2]
+        rows = np.flatnonzero(around[..., 3].any(1))
+        columns = np.flatnonzero(around[..., 3].any(0))
+        if not rows.size:
+            return 0, 0, rows
+        top += rows[0]
+        text = around[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+        text = text[::-1].copy()
+        around[:] = 0
+        return left + columns[0], self.height - top - len(text), text
 
 
 def places_of(control):
@@ -199,44 +275,61 @@ def places_of(control):
     return values
 
 
-def pixels_of(outputs, label):
-    """Return the one picture among the outputs of a setting, (H, W, 3) bytes."""
-    for output in outputs:
-        if output["output_type"] == "error":
-            raise ValueError(f"at {label}: {output['ename']}: {output['evalue']}")
-    pictures = [output.get("data", {}).get("image/png") for output in outputs]
-    if len(pictures) != 1 or not pictures[0]:
-        raise ValueError(f"at {label} there must be one figure and nothing else")
-    png = io.BytesIO(base64.b64decode(pictures[0]))
-    return np.asarray(Image.open(png).convert("RGB"))
-
-
 def frame_of(pixels, base=None):
     """Return a PNG of 31 colours, as a data address; pixels equal to those of `base`
-    are transparent.
+    are transparent, and have no share in the colours.
 
     With the transparent one there are 32 colours, 5 bits a pixel.
     """
-    image = Image.fromarray(pixels).quantize(31, dither=Image.Dither.NONE)
-    codes = np.asarray(image)
+    new = np.full(pixels.shape, True)
     if base is not None:
-        # with a margin: else `base` shines through when both are made smaller
-        new = binary_dilation((pixels != base).any(2), iterations=3)
-        codes = np.where(new, codes, 31)
-    picture = Image.frombytes("P", image.size, codes.astype(np.uint8).tobytes())
-    palette = image.getpalette() + [255] * 96
-    picture.putpalette(palette[:96])
+        new = widened(pixels != base)
+    codes = np.full(pixels.shape, 31, np.uint8)
+    palette = []
+    if new.any():
+        codes[new], palette = few_colours(pixels[new])
+    picture = Image.fromarray(codes)
+    picture.putpalette((palette + [255] * 96)[:96])
     png = io.BytesIO()
     # a fiftieth larger than with optimize=True, in half of its time; at level 7 a sixth
     picture.save(png, "png", compress_level=8, transparency=31)
     return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
 
 
-def check_moves(pictures, names, places):
+def few_colours(pixels):
+    """Return which of 31 colours each pixel has, and these colours, three bytes each.
+
+    A colour counts once for every 16 pixels that have it, and at least once: so it is
+    quick, and thin lines keep their colour.
+    """
+    colours, places, counts = np.unique(pixels, return_inverse=True, return_counts=True)
+    shares = np.ceil(counts / 16).astype(int)
+    row = np.repeat(colours, shares).view(np.uint8).reshape(1, -1, 4)
+    image = Image.fromarray(row[..., :3].copy())
+    image = image.quantize(31, kmeans=1, dither=Image.Dither.NONE)
+    last = shares.cumsum() - 1
+    return np.asarray(image)[0, last][places], image.getpalette()
+
+
+def widened(mask):
+    """Return a mask with a margin of three pixels: else the first picture shines
+    through where both are made smaller.
+    """
+    for _ in range(3):
+        wider = mask.copy()
+        wider[1:] |= mask[:-1]
+        wider[:-1] |= mask[1:]
+        wider[:, 1:] |= mask[:, :-1]
+        wider[:, :-1] |= mask[:, 1:]
+        mask = wider
+    return mask
+
+
+def check_moves(shots, names, places):
     """Check that each control changes a picture, and that all are of one size."""
-    if len({pixels.shape for pixels in pictures}) > 1:
+    if len({pixels.shape for pixels in shots}) > 1:
         raise ValueError("box has pictures of several sizes")
-    hashes = np.array([hash(pixels.tobytes()) for pixels in pictures])
+    hashes = np.array([hash(pixels.tobytes()) for pixels in shots])
     hashes = hashes.reshape([len(values) for values in places])
     for axis, name in enumerate(names):
         if (hashes == hashes.take([0], axis)).all():

@@ -64,7 +64,7 @@ def _is_range(spec):
 def _outputs(draw, values, places):
     """Return what ``draw(**values)`` prints, displays and draws, as notebook outputs.
 
-    Its figures are closed. `places` are those of `_picture`.
+    Its figures are closed. `places` are those of `_drawn`.
     """
     import matplotlib.pyplot as plt
     from IPython.utils.capture import capture_output
@@ -102,13 +102,22 @@ def _new_figures(before):
 
 
 def _picture(fig, places):
-    """Return a figure as a notebook output, a dict with the picture as PNG.
+    """Return a figure as a notebook output, a dict with the picture as PNG."""
+    from PIL import Image
+
+    png = io.BytesIO()
+    # packed to be quick rather than small
+    Image.fromarray(_drawn(fig, places)).save(png, format="png", compress_level=1)
+    data = {"image/png": base64.b64encode(png.getvalue()).decode()}
+    return dict(output_type="display_data", data=data, metadata={})
+
+
+def _drawn(fig, places):
+    """Draw a figure; return its pixels, (H, W, 4) bytes.
 
     `places`, {number of axes: their positions}, is filled by the first figure that has
     so many axes. All that follow have their axes there, so that nothing jumps.
     """
-    from PIL import Image
-
     n_axes = len(fig.axes)
     for ax in fig.axes:
         _plain_ticks(ax)
@@ -119,12 +128,7 @@ def _picture(fig, places):
             ax.set_position(place)
     fig.canvas.draw()
     places.setdefault(n_axes, [ax.get_position() for ax in fig.axes])
-    png = io.BytesIO()
-    pixels = np.asarray(fig.canvas.buffer_rgba())
-    # packed to be quick rather than small
-    Image.fromarray(pixels).save(png, format="png", compress_level=1)
-    data = {"image/png": base64.b64encode(png.getvalue()).decode()}
-    return dict(output_type="display_data", data=data, metadata={})
+    return np.asarray(fig.canvas.buffer_rgba())
 
 
 def _plain_ticks(ax):
@@ -179,7 +183,7 @@ def sliders(draw, **controls):
     w = import_extra("ipywidgets", "course")
     knobs = {name: _control(name, spec) for name, spec in controls.items()}
     output = w.Output()
-    places = {}  # of axes, see `_picture`: from the first picture, for all that follow
+    places = {}  # of axes, see `_drawn`: from the first picture, for all that follow
 
     def on_move(change):
         try:
