@@ -338,7 +338,9 @@ def test_a_penalty_may_be_given_in_the_units_of_other_packages(package, options)
     theirs = s.lambda_scales_[name]
     again = fitted(X, y, lambdas=(package, theirs), **options)
     np.testing.assert_allclose(again.lambda_, s.lambda_, rtol=1e-12)
-    if package == "glmnet" and s.loss_ == "squared" and "prior" not in options:  # n λ of columns of length sqrt(M)
+    if (
+        package == "glmnet" and s.loss_ == "squared" and "prior" not in options
+    ):  # n λ of columns of length sqrt(M)
         np.testing.assert_allclose(again.lambda_, theirs * (M / 2) / M**0.5, rtol=1e-12)
     several = fitted(X, y, lambdas=(package, [theirs, 3 * theirs]), **options)
     ratios = several.lambdas_ / s.lambda_
