@@ -834,14 +834,14 @@ def test_many_new_rows_have_the_spreads_of_each(loss, shape):
 )
 def test_intervals_of_new_targets_hold_what_they_name(options):
     """Over twelve tables; and out-of-bag predictions are those of refits without it."""
-    held = []
+    held, at = [], dict(lambdas=[7.0])  # where a search would end, about
     for seed in range(12):
         rng = np.random.default_rng([5, seed])
         X = rng.normal(size=(560, 90)) + rng.normal(size=(560, 1))
         y = 10 + X[:, :4].sum(1) + rng.standard_t(4, size=560)
         offset = rng.normal(size=60)
         fit = dict(offset=offset)
-        s = fitted(X[:60], y[:60] + offset, **options, fit=fit)
+        s = fitted(X[:60], y[:60] + offset, **options, **at, fit=fit)
         low, high = predictor(s).predict_interval(X[60:], 0.8).T
         held.append(np.mean((low <= y[60:]) & (y[60:] <= high)))
         np.testing.assert_allclose((low + high) / 2, predictor(s).predict(X[60:]))
