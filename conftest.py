@@ -12,6 +12,7 @@ that they depend on has changed since (tests/helpers/kept.py); what is asked for
 is run.
 """
 
+import atexit
 import gc
 import json
 import os
@@ -418,6 +419,7 @@ def watching_shell():
 
     class WatchingShell(CaptureShell):
         shown = ()
+        cache_size = 0  # no cell asks for what another has shown
 
         def _showtraceback(self, etype, evalue, stb):
             self.shown += (strip_ansi(self.InteractiveTB.stb2text(stb)),)
@@ -502,8 +504,19 @@ def clean_slate(folder, module=None):
         Widget.close_all()
         os.chdir(folder_before)
         sys.path[:] = path_before
-        sys.modules["__main__"] = main_before  # an IPython shell puts its own there ...
-        InteractiveShell.clear_instance()  # ... and stays behind as get_ipython()
+        sys.modules["__main__"] = main_before  # an IPython shell puts its own there,
+        end_shell(InteractiveShell)  # and stays behind as get_ipython()
+
+
+def end_shell(kind):
+    """End the shell of this kind, if there is one, which would keep all that its
+    notebook has made to the end of the process.
+    """
+    if kind.initialized():
+        shell = kind.instance()
+        shell.atexit_operations()
+        atexit.unregister(shell.atexit_operations)
+        kind.clear_instance()
 
 
 @pytest.fixture

@@ -242,6 +242,6 @@ def field_of_value(y, b, t):
         slope = np.maximum(1 - t * b**2 / r**3, 1e-9)
         last = a
         a = np.maximum(a - (a - t * a / r - y) / slope, 0)
-        if np.all(last - a <= 1e-15 * a):
+        if np.all((last - a) * slope <= 1e-15 * last):  # the rest is rounding
             break
     return a, slope

@@ -12,9 +12,8 @@ from typing import NamedTuple
 from warnings import warn
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from ..environment import import_extra
+from ..environment import import_extra, threaded_libraries
 from .chunked import ChunkedTable, added, side_by_side
 from ..typing import Array, Ints
 
@@ -269,7 +268,8 @@ class DaskTable(ChunkedTable):
         n_bytes = _bytes((cut, whole, wanted))
         self.sent += n_bytes
         try:
-            with threadpool_limits(1, "blas"), dask.config.set(_allow_graph(n_bytes)):
+            one_thread = threaded_libraries().limit(limits=1, user_api="blas")
+            with one_thread, dask.config.set(_allow_graph(n_bytes)):
                 delayed = self._graph(work, cut, whole, wanted)
                 (answer,) = dask.compute(delayed, retries=RETRIES)
         except Exception:

@@ -68,7 +68,7 @@ def message(N, Q_hat=1.3, chi_hat=0.4):
 def test_the_channel_against_draws(k):
     prior, at = GroupLasso(0.9, ["g"] * k), message(k)
     x, draws = prior.moments(at), np.random.default_rng(k)
-    f = at.h + np.sqrt(at.chi_hat) * draws.normal(size=(200_000, k))
+    f = at.h + np.sqrt(at.chi_hat) * draws.normal(size=(60_000, k))
     answers = prior.inner(f, at.Q_hat, np.inf)[1]
     for value, draw in (
         (x.mean, answers),
@@ -278,8 +278,8 @@ def test_a_wide_table_in_chunks_takes_whole_groups(monkeypatch):
     """Few columns settle alone from 40 for each row on, here, which is quicker."""
     monkeypatch.setattr(active, "ACTIVE_FROM_RATIO", 40)
     draw = np.random.default_rng(4)
-    B, labels = draw.normal(size=(6, 300)) / 2.4, np.repeat(np.arange(100), 3)
-    y = B[:, :3].sum(1) * 3 + 0.1 * draw.normal(size=6)
+    B, labels = draw.normal(size=(4, 180)) / 2, np.repeat(np.arange(60), 3)
+    y = B[:, :3].sum(1) * 3 + 0.1 * draw.normal(size=4)
     prior = GroupLasso(0.8, labels)
     memory, chunks = (
         rvamp(table, y, prior=prior, resampling=HALF, tol=1e-8)

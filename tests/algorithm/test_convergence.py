@@ -4,7 +4,7 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from types import SimpleNamespace
 
@@ -149,7 +149,8 @@ def test_no_false_convergence(fits):
 @pytest.mark.parametrize("k", range(0, 35, 12))
 def test_paths_take_few_steps_and_agree_with_single_fits(k):
     case = list(cases())[k]
-    path = rvamp_path(case.A, case.y, n_lambdas=30, verbose=False)
+    given = dict(n_lambdas=21, lambda_min_ratio=0.13, verbose=False)
+    path = rvamp_path(case.A, case.y, **given)
     assert path.converged.all() and np.median(path.n_iter) <= 11
     assert (
         path.Pi[:, 0].sum() < 0.01 * len(path.Pi) and (np.diff(path.lambdas) < 0).all()
@@ -198,7 +199,7 @@ def near_equal(seed, noise=1e-3):
 
 def test_near_equal_columns_converge():
     drawn = Laplace(1.0, TwoPoint())
-    path = rvamp_path(*near_equal(0), n_lambdas=20, prior=drawn, verbose=False)
+    path = rvamp_path(*near_equal(0), n_lambdas=10, prior=drawn, verbose=False)
     assert path.converged.all() and np.median(path.n_iter) < 40
 
 
@@ -210,7 +211,7 @@ def test_a_near_copy_of_a_column_is_a_twin():
     X = rng.normal(size=(150, 20))
     y = X[:, :3].sum(1) + rng.normal(size=150)
     given = dict(prior=Laplace(1.0), resampling=Subsample(0.5), verbose=False)
-    alone = rvamp_path(*standardize(X, y), n_lambdas=8, **given)
+    alone = rvamp_path(*standardize(X, y), n_lambdas=4, **given)
     assert alone.converged.all()
     for twin in (X[:, 0].astype(np.float32), X[:, 0].round(5)):
         table = standardize(np.column_stack([X, twin]), y)
@@ -402,6 +403,7 @@ def threads_of(shared):  # of NumPy's own BLAS; or of SciPy's, or a common one
     alone = lambda pool: "numpy.libs" in pool["filepath"]
     return {pool["num_threads"] for pool in blas if alone(pool) != shared}
 
+counted = joblib.cpu_count
 few = step.SERIAL
 big, small = np.zeros((few, few)), np.zeros((few, 20))
 for cores, limit, expected in ((1, 2, 1), (2, 2, 2), (2, 1, 1)):
@@ -413,14 +415,8 @@ for cores, limit, expected in ((1, 2, 1), (2, 2, 2), (2, 1, 1)):
         with step.threads(small):
             assert threads_of(shared=False) | threads_of(shared=True) == {1}
         assert threads_of(shared=False) | threads_of(shared=True) == {limit}
+joblib.cpu_count = counted
 """
-
-
-def test_threads_are_cores_and_the_callers_limit_is_kept():
-    """In a process of its own: the limits belong to a whole process, and what other
-    tests leave running in this one may set them, too.
-    """
-    subprocess.run([sys.executable, "-c", LIMITS], check=True)
 
 
 HELD = """
@@ -457,7 +453,12 @@ assert {threads for _, threads in seen} == {1}
 
 
 def test_between_the_steps_a_small_table_has_one_thread_too():
-    subprocess.run([sys.executable, "-W", "ignore", "-c", HELD], check=True)
+    """And threads are cores, and the caller's limit is kept. In a process of its own:
+    the limits belong to a whole process, and what other tests leave running in this
+    one may set them, too.
+    """
+    both = LIMITS + HELD
+    subprocess.run([sys.executable, "-W", "ignore", "-c", both], check=True)
 
 
 def test_continuation_rescues_a_cold_start_that_fails(monkeypatch):
@@ -496,7 +497,12 @@ def test_negative_variances_are_counted(monkeypatch):
     assert (fit.trace.floored >= 1).all()
 
 
-def path_of_data(**given):
+@cache
+def path_of_data(intercept=False):
+    return fresh_path_of_data(intercept=intercept)
+
+
+def fresh_path_of_data(**given):
     return rvamp_path(DATA.A, DATA.y, n_lambdas=8, verbose=False, **given)
 
 
@@ -520,7 +526,7 @@ def test_one_failed_penalty_does_not_poison_the_path(monkeypatch):
     clean = path_of_data()
     monkeypatch.setattr(solver, "_fit", _failing({4, 5}))
     with pytest.warns(ConvergenceWarning, match="6 of 8"):
-        path = path_of_data()
+        path = fresh_path_of_data()
     assert (
         list(np.flatnonzero(~path.converged)) == [4, 5]
         and path.statuses[4] == "made to fail"
@@ -549,7 +555,7 @@ def test_what_has_not_converged_is_no_answer():
 @pytest.mark.parametrize("intercept", [False, True])
 def test_a_path_keeps_its_states(intercept):
     """Each converged state restarts at its own penalty and is there at once."""
-    path = path_of_data(intercept=intercept)
+    path = path_of_data(intercept)
     for lam, state, Pi in zip(path.lambdas, path.states, path.Pi.T):
         given = dict(prior=Laplace(lam), intercept=intercept, warm_start=state)
         again = rvamp(DATA.A, DATA.y, **given)
@@ -561,7 +567,7 @@ def test_a_path_keeps_its_states(intercept):
 def test_a_path_that_keeps_failing_stops_and_says_so(monkeypatch):
     monkeypatch.setattr(solver, "_fit", _failing({3, 4, 5}))
     with pytest.warns(ConvergenceWarning, match="stopped early"):
-        path = path_of_data()
+        path = fresh_path_of_data()
     assert (
         path.converged.sum() == 3
         and path.statuses[-1] == "not reached"

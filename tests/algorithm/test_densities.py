@@ -243,7 +243,7 @@ def test_without_resampling_there_is_no_spread():
 
 def test_memory_stays_at_a_few_copies_of_the_design():
     rng = np.random.default_rng(0)
-    A, y = rng.normal(size=(100, 8_000)) / 10, rng.normal(size=100)
+    A, y = rng.normal(size=(100, 4_000)) / 10, rng.normal(size=100)
     with pytest.warns(UserWarning):
         fit = rvamp(A, y, 1.5, max_iter=2)
     tracemalloc.start()

@@ -22,6 +22,7 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 from scipy import sparse
@@ -42,6 +43,7 @@ UNSEEN = 5e-2
 # where more rows start the search, which ends this near to q, elsewhere
 SEARCHED = 2e-3
 REFITS = 40  # where real refits are compared, too
+SHARED = 6  # problems of a round, with which its invariances begin: one fit of each
 
 
 @dataclass(frozen=True)
@@ -104,16 +106,19 @@ def invariance(change):
 def compared(seed, names=None):
     """Make the pair of a seed and compare its answers.
 
-    The invariance is that of the seed's turn; problems are drawn until it applies.
-    Returns its name, the first problem, what differs (an empty list if nothing does),
-    and whether both were refused, or one had used up its work: rows in groups take
-    more of it in each step.
+    The invariance is that of the seed's turn; problems of the seed's round are taken
+    until it applies. Returns its name, the first problem, what differs (an empty list
+    if nothing does), and whether both were refused, or one had used up its work: rows
+    in groups take more of it in each step.
     """
     names = names or [*INVARIANCES]
-    name, rng = names[seed % len(names)], np.random.default_rng(seed)
-    pair = None
+    turn, rng = seed // len(names), np.random.default_rng(seed)
+    name, number = names[seed % len(names)], seed % SHARED
+    pair = INVARIANCES[name](rng, problem_of(turn, number))
     while pair is None:
-        pair = INVARIANCES[name](rng, random_problem(rng))
+        number += SHARED
+        pair = INVARIANCES[name](rng, problem_of(turn, number))
+    is_shared = pair.first is problem_of(turn, number)
     if pair.refits and rng.random() < 0.15:
         more = dict(n_resamples=REFITS)
         pair = replace(
@@ -121,7 +126,9 @@ def compared(seed, names=None):
             first=pair.first.with_options(**more),
             second=pair.second.with_options(**more),
         )
-    first, second = answer(pair.first), answer(pair.second)
+        is_shared = False
+    first = answer_of(turn, number) if is_shared else answer(pair.first)
+    second = answer(pair.second)
     refused = "error" in first and "error" in second
     if _has_used_its_work(first) or _has_used_its_work(second):
         return name, pair, [], True
@@ -131,6 +138,18 @@ def compared(seed, names=None):
 
 
 # ---------------------------------------------------------------- random problems
+
+
+@cache
+def problem_of(turn, number):
+    """Draw a problem of a round of all invariances."""
+    return random_problem(np.random.default_rng([turn, number]))
+
+
+@cache
+def answer_of(turn, number):
+    """Fit it once, for all the invariances that begin with it as it is."""
+    return answer(problem_of(turn, number))
 
 
 def random_problem(rng):

@@ -24,6 +24,7 @@ from configparser import ConfigParser
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -60,6 +61,14 @@ def blank(_, pictures=report.PICTURES, kinds=report.KINDS):
     }
 
 
+@pytest.fixture
+def no_effects_drawn(monkeypatch):
+    """Nor are the pictures of the effects in a report."""
+    monkeypatch.setattr(
+        report, "drawn_files", lambda name, draws, shape, kinds: blank(0, [name], kinds)
+    )
+
+
 def table(path="data.csv", M=150, N=6, extra=(), seed=0):
     """A table whose target is column y, with a feature or two that matter; extra
     columns as (name, cells).
@@ -91,13 +100,55 @@ SCRIPT = (
     "from rvamp_nb.cli import main; main()"
 )
 COMMAND = [sys.executable, "-c", SCRIPT]
-# pictures take two seconds a process; where they are not the point, they are a word
-UNDRAWN = SCRIPT.replace(
-    "; main()",
-    "; from rvamp_nb.select import report;"
-    "report.picture_files = lambda _, pictures, kinds: {"
-    "f'{name}.{kind}': b'drawn' for name in pictures for kind in kinds}; main()",
-)
+# What the command imports takes longer than the command. A process that has imported
+# it is forked for each line that it reads: a folder, the arguments, and where stdout
+# and stderr lead, None for one that is not there. The new process prints its number
+# when it has opened them, and ends as an interpreter does; then the old one prints the
+# exit code. Pictures are words, and the bar of the refits does not wait two seconds.
+FORKED = """
+import json, os, signal, sys
+import pandas, tqdm.std
+from rvamp_nb import environment
+from rvamp_nb.cli import main
+from rvamp_nb.select import estimator, report
+
+Bar = environment._bar_class()
+
+class Prompt(Bar):
+    def __init__(self, items, **options):
+        if options["desc"] == "refits":
+            options["delay"] = 0
+        super().__init__(items, **options)
+
+environment._bar_class = lambda: Prompt
+report.picture_files = lambda _, pictures, kinds: {
+    f"{name}.{kind}": b"drawn" for name in pictures for kind in kinds
+}
+for line in sys.stdin:
+    folder, argv, streams = json.loads(line)
+    child = os.fork()
+    if child:
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(folder)
+    how = os.O_WRONLY | os.O_CREAT | os.O_NOCTTY
+    opened = [path and os.open(path, how) for path in streams]
+    print(os.getpid(), flush=True)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        stream = None
+        if opened[number - 1]:
+            os.dup2(opened[number - 1], number)
+            os.close(opened[number - 1])
+            stream = open(number, "w", encoding="utf-8", closefd=False)
+            stream.reconfigure(line_buffering=number == 2)
+        else:
+            os.close(number)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    main(argv)
+    sys.exit()
+"""
 
 
 def run(*argv, **env):
@@ -107,13 +158,32 @@ def run(*argv, **env):
 
 
 def shell(line, **env):
-    """A line of a shell in which `rvamp-nb` stands for the command, and `undrawn` for
-    the command without pictures.
-    """
+    """A line of a shell in which `rvamp-nb` stands for the command."""
     line = line.replace("rvamp-nb", shlex.join(COMMAND))
-    line = line.replace("undrawn", shlex.join([sys.executable, "-c", UNDRAWN]))
     caught = dict(capture_output=True, text=True, encoding="utf-8", env={**ENV, **env})
     return subprocess.run(["bash", "-c", line], **caught)
+
+
+@pytest.fixture(scope="module")
+def forked():
+    """See FORKED; `begin` returns the number of a process, `end` its exit code."""
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with subprocess.Popen([sys.executable, "-c", FORKED], env=ENV, **pipes) as server:
+        yield Forked(server)
+        server.stdin.close()
+
+
+class Forked(NamedTuple):
+    server: subprocess.Popen
+
+    def begin(self, line, stdout="stdout", stderr="stderr"):
+        asked = json.dumps([os.getcwd(), line.split(), [stdout, stderr]])
+        self.server.stdin.write(f"{asked}\n")
+        self.server.stdin.flush()
+        return int(self.server.stdout.readline())
+
+    def end(self):
+        return int(self.server.stdout.readline())
 
 
 QUICK = "select data.csv --target y --lam 0.8 --resamples 0"
@@ -254,7 +324,7 @@ def test_q_values_by_decoys(capsys):
     assert f"{found.q_value.iloc[0]:.3f}" in out.splitlines()[4]
 
 
-def test_three_classes(capsys):
+def test_three_classes(capsys, no_effects_drawn):
     X, y = table()
     frame = pd.DataFrame(X).add_prefix("x")
     codes = np.digitize(y, [-1, 1])
@@ -952,22 +1022,24 @@ def test_a_terminal_without_greek_is_no_reason_to_fail(monkeypatch):
 # How it ends --------------------------------------------------------------------------
 
 
-def test_a_closed_pipe_ends_it_quietly_with_all_files_there():
+def test_a_closed_pipe_ends_it_quietly_with_all_files_there(forked):
     """Nor does it wait for a bar that nobody sees, nor forget that its light is red."""
     table(M=8)
-    line = f"set -o pipefail; undrawn {QUICK} 2>&1"
-    done = shell(f"{line} | head -1", PYTHONUNBUFFERED="1")
-    assert (done.returncode, done.stderr) == (3, "")
-    assert done.stdout.count("\n") == 1
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    forked.begin(QUICK, stdout="pipe")
+    os.close(reader)
+    assert forked.end() == 3 and Path("stderr").read_text() == ""
     ends = ("csv", "json", "png")
     assert listed() == [f"data-selection.{end}" for end in ends]
     assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
 
 
-def test_a_stream_that_is_not_there_stops_nothing():
+def test_a_stream_that_is_not_there_stops_nothing(forked):
     table()
-    line = "undrawn select data.csv --target y --lam 0.8 --resamples 10"
-    assert shell(f"{line} >&- 2>&-").returncode == 0
+    line = "select data.csv --target y --lam 0.8 --resamples 10"
+    forked.begin(line, stdout=None, stderr=None)
+    assert forked.end() == 0
     assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
 
 
@@ -976,13 +1048,14 @@ def test_help_into_a_closed_pipe():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_report_that_cannot_be_printed():
+def test_a_report_that_cannot_be_printed(forked):
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
     table()
-    done = shell(f"undrawn {QUICK} > /dev/full")
-    assert done.returncode == 3 and done.stderr.count("\n") == 1
-    assert "cannot be printed" in done.stderr
+    forked.begin(QUICK, stdout="/dev/full")
+    assert forked.end() == 3
+    said = Path("stderr").read_text()
+    assert "cannot be printed" in said and said.count("\n") == 1
     assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
 
 
@@ -1031,26 +1104,17 @@ def test_files_can_be_read_by_those_who_may_read_here():
         assert path.stat().st_mode & 0o777 == 0o644
 
 
-def left_of(process):
-    """What is left of a process after ctrl-C: exit code, stdout, stderr."""
-    out, err = process.communicate()
-    return process.returncode, out, err
-
-
-def start(*argv, stderr=subprocess.PIPE):
-    caught = dict(stdout=subprocess.PIPE, stderr=stderr, text=True)
-    return subprocess.Popen([*COMMAND, *argv], encoding="utf-8", env=ENV, **caught)
-
-
 def test_ctrl_c_before_there_is_an_answer():
     os.mkfifo("slow.csv")
-    process = start("select", "slow.csv", "--target", "y")
+    argv = ["select", "slow.csv", "--target", "y"]
+    caught = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*COMMAND, *argv], encoding="utf-8", env=ENV, **caught)
     with open("slow.csv", "w") as file:  # waits until the command reads
         file.write("a,y\n1,2\n")
         file.flush()
         process.send_signal(signal.SIGINT)
-    code, out, err = left_of(process)
-    assert (code, out) == (130, "")
+    out, err = process.communicate()
+    assert (process.returncode, out) == (130, "")
     assert err == "rvamp-nb: interrupted; no file is half-written\n"
     assert listed(".") == ["slow.csv"]
 
@@ -1088,18 +1152,18 @@ def test_ctrl_c_in_the_fit(monkeypatch, capsys):
     assert listed(".") == ["data.csv"]
 
 
-def test_ctrl_c_in_the_refits_keeps_those_that_were_made():
+def test_ctrl_c_in_the_refits_keeps_those_that_were_made(forked):
     X, y = table()
     screen, end = pty.openpty()  # on a terminal there is a bar, if it has a width
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 88, 0, 0))
-    line = ("select", "data.csv", "--target", "y", "--resamples", "1000000")
-    process = start(*line, stderr=end)
+    line = "select data.csv --target y --resamples 1000000"
+    process = forked.begin(line, stderr=os.ttyname(end))
     os.close(end)
     seen = b""
     while not re.search(rb"refits: +\d+%.*[1-9]\d*/1000000", seen):
         seen += os.read(screen, 4096)
-    process.send_signal(signal.SIGINT)
-    code, out, _ = left_of(process)
+    os.kill(process, signal.SIGINT)
+    code = forked.end()
     with suppress(OSError):  # how Linux says that nobody writes any more
         while more := os.read(screen, 4096):
             seen += more
@@ -1112,6 +1176,7 @@ def test_ctrl_c_in_the_refits_keeps_those_that_were_made():
     assert listed() == ["data-selection.csv", "data-selection.json"]
     made = settings()["n_resamples"]
     assert 200 <= made < 1_000_000
+    out = Path("stdout").read_text(encoding="utf-8")
     assert f"refits: {made} refits" in unwrapped(out)
     assert "; interrupted; together with rVAMP" in unwrapped(out)
     s = StabilitySelection(n_resamples=min(made, 2000)).fit(X, y)
@@ -1899,7 +1964,7 @@ def test_roles_that_will_not_do_are_one_line(capsys, options, words):
     assert words in refused(capsys, "select", "data.csv", "--target", "y", *options)
 
 
-def test_a_page_for_the_paper(capsys):
+def test_a_page_for_the_paper(capsys, no_effects_drawn):
     table()
     main([*QUICK.split(), "--report", "page"])
     assert "report: page\n" in capsys.readouterr().out
@@ -2025,6 +2090,8 @@ def like_genes(n_features):
 
 def test_a_plan_like_a_pilot(capsys, tmp_path, monkeypatch):
     """As of the array in Python; what is left out of the file is named."""
+    fewer = partial(rvamp_nb.plan_study, n_studies=16)
+    monkeypatch.setattr(rvamp_nb, "plan_study", fewer)
     X = like_genes(30)
     frame = pd.DataFrame(X, columns=[f"g{i}" for i in range(30)])
     frame.insert(7, "batch", ["a", "b"] * 25)
@@ -2036,7 +2103,8 @@ def test_a_plan_like_a_pilot(capsys, tmp_path, monkeypatch):
         study = rvamp_nb.plan_study(30, 3, 1, pilot=X, threshold=0.7)
     assert said["answer"]["rows"] == study.rows  # and the same draws
     assert said["answer"]["power"] == pytest.approx(study.power, rel=1e-5)
-    assert said["answer"]["n_simulated"] >= 32 and said["asked"]["features"] == 30
+    assert said["answer"]["n_simulated"] == study.n_simulated >= 16
+    assert said["asked"]["features"] == 30
     assert said["left_out"] == ["batch"]
     # as text, and not by a third plan of the same, which takes seconds
     monkeypatch.setattr(rvamp_nb, "plan_study", lambda *_, **__: study)

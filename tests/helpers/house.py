@@ -33,7 +33,6 @@ HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 # the course imports nothing from `select`, of which one method opens the explorer, on
 # demand; test_imports lets no other room import from the course
 STOREYS = ("ground", "tables", "algorithm", "inference", "course", "select", "cli")
-LISTED = re.compile(r"^__all__ = \[[^\]]*\]", re.MULTILINE)
 GOALS = {  # in a hundred lines of code; the last in one
     "tuple assignments": 1.5,
     "stars": 0.8,
@@ -184,11 +183,15 @@ def parsed(text):
 @cache  # three counts ask for it
 def code_size(text):
     """The tokens of a room's code, and the lines that they stand on: without blank
-    lines, comments and docstrings. Where a room lies that is imported from is one
-    token, however long its path, and brackets around the names are none.
+    lines, comments, docstrings, and the list of its names, which nbdev writes. Where a
+    room lies that is imported from is one token, however long its path, and brackets
+    around the names are none.
     """
     free, tokens, lines = set(), 0, set()
-    for node in ast.walk(parsed(text)):
+    for node in parsed(text).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            free |= set(range(node.lineno, node.end_lineno + 1))
+    for node in nodes_of(parsed(text)):
         kinds = ast.Module, ast.FunctionDef, ast.ClassDef
         if isinstance(node, kinds) and ast.get_docstring(node) is not None:
             free |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
@@ -210,7 +213,7 @@ COMPREHENSIONS = ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 def forms(text):
     """{form: how often} of what puts several things on one line, the names of GOALS."""
     found = Counter()
-    for node in ast.walk(parsed(text)):
+    for node in nodes_of(parsed(text)):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
             pairs = [t for t in node.targets if isinstance(t, (ast.Tuple, ast.List))]
             found["tuple assignments"] += len(pairs)
@@ -231,7 +234,6 @@ def density(texts):
     """{form: how often in a hundred lines} of some texts; tokens a line, too."""
     found, tokens, lines = Counter(), 0, 0
     for text in texts:
-        text = LISTED.sub("", text)  # nbdev writes its list of names
         found += forms(text)
         size = code_size(text)
         tokens += size[0]
@@ -358,8 +360,7 @@ def count():
     asked = {r: where_it_lies(trees[r]) for r in trees if r[:7] != "tables."}
     private = {room: [*small_and_called_once(tree)] for room, tree in trees.items()}
     return dict(
-        # nbdev writes its list of names
-        size={r: code_size(LISTED.sub("", text)) for r, text in texts.items()},
+        size={room: code_size(text) for room, text in texts.items()},
         floors=floors(uses),
         back=[
             f"{room} -> {other}"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
+from house import parsed
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "nbs"
 WORDS, LINES, SKIMMED = 130, 14, 45  # words, lines, lines of exported code a minute
@@ -52,7 +53,7 @@ def code_lines(source):
         for number, line in enumerate(source.splitlines(), 1)
         if not line.strip().startswith("#") and re.search(r"[^\s()\[\]{},:]", line)
     }
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             body = node.body[0].lineno
             if ast.get_docstring(node) is not None:

@@ -2,12 +2,12 @@
 nobody changes what was read.
 """
 
-import ast
 import inspect
 from functools import cache
 from pathlib import Path
 
 import nbformat
+from house import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
 PATHS = sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
@@ -34,7 +34,7 @@ def cells(path, kind=None):
 def trees(path):
     """The syntax trees of a notebook's code cells (lines of magic left out)."""
     return [
-        ast.parse(
+        parsed(
             "\n".join(
                 line
                 for line in cell.source.splitlines()

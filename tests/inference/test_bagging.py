@@ -427,7 +427,7 @@ def coverage(uneven, n=60):
         sigma = np.linalg.norm(y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) / 92**0.5
         plain = np.linalg.inv(A.T @ A / sigma**2 + np.eye(8))
         told = dict(prior=Ridge(1.0), loss=Squared(sigma), beta=1.0)
-        bagged = rvamp(A, y, resampling=Poisson(1.0), tol=1e-4, **told)
+        bagged = rvamp(A, y, resampling=Poisson(1.0), tol=1e-3, **told)
         means = np.array([plain[0] @ A.T @ y / sigma**2, bagged.mean[0]])
         widths = np.sqrt([plain[0, 0], bagged.posterior_var[0]])
         hits.append(np.abs(means - x0[0]) < z * widths)

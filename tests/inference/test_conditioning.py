@@ -310,24 +310,24 @@ def test_what_does_not_settle_is_said_and_stays(monkeypatch):
         dict(prior=ElasticNet(0.2, l1_ratio=0.6), resampling=Exponential(1.0)),
         dict(prior=NonNegative(0.2), resampling=Poisson(0.5)),
         dict(prior=Laplace(0.2), resampling=Discrete([0.0, 1.0, 3.0], [0.5, 0.3, 0.2])),
-        dict(prior=Laplace(0.2), resampling=Stratified(HALF, np.arange(60) % 3)),
-        dict(prior=Laplace(0.2), resampling=Grouped(HALF, np.arange(60) // 2)),
+        dict(prior=Laplace(0.2), resampling=Stratified(HALF, np.arange(40) % 3)),
+        dict(prior=Laplace(0.2), resampling=Grouped(HALF, np.arange(40) // 2)),
         dict(prior=Laplace(0.2), loss=Huber(0.5)),
         dict(prior=Laplace(0.2), loss=PoissonLoss(), intercept=True),
-        dict(prior=Laplace(0.2), loss=Logistic(), intercept=True),
+        dict(prior=Laplace(0.5), loss=Logistic(), intercept=True),
         dict(prior=Laplace(0.2), resampling=NoResampling()),
-        dict(prior=Laplace(0.2, penalty_factor=[0.0, 0.0] + [1.0] * 28)),
+        dict(prior=Laplace(0.2, penalty_factor=[0.0, 0.0] + [1.0] * 13)),
     ],
 )
 def test_every_loss_law_and_penalty(options):
     """Numbers that are numbers, and not far from the diagonal's on a tame design."""
-    M = 60 if "intercept" in options or "resampling" in options else 25
-    A = gaussian_design(M, 30, rho=0.8, seed=1).A
+    M = 40 if "intercept" in options or "resampling" in options else 25
+    A = gaussian_design(M, 15, rho=0.5, seed=1).A
     y = (np.random.default_rng(1).random(M) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
     fit = rvamp(A, y, **options)
     better = condition_on_rows(with_clusters(fit), rows=[2, 5])
     for part in (better.Pi, better.mean, better.var):
-        assert part.shape == (30,) and np.isfinite(part).all()
+        assert part.shape == (15,) and np.isfinite(part).all()
     assert ((better.Pi >= 0) & (better.Pi <= 1)).all() and (better.var >= 0).all()
     assert np.abs(better.Pi - fit.Pi).max() < 0.25
     varies = options.get("resampling", Poisson()).var > 0
@@ -351,8 +351,8 @@ def test_a_pattern_of_groups_that_starts_anew_is_answered():
     A, y = standardize(X)[0], 2 * X[:, 0] - X[:, 2] + rng.normal(size=40)
     law = Grouped(Subsample(0.5), np.repeat(np.arange(20), 2))
     fit = rvamp(A, y, prior=Laplace(0.5), resampling=law)
-    found = condition_on_rows(fit, rows=3)
-    assert len(found.parts) == 8 and ((0 <= found.Pi) & (found.Pi <= 1)).all()
+    found = condition_on_rows(fit, rows=2)
+    assert len(found.parts) == 4 and ((0 <= found.Pi) & (found.Pi <= 1)).all()
 
 
 def test_a_pattern_is_not_counted_once_more(tame):

@@ -304,7 +304,7 @@ def test_a_slice_of_the_bench_is_made_again(name):
 
 def test_false_selections_of_repeated_rows_are_made_again():
     V, seen = repeats.load()
-    for k, d in ((0, 0), (4, 0), (4, 1)):
+    for k, d in ((0, 0), (4, 1)):
         false, share = repeats.false_selections(repeats.UNITS[k], d)
         assert abs(false - V[k, d]) <= 1 and abs(share - seen[k, d]) < 0.01
     assert V[0].mean() < 1 < V[-1].mean()  # the bound is 1

@@ -46,13 +46,16 @@ from rvamp_nb.inference.effects import (
     share_left_over,
 )
 
+# where tables are many: what a fit lacks, effects take off with the penalty's bias
+ROUGH = 1e-3
 
-def problem(seed, M=60, N=30, size=4.0):
+
+def problem(seed, M=60, N=30, size=4.0, effects=4):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(M, N))
     A = (A - A.mean(0)) / (A.std(0) * np.sqrt(M))
     x0 = np.zeros(N)
-    x0[:4] = [size, -size, size, -size]
+    x0[:effects] = size * (-1) ** np.arange(effects)
     y = A @ x0 + rng.normal(size=M)
     return A, y - y.mean(), x0
 
@@ -123,13 +126,14 @@ def test_a_column_of_few_rows_has_few_degrees_of_freedom():
 
 
 def test_intervals_hold_as_often_as_they_say():
-    """3,600 zeros and 400 effects. Their s.e. (columns of a study hang together, so
-    twice the binomial one) is .007 and .022; the bench allows .01 beyond.
+    """1,600 zeros and 400 effects. Their s.e. (columns of a study hang together, so
+    twice the binomial one) is .011 and .022; what is allowed is twice .007 and .022
+    and .01 beyond, as in the bench.
     """
     inside, true = [], []
-    for seed in range(100):
-        A, y, x0 = problem(seed, 80, 40)
-        found = debiased_effects(plain(A, y, 1.5))
+    for seed in range(25):
+        A, y, x0 = problem(seed, 160, 80, effects=16)
+        found = debiased_effects(plain(A, y, 1.5, tol=ROUGH))
         inside.append((found.ci_low <= x0) & (x0 <= found.ci_high))
         true.append(x0 != 0)
     inside, true = np.concatenate(inside), np.concatenate(true)
@@ -142,11 +146,12 @@ def test_rows_with_unequal_noise():
     that takes all rows alike would be too small by a third.
     """
     z = []
-    for seed in range(100):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         A = rng.normal(size=(200, 10))
         noise = np.where(np.abs(A[:, 0]) > 1.2, 3.0, 0.5)
-        estimate, se, _ = debiased(plain(A, noise * rng.normal(size=200), 5.0))
+        y = noise * rng.normal(size=200)
+        estimate, se, _ = debiased(plain(A, y, 5.0, tol=ROUGH))
         z.append(estimate[0] / se[0])
     assert 0.8 < np.std(z) < 1.2
 
@@ -196,7 +201,7 @@ def test_rows_that_bend(lam, low, high, most):
     inside, known, factor, ratio, bare = [], [], [], [], []
     for seed in range(30):
         A, y, x0, slope = bent(seed)
-        fit = plain(A, y, lam, loss=Logistic(), intercept=True)
+        fit = plain(A, y, lam, loss=Logistic(), intercept=True, tol=ROUGH)
         (estimate, se, left), (bend, error) = debiased(fit), bending(fit)
         known.append(slope.mean())
         known[-1] /= np.mean(1 / fit.last.likelihood_message.Q_hat)
@@ -294,13 +299,13 @@ def test_what_is_alike_is_refused_and_the_rest_is_not():
     np.testing.assert_array_equal(y, before[1])
 
 
-def twins(seed, M=60, N=90):
+def twins(seed, M=60, N=90, own=(0, 3, 4)):
     rng = np.random.default_rng([1, seed])
     A = rng.normal(size=(M, N))
     A[:, 1::2] = A[:, ::2] + 0.3 * A[:, 1::2]
     A = (A - A.mean(0)) / (A.std(0) * np.sqrt(M))
     x0 = np.zeros(N)
-    x0[[0, 3, 4]] = 5.0, -5.0, 5.0
+    x0[own] = 5.0 * (-1) ** np.arange(len(own))
     y = A @ x0 + rng.normal(size=M)
     return A, y - y.mean(), x0
 
@@ -328,14 +333,14 @@ def test_twins_are_those_of_another_solver_beside_its_selection():
 
 
 def test_intervals_of_twins_hold_as_often_as_they_say():
-    """60 tables: 180 effects, 5,220 zeros, their s.e. (twins hang together, so twice
-    the binomial one) .032 and .006. One by one the same intervals hold half of the
+    """30 tables: 180 effects, 2,520 zeros, their s.e. (twins hang together, so twice
+    the binomial one) .032 and .009. One by one the same intervals hold half of the
     effects.
     """
     inside, alone, true, green = [], [], [], []
-    for seed in range(60):
-        A, y, x0 = twins(seed)
-        fit = plain(A, y, 1.5)
+    for seed in range(30):
+        A, y, x0 = twins(seed, own=[0, 3, 4, 7, 8, 11])
+        fit = plain(A, y, 1.5, tol=ROUGH)
         found = debiased_effects(fit)
         green.append(found.status == "interval")
         inside.append((found.ci_low <= x0) & (x0 <= found.ci_high))
@@ -557,8 +562,8 @@ def poisson_regression(A, y):
     return x[:-1], np.sqrt(np.diag(inverse))[:-1], robust[:-1]
 
 
-def of_counts(A, y, lam=1e-3):
-    return plain(A, y, lam, loss=PoissonLoss(), intercept=True, tol=1e-9)
+def of_counts(A, y, lam=1e-3, tol=1e-9):
+    return plain(A, y, lam, loss=PoissonLoss(), intercept=True, tol=tol)
 
 
 def test_effects_of_counts_are_those_of_a_poisson_regression():
@@ -578,7 +583,7 @@ def test_intervals_of_counts_hold_as_often_as_they_say():
     held = []
     for seed in range(60):
         A, y, x0 = count_problem([20, seed])
-        found = debiased_effects(of_counts(A, y))
+        found = debiased_effects(of_counts(A, y, tol=ROUGH))
         held.extend((found.ci_low <= x0) & (x0 <= found.ci_high))
     assert abs(np.mean(held) - 0.95) < 0.03
 
@@ -729,13 +734,14 @@ def test_a_column_that_is_left_out_is_in_its_own_standard_error():
     .01; where weights are as uneven as here, what is taken off a kept column is little.
     """
     held, plain, odd = [], [], 0
-    for seed in range(60):
+    for seed in range(45):
         rng = np.random.default_rng([62, seed])
         A = rng.normal(size=(12, 8))
         A = (A - A.mean(0)) / (A.std(0) * np.sqrt(12))
         y = rng.normal(size=12)
         prior = Laplace(2.0)
-        fit = rvamp(A, y - y.mean(), prior=prior, resampling=NoResampling())
+        given = dict(prior=prior, resampling=NoResampling(), tol=ROUGH)
+        fit = rvamp(A, y - y.mean(), **given)
         found, level = debiased_effects(fit), 0.95
         estimate, se, left, *_ = debiased_together(fit, resemblance(A).together)
         given = found.status == "interval"
@@ -750,13 +756,13 @@ def test_a_column_that_is_left_out_is_in_its_own_standard_error():
 
 
 def test_where_many_columns_are_kept_intervals_are_not_too_wide():
-    """3,840 zeros; of 100 columns a third is kept, by 50 rows. Their s.e. (columns of a
-    study hang together, so twice the binomial one) is .007; with no pull it is .969.
+    """2,400 zeros; of 100 columns a third is kept, by 50 rows. Their s.e. (columns of a
+    study hang together, so twice the binomial one) is .009; with no pull it is .969.
     """
     held, plainly, away = [], [], []
-    for seed in range(100, 140):
+    for seed in range(100, 125):
         A, y, x0 = problem(seed, 50, 100)
-        fit = plain(A, y, 0.5)
+        fit = plain(A, y, 0.5, tol=ROUGH)
         found = debiased_effects(fit)
         estimate, se, left, *_ = debiased_together(fit, resemblance(A).together)
         zeros = (found.status == "interval") & (x0 == 0)
@@ -826,7 +832,7 @@ def test_intervals_of_columns_that_add_up_hold_as_often_as_they_say(kind):
     held = []
     for seed in range(30):
         A, y, x0 = adds_up(seed, kind)
-        found = debiased_effects(plain(A, y, 2.0))
+        found = debiased_effects(plain(A, y, 2.0, tol=ROUGH))
         inside = (found.ci_low <= x0) & (x0 <= found.ci_high)
         held.append(inside[:4][found.status[:4] == "interval"])
     held = np.concatenate(held)
@@ -840,13 +846,13 @@ def test_all_columns_together_are_least_squares():
     np.testing.assert_allclose(found.estimate[:4], least[:4], rtol=1e-6)
 
 
-@pytest.mark.parametrize("M, N", [(80, 120), (100, 70), (100, 200)])
+@pytest.mark.parametrize("M, N", [(70, 140), (100, 70)])
 def test_with_fewer_rows_a_total_is_estimated_with_its_parts(M, N):
     """Of 25 tables effects held .60 to .85 and zeros .37 to .75, if at all."""
     held, true, away = [], [], []
     for seed in range(25):
         A, y, x0 = adds_up(seed, "total", M, N, noise=0.3)
-        found = debiased_effects(plain(A, y, 2.0))
+        found = debiased_effects(plain(A, y, 2.0, tol=ROUGH))
         given = found.status == "interval"
         inside = (found.ci_low <= x0) & (x0 <= found.ci_high)
         held.append(inside[:4][given[:4]])
@@ -901,7 +907,7 @@ def test_logistic_totals_and_levels():
         A, _, x0 = adds_up(seed, "total", 300, noise=0.2)
         rng = np.random.default_rng([79, seed])
         y = (rng.logistic(size=300) < A @ x0) * 1.0
-        fit = plain(A, y, 0.3, loss=Logistic(), intercept=True)
+        fit = plain(A, y, 0.3, loss=Logistic(), intercept=True, tol=ROUGH)
         found = debiased_effects(fit)
         inside = (found.ci_low <= x0) & (x0 <= found.ci_high)
         held.append(inside[:4][found.status[:4] == "interval"])

@@ -32,13 +32,12 @@ def survival(seed, M=60, N=3, size=0.7, steps=20):
 
 
 def partial_likelihood(x, A, time, event, strata, entry, offset=0.0):
-    """Cox's loss by loops over deaths and those at risk (Breslow's ties)."""
+    """Cox's loss from all pairs of a death and a row at risk (Breslow's ties)."""
     f = A @ x + offset
-    loss = 0.0
-    for i in np.flatnonzero(event):
-        at_risk = (strata == strata[i]) & (entry < time[i]) & (time >= time[i])
-        loss += np.log(np.exp(f[at_risk]).sum()) - f[i]
-    return loss
+    died = event > 0
+    at = time[died, None]
+    at_risk = (strata == strata[died, None]) & (entry < at) & (time >= at)
+    return np.log(at_risk @ np.exp(f)).sum() - f[died].sum()
 
 
 def minimum(loss, n, *arguments):
@@ -171,7 +170,7 @@ def test_intervals_of_survival_hold():
     for seed in range(60):
         A, time, event, *_, truth = survival(seed, 130, 8, steps=10_000)
         model = CoxModel(A, time, event)
-        found = joint_effects(model, model.order)
+        found = joint_effects(model, model.order // 3)  # fewer fits than row by row
         held.append(inside(found, truth))
         ratio.append(found.estimate @ truth / (truth @ truth))
         shares.append(found.bias)
@@ -202,8 +201,10 @@ def test_rows_of_a_group_are_not_independent():
         y = A[:, 1] + rng.normal(size=96) + rng.normal(size=24)[group]
         model = RowModel(A, y, Squared())
         truth = np.array([0.0, 1, 0])
-        for name, units in (("rows", np.arange(96)), ("groups", group)):
-            held[name].append(inside(joint_effects(model, units, False), truth))
+        held["groups"].append(inside(joint_effects(model, group, False), truth))
+        if seed < 40:  # they are far from it, and four times as many fits
+            rows = joint_effects(model, np.arange(96), False)
+            held["rows"].append(inside(rows, truth))
     assert np.all(np.abs(np.mean(held["groups"], axis=0) - 0.95) < 0.02 + 0.03)
     assert np.mean(held["rows"], axis=0)[0] < 0.85
 

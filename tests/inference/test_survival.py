@@ -228,7 +228,8 @@ def test_against_refits_with_weights_and_offsets(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_weight_of_zero_leaves_the_row_out(name):
-    A, y, w, o = weighted(name)
+    A, y, w, o = (part[:40] for part in weighted(name))
+    A = A[:, :12]
     w[::4] = 0
     kept, prior = w > 0, Laplace(2.0, randomize=FixedFactor())
     law = dict(prior=prior, intercept=True)
@@ -253,7 +254,8 @@ def test_a_posterior_with_weights():
 
 def test_what_other_chapters_ask_of_a_weighted_fit():
     """Chapter 4.6's corrections and chapter 4.2's radius, as for scaled rows."""
-    A, y, w, o = weighted("squared")
+    A, y, w, o = (part[:40] for part in weighted("squared"))
+    A = A[:, :12]
     prior, root = Laplace(1.0, randomize=FixedFactor()), np.sqrt(w)
     one = rvamp(A, y, prior=prior, loss=WeightedLoss(Squared(), w, o))
     two = rvamp(root[:, None] * A, root * (y - o), prior=prior)
@@ -308,7 +310,8 @@ def test_the_inner_answer_is_the_message_without_noise(name):
 
 
 def test_a_loss_of_ones_own_with_weights():
-    A, y, w, o = weighted("logistic")
+    A, y, w, o = (part[:40] for part in weighted("logistic"))
+    A = A[:, :12]
     prior = Laplace(2.0, randomize=FixedFactor())
     one, two = (
         rvamp(A, y, prior=prior, loss=WeightedLoss(loss, w, o))

@@ -1,8 +1,8 @@
 """A release, rehearsed: python -m pytest --release tests/release, after pip install -e
 ".[dev,release]".
 
-Both distributions are built as the workflow builds them; the wheel is installed where
-there is nothing else, first alone and then with its extras.
+Both distributions are built as the workflow builds them. One environment has what the
+first line of README installs, then the wheel in place of the clone, then its extras.
 """
 
 import os
@@ -27,6 +27,8 @@ from rvamp_nb import exceptions, results, tables
 ROOT = Path(__file__).resolve().parent.parent.parent
 MINE = {"PKG-INFO", "setup.cfg"}  # what setuptools adds to an sdist
 INSTALL = ["install", "-q", "--no-compile"]  # what is imported is compiled then
+PIP = [sys.executable, "-m", "pip", "--python"]  # newer than what Python brings
+HOMES = rvamp_nb, exceptions, results, tables  # of public names
 BROUGHT = (  # by course, dask and parquet
     *("anywidget", "ipywidgets", "jupyterlab", "pooch", "rdata"),
     *("dask.array", "distributed", "zarr"),
@@ -98,18 +100,55 @@ def unpacked(built, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def clean(wheel, tmp_path_factory):
-    """The scripts' folder of an environment with the wheel alone."""
-    folder = tmp_path_factory.mktemp("clean")
-    run(sys.executable, "-m", "venv", folder)
-    run(folder / "bin" / "pip", *INSTALL, wheel, cwd=folder)
-    return folder / "bin"
+def readme(tmp_path_factory, repository_files):
+    """The environment that the first line of README makes, in a clone."""
+    copy = tmp_path_factory.mktemp("readme")
+    copy_to(copy, repository_files)
+    [line] = re.findall(r"^python3 -m venv .*rvamp-nb$", text("README.md"), re.M)
+    run("bash", "-c", line, cwd=copy)
+    return copy / ".venv"
+
+
+@pytest.fixture(scope="session")
+def asked(readme):
+    """What the package asks for there, extras included, as pip noted it."""
+    [note] = readme.glob("lib/*/site-packages/rvamp_nb-*.dist-info/METADATA")
+    return message_from_string(note.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def checked(readme, tmp_path_factory):
+    """What mypy says there, strictly, of typed.py and of a program that shows every
+    public name, in one run.
+    """
+    folder = tmp_path_factory.mktemp("programs")
+    shutil.copy(ROOT / "tests/release/typed.py", folder)
+    lines = []
+    for home in HOMES:
+        for name in home.__all__:
+            lines += [f"from {home.__name__} import {name}", f"reveal_type({name})"]
+    (folder / "names.py").write_text("\n".join(lines), encoding="utf-8")
+    options = ["--strict", "--ignore-missing-imports", "--config-file="]
+    options += ["--python-executable", readme / "bin/python"]
+    options += ["--cache-dir", folder / "cache"]
+    programs = folder / "typed.py", folder / "names.py"
+    return run(sys.executable, "-m", "mypy", *options, *programs, cwd="/")
+
+
+@pytest.fixture(scope="session")
+def clean(readme, asked, checked, wheel):
+    """Its scripts' folder, where the wheel alone has taken the place of the clone:
+    after mypy has looked.
+    """
+    options = ["--force-reinstall", "--no-deps", wheel]
+    run(readme / "bin/pip", *INSTALL, *options, cwd=readme)
+    return readme / "bin"
 
 
 @pytest.fixture(scope="session")
 def complete(clean, wheel):
     """The same with all extras."""
-    run(clean / "pip", *INSTALL, f"{wheel}[all]", cwd=clean)
+    run(*PIP, clean / "python", *INSTALL, f"{wheel}[all]", cwd=clean)
     return clean
 
 
@@ -170,39 +209,23 @@ def test_the_page_on_the_index_has_whole_addresses(metadata, repository_files):
     assert pictures and all(picture.startswith(raw) for picture in pictures)
 
 
-@pytest.fixture(scope="session")
-def mypy_there(tmp_path_factory, repository_files):
-    """mypy of a program, strictly, with what the first line of README has installed."""
-    folder = tmp_path_factory.mktemp("readme")
-    copy = folder / "clone"
-    copy_to(copy, repository_files)
-    [line] = re.findall(r"^python3 -m venv .*rvamp-nb$", text("README.md"), re.M)
-    run("bash", "-c", line, cwd=copy)
-    options = ["--strict", "--ignore-missing-imports", "--config-file="]
-    options += ["--python-executable", copy / ".venv/bin/python"]
-    options += ["--cache-dir", folder / "cache"]
-    return lambda program: run(sys.executable, "-m", "mypy", *options, program, cwd="/")
-
-
-def test_a_type_checker_sees_types_after_the_line_in_readme(mypy_there, tmp_path):
+def test_a_type_checker_sees_types_after_the_line_in_readme(checked):
     """Those that typed.py asserts."""
-    mypy_there(shutil.copy(ROOT / "tests/release/typed.py", tmp_path))
+    assert re.search("^Success: no issues found in 2 source files$", checked, re.M)
 
 
-HOMES = rvamp_nb, exceptions, results, tables  # of public names
-
-
-def test_a_type_checker_sees_every_public_name(mypy_there, tmp_path):
+def test_a_type_checker_sees_every_public_name(checked):
     """Nothing is of any type, nor returns it."""
-    lines = []
-    for home in HOMES:
-        for name in home.__all__:
-            lines += [f"from {home.__name__} import {name}", f"reveal_type({name})"]
-    program = tmp_path / "names.py"
-    program.write_text("\n".join(lines), encoding="utf-8")
-    found = re.findall('Revealed type is "(.*)"', mypy_there(program))
+    found = re.findall('Revealed type is "(.*)"', checked)
     assert len(found) == sum(len(home.__all__) for home in HOMES) > 60
     assert [kind for kind in found if re.search(r"(^|-> )Any$", kind)] == []
+
+
+def test_the_wheel_asks_for_what_the_clone_does(asked, metadata):
+    """What the line in README brought is what the wheel alone would have brought."""
+    for field in "Requires-Dist", "Provides-Extra", "Requires-Python":
+        assert asked.get_all(field) == metadata.get_all(field)
+    assert len(metadata.get_all("Requires-Dist")) > 20
 
 
 def test_the_main_job_needs_no_extra(clean, tmp_path):
@@ -220,12 +243,13 @@ def test_each_extra_brings_what_it_is_for(complete, tmp_path):
 
 
 def test_the_first_chapter_runs(complete, unpacked, tmp_path):
-    chapter = unpacked / "nbs" / "course" / "12_resampling.ipynb"
+    chapter = unpacked / "nbs" / "course" / "11_tour.ipynb"
     run(complete / "jupyter", "execute", f"--output={tmp_path}/out.ipynb", chapter)
 
 
 def test_tests_run_in_the_sdist(unpacked):
-    some = ["tests/pages/test_imports.py", "nbs/course/12_resampling.ipynb"]
+    # the chapter reads tests/helpers and tests/truth
+    some = ["tests/pages/test_imports.py", "nbs/course/45_diagnostics.ipynb"]
     command = [sys.executable, "-m", "pytest", "-q", *some]
     told = run(*command, cwd=unpacked, PYTHONPATH=str(unpacked))
     assert re.search(r"^\d+ passed in", told, re.MULTILINE)

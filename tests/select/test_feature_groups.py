@@ -305,7 +305,7 @@ def test_what_will_not_do(given, message):
 
 
 def test_masks_and_slices_are_columns():
-    how = dict(n_resamples=0, verbose=0)
+    how = dict(n_resamples=0, verbose=0, lambdas=[2.0])
     rows = {"a": [2, 3, 4], "b": [7, 8]}
     mask = np.isin(np.arange(37), rows["a"])
     plain = StabilitySelection(column_groups=rows, **how).fit(X, y)

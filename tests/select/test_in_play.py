@@ -17,7 +17,7 @@ from rvamp_nb.select import penalty
 from rvamp_nb.select.question import read_question
 from rvamp_nb.tables import ChunkedTable
 
-M, N, Q = 330, 300, 4
+M, N, Q = 220, 200, 4
 
 
 def dense(seed=1):

@@ -625,8 +625,9 @@ def test_a_folder_that_is_no_path_is_refused_by_name(plain):
 
 
 def test_the_same_question_may_be_answered_again_and_no_other(
-    plain, tmp_path, no_pictures
+    plain, tmp_path, no_pictures, monkeypatch
 ):
+    monkeypatch.setattr(report, "reported_effects", lambda _: None)
     plain.report(tmp_path)
     write_files(tmp_path, {"notes.txt": b"mine"})
     X, y = table()

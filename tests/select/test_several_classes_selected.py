@@ -196,7 +196,7 @@ def test_copies_constants_and_covariates():
     assert plain.question_.size(plain.fit_.Pi) == pytest.approx(1, rel=0.01)
     wide = np.random.default_rng(0).normal(size=(M, 40))
     with pytest.warns(UserWarning, match="more than a sixth of the rows: q = 15"):
-        alone_(threshold=0.75, pfer=20).fit(wide, y)
+        alone_(threshold=0.75, pfer=20, tol=0.1).fit(wide, y)
 
 
 def test_strata_and_rare_classes():
@@ -205,7 +205,7 @@ def test_strata_and_rare_classes():
         ValueError, match="class rare of y has 2 of 90.*strata=y to fit"
     ):
         alone_().fit(X, rare)
-    s = alone_().fit(X, rare, strata=rare)
+    s = alone_(lambdas=[2.0]).fit(X, rare, strata=rare)
     assert s.diagnostics_.reliability == "amber"
     assert "a few rows make most of the variation" in str(s.diagnostics_)
     assert s.status_ == "converged" and s.coef_mean_.shape == (N, 4)
@@ -224,7 +224,7 @@ def test_rows_are_samples(fitted):
 
 
 def test_which_targets_are_classes():
-    how = dict(lambdas=[2.0])
+    how = dict(lambdas=[2.0], tol=0.01)
     wanted = alone_(**how).fit(X, y).probabilities_
     as_objects = np.array(y.tolist(), dtype=object)
     for target in (as_objects, pd.Series(y), pd.Categorical(y)):
@@ -291,7 +291,7 @@ def test_a_leak_is_named():
         (CODES + 0.9 * np.random.default_rng(0).random(M), "separates the classes"),
     ):
         with pytest.warns(UserWarning, match=f"leaf9 {words}"):
-            alone_().fit(X.assign(leaf9=column), y)
+            alone_(lambdas=[2.0], tol=0.01).fit(X.assign(leaf9=column), y)
 
 
 # What is shown ------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_lines_are_short_for_many_classes(K):
     rng = np.random.default_rng(K)
     words = np.array([f"class of kind {k}" for k in range(K)])[rng.integers(K, size=M)]
     table = X.rename(columns={"leaf0": "a name that is far too long for a line"})
-    s = alone_(lambdas=[2.0]).fit(table, words)
+    s = alone_(lambdas=[2.0], tol=0.01).fit(table, words)
     assert max(map(len, report.console(s.selection_))) <= 88
 
 
@@ -392,7 +392,7 @@ def group_refits(columns, index, bars, labels, counts):
     member = np.equal.outer(np.arange(len(bars)), index) * 1.0
     x = z = np.zeros((len(counts), Z.shape[1], labels.shape[1]))
     L = np.linalg.norm(Z, 2) ** 2 / 2
-    for k in range(600):
+    for k in range(200):  # the zeros are those of 600
         scores = Z @ z
         P = np.exp(scores - scores.max(-1, keepdims=True))
         P /= P.sum(-1, keepdims=True)

@@ -16,7 +16,7 @@ from rvamp_nb.algorithm.resampling import FixedFactor
 from rvamp_nb.select import features, penalty
 from rvamp_nb.tables import ChunkedTable, dispatch
 
-SHAPES = {"tall": (240, 30), "wide": (50, 140), "square": (160, 160)}
+SHAPES = {"tall": (120, 30), "wide": (50, 140), "square": (160, 160)}
 
 
 @cache
@@ -30,7 +30,7 @@ def problem(shape):
 
 
 def job(X, y):
-    return StabilitySelection(verbose=0, q=4).fit(X, y)
+    return StabilitySelection(verbose=0, q=4, n_resamples=40).fit(X, y)
 
 
 @pytest.fixture(autouse=True)

@@ -103,6 +103,14 @@ def listen(tab, start):
     return complaints
 
 
+# As the search page orders them; it would fetch every page that it lists.
+ORDER = """query => {
+    history.replaceState(null, "", `?q=${encodeURIComponent(query)}`);
+    const found = Search._performSearch(...Search._parseQuery(query)).reverse();
+    return found.map(([page]) => page.split("/").at(-1));
+}"""
+
+
 def found_pages(tab):
     """What the search page lists, as names of pages, the best first."""
     tab.get_by_text(re.compile("Search finished|did not match")).wait_for()

@@ -16,6 +16,7 @@ OPTIONS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-smooth-scrolling",  # else each move is drawn sixty times a second
 ]
 
 

@@ -1,6 +1,6 @@
 """What the search finds, for what users type: the right page is first or second."""
 
-from browsing import found_pages
+from browsing import ORDER, found_pages
 
 # What is typed, and the pages that answer it. Both were written down before anybody
 # looked at what comes.
@@ -108,14 +108,6 @@ RIGHT = {
     "standard error of Π": "rvamp_nb.refine",
     "brute force bootstrap": "rvamp_nb.naive_bootstrap",
 }
-
-
-# As the search page orders them; it would fetch every page that it lists.
-ORDER = """query => {
-    history.replaceState(null, "", `?q=${encodeURIComponent(query)}`);
-    const found = Search._performSearch(...Search._parseQuery(query)).reverse();
-    return found.map(([page]) => page.split("/").at(-1));
-}"""
 
 
 def test_the_right_page_is_first_or_second(tab, address):

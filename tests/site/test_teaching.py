@@ -5,6 +5,7 @@ a book (docs/teach/book.py), and two routes that a reader needs nothing else for
 import re
 import subprocess
 import sys
+from urllib.parse import urldefrag, urljoin
 
 import pytest
 from browsing import PAGES, ROOT, SITE, leave_formulas, listen
@@ -109,10 +110,45 @@ def test_the_browser_prints_a_page_for_each_slide(screen):
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == slides
 
 
-@pytest.mark.parametrize("route, stops", [("An evening", 7), ("A weekend", 15)])
+ROUTES = pytest.mark.parametrize("route, stops", [("An evening", 7), ("A weekend", 15)])
+
+
+def stop_of(page, end):
+    """Return where the one link of the paragraph leads that begins with a sentence."""
+    html = (SITE / page).read_text(encoding="utf-8")
+    quotes = re.findall("<blockquote>.*?</blockquote>", html, re.DOTALL)
+    lines = [line for each in quotes for line in re.findall("<p>.*?</p>", each)]
+    [line] = [line for line in lines if re.sub("<[^>]+>", "", line).startswith(end)]
+    [link] = re.findall('href="([^"]+)"', line)
+    return link
+
+
+@ROUTES
+def test_each_stop_of_a_route_leads_to_the_next_one(route, stops):
+    """From the page of the routes and back to it. That none of them asks another place
+    for anything, and where links arrive, is seen in test_pages.py.
+    """
+    if "routes.html" not in PAGES:
+        pytest.skip("the site was built without routes")
+    html = (SITE / "routes.html").read_text(encoding="utf-8")
+    anchor = route.lower().replace(" ", "-")
+    planned = html.partition(f'<section id="{anchor}">')[2].partition("</ol>")[0]
+    planned = re.findall('href="([^"]+)"', planned.partition("<ol")[2])
+    passed = []
+    place = planned[0]
+    for number in range(1, stops + 1):
+        passed.append(place)
+        page = urldefrag(place)[0]
+        assert 'class="cell_output' in (SITE / page).read_text(encoding="utf-8"), page
+        end = f"{route}, stop {number} of {stops}, ends here."
+        place = urljoin(page, stop_of(page, end))
+    assert passed == planned and place.startswith("routes.html#")
+
+
+@ROUTES
 def test_a_route_is_read_in_the_browser_alone(tab, address, route, stops):
-    """From the page of the routes each stop's end leads to the next one, without a
-    request to another place.
+    """Its first link and its last one, by a reader's hand, without a request to
+    another place.
     """
     if "routes.html" not in PAGES:
         pytest.skip("the site was built without routes")
@@ -120,15 +156,14 @@ def test_a_route_is_read_in_the_browser_alone(tab, address, route, stops):
     asked = listen(tab, address)
     tab.goto(f"{address}routes.html")
     anchor = route.lower().replace(" ", "-")
-    tab.locator(f"#{anchor} ol a").first.click()
-    for number in range(1, stops + 1):
-        end = f"{route}, stop {number} of {stops}, ends here."
-        line = tab.locator("blockquote p", has_text=end)
-        line.first.wait_for()
-        assert line.count() == 1, end
-        assert tab.locator(".cell_output").count() > 0
-        line.locator("a").first.click()
-    assert tab.url.startswith(f"{address}routes.html#")
+    links = tab.locator(f"#{anchor} ol a")
+    second = links.nth(1).get_attribute("href")
+    for number, then in (1, second), (stops, "routes.html#"):
+        links.nth(number - 1).click()
+        line = tab.locator("blockquote p", has_text=f"{route}, stop {number} of")
+        line.locator("a").click()
+        tab.wait_for_url(re.compile(re.escape(address + then)))
+        tab.goto(f"{address}routes.html")
     assert asked == []
 
 

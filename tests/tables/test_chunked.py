@@ -557,17 +557,17 @@ def test_a_second_column_of_ones_is_refused():
 
 
 def test_the_driver_never_holds_the_table(tmp_path):
-    """A quarter of 200 x 200,000 (and a quarter of a block) in a file: standardising
+    """An eighth of 200 x 200,000 (and an eighth of a block) in a file: standardising
     and the first steps hold less than half of what A takes as floats. (A whole fit at
     full size held 0.48 of it.)
     """
-    M, N = 200, 50_000
+    M, N = 200, 25_000
     rng = np.random.default_rng(0)
     A = mapped(rng.integers(0, 3, size=(M, N), dtype=np.int8), tmp_path)
     y = A[:, :5].sum(1) + rng.normal(size=M)
     tracemalloc.start()
     try:
-        B, y = standardize(ChunkedTable(A, chunk_size=chunked.CHUNK_NUMBERS // 4), y)
+        B, y = standardize(ChunkedTable(A, chunk_size=chunked.CHUNK_NUMBERS // 8), y)
         fit = rvamp(B, y, 6.0, tol=0.1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:

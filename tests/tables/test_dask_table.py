@@ -32,17 +32,22 @@ pytestmark = pytest.mark.filterwarnings("ignore:the chunks of A cut:UserWarning"
 WIDE, TALL = (30, 200), (200, 30)
 HANGS = 600  # seconds: nothing waits for a clock, but what hangs must end
 
-# A worker that is forked, rather than begun, has imported everything already.
+# A worker that is forked, rather than begun, has imported everything already: the
+# process that it is forked from imports this module.
 ALONE = """
 import sys
+from multiprocessing import forkserver
+
 from dask import config
 
 if __name__ == "__main__":
+    forkserver.set_forkserver_preload([sys.argv[1]])
+    forkserver.ensure_running()
     config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     from distributed import LocalCluster
 
     kind = dict(n_workers=2, threads_per_worker=1, processes=True)
-    with LocalCluster(**kind, dashboard_address=":0") as cluster:
+    with LocalCluster(**kind, dashboard_address=None) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
 """
@@ -55,7 +60,7 @@ def cluster(tmp_path_factory):
     """
     script = tmp_path_factory.mktemp("cluster") / "alone.py"
     script.write_text(ALONE)
-    command = [sys.executable, str(script)]
+    command = [sys.executable, str(script), __name__]
     pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     paths = os.pathsep.join(filter(None, sys.path))  # to find this module, too
     env = {**os.environ, "PYTHONPATH": paths}
@@ -533,18 +538,18 @@ def test_workers_are_killed(tmp_path, undisturbed, client):
 def made_there(which):
     """A chunk of ones and twos that only a worker has seen."""
     k = int(which[0, 0])
-    return (np.arange(400 * 1250).reshape(400, 1250) % (k + 2) == 0) + 1.0
+    return (np.arange(200 * 1250).reshape(200, 1250) % (k + 2) == 0) + 1.0
 
 
 def test_the_driver_never_holds_the_table(client):
     which = da.arange(8, chunks=1)[None]
-    how = dict(chunks=((400,), (1250,) * 8), dtype=float, meta=np.ones((0, 0)))
+    how = dict(chunks=((200,), (1250,) * 8), dtype=float, meta=np.ones((0, 0)))
     panels = DaskTable(which.map_blocks(made_there, **how))
-    whole = 8 * 400 * 10_000
+    whole = 8 * 200 * 10_000
     tracemalloc.start()
     try:
         panels = unit_columns(panels)[0]
-        panels.map_chunks(looked, (np.ones(10_000),), (np.ones((3, 400)),))
+        panels.map_chunks(looked, (np.ones(10_000),), (np.ones((3, 200)),))
         panels[:, [3, 9_000]]
         peak = tracemalloc.get_traced_memory()[1]
     finally:

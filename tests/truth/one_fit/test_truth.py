@@ -3,9 +3,8 @@ them, and made again in part.
 """
 
 import json
-import subprocess
+import runpy
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,10 +127,12 @@ def test_strong_signals_are_always_found():
     )
 
 
-def test_the_script_lists_and_refuses():
-    script = [sys.executable, str(Path(make_truth.__file__))]
-    assert subprocess.run(
-        [*script, "--list"], capture_output=True, text=True, check=True
-    ).stdout.split() == list(RECIPES)
-    wrong = subprocess.run([*script, "no_such"], capture_output=True, text=True)
-    assert wrong.returncode == 2 and "no_such" in wrong.stderr
+def test_the_script_lists_and_refuses(monkeypatch, capsys):
+    script = make_truth.__file__
+    monkeypatch.setattr(sys, "argv", [script, "--list"])
+    runpy.run_path(script, run_name="__main__")
+    assert capsys.readouterr().out.split() == list(RECIPES)
+    monkeypatch.setattr(sys, "argv", [script, "no_such"])
+    with pytest.raises(SystemExit) as refused:
+        runpy.run_path(script, run_name="__main__")
+    assert refused.value.code == 2 and "no_such" in capsys.readouterr().err
