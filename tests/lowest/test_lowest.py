@@ -47,11 +47,17 @@ def lowest(tmp_path_factory, repository_files):
     for name in repository_files:
         (folder / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / "copy" / name)
-    run(sys.executable, "-m", "venv", folder / "venv")
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
     scripts = folder / "venv" / "bin"
     pins = [f"{name}=={version}" for name, version in lower_bounds().items()]
-    run(scripts / "pip", "install", "-q", folder / "copy", *pins, cwd=folder)
+    pip(scripts, "install", "-q", "--no-compile", folder / "copy", *pins, cwd=folder)
     return scripts
+
+
+def pip(scripts, *command, **options):
+    """The pip beside pytest, at work in another environment."""
+    mine = sys.executable, "-m", "pip", "--python", scripts / "python"
+    return run(*mine, *command, **options)
 
 
 @pytest.fixture
@@ -63,7 +69,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def test_these_are_the_lowest(lowest, elsewhere):
-    run(lowest / "pip", "check")
+    pip(lowest, "check")
     code = "import sys; from importlib.metadata import version as v\n"
     code += "print(*map(v, sys.argv[1:]))"
     names, versions = zip(*lower_bounds().items())
