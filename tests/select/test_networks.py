@@ -156,7 +156,7 @@ def test_what_is_not_solved_is_named(monkeypatch):
 
 @pytest.fixture
 def few_pilots(monkeypatch):
-    """Find the penalty by a fifth of the halves: its digits are not in question."""
+    """Find the penalty by a sixth of the halves: its digits are not in question."""
     monkeypatch.setattr(room, "TRIED", 4)
 
 

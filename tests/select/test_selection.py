@@ -1409,6 +1409,15 @@ def graded(M=100, N=60, effects=6):
     return X, X[:, :effects] @ sizes + rng.normal(size=M)
 
 
+@pytest.fixture(scope="module")
+def by_default():
+    """The table, its fit with defaults, and where its features enter."""
+    X, y = graded()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return X, y, *entries_of(X, y)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "asked",
@@ -1423,10 +1432,10 @@ def graded(M=100, N=60, effects=6):
     ],
     ids=str,
 )
-def test_a_feature_enters_at_the_least_pfer_that_the_summary_names(asked):
+def test_a_feature_enters_at_the_least_pfer_that_the_summary_names(asked, by_default):
     """Refits of the whole search a little below the number and a little above it."""
-    X, y = graded()
-    found, entries = entries_of(X, y, **asked)
+    X, y, *found_entries = by_default
+    found, entries = entries_of(X, y, **asked) if asked else found_entries
     among = np.flatnonzero(np.isfinite(entries))
     assert len(among) >= 4 and found.support_[among].sum() >= 2
     inside = (entries > 1.03 * found.pfer_) | (entries < 0.97 * found.pfer_)
@@ -1455,9 +1464,8 @@ def test_beyond_what_the_rows_allow_the_threshold_falls_and_features_still_enter
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_where_the_penalty_is_given_the_threshold_decides_who_enters():
-    X, y = graded()
-    free, at_default = entries_of(X, y)
+def test_where_the_penalty_is_given_the_threshold_decides_who_enters(by_default):
+    X, y, free, at_default = by_default
     lam = free.lambda_
     found, entries = entries_of(X, y, lambdas=[lam])
     Pi = found.probabilities_
@@ -1472,9 +1480,10 @@ def test_where_the_penalty_is_given_the_threshold_decides_who_enters():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_short_summary_has_the_entries_in_two_digits_where_a_bound_holds():
-    X, y = graded()
-    found, entries = entries_of(X, y)
+def test_the_short_summary_has_the_entries_in_two_digits_where_a_bound_holds(
+    by_default,
+):
+    X, y, found, entries = by_default
     short = found.summary()["enters at pfer"]
     near = short[[f"x{i}" for i in range(60)]].to_numpy()
     np.testing.assert_allclose(near, entries, rtol=0.05)

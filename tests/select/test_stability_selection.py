@@ -780,7 +780,7 @@ def test_repeated_samples_break_the_promise_and_the_light_sees_it():
 
 @pytest.fixture(scope="module")
 def without_copies():
-    return StabilitySelection(n_resamples=0, lambdas=5).fit(*seven_digits())
+    return StabilitySelection(n_resamples=0, lambdas=3).fit(*seven_digits())
 
 
 @pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-6, 3e-5])
@@ -791,7 +791,7 @@ def test_near_copies_change_nothing(without_copies, apart):
     Z = np.column_stack([X, 2.54 * (X[:, 3] + apart * spread)])
     assert (alone.probabilities_[[0, 3, 7]] > 0.99).all()
     with pytest.warns(UserWarning, match="x3, x20 are the same up to sign and the"):
-        s = StabilitySelection(n_resamples=0, lambdas=5).fit(Z, y)
+        s = StabilitySelection(n_resamples=0, lambdas=3).fit(Z, y)
     assert s.converged_.all() and s.status_ == "converged"
     np.testing.assert_allclose(s.probabilities_[:20], alone.probabilities_, atol=1e-6)
     assert s.probabilities_[20] == s.probabilities_[3]
@@ -839,7 +839,7 @@ def test_what_the_covariates_explain_is_named_and_left_out():
     X[:, 20], X[:, 21] = 3 * X[:, 1] + 7, X[:, 1] - X[:, 2]
     factors = np.ones(40)
     factors[[1, 2]] = 0
-    options = dict(penalty_factor=factors, lambdas=10, n_resamples=0)
+    options = dict(penalty_factor=factors, lambdas=5, n_resamples=0)
     with pytest.warns(UserWarning, match="already explain have Π = 0: x20, x21"):
         s = StabilitySelection(**options).fit(X, y)
     assert (s.probabilities_[[20, 21]] == 0).all() and not s.support_[[20, 21]].any()
@@ -849,7 +849,7 @@ def test_what_the_covariates_explain_is_named_and_left_out():
     assert kinds["x1"] == "covariate, always in" and kinds["x0"] == "selected"
     keep = np.delete(np.arange(40), [20, 21])
     without = StabilitySelection(
-        n_resamples=0, penalty_factor=factors[keep], lambdas=10
+        n_resamples=0, penalty_factor=factors[keep], lambdas=5
     ).fit(X[:, keep], y)
     np.testing.assert_allclose(s.probabilities_[keep], without.probabilities_)
 
