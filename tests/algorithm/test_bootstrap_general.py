@@ -812,8 +812,8 @@ def test_copies_of_columns_are_left_to_the_loop():
     A = np.column_stack([A[:, :75], A[:, :75]])
     binary = np.where(A > 0, 1.0, 0.0)  # rows drawn make copies of others
     for table, lam in ((A, 1.0), (binary, 0.5)):
-        options = dict(n_resamples=12, verbose=False, keep=range(150), **LAWS_OF)
-        X, _ = one_by_one(table, y, lam, 12)
+        options = dict(n_resamples=8, verbose=False, keep=range(150), **LAWS_OF)
+        X, _ = one_by_one(table, y, lam, 8)
         for hint in (None, [7, 80]):
             quick = bootstrap_of(table, y, lam, columns=hint, **options)
             np.testing.assert_array_equal(quick.draws != 0, X != 0)

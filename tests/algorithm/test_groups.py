@@ -524,7 +524,7 @@ def test_the_mean_response_of_a_kinked_loss_is_that_of_draws():
         grouped = GroupedLoss(Huber(1.0), np.zeros(n, int))
         message = BlockNatural(V.ravel(), h, X.ravel(), grouped.layout)
         moments, _ = grouped.message(y, message, NoResampling())
-        noise = rng.normal(size=(4000, n)) @ np.linalg.cholesky(X).T
+        noise = rng.normal(size=(2000, n)) @ np.linalg.cholesky(X).T
         noise = np.concatenate([noise, -noise])
         omega = (-h - noise)[:, None]
         C = group_pulls(Huber(1.0), y[None], omega, 1.0, V[None])[1][:, 0]
@@ -588,8 +588,8 @@ def test_pulls_of_groups_have_the_unit_of_the_response(unit):
 
 
 def test_a_weighted_fit_of_groups_has_the_unit_of_the_response():
-    A, y, label = patients(20, 3, 30, 4)
-    weight = np.random.default_rng(1).uniform(0.5, 2, 60)
+    A, y, label = patients(12, 3, 18, 4)
+    weight = np.random.default_rng(1).uniform(0.5, 2, 36)
     heavy = WeightedLoss(Squared(), sample_weight=weight)
     law = Grouped(Poisson(0.7), label)
     one, two = (
