@@ -201,7 +201,7 @@ class Camera:
         All have their axes where the first one has them. What the box knows of places
         may be that of a test, whose pictures have few ticks.
         """
-        size = tuple(map(int, fig.bbox.size))
+        size = fig.canvas.get_width_height(physical=True)
         if self.screen is None or self.screen.size != size:
             self.screen = Screen(size, fig.dpi)
         fig.canvas.get_renderer = lambda: self.screen

@@ -170,7 +170,7 @@ def test_each_setting_is_drawn_once():
 
 
 def draw_words(k):
-    fig, ax = plt.subplots(figsize=(3, 2))
+    fig, ax = plt.subplots(figsize=(3, 2.3))
     ax.plot([0, 3], [0, k])
     ax.set(xlabel="a label", ylabel="$x^2$ of it", title=f"title {k}")
     ax.axis((0, 3, 0, 3))
@@ -190,7 +190,7 @@ def test_a_text_that_is_copied_looks_as_if_it_were_drawn():
     for k in (1, 2, 3):
         fig = draw_words(k)
         camera.picture(fig, None)
-        seen = camera.shots[str(k)].view(np.uint8).reshape(200, 300, 4)
+        seen = camera.shots[str(k)].view(np.uint8).reshape(230, 300, 4)
         plain = FigureCanvasAgg(fig)
         plain.draw()
         apart = np.abs(np.asarray(plain.buffer_rgba()) - seen.astype(int))
