@@ -4,6 +4,7 @@ import inspect
 import re
 import sys
 from doctest import script_from_examples
+from functools import cache
 from html import escape
 from pathlib import Path
 from pkgutil import resolve_name
@@ -226,12 +227,20 @@ def index_properties_once(app, what, name, obj, options, lines):
 
 def linkcode_resolve(domain, info):
     """Where the lines that define a name are read: in the repository."""
+    return address_of_lines(info["module"], info["fullname"])
+
+
+@cache  # a name stands on the page of its chapter and in the reference
+def address_of_lines(module, name):
+    """Return the address of the lines that define a name, None for an attribute that
+    only a docstring tells of.
+    """
     try:
-        thing = resolve_name(f"{info['module']}:{info['fullname']}")
+        thing = resolve_name(f"{module}:{name}")
         thing = inspect.unwrap(getattr(thing, "fget", thing))
         lines, first = inspect.getsourcelines(thing)
         file = Path(inspect.getfile(thing)).relative_to(DOCS.parent).as_posix()
-    except (AttributeError, TypeError, ValueError):  # only a docstring tells of it
+    except (AttributeError, TypeError, ValueError):
         return None
     last = first + len(lines) - 1
     home = "{git_url}/blob/{branch}".format_map(settings())

@@ -248,7 +248,7 @@ def test_the_first_chapter_runs(complete, unpacked, tmp_path):
 
 
 def test_tests_run_in_the_sdist(unpacked):
-    some = ["tests/pages/test_export_in_step.py", "nbs/course/45_diagnostics.ipynb"]
+    some = ["tests/pages/test_imports.py", "nbs/course/45_diagnostics.ipynb"]
     command = [sys.executable, "-m", "pytest", "-q", *some]
     told = run(*command, cwd=unpacked, PYTHONPATH=str(unpacked))
     assert re.search(r"^\d+ passed in", told, re.MULTILINE)
