@@ -122,7 +122,7 @@ def answered(name):
 
 @cache
 def seen_of(name):
-    return seen(fitted(name), 1000)
+    return seen(fitted(name))
 
 
 def off(answer, truth, noise):
