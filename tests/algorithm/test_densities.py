@@ -42,7 +42,7 @@ def fitted(M, N, fraction=0.1, n_resamples=800, **options):
     return rvamp(data.A, data.y, prior=prior, tol=1e-11), refits
 
 
-@pytest.fixture(scope="module", params=[(60, 100), (400, 150)], ids=["wide", "tall"])
+@pytest.fixture(scope="module", params=[(60, 100), (200, 75)], ids=["wide", "tall"])
 def both(request):
     return fitted(*request.param)
 

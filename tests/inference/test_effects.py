@@ -305,7 +305,7 @@ def twins(seed, M=60, N=90, own=(0, 3, 4)):
     A[:, 1::2] = A[:, ::2] + 0.3 * A[:, 1::2]
     A = (A - A.mean(0)) / (A.std(0) * np.sqrt(M))
     x0 = np.zeros(N)
-    x0[own] = 5.0 * (-1) ** np.arange(len(own))
+    x0[[*own]] = 5.0 * (-1) ** np.arange(len(own))
     y = A @ x0 + rng.normal(size=M)
     return A, y - y.mean(), x0
 
@@ -339,7 +339,7 @@ def test_intervals_of_twins_hold_as_often_as_they_say():
     """
     inside, alone, true, green = [], [], [], []
     for seed in range(30):
-        A, y, x0 = twins(seed, own=[0, 3, 4, 7, 8, 11])
+        A, y, x0 = twins(seed, own=(0, 3, 4, 7, 8, 11))
         fit = plain(A, y, 1.5, tol=ROUGH)
         found = debiased_effects(fit)
         green.append(found.status == "interval")
