@@ -35,7 +35,7 @@ from rvamp_nb import ElasticNet, StabilitySelection, plan_study, refine
 from rvamp_nb.cli import main
 from rvamp_nb.cli_options import arguments
 from rvamp_nb.datasets import load_diabetes
-from rvamp_nb.select import readers, report
+from rvamp_nb.select import penalty, readers, report
 from rvamp_nb.select.error_control import DEFAULT_PFER
 from rvamp_nb.select.frames import prepare_table
 from rvamp_nb.select.readers import InputError, read_frame
@@ -49,9 +49,11 @@ PNG = b"\x89PNG\r\n\x1a\n"
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
     """And pictures are not drawn, which takes longer than all the rest: the commands in
-    processes of their own show that they can be.
+    processes of their own show that they can be. The path that is walked for one column
+    of the table, enters_at_pfer, is a rough one, which takes half as long.
     """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(penalty, "COARSE_TOL", 0.1)
     monkeypatch.setattr(report, "picture_files", blank)
 
 
@@ -104,13 +106,14 @@ COMMAND = [sys.executable, "-c", SCRIPT]
 # it is forked for each line that it reads: a folder, the arguments, and where stdout
 # and stderr lead, None for one that is not there. The new process prints its number
 # when it has opened them, and ends as an interpreter does; then the old one prints the
-# exit code. Pictures are words, and the bar of the refits does not wait two seconds.
+# exit code. Pictures are words, the bar of the refits does not wait two seconds, and
+# the path is as `in_a_folder` has it.
 FORKED = """
 import json, os, signal, sys
-import pandas, tqdm.std
+import matplotlib, pandas, tqdm.std
 from rvamp_nb import environment
 from rvamp_nb.cli import main
-from rvamp_nb.select import estimator, report
+from rvamp_nb.select import estimator, penalty, report
 
 Bar = environment._bar_class()
 
@@ -121,6 +124,7 @@ class Prompt(Bar):
         super().__init__(items, **options)
 
 environment._bar_class = lambda: Prompt
+penalty.COARSE_TOL = 0.1
 report.picture_files = lambda _, pictures, kinds: {
     f"{name}.{kind}": b"drawn" for name in pictures for kind in kinds
 }
@@ -496,8 +500,6 @@ def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
 
 @pytest.mark.filterwarnings("ignore:0 of 58 penalties converged")
 def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
-    import rvamp_nb.select.penalty as penalty
-
     for name in ("rvamp", "rvamp_path"):
         slow = getattr(penalty, name)
         monkeypatch.setattr(

@@ -14,7 +14,7 @@ from studies import STUDIES, matched_sets
 from rvamp_nb import StabilitySelection
 from rvamp_nb.cli import main
 from rvamp_nb.inference.cox import cox_fits
-from rvamp_nb.select import report
+from rvamp_nb.select import penalty, report
 from rvamp_nb.select.frames import prepare_table
 from rvamp_nb.select.readers import InputError, read_frame
 from rvamp_nb.select.target import count_law, row_roles
@@ -22,8 +22,11 @@ from rvamp_nb.select.target import count_law, row_roles
 
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
-    """Pictures take longer than all the rest, and are drawn elsewhere."""
+    """Pictures take longer than all the rest, and are drawn elsewhere. The path that is
+    walked for one column of the table, enters_at_pfer, is a rough one.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(penalty, "COARSE_TOL", 0.1)
     monkeypatch.setattr(report, "picture_files", blank)
     monkeypatch.setattr(report, "effects_files", lambda *_: {"effects.png": b""})
 

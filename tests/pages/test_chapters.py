@@ -11,6 +11,7 @@ import minutes
 import numpy as np
 import plain
 import pytest
+from house import parsed
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from notebooks import (
     COURSE,
@@ -272,7 +273,7 @@ def test_minutes_are_read_and_written(named, text):
 
 def most_lines(cell, in_workshop):
     """How many lines of code an exported cell may have."""
-    if [type(part) for part in ast.parse(cell.source).body] == [ast.ClassDef]:
+    if [type(part) for part in parsed(cell.source).body] == [ast.ClassDef]:
         return A_CLASS
     return ONE_THOUGHT if in_workshop or minutes.is_folded(cell) else LONGEST
 

@@ -349,7 +349,8 @@ def test_breast_cancer():
         < 1.4
     )
     prior = Laplace(recipe["lam"], RANDOMISE)
-    fit = rvamp(A, y, prior=prior, loss=Logistic(), intercept=True)
+    # the correlations do not move beyond the fourth digit
+    fit = rvamp(A, y, prior=prior, loss=Logistic(), intercept=True, tol=1e-2)
     assert fit.converged and all(
         np.corrcoef(getattr(fit, key), kept[key])[0, 1] > 0.95
         for key in ("mean", "var", "Pi")

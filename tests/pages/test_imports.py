@@ -51,21 +51,53 @@ HOMES = {
 TOUR = COURSE[0]  # it shows what the course will arrive at
 
 
-def said(code):
-    """What a fresh interpreter says, line by line."""
-    command = dict(cwd=ROOT, capture_output=True, text=True, check=True)
-    return subprocess.run([sys.executable, "-c", code], **command).stdout.splitlines()
+# The course has gone while the others are imported, but for what an estimator is made
+# of; it is there while its own rooms are, and gone again.
+FRESH = """
+import sys
+import rvamp_nb
+
+def tell():
+    print(*{{name.partition(".")[0] for name in sys.modules}})
+
+print(*dir(rvamp_nb))
+tell()
+sys.modules["rvamp_nb.course"] = None
+import {others}
+del sys.modules["rvamp_nb.course"]
+import {course}
+tell()
+for name in [*sys.modules]:
+    if name.startswith("rvamp_nb.course."):
+        del sys.modules[name]
+sys.modules["rvamp_nb.course"] = None
+import rvamp_nb.{estimator}
+tell()
+"""
 
 
-def test_what_is_imported_brings_nothing_heavy():
+@pytest.fixture(scope="module")
+def fresh():
+    """What a fresh interpreter says, line by line: the names of the package, and what
+    it has loaded with the package, with all rooms but one, and with that one.
+    """
+    rooms = {f"rvamp_nb.{name}" for name in MODULES if name != IS_AN_ESTIMATOR}
+    course = {room for room in rooms if room.startswith("rvamp_nb.course.")}
+    named = dict(
+        others=", ".join(sorted(rooms - course)), course=", ".join(sorted(course))
+    )
+    code = FRESH.format(**named, estimator=IS_AN_ESTIMATOR)
+    command = dict(cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], **command)
+    assert done.returncode == 0, done.stderr
+    return [set(line.split()) for line in done.stdout.splitlines()]
+
+
+def test_what_is_imported_brings_nothing_heavy(fresh):
     """The package not even NumPy; all rooms but one no more than NumPy and SciPy: what
     none of them brings no single one does; and that one what an estimator is made of.
     """
-    light = (f"rvamp_nb.{name}" for name in MODULES if name != IS_AN_ESTIMATOR)
-    steps = "rvamp_nb", ", ".join(light), f"rvamp_nb.{IS_AN_ESTIMATOR}"
-    loaded = "print(*{name.partition('.')[0] for name in sys.modules})"
-    code = "import sys" + "".join(f"\nimport {step}; {loaded}" for step in steps)
-    package, rooms, estimator = (set(line.split()) for line in said(code))
+    _, package, rooms, estimator = fresh
     assert package.isdisjoint((*HEAVY, "numpy", "scipy"))
     assert rooms.isdisjoint(HEAVY)
     # scikit-learn brings the other two
@@ -77,7 +109,7 @@ def test_what_is_imported_brings_nothing_heavy():
 USE_THE_COURSE = {"select.results": {"course.widgets"}}
 
 
-def test_the_package_does_without_the_course_but_for_the_explorer():
+def test_the_package_does_without_the_course_but_for_the_explorer(fresh):
     """By what is written, and where the folder is missing."""
     texts = house.rooms()
     uses = house.graph({room: house.parsed(texts[room]) for room in texts})
@@ -87,9 +119,7 @@ def test_the_package_does_without_the_course_but_for_the_explorer():
         if from_course and not room.startswith("course."):
             found[room] = from_course
     assert found == USE_THE_COURSE
-    others = (f"rvamp_nb.{room}" for room in MODULES if not room.startswith("course."))
-    missing = "import sys; sys.modules['rvamp_nb.course'] = None"
-    assert said(f"{missing}\nimport {', '.join(others)}\nprint('runs')") == ["runs"]
+    assert len(fresh) == 4  # it came to the end
 
 
 @pytest.mark.parametrize("name", rvamp_nb.__all__)
@@ -100,9 +130,8 @@ def test_a_public_name_resolves(name):
     assert name in dir(rvamp_nb)
 
 
-def test_all_names_are_listed_before_any_is_loaded():
-    [told] = said("import rvamp_nb; print(*dir(rvamp_nb))")
-    assert set(rvamp_nb.__all__) <= set(told.split())
+def test_all_names_are_listed_before_any_is_loaded(fresh):
+    assert set(rvamp_nb.__all__) <= fresh[0]
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -134,34 +163,30 @@ def test_what_the_conda_recipe_imports_is_there():
         import_module(module)
 
 
-def modules_imported(tree):
-    """The modules of this package that a piece of code imports from, as (module,
-    names or None).
-    """
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or "", [alias.name for alias in node.names]
+def modules_imported(node):
+    """The modules that a statement imports from, as (module, names or None)."""
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, None) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield node.module or "", [alias.name for alias in node.names]
 
 
 def rooms_imported(tree):
     """The names of the modules of rvamp_nb that a piece of code needs, each with the
     statement that imports it.
     """
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for module, names in modules_imported(ast.Module([node], [])):
-                package, _, inner = module.partition(".")
-                if package == "rvamp_nb":
-                    public = [name for name in names or () if name != "__version__"]
-                    if not inner:
-                        rooms = [HOMES.get(name, name) for name in public]
-                    elif inner in FOLDERS:
-                        rooms = [f"{inner}.{name}" for name in public]
-                    else:
-                        rooms = [inner]
-                    yield from ((room, node) for room in rooms)
+    for node in house.nodes_of(tree):
+        for module, names in modules_imported(node):
+            package, _, inner = module.partition(".")
+            if package == "rvamp_nb":
+                public = [name for name in names or () if name != "__version__"]
+                if not inner:
+                    rooms = [HOMES.get(name, name) for name in public]
+                elif inner in FOLDERS:
+                    rooms = [f"{inner}.{name}" for name in public]
+                else:
+                    rooms = [inner]
+                yield from ((room, node) for room in rooms)
 
 
 def home_of_modules():
@@ -271,7 +296,7 @@ def unlike_imports(text):
     no room's.
     """
     lines = text.splitlines()
-    for node in ast.walk(ast.parse(text)):
+    for node in house.nodes_of(house.parsed(text)):
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
         names = [alias.name for alias in node.names]
@@ -329,7 +354,8 @@ def test_no_star_imports():
         path.stem
         for path in PATHS
         for tree in trees(path)
-        for _, names in modules_imported(tree)
+        for node in house.nodes_of(tree)
+        for _, names in modules_imported(node)
         if names == ["*"]
     ] == []
 

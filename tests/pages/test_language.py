@@ -11,6 +11,7 @@ import re
 
 import numpy as np
 import pytest
+from house import nodes_of, parsed
 from notebooks import ROOT
 
 import rvamp_nb
@@ -115,7 +116,7 @@ def test_options_of_the_command_have_the_words_of_the_field(command, capsys):
 
 def defined(path):
     """Names that a module defines, takes, sets or reads."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(parsed(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name
         if isinstance(node, ast.arg | ast.keyword) and node.arg:

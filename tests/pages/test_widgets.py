@@ -170,6 +170,13 @@ def test_how_many_refits_a_curve_is_as_good_as():
     assert found["n"] == pytest.approx((0.8687 / found["distance"]) ** 2, rel=0.3)
 
 
+@pytest.fixture(scope="module")
+def diabetes():
+    """The data, and the penalty that cross-validation chooses."""
+    data = datasets.load_diabetes()
+    return data, datasets.choose_lambda(data.A, data.y)
+
+
 DIABETES = """(() => {
     const data = js.unpack(table), place = { l: at[0], t: at[1], d: at[2] };
     return data.names.map((_, i) => { const m = data.message(place, i);
@@ -178,10 +185,10 @@ DIABETES = """(() => {
 
 
 @pytest.mark.parametrize("at", [(13, 1, 0), (0, 1, 0), (23, 1, 0), (10, 2, 1)])
-def test_what_is_kept_of_the_diabetes_data_is_what_the_package_computes(at):
-    data = datasets.load_diabetes()
+def test_what_is_kept_of_the_diabetes_data_is_what_the_package_computes(at, diabetes):
+    data, chosen = diabetes
     shown = [list(data.names).index(name) for name in TABLE["names"]]
-    lam = datasets.choose_lambda(data.A, data.y) * 1.2 ** (at[0] - 13)
+    lam = chosen * 1.2 ** (at[0] - 13)
     prior = Laplace(lam, None if at[2] else TwoPoint())
     counts = rvamp_nb.Poisson((0.25, 0.5, 1.0)[at[1]])
     fit = rvamp(data.A, data.y, prior=prior, resampling=counts)
@@ -200,10 +207,9 @@ def test_what_is_kept_of_the_diabetes_data_is_what_the_package_computes(at):
         np.testing.assert_allclose(covariance, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_the_refits_that_are_kept_are_naive_refits():
-    data = datasets.load_diabetes()
+def test_the_refits_that_are_kept_are_naive_refits(diabetes):
+    data, lam = diabetes
     shown = [list(data.names).index(name) for name in TABLE["names"]]
-    lam = datasets.choose_lambda(data.A, data.y)
     asked = dict(n_resamples=2000, random_state=13, keep=shown, verbose=False)
     asked["prior"] = Laplace(lam, TwoPoint())
     codes, unit = refits_in_bytes(naive_bootstrap(data.A, data.y, **asked).draws)
