@@ -557,9 +557,9 @@ def test_a_second_column_of_ones_is_refused():
 
 
 def test_the_driver_never_holds_the_table(tmp_path):
-    """A twentieth of 200 x 200,000 (and a twentieth of a block) in a file: standardising
-    and the first steps hold less than half of what A takes as floats. (A whole fit at
-    full size held 0.48 of it.)
+    """A twentieth of 200 x 200,000 (and of a block) in a file: standardising and the
+    first steps hold less than half of what A takes as floats. (A whole fit at full size
+    held 0.48 of it.)
     """
     M, N = 200, 10_000
     rng = np.random.default_rng(0)
