@@ -103,8 +103,9 @@ SCRIPT = (
 )
 COMMAND = [sys.executable, "-c", SCRIPT]
 # What the command imports takes longer than the command. A process that has imported
-# it is forked for each line that it reads: a folder, the arguments, and where stdout
-# and stderr lead, None for one that is not there. The new process prints its number
+# it is forked for each line that it reads: a folder, the arguments, where stdout
+# and stderr lead, None for one that is not there, and what runs before and after. The
+# new process prints its number
 # when it has opened them, and ends as an interpreter does; then the old one prints the
 # exit code. Pictures are words, the bar of the refits does not wait two seconds, and
 # the path is as `in_a_folder` has it.
@@ -125,11 +126,12 @@ class Prompt(Bar):
 
 environment._bar_class = lambda: Prompt
 penalty.COARSE_TOL = 0.1
+drawn = report.picture_files
 report.picture_files = lambda _, pictures, kinds: {
     f"{name}.{kind}": b"drawn" for name in pictures for kind in kinds
 }
 for line in sys.stdin:
-    folder, argv, streams = json.loads(line)
+    folder, argv, streams, before, after = json.loads(line)
     child = os.fork()
     if child:
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
@@ -150,7 +152,9 @@ for line in sys.stdin:
             os.close(number)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    exec(before)
     main(argv)
+    exec(after)
     sys.exit()
 """
 
@@ -180,8 +184,9 @@ def forked():
 class Forked(NamedTuple):
     server: subprocess.Popen
 
-    def begin(self, line, stdout="stdout", stderr="stderr"):
-        asked = json.dumps([os.getcwd(), line.split(), [stdout, stderr]])
+    def begin(self, line, stdout="stdout", stderr="stderr", before="", after=""):
+        streams = [stdout, stderr]
+        asked = json.dumps([os.getcwd(), line.split(), streams, before, after])
         self.server.stdin.write(f"{asked}\n")
         self.server.stdin.flush()
         return int(self.server.stdout.readline())
@@ -219,28 +224,32 @@ def exit_code(argv):
 # The main job -------------------------------------------------------------------------
 
 
-def test_the_main_job(tmp_path):
+def test_the_main_job(tmp_path, forked):
     """Nor does drawing change what others draw in the same process."""
-    script = (
-        "import sys, matplotlib as mpl\nfrom rvamp_nb.cli import main\n"
-        "mpl.rcParams.update({'font.size': 5, 'axes.spines.top': True})\nmain([])\n"
-        "print(mpl.rcParams['font.size'], mpl.rcParams['axes.spines.top'],"
+    before = (
+        "report.picture_files = drawn\n"
+        "matplotlib.rcParams.update({'font.size': 5, 'axes.spines.top': True})"
+    )
+    after = (
+        "style = matplotlib.rcParams\n"
+        "print(style['font.size'], style['axes.spines.top'],"
         " 'matplotlib.pyplot' in sys.modules)"
     )
-    caught = dict(capture_output=True, text=True, encoding="utf-8", env=ENV)
-    done = subprocess.run([sys.executable, "-c", script], **caught)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "5.0 True False"
+    forked.begin("", before=before, after=after)
+    code, stderr = forked.end(), Path("stderr").read_text(encoding="utf-8")
+    assert code == 0, stderr
+    stdout = Path("stdout").read_text(encoding="utf-8")
+    assert stdout.splitlines()[-1] == "5.0 True False"
     first = "4 features selected, all well above the threshold; expected false"
-    assert unwrapped(done.stdout).startswith(f"{first} selections ≤ 1 (default: 1)")
-    assert max(map(len, done.stdout.splitlines())) <= 88
-    assert done.stderr == ""  # nobody watches a pipe: no bar
-    picture = Path(re.search(r"^picture: (.+)$", done.stdout, re.MULTILINE)[1])
+    assert unwrapped(stdout).startswith(f"{first} selections ≤ 1 (default: 1)")
+    assert max(map(len, stdout.splitlines())) <= 88
+    assert stderr == ""  # nobody watches a file: no bar
+    picture = Path(re.search(r"^picture: (.+)$", stdout, re.MULTILINE)[1])
     assert not picture.is_absolute() and (tmp_path / picture).read_bytes().startswith(
         PNG
     )
     for folder in (tmp_path, ROOT):
-        assert str(folder) not in done.stdout + done.stderr
+        assert str(folder) not in stdout + stderr
 
 
 def test_the_main_job_prints_what_the_library_reports(capsys):
@@ -329,7 +338,7 @@ def test_q_values_by_decoys(capsys):
 
 
 def test_three_classes(capsys, no_effects_drawn):
-    X, y = table()
+    X, y = table(M=80)
     frame = pd.DataFrame(X).add_prefix("x")
     codes = np.digitize(y, [-1, 1])
     words = np.array(["low", "mid", "top"])[codes]
@@ -2092,7 +2101,7 @@ def like_genes(n_features):
 
 def test_a_plan_like_a_pilot(capsys, tmp_path, monkeypatch):
     """As of the array in Python; what is left out of the file is named."""
-    fewer = partial(rvamp_nb.plan_study, n_studies=16)
+    fewer = partial(rvamp_nb.plan_study, n_studies=8)
     monkeypatch.setattr(rvamp_nb, "plan_study", fewer)
     X = like_genes(30)
     frame = pd.DataFrame(X, columns=[f"g{i}" for i in range(30)])
@@ -2105,7 +2114,7 @@ def test_a_plan_like_a_pilot(capsys, tmp_path, monkeypatch):
         study = rvamp_nb.plan_study(30, 3, 1, pilot=X, threshold=0.7)
     assert said["answer"]["rows"] == study.rows  # and the same draws
     assert said["answer"]["power"] == pytest.approx(study.power, rel=1e-5)
-    assert said["answer"]["n_simulated"] == study.n_simulated >= 16
+    assert said["answer"]["n_simulated"] == study.n_simulated >= 8
     assert said["asked"]["features"] == 30
     assert said["left_out"] == ["batch"]
     # as text, and not by a third plan of the same, which takes seconds

@@ -349,7 +349,7 @@ def test_breast_cancer():
         < 1.4
     )
     prior = Laplace(recipe["lam"], RANDOMISE)
-    # the correlations do not move beyond the fourth digit
+    # by which the correlations move by 2e-4 at most
     fit = rvamp(A, y, prior=prior, loss=Logistic(), intercept=True, tol=1e-2)
     assert fit.converged and all(
         np.corrcoef(getattr(fit, key), kept[key])[0, 1] > 0.95

@@ -418,11 +418,11 @@ def test_a_large_table_of_small_integers_does_not_overflow():
 
 # --- a fit from every kind ------------------------------------------------------------
 CASES = {
-    "counts of Poisson": dict(),
-    "intercept": dict(intercept=True),
-    "half-samples": dict(resampling=Subsample(0.5), intercept=True),
-    "logistic": dict(loss=Logistic(), tol=1e-5),
-    "Poisson's loss": dict(loss=PoissonLoss(), intercept=True, tol=1e-5),
+    "counts of Poisson": dict(tol=1e-3),
+    "intercept": dict(intercept=True, tol=1e-3),
+    "half-samples": dict(resampling=Subsample(0.5), intercept=True, tol=1e-3),
+    "logistic": dict(loss=Logistic(), tol=1e-3),
+    "Poisson's loss": dict(loss=PoissonLoss(), intercept=True, tol=1e-3),
 }
 
 
@@ -476,10 +476,10 @@ def test_a_fit_of_columns_that_are_standardised_lazily(shape, tmp_path):
     values[0] = np.arange(shape[1]) % 3  # no column of ones and zeros only
     A, y = standardize(values, response(values, "intercept", rng))
     lam = 0.4 * np.abs(A.T @ y).max()
-    dense = rvamp(A, y, lam)
+    dense = rvamp(A, y, lam, tol=1e-3)
     kinds = list(fitted_kinds(values, tmp_path).items())
     for name, table in kinds[shape[0] < shape[1] :: 2]:
-        fit = rvamp(standardize(table)[0], y, lam)
+        fit = rvamp(standardize(table)[0], y, lam, tol=1e-3)
         assert fit.n_iter == dense.n_iter, name
         for what in ("mean", "var", "Pi"):
             expected = getattr(dense, what)
@@ -557,17 +557,17 @@ def test_a_second_column_of_ones_is_refused():
 
 
 def test_the_driver_never_holds_the_table(tmp_path):
-    """An eighth of 200 x 200,000 (and an eighth of a block) in a file: standardising
-    and the first steps hold less than half of what A takes as floats. (A whole fit at
-    full size held 0.48 of it.)
+    """A twentieth of 200 x 200,000 (and of a block) in a file: standardising and the
+    first steps hold less than half of what A takes as floats. (A whole fit at full size
+    held 0.48 of it.)
     """
-    M, N = 200, 25_000
+    M, N = 200, 10_000
     rng = np.random.default_rng(0)
     A = mapped(rng.integers(0, 3, size=(M, N), dtype=np.int8), tmp_path)
     y = A[:, :5].sum(1) + rng.normal(size=M)
     tracemalloc.start()
     try:
-        B, y = standardize(ChunkedTable(A, chunk_size=chunked.CHUNK_NUMBERS // 8), y)
+        B, y = standardize(ChunkedTable(A, chunk_size=chunked.CHUNK_NUMBERS // 20), y)
         fit = rvamp(B, y, 6.0, tol=0.1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:

@@ -271,7 +271,7 @@ def test_strata_are_drawn_from_blocks():
 
 
 def test_nothing_of_the_table_s_size_is_formed(tmp_path):
-    M, N = 150, 8000
+    M, N = 150, 5000
     rng = np.random.default_rng(7)
     A = rng.binomial(2, 0.3, (M, N)).astype(np.int8)
     A[:, 9] = A[:, 4]
