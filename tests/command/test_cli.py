@@ -103,9 +103,8 @@ SCRIPT = (
 )
 COMMAND = [sys.executable, "-c", SCRIPT]
 # What the command imports takes longer than the command. A process that has imported
-# it is forked for each line that it reads: a folder, the arguments, where stdout
-# and stderr lead, None for one that is not there, and what runs before and after. The
-# new process prints its number
+# it is forked for each line that it reads: a folder, the arguments, and where stdout
+# and stderr lead, None for one that is not there. The new process prints its number
 # when it has opened them, and ends as an interpreter does; then the old one prints the
 # exit code. Pictures are words, the bar of the refits does not wait two seconds, and
 # the path is as `in_a_folder` has it.
@@ -126,12 +125,11 @@ class Prompt(Bar):
 
 environment._bar_class = lambda: Prompt
 penalty.COARSE_TOL = 0.1
-drawn = report.picture_files
 report.picture_files = lambda _, pictures, kinds: {
     f"{name}.{kind}": b"drawn" for name in pictures for kind in kinds
 }
 for line in sys.stdin:
-    folder, argv, streams, before, after = json.loads(line)
+    folder, argv, streams = json.loads(line)
     child = os.fork()
     if child:
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
@@ -152,9 +150,7 @@ for line in sys.stdin:
             os.close(number)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
-    exec(before)
     main(argv)
-    exec(after)
     sys.exit()
 """
 
@@ -184,9 +180,8 @@ def forked():
 class Forked(NamedTuple):
     server: subprocess.Popen
 
-    def begin(self, line, stdout="stdout", stderr="stderr", before="", after=""):
-        streams = [stdout, stderr]
-        asked = json.dumps([os.getcwd(), line.split(), streams, before, after])
+    def begin(self, line, stdout="stdout", stderr="stderr"):
+        asked = json.dumps([os.getcwd(), line.split(), [stdout, stderr]])
         self.server.stdin.write(f"{asked}\n")
         self.server.stdin.flush()
         return int(self.server.stdout.readline())
@@ -224,32 +219,28 @@ def exit_code(argv):
 # The main job -------------------------------------------------------------------------
 
 
-def test_the_main_job(tmp_path, forked):
+def test_the_main_job(tmp_path):
     """Nor does drawing change what others draw in the same process."""
-    before = (
-        "report.picture_files = drawn\n"
-        "matplotlib.rcParams.update({'font.size': 5, 'axes.spines.top': True})"
-    )
-    after = (
-        "style = matplotlib.rcParams\n"
-        "print(style['font.size'], style['axes.spines.top'],"
+    script = (
+        "import sys, matplotlib as mpl\nfrom rvamp_nb.cli import main\n"
+        "mpl.rcParams.update({'font.size': 5, 'axes.spines.top': True})\nmain([])\n"
+        "print(mpl.rcParams['font.size'], mpl.rcParams['axes.spines.top'],"
         " 'matplotlib.pyplot' in sys.modules)"
     )
-    forked.begin("", before=before, after=after)
-    code, stderr = forked.end(), Path("stderr").read_text(encoding="utf-8")
-    assert code == 0, stderr
-    stdout = Path("stdout").read_text(encoding="utf-8")
-    assert stdout.splitlines()[-1] == "5.0 True False"
+    caught = dict(capture_output=True, text=True, encoding="utf-8", env=ENV)
+    done = subprocess.run([sys.executable, "-c", script], **caught)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "5.0 True False"
     first = "4 features selected, all well above the threshold; expected false"
-    assert unwrapped(stdout).startswith(f"{first} selections ≤ 1 (default: 1)")
-    assert max(map(len, stdout.splitlines())) <= 88
-    assert stderr == ""  # nobody watches a file: no bar
-    picture = Path(re.search(r"^picture: (.+)$", stdout, re.MULTILINE)[1])
+    assert unwrapped(done.stdout).startswith(f"{first} selections ≤ 1 (default: 1)")
+    assert max(map(len, done.stdout.splitlines())) <= 88
+    assert done.stderr == ""  # nobody watches a pipe: no bar
+    picture = Path(re.search(r"^picture: (.+)$", done.stdout, re.MULTILINE)[1])
     assert not picture.is_absolute() and (tmp_path / picture).read_bytes().startswith(
         PNG
     )
     for folder in (tmp_path, ROOT):
-        assert str(folder) not in stdout + stderr
+        assert str(folder) not in done.stdout + done.stderr
 
 
 def test_the_main_job_prints_what_the_library_reports(capsys):

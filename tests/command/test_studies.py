@@ -24,8 +24,8 @@ from rvamp_nb.select.target import count_law, row_roles
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
     """Pictures take longer than all the rest, and are drawn elsewhere. The path that is
-    walked for one column of the table, enters_at_pfer, is a rough one;
-    the standard errors of effects are of few parts that are left out in turn.
+    walked for one column of the table, enters_at_pfer, is a rough one, and for standard
+    errors of effects few parts are left out in turn.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(penalty, "COARSE_TOL", 0.1)
