@@ -156,15 +156,6 @@ def pytest_collection():
         gc.enable()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish():
-    """What is left at the end is garbage, which is collected here, or stays to the end:
-    pytest, and then Python, would look through it again, seven times in all.
-    """
-    gc.collect()
-    gc.freeze()
-
-
 def pytest_ignore_collect(collection_path, config):
     paths = {collection_path, *collection_path.parents}
     if any(

@@ -14,6 +14,7 @@ import traitlets
 from anywidget import AnyWidget
 from matplotlib.backends.backend_agg import RendererAgg
 from PIL import Image
+from scipy.ndimage import binary_dilation
 
 from rvamp_nb.course import pictures
 
@@ -289,7 +290,8 @@ def frame_of(pixels, base=None):
     """
     new = np.full(pixels.shape, True)
     if base is not None:
-        new = widened(pixels != base)
+        # with a margin: else `base` shines through when both are made smaller
+        new = binary_dilation(pixels != base, iterations=3)
     codes = np.full(pixels.shape, 31, np.uint8)
     palette = []
     if new.any():
@@ -315,20 +317,6 @@ def few_colours(pixels):
     image = image.quantize(31, kmeans=1, dither=Image.Dither.NONE)
     last = shares.cumsum() - 1
     return np.asarray(image)[0, last][places], image.getpalette()
-
-
-def widened(mask):
-    """Return a mask with a margin of three pixels: else the first picture shines
-    through where both are made smaller.
-    """
-    for _ in range(3):
-        wider = mask.copy()
-        wider[1:] |= mask[:-1]
-        wider[:-1] |= mask[1:]
-        wider[:, 1:] |= mask[:, :-1]
-        wider[:, :-1] |= mask[:, 1:]
-        mask = wider
-    return mask
 
 
 def check_moves(shots, names, places):

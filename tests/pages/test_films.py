@@ -14,7 +14,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.transforms import Bbox
 from node import in_node
 from PIL import Image
-from scipy.ndimage import binary_dilation
 
 from rvamp_nb.course.pictures import sliders
 
@@ -198,14 +197,6 @@ def test_a_text_that_is_copied_looks_as_if_it_were_drawn():
     n_texts = len(camera.screen.texts)
     camera.picture(draw_words(3), None)
     assert len(camera.screen.texts) == n_texts
-
-
-def test_what_is_new_has_a_margin():
-    """Also at the edge, where there is less of it."""
-    mask = np.random.default_rng(1).random((40, 60)) < 0.02
-    mask[0, 0] = True
-    wide = binary_dilation(mask, iterations=3)
-    np.testing.assert_array_equal(films.widened(mask), wide)
 
 
 def test_as_many_colours_as_a_frame_may_have_are_kept():

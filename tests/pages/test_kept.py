@@ -1,6 +1,8 @@
 """What a run of a notebook leaves to the next, and to the site: helpers/kept.py."""
 
+import gc
 import json
+import weakref
 from typing import NamedTuple
 
 import kept
@@ -129,6 +131,23 @@ def test_a_notebook_that_passed_runs_again_when_something_changes(repository, re
     kept.surroundings.cache_clear()
     recall(path)
     assert runs.read_text() == "xx"
+
+
+class Made:
+    """What a notebook makes."""
+
+    seen = []
+
+    def __init__(self):
+        self.seen.append(weakref.ref(self))
+
+
+def test_what_a_notebook_has_made_goes_with_it(repository, recall):
+    """Else a run would hold the tables of all notebooks to its end."""
+    recall(chapter(repository, "from test_kept import Made\nmade = Made()"))
+    gc.collect()
+    [made] = Made.seen
+    assert made() is None
 
 
 def test_a_failing_notebook_fails_whatever_is_kept(repository, recall):
